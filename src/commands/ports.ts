@@ -2,6 +2,9 @@
  * What the inside of the service needs from outside. Adapters implement these; `main/` is the only place that joins them.
  */
 
+import type { Format, Quality } from '../domain/download-options.ts';
+import type { FailureReason } from '../domain/failure-reasons.ts';
+
 /** An event as the log holds it: not yet parsed, so `data` and `metadata` are whatever JSON was stored. */
 export interface RecordedEvent {
   stream: string;
@@ -111,4 +114,81 @@ export class EventStoreUnavailable extends Error {
 
 export class EventStoreClosed extends Error {
   override readonly name = 'EventStoreClosed';
+}
+
+/** One item of one platform: all that the service keeps of a client's URL. */
+export interface VideoReference {
+  platform: string;
+  videoId: string;
+  /** Rebuilt from platform and id, never the client's own string. */
+  canonicalUrl: string;
+}
+
+export interface VideoMetadata {
+  title: string;
+  durationSeconds: number;
+  /** URL of an image; empty where the platform names none. */
+  thumbnail: string;
+}
+
+/** `detail` is for the log only: it may quote what the platform said, cut and cleaned of control characters. */
+export interface VideoFailure {
+  ok: false;
+  reason: FailureReason;
+  detail: string;
+}
+
+export interface DownloadProgress {
+  /** 0 to 100, or null where the size is not known. */
+  percent: number | null;
+  bytesPerSecond: number | null;
+  etaSeconds: number | null;
+}
+
+export interface DownloadedFile {
+  ok: true;
+  /** Where the finished file lies, inside the attempt's own directory. */
+  path: string;
+  /** `media.mp4` or `media.mp3`. */
+  name: string;
+  mime: string;
+  sizeBytes: number;
+  sha256: string;
+  durationSeconds: number;
+}
+
+export interface VideoSource {
+  /** Looks an item up without downloading it. Never throws for anything the platform or the engine does. */
+  probe(
+    video: VideoReference,
+    options: { signal: AbortSignal },
+  ): Promise<{ ok: true; metadata: VideoMetadata } | VideoFailure>;
+
+  /**
+   * Downloads into `directory`, which is fresh and belongs to this attempt alone, and verifies the result. Never throws for
+   * anything the platform or the engine does; an abort of `signal` ends every child process before the promise is settled.
+   */
+  download(
+    video: VideoReference,
+    wanted: { format: Format; quality: Quality },
+    options: { directory: string; signal: AbortSignal; onProgress: (progress: DownloadProgress) => void },
+  ): Promise<DownloadedFile | VideoFailure>;
+}
+
+/** Where a finished file lies: the job's token and the revision of the claim that made it, so that no attempt overwrites another's. */
+export interface FileKey {
+  token: string;
+  claimRevision: number;
+  name: string;
+}
+
+export interface FileStore {
+  /** Moves or uploads a finished file. Atomic: a reader sees all of it or nothing. */
+  put(key: FileKey, path: string, mime: string): Promise<void>;
+  /** Size of a stored file in bytes; undefined when it is not there. */
+  sizeBytes(key: FileKey): Promise<number | undefined>;
+  /** Removes every file of a token except the one named, if any. Removing what is not there is fine. */
+  purge(token: string, except?: FileKey): Promise<void>;
+  /** A link that serves the file under `downloadName` until `expiresAtSeconds` (Unix time), and differs at every call. */
+  link(key: FileKey, options: { expiresAtSeconds: number; downloadName: string }): string;
 }

@@ -1,0 +1,25 @@
+/**
+ * Why a download ends failed: the closed set that clients see in `error`, with the text they see in `message`.
+ * `retryable` reasons are tried again while the job has attempts left.
+ */
+export const failureReasons = {
+  video_unavailable: { retryable: false, message: 'The video does not exist or has been removed.' },
+  private_video: { retryable: false, message: 'The video is private.' },
+  login_required: { retryable: false, message: 'The platform shows this video only to signed-in users.' },
+  age_restricted: { retryable: false, message: 'The platform restricts this video by age.' },
+  geo_blocked: { retryable: false, message: 'The platform does not offer this video from where it was requested.' },
+  live_stream: { retryable: false, message: 'Live streams cannot be downloaded; try again when it has ended.' },
+  too_large: { retryable: false, message: 'The file is larger than this service downloads.' },
+  too_long: { retryable: false, message: 'The video is longer than this service downloads.' },
+  drm_protected: { retryable: false, message: 'The video is protected against copying.' },
+  unsupported_media: { retryable: false, message: 'The address holds no media that can be delivered in this format.' },
+  platform_error: { retryable: true, message: 'The video platform could not be reached or answered with an error.' },
+  rate_limited_by_platform: { retryable: true, message: 'The video platform is limiting requests; try again later.' },
+  timed_out: { retryable: true, message: 'The download took longer than this service allows.' },
+  voided: { retryable: false, message: 'The request was withdrawn and is not charged.' },
+  internal_error: { retryable: true, message: 'The download failed inside the service.' },
+} as const satisfies Record<string, { retryable: boolean; message: string }>;
+
+export type FailureReason = keyof typeof failureReasons;
+
+export const failureReasonNames = Object.keys(failureReasons) as [FailureReason, ...FailureReason[]];
