@@ -61,9 +61,10 @@ export interface EventStore {
   /**
    * The events of a stream from a revision on, in order; empty if the stream does not exist or ends before it.
    *
+   * @param maxCount at most so many; without it, all
    * @throws {EventStoreUnavailable} when the log cannot be read now.
    */
-  read(stream: string, fromRevision: number): Promise<RecordedEvent[]>;
+  read(stream: string, fromRevision: number, maxCount?: number): Promise<RecordedEvent[]>;
 
   /** The last event of a stream, or undefined. @throws {EventStoreUnavailable} */
   readLast(stream: string): Promise<RecordedEvent | undefined>;
@@ -187,8 +188,45 @@ export interface FileStore {
   put(key: FileKey, path: string, mime: string): Promise<void>;
   /** Size of a stored file in bytes; undefined when it is not there. */
   sizeBytes(key: FileKey): Promise<number | undefined>;
+  /** Removes one file; removing what is not there is fine. */
+  remove(key: FileKey): Promise<void>;
   /** Removes every file of a token except the one named, if any. Removing what is not there is fine. */
   purge(token: string, except?: FileKey): Promise<void>;
   /** A link that serves the file under `downloadName` until `expiresAtSeconds` (Unix time), and differs at every call. */
   link(key: FileKey, options: { expiresAtSeconds: number; downloadName: string }): string;
+}
+
+/** Asks a worker about a video; the API process itself never fetches what a client names. */
+export interface MetadataProbe {
+  /** Never throws: no worker in time is a failure like any other. */
+  probe(video: VideoReference): Promise<{ ok: true; metadata: VideoMetadata } | VideoFailure>;
+}
+
+/** Where a download was queued and charged. The message is a hint: the worker believes only the event that it names. */
+export interface JobMessage {
+  token: string;
+  usageStream: string;
+  usageRevision: number;
+}
+
+export interface ReceivedJob {
+  message: JobMessage;
+  /** Done with: the log has it now, or there is nothing to do. */
+  acknowledge(): void;
+  /** Still being looked at: not to be given to another worker yet. */
+  keepAlive(): void;
+  /** To be delivered again, to anybody, after a time. */
+  postpone(delayMs: number): void;
+}
+
+export interface JobQueue {
+  /** Resolves once the queue has stored the message, or has one with this id already. @throws when it is away */
+  publish(message: JobMessage, messageId: string): Promise<void>;
+  /** The next message, waiting a few seconds at most. @throws when the queue is away */
+  next(): Promise<ReceivedJob | undefined>;
+}
+
+/** Progress of running downloads, from worker to API: fleeting, and never in the log. */
+export interface ProgressChannel {
+  report(token: string, progress: DownloadProgress): void;
 }

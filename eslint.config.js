@@ -1,0 +1,47 @@
+import js from '@eslint/js';
+import { defineConfig, globalIgnores } from 'eslint/config';
+import tseslint from 'typescript-eslint';
+
+export default defineConfig(
+  globalIgnores(['node_modules/', '.reeltally/', 'coverage/']),
+  js.configs.recommended,
+  {
+    linterOptions: { reportUnusedDisableDirectives: 'error' },
+    rules: {
+      eqeqeq: 'error',
+      'max-lines-per-function': ['error', { max: 70, skipBlankLines: true, skipComments: true }],
+      'no-control-regex': 'off', // Control characters are looked for on purpose, to refuse them.
+    },
+  },
+  {
+    files: ['**/*.ts', '**/*.mts'],
+    extends: [tseslint.configs.strictTypeChecked, tseslint.configs.stylisticTypeChecked],
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    rules: {
+      '@typescript-eslint/consistent-type-imports': 'error',
+      '@typescript-eslint/switch-exhaustiveness-check': 'error',
+      // Numbers in texts read well; everything else that turns into text by accident stays forbidden.
+      '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],
+      // `() => doIt()` where nothing is returned is the usual form of a callback.
+      '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
+      // The compiler's noPropertyAccessFromIndexSignature demands the brackets that this rule would remove.
+      '@typescript-eslint/dot-notation': ['error', { allowIndexSignaturePropertyAccess: true }],
+      // `for (;;)` and `while (true)` with a return inside are how a retry or a poll is written here.
+      '@typescript-eslint/no-unnecessary-condition': ['error', { allowConstantLoopConditions: 'always' }],
+      // A leading underscore says that a value is taken out in order to be left out.
+      '@typescript-eslint/no-unused-vars': [
+        'error',
+        { argsIgnorePattern: '^_', varsIgnorePattern: '^_', ignoreRestSiblings: true },
+      ],
+      // An async function without await keeps the promise of an interface and turns a throw into a rejection.
+      '@typescript-eslint/require-await': 'off',
+    },
+  },
+  {
+    files: ['test/**/*.ts'],
+    rules: {
+      'max-lines-per-function': 'off', // A describe block is one function and holds many tests.
+      '@typescript-eslint/no-non-null-assertion': 'off', // A test that meets a missing value fails right there, which is what it is for.
+    },
+  },
+);

@@ -1,0 +1,143 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Pool, PoolClient } from 'pg';
+import type { AccountEvent } from '../src/domain/account-events.ts';
+import { parseAccountEvent, parseUsageEvent } from '../src/domain/recorded-event.ts';
+import type { ParsedEvent } from '../src/domain/recorded-event.ts';
+import type { Projection } from './runner.ts';
+
+/**
+ * The read model that lets requests in: tables `api_keys`, `hourly_limits` and `api_key_window`. A key is valid, and a
+ * revoked one is not, as soon as the transaction here has committed: no process keeps a copy.
+ */
+export const apiKeys: Projection = {
+  name: 'api_keys',
+  streamPrefixes: ['account-', 'usage-'],
+  apply: async (events, client) => {
+    const limits = new Map<string, number>();
+    const accountEvents: ParsedEvent<AccountEvent>[] = [];
+    for (const recorded of events) {
+      if (recorded.stream.startsWith('account-')) accountEvents.push(parseAccountEvent(recorded));
+      else {
+        const { event, stream } = parseUsageEvent(recorded);
+        if (event.type === 'UsagePeriodOpened' || event.type === 'PlanChanged') {
+          limits.set(stream.split('-')[1] ?? '', event.data.terms.hourly_limit);
+        }
+      }
+    }
+    for (const { event } of accountEvents) {
+      if (event.type !== 'AccountOpened' || limits.has(event.data.account_id)) continue;
+      limits.set(event.data.account_id, event.data.terms.hourly_limit);
+    }
+    await writeLimits(limits, client);
+    await writeKeys(accountEvents, client);
+    await writeWindows(accountEvents, limits, client);
+  },
+};
+
+export interface ApiKeyRow {
+  key_id: string;
+  account_id: string;
+  key_prefix: string;
+  label: string;
+  created_at: Date;
+  revoked_at: Date | null;
+}
+
+export async function listApiKeys(client: Pick<PoolClient, 'query'>, accountId: string): Promise<ApiKeyRow[]> {
+  const { rows } = await client.query<ApiKeyRow>(
+    `select key_id, account_id, key_prefix, label, created_at, revoked_at
+     from api_keys where account_id = $1 order by created_at, key_id`,
+    [accountId],
+  );
+  return rows;
+}
+
+const lookAgainMs = 20;
+
+/**
+ * Waits until admission sees a key as it should be: valid, or revoked.
+ *
+ * @returns false when that takes longer than `timeoutMs`
+ */
+export function waitForKey(
+  pool: Pool,
+  keyId: string,
+  { revoked, timeoutMs }: { revoked: boolean; timeoutMs: number },
+): Promise<boolean> {
+  const sql = 'select from api_key_window where key_id = $1 and revoked = $2';
+  return waitForRow(pool, { text: sql, values: [keyId, revoked] }, timeoutMs);
+}
+
+/** Waits until an account's keys have the hourly limit that its terms give them, and their credits row is there. */
+export function waitForHourlyLimit(
+  pool: Pool,
+  accountId: string,
+  { hourlyLimit, timeoutMs }: { hourlyLimit: number; timeoutMs: number },
+): Promise<boolean> {
+  const sql = 'select from hourly_limits join credits using (account_id) where account_id = $1 and hourly_limit = $2';
+  return waitForRow(pool, { text: sql, values: [accountId, hourlyLimit] }, timeoutMs);
+}
+
+async function waitForRow(pool: Pool, query: { text: string; values: unknown[] }, timeoutMs: number): Promise<boolean> {
+  const deadlineMs = performance.now() + timeoutMs;
+  while (performance.now() < deadlineMs) {
+    const { rowCount } = await pool.query(query);
+    if (rowCount !== null && rowCount > 0) return true;
+    await sleep(lookAgainMs);
+  }
+  return false;
+}
+
+async function writeLimits(limits: ReadonlyMap<string, number>, client: PoolClient): Promise<void> {
+  if (limits.size === 0) return;
+  await client.query(
+    `insert into hourly_limits select * from unnest($1::text[], $2::int[])
+     on conflict (account_id) do update set hourly_limit = excluded.hourly_limit`,
+    [[...limits.keys()], [...limits.values()]],
+  );
+}
+
+async function writeKeys(events: readonly ParsedEvent<AccountEvent>[], client: PoolClient): Promise<void> {
+  for (const { event, metadata } of events) {
+    if (event.type === 'ApiKeyIssued') {
+      const { key_id, account_id, key_hash, key_prefix, personal } = event.data;
+      await client.query(
+        `insert into api_keys (key_id, account_id, key_hash, key_prefix, label, created_at)
+         values ($1, $2, $3, $4, $5, $6)`,
+        [key_id, account_id, key_hash, key_prefix, personal.label, metadata.time],
+      );
+    } else if (event.type === 'ApiKeyRevoked') {
+      await client.query('update api_keys set revoked_at = $2 where key_id = $1', [event.data.key_id, metadata.time]);
+    }
+  }
+}
+
+/**
+ * Last in its transaction, and in the order of the hash, as admission locks these rows too: it holds them for as short as
+ * can be and cannot wait in a circle. The windows themselves belong to admission and are never written here.
+ */
+async function writeWindows(
+  events: readonly ParsedEvent<AccountEvent>[],
+  limits: ReadonlyMap<string, number>,
+  client: PoolClient,
+): Promise<void> {
+  const issued = events.flatMap(({ event }) => (event.type === 'ApiKeyIssued' ? [event.data.key_id] : []));
+  const revoked = events.flatMap(({ event }) => (event.type === 'ApiKeyRevoked' ? [event.data.key_id] : []));
+  if (issued.length === 0 && revoked.length === 0 && limits.size === 0) return;
+  await client.query(
+    `with locked as materialized (
+       select hash from api_key_window
+       where key_id = any($2) or account_id = any($3) order by hash for update
+     ), changed as (
+       update api_key_window w
+       set revoked = w.revoked or w.key_id = any($2),
+           hourly_limit = (select l.hourly_limit from hourly_limits l where l.account_id = w.account_id)
+       from locked where w.hash = locked.hash
+     )
+     insert into api_key_window (hash, key_id, account_id, hourly_limit, revoked)
+     select left(k.key_hash, 32)::uuid, k.key_id, k.account_id, l.hourly_limit, k.revoked_at is not null
+     from api_keys k join hourly_limits l using (account_id)
+     where k.key_id = any($1) order by 1`,
+    [issued, revoked, [...limits.keys()]],
+  );
+}

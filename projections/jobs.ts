@@ -1,0 +1,162 @@
+import type { PoolClient } from 'pg';
+import type { JobEvent } from '../src/domain/download-job-events.ts';
+import { evolveJob, initialJob } from '../src/domain/download-job.ts';
+import type { Job } from '../src/domain/download-job.ts';
+import type { FailureReason } from '../src/domain/failure-reasons.ts';
+import { later } from '../src/domain/instant.ts';
+import type { ParsedEvent } from '../src/domain/recorded-event.ts';
+import type { DownloadQueued, UsageEvent } from '../src/domain/usage-events.ts';
+
+/** The read model behind GET /video/status: table `jobs`. */
+
+/** A row as JSON; instants are UTC ISO-8601. */
+export interface JobRow {
+  token: string;
+  account_id: string;
+  usage_stream: string;
+  usage_revision: number;
+  platform: string;
+  video_id: string;
+  url: string;
+  format: DownloadQueued['format'];
+  quality: DownloadQueued['quality'];
+  overage: boolean;
+  status: Job['status'];
+  revision: number;
+  attempts: number;
+  worker_id: string | null;
+  claim_revision: number | null;
+  claimed_at: string | null;
+  not_before: string | null;
+  queued_at: string;
+  waiting_since: string;
+  started_at: string | null;
+  finished_at: string | null;
+  file_claim_revision: number | null;
+  file_name: string | null;
+  file_mime: string | null;
+  file_size_bytes: number | null;
+  failure_reason: FailureReason | null;
+}
+
+/** `to_jsonb` writes instants with an offset and varying digits; everything else of the service writes them one way. */
+export function jobFromJson(json: JobRow): JobRow {
+  const instants = ['claimed_at', 'not_before', 'queued_at', 'waiting_since', 'started_at', 'finished_at'] as const;
+  const row: Record<string, unknown> = { ...json };
+  for (const name of instants) {
+    const instant = json[name];
+    row[name] = instant === null ? null : new Date(instant).toISOString();
+  }
+  return row as unknown as JobRow;
+}
+
+export async function readJob(client: Pick<PoolClient, 'query'>, token: string): Promise<JobRow | undefined> {
+  const { rows } = await client.query<{ job: JobRow }>('select to_jsonb(j) as job from jobs j where token = $1', [
+    token,
+  ]);
+  return rows[0] && jobFromJson(rows[0].job);
+}
+
+export async function applyToJobs(
+  events: readonly (ParsedEvent<UsageEvent> | ParsedEvent<JobEvent>)[],
+  client: PoolClient,
+): Promise<void> {
+  const changing = events.filter(({ event }) => 'token' in event.data && !isCharge(event));
+  if (changing.length === 0) return;
+  const tokens = [...new Set(changing.map(({ event }) => (event.data as { token: string }).token))];
+  const { rows } = await client.query<{ job: JobRow }>('select to_jsonb(j) as job from jobs j where token = any($1)', [
+    tokens,
+  ]);
+  const jobs = new Map(rows.map(({ job }) => [job.token, job]));
+  for (const parsed of changing) {
+    const row = parsed.event.type === 'DownloadQueued' ? queuedRow(parsed, parsed.event.data) : nextRow(jobs, parsed);
+    jobs.set(row.token, row);
+  }
+  await writeRows([...jobs.values()], client);
+}
+
+const isCharge = ({ type }: UsageEvent | JobEvent) => type === 'DownloadCreditDebited' || type === 'OverageCharged';
+
+function queuedRow({ stream, revision, metadata }: ParsedEvent, queued: DownloadQueued): JobRow {
+  return {
+    token: queued.token,
+    account_id: accountOf(stream),
+    usage_stream: stream,
+    usage_revision: revision,
+    platform: queued.platform,
+    video_id: queued.video_id,
+    url: queued.url,
+    format: queued.format,
+    quality: queued.quality,
+    overage: queued.overage,
+    status: initialJob.status,
+    revision: -1,
+    attempts: 0,
+    worker_id: null,
+    claim_revision: null,
+    claimed_at: null,
+    not_before: null,
+    queued_at: metadata.time,
+    waiting_since: metadata.time,
+    started_at: null,
+    finished_at: null,
+    file_claim_revision: null,
+    file_name: null,
+    file_mime: null,
+    file_size_bytes: null,
+    failure_reason: null,
+  };
+}
+
+/** The account's id in the name of its usage stream. */
+const accountOf = (usageStream: string) => usageStream.split('-')[1] ?? '';
+
+function nextRow(jobs: ReadonlyMap<string, JobRow>, parsed: ParsedEvent<UsageEvent> | ParsedEvent<JobEvent>): JobRow {
+  const { event, revision, metadata, stream } = parsed as ParsedEvent<JobEvent>;
+  const row = jobs.get(event.data.token);
+  if (row?.revision !== revision - 1)
+    throw new Error(`${stream} stands at ${String(row?.revision)}, ${String(revision)} came next`);
+  const { time } = metadata;
+  const job = evolveJob(jobOf(row), event, { revision, time });
+  const finished = job.status === 'done' || job.status === 'failed';
+  return {
+    ...row,
+    revision,
+    status: job.status,
+    attempts: job.attempts,
+    worker_id: job.claim?.workerId ?? null,
+    claim_revision: job.claim?.revision ?? null,
+    claimed_at: job.claim?.claimedAt ?? row.claimed_at,
+    not_before: job.notBefore,
+    waiting_since: event.type === 'JobReleased' ? later(time, event.data.not_before) : row.waiting_since,
+    started_at: event.type === 'JobStarted' ? time : row.started_at,
+    finished_at: finished ? time : null,
+    ...(event.type === 'JobCompleted' && {
+      file_claim_revision: event.data.claim_revision,
+      file_name: event.data.file_name,
+      file_mime: event.data.file_mime,
+      file_size_bytes: event.data.file_size_bytes,
+    }),
+    ...(event.type === 'JobFailed' && { failure_reason: event.data.reason }),
+  };
+}
+
+function jobOf({ status, attempts, worker_id, claim_revision, claimed_at, not_before }: JobRow): Job {
+  const claim =
+    worker_id === null || claim_revision === null
+      ? null
+      : { workerId: worker_id, revision: claim_revision, claimedAt: claimed_at ?? '' };
+  return { status, attempts, claim, notBefore: not_before };
+}
+
+const columns = Object.keys(queuedRow({ stream: '', metadata: {} } as ParsedEvent, {} as DownloadQueued));
+const changes = columns.filter((column) => column !== 'token').map((column) => `${column} = excluded.${column}`);
+
+async function writeRows(rows: readonly JobRow[], client: PoolClient): Promise<void> {
+  await client.query(
+    `insert into jobs (${columns.join(', ')})
+     select ${columns.join(', ')} from jsonb_populate_recordset(null::jobs, $1)
+     on conflict (token) do update set ${changes.join(', ')}`,
+    [JSON.stringify(rows)],
+  );
+}

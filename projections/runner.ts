@@ -1,0 +1,108 @@
+import type { PoolClient } from 'pg';
+import type { Logger } from 'pino';
+import type { Pool } from 'pg';
+import type { EventStore, LogBatch, RecordedEvent, Subscription } from '../src/commands/ports.ts';
+
+/** A read model (or several that stand for the same point of the log) and how events change it. */
+export interface Projection {
+  name: string;
+  streamPrefixes: readonly string[];
+  /** Applies events, in order, within the transaction that also moves the checkpoint. */
+  apply: (events: readonly RecordedEvent[], client: PoolClient) => Promise<void>;
+}
+
+export interface RunnerDependencies {
+  store: EventStore;
+  pool: Pool;
+  logger: Logger;
+}
+
+/** Another projector has moved the checkpoint on: what it applied must not be applied again. */
+class CheckpointMoved extends Error {
+  override readonly name = 'CheckpointMoved';
+}
+
+/**
+ * Keeps a read model up to date: batches in order, each in one transaction with its checkpoint. The checkpoint is compared
+ * and set, so that two runners may overlap and every event is still applied exactly once.
+ */
+export function runProjection(projection: Projection, { store, pool, logger }: RunnerDependencies): Subscription {
+  let position: bigint | undefined;
+  return store.subscribe({
+    name: projection.name,
+    streamPrefixes: projection.streamPrefixes,
+    from: async () => {
+      position = await readCheckpoint(pool, projection.name);
+      await refuseCheckpointAheadOfLog(store, { name: projection.name, position });
+      logger.info({ projection: projection.name, position: position?.toString() }, 'projection starts');
+      return position;
+    },
+    apply: async (batch) => {
+      await applyBatch(projection, batch, { pool, expected: position });
+      position = batch.position;
+    },
+  });
+}
+
+/** @returns the commit position that a read model stands for; undefined before its first event */
+export async function readCheckpoint(pool: Pool, name: string): Promise<bigint | undefined> {
+  const { rows } = await pool.query<{ position: string | null }>('select position from checkpoints where name = $1', [
+    name,
+  ]);
+  const position = rows[0]?.position;
+  return position === null || position === undefined ? undefined : BigInt(position);
+}
+
+/** Not compared: for readers of the log that may repeat themselves. */
+export async function writeCheckpoint(pool: Pool, name: string, position: bigint): Promise<void> {
+  await pool.query(
+    'insert into checkpoints values ($1, $2) on conflict (name) do update set position = excluded.position',
+    [name, position.toString()],
+  );
+}
+
+async function applyBatch(
+  projection: Projection,
+  { events, position }: LogBatch,
+  { pool, expected }: { pool: Pool; expected: bigint | undefined },
+): Promise<void> {
+  const client = await pool.connect();
+  let failure: Error | undefined;
+  try {
+    await client.query('begin');
+    // The row exists and is locked before anything is written, so that a second runner waits here and then gives way.
+    await client.query('insert into checkpoints (name) values ($1) on conflict do nothing', [projection.name]);
+    const { rows } = await client.query<{ position: string | null }>(
+      'select position from checkpoints where name = $1 for update',
+      [projection.name],
+    );
+    if ((rows[0]?.position ?? undefined) !== expected?.toString()) {
+      throw new CheckpointMoved(`another projector has moved the checkpoint of ${projection.name}`);
+    }
+    if (events.length > 0) await projection.apply(events, client);
+    await client.query('update checkpoints set position = $2 where name = $1', [projection.name, position.toString()]);
+    await client.query('commit');
+  } catch (error) {
+    failure = error instanceof Error ? error : new Error(String(error));
+    await client.query('rollback').catch(() => undefined);
+    throw failure;
+  } finally {
+    // A connection that failed may be broken: it is not given back for others to find out.
+    client.release(failure && !(failure instanceof CheckpointMoved) ? failure : undefined);
+  }
+}
+
+/** A restored backup of the log would otherwise be read from a position it has not reached, and events be skipped. */
+async function refuseCheckpointAheadOfLog(
+  store: EventStore,
+  { name, position }: { name: string; position: bigint | undefined },
+): Promise<void> {
+  if (position === undefined) return;
+  const head = await store.headPosition();
+  if (head === undefined || head < position) {
+    throw new Error(
+      `the checkpoint of ${name} (${String(position)}) is ahead of the log (${String(head ?? 'empty')}): ` +
+        'the log was replaced by an older one; the read models must be rebuilt from it',
+    );
+  }
+}

@@ -1,0 +1,28 @@
+import { parseJobEvent, parseUsageEvent } from '../src/domain/recorded-event.ts';
+import type { ParsedEvent } from '../src/domain/recorded-event.ts';
+import type { JobEvent } from '../src/domain/download-job-events.ts';
+import type { UsageEvent } from '../src/domain/usage-events.ts';
+import { applyToCredits } from './credits.ts';
+import { applyToJobs } from './jobs.ts';
+import type { Projection } from './runner.ts';
+
+/**
+ * Credits and jobs change in one transaction under one checkpoint, so that the revision in a credits row holds for the jobs
+ * of its account too: a download queued up to that revision has its row.
+ */
+export const usageAndJobs: Projection = {
+  name: 'usage_and_jobs',
+  streamPrefixes: ['usage-', 'job-'],
+  apply: async (events, client) => {
+    const parsed = events.map((event): ParsedEvent<UsageEvent> | ParsedEvent<JobEvent> =>
+      event.stream.startsWith('usage-') ? parseUsageEvent(event) : parseJobEvent(event),
+    );
+    const usage = parsed.filter(isUsage);
+    if (usage.length > 0) await applyToCredits(usage, client);
+    await applyToJobs(parsed, client);
+  },
+};
+
+function isUsage(parsed: ParsedEvent<UsageEvent> | ParsedEvent<JobEvent>): parsed is ParsedEvent<UsageEvent> {
+  return parsed.stream.startsWith('usage-');
+}

@@ -1,0 +1,143 @@
+/**
+ * The event log: EventStoreDB or anything that speaks its protocol, through the official client.
+ */
+
+import { BACKWARDS, END } from '@eventstore/db-client';
+import type { Logger } from 'pino';
+
+import type {
+  AppendOptions,
+  AppendOutcome,
+  EventStore,
+  EventToAppend,
+  ExpectedRevision,
+  RecordedEvent,
+  Subscription,
+  SubscriptionOptions,
+} from '../commands/ports.ts';
+import { PendingAppend, prepareAppend } from './event-store-append.ts';
+import { Connection } from './event-store-connection.ts';
+import { readEvents } from './event-store-read.ts';
+import { SupervisedSubscription } from './subscription.ts';
+
+export interface EventStoreOptions {
+  /** `esdb://host:port?tls=false`, with credentials where the server wants them. */
+  url: string;
+  logger?: Logger;
+  /** An append without an answer for so long is sent again. */
+  resendAfterMs?: number;
+  /** A read without progress for so long gives up. */
+  readTimeoutMs?: number;
+  /** A subscription without a message for so long is begun anew. */
+  watchdogMs?: number;
+  /** Largest append, in bytes; what the server allows unless it is set up otherwise. */
+  maxAppendBytes?: number;
+  /** From 0 to 1, for the pauses between attempts; without it they are the same in every process. */
+  random?: () => number;
+}
+
+export interface ConnectedEventStore extends EventStore {
+  /** Whether the log answers, found out by a round trip through the leader. */
+  ready(options: { timeoutMs: number }): Promise<boolean>;
+  /** Rejects what is pending, lets the subscriptions finish their batches, and leaves nothing that keeps the process alive. */
+  close(): Promise<void>;
+}
+
+/**
+ * Does not wait for the server, and goes on trying for as long as it is open.
+ *
+ * Only one of these may be open in a process: see event-store-connection.ts.
+ */
+export function connectEventStore(options: EventStoreOptions): ConnectedEventStore {
+  return new EventStoreAdapter(options);
+}
+
+class EventStoreAdapter implements ConnectedEventStore {
+  readonly #connection: Connection;
+  readonly #logger: Logger | undefined;
+  readonly #resendAfterMs: number;
+  readonly #readTimeoutMs: number;
+  readonly #watchdogMs: number;
+  readonly #maxAppendBytes: number;
+  readonly #pending = new Set<PendingAppend>();
+  readonly #subscriptions = new Set<SupervisedSubscription>();
+
+  constructor(options: EventStoreOptions) {
+    this.#logger = options.logger;
+    this.#resendAfterMs = options.resendAfterMs ?? 3000;
+    this.#readTimeoutMs = options.readTimeoutMs ?? 3000;
+    this.#watchdogMs = options.watchdogMs ?? 60_000;
+    this.#maxAppendBytes = options.maxAppendBytes ?? 1024 * 1024;
+    this.#connection = new Connection({
+      url: options.url,
+      logger: options.logger,
+      answerTimeoutMs: this.#resendAfterMs,
+      random: options.random ?? (() => 1),
+    });
+  }
+
+  async append(
+    stream: string,
+    expected: ExpectedRevision,
+    events: readonly EventToAppend[],
+    options: AppendOptions = {},
+  ): Promise<AppendOutcome> {
+    const prepared = prepareAppend(stream, expected, events, this.#maxAppendBytes);
+    const pending = new PendingAppend(this.#connection, prepared, {
+      resendAfterMs: this.#resendAfterMs,
+      logger: this.#logger,
+    });
+    this.#pending.add(pending);
+    try {
+      return await pending.run(options.sendBeforeMs);
+    } finally {
+      this.#pending.delete(pending);
+    }
+  }
+
+  read(stream: string, fromRevision: number, maxCount?: number): Promise<RecordedEvent[]> {
+    const range = {
+      fromRevision: BigInt(fromRevision),
+      requiresLeader: true,
+      ...(maxCount === undefined ? {} : { maxCount }),
+    };
+    return readEvents(this.#connection, (client) => client.readStream(stream, range), this.#readTimeoutMs);
+  }
+
+  async readLast(stream: string): Promise<RecordedEvent | undefined> {
+    const range = { direction: BACKWARDS, fromRevision: END, maxCount: 1, requiresLeader: true } as const;
+    const events = await readEvents(
+      this.#connection,
+      (client) => client.readStream(stream, range),
+      this.#readTimeoutMs,
+    );
+    return events[0];
+  }
+
+  async headPosition(): Promise<bigint | undefined> {
+    const range = { direction: BACKWARDS, fromPosition: END, maxCount: 1, requiresLeader: true } as const;
+    const events = await readEvents(this.#connection, (client) => client.readAll(range), this.#readTimeoutMs);
+    return events[0]?.position;
+  }
+
+  subscribe(options: SubscriptionOptions): Subscription {
+    const subscription = new SupervisedSubscription(this.#connection, options, {
+      logger: this.#logger,
+      watchdogMs: this.#watchdogMs,
+      onClosed: () => this.#subscriptions.delete(subscription),
+    });
+    this.#subscriptions.add(subscription);
+    return subscription;
+  }
+
+  ready({ timeoutMs }: { timeoutMs: number }): Promise<boolean> {
+    return this.#connection.check(timeoutMs);
+  }
+
+  async close(): Promise<void> {
+    const closed = this.#connection.close();
+    for (const pending of this.#pending) pending.close();
+    await Promise.all(Array.from(this.#subscriptions, (subscription) => subscription.close()));
+    await closed;
+  }
+}

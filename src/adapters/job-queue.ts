@@ -1,0 +1,108 @@
+import { AckPolicy, DiscardPolicy, RetentionPolicy, StorageType, nanos } from 'nats';
+import type { Consumer, JetStreamClient, JsMsg, NatsConnection } from 'nats';
+import { z } from 'zod';
+import type { JobMessage, JobQueue, ReceivedJob } from '../commands/ports.ts';
+
+const streamName = 'DOWNLOADS';
+const subject = 'downloads.queued';
+const consumerName = 'workers';
+
+/** Within it, two messages of one id are one; the server's default, named because the sweeper's ids count on it. */
+const duplicateWindowMs = 120_000;
+/** Long enough to claim a job, even while the log is slow; the claim itself is what protects a job afterwards. */
+const acknowledgeWithinMs = 30_000;
+/** The least that the server takes. */
+const pullExpiresMs = 5_000;
+
+const jobMessage = z.object({
+  token: z.string().min(1),
+  usage_stream: z.string().min(1),
+  usage_revision: z.int().min(0),
+});
+
+/** The work queue on JetStream: at least once, in no promised order; it may lose or repeat anything, and nothing breaks. */
+export function createJobQueue(connection: NatsConnection): JobQueue {
+  const jetStream = connection.jetstream();
+  let consumer: Promise<Consumer> | undefined;
+
+  /** A server that lost its data gets its stream back; the sweeper fills it again. */
+  const withStream = async <Value>(work: (jetStream: JetStreamClient) => Promise<Value>): Promise<Value> => {
+    try {
+      return await work(jetStream);
+    } catch {
+      consumer = undefined;
+      await ensureStream(connection);
+      return await work(jetStream);
+    }
+  };
+
+  return {
+    publish: async (message, messageId) => {
+      const payload = JSON.stringify({
+        token: message.token,
+        usage_stream: message.usageStream,
+        usage_revision: message.usageRevision,
+      });
+      await withStream((client) => client.publish(subject, payload, { msgID: messageId }));
+    },
+    next: () =>
+      withStream(async (client) => {
+        consumer ??= client.consumers.get(streamName, consumerName);
+        const received = await (await consumer).next({ expires: pullExpiresMs });
+        return received ? receivedJob(received) : undefined;
+      }),
+  };
+}
+
+async function ensureStream(connection: NatsConnection): Promise<void> {
+  const manager = await connection.jetstreamManager();
+  const wanted = {
+    subjects: [subject],
+    retention: RetentionPolicy.Workqueue,
+    storage: StorageType.File,
+    discard: DiscardPolicy.New,
+    duplicate_window: nanos(duplicateWindowMs),
+  };
+  try {
+    await manager.streams.info(streamName);
+  } catch {
+    await manager.streams.add({ name: streamName, ...wanted });
+  }
+  await manager.consumers.add(streamName, {
+    durable_name: consumerName,
+    ack_policy: AckPolicy.Explicit,
+    ack_wait: nanos(acknowledgeWithinMs),
+    max_deliver: -1,
+    max_ack_pending: 10_000,
+  });
+}
+
+/** @returns undefined for a message that is none of ours; it is never delivered again */
+function receivedJob(received: JsMsg): ReceivedJob | undefined {
+  const message = parse(received);
+  if (!message) {
+    received.term('not a job');
+    return undefined;
+  }
+  return {
+    message,
+    acknowledge: () => {
+      received.ack();
+    },
+    keepAlive: () => {
+      received.working();
+    },
+    postpone: (delayMs) => {
+      received.nak(delayMs);
+    },
+  };
+}
+
+function parse(received: JsMsg): JobMessage | undefined {
+  try {
+    const { token, usage_stream: usageStream, usage_revision: usageRevision } = jobMessage.parse(received.json());
+    return { token, usageStream, usageRevision };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,67 @@
+import { readFile, readdir } from 'node:fs/promises';
+import { Pool } from 'pg';
+import type { PoolConfig } from 'pg';
+import type { Logger } from 'pino';
+
+/**
+ * A pool that never ends the process: errors of idle connections are logged, and a server that is away or silent is an error
+ * of the query that met it.
+ */
+export function openPool(
+  url: string,
+  { logger, ...config }: { logger: Logger; max: number; options?: string; queryTimeoutMs: number },
+): Pool {
+  const { queryTimeoutMs, ...rest } = config;
+  const settings: PoolConfig = {
+    connectionString: url,
+    connectionTimeoutMillis: 3_000,
+    query_timeout: queryTimeoutMs,
+    keepAlive: true,
+    application_name: 'reeltally',
+    ...rest,
+  };
+  const pool = new Pool(settings);
+  pool.on('error', (error) => {
+    logger.warn({ err: error }, 'an idle connection to Postgres was lost');
+  });
+  return pool;
+}
+
+/** Any number will do, as long as it is this service's own: it keeps two processes from migrating at once. */
+const migrationLock = 7_325_001;
+
+/** Brings the schema up to date: each numbered file once, in order, each in its own transaction. */
+export async function migrate(pool: Pool, directory: string): Promise<void> {
+  const files = (await readdir(directory)).filter((name) => /^\d{4}-[\w-]+\.sql$/.test(name)).sort();
+  const client = await pool.connect();
+  try {
+    await client.query('select pg_advisory_lock($1)', [migrationLock]);
+    await client.query(
+      'create table if not exists schema_migrations (name text primary key, applied_at timestamptz not null default now())',
+    );
+    const { rows } = await client.query<{ name: string }>('select name from schema_migrations');
+    const applied = new Set(rows.map(({ name }) => name));
+    for (const { name } of rows) {
+      if (!files.includes(name))
+        throw new Error(`the database has migration ${name}, which this version does not know: it is newer`);
+    }
+    for (const name of files) {
+      if (applied.has(name)) continue;
+      await client.query('begin');
+      await client.query(await readFile(`${directory}/${name}`, 'utf8'));
+      await client.query('insert into schema_migrations (name) values ($1)', [name]);
+      await client.query('commit');
+    }
+  } finally {
+    // Ends the session, and with it the lock and whatever a failed migration left open.
+    client.release(true);
+  }
+}
+
+/** How far this process's clock is from Postgres's, in milliseconds; positive when ahead. */
+export async function clockSkewMs(pool: Pool, realNowMs: () => number): Promise<number> {
+  const before = realNowMs();
+  const { rows } = await pool.query<{ ms: string }>('select extract(epoch from clock_timestamp()) * 1000 as ms');
+  const after = realNowMs();
+  return (before + after) / 2 - Number(rows[0]?.ms);
+}

@@ -1,0 +1,266 @@
+import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+
+import type { DownloadedFile, VideoFailure, VideoMetadata, VideoReference, VideoSource } from '../commands/ports.ts';
+import type { Format, Quality } from '../domain/download-options.ts';
+import type { FailureReason } from '../domain/failure-reasons.ts';
+import { startKeeper } from './contained-process-keeper.ts';
+import type { Keeper } from './contained-process-keeper.ts';
+import { runContained } from './contained-process.ts';
+import type { ContainedProcess, ProcessEnding, ProcessResult } from './contained-process.ts';
+import { downloadArguments, probeArguments } from './video-source-arguments.ts';
+import type { EngineLimits, EngineRun } from './video-source-arguments.ts';
+import { followDownload, parseMetadata } from './video-source-output.ts';
+import type { AnnouncedMetadata, DownloadOutput } from './video-source-output.ts';
+import { finishedFiles, onlyFile, verifyFile } from './video-source-verify.ts';
+import type { Engine } from './yt-dlp-engine.ts';
+import { fileSha256 } from './yt-dlp-engine.ts';
+import { cleanDetail, ytDlpFailure } from './yt-dlp-failures.ts';
+import { prepareYtDlp } from './yt-dlp-unpacked.ts';
+import type { YtDlpCommand } from './yt-dlp-unpacked.ts';
+
+export interface VideoSourceOptions extends Engine {
+  /** The folder of plugin packages. */
+  pluginsDirectory: string;
+  /** Platform to the name of the one extractor that may read it. A platform that is not here is refused. */
+  extractors: Readonly<Record<string, string>>;
+  limits: EngineLimits;
+  /** Where all of the engine's traffic goes through; default straight out. */
+  proxyUrl?: string;
+  /** For what outlives an attempt and for probes; made if it is not there. */
+  workDirectory: string;
+  logger?: { warn(details: object, message: string): void };
+}
+
+export interface EngineVideoSource extends VideoSource {
+  /** Ends whatever still runs. Optional: the same happens when this process ends, however it ends. */
+  close(): void;
+}
+
+interface Wanted {
+  format: Format;
+  quality: Quality;
+}
+
+type DownloadOptions = Parameters<VideoSource['download']>[2];
+
+const maxOutputBytes = 64 * 1024 * 1024;
+/** Beside the parts and the file merged from them: the engine's own temporary files, unpacked programs included. */
+const spareDirectoryBytes = 256 * 1024 * 1024;
+
+const endingReasons: Record<Exclude<ProcessEnding, 'exited'>, { reason: FailureReason; detail: string }> = {
+  aborted: { reason: 'internal_error', detail: 'The attempt was stopped from outside.' },
+  timed_out: { reason: 'timed_out', detail: 'The engine ran into its time limit.' },
+  directory_full: { reason: 'too_large', detail: 'The attempt filled its directory.' },
+  output_flood: { reason: 'platform_error', detail: 'The engine printed too much.' },
+  not_started: { reason: 'internal_error', detail: 'The engine could not be started.' },
+};
+
+function failure(reason: FailureReason, detail: string): VideoFailure {
+  return { ok: false, reason, detail: cleanDetail(detail) };
+}
+
+/** What an engine that did not do what it was asked to says about why; undefined when it exited with 0. */
+function processFailure(result: ProcessResult): VideoFailure | undefined {
+  if (result.ending !== 'exited') {
+    const { reason, detail } = endingReasons[result.ending];
+    return failure(reason, result.ending === 'not_started' ? `${detail} ${result.stderr}` : detail);
+  }
+  return result.exitCode === 0 ? undefined : { ok: false, ...ytDlpFailure(result.stderr) };
+}
+
+/**
+ * The engine exits with 0 also where it downloaded nothing, because a filter said no or the announced size is too large. It
+ * says so only to people, but what it had announced by then tells the cases apart.
+ */
+function silentRefusal(output: DownloadOutput, limits: EngineLimits): VideoFailure | undefined {
+  if (output.done) return undefined;
+  if (output.metadata?.isLive) return failure('live_stream', 'The platform says that this is live.');
+  if ((output.metadata?.durationSeconds ?? 0) > limits.maxDurationSeconds) {
+    return failure('too_long', `The platform announces ${output.metadata?.durationSeconds} s.`);
+  }
+  if (output.chosen) return failure('too_large', 'The platform announces more bytes than are allowed.');
+  return failure('platform_error', 'The engine ended without a file and without a reason.');
+}
+
+/** What every probe and every attempt needs. */
+interface Context {
+  options: VideoSourceOptions;
+  keeper: Keeper;
+  /** How to start yt-dlp; found out at first use. */
+  ytDlp: () => Promise<YtDlpCommand>;
+}
+
+function createContext(options: VideoSourceOptions): Context {
+  const keeper = startKeeper();
+  let preparing: Promise<YtDlpCommand> | undefined;
+  return {
+    options,
+    keeper,
+    ytDlp: () =>
+      (preparing ??= prepareYtDlp({
+        ytDlpPath: options.ytDlpPath,
+        directory: join(options.workDirectory, 'engine'),
+        keeper,
+        onProblem: (error) => options.logger?.warn({ err: error }, 'yt-dlp is started packed, which is slower'),
+      })),
+  };
+}
+
+async function runYtDlp(
+  { options, keeper, ytDlp }: Context,
+  run: Pick<ContainedProcess, 'arguments' | 'directory' | 'timeoutMs' | 'signal' | 'onLine'>,
+): Promise<ProcessResult> {
+  const { command, prefix, environment } = await ytDlp();
+  const programs = [options.ytDlpPath, options.ffmpegPath, options.ffprobePath].map((path) => dirname(path));
+  return runContained({
+    ...run,
+    command,
+    arguments: [...prefix, ...run.arguments],
+    environment,
+    // The directory of yt-dlp also holds the JavaScript runtime that it needs for some platforms.
+    searchPath: [...new Set(programs)],
+    maxDirectoryBytes: 2 * options.limits.maxFileSizeBytes + spareDirectoryBytes,
+    maxOutputBytes,
+    keeper,
+  });
+}
+
+/** What the engine is told about an item; undefined for a platform that has no extractor here. */
+function engineRun({ options }: Context, video: VideoReference): EngineRun | undefined {
+  const { platform, canonicalUrl } = video;
+  const extractor = Object.hasOwn(options.extractors, platform) ? options.extractors[platform] : undefined;
+  if (extractor === undefined || !/^https?:\/\//.test(canonicalUrl)) return undefined;
+  const { pluginsDirectory, ffmpegPath, proxyUrl } = options;
+  return { extractor, pluginsDirectory, ffmpegPath, proxyUrl, url: canonicalUrl };
+}
+
+async function probe(
+  context: Context,
+  video: VideoReference,
+  attempt: { directory: string; signal: AbortSignal },
+): Promise<{ ok: true; metadata: VideoMetadata } | VideoFailure> {
+  const run = engineRun(context, video);
+  if (run === undefined) return failure('unsupported_media', `No extractor for the platform ${video.platform}.`);
+  const found: { metadata?: AnnouncedMetadata | undefined } = {};
+  const result = await runYtDlp(context, {
+    ...attempt,
+    arguments: probeArguments(run),
+    timeoutMs: context.options.limits.probeTimeoutMs,
+    onLine: (line) => {
+      found.metadata ??= parseMetadata(line);
+    },
+  });
+  const failed = processFailure(result);
+  if (failed !== undefined) return failed;
+  if (found.metadata === undefined) return failure('unsupported_media', 'The engine named no item with a title.');
+  const { title, durationSeconds, thumbnail } = found.metadata;
+  return { ok: true, metadata: { title, durationSeconds, thumbnail } };
+}
+
+/** Checks the one file that lies in `media`, and takes its hash. */
+async function finish(
+  { options, keeper }: Context,
+  format: Format,
+  announcedSeconds: number,
+  { directory, signal, timeoutMs }: { directory: string; signal: AbortSignal; timeoutMs: number },
+): Promise<DownloadedFile | VideoFailure> {
+  const { limits, ffprobePath } = options;
+  const { name, mime } = finishedFiles[format];
+  const media = join(directory, 'media');
+  const path = join(media, name);
+  const only = await onlyFile(media, name);
+  if ('detail' in only) return failure('platform_error', only.detail);
+  const { sizeBytes } = only;
+  if (sizeBytes > limits.maxFileSizeBytes) return failure('too_large', `The file has ${sizeBytes} bytes.`);
+  const verdict = await verifyFile({
+    path,
+    format,
+    announcedSeconds,
+    ffprobePath,
+    directory,
+    timeoutMs,
+    signal,
+    keeper,
+  });
+  if (!verdict.ok) return failure(verdict.reason, verdict.detail);
+  const sha256 = await fileSha256(path, signal);
+  return { ok: true, path, name, mime, sizeBytes, sha256, durationSeconds: Math.round(verdict.durationSeconds) };
+}
+
+async function download(
+  context: Context,
+  video: VideoReference,
+  wanted: Wanted,
+  { directory, signal, onProgress }: DownloadOptions,
+): Promise<DownloadedFile | VideoFailure> {
+  const { limits } = context.options;
+  const run = engineRun(context, video);
+  if (run === undefined) return failure('unsupported_media', `No extractor for the platform ${video.platform}.`);
+  // A file that an earlier attempt left would be taken for finished: the engine exits with 0 when it finds one.
+  const leftovers = await readdir(directory);
+  if (leftovers.length > 0) return failure('internal_error', 'The directory of the attempt is not fresh.');
+  const media = join(directory, 'media');
+  await mkdir(media, { mode: 0o700 });
+  const startedMs = performance.now();
+  const tooLarge = new AbortController();
+  const output = followDownload({
+    onProgress,
+    onBytes: (bytes) => {
+      if (bytes > limits.maxFileSizeBytes) tooLarge.abort();
+    },
+    nowMs: () => performance.now(),
+  });
+  const result = await runYtDlp(context, {
+    arguments: downloadArguments(run, wanted, { directory: media, limits }),
+    directory,
+    timeoutMs: limits.attemptTimeoutMs,
+    signal: AbortSignal.any([signal, tooLarge.signal]),
+    onLine: output.take,
+  });
+  if (tooLarge.signal.aborted) return failure('too_large', 'The platform sent more bytes than are allowed.');
+  const failed = processFailure(result) ?? silentRefusal(output, limits);
+  if (failed !== undefined) return failed;
+  const timeoutMs = Math.max(limits.attemptTimeoutMs - (performance.now() - startedMs), 1);
+  return finish(context, wanted.format, output.metadata?.durationSeconds ?? 0, { directory, signal, timeoutMs });
+}
+
+/** What goes wrong on our side of the engine, such as a full disk, is a failure like any other to the caller. */
+async function caught<Result>(work: () => Promise<Result>): Promise<Result | VideoFailure> {
+  try {
+    return await work();
+  } catch (error) {
+    return failure('internal_error', error instanceof Error ? error.message : String(error));
+  }
+}
+
+/**
+ * The download engine: yt-dlp and ffmpeg as contained child processes. Every URL goes to the one extractor of its platform;
+ * nothing that a platform says is believed before it has been checked.
+ */
+export function createVideoSource(options: VideoSourceOptions): EngineVideoSource {
+  const context = createContext(options);
+  return {
+    probe: (video, { signal }) =>
+      caught(async () => {
+        await mkdir(options.workDirectory, { recursive: true, mode: 0o700 });
+        const directory = await mkdtemp(join(options.workDirectory, 'probe-'));
+        try {
+          return await probe(context, video, { directory, signal });
+        } finally {
+          await rm(directory, { recursive: true, force: true });
+        }
+      }),
+    download: (video, wanted, attempt) =>
+      caught(async () => {
+        try {
+          return await download(context, video, wanted, attempt);
+        } finally {
+          for (const name of ['home', 'tmp']) await rm(join(attempt.directory, name), { recursive: true, force: true });
+        }
+      }),
+    close: () => {
+      context.keeper.close();
+    },
+  };
+}

@@ -1,0 +1,68 @@
+import { listApiKeys, waitForKey } from '../../projections/api-keys.ts';
+import { issueApiKey, openFirstPeriod, revokeApiKey } from '../commands/accounts.ts';
+import { maxActiveKeys } from '../domain/account.ts';
+import { isRefused } from '../domain/refusals.ts';
+import { projectionTimeoutMs, requestOf } from './accounts.ts';
+import type { CliDependencies } from './accounts.ts';
+import { CommandFailed, facts, print, table } from './output.ts';
+
+export async function issueCommand(
+  cli: CliDependencies,
+  accountId: string,
+  { label }: { label: string },
+): Promise<void> {
+  if (label.length > 100) throw new CommandFailed('the label is longer than 100 characters');
+  const refused = await openFirstPeriod(cli, accountId, requestOf(cli));
+  const issued = refused ?? (await issueApiKey(cli, { accountId, label, ...requestOf(cli) }));
+  if (isRefused(issued)) {
+    const full = issued.refusal === 'too_many_keys';
+    throw new CommandFailed(
+      full ? `${accountId} has ${String(maxActiveKeys)} keys: revoke one first` : `there is no account ${accountId}`,
+    );
+  }
+  const { key, keyId, keyPrefix } = issued;
+  const data = { account_id: accountId, key_id: keyId, key, key_prefix: keyPrefix, label };
+  const inForce = await waitForKey(cli.pool, keyId, { revoked: false, timeoutMs: projectionTimeoutMs });
+  print(cli.output, data, `${facts(data)}\n\nThe key is shown this once; nobody can show it again.`);
+  if (!inForce) throw new CommandFailed(`${keyId} is recorded, not yet in force: the projector is behind or away`, 2);
+}
+
+export async function listCommand(cli: CliDependencies, accountId: string): Promise<void> {
+  const keys = (await listApiKeys(cli.pool, accountId)).map((key) => ({
+    ...key,
+    created_at: key.created_at.toISOString(),
+    revoked_at: key.revoked_at?.toISOString() ?? null,
+  }));
+  const rows = keys.map((key) => [key.key_id, key.key_prefix, key.created_at, key.revoked_at ?? '-', key.label]);
+  print(
+    cli.output,
+    { account_id: accountId, keys },
+    table(['key_id', 'key_prefix', 'created_at', 'revoked_at', 'label'], rows),
+  );
+}
+
+export async function revokeCommand(cli: CliDependencies, keyId: string): Promise<void> {
+  const accountId = await accountOfKey(cli, keyId);
+  const revoked = await revokeApiKey(cli, { accountId, keyId, ...requestOf(cli) });
+  if (isRefused(revoked)) throw new CommandFailed(`there is no key ${keyId}`);
+  if (!(await waitForKey(cli.pool, keyId, { revoked: true, timeoutMs: projectionTimeoutMs }))) {
+    throw new CommandFailed(
+      `the revocation of ${keyId} is recorded, not yet in force: the projector is behind or away`,
+      2,
+    );
+  }
+  print(
+    cli.output,
+    { account_id: accountId, key_id: keyId, revoked: true },
+    `${keyId} is revoked; every process refuses it`,
+  );
+}
+
+async function accountOfKey({ pool }: CliDependencies, keyId: string): Promise<string> {
+  const { rows } = await pool.query<{ account_id: string }>('select account_id from api_keys where key_id = $1', [
+    keyId,
+  ]);
+  const accountId = rows[0]?.account_id;
+  if (accountId === undefined) throw new CommandFailed(`there is no key ${keyId}`);
+  return accountId;
+}

@@ -1,0 +1,41 @@
+/** How a command answers: text for people, one JSON document for programs. */
+export interface Output {
+  json: boolean;
+  write: (text: string) => void;
+}
+
+/** A command that could not do what it was asked for: the message tells what to do. */
+export class CommandFailed extends Error {
+  override readonly name = 'CommandFailed';
+  readonly exitCode: number;
+
+  /** @param exitCode 1: refused or not found; 2: recorded, but not in force yet */
+  constructor(message: string, exitCode = 1) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}
+
+/** @param text the same facts, for people */
+export function print({ json, write }: Output, data: object, text: string): void {
+  write(json ? `${JSON.stringify(data, null, 2)}\n` : `${text}\n`);
+}
+
+/** Lines of `name  value`. */
+export function facts(data: Readonly<Record<string, string | number | boolean | null>>): string {
+  const width = Math.max(...Object.keys(data).map((name) => name.length));
+  return Object.entries(data)
+    .map(([name, value]) => `${name.padEnd(width)}  ${String(value ?? '-')}`)
+    .join('\n');
+}
+
+/** Columns as wide as their widest cell. */
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = head.map((name, column) => Math.max(name.length, ...rows.map((row) => (row[column] ?? '').length)));
+  const line = (cells: readonly string[]) =>
+    cells
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd();
+  return [head, ...rows].map(line).join('\n');
+}

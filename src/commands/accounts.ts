@@ -1,0 +1,136 @@
+import { accountStream } from '../domain/account-events.ts';
+import type { AccountEvent } from '../domain/account-events.ts';
+import { decideAccount, evolveAccount, initialAccount } from '../domain/account.ts';
+import type { Account, AccountCommand, ApiKey } from '../domain/account.ts';
+import { usageStream } from '../domain/billing-period.ts';
+import type { PlanTerms } from '../domain/plans.ts';
+import { parseAccountEvent, parseUsageEvent } from '../domain/recorded-event.ts';
+import type { Actor } from '../domain/recorded-event.ts';
+import { isRefused, refuse } from '../domain/refusals.ts';
+import type { Refused } from '../domain/refusals.ts';
+import type { UsageEvent } from '../domain/usage-events.ts';
+import { evolveUsage, initialUsage } from '../domain/usage.ts';
+import type { Usage } from '../domain/usage.ts';
+import { newApiKey } from './api-key.ts';
+import { handle, load } from './handle.ts';
+import type { Aggregate } from './handle.ts';
+import type { EventStore } from './ports.ts';
+import type { Cause } from './seal.ts';
+
+export interface AccountDependencies {
+  store: EventStore;
+  now: () => string;
+  newUuid: () => string;
+  newId: (prefix: 'acc' | 'key') => string;
+  randomBits: (bytes: number) => Buffer;
+}
+
+/** Who asks, and for how long they wait. */
+export interface AccountRequest {
+  correlationId: string;
+  actor: Actor;
+  timeoutMs: number;
+}
+
+/** Opens an account and its first billing period. */
+export async function openAccount(
+  dependencies: AccountDependencies,
+  { email, terms, ...request }: AccountRequest & { email: string; terms: PlanTerms },
+): Promise<{ accountId: string } | Refused> {
+  const accountId = dependencies.newId('acc');
+  const opened = await command(dependencies, { kind: 'open_account', accountId, email, terms }, request);
+  if (isRefused(opened)) return opened;
+  return (await openFirstPeriod(dependencies, accountId, request)) ?? { accountId };
+}
+
+/** Completes what a crash may have left out between an account's two first events. Does nothing where nothing is missing. */
+export async function openFirstPeriod(
+  dependencies: AccountDependencies,
+  accountId: string,
+  request: AccountRequest,
+): Promise<Refused | undefined> {
+  const { opened } = await readAccount(dependencies.store, accountId);
+  if (!opened) return refuse('account_not_found');
+  const first: UsageEvent = {
+    type: 'UsagePeriodOpened',
+    data: {
+      account_id: accountId,
+      anchor_day: opened.anchor_day,
+      period_start: opened.period_start,
+      period_end: opened.period_end,
+      terms: { ...opened.terms, overage_cap_cents: null },
+    },
+  };
+  const period: Aggregate<Usage, UsageEvent> = {
+    stream: usageStream(accountId, { start: opened.period_start }),
+    initial: initialUsage,
+    parse: parseUsageEvent,
+    evolve: evolveUsage,
+  };
+  const handled = await handle(dependencies.store, period, {
+    decide: (state) => (state.phase === 'absent' ? [first] : []),
+    cause: causeOf(dependencies, request),
+    now: dependencies.now,
+    timeoutMs: request.timeoutMs,
+  });
+  return isRefused(handled) ? handled : undefined;
+}
+
+export type IssuedKey = ApiKey & { key: string };
+
+/** @throws {OutcomeUnknown} when the event may be stored although nobody will ever see the key */
+export async function issueApiKey(
+  dependencies: AccountDependencies,
+  { accountId, label, ...request }: AccountRequest & { accountId: string; label: string },
+): Promise<IssuedKey | Refused> {
+  const { key, keyHash, keyPrefix } = newApiKey(dependencies.randomBits);
+  const keyId = dependencies.newId('key');
+  const issued = await command(
+    dependencies,
+    { kind: 'issue_key', accountId, keyId, keyHash, keyPrefix, label },
+    request,
+  );
+  if (isRefused(issued)) return issued;
+  const record = issued.keys.get(keyId);
+  if (!record) throw new Error(`key ${keyId} was issued and is not there`);
+  return { ...record, key };
+}
+
+export async function revokeApiKey(
+  dependencies: AccountDependencies,
+  { accountId, keyId, ...request }: AccountRequest & { accountId: string; keyId: string },
+): Promise<ApiKey | Refused> {
+  const revoked = await command(dependencies, { kind: 'revoke_key', accountId, keyId }, request);
+  if (isRefused(revoked)) return revoked;
+  return revoked.keys.get(keyId) ?? refuse('key_not_found');
+}
+
+export async function readAccount(store: EventStore, accountId: string): Promise<Account> {
+  return (await load(store, account(accountId))).state;
+}
+
+async function command(
+  dependencies: AccountDependencies,
+  asked: AccountCommand,
+  request: AccountRequest,
+): Promise<Account | Refused> {
+  const handled = await handle(dependencies.store, account(asked.accountId), {
+    decide: (state, now) => decideAccount(state, asked, now),
+    cause: causeOf(dependencies, request),
+    now: dependencies.now,
+    timeoutMs: request.timeoutMs,
+  });
+  return isRefused(handled) ? handled : handled.state;
+}
+
+const account = (accountId: string): Aggregate<Account, AccountEvent> => ({
+  stream: accountStream(accountId),
+  initial: initialAccount,
+  parse: parseAccountEvent,
+  evolve: evolveAccount,
+});
+
+function causeOf({ newUuid }: AccountDependencies, { correlationId, actor }: AccountRequest): Cause {
+  const commandId = newUuid();
+  return { commandId, correlationId, causationId: commandId, actor };
+}

@@ -1,0 +1,15 @@
+import type { UsageCommand, UsageSnapshot } from '../domain/usage.ts';
+import type { Cause } from './seal.ts';
+import type { UsageAnswer } from './usage-group.ts';
+import type { UsageLanes } from './usage-lanes.ts';
+
+/** A change of what an account pays for, in force from the append on: every process's next decision meets it. */
+export type TermsChange = Extract<UsageCommand, { kind: 'change_plan' | 'set_overage_cap' | 'remove_overage_cap' }>;
+
+export function changeTerms(
+  lanes: UsageLanes,
+  request: { accountId: string; change: TermsChange; snapshot: UsageSnapshot; cause: Cause; timeoutMs: number },
+): Promise<UsageAnswer> {
+  const { accountId, change, snapshot, cause, timeoutMs } = request;
+  return lanes.ask(accountId, { command: change, snapshot, cause, deadlineMs: performance.now() + timeoutMs });
+}

@@ -1,0 +1,112 @@
+import { later } from '../domain/instant.ts';
+import type { DomainEvent, ParsedEvent } from '../domain/recorded-event.ts';
+import { isRefused } from '../domain/refusals.ts';
+import type { Refused } from '../domain/refusals.ts';
+import type { EventStore, RecordedEvent } from './ports.ts';
+import { firstPreviousHash, seal } from './seal.ts';
+import type { Cause } from './seal.ts';
+
+/** An aggregate on a stream of its own that is short enough to be read whole for each command. */
+export interface Aggregate<State, Event extends DomainEvent> {
+  stream: string;
+  initial: State;
+  parse: (recorded: RecordedEvent) => ParsedEvent<Event>;
+  evolve: (state: State, event: Event, at: { revision: number; time: string }) => State;
+}
+
+export interface Handling<State, Event extends DomainEvent> {
+  decide: (state: State, now: string) => Event[] | Refused;
+  cause: Cause;
+  /** The clock of business time. */
+  now: () => string;
+  /** The command's budget: past it, an outcome not known yet is `OutcomeUnknown`. */
+  timeoutMs: number;
+}
+
+/** The append may or may not be stored, and may still be. */
+export class OutcomeUnknown extends Error {
+  override readonly name = 'OutcomeUnknown';
+}
+
+/** Nothing was stored, and nothing will be. */
+export class NotStored extends Error {
+  override readonly name = 'NotStored';
+}
+
+export interface Handled<State> {
+  state: State;
+  /** Revision of the stream's last event; -1 if it has none. */
+  revision: number;
+}
+
+/**
+ * The one loop of a command: read, decide, seal, append at the exact revision; on conflict, again.
+ *
+ * @throws {NotStored} when the log stayed out of reach or contended for the whole budget
+ * @throws {OutcomeUnknown} when the budget ended with the append under way
+ */
+export async function handle<State, Event extends DomainEvent>(
+  store: EventStore,
+  aggregate: Aggregate<State, Event>,
+  { decide, cause, now, timeoutMs }: Handling<State, Event>,
+): Promise<Handled<State> | Refused> {
+  const deadlineMs = performance.now() + timeoutMs;
+  while (performance.now() < deadlineMs) {
+    const loaded = await load(store, aggregate);
+    const events = decide(loaded.state, now());
+    if (isRefused(events)) return events;
+    if (events.length === 0) return loaded;
+
+    const time = later(now(), loaded.lastTime);
+    const expected = loaded.revision < 0 ? 'no_stream' : loaded.revision;
+    const sealed = seal(
+      events.map((event) => ({ event, cause })),
+      { stream: aggregate.stream, expected, previousHash: loaded.lastHash, time },
+    );
+    const append = store.append(aggregate.stream, expected, sealed.events, { sendBeforeMs: deadlineMs - 100 });
+    const outcome = await within(append, deadlineMs);
+    if (outcome === 'not_sent') break;
+    if (outcome === 'stored') {
+      const state = events.reduce(
+        (folded, event, index) => aggregate.evolve(folded, event, { revision: loaded.revision + 1 + index, time }),
+        loaded.state,
+      );
+      return { state, revision: loaded.revision + events.length };
+    }
+  }
+  throw new NotStored(`${aggregate.stream} could not be written in time`);
+}
+
+interface Loaded<State> extends Handled<State> {
+  lastHash: string;
+  lastTime: string;
+}
+
+export async function load<State, Event extends DomainEvent>(
+  store: EventStore,
+  { stream, initial, parse, evolve }: Aggregate<State, Event>,
+): Promise<Loaded<State>> {
+  const loaded: Loaded<State> = { state: initial, revision: -1, lastHash: firstPreviousHash(stream), lastTime: '' };
+  for (const recorded of await store.read(stream, 0)) {
+    const { event, metadata, revision } = parse(recorded);
+    loaded.state = evolve(loaded.state, event, { revision, time: metadata.time });
+    loaded.revision = revision;
+    loaded.lastHash = metadata.hash;
+    loaded.lastTime = metadata.time;
+  }
+  return loaded;
+}
+
+async function within<Value>(promise: Promise<Value>, deadlineMs: number): Promise<Value> {
+  const { promise: expired, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => {
+    reject(new OutcomeUnknown('the log has not answered in time'));
+  }, deadlineMs - performance.now());
+  // The append goes on being resent by the adapter; its later outcome, or its end at shutdown, has nobody to tell.
+  promise.catch(() => undefined);
+  try {
+    return await Promise.race([promise, expired]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

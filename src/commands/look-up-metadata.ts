@@ -1,0 +1,57 @@
+import { hasMetadataCredit } from '../domain/usage.ts';
+import { summariseUsage } from '../domain/usage-summary.ts';
+import type { UsageSnapshot } from '../domain/usage.ts';
+import type { MetadataProbe, VideoMetadata, VideoReference } from './ports.ts';
+import type { Cause } from './seal.ts';
+import type { UsageAnswer } from './usage-group.ts';
+import type { UsageLanes } from './usage-lanes.ts';
+
+export type LookUpAnswer =
+  | { outcome: 'found'; metadata: VideoMetadata; usage: Extract<UsageAnswer, { outcome: 'accepted' }>['usage'] }
+  | { outcome: 'probe_failed'; detail: string }
+  | Exclude<UsageAnswer, { outcome: 'accepted' }>;
+
+export interface LookUpRequest {
+  accountId: string;
+  lookupId: string;
+  video: VideoReference;
+  snapshot: UsageSnapshot;
+  cause: Cause;
+  /** Time for each of the two decisions on the log; the probe has its own limit. */
+  decisionBudgetMs: number;
+  now: string;
+}
+
+/**
+ * Looks first whether the pool has a credit (an empty one costs no probe), then asks a worker, then debits: only a lookup
+ * that succeeded is charged. A pool that others emptied meanwhile refuses, and the result is thrown away.
+ */
+export async function lookUpMetadata(
+  { lanes, probe }: { lanes: UsageLanes; probe: MetadataProbe },
+  { accountId, lookupId, video, snapshot, cause, decisionBudgetMs, now }: LookUpRequest,
+): Promise<LookUpAnswer> {
+  const asked = { snapshot, cause };
+  if (snapshotLooksEmpty(snapshot, now)) {
+    const deadlineMs = performance.now() + decisionBudgetMs;
+    const current = await lanes.ask(accountId, { ...asked, command: { kind: 'observe' }, deadlineMs });
+    if (current.outcome !== 'accepted') return current;
+    const { usage } = current;
+    if (summariseUsage(usage, now).metadata.remaining === 0) {
+      return { outcome: 'refused', refusal: 'metadata_quota_exceeded', usage };
+    }
+  }
+  const found = await probe.probe(video);
+  if (!found.ok) return { outcome: 'probe_failed', detail: found.detail };
+  const answer = await lanes.ask(accountId, {
+    ...asked,
+    command: { kind: 'debit_metadata', lookupId, video },
+    deadlineMs: performance.now() + decisionBudgetMs,
+  });
+  if (answer.outcome !== 'accepted') return answer;
+  return { outcome: 'found', metadata: found.metadata, usage: answer.usage };
+}
+
+function snapshotLooksEmpty({ usage }: UsageSnapshot, now: string): boolean {
+  if (usage.phase === 'absent') return true;
+  return usage.phase === 'ended' || now >= usage.period.end || !hasMetadataCredit(usage);
+}

@@ -1,0 +1,92 @@
+import type { JobEvent } from '../domain/download-job-events.ts';
+import { jobStream } from '../domain/download-job-events.ts';
+import { decideJob, evolveJob, initialJob } from '../domain/download-job.ts';
+import type { ClaimProof, Job, JobCommand } from '../domain/download-job.ts';
+import { parseJobEvent, parseUsageEvent } from '../domain/recorded-event.ts';
+import type { Actor, ParsedEvent } from '../domain/recorded-event.ts';
+import { isRefused } from '../domain/refusals.ts';
+import type { Refused } from '../domain/refusals.ts';
+import type { DownloadQueued } from '../domain/usage-events.ts';
+import { handle, load } from './handle.ts';
+import type { Aggregate, Handled } from './handle.ts';
+import type { EventStore, JobMessage } from './ports.ts';
+
+export interface JobDependencies {
+  store: EventStore;
+  now: () => string;
+  newUuid: () => string;
+}
+
+/** What led to a step of a job: the request that queued it, and the event right before. */
+export interface JobCause {
+  correlationId: string;
+  causationId: string;
+  actor: Actor;
+  timeoutMs: number;
+}
+
+export interface QueuedJob extends DownloadQueued {
+  accountId: string;
+  correlationId: string;
+  eventId: string;
+}
+
+/** The event that a message names: undefined unless it really is that token's DownloadQueued. */
+export async function readQueuedJob(store: EventStore, message: JobMessage): Promise<QueuedJob | undefined> {
+  const accountId = /^usage-(acc_[a-z0-9]+)-\d{8}$/.exec(message.usageStream)?.[1];
+  if (accountId === undefined) return undefined;
+  const [recorded] = await store.read(message.usageStream, message.usageRevision, 1);
+  if (recorded?.revision !== message.usageRevision) return undefined;
+  const { event, metadata, id } = parseUsageEvent(recorded);
+  if (event.type !== 'DownloadQueued' || event.data.token !== message.token) return undefined;
+  return { ...event.data, accountId, correlationId: metadata.$correlationId, eventId: id };
+}
+
+/** One step of a job's life, on its own stream, at the exact revision (`domain/download-job.ts`). */
+export function recordJobProgress(
+  { store, now, newUuid }: JobDependencies,
+  command: JobCommand,
+  { correlationId, causationId, actor, timeoutMs }: JobCause,
+): Promise<Handled<Job> | Refused> {
+  return handle(store, jobOf(command.token), {
+    decide: (state, at) => decideJob(state, command, at),
+    cause: { commandId: newUuid(), correlationId, causationId, actor },
+    now,
+    timeoutMs,
+  });
+}
+
+/** @returns the proof of the claim that was just made */
+export async function claimJob(
+  dependencies: JobDependencies,
+  claim: { workerId: string; job: QueuedJob; message: JobMessage; timeoutMs: number },
+): Promise<ClaimProof | Refused> {
+  const { workerId, job, message, timeoutMs } = claim;
+  const { token, usageStream, usageRevision } = message;
+  const handled = await recordJobProgress(
+    dependencies,
+    { kind: 'claim', token, workerId, accountId: job.accountId, usageStream, usageRevision },
+    { correlationId: job.correlationId, causationId: job.eventId, actor: { type: 'system', id: workerId }, timeoutMs },
+  );
+  return isRefused(handled) ? handled : { workerId, revision: handled.revision };
+}
+
+export async function readJob(store: EventStore, token: string): Promise<Job> {
+  return (await load(store, jobOf(token))).state;
+}
+
+/** Where a job that has been claimed before was queued, from its first event. */
+export async function readJobOrigin(store: EventStore, token: string): Promise<JobMessage | undefined> {
+  const [first] = await store.read(jobStream(token), 0, 1);
+  const parsed: ParsedEvent<JobEvent> | undefined = first && parseJobEvent(first);
+  if (parsed?.event.type !== 'JobClaimed') return undefined;
+  const { usage_stream: usageStream, usage_revision: usageRevision } = parsed.event.data;
+  return { token, usageStream, usageRevision };
+}
+
+const jobOf = (token: string): Aggregate<Job, JobEvent> => ({
+  stream: jobStream(token),
+  initial: initialJob,
+  parse: parseJobEvent,
+  evolve: evolveJob,
+});

@@ -1,0 +1,76 @@
+import { LRUCache } from 'lru-cache';
+import type { UsageSnapshot } from '../domain/usage.ts';
+import { KnownUsage } from './known-usage.ts';
+import type { QueuedDownload } from './known-usage.ts';
+import type { Cause } from './seal.ts';
+import { UsageLane } from './usage-lane.ts';
+import type { LaneRequest, UsageAnswer } from './usage-group.ts';
+import type { LaneDependencies } from './usage-lane.ts';
+
+const maxIdleBytes = 64 * 1024 * 1024;
+
+/** The lanes of the accounts that this process serves: those at work, and the idle ones that fit into the cache. */
+export class UsageLanes {
+  readonly #dependencies: LaneDependencies;
+  readonly #busy = new Map<string, UsageLane>();
+  readonly #idle = new LRUCache<string, UsageLane>({
+    maxSize: maxIdleBytes,
+    sizeCalculation: ({ sizeBytes }) => sizeBytes,
+  });
+
+  constructor(dependencies: LaneDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** @see UsageLane.ask */
+  ask(accountId: string, request: LaneRequest): Promise<UsageAnswer> {
+    return this.#lane(accountId).ask(request);
+  }
+
+  /**
+   * Whether a download of this account is in the log although the read model has no row for it.
+   *
+   * @param request the read model's row that came with the miss, and the caller's budget
+   * @returns undefined when the log holds no such download; `unavailable` when the log could not be asked
+   */
+  async findQueued(
+    accountId: string,
+    token: string,
+    request: { cause: Cause; snapshot: UsageSnapshot; deadlineMs: number },
+  ): Promise<QueuedDownload | 'unavailable' | undefined> {
+    const row = request.snapshot;
+    const lane = this.#lane(accountId);
+    const answer = await lane.ask({ ...request, command: { kind: 'observe' } });
+    if (answer.outcome !== 'accepted') return 'unavailable';
+    const { known } = lane;
+    if (known?.queued(token)) return known.queued(token);
+    if (known?.coversTokensAfter(row)) return undefined;
+    // The lane started from a newer row than this request saw: what lies between is read for this request alone.
+    return await this.#findInLog(token, row);
+  }
+
+  async #findInLog(token: string, row: UsageSnapshot): Promise<QueuedDownload | undefined> {
+    const between = new KnownUsage(row);
+    for (;;) {
+      const { stream, revision } = between.snapshot;
+      const events = await this.#dependencies.store.read(stream, revision + 1);
+      for (const event of events) between.fold(event);
+      if (between.queued(token)) return between.queued(token);
+      if (events.length === 0 || between.snapshot.usage.phase !== 'ended') return undefined;
+      between.followToNextPeriod();
+    }
+  }
+
+  #lane(accountId: string): UsageLane {
+    const existing = this.#busy.get(accountId) ?? this.#idle.get(accountId);
+    const lane = existing ?? new UsageLane(this.#dependencies, (idle) => this.#rest(accountId, idle));
+    this.#idle.delete(accountId);
+    this.#busy.set(accountId, lane);
+    return lane;
+  }
+
+  #rest(accountId: string, lane: UsageLane): void {
+    this.#busy.delete(accountId);
+    this.#idle.set(accountId, lane);
+  }
+}

@@ -1,0 +1,58 @@
+import type { Pool } from 'pg';
+import { readCheckpoint, writeCheckpoint } from '../../projections/runner.ts';
+import { readJobOrigin } from '../commands/record-job-progress.ts';
+import type { EventStore, JobMessage, JobQueue, RecordedEvent, Subscription } from '../commands/ports.ts';
+import { parseJobEvent, parseUsageEvent } from '../domain/recorded-event.ts';
+
+export interface DispatchDependencies {
+  store: EventStore;
+  queue: JobQueue;
+  pool: Pool;
+}
+
+const checkpointName = 'dispatch';
+const publishesUnderWay = 64;
+
+/**
+ * From the log to the work queue: a message for each download that becomes queued. At least once; a message too many does
+ * no harm, and one lost is published again by the sweeper.
+ */
+export function dispatchDownloads({ store, queue, pool }: DispatchDependencies): Subscription {
+  return store.subscribe({
+    name: checkpointName,
+    streamPrefixes: ['usage-', 'job-'],
+    from: () => readCheckpoint(pool, checkpointName),
+    apply: async ({ events, position }) => {
+      for (let start = 0; start < events.length; start += publishesUnderWay) {
+        const batch = events.slice(start, start + publishesUnderWay);
+        await Promise.all(batch.map((event) => dispatch(event, { store, queue })));
+      }
+      await writeCheckpoint(pool, checkpointName, position);
+    },
+  });
+}
+
+async function dispatch(
+  recorded: RecordedEvent,
+  { store, queue }: { store: EventStore; queue: JobQueue },
+): Promise<void> {
+  if (recorded.type === 'DownloadQueued') {
+    const { event, stream, revision } = parseUsageEvent(recorded);
+    if (event.type !== 'DownloadQueued') return;
+    const { token } = event.data;
+    await queue.publish({ token, usageStream: stream, usageRevision: revision }, messageId(token, -1, 0));
+  } else if (recorded.type === 'JobReleased') {
+    const { event, revision } = parseJobEvent(recorded);
+    const origin = await readJobOrigin(store, event.data.token);
+    if (origin) await queue.publish(origin, messageId(origin.token, revision, 0));
+  }
+}
+
+/**
+ * Names a message, so that the queue takes it once.
+ *
+ * @param jobRevision revision of the job's last event, -1 if it has none
+ * @param repetition 0 at first; the sweeper counts on from 1
+ */
+export const messageId = (token: JobMessage['token'], jobRevision: number, repetition: number) =>
+  `${token}:${String(jobRevision)}:${String(repetition)}`;

@@ -1,0 +1,135 @@
+import type { Pool } from 'pg';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { forgetOldWorkers, listClaimedJobs, listWaitingJobs } from '../../projections/unfinished-jobs.ts';
+import type { ClaimedJob, WaitingJob } from '../../projections/unfinished-jobs.ts';
+import { recordJobProgress } from '../commands/record-job-progress.ts';
+import type { JobDependencies } from '../commands/record-job-progress.ts';
+import type { JobQueue } from '../commands/ports.ts';
+import { isRefused } from '../domain/refusals.ts';
+import { messageId } from './dispatch-downloads.ts';
+
+export interface SweepDependencies extends JobDependencies {
+  queue: JobQueue;
+  pool: Pool;
+  logger: Logger;
+  /** The longest that one attempt may take. */
+  attemptTimeoutSeconds: number;
+}
+
+const sweepEveryMs = 5_000;
+/** A worker beats every 10 s; after 30 s without, it is gone. */
+const leaseSeconds = 30;
+/** Past the attempt's own limit, whatever the worker's heart does. */
+const overtimeSeconds = 60;
+const firstRepetitionSeconds = 30;
+const maxRepetitionSeconds = 3_600;
+const maxWaitingJobs = 1_000;
+const stepTimeoutMs = 5_000;
+
+/**
+ * Looks again and again for what was lost: a queued job that nobody claims is published once more, and a claim whose worker
+ * is gone is released. It reads the read models, and decides on the job's own stream at its exact revision: a sweep that is
+ * behind, or two at once, change nothing that is right.
+ */
+export function startSweeping(dependencies: SweepDependencies): { stop: () => Promise<void> } {
+  const stopping = new AbortController();
+  const state: SweepState = { reachableSinceMs: undefined, published: new Map() };
+  const running = (async () => {
+    while (!stopping.signal.aborted) {
+      try {
+        await sweep(dependencies, state);
+      } catch (error) {
+        // Silence counts only over time in which it could have been heard.
+        state.reachableSinceMs = undefined;
+        dependencies.logger.warn({ err: error }, 'a sweep did not finish');
+      }
+      await sleep(sweepEveryMs, undefined, { signal: stopping.signal }).catch(() => undefined);
+    }
+  })();
+  return {
+    stop: async () => {
+      stopping.abort();
+      await running;
+    },
+  };
+}
+
+interface SweepState {
+  /** Since when every sweep has reached Postgres, in milliseconds of `performance.now()`. */
+  reachableSinceMs: number | undefined;
+  /** The last repetition published of each job, by its token and revision. */
+  published: Map<string, number>;
+}
+
+async function sweep(dependencies: SweepDependencies, state: SweepState): Promise<void> {
+  const { pool, now } = dependencies;
+  const claimed = await listClaimedJobs(pool, now());
+  state.reachableSinceMs ??= performance.now();
+  const reachableSeconds = (performance.now() - state.reachableSinceMs) / 1000;
+  for (const job of claimed) {
+    if (isStale(job, { reachableSeconds, ...dependencies })) await release(dependencies, job);
+  }
+  const waiting = await listWaitingJobs(pool, {
+    now: now(),
+    waitedSeconds: firstRepetitionSeconds,
+    limit: maxWaitingJobs,
+  });
+  await publishAgain(dependencies, waiting, state);
+  await forgetOldWorkers(pool);
+}
+
+function isStale(
+  { quiet_seconds: quietSeconds, claimed_seconds: claimedSeconds }: ClaimedJob,
+  { reachableSeconds, attemptTimeoutSeconds }: { reachableSeconds: number; attemptTimeoutSeconds: number },
+): boolean {
+  if (claimedSeconds > attemptTimeoutSeconds + overtimeSeconds) return true;
+  return Math.min(quietSeconds ?? Infinity, reachableSeconds) > leaseSeconds;
+}
+
+async function release(dependencies: SweepDependencies, job: ClaimedJob): Promise<void> {
+  const { token, worker_id: workerId, claim_revision: revision } = job;
+  const commandId = dependencies.newUuid();
+  const released = await recordJobProgress(
+    dependencies,
+    { kind: 'expire_lease', token, claim: { workerId, revision } },
+    {
+      correlationId: commandId,
+      causationId: commandId,
+      actor: { type: 'system', id: 'sweeper' },
+      timeoutMs: stepTimeoutMs,
+    },
+  );
+  if (!isRefused(released)) {
+    dependencies.logger.warn(
+      { token, workerId, status: released.state.status },
+      'a claim without a living worker has ended',
+    );
+  }
+}
+
+async function publishAgain(
+  { queue }: SweepDependencies,
+  waiting: readonly WaitingJob[],
+  { published }: SweepState,
+): Promise<void> {
+  const stillWaiting = new Set<string>();
+  for (const { token, revision, waiting_seconds: waitedSeconds, ...origin } of waiting) {
+    const name = messageId(token, revision, 0);
+    stillWaiting.add(name);
+    const repetition = repetitionAfter(waitedSeconds);
+    if (published.get(name) === repetition) continue;
+    const message = { token, usageStream: origin.usage_stream, usageRevision: origin.usage_revision };
+    await queue.publish(message, messageId(token, revision, repetition));
+    published.set(name, repetition);
+  }
+  for (const name of published.keys()) if (!stillWaiting.has(name)) published.delete(name);
+}
+
+/** 1 after 30 s, 2 after 1 min, 3 after 2 min, doubling up to once an hour. */
+export function repetitionAfter(waitedSeconds: number): number {
+  const doublings = Math.floor(Math.log2(waitedSeconds / firstRepetitionSeconds));
+  const hourly = Math.floor(Math.log2(maxRepetitionSeconds / firstRepetitionSeconds));
+  if (doublings < hourly) return doublings + 1;
+  return hourly + Math.floor(waitedSeconds / maxRepetitionSeconds) + 1;
+}

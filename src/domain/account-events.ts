@@ -1,0 +1,36 @@
+import { z } from 'zod';
+import { instant } from './instant.ts';
+import { planTerms } from './plans.ts';
+
+/** Stream `account-{accountId}`. */
+export const accountStream = (accountId: string) => `account-${accountId}`;
+
+/** No hyphen, so that stream names can be read back. */
+export const accountIdPattern = /^acc_[a-z0-9]{16,32}$/;
+export const accountId = z.string().regex(accountIdPattern);
+export const keyId = z.string().regex(/^key_[a-z0-9]{16,32}$/);
+
+export const accountEventSchemas = {
+  AccountOpened: z.strictObject({
+    account_id: accountId,
+    terms: planTerms,
+    anchor_day: z.int().min(1).max(31),
+    period_start: instant,
+    period_end: instant,
+    /** Personal data stands apart, so that it can be found and erased. */
+    personal: z.strictObject({ email: z.string().min(3).max(254) }),
+  }),
+  ApiKeyIssued: z.strictObject({
+    account_id: accountId,
+    key_id: keyId,
+    /** SHA-256 of the raw key, hexadecimal. The key itself is never stored. */
+    key_hash: z.string().regex(/^[0-9a-f]{64}$/),
+    key_prefix: z.string().min(4).max(24),
+    personal: z.strictObject({ label: z.string().max(100) }),
+  }),
+  ApiKeyRevoked: z.strictObject({ account_id: accountId, key_id: keyId }),
+};
+
+export type AccountEvent = {
+  [Type in keyof typeof accountEventSchemas]: { type: Type; data: z.infer<(typeof accountEventSchemas)[Type]> };
+}[keyof typeof accountEventSchemas];

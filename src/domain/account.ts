@@ -1,0 +1,91 @@
+import type { AccountEvent } from './account-events.ts';
+import { firstBillingPeriod } from './billing-period.ts';
+import type { PlanTerms } from './plans.ts';
+import { refuse } from './refusals.ts';
+import type { Refused } from './refusals.ts';
+
+/** Most keys of one account that are not revoked. */
+export const maxActiveKeys = 1000;
+
+export interface ApiKey {
+  keyId: string;
+  keyHash: string;
+  keyPrefix: string;
+  label: string;
+  createdAt: string;
+  revoked: boolean;
+}
+
+export interface Account {
+  opened?: Extract<AccountEvent, { type: 'AccountOpened' }>['data'];
+  keys: ReadonlyMap<string, ApiKey>;
+}
+
+export const initialAccount: Account = { keys: new Map() };
+
+export function evolveAccount(state: Account, event: AccountEvent, at: { time: string }): Account {
+  switch (event.type) {
+    case 'AccountOpened':
+      return { ...state, opened: event.data };
+    case 'ApiKeyIssued': {
+      const { key_id: keyId, key_hash: keyHash, key_prefix: keyPrefix, personal } = event.data;
+      const key = { keyId, keyHash, keyPrefix, label: personal.label, createdAt: at.time, revoked: false };
+      return { ...state, keys: new Map(state.keys).set(keyId, key) };
+    }
+    case 'ApiKeyRevoked': {
+      const key = state.keys.get(event.data.key_id);
+      return key ? { ...state, keys: new Map(state.keys).set(key.keyId, { ...key, revoked: true }) } : state;
+    }
+    default:
+      return event satisfies never;
+  }
+}
+
+export type AccountCommand =
+  | { kind: 'open_account'; accountId: string; email: string; terms: PlanTerms }
+  | { kind: 'issue_key'; accountId: string; keyId: string; keyHash: string; keyPrefix: string; label: string }
+  | { kind: 'revoke_key'; accountId: string; keyId: string };
+
+/**
+ * @param now instant of the decision, UTC ISO-8601
+ * @returns the events to append: none when the command has been carried out already
+ */
+export function decideAccount(state: Account, command: AccountCommand, now: string): AccountEvent[] | Refused {
+  if (command.kind === 'open_account') return state.opened ? [] : [openAccount(command, now)];
+  if (!state.opened) return refuse('account_not_found');
+  const key = state.keys.get(command.keyId);
+  if (command.kind === 'revoke_key') {
+    if (!key) return refuse('key_not_found');
+    return key.revoked ? [] : [{ type: 'ApiKeyRevoked', data: { account_id: command.accountId, key_id: key.keyId } }];
+  }
+  if (key) return [];
+  if ([...state.keys.values()].filter(({ revoked }) => !revoked).length >= maxActiveKeys)
+    return refuse('too_many_keys');
+  return [
+    {
+      type: 'ApiKeyIssued',
+      data: {
+        account_id: command.accountId,
+        key_id: command.keyId,
+        key_hash: command.keyHash,
+        key_prefix: command.keyPrefix,
+        personal: { label: command.label },
+      },
+    },
+  ];
+}
+
+function openAccount(command: Extract<AccountCommand, { kind: 'open_account' }>, now: string): AccountEvent {
+  const { start, end, anchorDay } = firstBillingPeriod(now);
+  return {
+    type: 'AccountOpened',
+    data: {
+      account_id: command.accountId,
+      terms: command.terms,
+      anchor_day: anchorDay,
+      period_start: start,
+      period_end: end,
+      personal: { email: command.email },
+    },
+  };
+}

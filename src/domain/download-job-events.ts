@@ -1,0 +1,45 @@
+import { z } from 'zod';
+import { accountId } from './account-events.ts';
+import { failureReasonNames } from './failure-reasons.ts';
+import { instant } from './instant.ts';
+import { jobToken } from './usage-events.ts';
+
+/** Stream `job-{token}`: what happened to a download after it was queued. */
+export const jobStream = (token: string) => `job-${token}`;
+
+export const workerId = z.string().regex(/^wrk_[a-z0-9]{16,32}$/);
+const failureReason = z.enum(failureReasonNames);
+
+export const releaseReasons = ['shutdown', 'lease_expired', ...failureReasonNames] as const;
+export type ReleaseReason = (typeof releaseReasons)[number];
+
+export const jobEventSchemas = {
+  JobClaimed: z.strictObject({
+    token: jobToken,
+    account_id: accountId,
+    worker_id: workerId,
+    /** From 1; a claim released by a shutdown is not counted. */
+    attempt: z.int().min(1),
+    /** Where the download was queued and charged. */
+    usage_stream: z.string().min(1),
+    usage_revision: z.int().min(0),
+  }),
+  JobStarted: z.strictObject({ token: jobToken, worker_id: workerId }),
+  /** The job is queued again, to be claimed not before the instant given. */
+  JobReleased: z.strictObject({ token: jobToken, reason: z.enum(releaseReasons), not_before: instant }),
+  JobCompleted: z.strictObject({
+    token: jobToken,
+    /** The finished file lies under the token and this revision. */
+    claim_revision: z.int().min(0),
+    file_name: z.string().regex(/^media\.[a-z0-9]{2,4}$/),
+    file_mime: z.string().min(3).max(64),
+    file_size_bytes: z.int().min(1),
+    file_sha256: z.string().regex(/^[0-9a-f]{64}$/),
+    duration_seconds: z.number().min(0),
+  }),
+  JobFailed: z.strictObject({ token: jobToken, reason: failureReason }),
+};
+
+export type JobEvent = {
+  [Type in keyof typeof jobEventSchemas]: { type: Type; data: z.infer<(typeof jobEventSchemas)[Type]> };
+}[keyof typeof jobEventSchemas];

@@ -1,0 +1,158 @@
+import type { JobEvent, ReleaseReason } from './download-job-events.ts';
+import { failureReasons } from './failure-reasons.ts';
+import type { FailureReason } from './failure-reasons.ts';
+import { refuse } from './refusals.ts';
+import type { Refused } from './refusals.ts';
+
+/**
+ * A download job, from its own stream:
+ *
+ *     queued ──claim──▶ claimed ──start──▶ running ──▶ done | failed
+ *        ▲                 │                  │
+ *        └──── release (worker shutdown, lease expired, retryable failure with attempts left) ─┘
+ *
+ * It is queued when its stream does not exist yet. Whoever writes names the revision it decided on, so that a worker whose
+ * claim was taken over can write nothing more.
+ */
+export interface Job {
+  status: 'queued' | 'claimed' | 'running' | 'done' | 'failed';
+  /** Claims so far that a shutdown did not release. */
+  attempts: number;
+  /** The holder, while claimed or running. */
+  claim: { workerId: string; revision: number; claimedAt: string } | null;
+  /** While queued again: the earliest instant of the next claim. */
+  notBefore: string | null;
+}
+
+export const maxAttempts = 3;
+
+export const initialJob: Job = { status: 'queued', attempts: 0, claim: null, notBefore: null };
+
+/**
+ * @param at where the event stands in its stream, and its own time
+ */
+export function evolveJob(state: Job, event: JobEvent, at: { revision: number; time: string }): Job {
+  switch (event.type) {
+    case 'JobClaimed':
+      return {
+        status: 'claimed',
+        attempts: event.data.attempt,
+        claim: { workerId: event.data.worker_id, revision: at.revision, claimedAt: at.time },
+        notBefore: null,
+      };
+    case 'JobStarted':
+      return { ...state, status: 'running' };
+    case 'JobReleased': {
+      const uncounted = event.data.reason === 'shutdown' ? 1 : 0;
+      return {
+        status: 'queued',
+        attempts: state.attempts - uncounted,
+        claim: null,
+        notBefore: event.data.not_before,
+      };
+    }
+    case 'JobCompleted':
+      return { ...state, status: 'done', claim: null };
+    case 'JobFailed':
+      return { ...state, status: 'failed', claim: null };
+    default:
+      return event satisfies never;
+  }
+}
+
+export type JobCommand =
+  | { kind: 'claim'; token: string; workerId: string; accountId: string; usageStream: string; usageRevision: number }
+  | { kind: 'start'; token: string; claim: ClaimProof }
+  | { kind: 'complete'; token: string; claim: ClaimProof; file: FinishedFile }
+  | { kind: 'give_up'; token: string; claim: ClaimProof; reason: FailureReason }
+  | { kind: 'shut_down'; token: string; claim: ClaimProof }
+  | { kind: 'expire_lease'; token: string; claim: ClaimProof };
+
+/** Names the claim that a command acts for: it is refused once somebody else holds the job. */
+export interface ClaimProof {
+  workerId: string;
+  revision: number;
+}
+
+export interface FinishedFile {
+  name: string;
+  mime: string;
+  sizeBytes: number;
+  sha256: string;
+  durationSeconds: number;
+}
+
+/** @param now instant of the decision, UTC ISO-8601 */
+export function decideJob(state: Job, command: JobCommand, now: string): JobEvent[] | Refused {
+  if (command.kind === 'claim') return claimJob(state, command, now);
+  const { token, claim } = command;
+  if (state.claim?.workerId !== claim.workerId || state.claim.revision !== claim.revision) return refuse('claim_lost');
+  switch (command.kind) {
+    case 'start':
+      if (state.status === 'running') return [];
+      return [{ type: 'JobStarted', data: { token, worker_id: claim.workerId } }];
+    case 'complete':
+      return [completed(command)];
+    case 'give_up':
+      return [failed(state, token, command.reason, now)];
+    case 'expire_lease':
+      return [released(state, token, { reason: 'lease_expired', failure: 'internal_error', retryable: true }, now)];
+    case 'shut_down':
+      return [{ type: 'JobReleased', data: { token, reason: 'shutdown', not_before: now } }];
+  }
+}
+
+function claimJob(state: Job, command: Extract<JobCommand, { kind: 'claim' }>, now: string): JobEvent[] | Refused {
+  if (state.status !== 'queued') return refuse('job_not_claimable');
+  if (state.notBefore !== null && now < state.notBefore) return refuse('job_not_claimable');
+  return [
+    {
+      type: 'JobClaimed',
+      data: {
+        token: command.token,
+        account_id: command.accountId,
+        worker_id: command.workerId,
+        attempt: state.attempts + 1,
+        usage_stream: command.usageStream,
+        usage_revision: command.usageRevision,
+      },
+    },
+  ];
+}
+
+function completed({ token, claim, file }: Extract<JobCommand, { kind: 'complete' }>): JobEvent {
+  return {
+    type: 'JobCompleted',
+    data: {
+      token,
+      claim_revision: claim.revision,
+      file_name: file.name,
+      file_mime: file.mime,
+      file_size_bytes: file.sizeBytes,
+      file_sha256: file.sha256,
+      duration_seconds: file.durationSeconds,
+    },
+  };
+}
+
+function failed(state: Job, token: string, reason: FailureReason, now: string): JobEvent {
+  const { retryable } = failureReasons[reason];
+  return released(state, token, { reason, failure: reason, retryable }, now);
+}
+
+/** Queues the job again while it has attempts left and trying again may help; else it has failed. */
+function released(
+  state: Job,
+  token: string,
+  why: { reason: ReleaseReason; failure: FailureReason; retryable: boolean },
+  now: string,
+): JobEvent {
+  if (!why.retryable || state.attempts >= maxAttempts) {
+    return { type: 'JobFailed', data: { token, reason: why.failure } };
+  }
+  const notBefore = new Date(Date.parse(now) + retryDelayMs(state.attempts)).toISOString();
+  return { type: 'JobReleased', data: { token, reason: why.reason, not_before: notBefore } };
+}
+
+/** 2 s after the first attempt, 8 s after the second. */
+const retryDelayMs = (attempts: number) => 2_000 * 4 ** (attempts - 1);

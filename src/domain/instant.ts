@@ -1,0 +1,6 @@
+import { z } from 'zod';
+
+/** Instants are text everywhere: UTC, ISO-8601, with milliseconds. In this form they sort by time. */
+export const instant = z.iso.datetime({ precision: 3 });
+
+export const later = (one: string, other: string): string => (one > other ? one : other);

@@ -1,0 +1,43 @@
+import { z } from 'zod';
+import { cents } from './money.ts';
+
+/** What an account has bought: frozen into its usage stream, so that editing the plan file changes nobody's bill. */
+export const planTerms = z.strictObject({
+  plan: z.string().regex(/^[a-z][a-z0-9_]{0,31}$/),
+  downloads_limit: z.int().min(0),
+  metadata_limit: z.int().min(0),
+  /** Price of one download beyond the allowance; null: the allowance is a hard cap. */
+  overage_cents: cents.min(1).nullable(),
+  /** Names the price list that `overage_cents` comes from. */
+  rate_version: z.string().min(1).max(64),
+  /** Monthly fee. */
+  fee_cents: cents,
+  hourly_limit: z.int().min(1).max(10_000),
+});
+export type PlanTerms = z.infer<typeof planTerms>;
+
+/** The plan's terms and the ceiling that the account's owner has put on overage charges (null: none). */
+export const terms = planTerms.extend({ overage_cap_cents: cents.nullable() });
+export type Terms = z.infer<typeof terms>;
+
+/** The plan file: read only when a plan is chosen. */
+export const planFile = z.strictObject({
+  rate_version: planTerms.shape.rate_version,
+  plans: z
+    .array(planTerms.omit({ rate_version: true }).extend({ name: z.string().min(1), note: z.string().optional() }))
+    .min(1)
+    .refine((plans) => new Set(plans.map((plan) => plan.plan)).size === plans.length, 'a plan is named twice'),
+});
+
+export type PlanCatalogue = ReadonlyMap<string, PlanTerms>;
+
+/**
+ * @param file parsed JSON of the plan file
+ * @throws {z.ZodError} naming the field at fault
+ */
+export function readPlanCatalogue(file: unknown): PlanCatalogue {
+  const { rate_version, plans } = planFile.parse(file);
+  return new Map(
+    plans.map(({ name: _name, note: _note, ...plan }) => [plan.plan, planTerms.parse({ ...plan, rate_version })]),
+  );
+}

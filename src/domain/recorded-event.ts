@@ -1,0 +1,104 @@
+import { z } from 'zod';
+import { accountEventSchemas } from './account-events.ts';
+import type { AccountEvent } from './account-events.ts';
+import { jobEventSchemas } from './download-job-events.ts';
+import type { JobEvent } from './download-job-events.ts';
+import { instant } from './instant.ts';
+import { usageEventSchemas } from './usage-events.ts';
+import type { UsageEvent } from './usage-events.ts';
+
+/**
+ * Stored events are contracts: each is parsed on the way in, and one that does not match its schema stops whoever reads it,
+ * because to skip an event is to lose money silently.
+ */
+export type DomainEvent = AccountEvent | UsageEvent | JobEvent;
+
+/** Who caused an event. */
+export const actor = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('api_key'), id: z.string().min(1) }),
+  z.strictObject({
+    type: z.literal('staff'),
+    id: z.string().min(1),
+    role: z.string().min(1),
+    reason: z.string().min(1),
+  }),
+  z.strictObject({ type: z.literal('system'), id: z.string().min(1) }),
+]);
+export type Actor = z.infer<typeof actor>;
+
+/** What every event carries besides its data. */
+export const eventMetadata = z.strictObject({
+  /** The request (or command) that everything in this chain of events goes back to. */
+  $correlationId: z.string().min(1),
+  /** The event or command that led directly here. */
+  $causationId: z.string().min(1),
+  /** Version of the event's schema. */
+  schema: z.int().min(1),
+  actor,
+  /** The event's own time: never before that of the stream's previous event. */
+  time: instant,
+  /** SHA-256 over the previous event's hash and this event, hexadecimal (`commands/seal.ts`). */
+  hash: z.string().regex(/^[0-9a-f]{64}$/),
+});
+export type EventMetadata = z.infer<typeof eventMetadata>;
+
+export interface ParsedEvent<Event extends DomainEvent = DomainEvent> {
+  stream: string;
+  revision: number;
+  id: string;
+  position: bigint;
+  event: Event;
+  metadata: EventMetadata;
+}
+
+const parsers = {
+  account: schemaOf<AccountEvent>(accountEventSchemas),
+  usage: schemaOf<UsageEvent>(usageEventSchemas),
+  job: schemaOf<JobEvent>(jobEventSchemas),
+};
+
+interface Recorded {
+  stream: string;
+  revision: number;
+  id: string;
+  position: bigint;
+  type: string;
+  data: unknown;
+  metadata: unknown;
+}
+
+/** @throws {UnreadableEvent} for an event that this version does not know */
+export const parseAccountEvent = (recorded: Recorded) => parse(recorded, parsers.account);
+export const parseUsageEvent = (recorded: Recorded) => parse(recorded, parsers.usage);
+export const parseJobEvent = (recorded: Recorded) => parse(recorded, parsers.job);
+
+export class UnreadableEvent extends Error {
+  override readonly name = 'UnreadableEvent';
+}
+
+function schemaOf<Event extends DomainEvent>(schemas: Record<Event['type'], z.ZodType>) {
+  return (type: string, data: unknown): Event => {
+    const schema = Object.hasOwn(schemas, type) ? schemas[type as Event['type']] : undefined;
+    if (!schema) throw new UnreadableEvent(`no event of this kind of stream is called ${type}`);
+    return { type, data: schema.parse(data) } as unknown as Event;
+  };
+}
+
+function parse<Event extends DomainEvent>(
+  { stream, revision, id, position, type, data, metadata }: Recorded,
+  parseEvent: (type: string, data: unknown) => Event,
+): ParsedEvent<Event> {
+  try {
+    return {
+      stream,
+      revision,
+      id,
+      position,
+      event: parseEvent(type, data),
+      metadata: eventMetadata.parse(metadata),
+    };
+  } catch (error) {
+    const why = error instanceof z.ZodError ? z.prettifyError(error) : String(error);
+    throw new UnreadableEvent(`event ${String(revision)} of ${stream} (${type}) cannot be read: ${why}`);
+  }
+}

@@ -1,0 +1,36 @@
+import { billingPeriodAt } from './billing-period.ts';
+import type { BillingPeriod } from './billing-period.ts';
+import type { OpenUsage } from './usage.ts';
+
+/** What GET /credits tells (contract §2.5): the pools and the overage of the period that `now` falls into. */
+export interface UsageSummary {
+  plan: string;
+  downloads: Pool;
+  metadata: Pool;
+  overage: { downloads: number; cents: number };
+  period: BillingPeriod;
+}
+
+export interface Pool {
+  limit: number;
+  used: number;
+  remaining: number;
+}
+
+/** Reads never append: past the end of the newest period, this shows the period of now with nothing used in it yet. */
+export function summariseUsage(state: OpenUsage, now: string): UsageSummary {
+  const over = state.phase === 'ended' || now >= state.period.end;
+  const terms = state.next?.terms ?? state.terms;
+  return {
+    plan: terms.plan,
+    downloads: pool(terms.downloads_limit, over ? 0 : state.downloadCredits),
+    metadata: pool(terms.metadata_limit, over ? 0 : state.metadataCredits),
+    overage: over ? { downloads: 0, cents: 0 } : { downloads: state.overageDownloads, cents: state.overageCents },
+    period: billingPeriodAt(now, state.next?.period ?? state.period, state.anchorDay),
+  };
+}
+
+function pool(limit: number, debited: number): Pool {
+  const used = Math.min(debited, limit);
+  return { limit, used, remaining: limit - used };
+}

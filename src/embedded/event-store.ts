@@ -1,0 +1,87 @@
+/**
+ * Starts the embedded event store as a process of its own: its storage is synchronous, and would hold up any other work.
+ */
+
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+const ENTRY = fileURLToPath(new URL('./event-store/main.ts', import.meta.url));
+
+/** A large log replays its write-ahead file first; anything beyond this is a fault. */
+const START_TIMEOUT_MS = 30_000;
+const STOP_TIMEOUT_MS = 10_000;
+const MOST_ERROR_TEXT = 4000;
+
+export interface EmbeddedEventStore {
+  url: string;
+  pid: number;
+  /** Fulfilled when the process has ended, for whatever reason. */
+  exited: Promise<void>;
+  /** Ends it in order: what it has taken is answered. Safe to call again. */
+  stop: () => Promise<void>;
+}
+
+export interface LaunchOptions {
+  dataDirectory: string;
+  /** Any free one by default. */
+  port?: number;
+  /** A Node that runs TypeScript files directly. */
+  nodePath: string;
+}
+
+/** @throws when the process ends before it is ready, with what it said */
+export async function launchEventStore({
+  dataDirectory,
+  port = 0,
+  nodePath,
+}: LaunchOptions): Promise<EmbeddedEventStore> {
+  const child = spawn(
+    nodePath,
+    [
+      '--disable-warning=ExperimentalWarning',
+      ENTRY,
+      ...['--data', dataDirectory, '--port', String(port), '--until-stdin-ends'],
+    ],
+    // A group of its own keeps a Ctrl-C in the terminal from it; the pipe on its standard input ends with this process.
+    { detached: true, stdio: ['pipe', 'pipe', 'pipe'] },
+  );
+  const exited = new Promise<void>((resolve) => child.once('close', () => resolve()));
+  child.stdin.on('error', () => undefined);
+  const url = await listeningUrl(child);
+  if (child.pid === undefined) throw new Error('The embedded event store has no process id.');
+  return { url, pid: child.pid, exited, stop: () => stop(child, exited) };
+}
+
+function listeningUrl(child: ChildProcess): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let output = '';
+    let errors = '';
+    const fail = (reason: string): void => {
+      clearTimeout(patience);
+      child.kill('SIGKILL');
+      reject(new Error(`The embedded event store did not start: ${errors.trim() || reason}`));
+    };
+    const patience = setTimeout(() => fail(`not ready after ${START_TIMEOUT_MS} ms`), START_TIMEOUT_MS);
+    child.stderr?.on('data', (chunk: Buffer) => {
+      errors = (errors + chunk.toString('utf8')).slice(-MOST_ERROR_TEXT);
+    });
+    child.stdout?.on('data', (chunk: Buffer) => {
+      output = (output + chunk.toString('utf8')).slice(0, MOST_ERROR_TEXT);
+      const line = /^\{"listening":"([^"]+)"\}$/m.exec(output);
+      if (line?.[1] === undefined) return;
+      clearTimeout(patience);
+      resolve(line[1]);
+    });
+    child.once('error', (error) => fail(error.message));
+    child.once('close', (code, signal) => fail(`it ended with ${code ?? signal}`));
+  });
+}
+
+async function stop(child: ChildProcess, exited: Promise<void>): Promise<void> {
+  child.stdin?.end();
+  child.kill('SIGTERM');
+  const impatience = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS);
+  await exited;
+  clearTimeout(impatience);
+}

@@ -1,0 +1,178 @@
+/**
+ * The calls that write: one append per call, many appends over one call, deletions and tombstones.
+ */
+
+import sharedMessages from '@eventstore/db-client/generated/shared_pb.js';
+import streamMessages from '@eventstore/db-client/generated/streams_pb.js';
+import type {
+  AppendReq,
+  AppendResp,
+  DeleteReq,
+  DeleteResp,
+  TombstoneReq,
+  TombstoneResp,
+} from '@eventstore/db-client/generated/streams_pb.js';
+import { status } from '@grpc/grpc-js';
+import type { sendUnaryData, ServerReadableStream, ServerUnaryCall, ServiceError } from '@grpc/grpc-js';
+
+import type { AppendResult, EventLog, Expected, Refused, Stored } from './event-log.ts';
+import type { NewEvent } from './event-rows.ts';
+import type { GroupCommit } from './group-commit.ts';
+import { appendSizeBytes, newEventOf, streamNameOf } from './wire-events.ts';
+import { appendTooLargeError, InvalidRequest, MAX_APPEND_BYTES, refusalError, rpcError } from './wire-errors.ts';
+
+export interface Writes {
+  log: EventLog;
+  commits: GroupCommit;
+}
+
+/** What the options of append, delete and tombstone have in common. */
+interface ExpectedOptions {
+  hasRevision(): boolean;
+  getRevision(): string;
+  hasNoStream(): boolean;
+  hasStreamExists(): boolean;
+}
+
+export function append(
+  writes: Writes,
+  call: ServerReadableStream<AppendReq, AppendResp>,
+  callback: sendUnaryData<AppendResp>,
+): void {
+  let options: AppendReq.Options | undefined;
+  const events: NewEvent[] = [];
+  let sizeBytes = 0;
+  let failure: ServiceError | undefined;
+  call.on('data', (request: AppendReq) => {
+    options ??= request.getOptions();
+    const proposed = request.getProposedMessage();
+    if (proposed === undefined || failure !== undefined) return;
+    try {
+      const event = newEventOf(proposed);
+      events.push(event);
+      sizeBytes += appendSizeBytes(event);
+      if (sizeBytes > MAX_APPEND_BYTES) failure = appendTooLargeError();
+    } catch (error) {
+      failure = invalidRequestError(error);
+    }
+  });
+  call.on('end', () => {
+    if (failure !== undefined) {
+      callback(failure);
+      return;
+    }
+    try {
+      const stream = streamNameOf(options?.getStreamIdentifier());
+      const expected = options === undefined ? 'any' : expectedOf(options);
+      void writes.commits
+        .submit(() => writes.log.append(stream, expected, events))
+        .then((result) => {
+          if (result.outcome === 'stream_deleted') callback(refusalError(stream, result));
+          else callback(null, appendResponse(result));
+        });
+    } catch (error) {
+      callback(invalidRequestError(error));
+    }
+  });
+  call.on('error', () => undefined);
+}
+
+export function softDelete(
+  writes: Writes,
+  call: ServerUnaryCall<DeleteReq, DeleteResp>,
+  callback: sendUnaryData<DeleteResp>,
+): void {
+  const response = new streamMessages.DeleteResp();
+  const position = new streamMessages.DeleteResp.Position();
+  remove(call.request.getOptions(), callback, response, position, (stream, expected) =>
+    writes.commits.submit(() => writes.log.softDelete(stream, expected)),
+  );
+}
+
+export function tombstone(
+  writes: Writes,
+  call: ServerUnaryCall<TombstoneReq, TombstoneResp>,
+  callback: sendUnaryData<TombstoneResp>,
+): void {
+  const response = new streamMessages.TombstoneResp();
+  const position = new streamMessages.TombstoneResp.Position();
+  remove(call.request.getOptions(), callback, response, position, (stream, expected) =>
+    writes.commits.submit(() => writes.log.tombstone(stream, expected)),
+  );
+}
+
+interface PositionMessage {
+  setCommitPosition(value: string): unknown;
+  setPreparePosition(value: string): unknown;
+}
+
+function remove<Position extends PositionMessage, Response extends { setPosition(position: Position): unknown }>(
+  options: DeleteReq.Options | TombstoneReq.Options | undefined,
+  callback: sendUnaryData<Response>,
+  response: Response,
+  position: Position,
+  write: (stream: string, expected: Expected) => Promise<AppendResult>,
+): void {
+  try {
+    const stream = streamNameOf(options?.getStreamIdentifier());
+    void write(stream, options === undefined ? 'any' : expectedOf(options)).then((result) => {
+      if (result.outcome !== 'stored') {
+        callback(refusalError(stream, result));
+        return;
+      }
+      response.setPosition(setPosition(position, result.position ?? 0n));
+      callback(null, response);
+    });
+  } catch (error) {
+    callback(invalidRequestError(error));
+  }
+}
+
+function expectedOf(options: ExpectedOptions): Expected {
+  if (options.hasRevision()) return BigInt(options.getRevision());
+  if (options.hasNoStream()) return 'no_stream';
+  if (options.hasStreamExists()) return 'stream_exists';
+  return 'any';
+}
+
+function appendResponse(result: Exclude<AppendResult, { outcome: 'stream_deleted' }>): AppendResp {
+  const response = new streamMessages.AppendResp();
+  if (result.outcome === 'stored') response.setSuccess(successMessage(result));
+  else response.setWrongExpectedVersion(wrongVersionMessage(result));
+  return response;
+}
+
+function successMessage(stored: Stored): AppendResp.Success {
+  const success = new streamMessages.AppendResp.Success();
+  if (stored.lastRevision === 'no_stream') success.setNoStream(new sharedMessages.Empty());
+  else success.setCurrentRevision(String(stored.lastRevision));
+  if (stored.position === undefined) success.setNoPosition(new sharedMessages.Empty());
+  else success.setPosition(setPosition(new streamMessages.AppendResp.Position(), stored.position));
+  return success;
+}
+
+function wrongVersionMessage(
+  refused: Extract<Refused, { outcome: 'wrong_expected_version' }>,
+): AppendResp.WrongExpectedVersion {
+  const wrong = new streamMessages.AppendResp.WrongExpectedVersion();
+  const empty = new sharedMessages.Empty();
+  if (refused.expected === 'any') wrong.setExpectedAny(empty);
+  else if (refused.expected === 'stream_exists') wrong.setExpectedStreamExists(empty);
+  else if (refused.expected === 'no_stream') wrong.setExpectedNoStream(empty);
+  else wrong.setExpectedRevision(String(refused.expected));
+  if (refused.actual === 'no_stream') wrong.setCurrentNoStream(empty);
+  else wrong.setCurrentRevision(String(refused.actual));
+  return wrong;
+}
+
+export function setPosition<Message extends PositionMessage>(message: Message, position: bigint): Message {
+  message.setCommitPosition(String(position));
+  message.setPreparePosition(String(position));
+  return message;
+}
+
+/** Like the real server, one call with an invalid event fails with no further explanation than its text. */
+function invalidRequestError(error: unknown): ServiceError {
+  if (!(error instanceof InvalidRequest)) throw error;
+  return rpcError(status.UNKNOWN, error.message);
+}

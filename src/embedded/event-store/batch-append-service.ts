@@ -1,0 +1,114 @@
+/**
+ * Many appends over one call. An append may come in several messages; its answer names it by its correlation id, and answers
+ * may come in another order than the appends. No append is answered twice: the official client dies of a second answer.
+ */
+
+import sharedMessages from '@eventstore/db-client/generated/shared_pb.js';
+import streamMessages from '@eventstore/db-client/generated/streams_pb.js';
+import type { Status } from '@eventstore/db-client/generated/status_pb.js';
+import type { BatchAppendReq, BatchAppendResp } from '@eventstore/db-client/generated/streams_pb.js';
+import type { ServerDuplexStream } from '@grpc/grpc-js';
+import emptyMessages from 'google-protobuf/google/protobuf/empty_pb.js';
+
+import { setPosition } from './append-service.ts';
+import type { Writes } from './append-service.ts';
+import type { AppendResult, Expected, Stored } from './event-log.ts';
+import type { NewEvent } from './event-rows.ts';
+import { appendSizeBytes, newEventOf, streamNameOf, uuidText } from './wire-events.ts';
+import {
+  appendTooLargeStatus,
+  InvalidRequest,
+  invalidRequestStatus,
+  MAX_APPEND_BYTES,
+  refusalStatus,
+  streamIdentifier,
+} from './wire-errors.ts';
+
+/** An append whose last message has not come yet. */
+interface Arriving {
+  stream: string;
+  expected: Expected;
+  events: NewEvent[];
+  sizeBytes: number;
+  /** Answered already; what still comes of it is dropped. */
+  isRefused: boolean;
+}
+
+type Call = ServerDuplexStream<BatchAppendReq, BatchAppendResp>;
+
+export function batchAppend(writes: Writes, call: Call): void {
+  const arriving = new Map<string, Arriving>();
+  call.on('data', (request: BatchAppendReq) => {
+    const correlationId = uuidText(request.getCorrelationId()) ?? '';
+    const known = arriving.get(correlationId);
+    const append = known ?? startOf(request);
+    if (known === undefined) arriving.set(correlationId, append);
+    if (request.getIsFinal()) arriving.delete(correlationId);
+    if (append.isRefused) return;
+    const refusal = take(append, request);
+    if (refusal !== undefined) {
+      append.isRefused = true;
+      call.write(answerOf(request, append.stream, refusal));
+      return;
+    }
+    if (!request.getIsFinal()) return;
+    void writes.commits
+      .submit(() => writes.log.append(append.stream, append.expected, append.events))
+      .then((result) => {
+        if (!call.cancelled && call.writable) call.write(answerOf(request, append.stream, result));
+      });
+  });
+  // The answers to what has arrived are written first: the commit that carries them is due before any later one.
+  call.on('end', () => void writes.commits.submit(() => undefined).then(() => call.end()));
+  call.on('error', () => undefined);
+}
+
+function startOf(request: BatchAppendReq): Arriving {
+  const options = request.getOptions();
+  const nameBytes = options?.getStreamIdentifier()?.getStreamName_asU8() ?? new Uint8Array();
+  const stream = Buffer.from(nameBytes).toString('utf8');
+  return { stream, expected: expectedOf(options), events: [], sizeBytes: 0, isRefused: false };
+}
+
+function expectedOf(options: BatchAppendReq.Options | undefined): Expected {
+  if (options?.hasStreamPosition() === true) return BigInt(options.getStreamPosition());
+  if (options?.hasNoStream() === true) return 'no_stream';
+  if (options?.hasStreamExists() === true) return 'stream_exists';
+  return 'any';
+}
+
+/** Adds the events of one message; returns why the append is refused, if it is. */
+function take(append: Arriving, request: BatchAppendReq): Status | undefined {
+  try {
+    if (append.stream === '') streamNameOf(undefined);
+    for (const proposed of request.getProposedMessagesList()) {
+      const event = newEventOf(proposed);
+      append.events.push(event);
+      append.sizeBytes += appendSizeBytes(event);
+    }
+  } catch (error) {
+    if (!(error instanceof InvalidRequest)) throw error;
+    return invalidRequestStatus(error.message);
+  }
+  return append.sizeBytes > MAX_APPEND_BYTES ? appendTooLargeStatus() : undefined;
+}
+
+function answerOf(request: BatchAppendReq, stream: string, result: AppendResult | Status): BatchAppendResp {
+  const answer = new streamMessages.BatchAppendResp();
+  answer.setCorrelationId(request.getCorrelationId());
+  // Named in refusals too: the official client reads it there.
+  answer.setStreamIdentifier(streamIdentifier(stream));
+  if (!('outcome' in result)) answer.setError(result);
+  else if (result.outcome === 'stored') answer.setSuccess(successMessage(result));
+  else answer.setError(refusalStatus(stream, result));
+  return answer;
+}
+
+function successMessage(stored: Stored): BatchAppendResp.Success {
+  const success = new streamMessages.BatchAppendResp.Success();
+  if (stored.lastRevision === 'no_stream') success.setNoStream(new emptyMessages.Empty());
+  else success.setCurrentRevision(String(stored.lastRevision));
+  if (stored.position === undefined) success.setNoPosition(new emptyMessages.Empty());
+  else success.setPosition(setPosition(new sharedMessages.AllStreamPosition(), stored.position));
+  return success;
+}

@@ -1,0 +1,177 @@
+/**
+ * The rules of the log: what an append, a deletion or a tombstone is answered, given what is stored. Every method here runs
+ * inside the caller's transaction; nothing waits, so nothing can come between a decision and its rows.
+ */
+
+import type { DatabaseSync } from 'node:sqlite';
+
+import { EventRows } from './event-rows.ts';
+import type { NewEvent } from './event-rows.ts';
+import { RecentIds } from './recent-ids.ts';
+import { describedBy, metastreamOf, parseMetadata, StreamStates, TOMBSTONE_REVISION } from './stream-state.ts';
+import type { StreamState } from './stream-state.ts';
+
+export type Expected = 'any' | 'no_stream' | 'stream_exists' | bigint;
+
+/** Revision of a stream's last event, and the position of the event in question where there is one. */
+export interface Stored {
+  outcome: 'stored';
+  lastRevision: bigint | 'no_stream';
+  position: bigint | undefined;
+}
+
+export type Refused =
+  | { outcome: 'wrong_expected_version'; expected: Expected; actual: bigint | 'no_stream' }
+  | { outcome: 'stream_deleted' };
+
+export type AppendResult = Stored | Refused;
+
+type Decision = { kind: 'write' } | { kind: 'stored_before'; lastRevision: bigint } | { kind: 'wrong' };
+
+export class EventLog {
+  readonly streams: StreamStates;
+  readonly rows: EventRows;
+  readonly #recentIds = new RecentIds();
+  readonly #nowMs: () => number;
+  readonly #newId: () => string;
+
+  constructor(database: DatabaseSync, system: { nowMs: () => number; newId: () => string }) {
+    this.streams = new StreamStates(database);
+    this.rows = new EventRows(database);
+    this.#nowMs = system.nowMs;
+    this.#newId = system.newId;
+  }
+
+  append(name: string, expected: Expected, events: readonly NewEvent[]): AppendResult {
+    const state = this.streams.find(name);
+    const refusal = this.#refuse(name, state, expected);
+    if (refusal !== undefined) return refusal;
+    const ids = events.map((event) => event.id);
+    const decision = this.#decide(name, state, expected, ids);
+    if (decision.kind === 'wrong') return wrongVersion(state, expected);
+    if (decision.kind === 'stored_before') {
+      const position = state === undefined ? undefined : this.rows.at(state.key, decision.lastRevision)?.position;
+      return { outcome: 'stored', lastRevision: decision.lastRevision, position };
+    }
+    if (events.length === 0) return { outcome: 'stored', lastRevision: lastRevisionOf(state), position: undefined };
+    return this.#write(name, events);
+  }
+
+  /** Hides all events so far, by metadata: the stream can be written to again and goes on counting. */
+  softDelete(name: string, expected: Expected): AppendResult {
+    const state = this.streams.find(name);
+    const refusal = this.#refuse(name, state, expected);
+    if (refusal !== undefined) return refusal;
+    const neverWritten = lastRevisionOf(state) === 'no_stream' && this.streams.find(metastreamOf(name)) === undefined;
+    if (neverWritten || this.#decide(name, state, expected, [this.#newId()]).kind !== 'write') {
+      return wrongVersion(state, expected);
+    }
+    const metadata = this.#writeMetadata(name, `{"$tb":${TOMBSTONE_REVISION}}`);
+    return { outcome: 'stored', lastRevision: lastRevisionOf(state), position: metadata.position };
+  }
+
+  /** Ends the stream for ever. */
+  tombstone(name: string, expected: Expected): AppendResult {
+    const state = this.streams.find(name);
+    const refusal = this.#refuse(name, state, expected);
+    if (refusal !== undefined) return refusal;
+    const id = this.#newId();
+    if (this.#decide(name, state, expected, [id]).kind !== 'write') return wrongVersion(state, expected);
+    const { key } = this.streams.findOrCreate(name);
+    const event = { ...systemEvent(id, '$streamDeleted', ''), contentType: 'application/octet-stream' };
+    const position = this.rows.insert(key, TOMBSTONE_REVISION, event, this.#nowMs());
+    this.streams.tombstone(key);
+    return { outcome: 'stored', lastRevision: TOMBSTONE_REVISION, position };
+  }
+
+  #refuse(name: string, state: StreamState | undefined, expected: Expected): Refused | undefined {
+    if (state?.isTombstoned === true) return { outcome: 'stream_deleted' };
+    if (expected !== 'stream_exists') return undefined;
+    if (state?.isSoftDeleted === true) return { outcome: 'stream_deleted' };
+    // A stream of which only metadata was written exists in this sense.
+    const exists = lastRevisionOf(state) !== 'no_stream' || this.streams.find(metastreamOf(name)) !== undefined;
+    return exists ? undefined : wrongVersion(state, expected);
+  }
+
+  /**
+   * A retry is recognised by its ids alone: at an expected revision behind the end, by the ids stored from there on; without
+   * one, among the ids seen since the server started.
+   */
+  #decide(name: string, state: StreamState | undefined, expected: Expected, ids: readonly string[]): Decision {
+    if (expected === 'any' || expected === 'stream_exists') return this.#decideUnversioned(name, ids);
+    const last = BigInt(state?.lastRevision ?? -1);
+    const after = expected === 'no_stream' ? -1n : expected;
+    if (after === last) return { kind: 'write' };
+    if (after > last || state === undefined) return { kind: 'wrong' };
+    const firstDifference = ids.findIndex(
+      (id, index) => this.rows.at(state.key, after + 1n + BigInt(index))?.id !== id,
+    );
+    if (firstDifference === -1 && ids.length > 0)
+      return { kind: 'stored_before', lastRevision: after + BigInt(ids.length) };
+    const beginsAnew = expected === 'no_stream' && state.isSoftDeleted && firstDifference <= 0;
+    return { kind: beginsAnew ? 'write' : 'wrong' };
+  }
+
+  #decideUnversioned(name: string, ids: readonly string[]): Decision {
+    let lastRevision: bigint | undefined;
+    for (const id of ids) {
+      const revision = this.#recentIds.revisionIn(name, id);
+      if (revision === undefined) return { kind: lastRevision === undefined ? 'write' : 'wrong' };
+      lastRevision = revision;
+    }
+    return lastRevision === undefined ? { kind: 'write' } : { kind: 'stored_before', lastRevision };
+  }
+
+  #write(name: string, events: readonly NewEvent[]): Stored {
+    const described = describedBy(name);
+    const describedWasDeleted = described !== undefined && this.streams.find(described)?.isSoftDeleted === true;
+    const state = this.streams.findOrCreate(name);
+    const stored = this.#insert(state, events);
+    if (state.isSoftDeleted) this.#undelete(name, state.lastRevision + 1);
+    if (describedWasDeleted) this.#undelete(described, (this.streams.find(described)?.lastRevision ?? -1) + 1);
+    return stored;
+  }
+
+  #insert(state: StreamState, events: readonly NewEvent[]): Stored {
+    const createdMs = this.#nowMs();
+    let revision = BigInt(state.lastRevision);
+    let position: bigint | undefined;
+    for (const event of events) {
+      revision += 1n;
+      position = this.rows.insert(state.key, revision, event, createdMs);
+      this.#recentIds.add(state.name, event.id, revision);
+    }
+    this.streams.advance(state.key, Number(revision));
+    const described = describedBy(state.name);
+    const newest = events.at(-1);
+    if (described !== undefined && newest !== undefined) this.streams.describe(described, newest.data);
+    return { outcome: 'stored', lastRevision: revision, position };
+  }
+
+  /** Writing to a soft-deleted stream revives it: whatever else its metadata says stays, the old events stay hidden. */
+  #undelete(name: string, firstRevision: number): void {
+    const metastream = this.streams.find(metastreamOf(name));
+    const current =
+      metastream === undefined
+        ? []
+        : this.rows.pageOfStream(metastream.key, { from: 0n, to: TOMBSTONE_REVISION }, 'backwards', 0);
+    const metadata = parseMetadata(current[0]?.data ?? new Uint8Array());
+    this.#writeMetadata(name, JSON.stringify({ ...metadata, $tb: firstRevision }));
+  }
+
+  #writeMetadata(name: string, json: string): Stored {
+    return this.#insert(this.streams.findOrCreate(metastreamOf(name)), [systemEvent(this.#newId(), '$metadata', json)]);
+  }
+}
+
+function systemEvent(id: string, type: string, json: string): NewEvent {
+  return { id, type, contentType: 'application/json', data: Buffer.from(json), metadata: new Uint8Array() };
+}
+
+function lastRevisionOf(state: StreamState | undefined): bigint | 'no_stream' {
+  return state === undefined || state.lastRevision < 0 ? 'no_stream' : BigInt(state.lastRevision);
+}
+
+function wrongVersion(state: StreamState | undefined, expected: Expected): Refused {
+  return { outcome: 'wrong_expected_version', expected, actual: lastRevisionOf(state) };
+}

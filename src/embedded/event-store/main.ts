@@ -1,0 +1,74 @@
+/**
+ * A single-node event store that speaks EventStoreDB's gRPC protocol: for development, tests, demos and small installations.
+ *
+ *     node src/embedded/event-store/main.ts --data DIRECTORY [--port PORT] [--until-stdin-ends]
+ *
+ * Prints one line of JSON when it is ready. Ends with 0 when told to, with 1 when it cannot start or the disk fails.
+ */
+
+import { Command, InvalidArgumentError } from 'commander';
+
+import { openDatabase, StartRefused } from './database.ts';
+import { startServer } from './server.ts';
+
+/** There is no authentication and no encryption here, so nobody outside this machine may reach it. */
+const LOOPBACK_HOSTS = ['127.0.0.1', '::1', 'localhost'];
+
+interface Options {
+  data: string;
+  port: number;
+  host: string;
+  untilStdinEnds?: boolean;
+}
+
+const program = new Command()
+  .name('event-store')
+  .description("A single-node event store that speaks EventStoreDB's gRPC protocol, for one machine.")
+  .requiredOption('--data <directory>', 'folder of the log; created if it does not exist')
+  .option('--port <number>', 'port to listen on; 0 for any that is free', portNumber, 0)
+  .option('--host <address>', 'address to listen on; loopback only', '127.0.0.1')
+  .option('--until-stdin-ends', 'end when standard input is closed, and leave SIGINT to the parent')
+  .parse();
+
+try {
+  await run(program.opts<Options>());
+} catch (error) {
+  if (!(error instanceof StartRefused)) throw error;
+  console.error(`event-store: ${error.message}`);
+  process.exit(1);
+}
+
+async function run(options: Options): Promise<void> {
+  if (!LOOPBACK_HOSTS.includes(options.host)) {
+    throw new StartRefused(`Listens on loopback only, not on ${options.host}: it has no authentication.`);
+  }
+  const host = options.host === '::1' ? '[::1]' : options.host;
+  const database = openDatabase(options.data);
+  const server = await startServer({ database, host, port: options.port, onFailure: endAtOnce });
+  let isStopping = false;
+  const stop = (): void => {
+    if (isStopping) return;
+    isStopping = true;
+    void server.stop().then(() => {
+      database.close();
+      process.exit(0);
+    });
+  };
+  process.on('SIGTERM', stop);
+  if (options.untilStdinEnds === true) {
+    process.on('SIGINT', () => undefined);
+    process.stdin.on('end', stop).on('error', stop).resume();
+  } else process.on('SIGINT', stop);
+  console.log(JSON.stringify({ listening: `esdb://${host}:${server.port}?tls=false` }));
+}
+
+function endAtOnce(error: unknown): void {
+  console.error('event-store: the log could not be written; ending, so that nothing uncertain is answered.', error);
+  process.exit(1);
+}
+
+function portNumber(text: string): number {
+  const port = Number(text);
+  if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new InvalidArgumentError('Not a port number.');
+  return port;
+}

@@ -1,0 +1,56 @@
+/**
+ * What a read or a subscription asks for, out of the protocol's message.
+ */
+
+import streamMessages from '@eventstore/db-client/generated/streams_pb.js';
+import type { ReadReq } from '@eventstore/db-client/generated/streams_pb.js';
+
+import type { Direction } from './event-rows.ts';
+import { filterOf } from './filter.ts';
+import type { EventFilter } from './filter.ts';
+import { TOMBSTONE_REVISION } from './stream-state.ts';
+import type { UuidForm } from './wire-events.ts';
+import { streamNameOf } from './wire-events.ts';
+import { InvalidRequest } from './wire-errors.ts';
+
+/** A revision or a position, or one of the ends of what is read. */
+export type From = 'start' | 'end' | bigint;
+
+export interface ReadRequest {
+  /** Undefined for the whole log. */
+  stream: string | undefined;
+  from: From;
+  direction: Direction;
+  /** Undefined for a subscription, which has no end. */
+  maxEvents: number | undefined;
+  filter: EventFilter | undefined;
+  resolveLinks: boolean;
+  uuidForm: UuidForm;
+}
+
+export function readRequestOf(request: ReadReq): ReadRequest {
+  const options = request.getOptions();
+  if (options === undefined) throw new InvalidRequest('The read has no options.');
+  const stream = options.getStream();
+  const maxEvents = options.hasSubscription() ? undefined : Number(options.getCount());
+  if (maxEvents === 0) throw new InvalidRequest('A read of no events was asked for.');
+  return {
+    stream: stream === undefined ? undefined : streamNameOf(stream.getStreamIdentifier()),
+    from: fromOf(options),
+    direction:
+      options.getReadDirection() === streamMessages.ReadReq.Options.ReadDirection.FORWARDS ? 'forwards' : 'backwards',
+    maxEvents,
+    filter: filterOf(options),
+    resolveLinks: options.getResolveLinks(),
+    uuidForm: options.getUuidOption()?.hasStructured() === true ? 'structured' : 'string',
+  };
+}
+
+function fromOf(options: ReadReq.Options): From {
+  const target = options.getStream() ?? options.getAll();
+  if (target === undefined || target.hasStart()) return 'start';
+  if (target.hasEnd()) return 'end';
+  const text = 'getRevision' in target ? target.getRevision() : (target.getPosition()?.getCommitPosition() ?? '0');
+  const from = BigInt(text);
+  return from > TOMBSTONE_REVISION ? TOMBSTONE_REVISION : from;
+}

@@ -1,0 +1,139 @@
+/**
+ * The gRPC server: which calls there are, and how it starts and stops. What is not listed here is answered UNIMPLEMENTED.
+ */
+
+import { randomUUID } from 'node:crypto';
+import type { EventEmitter } from 'node:events';
+import type { DatabaseSync } from 'node:sqlite';
+
+import gossipServices from '@eventstore/db-client/generated/gossip_grpc_pb.js';
+import gossipMessages from '@eventstore/db-client/generated/gossip_pb.js';
+import featureServices from '@eventstore/db-client/generated/serverfeatures_grpc_pb.js';
+import featureMessages from '@eventstore/db-client/generated/serverfeatures_pb.js';
+import sharedMessages from '@eventstore/db-client/generated/shared_pb.js';
+import streamServices from '@eventstore/db-client/generated/streams_grpc_pb.js';
+import { Server, ServerCredentials, status } from '@grpc/grpc-js';
+import type { handleBidiStreamingCall, handleServerStreamingCall, sendUnaryData } from '@grpc/grpc-js';
+import type { ClusterInfo } from '@eventstore/db-client/generated/gossip_pb.js';
+import type { SupportedMethods } from '@eventstore/db-client/generated/serverfeatures_pb.js';
+import type { BatchAppendReq, BatchAppendResp, ReadReq, ReadResp } from '@eventstore/db-client/generated/streams_pb.js';
+
+import { append, softDelete, tombstone } from './append-service.ts';
+import { batchAppend } from './batch-append-service.ts';
+import { StartRefused } from './database.ts';
+import { EventLog } from './event-log.ts';
+import { GroupCommit } from './group-commit.ts';
+import { read } from './read-service.ts';
+import { rpcError } from './wire-errors.ts';
+
+/** The version whose protocol and answers this server reproduces. */
+const PROTOCOL_VERSION = '24.2.0';
+
+/** The real server takes messages of up to 16 MiB; the official client cuts its appends at 3 MiB. */
+const MAX_MESSAGE_BYTES = 17 * 1024 * 1024;
+
+const STOP_GRACE_MS = 2000;
+
+export interface RunningServer {
+  port: number;
+  /** Answers what has arrived, ends what is open, and is fulfilled when nothing is left. */
+  stop: () => Promise<void>;
+}
+
+/** @param port 0 for any that is free. @throws {StartRefused} when it is taken */
+export async function startServer(options: {
+  database: DatabaseSync;
+  host: string;
+  port: number;
+  onFailure: (error: unknown) => void;
+}): Promise<RunningServer> {
+  const log = new EventLog(options.database, { nowMs: () => Date.now(), newId: () => randomUUID() });
+  const commits = new GroupCommit(options.database, options.onFailure);
+  const openCalls = new Set<EventEmitter>();
+  const server = new Server({
+    'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
+    'grpc.max_send_message_length': MAX_MESSAGE_BYTES,
+  });
+  const writes = { log, commits };
+  const readCall: handleServerStreamingCall<ReadReq, ReadResp> = (call) => read(writes, track(openCalls, call));
+  const batchCall: handleBidiStreamingCall<BatchAppendReq, BatchAppendResp> = (call) =>
+    batchAppend(writes, track(openCalls, call));
+  server.addService(streamServices.StreamsService, {
+    read: readCall,
+    append: append.bind(undefined, writes),
+    batchAppend: batchCall,
+    delete: softDelete.bind(undefined, writes),
+    tombstone: tombstone.bind(undefined, writes),
+  });
+  server.addService(featureServices.ServerFeaturesService, {
+    getSupportedMethods: (_call: unknown, callback: sendUnaryData<SupportedMethods>) =>
+      callback(null, supportedMethods()),
+  });
+  const instanceId = randomUUID();
+  let port = 0;
+  server.addService(gossipServices.GossipService, {
+    read: (_call: unknown, callback: sendUnaryData<ClusterInfo>) =>
+      callback(null, clusterOfOne(instanceId, options.host, port)),
+  });
+  port = await bind(server, options.host, options.port);
+  return { port, stop: () => stop(server, commits, openCalls) };
+}
+
+function track<Call extends EventEmitter>(calls: Set<EventEmitter>, call: Call): Call {
+  calls.add(call);
+  for (const event of ['close', 'finish', 'cancelled']) call.on(event, () => calls.delete(call));
+  return call;
+}
+
+function bind(server: Server, host: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.bindAsync(`${host}:${port}`, ServerCredentials.createInsecure(), (error, boundPort) => {
+      if (error === null) resolve(boundPort);
+      else reject(new StartRefused(`Cannot listen on ${host}:${port}: ${error.message}`));
+    });
+  });
+}
+
+async function stop(server: Server, commits: GroupCommit, openCalls: Set<EventEmitter>): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.tryShutdown(() => resolve()));
+  await commits.drain();
+  for (const call of openCalls) call.emit('error', rpcError(status.UNAVAILABLE, 'The event store is shutting down.'));
+  const impatience = setTimeout(() => server.forceShutdown(), STOP_GRACE_MS);
+  await closed;
+  clearTimeout(impatience);
+  await commits.drain();
+}
+
+/** The official client asks this first, and appends in batches only where they are listed. */
+function supportedMethods(): SupportedMethods {
+  const supported = new featureMessages.SupportedMethods();
+  supported.setEventStoreServerVersion(PROTOCOL_VERSION);
+  const services = [streamServices.StreamsService, featureServices.ServerFeaturesService, gossipServices.GossipService];
+  for (const { path } of services.flatMap((service) => Object.values(service) as { path: string }[])) {
+    const [, serviceName = '', methodName = ''] = path.split('/');
+    const method = new featureMessages.SupportedMethod();
+    method.setServiceName(serviceName.toLowerCase());
+    method.setMethodName(methodName.toLowerCase());
+    if (path.endsWith('/Read') && serviceName.endsWith('Streams')) method.setFeaturesList(['position', 'events']);
+    supported.addMethods(method);
+  }
+  return supported;
+}
+
+/** For connection strings that name a cluster: this server is all of it, and its leader. */
+function clusterOfOne(instanceId: string, host: string, port: number): ClusterInfo {
+  const address = new gossipMessages.EndPoint();
+  address.setAddress(host);
+  address.setPort(port);
+  const id = new sharedMessages.UUID();
+  id.setString(instanceId);
+  const member = new gossipMessages.MemberInfo();
+  member.setInstanceId(id);
+  member.setTimeStamp(String(Date.now() * 10_000));
+  member.setState(gossipMessages.MemberInfo.VNodeState.LEADER);
+  member.setIsAlive(true);
+  member.setHttpEndPoint(address);
+  const cluster = new gossipMessages.ClusterInfo();
+  cluster.addMembers(member);
+  return cluster;
+}

@@ -1,0 +1,145 @@
+/**
+ * What the log knows of a stream without reading its events: where it ends, and what its metadata hides.
+ */
+
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+
+/** Revision of the event that ends a tombstoned stream: the highest that the protocol can say. */
+export const TOMBSTONE_REVISION = 2n ** 63n - 1n;
+
+/** `$tb` with this value or more is how a soft deletion is written down. */
+const SOFT_DELETED_FROM = 2 ** 63 - 1024;
+
+export interface StreamState {
+  key: number;
+  name: string;
+  /** Revision of the last event, −1 where only metadata was ever written. */
+  lastRevision: number;
+  isTombstoned: boolean;
+  isSoftDeleted: boolean;
+  truncateBefore: number;
+  maxCount: number | null;
+  maxAgeSeconds: number | null;
+}
+
+export function metastreamOf(name: string): string {
+  return `$$${name}`;
+}
+
+/** The stream that a metadata stream describes; undefined for any other stream. */
+export function describedBy(metastream: string): string | undefined {
+  return metastream.startsWith('$$') ? metastream.slice(2) : undefined;
+}
+
+/** The lowest revision that reads may show. */
+export function firstVisibleRevision(state: StreamState): number {
+  const byCount = state.maxCount === null ? 0 : state.lastRevision - state.maxCount + 1;
+  return Math.max(0, state.truncateBefore, byCount);
+}
+
+interface StreamRow {
+  stream_key: number;
+  name: string;
+  last_revision: number;
+  is_tombstoned: number;
+  is_soft_deleted: number;
+  truncate_before: number;
+  max_count: number | null;
+  max_age_seconds: number | null;
+}
+
+export class StreamStates {
+  readonly #select: StatementSync;
+  readonly #insert: StatementSync;
+  readonly #advance: StatementSync;
+  readonly #tombstone: StatementSync;
+  readonly #describe: StatementSync;
+
+  constructor(database: DatabaseSync) {
+    this.#select = database.prepare('SELECT * FROM streams WHERE name = ?');
+    this.#insert = database.prepare('INSERT INTO streams (name, last_revision) VALUES (?, -1)');
+    this.#advance = database.prepare('UPDATE streams SET last_revision = ? WHERE stream_key = ?');
+    this.#tombstone = database.prepare('UPDATE streams SET is_tombstoned = 1 WHERE stream_key = ?');
+    this.#describe = database.prepare(
+      `UPDATE streams SET is_soft_deleted = ?, truncate_before = ?, max_count = ?, max_age_seconds = ?
+       WHERE stream_key = ?`,
+    );
+  }
+
+  find(name: string): StreamState | undefined {
+    const row = this.#select.get(name) as StreamRow | undefined;
+    const described = describedBy(name);
+    // A tombstone takes the metadata with it, whether or not any was ever written.
+    const describesTombstoned = described !== undefined && this.find(described)?.isTombstoned === true;
+    if (row === undefined) return describesTombstoned ? { ...NEVER_WRITTEN, name, isTombstoned: true } : undefined;
+    return {
+      key: row.stream_key,
+      name,
+      lastRevision: row.last_revision,
+      isTombstoned: row.is_tombstoned === 1 || describesTombstoned,
+      isSoftDeleted: row.is_soft_deleted === 1,
+      truncateBefore: row.truncate_before,
+      // Of a metadata stream only the newest event counts.
+      maxCount: described === undefined ? row.max_count : 1,
+      maxAgeSeconds: row.max_age_seconds,
+    };
+  }
+
+  findOrCreate(name: string): StreamState {
+    const existing = this.find(name);
+    if (existing !== undefined) return existing;
+    this.#insert.run(name);
+    const created = this.find(name);
+    if (created === undefined) throw new Error('A stream that was just created is missing.');
+    return created;
+  }
+
+  advance(key: number, lastRevision: number): void {
+    this.#advance.run(lastRevision, key);
+  }
+
+  tombstone(key: number): void {
+    this.#tombstone.run(key);
+  }
+
+  /** Takes over what an event of the metadata stream says; anything that is no metadata says nothing. */
+  describe(name: string, metadata: Uint8Array): void {
+    const parsed = parseMetadata(metadata);
+    const truncateBefore = wholeNumber(parsed['$tb']) ?? 0;
+    const isSoftDeleted = truncateBefore >= SOFT_DELETED_FROM;
+    this.#describe.run(
+      isSoftDeleted ? 1 : 0,
+      isSoftDeleted ? 0 : Math.min(truncateBefore, Number.MAX_SAFE_INTEGER),
+      positive(parsed['$maxCount']),
+      positive(parsed['$maxAge']),
+      this.findOrCreate(name).key,
+    );
+  }
+}
+
+export function parseMetadata(metadata: Uint8Array): Record<string, unknown> {
+  try {
+    const parsed: unknown = JSON.parse(Buffer.from(metadata).toString('utf8'));
+    return typeof parsed === 'object' && parsed !== null ? { ...parsed } : {};
+  } catch {
+    return {};
+  }
+}
+
+const NEVER_WRITTEN = {
+  key: -1,
+  lastRevision: -1,
+  isSoftDeleted: false,
+  truncateBefore: 0,
+  maxCount: null,
+  maxAgeSeconds: null,
+} as const;
+
+function wholeNumber(value: unknown): number | null {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 ? value : null;
+}
+
+function positive(value: unknown): number | null {
+  const number = wholeNumber(value);
+  return number === null || number === 0 || !Number.isSafeInteger(number) ? null : number;
+}

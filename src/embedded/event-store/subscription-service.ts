@@ -1,0 +1,145 @@
+/**
+ * Subscriptions: history first, then what is committed from now on, in one loop that takes the next page from the log when
+ * the reader has taken the last. A reader that falls behind costs nothing but its place in the log.
+ */
+
+import { randomUUID } from 'node:crypto';
+
+import streamMessages from '@eventstore/db-client/generated/streams_pb.js';
+import type { ReadResp } from '@eventstore/db-client/generated/streams_pb.js';
+
+import { setPosition } from './append-service.ts';
+import type { EventLog } from './event-log.ts';
+import type { StoredEvent } from './event-rows.ts';
+import type { GroupCommit } from './group-commit.ts';
+import type { EventFilter } from './filter.ts';
+import type { ReadRequest } from './read-request.ts';
+import { resolved, visibleSinceMs, visibleStream } from './visible-events.ts';
+import type { ResponseStream } from './response-stream.ts';
+import { firstVisibleRevision, TOMBSTONE_REVISION } from './stream-state.ts';
+
+export interface Subscriptions {
+  log: EventLog;
+  commits: GroupCommit;
+}
+
+/** Where a subscription gets its events from, and what it does with each. */
+interface Feed {
+  /** The next events; empty at the end of what there is. */
+  nextPage: (isCatchingUp: boolean) => StoredEvent[];
+  /** @returns whether the reader is still there */
+  deliver: (event: StoredEvent) => Promise<boolean>;
+  beforeCaughtUp: () => Promise<boolean>;
+}
+
+/** Runs until the reader goes. @throws for a tombstoned stream */
+export async function subscribe(
+  subscriptions: Subscriptions,
+  request: ReadRequest,
+  responses: ResponseStream,
+): Promise<void> {
+  const { log } = subscriptions;
+  const feed =
+    request.stream === undefined
+      ? feedOfAll(log, request, responses)
+      : feedOfStream(log, request, request.stream, responses);
+  if (!(await responses.send(confirmation()))) return;
+  await follow(subscriptions, feed, responses);
+}
+
+async function follow({ commits }: Subscriptions, feed: Feed, responses: ResponseStream): Promise<void> {
+  let isCatchingUp = true;
+  let isStale = true;
+  const forget = commits.onCommit(() => {
+    isStale = true;
+  });
+  try {
+    while (!responses.isEnded) {
+      isStale = false;
+      const events = feed.nextPage(isCatchingUp);
+      for (const event of events) if (!(await feed.deliver(event))) return;
+      if (events.length > 0) {
+        isStale = true;
+        continue;
+      }
+      if (isCatchingUp) {
+        isCatchingUp = false;
+        if (!(await feed.beforeCaughtUp()) || !(await responses.send(caughtUp()))) return;
+      }
+      await responses.sleepUntil(
+        () => isStale,
+        (wake) => commits.onCommit(wake),
+      );
+    }
+  } finally {
+    forget();
+  }
+}
+
+function feedOfStream(log: EventLog, request: ReadRequest, name: string, responses: ResponseStream): Feed {
+  const atStart = visibleStream(log, name);
+  let after =
+    request.from === 'start' ? -1n : request.from === 'end' ? BigInt(atStart?.lastRevision ?? -1) : request.from;
+  return {
+    nextPage: (isCatchingUp) => {
+      const state = log.streams.find(name);
+      if (state === undefined) return [];
+      // What metadata hides is left out of history only: what is written while a reader listens, it gets.
+      if (isCatchingUp) {
+        const hidden = BigInt(state.isSoftDeleted ? state.lastRevision : firstVisibleRevision(state) - 1);
+        if (hidden > after) after = hidden;
+      }
+      const sinceMs = isCatchingUp ? visibleSinceMs(state, Date.now()) : 0;
+      return log.rows.pageOfStream(state.key, { from: after + 1n, to: TOMBSTONE_REVISION }, 'forwards', sinceMs);
+    },
+    deliver: (event) => {
+      after = event.revision;
+      return responses.send(resolved(log, event, request));
+    },
+    beforeCaughtUp: () => Promise.resolve(true),
+  };
+}
+
+function feedOfAll(log: EventLog, request: ReadRequest, responses: ResponseStream): Feed {
+  const { filter } = request;
+  let after = request.from === 'start' ? 0n : request.from === 'end' ? log.rows.headPosition() : request.from;
+  let sinceCheckpoint = 0;
+  return {
+    nextPage: () => log.rows.pageOfAll({ from: after + 1n, to: TOMBSTONE_REVISION }, 'forwards'),
+    deliver: async (event) => {
+      after = event.position;
+      if (filter === undefined) return responses.send(resolved(log, event, request));
+      if (filter.matches(event) && !(await responses.send(resolved(log, event, request)))) return false;
+      sinceCheckpoint += 1;
+      if (!isCheckpointDue(filter, sinceCheckpoint)) return true;
+      sinceCheckpoint = 0;
+      return responses.send(checkpoint(after));
+    },
+    beforeCaughtUp: () =>
+      filter === undefined || sinceCheckpoint === 0 ? Promise.resolve(true) : responses.send(checkpoint(after)),
+  };
+}
+
+function isCheckpointDue(filter: EventFilter, eventsLookedAt: number): boolean {
+  return eventsLookedAt >= filter.checkpointEvents;
+}
+
+function confirmation(): ReadResp {
+  const confirmed = new streamMessages.ReadResp.SubscriptionConfirmation();
+  confirmed.setSubscriptionId(randomUUID());
+  const response = new streamMessages.ReadResp();
+  response.setConfirmation(confirmed);
+  return response;
+}
+
+function checkpoint(position: bigint): ReadResp {
+  const response = new streamMessages.ReadResp();
+  response.setCheckpoint(setPosition(new streamMessages.ReadResp.Checkpoint(), position));
+  return response;
+}
+
+function caughtUp(): ReadResp {
+  const response = new streamMessages.ReadResp();
+  response.setCaughtUp(new streamMessages.ReadResp.CaughtUp());
+  return response;
+}

@@ -1,0 +1,39 @@
+/**
+ * What a reader may see: not the events of a deleted stream, none that metadata hides, and behind a link its target.
+ */
+
+import type { ReadResp } from '@eventstore/db-client/generated/streams_pb.js';
+
+import type { EventLog } from './event-log.ts';
+import type { StoredEvent } from './event-rows.ts';
+import type { StreamState } from './stream-state.ts';
+import { eventResponse } from './wire-events.ts';
+import type { UuidForm } from './wire-events.ts';
+import { streamDeletedError } from './wire-errors.ts';
+
+/** The stream, unless there is nothing to see of it. @throws when it is tombstoned */
+export function visibleStream(log: EventLog, name: string): StreamState | undefined {
+  const state = log.streams.find(name);
+  if (state?.isTombstoned === true) throw streamDeletedError(name);
+  return state === undefined || state.lastRevision < 0 || state.isSoftDeleted ? undefined : state;
+}
+
+/** Events created before this are too old to be seen. */
+export function visibleSinceMs(state: StreamState, nowMs: number): number {
+  return state.maxAgeSeconds === null ? 0 : nowMs - state.maxAgeSeconds * 1000;
+}
+
+/** The response for an event; a link (`revision@stream`) is followed where the reader asked for that. */
+export function resolved(
+  log: EventLog,
+  event: StoredEvent,
+  request: { resolveLinks: boolean; uuidForm: UuidForm },
+): ReadResp {
+  if (!request.resolveLinks || event.type !== '$>') return eventResponse(event, undefined, request.uuidForm);
+  const [, revision, name] = /^(\d{1,18})@(.+)$/s.exec(Buffer.from(event.data).toString('utf8')) ?? [];
+  const target = name === undefined ? undefined : log.streams.find(name);
+  const at = BigInt(revision ?? 0);
+  const isVisible = target !== undefined && !target.isTombstoned && !target.isSoftDeleted;
+  const [found] = isVisible ? log.rows.pageOfStream(target.key, { from: at, to: at }, 'forwards', 0) : [];
+  return eventResponse(found, event, request.uuidForm);
+}

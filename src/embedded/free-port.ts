@@ -1,0 +1,28 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+
+/** A TCP port of 127.0.0.1 that was free a moment ago; somebody else may take it before its user does. */
+export async function freePort(): Promise<number> {
+  const port = await listenOnce(0);
+  if (port === undefined) throw new Error('No TCP port of 127.0.0.1 is free.');
+  return port;
+}
+
+export async function isPortFree(port: number): Promise<boolean> {
+  return (await listenOnce(port)) !== undefined;
+}
+
+/** Listens for a moment; undefined when that is not possible. */
+async function listenOnce(port: number): Promise<number | undefined> {
+  const server = createServer();
+  try {
+    server.listen(port, '127.0.0.1');
+    await once(server, 'listening');
+  } catch {
+    return undefined;
+  }
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  return address !== null && typeof address === 'object' ? address.port : undefined;
+}

@@ -1,0 +1,66 @@
+import { isIPv6 } from 'node:net';
+import { LRUCache } from 'lru-cache';
+import type { RateWindow } from '../../projections/admission.ts';
+
+const windowMs = 3_600_000;
+const maxAddresses = 20_000;
+
+/**
+ * The window of callers without a valid key, per client address: in memory, of this process, bounded. It only tells such a
+ * caller when to stop; past its limit the connection is closed after the answer.
+ */
+export class AddressWindows {
+  readonly #limit: number;
+  readonly #realNowMs: () => number;
+  readonly #instants = new LRUCache<string, number[]>({ max: maxAddresses });
+
+  constructor(limit: number, realNowMs: () => number) {
+    this.#limit = limit;
+    this.#realNowMs = realNowMs;
+  }
+
+  /** @returns the window after counting one more failure, and whether it was over its limit already */
+  count(address: string): { window: RateWindow; exhausted: boolean } {
+    const recent = this.#recent(address);
+    const exhausted = recent.length >= this.#limit;
+    if (!exhausted) recent.push(this.#realNowMs());
+    this.#instants.set(networkOf(address), recent);
+    return { window: this.#windowOf(recent), exhausted };
+  }
+
+  /** Counts nothing. */
+  show(address: string): RateWindow {
+    return this.#windowOf(this.#recent(address));
+  }
+
+  #recent(address: string): number[] {
+    const sinceMs = this.#realNowMs() - windowMs;
+    return (this.#instants.get(networkOf(address)) ?? []).filter((instantMs) => instantMs >= sinceMs);
+  }
+
+  #windowOf(recent: readonly number[]): RateWindow {
+    const leavesMs = recent[0] === undefined ? this.#realNowMs() : recent[0] + windowMs + 1;
+    return {
+      limit: this.#limit,
+      remaining: this.#limit - recent.length,
+      resetAtSeconds: Math.ceil(leavesMs / 1000),
+    };
+  }
+}
+
+/** IPv6 callers own a /64 at least, so that is what is counted. */
+function networkOf(address: string): string {
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address);
+  if (mapped?.[1] !== undefined) return mapped[1];
+  if (!isIPv6(address)) return address;
+  const [head = '', tail = ''] = address.split('%')[0]?.split('::') ?? [];
+  const left = head === '' ? [] : head.split(':');
+  const right = tail === '' ? [] : tail.split(':');
+  const groups = address.includes('::')
+    ? [...left, ...Array<string>(8 - left.length - right.length).fill('0'), ...right]
+    : left;
+  return groups
+    .slice(0, 4)
+    .map((group) => parseInt(group, 16).toString(16))
+    .join(':');
+}

@@ -1,0 +1,33 @@
+import type { FastifyRequest } from 'fastify';
+import type { JobRow } from '../../projections/jobs.ts';
+import type { Actor } from '../domain/recorded-event.ts';
+import type { UsageSnapshot } from '../domain/usage.ts';
+import type { UsageHeaders } from './usage-headers.ts';
+
+/** An admitted request's key and account, and what the one round trip to Postgres told of them. */
+export interface Caller {
+  keyId: string;
+  accountId: string;
+  usage: UsageSnapshot;
+  job: JobRow | undefined;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set by `authenticate`, before any handler of an endpoint runs. */
+    caller: Caller | null;
+    /** What the four headers will say; handlers may correct it. */
+    usageHeaders: UsageHeaders | null;
+    /** When the request's head arrived, in milliseconds of `performance.now()`. */
+    arrivedMs: number;
+    /** The token of a status poll, where it passed its check. */
+    pollToken: string | undefined;
+  }
+}
+
+export function callerOf({ caller }: FastifyRequest): Caller {
+  if (!caller) throw new Error('a handler ran without an admitted caller');
+  return caller;
+}
+
+export const actorOf = ({ keyId }: Caller): Actor => ({ type: 'api_key', id: keyId });

@@ -1,0 +1,22 @@
+import type { FastifyReply } from 'fastify';
+import type { ApiError } from './errors.ts';
+
+/** Contract §2.1: every response has this form. */
+export function sendData(reply: FastifyReply, status: number, data: object): FastifyReply {
+  return sendEnvelope(reply, status, { success: true, data });
+}
+
+export function sendError(reply: FastifyReply, error: ApiError): FastifyReply {
+  return sendEnvelope(reply, error.status, { success: false, error: { code: error.code, message: error.message } });
+}
+
+function sendEnvelope(reply: FastifyReply, status: number, body: object): FastifyReply {
+  // Sent as bytes, so that the header stays as the contract has it, without a charset.
+  return reply
+    .code(status)
+    .header('content-type', 'application/json')
+    .send(Buffer.from(JSON.stringify(body)));
+}
+
+/** The contract's form of an instant: `YYYY-MM-DD HH:MM:SS.mmm`, in UTC. @param instant UTC ISO-8601 */
+export const contractTimestamp = (instant: string): string => instant.slice(0, 23).replace('T', ' ');

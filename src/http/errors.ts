@@ -1,0 +1,35 @@
+/** Every error that the API answers: the contract's table (§7), then what it leaves open. */
+export const apiErrors = {
+  invalid_request: { status: 400, message: 'A parameter is missing or malformed' },
+  unsupported_platform: { status: 400, message: 'The URL is not of a video on a supported platform' },
+  unauthorized: { status: 401, message: 'The API key is missing, invalid or revoked' },
+  download_quota_exceeded: { status: 402, message: 'The download allowance of this billing period is used up' },
+  metadata_quota_exceeded: { status: 402, message: 'The metadata allowance of this billing period is used up' },
+  overage_cap_reached: { status: 402, message: "The account owner's ceiling on overage charges is reached" },
+  not_found: { status: 404, message: 'There is nothing here' },
+  method_not_allowed: { status: 405, message: 'This endpoint does not take that method' },
+  rate_limited: { status: 429, message: 'The hourly request limit of this key is reached' },
+  internal_error: { status: 500, message: 'Something went wrong here; the request was not completed' },
+  metadata_unavailable: { status: 502, message: 'The video platform could not be asked; try again' },
+  enqueue_failed: { status: 502, message: 'The download could not be queued and is not charged; try again' },
+  delivery_failed: { status: 502, message: 'The file is no longer available; request a fresh download' },
+  unavailable: { status: 503, message: 'The service is not available for the moment; try again' },
+} as const;
+
+export type ApiErrorCode = keyof typeof apiErrors;
+
+/** Ends a request with one of the errors above. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+  readonly code: ApiErrorCode;
+
+  /** @param detail says more to the client than the error's own text, in its place */
+  constructor(code: ApiErrorCode, detail?: string) {
+    super(detail ?? apiErrors[code].message);
+    this.code = code;
+  }
+
+  get status(): number {
+    return apiErrors[this.code].status;
+  }
+}

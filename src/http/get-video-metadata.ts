@@ -1,0 +1,59 @@
+import { z } from 'zod';
+import { lookUpMetadata } from '../commands/look-up-metadata.ts';
+import { summariseUsage } from '../domain/usage-summary.ts';
+import { actorOf, callerOf } from './caller.ts';
+import type { Endpoint } from './endpoints.ts';
+import { sendData } from './envelope.ts';
+import { ApiError } from './errors.ts';
+import { readInput, readVideoUrl, urlParameter } from './request-input.ts';
+
+const query = z.object({ url: urlParameter });
+
+/** For each of the two decisions on the log; the probe between them has its own limit. */
+const decisionBudgetMs = 5_000;
+
+/** Contract §4.1: a lookup that succeeds takes one metadata credit, any other nothing. */
+export const getVideoMetadata: Endpoint['handler'] =
+  ({ lanes, probe, newUuid, now, samplePlatformOrigin }) =>
+  async (request, reply) => {
+    const caller = callerOf(request);
+    const video = readVideoUrl(readInput(query, request.query).url, samplePlatformOrigin);
+    const commandId = newUuid();
+    const answer = await lookUpMetadata(
+      { lanes, probe },
+      {
+        accountId: caller.accountId,
+        lookupId: commandId,
+        video,
+        snapshot: caller.usage,
+        cause: { commandId, correlationId: request.id, causationId: commandId, actor: actorOf(caller) },
+        decisionBudgetMs,
+        now: now(),
+      },
+    );
+    switch (answer.outcome) {
+      case 'unknown':
+        request.log.error({ lookup: commandId }, 'an append is still unknown at the end of its budget');
+        reply.hijack();
+        request.raw.destroy();
+        return reply;
+      case 'not_stored':
+        throw new ApiError('metadata_unavailable');
+      case 'probe_failed':
+        request.log.info({ platform: video.platform, video: video.videoId, detail: answer.detail }, 'a probe failed');
+        throw new ApiError('metadata_unavailable');
+      case 'refused':
+        throw new ApiError('metadata_quota_exceeded');
+      case 'found':
+    }
+    if (request.usageHeaders)
+      request.usageHeaders.creditsRemaining = summariseUsage(answer.usage, now()).downloads.remaining;
+    return sendData(reply, 200, {
+      platform: video.platform,
+      video_id: video.videoId,
+      title: answer.metadata.title,
+      duration: answer.metadata.durationSeconds,
+      thumbnail: answer.metadata.thumbnail,
+      url: video.canonicalUrl,
+    });
+  };

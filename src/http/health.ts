@@ -1,0 +1,13 @@
+import type { FastifyInstance } from 'fastify';
+
+/** `/healthz`: the process turns. `/readyz`: it can do its work; what it depends on says so. Outside the API and its keys. */
+export function registerHealthRoutes(
+  server: FastifyInstance,
+  readiness: () => Promise<{ ready: boolean; parts: Record<string, string> }>,
+): void {
+  server.get('/healthz', (_request, reply) => reply.send({ status: 'ok' }));
+  server.get('/readyz', async (_request, reply) => {
+    const { ready, parts } = await readiness();
+    return reply.code(ready ? 200 : 503).send({ status: ready ? 'ready' : 'not ready', ...parts });
+  });
+}

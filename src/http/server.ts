@@ -1,0 +1,134 @@
+import type { Socket } from 'node:net';
+import Fastify from 'fastify';
+import type { FastifyBaseLogger, FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { AddressWindows } from './address-window.ts';
+import { createAuthenticate } from './authenticate.ts';
+import type { AuthenticateDependencies } from './authenticate.ts';
+import { apiPrefix, endpoints } from './endpoints.ts';
+import type { EndpointDependencies } from './endpoints.ts';
+import { sendError } from './envelope.ts';
+import { ApiError, apiErrors } from './errors.ts';
+import { usageHeaders, writeUsageHeaders } from './usage-headers.ts';
+
+export interface ServerDependencies extends EndpointDependencies, AuthenticateDependencies {
+  logger: FastifyBaseLogger;
+  /** Addresses or networks whose X-Forwarded-For is believed. */
+  trustedProxies: readonly string[];
+}
+
+const bodyLimitBytes = 16 * 1024;
+
+/**
+ * The JSON API. A request passes, in this order: route and method (404, 405), key (401), rate (429), then its endpoint:
+ * input (400), quota (402), upstream (502).
+ */
+export function createServer(dependencies: ServerDependencies): FastifyInstance {
+  const { logger, addresses, trustedProxies, newUuid } = dependencies;
+  const server = Fastify({
+    loggerInstance: logger,
+    disableRequestLogging: true,
+    genReqId: () => newUuid(),
+    requestIdHeader: false,
+    bodyLimit: bodyLimitBytes,
+    // Slow heads and bodies: the time that a request may take to arrive.
+    requestTimeout: 10_000,
+    connectionTimeout: 0,
+    keepAliveTimeout: 72_000,
+    http: { headersTimeout: 5_000 },
+    exposeHeadRoutes: false,
+    trustProxy: trustedProxies.length > 0 ? [...trustedProxies] : false,
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    frameworkErrors: (_error, request, reply) => {
+      request.usageHeaders = { window: addresses.show(request.ip), creditsRemaining: 0 };
+      writeUsageHeaders(reply, request.usageHeaders);
+      void sendError(reply, new ApiError('not_found'));
+    },
+    clientErrorHandler: (error, socket) => {
+      answerBrokenRequest(error, socket, addresses);
+    },
+  });
+
+  server.decorateRequest('caller', null);
+  server.decorateRequest('usageHeaders', null);
+  server.decorateRequest('arrivedMs', 0);
+  server.decorateRequest('pollToken', undefined);
+
+  // Bodies arrive as bytes and are read by their endpoint, after key and rate.
+  server.removeAllContentTypeParsers();
+  server.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => {
+    done(null, body);
+  });
+
+  server.addHook('onRequest', (request, _reply, done) => {
+    request.arrivedMs = performance.now();
+    done();
+  });
+  server.addHook('onSend', (request, reply, _payload, done) => {
+    if (request.usageHeaders) writeUsageHeaders(reply, request.usageHeaders);
+    done();
+  });
+
+  const authenticate = createAuthenticate(dependencies);
+  for (const { method, path, handler, polls, whenUnavailable } of endpoints) {
+    server.route({
+      method,
+      url: apiPrefix + path,
+      onRequest: authenticate,
+      handler: handler(dependencies),
+      config: { ...(polls && { polls }), ...(whenUnavailable && { whenUnavailable }) },
+    });
+  }
+  server.setNotFoundHandler((request, reply) => answerNoRoute(request, reply, addresses));
+  server.setErrorHandler(answerError(addresses));
+  return server;
+}
+
+/** An unknown path, or a known one with a method that it does not take: both with or without a key. */
+function answerNoRoute(request: FastifyRequest, reply: FastifyReply, addresses: AddressWindows): FastifyReply {
+  request.usageHeaders = { window: addresses.show(request.ip), creditsRemaining: 0 };
+  const path = request.url.split('?')[0];
+  const allowed = endpoints.filter((endpoint) => apiPrefix + endpoint.path === path).map(({ method }) => method);
+  if (allowed.length === 0) return sendError(reply, new ApiError('not_found'));
+  return sendError(reply.header('allow', allowed.join(', ')), new ApiError('method_not_allowed'));
+}
+
+function answerError(addresses: AddressWindows) {
+  return (error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+    request.usageHeaders ??= { window: addresses.show(request.ip), creditsRemaining: 0 };
+    const known = asApiError(error);
+    if (!known) request.log.error({ err: error }, 'a request failed inside the service');
+    const answered = known ?? new ApiError('internal_error');
+    if (answered.status === 503) reply.header('retry-after', '1');
+    return sendError(reply, answered);
+  };
+}
+
+/** Fastify's own refusals are all of malformed input; the contract has one code for these. */
+function asApiError(error: FastifyError | Error): ApiError | undefined {
+  if (error instanceof ApiError) return error;
+  const { code, statusCode } = error as Partial<FastifyError>;
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
+    return new ApiError('invalid_request', `body: is larger than ${String(bodyLimitBytes)} bytes`);
+  }
+  if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) return new ApiError('invalid_request');
+  return undefined;
+}
+
+/** What cannot be parsed as HTTP has no request to answer; it gets the envelope all the same. */
+function answerBrokenRequest(error: Error & { code?: string }, socket: Socket, addresses: AddressWindows): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const { message, status } = apiErrors.invalid_request;
+  const body = JSON.stringify({ success: false, error: { code: 'invalid_request', message } });
+  const headers = {
+    'Content-Type': 'application/json',
+    'Content-Length': String(Buffer.byteLength(body)),
+    Connection: 'close',
+    ...usageHeaders({ window: addresses.show(socket.remoteAddress ?? ''), creditsRemaining: 0 }),
+  };
+  const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 ${String(status)} Bad Request\r\n${head.join('')}\r\n${body}`);
+}

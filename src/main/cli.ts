@@ -1,0 +1,179 @@
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { openPool } from '../adapters/postgres.ts';
+import { connectEventStore } from '../adapters/event-store.ts';
+import { newId, newUuid, randomBits, systemClock } from '../adapters/system.ts';
+import { capCommand, openCommand, planCommand, showCommand } from '../cli/accounts.ts';
+import type { CliDependencies } from '../cli/accounts.ts';
+import { showJobCommand, timelineCommand } from '../cli/jobs.ts';
+import { issueCommand, listCommand, revokeCommand } from '../cli/keys.ts';
+import { CommandFailed } from '../cli/output.ts';
+import { UsageLanes } from '../commands/usage-lanes.ts';
+import { accountIdPattern } from '../domain/account-events.ts';
+import { ConfigurationRefused, operatorName, readConfig } from './config.ts';
+import { findAddresses } from './instance.ts';
+import { createLogger } from './logger.ts';
+import { roles } from './roles.ts';
+import type { Role } from './roles.ts';
+import { describeStart } from './describe-start.ts';
+import { serve } from './serve.ts';
+
+/** The one program: `reeltally serve` runs the service, everything else asks or tells a running one. */
+function createProgram(): Command {
+  const program = new Command('reeltally')
+    .description('A metered video-download API whose every cent can be audited.')
+    .option('--json', 'answer with one JSON document')
+    .showHelpAfterError('(add --help for what it takes)')
+    .exitOverride();
+
+  program
+    .command('serve')
+    .description('run the service: one role as a process of its own, or all with the engines they need')
+    .addOption(new Option('--role <role>', 'which part').choices([...roles, 'all']).default('all'))
+    .action(async ({ role }: { role: Role | 'all' }) => {
+      const { json } = program.opts<{ json?: boolean }>();
+      const say = (text: string) => process.stdout.write(`${text}\n`);
+      process.exitCode = await serve(readConfig(), {
+        role,
+        progress: (step) => {
+          if (!json) say(`  ${step}`);
+        },
+        ready: (started) => {
+          say(json ? JSON.stringify(started) : describeStart(started));
+        },
+      });
+      // Whatever a library left open does not keep a service that has stopped.
+      process.exit();
+    });
+
+  addAccountCommands(program);
+  addKeyCommands(program);
+  addJobCommands(program);
+  allowJsonEverywhere(program);
+  return program;
+}
+
+function addAccountCommands(program: Command): void {
+  const accounts = program.command('accounts').description('open accounts and change what they pay for');
+  accounts
+    .command('open')
+    .description('open an account and its first billing period')
+    .requiredOption('--email <address>', "the owner's e-mail address")
+    .requiredOption('--plan <plan>', 'a plan of the plan file')
+    .action((options: { email: string; plan: string }) => run(program, (cli) => openCommand(cli, options)));
+  accounts
+    .command('show')
+    .description('what an account has used, and of what')
+    .argument('<account>', 'account id', accountIdArgument)
+    .action((account: string) => run(program, (cli) => showCommand(cli, account)));
+  accounts
+    .command('plan')
+    .description('put an account on another plan, from now on')
+    .argument('<account>', 'account id', accountIdArgument)
+    .argument('<plan>', 'a plan of the plan file')
+    .action((account: string, plan: string) => run(program, (cli) => planCommand(cli, account, plan)));
+  accounts
+    .command('cap')
+    .description('set or remove the ceiling on overage charges, from now on')
+    .argument('<account>', 'account id', accountIdArgument)
+    .argument('<cents>', 'whole cents per billing period, or none')
+    .action((account: string, cents: string) => run(program, (cli) => capCommand(cli, account, cents)));
+}
+
+function addKeyCommands(program: Command): void {
+  const keys = program.command('keys').description('issue, list and revoke API keys');
+  keys
+    .command('issue')
+    .description('issue a key and show it, once')
+    .argument('<account>', 'account id', accountIdArgument)
+    .option('--label <label>', 'what the key is for', '')
+    .action((account: string, options: { label: string }) =>
+      run(program, (cli) => issueCommand(cli, account, options)),
+    );
+  keys
+    .command('list')
+    .description('the keys of an account')
+    .argument('<account>', 'account id', accountIdArgument)
+    .action((account: string) => run(program, (cli) => listCommand(cli, account)));
+  keys
+    .command('revoke')
+    .description('revoke a key; when this returns, every process refuses it')
+    .argument('<key_id>', 'key id, as "keys list" shows it')
+    .action((keyId: string) => run(program, (cli) => revokeCommand(cli, keyId)));
+}
+
+function addJobCommands(program: Command): void {
+  const jobs = program.command('jobs').description('look at downloads');
+  jobs
+    .command('show')
+    .description('the state of a download, as the read model has it')
+    .argument('<token>', 'request token')
+    .action((token: string) => run(program, (cli) => showJobCommand(cli, token)));
+  jobs
+    .command('timeline')
+    .description('every event of a download, of both its streams, in order')
+    .argument('<token>', 'request token')
+    .action((token: string) => run(program, (cli) => timelineCommand(cli, token)));
+}
+
+/** `--json` may stand in front of a command or behind it. */
+function allowJsonEverywhere(program: Command): void {
+  const visit = (command: Command): void => {
+    for (const child of command.commands) {
+      child.exitOverride();
+      if (child.commands.length > 0) visit(child);
+      else {
+        child.option('--json', 'answer with one JSON document');
+        child.hook('preAction', () => {
+          if (child.opts<{ json?: boolean }>().json) program.setOptionValue('json', true);
+        });
+      }
+    }
+  };
+  visit(program);
+}
+
+function accountIdArgument(value: string): string {
+  if (!accountIdPattern.test(value)) throw new InvalidArgumentError('an account id begins with acc_');
+  return value;
+}
+
+/** Opens what a command needs, runs it, and closes it again. */
+async function run(program: Command, command: (cli: CliDependencies) => Promise<void>): Promise<void> {
+  const config = readConfig();
+  const { eventStoreUrl, databaseUrl } = findAddresses(config);
+  const logger = createLogger(config, 'cli', 'warn');
+  const pool = openPool(databaseUrl, { logger, max: 4, queryTimeoutMs: 10_000 });
+  const store = connectEventStore({ url: eventStoreUrl, logger });
+  const { now } = systemClock(config.REELTALLY_CLOCK_OFFSET_SECONDS);
+  try {
+    await command({
+      ...{ store, pool, now, newUuid, newId, randomBits, plans: config.plans },
+      lanes: new UsageLanes({ store, now, newId: newUuid }),
+      actor: { type: 'staff', id: operatorName(), role: 'operator', reason: 'command line' },
+      output: { json: program.opts<{ json?: boolean }>().json === true, write: (text) => process.stdout.write(text) },
+    });
+  } finally {
+    await store.close();
+    await pool.end();
+  }
+}
+
+/** A clear sentence for what was to be expected, the whole error for what was not. */
+function explain(error: unknown): { message: string; exitCode: number } {
+  if (error instanceof CommanderError) return { message: '', exitCode: error.exitCode };
+  if (error instanceof CommandFailed) return { message: error.message, exitCode: error.exitCode };
+  if (error instanceof ConfigurationRefused) return { message: error.message, exitCode: 1 };
+  if (error instanceof Error) {
+    const expected = ['DataDirectoryRefused', 'EngineUnusable', 'EventStoreUnavailable', 'NotStored', 'OutcomeUnknown'];
+    return { message: expected.includes(error.name) ? error.message : (error.stack ?? error.message), exitCode: 1 };
+  }
+  return { message: String(error), exitCode: 1 };
+}
+
+try {
+  await createProgram().parseAsync();
+} catch (error) {
+  const { message, exitCode } = explain(error);
+  if (message !== '') process.stderr.write(`reeltally: ${message}\n`);
+  process.exit(exitCode);
+}

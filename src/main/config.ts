@@ -1,0 +1,119 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
+import { minSecretLength } from '../adapters/secrets.ts';
+import { readPlanCatalogue } from '../domain/plans.ts';
+import type { PlanCatalogue } from '../domain/plans.ts';
+
+/** The only reader of the environment: once, validated, frozen. A bad value is a refusal to start that names it. */
+
+export const projectDirectory = fileURLToPath(new URL('../..', import.meta.url));
+
+/** A setting or a part that is missing or wrong; the message tells what to do. */
+export class ConfigurationRefused extends Error {
+  override readonly name = 'ConfigurationRefused';
+}
+
+const address = (...protocols: string[]) =>
+  z
+    .string()
+    .refine(
+      (value) => URL.canParse(value) && protocols.includes(new URL(value).protocol),
+      `must be an address that begins with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`,
+    );
+const webAddress = address('http:', 'https:').transform((value) => value.replace(/\/+$/, ''));
+const whole = (least: number, most: number) => z.coerce.number().int().min(least).max(most);
+const flag = z.enum(['0', '1']).transform((value) => value === '1');
+const list = z.string().transform((value) =>
+  value
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== ''),
+);
+const secret = z.string().min(minSecretLength, `must have at least ${String(minSecretLength)} characters`);
+
+const environment = z.object({
+  REELTALLY_DATA: z.string().min(1).optional(),
+  EVENTSTORE_URL: address('esdb:', 'esdb+discover:', 'kurrentdb:').optional(),
+  DATABASE_URL: address('postgres:', 'postgresql:').optional(),
+  NATS_URL: address('nats:', 'tls:').optional(),
+  SAMPLE_PLATFORM_URL: address('http:')
+    .transform((value) => new URL(value).origin)
+    .optional(),
+  PORT: whole(0, 65_535).default(8080),
+  HOST: z.string().min(1).default('127.0.0.1'),
+  HEALTH_PORT: whole(0, 65_535).default(0),
+  PUBLIC_URL: webAddress.optional(),
+  DOWNLOAD_URL: webAddress.optional(),
+  REELTALLY_SECRET: secret.optional(),
+  REELTALLY_OLD_SECRETS: list.pipe(z.array(secret)).default([]),
+  DEMO: flag.optional(),
+  PLANS_FILE: z.string().min(1).default(join(projectDirectory, 'deploy/plans.json')),
+  FILES_DIRECTORY: z.string().min(1).optional(),
+  WORK_DIRECTORY: z.string().min(1).optional(),
+  LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).optional(),
+  TRUSTED_PROXIES: list.default([]),
+  UNAUTHENTICATED_HOURLY_LIMIT: whole(1, 100_000).default(100),
+  WORKER_SLOTS: whole(1, 64).default(2),
+  MAX_FILE_MIB: whole(1, 1_000_000).default(4_096),
+  MAX_DURATION_SECONDS: whole(1, 1_000_000).default(14_400),
+  ATTEMPT_TIMEOUT_SECONDS: whole(10, 86_400).default(1_800),
+  YTDLP_PATH: z.string().min(1).optional(),
+  FFMPEG_PATH: z.string().min(1).optional(),
+  FFPROBE_PATH: z.string().min(1).optional(),
+  NATS_SERVER_PATH: z.string().min(1).optional(),
+  REELTALLY_CLOCK_OFFSET_SECONDS: z.coerce.number().int().min(-4e9).max(4e9).default(0),
+  PATH: z.string().default('/usr/bin:/bin'),
+});
+
+export type Environment = z.output<typeof environment>;
+
+export interface Config extends Readonly<Environment> {
+  /** Absolute. */
+  dataDirectory: string;
+  /** No address of an engine was given: all parts are embedded. */
+  allEmbedded: boolean;
+  plans: PlanCatalogue;
+}
+
+/**
+ * @param variables usually `process.env`; an empty variable counts as one that is not set
+ * @throws {ConfigurationRefused} naming every variable at fault
+ */
+export function readConfig(variables: NodeJS.ProcessEnv = process.env): Config {
+  const given = Object.fromEntries(Object.entries(variables).filter(([, value]) => value !== ''));
+  const parsed = environment.safeParse(given);
+  if (!parsed.success) {
+    const faults = parsed.error.issues.map(({ path, message }) => `  ${path.join('.')}: ${message}`);
+    throw new ConfigurationRefused(`The environment has settings that cannot be used:\n${faults.join('\n')}`);
+  }
+  const settings = parsed.data;
+  const config: Config = {
+    ...settings,
+    dataDirectory: resolve(settings.REELTALLY_DATA ?? join(projectDirectory, '.reeltally')),
+    allEmbedded: !settings.EVENTSTORE_URL && !settings.DATABASE_URL && !settings.NATS_URL,
+    plans: readPlans(settings.PLANS_FILE),
+  };
+  return Object.freeze(config);
+}
+
+function readPlans(file: string): PlanCatalogue {
+  if (!existsSync(file)) throw new ConfigurationRefused(`PLANS_FILE: there is no file ${file}`);
+  try {
+    return readPlanCatalogue(JSON.parse(readFileSync(file, 'utf8')));
+  } catch (error) {
+    const why = error instanceof z.ZodError ? z.prettifyError(error) : String(error);
+    throw new ConfigurationRefused(`PLANS_FILE: ${file} cannot be used:\n${why}`);
+  }
+}
+
+/** Who runs the command line, for the record of what staff did. */
+export function operatorName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return 'unknown';
+  }
+}

@@ -1,0 +1,146 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { NatsConnection } from 'nats';
+import type { Pool } from 'pg';
+import type { Logger } from 'pino';
+import { connectEventStore } from '../adapters/event-store.ts';
+import { createLocalFileStore } from '../adapters/file-store.ts';
+import type { LocalFileStore } from '../adapters/file-store.ts';
+import { connectNats } from '../adapters/nats.ts';
+import { clockSkewMs, migrate, openPool } from '../adapters/postgres.ts';
+import { deriveKeys } from '../adapters/secrets.ts';
+import type { DerivedKeys } from '../adapters/secrets.ts';
+import { newUuid, randomBits, systemClock } from '../adapters/system.ts';
+import type { Clock } from '../adapters/system.ts';
+import { DownloadTokens } from '../commands/download-token.ts';
+import { readOrMakeSecret } from '../embedded/secret-file.ts';
+import { ConfigurationRefused, projectDirectory } from './config.ts';
+import type { Config } from './config.ts';
+import type { Addresses } from './instance.ts';
+
+/** Everything that a process opens, and closes in the reverse order. */
+export interface Connections {
+  config: Config;
+  addresses: Addresses;
+  logger: Logger;
+  clock: Clock;
+  store: ReturnType<typeof connectEventStore>;
+  pool: Pool;
+  nats: NatsConnection;
+  close(): Promise<void>;
+}
+
+const maxClockSkewMs = 1_000;
+
+/** Connects to the three engines and brings the schema up to date. @throws with the part that cannot be reached */
+export async function connect(config: Config, addresses: Addresses, logger: Logger): Promise<Connections> {
+  const pool = openPool(addresses.databaseUrl, { logger, max: 10, queryTimeoutMs: 10_000 });
+  await naming('Postgres', migrate(pool, join(projectDirectory, 'projections/migrations')));
+  const store = connectEventStore({ url: addresses.eventStoreUrl, logger });
+  if (!(await store.ready({ timeoutMs: 10_000 }))) {
+    throw new ConfigurationRefused('The event store does not answer at its address (EVENTSTORE_URL).');
+  }
+  const nats = await naming('NATS', connectNats(addresses.natsUrl, { name: 'reeltally', logger }));
+  return {
+    config,
+    addresses,
+    logger,
+    clock: systemClock(config.REELTALLY_CLOCK_OFFSET_SECONDS),
+    store,
+    pool,
+    nats,
+    close: async () => {
+      await nats.drain().catch(() => undefined);
+      await store.close();
+      await pool.end();
+    },
+  };
+}
+
+async function naming<Value>(part: string, opening: Promise<Value>): Promise<Value> {
+  try {
+    return await opening;
+  } catch (error) {
+    throw new ConfigurationRefused(
+      `${part} cannot be used at its address: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  }
+}
+
+/** Whether this process can do its work now; the reasons why not are for the operator. */
+export async function readiness({
+  store,
+  pool,
+  nats,
+  clock,
+}: Connections): Promise<{ ready: boolean; parts: Record<string, string> }> {
+  const [postgres, eventStore] = await Promise.all([
+    clockSkewMs(pool, clock.realNowMs).then(
+      (skewMs) => (Math.abs(skewMs) > maxClockSkewMs ? `the clocks differ by ${String(Math.round(skewMs))} ms` : 'ok'),
+      () => 'does not answer',
+    ),
+    store.ready({ timeoutMs: 2_000 }).then((ready) => (ready ? 'ok' : 'does not answer')),
+  ]);
+  const parts = {
+    postgres,
+    event_store: eventStore,
+    nats: nats.isClosed()
+      ? 'closed'
+      : await nats.rtt().then(
+          () => 'ok',
+          () => 'does not answer',
+        ),
+    ...(clock.offsetSeconds !== 0 && { clock_offset_seconds: String(clock.offsetSeconds) }),
+  };
+  return { ready: [parts.postgres, parts.event_store, parts.nats].every((state) => state === 'ok'), parts };
+}
+
+export interface Secrets {
+  current: DerivedKeys;
+  others: DerivedKeys[];
+}
+
+/** The installation's secret: from the environment, else from a file of the data directory, made at first start. */
+export function readSecrets(config: Config): Secrets {
+  const { REELTALLY_SECRET, REELTALLY_OLD_SECRETS, dataDirectory } = config;
+  if (!REELTALLY_SECRET && !existsSync(dataDirectory)) {
+    throw new ConfigurationRefused(
+      `There is neither REELTALLY_SECRET nor a data directory ${dataDirectory} to take the secret from: set one of the two.`,
+    );
+  }
+  const current = REELTALLY_SECRET ?? readOrMakeSecret(join(dataDirectory, 'secret'));
+  return { current: deriveKeys(current), others: REELTALLY_OLD_SECRETS.map(deriveKeys) };
+}
+
+/** Every process of an installation must share its secret: tokens and links of one are checked by another. */
+export async function requireSharedSecret(pool: Pool, { current, others }: Secrets): Promise<void> {
+  await pool.query('insert into installation (secret_id) values ($1) on conflict do nothing', [current.id]);
+  const { rows } = await pool.query<{ secret_id: string }>('select secret_id from installation');
+  const known = rows[0]?.secret_id;
+  if (known === current.id) return;
+  if (!others.some(({ id }) => id === known)) {
+    throw new ConfigurationRefused(
+      'The secret differs from that of the other processes of this installation. Set REELTALLY_SECRET to the same value ' +
+        '(or REELTALLY_DATA to the same folder); to change the secret, name the old one in REELTALLY_OLD_SECRETS.',
+    );
+  }
+  await pool.query('update installation set secret_id = $1 where secret_id = $2', [current.id, known]);
+}
+
+export function createTokens({ current, others }: Secrets): DownloadTokens {
+  return new DownloadTokens(
+    current.tokenKey,
+    others.map(({ tokenKey }) => tokenKey),
+    randomBits,
+  );
+}
+
+export function createFiles(config: Config, { current, others }: Secrets, downloadBaseUrl: string): LocalFileStore {
+  const signingKey = ({ id, linkKey }: DerivedKeys) => ({ id, key: linkKey });
+  return createLocalFileStore({
+    directory: config.FILES_DIRECTORY ?? join(config.dataDirectory, 'files'),
+    downloadBaseUrl,
+    signingKeys: { current: signingKey(current), others: others.map(signingKey) },
+    nonce: newUuid,
+  });
+}

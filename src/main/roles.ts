@@ -1,0 +1,211 @@
+import { join } from 'node:path';
+import Fastify from 'fastify';
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
+import { apiKeys, waitForKey } from '../../projections/api-keys.ts';
+import { admissionSessionSettings, createAdmissions } from '../../projections/admission.ts';
+import { runProjection } from '../../projections/runner.ts';
+import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
+import { startHeartbeat } from '../adapters/heartbeat.ts';
+import { createJobQueue } from '../adapters/job-queue.ts';
+import { leadWhenAlone } from '../adapters/leadership.ts';
+import { openPool } from '../adapters/postgres.ts';
+import { answerProbes, createProbeClient } from '../adapters/probe-channel.ts';
+import { createProgressReporter, followProgress } from '../adapters/progress-channel.ts';
+import { newId, newUuid, randomBits } from '../adapters/system.ts';
+import { createVideoSource } from '../adapters/video-source.ts';
+import { locateEngine } from '../adapters/yt-dlp-engine.ts';
+import { UsageLanes } from '../commands/usage-lanes.ts';
+import type { VideoReference } from '../commands/ports.ts';
+import { dispatchDownloads } from '../dispatcher/dispatch-downloads.ts';
+import { startSweeping } from '../dispatcher/sweep.ts';
+import { parseVideoUrl } from '../domain/video-url.ts';
+import { AddressWindows } from '../http/address-window.ts';
+import { registerFileRoute } from '../http/file-route.ts';
+import { registerHealthRoutes } from '../http/health.ts';
+import { createServer } from '../http/server.ts';
+import { createProber } from '../worker/answer-probes.ts';
+import { runWorker } from '../worker/run.ts';
+import { ConfigurationRefused, projectDirectory } from './config.ts';
+import type { Config } from './config.ts';
+import { createFiles, createTokens, readiness } from './connect.ts';
+import type { Connections, Secrets } from './connect.ts';
+
+/** The parts of the service; each can run as a process of its own. */
+export const roles = ['api', 'projector', 'dispatcher', 'worker'] as const;
+export type Role = (typeof roles)[number];
+
+export interface RunningRole {
+  /** What a person may open; undefined for a role that only listens for health checks. */
+  url?: string;
+  close: () => Promise<void>;
+}
+
+type StartRole = (connections: Connections, secrets: Secrets) => Promise<RunningRole> | RunningRole;
+
+const keyInForceMs = 5_000;
+const probeTimeoutMs = 20_000;
+/** The worker gives up a little before the API stops listening. */
+const probeMarginMs = 1_000;
+const maxConcurrentProbes = 8;
+
+const startApi: StartRole = async (connections, secrets) => {
+  const { config, logger, clock, pool, store, nats, addresses } = connections;
+  const admissionPool = openPool(addresses.databaseUrl, {
+    logger,
+    max: 4,
+    queryTimeoutMs: 5_000,
+    options: admissionSessionSettings,
+  });
+  const publicUrl = config.PUBLIC_URL ?? localUrl(config);
+  const files = createFiles(config, secrets, config.DOWNLOAD_URL ?? publicUrl);
+  const { now, realNowMs } = clock;
+  const server = createServer({
+    logger,
+    admissions: createAdmissions(admissionPool),
+    addresses: new AddressWindows(config.UNAUTHENTICATED_HOURLY_LIMIT, realNowMs),
+    trustedProxies: config.TRUSTED_PROXIES,
+    lanes: new UsageLanes({ store, now, newId: newUuid }),
+    tokens: createTokens(secrets),
+    probe: createProbeClient(nats, { timeoutMs: probeTimeoutMs }),
+    files,
+    accounts: { store, now, newUuid, newId, randomBits },
+    keyInForce: (keyId) => waitForKey(pool, keyId, { revoked: false, timeoutMs: keyInForceMs }),
+    progress: followProgress(nats),
+    now,
+    realNowMs,
+    newUuid,
+    samplePlatformOrigin: addresses.samplePlatformUrl ?? undefined,
+  });
+  registerFileRoute(server, { files, nowMs: realNowMs });
+  registerHealthRoutes(server, () => readiness(connections));
+  const url = await listen(server, { host: config.HOST, port: config.PORT, setting: 'PORT' });
+  return {
+    url: config.PUBLIC_URL ?? url,
+    close: async () => {
+      await server.close();
+      await admissionPool.end();
+    },
+  };
+};
+
+const startProjector: StartRole = ({ store, pool, logger, addresses }) =>
+  leadWhenAlone('projector', {
+    url: addresses.databaseUrl,
+    logger,
+    lead: () => {
+      const running = [usageAndJobs, apiKeys].map((projection) => runProjection(projection, { store, pool, logger }));
+      return async () => {
+        await Promise.all(running.map((subscription) => subscription.close()));
+      };
+    },
+  });
+
+const startDispatcher: StartRole = ({ store, pool, nats, logger, clock, config, addresses }) => {
+  const queue = createJobQueue(nats);
+  return leadWhenAlone('dispatcher', {
+    url: addresses.databaseUrl,
+    logger,
+    lead: () => {
+      const dispatching = dispatchDownloads({ store, queue, pool });
+      const sweeping = startSweeping({
+        ...{ store, queue, pool, logger, newUuid, now: clock.now },
+        attemptTimeoutSeconds: config.ATTEMPT_TIMEOUT_SECONDS,
+      });
+      return async () => {
+        await Promise.all([dispatching.close(), sweeping.stop()]);
+      };
+    },
+  });
+};
+
+const startWorker: StartRole = async ({ config, store, pool, nats, logger, clock, addresses }, secrets) => {
+  const workDirectory = config.WORK_DIRECTORY ?? join(config.dataDirectory, 'work');
+  const engine = await locateEngine(
+    { ytDlpPath: config.YTDLP_PATH, ffmpegPath: config.FFMPEG_PATH, ffprobePath: config.FFPROBE_PATH },
+    config.PATH,
+  );
+  const source = createVideoSource({
+    ...engine,
+    pluginsDirectory: join(projectDirectory, 'src/embedded/plugins'),
+    extractors: { youtube: 'youtube', ...(addresses.samplePlatformUrl !== null && { sample: 'sample' }) },
+    limits: {
+      maxFileSizeBytes: config.MAX_FILE_MIB * 1024 * 1024,
+      maxDurationSeconds: config.MAX_DURATION_SECONDS,
+      attemptTimeoutMs: config.ATTEMPT_TIMEOUT_SECONDS * 1_000,
+      probeTimeoutMs: probeTimeoutMs - probeMarginMs,
+    },
+    workDirectory,
+    logger,
+  });
+  const workerId = newId('wrk');
+  const allows = isOurs(addresses.samplePlatformUrl ?? undefined);
+  const heartbeat = await startHeartbeat(pool, { workerId, logger });
+  const timeoutMs = probeTimeoutMs - probeMarginMs;
+  const prober = createProber({ source, allows, logger, timeoutMs, maxConcurrent: maxConcurrentProbes });
+  const probes = answerProbes(nats, prober);
+  const worker = runWorker({
+    ...{ workerId, store, source, allows, logger, workDirectory, newUuid },
+    now: clock.now,
+    realNowMs: clock.realNowMs,
+    queue: createJobQueue(nats),
+    files: createFiles(config, secrets, config.DOWNLOAD_URL ?? config.PUBLIC_URL ?? localUrl(config)),
+    progress: createProgressReporter(nats),
+    slots: config.WORKER_SLOTS,
+  });
+  return {
+    close: async () => {
+      await probes.drain().catch(() => undefined);
+      await worker.close();
+      await heartbeat.stop();
+      source.close();
+    },
+  };
+};
+
+/** In the order in which a download meets them; they stop in the same order. */
+export const startRole: Record<Role, StartRole> = {
+  api: startApi,
+  projector: startProjector,
+  dispatcher: startDispatcher,
+  worker: startWorker,
+};
+
+/** For a role that serves nothing else. */
+export async function startHealthServer(connections: Connections): Promise<RunningRole> {
+  const logger: FastifyBaseLogger = connections.logger;
+  const server = Fastify({ loggerInstance: logger, disableRequestLogging: true });
+  registerHealthRoutes(server, () => readiness(connections));
+  const { HOST: host, HEALTH_PORT: port } = connections.config;
+  const url = await listen(server, { host, port, setting: 'HEALTH_PORT' });
+  return { url, close: () => server.close() };
+}
+
+/** An address is served here if it comes out the same when it is read and rebuilt. */
+function isOurs(samplePlatformOrigin: string | undefined): (video: VideoReference) => boolean {
+  return ({ platform, videoId, canonicalUrl }) => {
+    const parsed = parseVideoUrl(canonicalUrl, samplePlatformOrigin === undefined ? {} : { samplePlatformOrigin });
+    return parsed.ok && parsed.video.platform === platform && parsed.video.videoId === videoId;
+  };
+}
+
+async function listen(
+  server: FastifyInstance,
+  { host, port, setting }: { host: string; port: number; setting: string },
+): Promise<string> {
+  try {
+    await server.listen({ host, port });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'EADDRINUSE' && code !== 'EACCES' && code !== 'EADDRNOTAVAIL') throw error;
+    const why = code === 'EADDRINUSE' ? 'is taken by another program' : 'cannot be opened';
+    throw new ConfigurationRefused(`Port ${String(port)} of ${host} ${why}. Set ${setting} to another one.`);
+  }
+  const address = server.server.address();
+  return localUrl({ HOST: host, PORT: typeof address === 'object' && address ? address.port : port });
+}
+
+/** An address that works on this machine. */
+function localUrl({ HOST, PORT }: Pick<Config, 'HOST' | 'PORT'>): string {
+  const host = HOST === '0.0.0.0' || HOST === '::' ? '127.0.0.1' : HOST;
+  return `http://${host.includes(':') ? `[${host}]` : host}:${String(PORT)}`;
+}

@@ -1,0 +1,102 @@
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { recordJobProgress } from '../commands/record-job-progress.ts';
+import type { QueuedJob } from '../commands/record-job-progress.ts';
+import type { DownloadedFile, VideoFailure } from '../commands/ports.ts';
+import type { ClaimProof, JobCommand } from '../domain/download-job.ts';
+import { isRefused } from '../domain/refusals.ts';
+import type { WorkerDependencies } from './run.ts';
+
+/** Each step waits this long for the log; a step without an outcome is settled by the lease. */
+const stepTimeoutMs = 60_000;
+
+/** One job, from its claim to its end: done, failed, or queued again. Never throws: what goes wrong is a step of the job too. */
+export async function downloadJob(
+  dependencies: WorkerDependencies,
+  { job, claim }: { job: QueuedJob; claim: ClaimProof },
+  stopping: AbortSignal,
+): Promise<void> {
+  const { token } = job;
+  const logger = dependencies.logger.child({ token, attempt: claim.revision });
+  const directory = join(dependencies.workDirectory, `${token}-${String(claim.revision)}`);
+  const record = (command: JobCommand) => recordStep(dependencies, job, command);
+  try {
+    if (!(await record({ kind: 'start', token, claim }))) return;
+    await mkdir(directory, { recursive: true, mode: 0o700 });
+    const result = await fetchFile(dependencies, job, { directory, stopping });
+    if (stopping.aborted) {
+      await record({ kind: 'shut_down', token, claim });
+    } else if (result.ok) {
+      await finish(dependencies, { claim, file: result, record, token });
+      logger.info({ sizeBytes: result.sizeBytes }, 'a download is done');
+    } else {
+      logger.info({ reason: result.reason, detail: result.detail }, 'a download did not succeed');
+      await record({ kind: 'give_up', token, claim, reason: result.reason });
+    }
+  } catch (error) {
+    logger.error({ err: error }, 'a download failed inside the service');
+    await record({ kind: 'give_up', token, claim, reason: 'internal_error' }).catch((second: unknown) => {
+      logger.error({ err: second }, 'the failure could not be recorded; the lease will end it');
+    });
+  } finally {
+    await rm(directory, { recursive: true, force: true }).catch((error: unknown) => {
+      logger.warn({ err: error }, 'the directory of an attempt could not be removed');
+    });
+  }
+}
+
+/** @returns whether the step is in the log; false when the job is somebody else's by now */
+async function recordStep(dependencies: WorkerDependencies, job: QueuedJob, command: JobCommand): Promise<boolean> {
+  const recorded = await recordJobProgress(dependencies, command, {
+    correlationId: job.correlationId,
+    causationId: job.eventId,
+    actor: { type: 'system', id: dependencies.workerId },
+    timeoutMs: stepTimeoutMs,
+  });
+  if (isRefused(recorded))
+    dependencies.logger.warn({ token: job.token, step: command.kind }, 'the claim was taken over');
+  return !isRefused(recorded);
+}
+
+async function fetchFile(
+  { source, allows, progress }: WorkerDependencies,
+  job: QueuedJob,
+  { directory, stopping }: { directory: string; stopping: AbortSignal },
+): Promise<DownloadedFile | VideoFailure> {
+  const video = { platform: job.platform, videoId: job.video_id, canonicalUrl: job.url };
+  if (!allows(video)) return { ok: false, reason: 'unsupported_media', detail: 'the platform is not served here' };
+  return await source.download(
+    video,
+    { format: job.format, quality: job.quality },
+    {
+      directory,
+      signal: stopping,
+      onProgress: (now) => {
+        progress.report(job.token, now);
+      },
+    },
+  );
+}
+
+/** The file is in place before the log says so; if the claim was lost meanwhile, it goes again. */
+async function finish(
+  { files }: WorkerDependencies,
+  {
+    claim,
+    file,
+    record,
+    token,
+  }: { claim: ClaimProof; file: DownloadedFile; record: (command: JobCommand) => Promise<boolean>; token: string },
+): Promise<void> {
+  const key = { token, claimRevision: claim.revision, name: file.name };
+  await files.put(key, file.path, file.mime);
+  const { name, mime, sizeBytes, sha256, durationSeconds } = file;
+  const completed = await record({
+    kind: 'complete',
+    token,
+    claim,
+    file: { name, mime, sizeBytes, sha256, durationSeconds },
+  });
+  if (completed) await files.purge(token, key);
+  else await files.remove(key);
+}

@@ -1,0 +1,118 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { claimJob, readJob, readQueuedJob } from '../commands/record-job-progress.ts';
+import type { JobDependencies, QueuedJob } from '../commands/record-job-progress.ts';
+import type {
+  FileStore,
+  JobQueue,
+  ProgressChannel,
+  ReceivedJob,
+  VideoReference,
+  VideoSource,
+} from '../commands/ports.ts';
+import type { ClaimProof } from '../domain/download-job.ts';
+import { isRefused } from '../domain/refusals.ts';
+import { downloadJob } from './download.ts';
+
+export interface WorkerDependencies extends JobDependencies {
+  workerId: string;
+  queue: JobQueue;
+  source: VideoSource;
+  files: FileStore;
+  progress: ProgressChannel;
+  logger: Logger;
+  realNowMs: () => number;
+  /** Under it, each attempt gets a fresh directory of its own. */
+  workDirectory: string;
+  /** Whether a video may be fetched here: its address is rebuilt and must come out the same. */
+  allows: (video: VideoReference) => boolean;
+  /** Downloads at a time. */
+  slots: number;
+}
+
+export interface Worker {
+  /** Takes no more jobs, ends the running downloads and queues their jobs again. */
+  close(): Promise<void>;
+}
+
+/** While NATS or the log is away. */
+const retryMs = 1_000;
+const keepAliveMs = 10_000;
+/** Whether a claim is stored must be known before anything else is done about its job, so the wait for it is long. */
+const claimTimeoutMs = 600_000;
+
+/** Pulls a job only for a free slot; from the claim on, lease and sweeper carry the job, not the queue. */
+export function runWorker(dependencies: WorkerDependencies): Worker {
+  const stopping = new AbortController();
+  const slots = Array.from({ length: dependencies.slots }, () => runSlot(dependencies, stopping.signal));
+  return {
+    close: async () => {
+      stopping.abort();
+      await Promise.all(slots);
+    },
+  };
+}
+
+async function runSlot(dependencies: WorkerDependencies, stopping: AbortSignal): Promise<void> {
+  const { queue, logger } = dependencies;
+  while (!stopping.aborted) {
+    try {
+      const pulled = queue.next();
+      const received = await Promise.race([pulled, stopped(stopping)]);
+      // A message that arrives for a slot that has stopped waiting goes to somebody else.
+      if (stopping.aborted) void pulled.then((late) => late?.postpone(0)).catch(() => undefined);
+      else if (received) await work(dependencies, received, stopping);
+    } catch (error) {
+      logger.warn({ err: error }, 'a job could not be taken');
+      await sleep(retryMs, undefined, { signal: stopping }).catch(() => undefined);
+    }
+  }
+}
+
+function stopped(stopping: AbortSignal): Promise<undefined> {
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  if (stopping.aborted) resolve(undefined);
+  stopping.addEventListener('abort', () => resolve(undefined), { once: true });
+  return promise;
+}
+
+async function work(dependencies: WorkerDependencies, received: ReceivedJob, stopping: AbortSignal): Promise<void> {
+  const keptAlive = setInterval(() => {
+    received.keepAlive();
+  }, keepAliveMs);
+  let claimed: { job: QueuedJob; claim: ClaimProof } | undefined;
+  try {
+    claimed = await claim(dependencies, received);
+  } catch (error) {
+    received.postpone(retryMs);
+    throw error;
+  } finally {
+    clearInterval(keptAlive);
+  }
+  if (claimed) await downloadJob(dependencies, claimed, stopping);
+}
+
+/** The message is only a hint: the job is what the log says, and the claim is what makes it this worker's. */
+async function claim(
+  dependencies: WorkerDependencies,
+  received: ReceivedJob,
+): Promise<{ job: QueuedJob; claim: ClaimProof } | undefined> {
+  const { store, logger, workerId, now } = dependencies;
+  const { message } = received;
+  const job = await readQueuedJob(store, message);
+  if (!job) {
+    logger.warn({ token: message.token, stream: message.usageStream }, 'a message names no queued download');
+    received.acknowledge();
+    return undefined;
+  }
+  const proof = await claimJob(dependencies, { workerId, job, message, timeoutMs: claimTimeoutMs });
+  if (!isRefused(proof)) {
+    received.acknowledge();
+    return { job, claim: proof };
+  }
+  const { status, notBefore } = await readJob(store, message.token);
+  const waitMs = status === 'queued' && notBefore !== null ? Date.parse(notBefore) - Date.parse(now()) : 0;
+  if (waitMs > 0) received.postpone(waitMs);
+  else received.acknowledge();
+  return undefined;
+}

@@ -1,0 +1,58 @@
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { fileStoreContract } from './file-store-contract.ts';
+import { downloadBaseUrl, serveLocalStore, signingKey } from './local-file-store.ts';
+
+fileStoreContract('a local directory', () => {
+  const { store, server } = serveLocalStore({ current: signingKey('k1'), others: [] });
+  return Promise.resolve({
+    store,
+    async fetchLink(link) {
+      const response = await server.inject({ url: link.slice(downloadBaseUrl.length) });
+      if (response.statusCode !== 200) return undefined;
+      const { 'content-type': mime = '', 'content-disposition': disposition = '' } = response.headers;
+      return { body: response.rawPayload, mime, disposition };
+    },
+  });
+});
+
+describe('a local directory', () => {
+  test('holds nothing but the files, and no empty folders after a purge', async () => {
+    const { store, directory } = serveLocalStore({ current: signingKey('k1'), others: [] });
+    const path = join(temporaryDirectory(), 'x');
+    writeFileSync(path, 'x');
+    const key = { token: 'token', claimRevision: 2, name: 'media.mp3' };
+    await store.put(key, path, 'audio/mpeg');
+    expect(readdirSync(directory, { recursive: true }).sort()).toEqual(['token', 'token/2', 'token/2/media.mp3']);
+    await store.purge('token');
+    expect(readdirSync(directory)).toEqual([]);
+  });
+
+  test('refuses a file whose kind does not fit its name', async () => {
+    const { store } = serveLocalStore({ current: signingKey('k1'), others: [] });
+    const key = { token: 'token', claimRevision: 2, name: 'media.mp3' };
+    await expect(store.put(key, '/nowhere', 'text/html')).rejects.toThrow(RangeError);
+  });
+
+  test('takes a file over from another disk', async (context) => {
+    const { store, directory } = serveLocalStore({ current: signingKey('k1'), others: [] });
+    const elsewhere = statSync('/dev/shm', { throwIfNoEntry: false });
+    if (elsewhere === undefined || elsewhere.dev === statSync(directory).dev) {
+      context.skip('this machine has one disk only');
+      return;
+    }
+    const source = mkdtempSync('/dev/shm/reeltally-test-');
+    onTestFinished(() => {
+      rmSync(source, { recursive: true, force: true });
+    });
+    writeFileSync(join(source, 'x'), 'from afar');
+    const key = { token: 'token', claimRevision: 0, name: 'media.mp4' };
+    await store.put(key, join(source, 'x'), 'video/mp4');
+    expect(await store.sizeBytes(key)).toBe(9);
+    expect(readdirSync(source)).toEqual([]);
+    expect(readdirSync(join(directory, 'token', '0'))).toEqual(['media.mp4']);
+  });
+});

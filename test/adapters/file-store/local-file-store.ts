@@ -1,0 +1,32 @@
+import { createSecretKey, randomBytes, randomUUID } from 'node:crypto';
+import Fastify from 'fastify';
+import type { FastifyInstance } from 'fastify';
+
+import { createLocalFileStore } from '../../../src/adapters/file-store.ts';
+import type { LocalFileStore, SigningKey } from '../../../src/adapters/file-store.ts';
+import { registerFileRoute } from '../../../src/http/file-route.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+
+export const downloadBaseUrl = 'http://files.example';
+
+export function signingKey(id: string): SigningKey {
+  return { id, key: createSecretKey(randomBytes(32)) };
+}
+
+export interface ServedStore {
+  directory: string;
+  store: LocalFileStore;
+  server: FastifyInstance;
+  /** What the server takes for now; changed by tests that wait for an expiry. */
+  clock: { nowMs: number };
+}
+
+/** A store in a fresh directory, behind a real HTTP route. */
+export function serveLocalStore(keys: { current: SigningKey; others: SigningKey[] }): ServedStore {
+  const directory = temporaryDirectory();
+  const store = createLocalFileStore({ directory, downloadBaseUrl, signingKeys: keys, nonce: randomUUID });
+  const clock = { nowMs: Date.now() };
+  const server = Fastify();
+  registerFileRoute(server, { files: store, nowMs: () => clock.nowMs });
+  return { directory, store, server, clock };
+}

@@ -1,0 +1,208 @@
+import { createHash } from 'node:crypto';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+import type { DownloadedFile, DownloadProgress, VideoSource } from '../../../src/commands/ports.ts';
+import type { Format, Quality } from '../../../src/domain/download-options.ts';
+import { startTestPlatform } from '../../support/sample-platform.ts';
+import type { TestPlatform } from '../../support/sample-platform.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+let platform: TestPlatform;
+let source: VideoSource;
+beforeAll(async () => {
+  platform = await startTestPlatform();
+  source = platform.source();
+});
+afterAll(() => platform.close());
+
+const never = new AbortController().signal;
+
+function probe(id: string) {
+  return source.probe(platform.reference(id), { signal: never });
+}
+
+interface Attempt {
+  from?: VideoSource;
+  directory?: string;
+  signal?: AbortSignal;
+  onProgress?: (progress: DownloadProgress) => void;
+}
+
+function download(id: string, format: Format = 'video', quality: Quality = '360', attempt: Attempt = {}) {
+  const { from = source, directory = temporaryDirectory(), signal = never, onProgress = () => undefined } = attempt;
+  return from.download(platform.reference(id), { format, quality }, { directory, signal, onProgress });
+}
+
+function succeeded(result: Awaited<ReturnType<typeof download>>): DownloadedFile {
+  expect(result).toMatchObject({ ok: true });
+  return result as DownloadedFile;
+}
+
+/** Width, height and codecs, by ffprobe. */
+function facts(file: DownloadedFile): string {
+  const shown = ['-show_entries', 'stream=codec_name,width,height', '-of', 'csv=p=0'];
+  const printed = execFileSync(platform.engine.ffprobePath, ['-v', 'error', ...shown, file.path], { encoding: 'utf8' });
+  return printed.trim().split('\n').join(' ');
+}
+
+/** Processes whose command line or environment names a directory: the engine's, however deep. */
+function processesIn(directory: string): string[] {
+  return readdirSync('/proc').filter((entry) => {
+    if (!/^\d+$/.test(entry) || Number(entry) === process.pid) return false;
+    try {
+      return ['cmdline', 'environ'].some((file) => readFileSync(`/proc/${entry}/${file}`, 'utf8').includes(directory));
+    } catch {
+      return false;
+    }
+  });
+}
+
+describe('a video', () => {
+  test.each<[string, Quality, string]>([
+    ['bars', 'best', 'h264,1920,1080 aac'],
+    ['bars', '720', 'h264,1280,720 aac'],
+    ['bars', '360', 'h264,640,360 aac'],
+    ['vertical', '720', 'h264,720,1280 aac'],
+    ['hls', '480', 'h264,854,480 aac'],
+    ['tracks', '2160', 'h264,1280,720 aac'],
+  ])('%s in %s is %s', async (id, quality, expected) => {
+    const directory = temporaryDirectory();
+    const file = succeeded(await download(id, 'video', quality, { directory }));
+    expect(facts(file)).toBe(expected);
+    const bytes = readFileSync(file.path);
+    expect(file).toEqual({
+      ok: true,
+      path: join(directory, 'media', 'media.mp4'),
+      name: 'media.mp4',
+      mime: 'video/mp4',
+      sizeBytes: bytes.length,
+      sha256: createHash('sha256').update(bytes).digest('hex'),
+      durationSeconds: 10,
+    });
+    expect(readdirSync(directory)).toEqual(['media']);
+  });
+});
+
+test.each(['bars', 'tracks'])('the sound of %s becomes an MP3', async (id) => {
+  const file = succeeded(await download(id, 'audio', 'best'));
+  expect(file).toMatchObject({ name: 'media.mp3', mime: 'audio/mpeg', durationSeconds: 10 });
+  expect(facts(file)).toBe('mp3');
+});
+
+test('metadata is what the platform announces', async () => {
+  const thumbnail = `${platform.url}/thumbnails/bars.svg`;
+  expect(await probe('bars')).toEqual({ ok: true, metadata: { title: 'Colour bars', durationSeconds: 10, thumbnail } });
+  expect(await probe('live')).toMatchObject({ ok: true, metadata: { durationSeconds: 0 } });
+  expect(await probe('long')).toMatchObject({ ok: true, metadata: { durationSeconds: 172_800 } });
+});
+
+describe('an item that cannot be had', () => {
+  test.each([
+    ['private', 'private_video'],
+    ['gone', 'video_unavailable'],
+    ['geo', 'geo_blocked'],
+    ['login', 'login_required'],
+    ['age', 'age_restricted'],
+    ['drm', 'drm_protected'],
+    ['busy', 'rate_limited_by_platform'],
+    ['nonesuch', 'video_unavailable'],
+  ])('%s fails as %s', async (id, reason) => {
+    const [probed, downloaded] = await Promise.all([probe(id), download(id)]);
+    expect(probed).toMatchObject({ ok: false, reason });
+    expect(downloaded).toMatchObject({ ok: false, reason });
+  });
+
+  test.each([
+    ['live', 'live_stream'],
+    ['large', 'too_large'],
+    ['long', 'too_long'],
+  ])('%s is refused for download as %s', async (id, reason) => {
+    expect(await download(id)).toMatchObject({ ok: false, reason });
+  });
+
+  test('flaky fails at first and then works', async () => {
+    expect(await download('flaky')).toMatchObject({ ok: false, reason: 'platform_error' });
+    succeeded(await download('flaky'));
+  });
+
+  test('of an unknown platform is refused without being fetched', async () => {
+    const video = { ...platform.reference('bars'), platform: 'constructor' };
+    expect(await source.probe(video, { signal: never })).toMatchObject({ ok: false, reason: 'unsupported_media' });
+  });
+
+  test('whose address is an option, or belongs to another extractor, is refused', async () => {
+    for (const canonicalUrl of ['--exec=touch /tmp/x', 'file:///etc/hostname', `${platform.url}/media/bars/360p.mp4`]) {
+      const video = { ...platform.reference('bars'), canonicalUrl };
+      expect(await source.probe(video, { signal: never })).toMatchObject({ ok: false, reason: 'unsupported_media' });
+    }
+  });
+
+  test('whose platform cannot be reached fails as platform_error, and soon', async () => {
+    // A proxy that is not there: the same on machines with and without the internet.
+    const video = {
+      platform: 'youtube',
+      videoId: 'aqz-KE-bpKQ',
+      canonicalUrl: 'https://www.youtube.com/watch?v=aqz-KE-bpKQ',
+    };
+    const cutOff = platform.source({}, { proxyUrl: 'http://127.0.0.1:1' });
+    const options = { directory: temporaryDirectory(), signal: never, onProgress: () => undefined };
+    const startedMs = performance.now();
+    expect(await cutOff.probe(video, { signal: never })).toMatchObject({ ok: false, reason: 'platform_error' });
+    const downloaded = await cutOff.download(video, { format: 'video', quality: 'best' }, options);
+    expect(downloaded).toMatchObject({ ok: false, reason: 'platform_error' });
+    expect(performance.now() - startedMs).toBeLessThan(20_000);
+  });
+});
+
+describe('a download under way', () => {
+  test('tells its progress, and is ended with every child when it is aborted', async () => {
+    const directory = temporaryDirectory();
+    const abort = new AbortController();
+    const progress: DownloadProgress[] = [];
+    const onProgress = (step: DownloadProgress) => progress.push(step);
+    const result = download('slow', 'video', 'best', { directory, signal: abort.signal, onProgress });
+    await waitFor(() => progress.length >= 3, { what: 'three reports of progress', timeoutMs: 20_000 });
+    expect(processesIn(directory).length).toBeGreaterThan(0);
+    const abortedMs = performance.now();
+    abort.abort();
+    expect(await result).toMatchObject({ ok: false, reason: 'internal_error' });
+    expect(performance.now() - abortedMs).toBeLessThan(2000);
+    expect(processesIn(directory)).toEqual([]);
+    const percents = progress.map(({ percent }) => percent ?? -1);
+    expect(percents).toEqual(percents.toSorted((left, right) => left - right));
+    expect(percents.every((percent) => percent >= 0 && percent <= 100)).toBe(true);
+    expect(progress.at(-1)).toMatchObject({
+      etaSeconds: expect.any(Number) as number,
+      bytesPerSecond: expect.any(Number) as number,
+    });
+  });
+
+  test('is ended at its time limit', async () => {
+    const impatient = platform.source({ attemptTimeoutMs: 2500 });
+    expect(await download('slow', 'video', 'best', { from: impatient })).toMatchObject({ reason: 'timed_out' });
+  });
+
+  test('is ended when it brings more bytes than allowed without having announced them', async () => {
+    const small = platform.source({ maxFileSizeBytes: 400_000 });
+    expect(await download('hls', 'video', '720', { from: small })).toMatchObject({ ok: false, reason: 'too_large' });
+  });
+
+  test('does not begin in a directory that holds something', async () => {
+    const directory = temporaryDirectory();
+    mkdirSync(join(directory, 'media'));
+    writeFileSync(join(directory, 'media', 'media.mp4'), 'left by an earlier attempt');
+    expect(await download('bars', 'video', '360', { directory })).toMatchObject({
+      ok: false,
+      reason: 'internal_error',
+    });
+  });
+
+  test('is not begun when it was aborted before', async () => {
+    const result = await download('bars', 'video', '360', { signal: AbortSignal.abort() });
+    expect(result).toMatchObject({ ok: false, reason: 'internal_error' });
+  });
+});

@@ -1,0 +1,108 @@
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
+import type { AddressInfo, Server, Socket } from 'node:net';
+
+export type WayThrough = 'to_server' | 'to_client';
+
+/** A TCP proxy before an event store that loses connections at an exact byte, or swallows everything. */
+export class EventStoreProxy {
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+  #targetPort: number;
+  #cut: { way: WayThrough; afterBytes: number } | undefined;
+  #isSilent = false;
+  /** How many connections were cut. */
+  cuts = 0;
+
+  private constructor(server: Server, targetPort: number) {
+    this.#server = server;
+    this.#targetPort = targetPort;
+    server.on('connection', (client) => this.#join(client));
+  }
+
+  static async start(targetPort: number): Promise<EventStoreProxy> {
+    const server = createServer({ pauseOnConnect: true });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return new EventStoreProxy(server, targetPort);
+  }
+
+  get url(): string {
+    return `esdb://127.0.0.1:${(this.#server.address() as AddressInfo).port}?tls=false`;
+  }
+
+  /** Lets exactly so many more bytes through in one direction, then cuts the connection; once. */
+  cutAfter(way: WayThrough, afterBytes: number): void {
+    this.#cut = { way, afterBytes };
+  }
+
+  cutNever(): void {
+    this.#cut = undefined;
+  }
+
+  /** From now on accepts and swallows, and never says anything. */
+  silence(): void {
+    this.#isSilent = true;
+  }
+
+  /** New connections work again; those that were silent stay so. */
+  heal(): void {
+    this.#isSilent = false;
+  }
+
+  cutAll(): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  async close(): Promise<void> {
+    this.#server.close();
+    this.cutAll();
+    if (this.#server.listening) await once(this.#server, 'close');
+  }
+
+  #join(client: Socket): void {
+    this.#track(client);
+    if (this.#isSilent) {
+      client.resume();
+      return;
+    }
+    const upstream = connect(this.#targetPort, '127.0.0.1');
+    this.#track(upstream);
+    const end = (): void => {
+      client.destroy();
+      upstream.destroy();
+    };
+    client.on('close', end);
+    upstream.on('close', end);
+    const state = { isSwallowing: false };
+    client.on('data', (chunk: Buffer) => this.#pass('to_server', chunk, upstream, end, state));
+    upstream.on('data', (chunk: Buffer) => this.#pass('to_client', chunk, client, end, state));
+  }
+
+  #track(socket: Socket): void {
+    this.#sockets.add(socket);
+    socket.on('error', () => undefined);
+    socket.on('close', () => this.#sockets.delete(socket));
+  }
+
+  #pass(way: WayThrough, chunk: Buffer, target: Socket, end: () => void, state: { isSwallowing: boolean }): void {
+    // A connection that was silenced stays silent, or what it swallowed would be missing in the middle.
+    state.isSwallowing ||= this.#isSilent;
+    if (state.isSwallowing) return;
+    if (this.#cut?.way !== way) {
+      target.write(chunk);
+      return;
+    }
+    if (chunk.length <= this.#cut.afterBytes) {
+      this.#cut.afterBytes -= chunk.length;
+      target.write(chunk);
+      return;
+    }
+    const allowed = chunk.subarray(0, this.#cut.afterBytes);
+    this.#cut = undefined;
+    this.cuts += 1;
+    // The last bytes arrive before the end does.
+    if (allowed.length === 0) end();
+    else target.end(allowed, end);
+  }
+}

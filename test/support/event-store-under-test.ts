@@ -1,0 +1,60 @@
+import { randomUUID } from 'node:crypto';
+
+import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client';
+import { afterAll, beforeAll } from 'vitest';
+
+import { startEventStore } from './event-store.ts';
+import type { TestEventStore } from './event-store.ts';
+
+/** Another server's address: the suites then say whether that one gives the same answers. */
+export const foreignUrl: string | undefined = process.env['EVENTSTORE_URL'];
+
+export interface UnderTest {
+  url: string;
+  client: EventStoreDBClient;
+  /** Undefined where the server is not ours to kill. */
+  own: TestEventStore | undefined;
+}
+
+/** One server for the tests of a file, and one client, since only one of a process may append. */
+export function eventStoreUnderTest(): UnderTest {
+  const underTest: Partial<UnderTest> = {};
+  beforeAll(async () => {
+    underTest.own = foreignUrl === undefined ? await startEventStore() : undefined;
+    underTest.url = underTest.own?.url ?? foreignUrl ?? '';
+    underTest.client = EventStoreDBClient.connectionString(underTest.url);
+  });
+  afterAll(async () => {
+    await underTest.client?.dispose();
+    await underTest.own?.stop();
+  });
+  return underTest as UnderTest;
+}
+
+/** A stream name that nobody used before, on any server. */
+export function freshStream(category = 'contract'): string {
+  return `${category}-${randomUUID()}`;
+}
+
+export type TestEvent = ReturnType<typeof testEvent>;
+
+export function testEvent(name: string, data: Record<string, unknown> = { name }, id: string = randomUUID()) {
+  return jsonEvent({ id, type: `type-${name}`, data, metadata: { from: 'test' } });
+}
+
+/** Everything that a read gives. */
+export async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
+  const collected: Item[] = [];
+  for await (const item of items) collected.push(item);
+  return collected;
+}
+
+/** The error with which something fails; fails itself where it does not. */
+export async function errorOf(promise: Promise<unknown>): Promise<Record<string, unknown> & Error> {
+  try {
+    await promise;
+  } catch (error) {
+    return error as Record<string, unknown> & Error;
+  }
+  throw new Error('Expected an error; there was none.');
+}

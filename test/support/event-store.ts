@@ -1,0 +1,52 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { launchEventStore } from '../../src/embedded/event-store.ts';
+
+export interface TestEventStore {
+  url: string;
+  pid: number;
+  dataDirectory: string;
+  /** SIGKILL, as a crash would; fulfilled when the process is gone. */
+  kill: () => Promise<void>;
+  /** Ends it in order. */
+  stop: () => Promise<void>;
+}
+
+/** An event store of the test's own, in a fresh folder unless one is given; a fresh folder goes when the store is stopped. */
+export async function startEventStore(
+  options: { dataDirectory?: string; port?: number } = {},
+): Promise<TestEventStore> {
+  const dataDirectory = options.dataDirectory ?? (await mkdtemp(join(tmpdir(), 'event-store-')));
+  const launched = await launchEventStore({
+    dataDirectory,
+    nodePath: process.execPath,
+    ...(options.port === undefined ? {} : { port: options.port }),
+  });
+  return {
+    url: launched.url,
+    pid: launched.pid,
+    dataDirectory,
+    kill: async () => {
+      killIfAlive(launched.pid);
+      await launched.exited;
+    },
+    stop: async () => {
+      await launched.stop();
+      if (options.dataDirectory === undefined) await rm(dataDirectory, { recursive: true, force: true });
+    },
+  };
+}
+
+export function portOf(url: string): number {
+  return Number(new URL(url).port);
+}
+
+function killIfAlive(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}

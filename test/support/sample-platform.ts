@@ -1,0 +1,71 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import type { VideoReference } from '../../src/commands/ports.ts';
+import { createVideoSource } from '../../src/adapters/video-source.ts';
+import type { EngineVideoSource } from '../../src/adapters/video-source.ts';
+import type { EngineLimits } from '../../src/adapters/video-source-arguments.ts';
+import { locateEngine } from '../../src/adapters/yt-dlp-engine.ts';
+import type { Engine } from '../../src/adapters/yt-dlp-engine.ts';
+import { startSamplePlatform } from '../../src/embedded/sample-platform.ts';
+import { makeTemporaryDirectory } from './temporary-directory.ts';
+
+/** Where the sample platform's extractor lies. */
+export const pluginsDirectory = fileURLToPath(new URL('../../src/embedded/plugins', import.meta.url));
+
+export const testLimits: EngineLimits = {
+  maxFileSizeBytes: 50_000_000,
+  maxDurationSeconds: 3600,
+  attemptTimeoutMs: 60_000,
+  probeTimeoutMs: 30_000,
+};
+
+export interface TestPlatform {
+  url: string;
+  engine: Engine;
+  /** Holds the films, the engine's work directory and whatever a test puts there; removed by `close`. */
+  directory: string;
+  reference(id: string): VideoReference;
+  /** The real engine, reading this platform and YouTube. `close` ends it. */
+  source(limits?: Partial<EngineLimits>, more?: { proxyUrl?: string; ytDlpPath?: string }): EngineVideoSource;
+  close(): Promise<void>;
+}
+
+export function findEngine(): Promise<Engine> {
+  return locateEngine({}, process.env['PATH'] ?? '');
+}
+
+/** A sample platform of one's own, with the real engine to read it. Whoever starts it closes it. */
+export async function startTestPlatform(): Promise<TestPlatform> {
+  const engine = await findEngine();
+  const directory = makeTemporaryDirectory();
+  const platform = await startSamplePlatform({
+    cacheDirectory: join(directory, 'media'),
+    ffmpegPath: engine.ffmpegPath,
+  });
+  const sources: EngineVideoSource[] = [];
+  return {
+    url: platform.url,
+    engine,
+    directory,
+    reference: (id) => ({ platform: 'sample', videoId: id, canonicalUrl: `${platform.url}/watch/${id}` }),
+    source(limits = {}, more = {}) {
+      const source = createVideoSource({
+        ...engine,
+        ...more,
+        pluginsDirectory,
+        extractors: { sample: 'sample', youtube: 'youtube' },
+        limits: { ...testLimits, ...limits },
+        workDirectory: join(directory, 'work'),
+      });
+      sources.push(source);
+      return source;
+    },
+    async close() {
+      for (const source of sources) source.close();
+      await platform.close();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}

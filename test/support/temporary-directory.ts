@@ -1,0 +1,18 @@
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+
+/** A fresh folder, readable by this user only. Whoever makes it removes it. */
+export function makeTemporaryDirectory(): string {
+  return realpathSync(mkdtempSync(join(tmpdir(), 'reeltally-test-')));
+}
+
+/** A fresh folder that is removed when the running test has finished. */
+export function temporaryDirectory(): string {
+  const directory = makeTemporaryDirectory();
+  onTestFinished(() => {
+    rmSync(directory, { recursive: true, force: true });
+  });
+  return directory;
+}

@@ -1,0 +1,65 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+import { importsOf, root, sourceFiles } from './source-files.ts';
+
+/**
+ * Who may import whom. A part may always import itself; a name that ends in .ts is one file of a part.
+ * Packages are restricted where a part must stay free of the outside world.
+ */
+const parts: Record<string, { parts: readonly string[]; packages?: readonly string[] }> = {
+  'src/domain': { parts: [], packages: ['zod'] },
+  'src/commands': { parts: ['src/domain'], packages: ['node:crypto', 'node:zlib', 'canonicalize', 'lru-cache'] },
+  projections: { parts: ['src/domain', 'src/commands/ports.ts'] },
+  'src/http': { parts: ['src/commands', 'projections', 'src/domain'] },
+  'src/console': { parts: ['src/commands', 'projections', 'src/domain'] },
+  'src/dispatcher': { parts: ['src/commands', 'projections', 'src/domain'] },
+  'src/worker': { parts: ['src/commands', 'projections', 'src/domain'] },
+  'src/cli': { parts: ['src/commands', 'projections', 'src/domain', 'src/audit'] },
+  // The audit shares no rule with what charged: only the shape in which the log hands out its events.
+  'src/audit': { parts: ['src/commands/ports.ts'] },
+  'src/adapters': { parts: ['src/commands/ports.ts', 'src/domain'] },
+  'src/embedded': { parts: [] },
+  'src/main': { parts: ['src', 'projections'] },
+};
+
+const files = sourceFiles('src', 'projections');
+
+function partOf(path: string): string {
+  return path.startsWith('src/') ? path.split('/').slice(0, 2).join('/') : (path.split('/')[0] ?? path);
+}
+
+function allows(allowed: string, path: string): boolean {
+  return path === allowed || path.startsWith(`${allowed}/`);
+}
+
+describe('who imports whom', () => {
+  it('knows every part', () => {
+    const unknown = new Set(files.map(({ path }) => partOf(path)).filter((part) => !(part in parts)));
+    expect([...unknown]).toEqual([]);
+  });
+
+  it.each(Object.entries(parts))('%s imports only what it may', (part, rule) => {
+    const violations = files
+      .filter(({ path }) => partOf(path) === part)
+      .flatMap((file) => {
+        const imports = importsOf(file);
+        const wrongFiles = imports.files.filter(
+          (path) => ![part, ...rule.parts].some((allowed) => allows(allowed, path)),
+        );
+        const wrongPackages = imports.packages.filter((name) => rule.packages?.includes(name) === false);
+        return [...wrongFiles, ...wrongPackages].map((name) => `${file.path} imports ${name}`);
+      });
+    expect(violations).toEqual([]);
+  });
+
+  it('imports files that exist', () => {
+    const missing = files.flatMap((file) =>
+      importsOf(file)
+        .files.filter((path) => !existsSync(join(root, path)))
+        .map((path) => `${file.path} imports ${path}`),
+    );
+    expect(missing).toEqual([]);
+  });
+});

@@ -1,0 +1,110 @@
+import { readdirSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import ts from 'typescript';
+import { describe, expect, it } from 'vitest';
+
+import { root, sourceFiles, visitNodes } from './source-files.ts';
+import type { SourceFile } from './source-files.ts';
+
+const maxLines = 300;
+/** Files that may be longer, each with the reason. */
+const longFiles = new Map<string, string>();
+
+const forbiddenFolders = [
+  'utils',
+  'util',
+  'common',
+  'helpers',
+  'helper',
+  'services',
+  'types',
+  'infrastructure',
+  'misc',
+];
+
+/** Time, chance and the environment come in here and are handed on from here. Embedded parts are processes of their own. */
+const mayAskTheMachine = ['src/adapters/system.ts', 'src/main/config.ts', 'src/embedded/'];
+
+/** What a node asks the machine for, if it does. */
+function askedOf(node: ts.Node): string | undefined {
+  if (ts.isPropertyAccessExpression(node)) {
+    const text = `${node.expression.getText()}.${node.name.text}`;
+    return ['Date.now', 'Math.random', 'process.env'].includes(text) ? text : undefined;
+  }
+  if (ts.isIdentifier(node) && node.text === 'randomUUID') return 'randomUUID';
+  const isDate = (expression: ts.Expression): boolean => ts.isIdentifier(expression) && expression.text === 'Date';
+  if (ts.isNewExpression(node) && isDate(node.expression) && (node.arguments?.length ?? 0) === 0) return 'new Date()';
+  if (ts.isCallExpression(node) && isDate(node.expression)) return 'Date()';
+  return undefined;
+}
+
+function findings(files: SourceFile[], find: (node: ts.Node) => string | undefined): string[] {
+  const found: string[] = [];
+  for (const file of files) {
+    visitNodes(file, (node, line) => {
+      const what = find(node);
+      if (what !== undefined) found.push(`${file.path}:${line} ${what}`);
+    });
+  }
+  return found;
+}
+
+describe('the sources', () => {
+  it('ask for time, chance and the environment in one place', () => {
+    const files = sourceFiles('src', 'projections').filter(
+      ({ path }) => !mayAskTheMachine.some((allowed) => path.startsWith(allowed)),
+    );
+    expect(findings(files, askedOf)).toEqual([]);
+  });
+
+  it('have no test that is left out', () => {
+    const leftOut = findings(sourceFiles('test'), (node) => {
+      if (!ts.isPropertyAccessExpression(node) || !['skip', 'only', 'todo', 'fails'].includes(node.name.text)) return;
+      const runner = node.expression.getText().split('.')[0] ?? '';
+      return ['it', 'test', 'describe', 'suite', 'bench'].includes(runner) ? node.getText() : undefined;
+    });
+    expect(leftOut).toEqual([]);
+  });
+
+  it(`have at most ${maxLines} lines to a file`, () => {
+    const tooLong = sourceFiles('src', 'projections', 'test')
+      .map(({ path, text }) => ({ path, lines: text.trimEnd().split('\n').length }))
+      .filter(({ path, lines }) => lines > maxLines && !longFiles.has(path))
+      .map(({ path, lines }) => `${path} has ${lines}`);
+    expect(tooLong).toEqual([]);
+  });
+
+  it('have no folder that could hold anything', () => {
+    const folders = ['src', 'projections', 'test'].flatMap((top) =>
+      readdirSync(join(root, top), { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isDirectory() && forbiddenFolders.includes(entry.name))
+        .map((entry) => relative(root, join(entry.parentPath, entry.name))),
+    );
+    expect(folders).toEqual([]);
+  });
+
+  it('have no file that only passes on what others export', () => {
+    const barrels = sourceFiles('src', 'projections').filter(({ path, text }) => {
+      const { statements } = ts.createSourceFile(path, text, ts.ScriptTarget.Latest);
+      const passesOn = (statement: ts.Statement): boolean =>
+        ts.isExportDeclaration(statement) || ts.isImportDeclaration(statement);
+      return statements.some(ts.isExportDeclaration) && statements.every(passesOn);
+    });
+    expect(barrels.map(({ path }) => path)).toEqual([]);
+  });
+});
+
+describe('these rules themselves', () => {
+  it('find what they look for, and only in code', () => {
+    const text = [
+      `// Date.now() in a comment`,
+      `const sentence = 'process.env';`,
+      `Date.now(); new Date(); new Date(0); Math.random(); process.env['X']; crypto.randomUUID(); Date();`,
+    ].join('\n');
+    expect(findings([{ path: 'example.ts', text }], askedOf)).toEqual([
+      ...['Date.now', 'new Date()', 'Math.random', 'process.env', 'randomUUID', 'Date()'].map(
+        (what) => `example.ts:3 ${what}`,
+      ),
+    ]);
+  });
+});
