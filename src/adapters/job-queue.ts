@@ -45,13 +45,27 @@ export function createJobQueue(connection: NatsConnection): JobQueue {
       });
       await withStream((client) => client.publish(subject, payload, { msgID: messageId }));
     },
-    next: () =>
+    next: (stopping) =>
       withStream(async (client) => {
         consumer ??= client.consumers.get(streamName, consumerName);
-        const received = await (await consumer).next({ expires: pullExpiresMs });
+        const received = await pull(await consumer, stopping);
         return received ? receivedJob(received) : undefined;
       }),
   };
+}
+
+async function pull(consumer: Consumer, stopping: AbortSignal): Promise<JsMsg | undefined> {
+  const messages = await consumer.fetch({ max_messages: 1, expires: pullExpiresMs });
+  const stop = () => {
+    messages.stop();
+  };
+  stopping.addEventListener('abort', stop, { once: true });
+  try {
+    for await (const message of messages) return message;
+    return undefined;
+  } finally {
+    stopping.removeEventListener('abort', stop);
+  }
 }
 
 async function ensureStream(connection: NatsConnection): Promise<void> {

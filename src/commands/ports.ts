@@ -222,8 +222,8 @@ export interface ReceivedJob {
 export interface JobQueue {
   /** Resolves once the queue has stored the message, or has one with this id already. @throws when it is away */
   publish(message: JobMessage, messageId: string): Promise<void>;
-  /** The next message, waiting a few seconds at most. @throws when the queue is away */
-  next(): Promise<ReceivedJob | undefined>;
+  /** The next message, waiting a few seconds at most, and not once `stopping`. @throws when the queue is away */
+  next(stopping: AbortSignal): Promise<ReceivedJob | undefined>;
 }
 
 /** Progress of running downloads, from worker to API: fleeting, and never in the log. */

@@ -57,23 +57,13 @@ async function runSlot(dependencies: WorkerDependencies, stopping: AbortSignal):
   const { queue, logger } = dependencies;
   while (!stopping.aborted) {
     try {
-      const pulled = queue.next();
-      const received = await Promise.race([pulled, stopped(stopping)]);
-      // A message that arrives for a slot that has stopped waiting goes to somebody else.
-      if (stopping.aborted) void pulled.then((late) => late?.postpone(0)).catch(() => undefined);
-      else if (received) await work(dependencies, received, stopping);
+      const received = await queue.next(stopping);
+      if (received) await work(dependencies, received, stopping);
     } catch (error) {
       logger.warn({ err: error }, 'a job could not be taken');
       await sleep(retryMs, undefined, { signal: stopping }).catch(() => undefined);
     }
   }
-}
-
-function stopped(stopping: AbortSignal): Promise<undefined> {
-  const { promise, resolve } = Promise.withResolvers<undefined>();
-  if (stopping.aborted) resolve(undefined);
-  stopping.addEventListener('abort', () => resolve(undefined), { once: true });
-  return promise;
 }
 
 async function work(dependencies: WorkerDependencies, received: ReceivedJob, stopping: AbortSignal): Promise<void> {
