@@ -8,7 +8,7 @@ export type WayThrough = 'to_server' | 'to_client';
 export class EventStoreProxy {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
-  #targetPort: number;
+  readonly #targetPort: number;
   #cut: { way: WayThrough; afterBytes: number } | undefined;
   #isSilent = false;
   /** How many connections were cut. */
@@ -21,7 +21,7 @@ export class EventStoreProxy {
   }
 
   static async start(targetPort: number): Promise<EventStoreProxy> {
-    const server = createServer({ pauseOnConnect: true });
+    const server = createServer();
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     return new EventStoreProxy(server, targetPort);

@@ -1,0 +1,213 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+import { EventStoreClosed, EventStoreUnavailable, InvalidAppend } from '../../../src/commands/ports.ts';
+import type { EventToAppend } from '../../../src/commands/ports.ts';
+import { appendNumbers, eventToAppend, numberOf, upTo, withAdapter } from '../../support/event-store-adapter.ts';
+import { startEventStore } from '../../support/event-store.ts';
+import type { TestEventStore } from '../../support/event-store.ts';
+import { foreignUrl, freshStream } from '../../support/event-store-under-test.ts';
+
+let own: TestEventStore | undefined;
+let url = foreignUrl ?? '';
+beforeAll(async () => {
+  if (foreignUrl !== undefined) return;
+  own = await startEventStore();
+  url = own.url;
+});
+afterAll(() => own?.stop());
+
+/** A port where nobody listens. */
+async function deadUrl(): Promise<string> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return `esdb://127.0.0.1:${port}?tls=false`;
+}
+
+describe('an append', () => {
+  test('is stored, or conflicts, and a retry of it is stored', async () => {
+    await withAdapter({ url }, async (store) => {
+      const stream = freshStream();
+      const events = [eventToAppend(0), eventToAppend(1)];
+      expect(await store.append(stream, 'no_stream', events)).toBe('stored');
+      expect(await store.append(stream, 'no_stream', [eventToAppend(9)])).toBe('conflict');
+      expect(await store.append(stream, 0, [eventToAppend(9)])).toBe('conflict');
+      expect(await store.append(stream, 7, [eventToAppend(9)])).toBe('conflict');
+      expect(await store.append(stream, 1, [eventToAppend(2)])).toBe('stored');
+      expect(await store.append(stream, 'no_stream', events)).toBe('stored');
+      expect((await store.read(stream, 0)).map(numberOf)).toEqual([0, 1, 2]);
+    });
+  });
+
+  const valid = eventToAppend(0);
+  const looped: Record<string, unknown> = {};
+  looped['self'] = looped;
+  test.each<{ what: string; stream?: string; expected?: number; events: EventToAppend[] }>([
+    { what: 'no stream name', stream: '', events: [valid] },
+    { what: 'half a character in the stream name', stream: 'a\ud800', events: [valid] },
+    { what: 'a negative revision', expected: -1, events: [valid] },
+    { what: 'a revision between two', expected: 0.5, events: [valid] },
+    { what: 'no events', events: [] },
+    { what: 'an id that is no UUID', events: [{ ...valid, id: 'no-uuid' }] },
+    { what: 'the empty UUID', events: [{ ...valid, id: '00000000-0000-0000-0000-000000000000' }] },
+    { what: 'an empty type', events: [{ ...valid, type: '' }] },
+    { what: 'data that is no JSON', events: [{ ...valid, data: looped }] },
+    { what: 'one event too large', events: [eventToAppend(0, { pad: 'x'.repeat(1024 * 1024) })] },
+    {
+      what: 'events too large together',
+      events: Array.from({ length: 11 }, () => eventToAppend(0, { pad: 'x'.repeat(100 * 1024) })),
+    },
+  ])('with $what is refused before it is sent', async ({ stream = freshStream(), expected, events }) => {
+    // Nobody listens there: whatever is sent would go on being sent.
+    await withAdapter({ url: await deadUrl() }, async (store) => {
+      await expect(store.append(stream, expected ?? 'no_stream', events)).rejects.toBeInstanceOf(InvalidAppend);
+    });
+  });
+
+  test('of nearly the largest size is stored; a server that allows less is believed', async () => {
+    await withAdapter({ url }, async (store) => {
+      const stream = freshStream();
+      const sized = (kibibytes: number) => [eventToAppend(0, { pad: 'x'.repeat(kibibytes * 1024) })];
+      expect(await store.append(stream, 'no_stream', sized(1023))).toBe('stored');
+    });
+    await withAdapter({ url, maxAppendBytes: 8 * 1024 * 1024 }, async (store) => {
+      const events = [eventToAppend(0, { pad: 'x'.repeat(1100 * 1024) })];
+      await expect(store.append(freshStream(), 'no_stream', events)).rejects.toBeInstanceOf(InvalidAppend);
+    });
+  });
+
+  test('sends what it was given, whatever happens to that afterwards', async () => {
+    await withAdapter({ url }, async (store) => {
+      const stream = freshStream();
+      const data: Record<string, unknown> = { number: 1 };
+      const appended = store.append(stream, 'no_stream', [{ ...eventToAppend(1), data }]);
+      data['number'] = 2;
+      expect(await appended).toBe('stored');
+      expect((await store.read(stream, 0)).map(numberOf)).toEqual([1]);
+    });
+  });
+
+  test('is one of two hundred at once on a connection that was never used', async () => {
+    await withAdapter({ url }, async (store) => {
+      const streams = Array.from({ length: 200 }, () => freshStream());
+      const outcomes = await Promise.all(
+        streams.map((stream) => store.append(stream, 'no_stream', [eventToAppend(0), eventToAppend(1)])),
+      );
+      expect(new Set(outcomes)).toEqual(new Set(['stored']));
+    });
+  });
+
+  test('is not sent where nobody listens in time', async () => {
+    await withAdapter({ url: await deadUrl() }, async (store) => {
+      const sendBeforeMs = performance.now() + 300;
+      expect(await store.append(freshStream(), 'no_stream', [eventToAppend(0)], { sendBeforeMs })).toBe('not_sent');
+      expect(performance.now()).toBeGreaterThanOrEqual(sendBeforeMs - 5);
+    });
+  });
+
+  test('is not sent after its time, even where somebody listens', async () => {
+    await withAdapter({ url }, async (store) => {
+      const stream = freshStream();
+      expect(await store.ready({ timeoutMs: 5000 })).toBe(true);
+      const options = { sendBeforeMs: performance.now() - 1 };
+      expect(await store.append(stream, 'no_stream', [eventToAppend(0)], options)).toBe('not_sent');
+      expect(await store.read(stream, 0)).toEqual([]);
+    });
+  });
+
+  test('to a tombstoned stream is refused', async () => {
+    const { EventStoreDBClient } = await import('@eventstore/db-client');
+    const stream = freshStream();
+    const client = EventStoreDBClient.connectionString(url);
+    await client.tombstoneStream(stream);
+    await client.dispose();
+    await withAdapter({ url }, async (store) => {
+      await expect(store.append(stream, 'no_stream', [eventToAppend(0)])).rejects.toBeInstanceOf(InvalidAppend);
+    });
+  });
+});
+
+describe('a read', () => {
+  test('gives events from a revision on, at most so many, with all that was stored', async () => {
+    await withAdapter({ url }, async (store) => {
+      const stream = freshStream();
+      const event = eventToAppend(0, { text: 'ä' });
+      await store.append(stream, 'no_stream', [event]);
+      await appendNumbers(store, stream, 1, 9);
+      expect((await store.read(stream, 0)).map(numberOf)).toEqual(upTo(9));
+      expect((await store.read(stream, 8)).map(numberOf)).toEqual([8, 9]);
+      expect((await store.read(stream, 2, 3)).map(numberOf)).toEqual([2, 3, 4]);
+      expect(await store.read(stream, 10)).toEqual([]);
+      const [first] = await store.read(stream, 0, 1);
+      expect(first).toMatchObject({ stream, revision: 0, ...event });
+      expect(first?.created).toBeInstanceOf(Date);
+      expect(first?.position).toBeTypeOf('bigint');
+    });
+  });
+
+  test('of a missing stream is empty', async () => {
+    await withAdapter({ url }, async (store) => {
+      expect(await store.read(freshStream(), 0)).toEqual([]);
+      expect(await store.readLast(freshStream())).toBeUndefined();
+    });
+  });
+
+  test('gives the last event of a stream, and the newest position of the log', async () => {
+    await withAdapter({ url }, async (store) => {
+      const stream = freshStream();
+      await appendNumbers(store, stream, 0, 3);
+      const last = await store.readLast(stream);
+      expect(last && numberOf(last)).toBe(3);
+      expect(await store.headPosition()).toBeGreaterThanOrEqual(last!.position);
+    });
+  });
+
+  test('gives up in time where nobody listens', async () => {
+    await withAdapter({ url: await deadUrl(), readTimeoutMs: 300 }, async (store) => {
+      await expect(store.read(freshStream(), 0)).rejects.toBeInstanceOf(EventStoreUnavailable);
+      await expect(store.headPosition()).rejects.toBeInstanceOf(EventStoreUnavailable);
+      expect(await store.ready({ timeoutMs: 100 })).toBe(false);
+    });
+  });
+});
+
+describe('closing', () => {
+  test('rejects what is pending, and whatever comes after', async () => {
+    const dead = await deadUrl();
+    let pending: Promise<unknown> | undefined;
+    await withAdapter({ url: dead }, async (store) => {
+      pending = expect(store.append(freshStream(), 'no_stream', [eventToAppend(0)])).rejects.toBeInstanceOf(
+        EventStoreClosed,
+      );
+      await store.close();
+      await expect(store.append(freshStream(), 'no_stream', [eventToAppend(0)])).rejects.toBeInstanceOf(
+        EventStoreClosed,
+      );
+      await expect(store.read(freshStream(), 0)).rejects.toBeInstanceOf(EventStoreClosed);
+      expect(await store.ready({ timeoutMs: 1000 })).toBe(false);
+    });
+    await pending;
+  });
+
+  test.each(['used', 'unused', 'unreachable'])('leaves nothing that keeps a process alive (%s)', async (how) => {
+    const script = fileURLToPath(new URL('./use-and-close.ts', import.meta.url));
+    const target = how === 'unreachable' ? await deadUrl() : url;
+    const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script, target, how], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const closed = once(child.stdout, 'data');
+    const exited = once(child, 'exit') as Promise<[number | null]>;
+    await closed;
+    const closedAtMs = performance.now();
+    expect((await exited)[0]).toBe(0);
+    expect(performance.now() - closedAtMs).toBeLessThan(1500);
+  });
+});

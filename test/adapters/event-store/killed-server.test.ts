@@ -1,0 +1,57 @@
+import { describe, expect, test } from 'vitest';
+
+import type { AppendOutcome } from '../../../src/commands/ports.ts';
+import { eventToAppend, numberOf, upTo, withAdapter } from '../../support/event-store-adapter.ts';
+import { portOf, startEventStore } from '../../support/event-store.ts';
+import { foreignUrl, freshStream } from '../../support/event-store-under-test.ts';
+import { scaled } from '../../support/proof-scale.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+const isOurs = foreignUrl === undefined;
+if (!isOurs) console.log('The server at EVENTSTORE_URL is not ours to kill: its end is not tested.');
+
+const LANES = 24;
+
+describe.runIf(isOurs)('a server that is killed with appends in flight', () => {
+  test('has everything it acknowledged, everything once, and no gaps', async () => {
+    const dataDirectory = temporaryDirectory();
+    let server = await startEventStore({ dataDirectory });
+    const port = portOf(server.url);
+    await withAdapter({ url: server.url }, async (store) => {
+      const lanes = Array.from({ length: LANES }, () => ({ stream: freshStream('lane'), acknowledged: -1 }));
+      const outcomes = new Set<AppendOutcome>();
+      let isOver = false;
+      const writing = lanes.map(async (lane) => {
+        while (!isOver) {
+          const next = lane.acknowledged + 1;
+          const expected = next === 0 ? 'no_stream' : next - 1;
+          outcomes.add(await store.append(lane.stream, expected, [eventToAppend(next), eventToAppend(next + 1)]));
+          lane.acknowledged = next + 1;
+        }
+      });
+      const total = (): number => lanes.reduce((sum, lane) => sum + lane.acknowledged + 1, 0);
+      for (let round = 0; round < scaled(4); round += 1) {
+        const before = total();
+        await waitFor(() => total() > before + 100, { what: `appends in round ${round}`, timeoutMs: 20_000 });
+        await server.kill();
+        // Read from the file as the crash left it, by another server: what was acknowledged is there already.
+        const acknowledged = lanes.map((lane) => lane.acknowledged);
+        server = await startEventStore({ dataDirectory, port });
+        const stored = await Promise.all(lanes.map((lane) => store.read(lane.stream, 0)));
+        stored.forEach((events, index) => {
+          expect(events.length).toBeGreaterThan(acknowledged[index]!);
+          expect(events.map(numberOf)).toEqual(upTo(events.length - 1));
+          expect(events.map(({ revision }) => revision)).toEqual(upTo(events.length - 1));
+        });
+      }
+      isOver = true;
+      await Promise.all(writing);
+      expect(outcomes).toEqual(new Set(['stored']));
+      for (const lane of lanes) {
+        expect((await store.read(lane.stream, 0)).map(numberOf)).toEqual(upTo(lane.acknowledged));
+      }
+    });
+    await server.stop();
+  });
+});

@@ -1,0 +1,80 @@
+import { expect } from 'vitest';
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  /** `data` of a success. */
+  data: Record<string, unknown>;
+  /** `error.code`; undefined for a success. */
+  code: string | undefined;
+  message: string;
+  text: string;
+}
+
+export interface Asked {
+  key?: string;
+  method?: string;
+  /** An object is sent as JSON; text as it stands. */
+  body?: object | string;
+  headers?: Record<string, string>;
+}
+
+/**
+ * Sends one request to the API, and checks what the contract says of every response: the envelope (§2.1), the content type,
+ * and the four headers (§4.6).
+ *
+ * @param path below `/api/v1`
+ */
+export async function call(
+  url: string,
+  path: string,
+  { key, method, body, headers = {} }: Asked = {},
+): Promise<Answer> {
+  const response = await fetch(`${url}/api/v1${path}`, {
+    method: method ?? (body === undefined ? 'GET' : 'POST'),
+    headers: {
+      ...(key !== undefined && { authorization: `Bearer ${key}` }),
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  if (method !== 'HEAD') checkEnvelope(response, text);
+  checkHeaders(response);
+  const envelope = (text === '' ? {} : JSON.parse(text)) as {
+    data?: Record<string, unknown>;
+    error?: { code: string; message: string };
+  };
+  return {
+    status: response.status,
+    headers: response.headers,
+    data: envelope.data ?? {},
+    code: envelope.error?.code,
+    message: envelope.error?.message ?? '',
+    text,
+  };
+}
+
+function checkEnvelope(response: Response, text: string): void {
+  expect(response.headers.get('content-type')).toBe('application/json');
+  const envelope = JSON.parse(text) as unknown;
+  if (response.ok) expect(envelope).toEqual({ success: true, data: expect.any(Object) as unknown });
+  else {
+    expect(envelope).toEqual({
+      success: false,
+      error: { code: expect.stringMatching(/^[a-z_]+$/) as unknown, message: expect.stringMatching(/./) as unknown },
+    });
+  }
+}
+
+function checkHeaders({ headers }: Response): void {
+  const number = (name: string) => {
+    expect(headers.get(name), name).toMatch(/^\d+$/);
+    return Number(headers.get(name));
+  };
+  expect(number('x-ratelimit-remaining')).toBeLessThanOrEqual(number('x-ratelimit-limit'));
+  expect(number('x-ratelimit-reset')).toBeGreaterThanOrEqual(Math.floor(Date.now() / 1000) - 1);
+  expect(number('x-ratelimit-reset')).toBeLessThanOrEqual(Math.ceil(Date.now() / 1000) + 3_601);
+  number('x-credits-remaining');
+}

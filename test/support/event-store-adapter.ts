@@ -1,0 +1,38 @@
+import { randomUUID } from 'node:crypto';
+
+import { connectEventStore } from '../../src/adapters/event-store.ts';
+import type { ConnectedEventStore, EventStoreOptions } from '../../src/adapters/event-store.ts';
+import type { EventStore, EventToAppend, RecordedEvent } from '../../src/commands/ports.ts';
+
+/** Opens an adapter for the length of `use`. One at a time: only one client of a process may append. */
+export async function withAdapter<Result>(
+  options: EventStoreOptions,
+  use: (store: ConnectedEventStore) => Promise<Result>,
+): Promise<Result> {
+  const store = connectEventStore({ resendAfterMs: 500, readTimeoutMs: 2000, random: Math.random, ...options });
+  try {
+    return await use(store);
+  } finally {
+    await store.close();
+  }
+}
+
+export function eventToAppend(number: number, data: Record<string, unknown> = {}): EventToAppend {
+  return { id: randomUUID(), type: 'Counted', data: { number, ...data }, metadata: { from: 'test' } };
+}
+
+/** Appends one event for each number from `first` to `last`, one after the other; all must be stored. */
+export async function appendNumbers(store: EventStore, stream: string, first: number, last: number): Promise<void> {
+  for (let number = first; number <= last; number += 1) {
+    const outcome = await store.append(stream, number === 0 ? 'no_stream' : number - 1, [eventToAppend(number)]);
+    if (outcome !== 'stored') throw new Error(`Event ${number} of ${stream}: ${outcome}`);
+  }
+}
+
+export function numberOf(event: RecordedEvent): number {
+  return (event.data as { number: number }).number;
+}
+
+export function upTo(last: number): number[] {
+  return Array.from({ length: last + 1 }, (_, number) => number);
+}

@@ -1,0 +1,165 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { rmSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { makeTemporaryDirectory } from './temporary-directory.ts';
+
+/** The service as its users meet it: processes of its own, started by its own command line, spoken to over HTTP. */
+
+const cliFile = fileURLToPath(new URL('../../src/main/cli.ts', import.meta.url));
+const nodeArguments = ['--disable-warning=ExperimentalWarning', cliFile];
+
+export type Environment = Readonly<Record<string, string>>;
+
+/** What `serve --json` prints once it is ready. */
+interface Started {
+  url: string;
+  dataDirectory: string;
+  samplePlatformUrl: string | null;
+  demo: { accountId: string; key: string; keyId: string; lines: Record<string, string> } | null;
+}
+
+export interface ServiceProcess extends AsyncDisposable, Started {
+  pid: number;
+  /** What it has written to standard error so far. */
+  log: () => string;
+  /** SIGTERM, and wait. @returns the exit code */
+  stop: () => Promise<number | null>;
+  /** SIGKILL, and wait. */
+  kill: () => Promise<void>;
+  /** SIGSTOP and SIGCONT. */
+  pause: () => void;
+  resume: () => void;
+}
+
+export interface Service extends ServiceProcess {
+  sampleUrl: (item: string) => string;
+  /** Another process of the same installation. */
+  startRole: (
+    role: 'api' | 'projector' | 'dispatcher' | 'worker',
+    environment?: Environment,
+  ) => Promise<ServiceProcess>;
+  /** Runs the command line with `--json` and gives what it printed. @throws where it exits with another code than 0 */
+  cli: <Answer = Record<string, unknown>>(...words: string[]) => Promise<Answer>;
+  /** An account with one key. */
+  openAccount: (plan: string) => Promise<{ accountId: string; key: string; keyId: string }>;
+  /** Starts the whole service again on the same data directory, after `stop` or `kill`. */
+  restart: (environment?: Environment) => Promise<Service>;
+}
+
+/** Starts everything, with embedded engines, in demo mode, on a fresh data directory and a free port. */
+export async function startService(environment: Environment = {}): Promise<Service> {
+  const dataDirectory = makeTemporaryDirectory();
+  const service = await serviceOn(dataDirectory, environment);
+  return service;
+}
+
+async function serviceOn(dataDirectory: string, given: Environment): Promise<Service> {
+  const environment = { REELTALLY_DATA: dataDirectory, ...given };
+  const running = await startProcess('all', { PORT: '0', ...environment });
+  const cli = <Answer>(...words: string[]) => runCli<Answer>(words, environment);
+  return {
+    ...running,
+    sampleUrl: (item) => `${running.samplePlatformUrl ?? ''}/watch/${item}`,
+    startRole: (role, more = {}) => startProcess(role, { PORT: '0', ...environment, ...more }),
+    cli,
+    openAccount: async (plan) => {
+      const { account_id: accountId } = await cli<{ account_id: string }>(
+        'accounts',
+        'open',
+        '--email',
+        'owner@example.com',
+        '--plan',
+        plan,
+      );
+      const { key, key_id: keyId } = await cli<{ key: string; key_id: string }>(
+        'keys',
+        'issue',
+        accountId,
+        '--label',
+        'test',
+      );
+      return { accountId, key, keyId };
+    },
+    restart: (more = {}) => serviceOn(dataDirectory, { ...given, ...more }),
+    [Symbol.asyncDispose]: async () => {
+      await running.stop();
+      rmSync(dataDirectory, { recursive: true, force: true });
+    },
+  };
+}
+
+async function startProcess(role: string, environment: Environment): Promise<ServiceProcess> {
+  const child = spawn(process.execPath, [...nodeArguments, 'serve', '--role', role, '--json'], {
+    env: { ...cleanEnvironment(), ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let log = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (log += text));
+  const exited = once(child, 'exit') as Promise<[number | null]>;
+  const started = await firstLine(child, exited, () => log);
+  const signal = (name: NodeJS.Signals) => {
+    if (child.exitCode === null && child.signalCode === null) child.kill(name);
+  };
+  const stop = async () => {
+    signal('SIGCONT');
+    signal('SIGTERM');
+    const [code] = await exited;
+    return code;
+  };
+  return {
+    ...(JSON.parse(started) as Started),
+    pid: child.pid ?? -1,
+    log: () => log,
+    stop,
+    kill: async () => {
+      signal('SIGKILL');
+      await exited;
+    },
+    pause: () => signal('SIGSTOP'),
+    resume: () => signal('SIGCONT'),
+    [Symbol.asyncDispose]: async () => {
+      await stop();
+    },
+  };
+}
+
+async function firstLine(child: ChildProcess, exited: Promise<[number | null]>, log: () => string): Promise<string> {
+  if (!child.stdout) throw new Error('the process has no standard output');
+  const lines = createInterface({ input: child.stdout });
+  const line = once(lines, 'line') as Promise<[string]>;
+  const first = await Promise.race([line, exited]);
+  if (typeof first[0] !== 'string')
+    throw new Error(`the service ended with ${String(first[0])} before it was ready:\n${log()}`);
+  return first[0];
+}
+
+/** Runs one command to its end. */
+export async function runCommand(
+  words: readonly string[],
+  environment: Environment,
+): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  const child = spawn(process.execPath, [...nodeArguments, ...words], {
+    env: { ...cleanEnvironment(), ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, stdout, stderr };
+}
+
+async function runCli<Answer>(words: readonly string[], environment: Environment): Promise<Answer> {
+  const { code, stdout, stderr } = await runCommand([...words, '--json'], environment);
+  if (code !== 0) throw new Error(`reeltally ${words.join(' ')} ended with ${String(code)}: ${stderr}`);
+  return JSON.parse(stdout) as Answer;
+}
+
+/** Nothing of the caller's own settings reaches the processes under test. */
+function cleanEnvironment(): Environment {
+  return { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '/nonexistent' };
+}
