@@ -24,6 +24,7 @@ import { registerFileRoute } from '../http/file-route.ts';
 import { registerHealthRoutes } from '../http/health.ts';
 import { createServer } from '../http/server.ts';
 import { createProber } from '../worker/answer-probes.ts';
+import { openAttemptsDirectory } from '../worker/attempts-directory.ts';
 import { runWorker } from '../worker/run.ts';
 import { ConfigurationRefused, projectDirectory } from './config.ts';
 import type { Config } from './config.ts';
@@ -144,7 +145,8 @@ const startWorker: StartRole = async ({ config, store, pool, nats, logger, clock
   const prober = createProber({ source, allows, logger, timeoutMs, maxConcurrent: maxConcurrentProbes });
   const probes = answerProbes(nats, prober);
   const worker = runWorker({
-    ...{ workerId, store, source, allows, logger, workDirectory, newUuid },
+    ...{ workerId, store, source, allows, logger, newUuid },
+    workDirectory: await openAttemptsDirectory(workDirectory),
     now: clock.now,
     realNowMs: clock.realNowMs,
     queue: createJobQueue(nats),

@@ -1,5 +1,3 @@
-import { randomUUID } from 'node:crypto';
-import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { freePort } from '../embedded/free-port.ts';
 import { lockDataDirectory } from '../embedded/data-directory.ts';
@@ -84,8 +82,7 @@ async function startAll(
   const demo = given.DEMO ?? given.allEmbedded;
   const lock: DataDirectory = lockDataDirectory(given.dataDirectory);
   stops.push({ name: 'data directory', stop: async () => lock.release() });
-  // Links name the port, so it is chosen before anything that makes them.
-  const config = given.PORT === 0 ? { ...given, PORT: await freePort() } : given;
+  const config = await withPort(given);
   const secrets = readSecrets(config);
   progress(`data directory ${config.dataDirectory}`);
   const engines: Engines = await startEngines(config, { demo, progress });
@@ -117,12 +114,7 @@ async function startOne(
   { logger, stops }: { logger: Logger; stops: Stops },
 ): Promise<StartedParts> {
   const addresses = findAddresses(given);
-  const config: Config = {
-    ...given,
-    PORT: given.PORT === 0 ? await freePort() : given.PORT,
-    // Workers on one data directory must not share their attempts' directories.
-    WORK_DIRECTORY: given.WORK_DIRECTORY ?? join(given.dataDirectory, 'work', randomUUID()),
-  };
+  const config = await withPort(given);
   const secrets = readSecrets(config);
   const connections: Connections = await connect(config, addresses, logger);
   stops.push({ name: 'connections', stop: () => connections.close() });
@@ -134,4 +126,9 @@ async function startOne(
   const health = await startHealthServer(connections);
   stops.push({ name: 'health', stop: () => health.close() });
   return { url: health.url ?? null, samplePlatformUrl: addresses.samplePlatformUrl, demo: null };
+}
+
+/** Links name the port, so a free one is chosen before anything that makes them. */
+async function withPort(config: Config): Promise<Config> {
+  return config.PORT === 0 ? { ...config, PORT: await freePort() } : config;
 }

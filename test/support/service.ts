@@ -91,7 +91,7 @@ async function serviceOn(dataDirectory: string, given: Environment): Promise<Ser
   };
 }
 
-async function startProcess(role: string, environment: Environment): Promise<ServiceProcess> {
+export async function startProcess(role: string, environment: Environment): Promise<ServiceProcess> {
   const child = spawn(process.execPath, [...nodeArguments, 'serve', '--role', role, '--json'], {
     env: { ...cleanEnvironment(), ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -111,13 +111,13 @@ describe('a read of the whole log', () => {
   test('has rising positions, commit and prepare alike, in both directions', async () => {
     await streamOf(20);
     const forwards = await collect(store.client.readAll({ direction: FORWARDS, fromPosition: START, maxCount: 1000 }));
-    const positions = forwards.map(({ event }) => event!.position!);
+    const positions = forwards.map(({ event }) => event!.position);
     for (const [index, position] of positions.entries()) {
       expect(position.prepare).toBe(position.commit);
       if (index > 0) expect(position.commit).toBeGreaterThan(positions[index - 1]!.commit);
     }
     const backwards = await collect(store.client.readAll({ direction: BACKWARDS, fromPosition: END, maxCount: 10 }));
-    const commits = backwards.map(({ event }) => event!.position!.commit);
+    const commits = backwards.map(({ event }) => event!.position.commit);
     expect(commits).toEqual(commits.toSorted((a, b) => (a < b ? 1 : -1)));
   });
 

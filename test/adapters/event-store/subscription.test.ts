@@ -93,7 +93,9 @@ describe('a subscription', () => {
       const subscription = store.subscribe(consumer.options([stream], { maxBatchEvents: 30 }));
       await waitFor(() => subscription.caughtUp, { what: 'the subscription has caught up' });
       // A consumer takes some time for each batch, in which the next gathers.
-      consumer.before = async () => void (await store.ready({ timeoutMs: 1000 }));
+      consumer.before = async () => {
+        await store.ready({ timeoutMs: 1000 });
+      };
       await store.append(
         stream,
         'no_stream',

@@ -1,0 +1,92 @@
+import { readFileSync, readdirSync, readlinkSync } from 'node:fs';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { call } from '../support/client.ts';
+import { ended, queue, statusOf } from '../support/downloads.ts';
+import { readLog } from '../support/log.ts';
+import { scaled } from '../support/proof-scale.ts';
+import { startService } from '../support/service.ts';
+import type { Service } from '../support/service.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+/** SIGKILL of the service and every engine while jobs are queued and running; then one start, as after a power cut. */
+let service: Service;
+
+beforeAll(async () => {
+  service = await startService({ WORKER_SLOTS: '4' });
+}, 60_000);
+
+afterAll(async () => {
+  await service[Symbol.asyncDispose]();
+});
+
+/** Of a process that names the folder on its command line or works in it. */
+function processesOn(directory: string): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
+    .filter((pid) => {
+      try {
+        const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+        return command.includes(directory) || readlinkSync(`/proc/${pid}/cwd`).startsWith(directory);
+      } catch {
+        return false;
+      }
+    })
+    .map(Number);
+}
+
+async function killEverything(): Promise<void> {
+  await service.kill();
+  await waitFor(
+    () => {
+      const left = processesOn(service.dataDirectory);
+      for (const pid of left) {
+        try {
+          process.kill(pid, 'SIGKILL');
+        } catch {
+          // It has ended by itself, as it should.
+        }
+      }
+      return left.length === 0;
+    },
+    { what: 'every process on the data directory to be gone' },
+  );
+}
+
+test('each job ends done or failed, is charged once, and none is lost', { timeout: 280_000 }, async () => {
+  const { accountId, key } = await service.openAccount('enterprise');
+  const jobs = scaled(12, 50);
+  const items = ['bars', 'private', 'slow', 'hls'];
+  const queued = await Promise.all(
+    Array.from({ length: jobs }, (_, index) =>
+      queue(service.url, key, { url: service.sampleUrl(items[index % items.length] ?? 'bars'), quality: '360' }),
+    ),
+  );
+  const tokens = queued.map(({ request_token: token }) => token);
+  await waitFor(
+    async () => {
+      const statuses = await Promise.all(tokens.map((token) => statusOf(service.url, key, token)));
+      const running = statuses.filter(({ data }) => data['status'] === 'running').length;
+      const waiting = statuses.filter(({ data }) => data['status'] === 'queued').length;
+      return running >= 2 && waiting >= 1;
+    },
+    { what: 'jobs to be running while others are queued', timeoutMs: 60_000 },
+  );
+  await killEverything();
+  service = await service.restart();
+
+  const outcomes = await Promise.all(tokens.map((token) => ended(service.url, key, token, 240_000)));
+  outcomes.forEach((outcome, index) => {
+    const isPrivate = items[index % items.length] === 'private';
+    expect(outcome).toMatchObject(isPrivate ? { status: 'failed', error: 'private_video' } : { status: 'done' });
+  });
+  const { data } = await call(service.url, '/credits', { key });
+  expect(data['downloads']).toMatchObject({ used: jobs });
+
+  const { eventStoreUrl } = JSON.parse(readFileSync(`${service.dataDirectory}/instance.json`, 'utf8')) as {
+    eventStoreUrl: string;
+  };
+  const charges = (await readLog(eventStoreUrl, `usage-${accountId}`)).filter(
+    ({ type }) => type === 'DownloadCreditDebited',
+  );
+  expect(charges.map(({ data: charge }) => (charge as { token: string }).token).sort()).toEqual([...tokens].sort());
+});

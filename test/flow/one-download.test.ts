@@ -1,0 +1,146 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { call } from '../support/client.ts';
+import { ended, queue, statusOf } from '../support/downloads.ts';
+import { ffprobe } from '../support/ffprobe.ts';
+import { startService } from '../support/service.ts';
+import type { Service } from '../support/service.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+/** The main job, through real HTTP, log, Postgres, NATS, yt-dlp and ffmpeg. */
+let service: Service;
+let key: string;
+
+beforeAll(async () => {
+  service = await startService();
+  ({ key } = await service.openAccount('enterprise'));
+}, 60_000);
+
+afterAll(async () => {
+  await service[Symbol.asyncDispose]();
+});
+
+async function download(data: Record<string, unknown>): Promise<{ path: string; response: Response; bytes: Buffer }> {
+  const response = await fetch(String(data['download_url']));
+  const bytes = Buffer.from(await response.arrayBuffer());
+  const path = join(temporaryDirectory(), 'file');
+  await writeFile(path, bytes);
+  return { path, response, bytes };
+}
+
+describe('a download that succeeds', () => {
+  test(
+    'goes from queued over running to done, and its link serves an MP4 that ffprobe accepts',
+    { timeout: 90_000 },
+    async () => {
+      const { request_token: token, status } = await queue(service.url, key, { url: service.sampleUrl('slow') });
+      expect(status).toBe('queued');
+      const seen = new Set<unknown>();
+      const progress: unknown[] = [];
+      const done = await waitFor(
+        async () => {
+          const { data } = await statusOf(service.url, key, token);
+          seen.add(data['status']);
+          if (data['progress'] !== undefined) progress.push(data['progress']);
+          return data['status'] === 'done' && data;
+        },
+        { what: 'the slow download to be done', timeoutMs: 60_000 },
+      );
+      expect([...seen]).toEqual(expect.arrayContaining(['running', 'done']));
+      expect(progress).toContainEqual({
+        percent: expect.any(Number) as unknown,
+        speed: expect.any(Number) as unknown,
+        eta: expect.any(Number) as unknown,
+      });
+      expect(done).toMatchObject({ request_token: token, video_id: 'slow', expires_in: 3600, file_mime: 'video/mp4' });
+
+      const { path, response, bytes } = await download(done);
+      expect(response.status).toBe(200);
+      expect(bytes.length).toBe(done['file_size_bytes']);
+      expect(await ffprobe(path)).toMatchObject({
+        codecs: ['aac', 'h264'],
+        format: expect.stringContaining('mp4') as unknown,
+      });
+
+      const { rows } = await service.cli<{ rows: { type: string; stream: string; cents?: number }[] }>(
+        'jobs',
+        'timeline',
+        token,
+      );
+      expect(rows.map(({ type }) => type)).toEqual([
+        'DownloadCreditDebited',
+        'DownloadQueued',
+        'JobClaimed',
+        'JobStarted',
+        'JobCompleted',
+      ]);
+      expect(rows[0]?.cents).toBe(0);
+    },
+  );
+
+  test.each([
+    ['best', 1080],
+    ['720', 720],
+    ['360', 360],
+  ])('comes in the quality asked for: %s', async (quality, height) => {
+    const { request_token: token } = await queue(service.url, key, { url: service.sampleUrl('bars'), quality });
+    const { path } = await download(await ended(service.url, key, token));
+    expect((await ffprobe(path)).height).toBe(height);
+  });
+
+  test('comes as MP3 where audio is asked for', async () => {
+    const { request_token: token } = await queue(service.url, key, { url: service.sampleUrl('bars'), format: 'audio' });
+    const data = await ended(service.url, key, token);
+    expect(data).toMatchObject({ status: 'done', file_mime: 'audio/mpeg' });
+    const { path, response } = await download(data);
+    expect(response.headers.get('content-disposition')).toMatch(/^attachment; filename="sample-bars\.mp3"$/);
+    const probed = await ffprobe(path);
+    expect(probed).toMatchObject({ format: 'mp3', codecs: ['mp3'] });
+    expect(probed.durationSeconds).toBeCloseTo(10, 0);
+  });
+
+  test('is tried again where the platform fails at first', async () => {
+    const { request_token: token } = await queue(service.url, key, { url: service.sampleUrl('flaky') });
+    expect(await ended(service.url, key, token)).toMatchObject({ status: 'done' });
+    const { rows } = await service.cli<{ rows: { type: string }[] }>('jobs', 'timeline', token);
+    expect(rows.map(({ type }) => type)).toContain('JobReleased');
+  });
+});
+
+describe('a download that fails', () => {
+  test.each([
+    ['private', 'private_video'],
+    ['gone', 'video_unavailable'],
+    ['geo', 'geo_blocked'],
+    ['login', 'login_required'],
+    ['age', 'age_restricted'],
+    ['drm', 'drm_protected'],
+    ['live', 'live_stream'],
+    ['large', 'too_large'],
+    ['long', 'too_long'],
+  ])('ends with its reason: %s', async (item, reason) => {
+    const { request_token: token } = await queue(service.url, key, { url: service.sampleUrl(item) });
+    expect(await ended(service.url, key, token)).toMatchObject({
+      status: 'failed',
+      error: reason,
+      message: expect.stringMatching(/./) as unknown,
+    });
+  });
+
+  test('keeps its charge', async () => {
+    const before = (await call(service.url, '/credits', { key })).data['downloads'] as { used: number };
+    const { request_token: token } = await queue(service.url, key, { url: service.sampleUrl('private') });
+    await ended(service.url, key, token);
+    const after = (await call(service.url, '/credits', { key })).data['downloads'] as { used: number };
+    expect(after.used).toBe(before.used + 1);
+  });
+
+  test('is given up after three attempts, where each might have succeeded', async () => {
+    const { request_token: token } = await queue(service.url, key, { url: service.sampleUrl('busy') });
+    expect(await ended(service.url, key, token)).toMatchObject({ status: 'failed', error: 'rate_limited_by_platform' });
+    const { rows } = await service.cli<{ rows: { type: string }[] }>('jobs', 'timeline', token);
+    expect(rows.filter(({ type }) => type === 'JobClaimed')).toHaveLength(3);
+  });
+});

@@ -1,0 +1,69 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { call } from '../support/client.ts';
+import { startInstallation } from '../support/installation.ts';
+import type { Installation } from '../support/installation.ts';
+import { readUsageStream } from '../support/log.ts';
+import { scaled } from '../support/proof-scale.ts';
+
+/** The end of a billing period, met by two API processes at once; real processes, their clock of periods moved on. */
+let installation: Installation;
+
+beforeAll(async () => {
+  installation = await startInstallation();
+  await installation.startRole('projector');
+}, 60_000);
+
+afterAll(async () => {
+  await installation[Symbol.asyncDispose]();
+});
+
+const daySeconds = 86_400;
+const laterBy = (days: number) => ({ REELTALLY_CLOCK_OFFSET_SECONDS: String(days * daySeconds) });
+
+describe('the first requests past the end of a period', () => {
+  test('end it once and open the next once, and none is lost', { timeout: 120_000 }, async () => {
+    const { account_id: accountId } = await installation.cli<{ account_id: string }>([
+      ...['accounts', 'open', '--email', 'owner@example.com', '--plan', 'enterprise'],
+    ]);
+    const { key } = await installation.cli<{ key: string }>(['keys', 'issue', accountId]);
+    const now = await installation.startRole('api');
+    const body = { url: installation.sampleUrl('private') };
+    expect((await call(now.url, '/video/download', { key, body })).status).toBe(202);
+    await now.stop();
+
+    // Two months on, so that one idle period lies between.
+    const apis = await Promise.all([
+      installation.startRole('api', laterBy(65)),
+      installation.startRole('api', laterBy(65)),
+    ]);
+    const before = await call(apis[0].url, '/credits', { key });
+    expect(before.data['downloads']).toMatchObject({ used: 0 });
+    const count = scaled(200, 400);
+    const answers = await Promise.all(
+      Array.from({ length: count }, (_, index) => call(apis[index % 2]?.url ?? '', '/video/download', { key, body })),
+    );
+    expect(answers.map(({ status }) => status)).toEqual(Array<number>(count).fill(202));
+    for (const api of apis) {
+      const { data } = await call(api.url, '/credits', { key });
+      expect(data['downloads']).toMatchObject({ used: count });
+      expect(data['period_start']).not.toBe(before.data['period_end']);
+    }
+
+    const events = await readUsageStream(installation.environment['EVENTSTORE_URL'] ?? '', accountId);
+    const streams = [...new Set(events.map(({ stream }) => stream))];
+    expect(streams).toHaveLength(3);
+    const types = streams.map((stream) => events.filter((event) => event.stream === stream).map(({ type }) => type));
+    expect(types[0]).toEqual(['UsagePeriodOpened', 'DownloadCreditDebited', 'DownloadQueued', 'UsagePeriodEnded']);
+    expect(types[1]).toEqual(['UsagePeriodOpened', 'UsagePeriodEnded']);
+    expect(types[2]?.[0]).toBe('UsagePeriodOpened');
+    expect(types[2]?.filter((type) => type === 'DownloadQueued')).toHaveLength(count);
+    expect(types[2]).toHaveLength(1 + 2 * count);
+    const ended = events
+      .filter(({ type }) => type === 'UsagePeriodEnded')
+      .map(({ data }) => data as { next: { period_start: string } });
+    const opened = events
+      .filter(({ type }) => type === 'UsagePeriodOpened')
+      .map(({ data }) => data as { period_start: string });
+    expect(opened.slice(1).map(({ period_start }) => period_start)).toEqual(ended.map(({ next }) => next.period_start));
+  });
+});

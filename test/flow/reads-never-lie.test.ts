@@ -1,0 +1,82 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { call } from '../support/client.ts';
+import { queue, statusOf } from '../support/downloads.ts';
+import { startInstallation } from '../support/installation.ts';
+import type { Installation } from '../support/installation.ts';
+import { scaled } from '../support/proof-scale.ts';
+import type { ServiceProcess } from '../support/service.ts';
+
+/** What a client has been told stays true, on every process, however far the read models are behind. */
+let installation: Installation;
+let apis: [ServiceProcess, ServiceProcess];
+let projector: ServiceProcess;
+
+beforeAll(async () => {
+  installation = await startInstallation();
+  projector = await installation.startRole('projector');
+  apis = await Promise.all([installation.startRole('api'), installation.startRole('api')]);
+}, 60_000);
+
+afterAll(async () => {
+  await installation[Symbol.asyncDispose]();
+});
+
+async function openAccount(plan = 'enterprise'): Promise<{ accountId: string; key: string; keyId: string }> {
+  const { account_id: accountId } = await installation.cli<{ account_id: string }>([
+    ...['accounts', 'open', '--email', 'owner@example.com', '--plan', plan],
+  ]);
+  const { key, key_id: keyId } = await installation.cli<{ key: string; key_id: string }>(['keys', 'issue', accountId]);
+  return { accountId, key, keyId };
+}
+
+const used = async (api: string, key: string) =>
+  ((await call(api, '/credits', { key })).data['downloads'] as { used: number }).used;
+
+async function queueAndLook(key: string, rounds: number): Promise<void> {
+  const before = await used(apis[0].url, key);
+  for (let round = 1; round <= rounds; round += 1) {
+    const [asked, other] = round % 2 === 0 ? apis : [apis[1], apis[0]];
+    const { request_token: token } = await queue(asked.url, key, { url: installation.sampleUrl('private') });
+    const looks = await Promise.all([asked, other].map((api) => statusOf(api.url, key, token)));
+    for (const { status, data } of looks) {
+      expect(status).toBe(200);
+      expect(data).toMatchObject({ request_token: token, video_id: 'private', status: 'queued' });
+    }
+    expect(await Promise.all([asked, other].map((api) => used(api.url, key)))).toEqual([
+      before + round,
+      before + round,
+    ]);
+  }
+}
+
+describe('right after a 202', () => {
+  test('every process knows the job and the charge', { timeout: 60_000 }, async () => {
+    const { key } = await openAccount();
+    await queueAndLook(key, scaled(20, 70));
+  });
+
+  test('so it is with the projector stopped, and a foreign token stays unknown', { timeout: 60_000 }, async () => {
+    const [{ key }, stranger] = [await openAccount(), await openAccount()];
+    projector.pause();
+    try {
+      await queueAndLook(key, scaled(10, 60));
+      const { request_token: token } = await queue(apis[0].url, key, { url: installation.sampleUrl('bars') });
+      const foreign = await statusOf(apis[1].url, stranger.key, token);
+      expect(foreign).toMatchObject({ status: 404, code: 'not_found' });
+    } finally {
+      projector.resume();
+    }
+  });
+});
+
+describe('a revoked key', () => {
+  test('is refused by every process as soon as the revocation has returned', { timeout: 60_000 }, async () => {
+    for (let round = 0; round < scaled(2, 10); round += 1) {
+      const { key, keyId } = await openAccount();
+      for (const api of apis) expect((await call(api.url, '/credits', { key })).status).toBe(200);
+      await installation.cli(['keys', 'revoke', keyId]);
+      const answers = await Promise.all(apis.map((api) => call(api.url, '/credits', { key })));
+      for (const answer of answers) expect(answer).toMatchObject({ status: 401, code: 'unauthorized' });
+    }
+  });
+});

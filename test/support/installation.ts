@@ -1,0 +1,62 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { startEventStore } from './event-store.ts';
+import { startNatsServer } from './nats.ts';
+import { createDatabase } from './postgres.ts';
+import { runCommand, startProcess } from './service.ts';
+import type { Environment, ServiceProcess } from './service.ts';
+import { startTestPlatform } from './sample-platform.ts';
+import { makeTemporaryDirectory } from './temporary-directory.ts';
+
+/** The engines alone, at their addresses; the service's roles are started one by one, as processes of their own. */
+export interface Installation extends AsyncDisposable {
+  environment: Environment;
+  sampleUrl: (item: string) => string;
+  startRole: (
+    role: 'api' | 'projector' | 'dispatcher' | 'worker',
+    environment?: Environment,
+  ) => Promise<ServiceProcess>;
+  /** @throws where the command exits with another code than 0 */
+  cli: <Answer = Record<string, unknown>>(words: readonly string[], environment?: Environment) => Promise<Answer>;
+}
+
+export async function startInstallation(given: Environment = {}): Promise<Installation> {
+  const directory = makeTemporaryDirectory();
+  const eventStore = await startEventStore();
+  const nats = await startNatsServer();
+  const database = await createDatabase();
+  const platform = await startTestPlatform();
+  const environment = {
+    REELTALLY_DATA: join(directory, 'data'),
+    REELTALLY_SECRET: 'a secret that is long enough for a test',
+    EVENTSTORE_URL: eventStore.url,
+    DATABASE_URL: database.url,
+    NATS_URL: nats.url,
+    SAMPLE_PLATFORM_URL: platform.url,
+    PORT: '0',
+    ...given,
+  };
+  const running: ServiceProcess[] = [];
+  return {
+    environment,
+    sampleUrl: (item) => `${platform.url}/watch/${item}`,
+    startRole: async (role, more = {}) => {
+      const started = await startProcess(role, { ...environment, ...more });
+      running.push(started);
+      return started;
+    },
+    cli: async <Answer>(words: readonly string[], more: Environment = {}) => {
+      const { code, stdout, stderr } = await runCommand([...words, '--json'], { ...environment, ...more });
+      if (code !== 0) throw new Error(`reeltally ${words.join(' ')} ended with ${String(code)}: ${stderr}`);
+      return JSON.parse(stdout) as Answer;
+    },
+    [Symbol.asyncDispose]: async () => {
+      await Promise.all(running.map((role) => role.stop()));
+      await platform.close();
+      await nats.remove();
+      await eventStore.stop();
+      await database.drop();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}

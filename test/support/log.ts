@@ -1,0 +1,29 @@
+import { EventStoreDBClient, START } from '@eventstore/db-client';
+
+export interface LoggedEvent {
+  stream: string;
+  revision: number;
+  id: string;
+  type: string;
+  data: unknown;
+  metadata: unknown;
+}
+
+/** Every event of the streams with this prefix, in the order of the log, read by the official client itself. */
+export async function readLog(eventStoreUrl: string, prefix: string): Promise<LoggedEvent[]> {
+  const client = EventStoreDBClient.connectionString(eventStoreUrl);
+  try {
+    const events: LoggedEvent[] = [];
+    for await (const { event } of client.readAll({ fromPosition: START })) {
+      if (!event?.streamId.startsWith(prefix)) continue;
+      const { streamId, revision, id, type, data, metadata } = event;
+      events.push({ stream: streamId, revision: Number(revision), id, type, data, metadata });
+    }
+    return events;
+  } finally {
+    await client.dispose();
+  }
+}
+
+export const readUsageStream = (eventStoreUrl: string, accountId: string): Promise<LoggedEvent[]> =>
+  readLog(eventStoreUrl, `usage-${accountId}-`);
