@@ -19,6 +19,9 @@ import { recordedEventOf } from './event-store-read.ts';
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5000;
 
+/** How long a subscription that waits for the connection may take to notice that it is being closed. */
+const CLOSING_CHECK_MS = 500;
+
 /** The server confirms a subscription at once, before any event. */
 const CONFIRMATION_TIMEOUT_MS = 5000;
 
@@ -85,7 +88,7 @@ export class SupervisedSubscription implements Subscription {
 
   async #connectAndFollow(): Promise<void> {
     this.#isCaughtUp = false;
-    while (!(await this.#connection.whenReady(performance.now() + LONGEST_PAUSE_MS))) {
+    while (!(await this.#connection.whenReady(performance.now() + CLOSING_CHECK_MS))) {
       if (this.#mustStop()) return;
     }
     const from = await this.#options.from();

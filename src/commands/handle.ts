@@ -1,7 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { later } from '../domain/instant.ts';
 import type { DomainEvent, ParsedEvent } from '../domain/recorded-event.ts';
 import { isRefused } from '../domain/refusals.ts';
 import type { Refused } from '../domain/refusals.ts';
+import { EventStoreUnavailable } from './ports.ts';
 import type { EventStore, RecordedEvent } from './ports.ts';
 import { firstPreviousHash, seal } from './seal.ts';
 import type { Cause } from './seal.ts';
@@ -39,6 +41,8 @@ export interface Handled<State> {
   revision: number;
 }
 
+const readRetryMs = 100;
+
 /**
  * The one loop of a command: read, decide, seal, append at the exact revision; on conflict, again.
  *
@@ -52,7 +56,8 @@ export async function handle<State, Event extends DomainEvent>(
 ): Promise<Handled<State> | Refused> {
   const deadlineMs = performance.now() + timeoutMs;
   while (performance.now() < deadlineMs) {
-    const loaded = await load(store, aggregate);
+    const loaded = await loadIfReachable(store, aggregate);
+    if (!loaded) continue;
     const events = decide(loaded.state, now());
     if (isRefused(events)) return events;
     if (events.length === 0) return loaded;
@@ -82,6 +87,21 @@ interface Loaded<State> extends Handled<State> {
   lastTime: string;
 }
 
+/** @returns undefined, after a pause, when the log cannot be read now */
+async function loadIfReachable<State, Event extends DomainEvent>(
+  store: EventStore,
+  aggregate: Aggregate<State, Event>,
+): Promise<Loaded<State> | undefined> {
+  try {
+    return await load(store, aggregate);
+  } catch (error) {
+    if (!(error instanceof EventStoreUnavailable)) throw error;
+    await sleep(readRetryMs);
+    return undefined;
+  }
+}
+
+/** @throws {EventStoreUnavailable} */
 export async function load<State, Event extends DomainEvent>(
   store: EventStore,
   { stream, initial, parse, evolve }: Aggregate<State, Event>,

@@ -31,7 +31,7 @@ export const postAuthKey: Endpoint['handler'] =
   ({ accounts, keyInForce }) =>
   async (request, reply) => {
     const caller = callerOf(request);
-    const { label } = readInput(body, readJsonBody(request.body, request.headers['content-type']));
+    const { label } = readInput(body, readJsonBody(request.body, request.raw.headers['content-type']));
     const issued = await issueApiKey(accounts, {
       accountId: caller.accountId,
       label,

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import Fastify from 'fastify';
+import Fastify, { LogController } from 'fastify';
 import type { FastifyBaseLogger, FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { AddressWindows } from './address-window.ts';
 import { createAuthenticate } from './authenticate.ts';
@@ -26,7 +26,7 @@ export function createServer(dependencies: ServerDependencies): FastifyInstance 
   const { logger, addresses, trustedProxies, newUuid } = dependencies;
   const server = Fastify({
     loggerInstance: logger,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => newUuid(),
     requestIdHeader: false,
     bodyLimit: bodyLimitBytes,
@@ -34,7 +34,8 @@ export function createServer(dependencies: ServerDependencies): FastifyInstance 
     requestTimeout: 10_000,
     connectionTimeout: 0,
     keepAliveTimeout: 72_000,
-    http: { headersTimeout: 5_000 },
+    // Node would answer a missing Host by itself, without the envelope.
+    http: { headersTimeout: 5_000, requireHostHeader: false },
     exposeHeadRoutes: false,
     trustProxy: trustedProxies.length > 0 ? [...trustedProxies] : false,
     return503OnClosing: false,
@@ -54,15 +55,20 @@ export function createServer(dependencies: ServerDependencies): FastifyInstance 
   server.decorateRequest('arrivedMs', 0);
   server.decorateRequest('pollToken', undefined);
 
-  // Bodies arrive as bytes and are read by their endpoint, after key and rate.
+  // Bodies arrive as bytes and are read by their endpoint, after key and rate; it looks at the media type too (in
+  // `request.raw`), because without a body there is none to look at.
   server.removeAllContentTypeParsers();
   server.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => {
     done(null, body);
   });
 
-  server.addHook('onRequest', (request, _reply, done) => {
+  server.addHook('onRequest', (request, reply, done) => {
     request.arrivedMs = performance.now();
-    done();
+    if (request.method === 'POST') request.headers = { 'content-type': undefined };
+    // Before its body is looked at: an unknown path or a wrong method is that, whatever else is wrong.
+    if (request.is404) answerNoRoute(request, reply, addresses);
+    else if (lacksHost(request)) done(new ApiError('invalid_request', 'Host: is required'));
+    else done();
   });
   server.addHook('onSend', (request, reply, _payload, done) => {
     if (request.usageHeaders) writeUsageHeaders(reply, request.usageHeaders);
@@ -81,16 +87,31 @@ export function createServer(dependencies: ServerDependencies): FastifyInstance 
   }
   server.setNotFoundHandler((request, reply) => answerNoRoute(request, reply, addresses));
   server.setErrorHandler(answerError(addresses));
+  // Node would answer an expectation that it does not know by itself, without the envelope; it may be ignored (RFC 9110 §10.1.1).
+  server.server.on('checkExpectation', (request, response) => {
+    server.routing(request, response);
+  });
   return server;
 }
 
 /** An unknown path, or a known one with a method that it does not take: both with or without a key. */
 function answerNoRoute(request: FastifyRequest, reply: FastifyReply, addresses: AddressWindows): FastifyReply {
   request.usageHeaders = { window: addresses.show(request.ip), creditsRemaining: 0 };
-  const path = request.url.split('?')[0];
+  const path = pathOf(request.url);
   const allowed = endpoints.filter((endpoint) => apiPrefix + endpoint.path === path).map(({ method }) => method);
   if (allowed.length === 0) return sendError(reply, new ApiError('not_found'));
   return sendError(reply.header('allow', allowed.join(', ')), new ApiError('method_not_allowed'));
+}
+
+/** A path as the router reads it: without origin, query and fragment, and decoded, so that `/credit%73` is `/credits`. */
+function pathOf(url: string): string {
+  const [path = ''] = url.replace(/^https?:\/\/[^/]*/, '').split(/[?#]/, 1);
+  return decodeURI(path);
+}
+
+/** RFC 9112 §3.2: a request of HTTP/1.1 without Host is answered 400. */
+function lacksHost({ raw }: FastifyRequest): boolean {
+  return raw.httpVersion === '1.1' && raw.headers.host === undefined;
 }
 
 function answerError(addresses: AddressWindows) {

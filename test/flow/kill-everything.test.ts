@@ -1,8 +1,9 @@
 import { readFileSync, readdirSync, readlinkSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { call } from '../support/client.ts';
-import { ended, queue, statusOf } from '../support/downloads.ts';
+import { ended, pollEveryMs, queue, statusOf } from '../support/downloads.ts';
 import { readLog } from '../support/log.ts';
+import { planFile } from '../support/plans.ts';
 import { scaled } from '../support/proof-scale.ts';
 import { startService } from '../support/service.ts';
 import type { Service } from '../support/service.ts';
@@ -12,7 +13,7 @@ import { waitFor } from '../support/wait-for.ts';
 let service: Service;
 
 beforeAll(async () => {
-  service = await startService({ WORKER_SLOTS: '4' });
+  service = await startService({ WORKER_SLOTS: '4', PLANS_FILE: planFile({ hourly_limit: 10_000 }) });
 }, 60_000);
 
 afterAll(async () => {
@@ -53,7 +54,7 @@ async function killEverything(): Promise<void> {
 }
 
 test('each job ends done or failed, is charged once, and none is lost', { timeout: 280_000 }, async () => {
-  const { accountId, key } = await service.openAccount('enterprise');
+  const { accountId, key } = await service.openAccount('test');
   const jobs = scaled(12, 50);
   const items = ['bars', 'private', 'slow', 'hls'];
   const queued = await Promise.all(
@@ -69,7 +70,7 @@ test('each job ends done or failed, is charged once, and none is lost', { timeou
       const waiting = statuses.filter(({ data }) => data['status'] === 'queued').length;
       return running >= 2 && waiting >= 1;
     },
-    { what: 'jobs to be running while others are queued', timeoutMs: 60_000 },
+    { what: 'jobs to be running while others are queued', timeoutMs: 60_000, pollMs: pollEveryMs },
   );
   await killEverything();
   service = await service.restart();

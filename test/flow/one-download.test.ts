@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { call } from '../support/client.ts';
-import { ended, queue, statusOf } from '../support/downloads.ts';
+import { ended, pollEveryMs, queue, statusOf } from '../support/downloads.ts';
 import { ffprobe } from '../support/ffprobe.ts';
 import { startService } from '../support/service.ts';
 import type { Service } from '../support/service.ts';
@@ -46,7 +46,7 @@ describe('a download that succeeds', () => {
           if (data['progress'] !== undefined) progress.push(data['progress']);
           return data['status'] === 'done' && data;
         },
-        { what: 'the slow download to be done', timeoutMs: 60_000 },
+        { what: 'the slow download to be done', timeoutMs: 60_000, pollMs: pollEveryMs },
       );
       expect([...seen]).toEqual(expect.arrayContaining(['running', 'done']));
       expect(progress).toContainEqual({

@@ -1,50 +1,35 @@
-import { rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { call } from '../support/client.ts';
 import type { Answer } from '../support/client.ts';
 import { startInstallation } from '../support/installation.ts';
 import type { Installation } from '../support/installation.ts';
+import { planFile } from '../support/plans.ts';
 import { readUsageStream } from '../support/log.ts';
 import type { ServiceProcess } from '../support/service.ts';
-import { makeTemporaryDirectory } from '../support/temporary-directory.ts';
 
 /** What holds over any number of API processes: the cap to the cent, the hourly limit to the request. */
 let installation: Installation;
 let apis: [ServiceProcess, ServiceProcess];
 
-const temporaryDirectory = makeTemporaryDirectory();
-
 beforeAll(async () => {
-  installation = await startInstallation({ PLANS_FILE: planFile() });
+  installation = await startInstallation({
+    PLANS_FILE: planFile({ hourly_limit: 5_000, downloads_limit: included, overage_cents: rateCents }),
+  });
   await installation.startRole('projector');
   apis = await Promise.all([installation.startRole('api'), installation.startRole('api')]);
 }, 60_000);
 
 afterAll(async () => {
   await installation[Symbol.asyncDispose]();
-  rmSync(temporaryDirectory, { recursive: true });
 });
 
 const requests = 1_000;
 const included = 100;
 const rateCents = 7;
 
-/** A plan whose hourly limit is not what the race is about. */
-function planFile(): string {
-  const file = join(temporaryDirectory, 'plans.json');
-  const race = { plan: 'race', name: 'Race', fee_cents: 0, metadata_limit: 0, hourly_limit: 5_000 };
-  const plans = [
-    { ...race, downloads_limit: included, overage_cents: rateCents },
-    { ...race, plan: 'hourly', name: 'Hourly', hourly_limit: 120, downloads_limit: 0, overage_cents: null },
-  ];
-  writeFileSync(file, JSON.stringify({ rate_version: 'test', plans }));
-  return file;
-}
-
-async function openAccount(plan: string): Promise<{ accountId: string; key: string }> {
+async function openAccount(): Promise<{ accountId: string; key: string }> {
   const { account_id: accountId } = await installation.cli<{ account_id: string }>([
-    ...['accounts', 'open', '--email', 'owner@example.com', '--plan', plan],
+    ...['accounts', 'open', '--email', 'owner@example.com', '--plan', 'test'],
   ]);
   const { key } = await installation.cli<{ key: string }>(['keys', 'issue', accountId]);
   return { accountId, key };
@@ -60,7 +45,7 @@ const withStatus = (answers: readonly Answer[], status: number) => answers.filte
 describe('concurrent downloads on an account with room for K more', () => {
   test('are accepted exactly K times, and log and credits agree to the cent', { timeout: 120_000 }, async () => {
     const room = 237;
-    const { accountId, key } = await openAccount('race');
+    const { accountId, key } = await openAccount();
     // A cent more than the room is room for none more.
     await installation.cli(['accounts', 'cap', accountId, String(room * rateCents + rateCents - 1)]);
     const body = { url: installation.sampleUrl('private') };
@@ -92,7 +77,8 @@ describe('concurrent downloads on an account with room for K more', () => {
 
 describe('concurrent requests of one key', () => {
   test('are admitted up to exactly its hourly limit', { timeout: 60_000 }, async () => {
-    const { key } = await openAccount('hourly');
+    const { accountId, key } = await openAccount();
+    await installation.cli(['accounts', 'plan', accountId, 'scale_2000'], { PLANS_FILE: '' });
     const answers = await race(requests, (api) => call(api, '/credits', { key }));
     expect(withStatus(answers, 200)).toHaveLength(120);
     expect(withStatus(answers, 429)).toHaveLength(requests - 120);

@@ -15,6 +15,9 @@ export async function queue(url: string, key: string, body: Record<string, unkno
   return answer.data as unknown as Queued;
 }
 
+/** Polls count against the hourly limit of the key. */
+export const pollEveryMs = 250;
+
 export const statusOf = (url: string, key: string, token: string): Promise<Answer> =>
   call(url, `/video/status?token=${token}`, { key });
 
@@ -27,9 +30,10 @@ export async function ended(
 ): Promise<Record<string, unknown>> {
   return await waitFor(
     async () => {
-      const { data } = await statusOf(url, key, token);
+      const { status, data, text } = await statusOf(url, key, token);
+      if (status !== 200) throw new Error(`the status of ${token} cannot be read: ${text}`);
       return ['done', 'failed'].includes(String(data['status'])) && data;
     },
-    { what: `job ${token} to end`, timeoutMs },
+    { what: `job ${token} to end`, timeoutMs, pollMs: pollEveryMs },
   );
 }

@@ -1,7 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-const POLL_MS = 5;
-
 /**
  * Waits until a condition holds; the only way in which tests wait.
  *
@@ -10,13 +8,13 @@ const POLL_MS = 5;
  */
 export async function waitFor<Result>(
   condition: () => Result | undefined | false | Promise<Result | undefined | false>,
-  { timeoutMs = 10_000, what }: { timeoutMs?: number; what: string },
+  { timeoutMs = 10_000, pollMs = 5, what }: { timeoutMs?: number; pollMs?: number; what: string },
 ): Promise<Result> {
   const giveUpAtMs = performance.now() + timeoutMs;
   for (;;) {
     const result = await condition();
     if (result !== undefined && result !== false) return result;
     if (performance.now() > giveUpAtMs) throw new Error(`Waited ${timeoutMs} ms in vain for ${what}.`);
-    await delay(POLL_MS);
+    await delay(pollMs);
   }
 }

@@ -47,7 +47,7 @@ export class StartRefused extends Error {
 /** Opens the log of a folder, creating both where needed, and keeps every other process out until it is closed. */
 export function openDatabase(directory: string): DatabaseSync {
   try {
-    mkdirSync(directory, { recursive: true });
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
   } catch (error) {
     throw new StartRefused(`Cannot create the folder ${directory}: ${messageOf(error)}`);
   }

@@ -1,0 +1,26 @@
+import { afterAll, beforeAll } from 'vitest';
+
+import { connectEventStore } from '../../src/adapters/event-store.ts';
+import type { ConnectedEventStore } from '../../src/adapters/event-store.ts';
+import { startEventStore } from '../support/event-store.ts';
+import type { TestEventStore } from '../support/event-store.ts';
+import { foreignUrl } from '../support/event-store-under-test.ts';
+
+export interface LogUnderTest {
+  store: ConnectedEventStore;
+}
+
+/** A log for the tests of one file, and the one connection to it that a process may have. */
+export function logUnderTest(): LogUnderTest {
+  const log: Partial<LogUnderTest> = {};
+  let own: TestEventStore | undefined;
+  beforeAll(async () => {
+    own = foreignUrl === undefined ? await startEventStore() : undefined;
+    log.store = connectEventStore({ url: own?.url ?? foreignUrl ?? '' });
+  });
+  afterAll(async () => {
+    await log.store?.close();
+    await own?.stop();
+  });
+  return log as LogUnderTest;
+}

@@ -1,0 +1,119 @@
+import { expect } from 'vitest';
+
+import { newId, newUuid } from '../../src/adapters/system.ts';
+import { usageOrigin } from '../../src/commands/known-usage.ts';
+import type { EventStore } from '../../src/commands/ports.ts';
+import { firstPreviousHash, seal } from '../../src/commands/seal.ts';
+import type { Cause } from '../../src/commands/seal.ts';
+import type { LaneCommand, LaneRequest, UsageAnswer } from '../../src/commands/usage-group.ts';
+import { UsageLanes } from '../../src/commands/usage-lanes.ts';
+import { firstBillingPeriod, usageStream } from '../../src/domain/billing-period.ts';
+import type { Terms } from '../../src/domain/plans.ts';
+import { parseUsageEvent } from '../../src/domain/recorded-event.ts';
+import type { EventMetadata } from '../../src/domain/recorded-event.ts';
+import type { UsageEvent } from '../../src/domain/usage-events.ts';
+import type { UsageSnapshot } from '../../src/domain/usage.ts';
+import { plan, queueDownload } from '../domain/usage-examples.ts';
+import { expectUnbrokenChain } from './unbroken-chain.ts';
+
+/** An account whose usage is in the log, as the requests of one or more processes meet it. */
+export interface UsageAccount {
+  accountId: string;
+  /** Of its first period. */
+  stream: string;
+  /** Knows nothing: whoever starts from it reads the stream. */
+  origin: UsageSnapshot;
+}
+
+export const midNovember = '2026-11-14T12:00:00.000Z';
+
+export function freshCause(): Cause {
+  const commandId = newUuid();
+  return {
+    commandId,
+    correlationId: `req-${commandId}`,
+    causationId: commandId,
+    actor: { type: 'api_key', id: 'key' },
+  };
+}
+
+export async function openUsage(
+  store: EventStore,
+  { openedAt = '2026-11-01T00:00:00.000Z', ...terms }: Partial<Terms> & { openedAt?: string } = {},
+): Promise<UsageAccount> {
+  const accountId = newId('acc');
+  const { start, end, anchorDay } = firstBillingPeriod(openedAt);
+  const stream = usageStream(accountId, { start });
+  const event: UsageEvent = {
+    type: 'UsagePeriodOpened',
+    data: {
+      account_id: accountId,
+      anchor_day: anchorDay,
+      period_start: start,
+      period_end: end,
+      terms: { ...plan, overage_cap_cents: null, ...terms },
+    },
+  };
+  const sealing = { stream, expected: 'no_stream', previousHash: firstPreviousHash(stream), time: openedAt } as const;
+  const { events } = seal([{ event, cause: freshCause() }], sealing);
+  expect(await store.append(stream, 'no_stream', events)).toBe('stored');
+  return { accountId, stream, origin: usageOrigin(stream) };
+}
+
+/** What one process knows of all accounts. */
+export function lanesOf(store: EventStore, now: () => string = () => midNovember): UsageLanes {
+  return new UsageLanes({ store, now, newId: newUuid });
+}
+
+export function ask(
+  lanes: UsageLanes,
+  { accountId, origin }: UsageAccount,
+  command: LaneCommand,
+  { timeoutMs = 20_000, ...request }: { timeoutMs?: number } & Partial<LaneRequest> = {},
+): Promise<UsageAnswer> {
+  const deadlineMs = performance.now() + timeoutMs;
+  return lanes.ask(accountId, { command, snapshot: origin, cause: freshCause(), deadlineMs, ...request });
+}
+
+/** Asks for the downloads of these numbers, all at once. */
+export function queueAll(lanes: UsageLanes, account: UsageAccount, numbers: readonly number[]): Promise<UsageAnswer[]> {
+  return Promise.all(numbers.map((number) => ask(lanes, account, queueDownload(number))));
+}
+
+export const upFrom = (first: number, count: number) => Array.from({ length: count }, (_, index) => first + index);
+
+export interface StoredUsage {
+  event: UsageEvent;
+  metadata: EventMetadata;
+}
+
+/** The events of a usage stream, whose hash chain must be whole. */
+export async function readUsage(store: EventStore, stream: string): Promise<StoredUsage[]> {
+  const recorded = await store.read(stream, 0);
+  expectUnbrokenChain(recorded);
+  return recorded.map((event) => parseUsageEvent(event));
+}
+
+/** Tokens of all downloads in a stream, in their order; each must stand right behind one charge with the next ordinal. */
+export function tokensOf(stored: readonly StoredUsage[]): string[] {
+  const tokens: string[] = [];
+  stored.forEach(({ event }, index) => {
+    if (event.type !== 'DownloadQueued') return;
+    tokens.push(event.data.token);
+    expect(stored[index - 1]?.event).toMatchObject({
+      type: event.data.overage ? 'OverageCharged' : 'DownloadCreditDebited',
+      data: { token: event.data.token, ordinal: tokens.length },
+    });
+  });
+  const charges = stored.filter(({ event }) => ['OverageCharged', 'DownloadCreditDebited'].includes(event.type));
+  expect(charges).toHaveLength(tokens.length);
+  return tokens;
+}
+
+export function chargedCents(stored: readonly StoredUsage[]): number {
+  return stored.reduce((sum, { event }) => sum + (event.type === 'OverageCharged' ? event.data.cents : 0), 0);
+}
+
+export const outcomesOf = (answers: readonly UsageAnswer[]) => answers.map(({ outcome }) => outcome);
+
+export const count = <Item>(items: readonly Item[], item: Item) => items.filter((other) => other === item).length;

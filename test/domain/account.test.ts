@@ -1,0 +1,101 @@
+import { describe, expect, it } from 'vitest';
+
+import type { AccountEvent } from '../../src/domain/account-events.ts';
+import { decideAccount, evolveAccount, initialAccount, maxActiveKeys } from '../../src/domain/account.ts';
+import type { Account, AccountCommand } from '../../src/domain/account.ts';
+import { accountId, plan } from './usage-examples.ts';
+
+const now = '2026-11-30T17:45:12.345Z';
+
+const given = (...events: AccountEvent[]): Account =>
+  events.reduce((state, event) => evolveAccount(state, event, { time: now }), initialAccount);
+
+const opened: AccountEvent = {
+  type: 'AccountOpened',
+  data: {
+    account_id: accountId,
+    terms: plan,
+    anchor_day: 30,
+    period_start: '2026-11-30T00:00:00.000Z',
+    period_end: '2026-12-30T00:00:00.000Z',
+    personal: { email: 'owner@example.com' },
+  },
+};
+
+const keyIdOf = (number: number) => `key_${String(number).padStart(16, '0')}`;
+
+function issued(number: number, label = 'laptop'): AccountEvent {
+  const [key_hash, key_prefix] = ['a'.repeat(64), 'rtk_abcdefgh'];
+  return {
+    type: 'ApiKeyIssued',
+    data: { account_id: accountId, key_id: keyIdOf(number), key_hash, key_prefix, personal: { label } },
+  };
+}
+
+const revoked = (number: number): AccountEvent => ({
+  type: 'ApiKeyRevoked',
+  data: { account_id: accountId, key_id: keyIdOf(number) },
+});
+
+const open: AccountCommand = { kind: 'open_account', accountId, email: 'owner@example.com', terms: plan };
+const issue = (number: number): AccountCommand => ({
+  kind: 'issue_key',
+  accountId,
+  keyId: keyIdOf(number),
+  keyHash: 'a'.repeat(64),
+  keyPrefix: 'rtk_abcdefgh',
+  label: 'laptop',
+});
+const revoke = (number: number): AccountCommand => ({ kind: 'revoke_key', accountId, keyId: keyIdOf(number) });
+
+describe('opening an account', () => {
+  it('fixes its terms, its anchor day and its first period', () => {
+    expect(decideAccount(given(), open, now)).toEqual([opened]);
+  });
+
+  it('twice yields nothing new', () => {
+    expect(decideAccount(given(opened), { ...open, email: 'other@example.com' }, now)).toEqual([]);
+  });
+});
+
+describe('issuing a key', () => {
+  it('records its hash and its prefix', () => {
+    expect(decideAccount(given(opened), issue(1), now)).toEqual([issued(1)]);
+  });
+
+  it('twice yields nothing new', () => {
+    expect(decideAccount(given(opened, issued(1)), issue(1), now)).toEqual([]);
+  });
+
+  it('is refused for an account that is not there', () => {
+    expect(decideAccount(given(), issue(1), now)).toEqual({ refusal: 'account_not_found' });
+  });
+
+  it('is refused while a thousand keys are in force, and allowed once one of them is revoked', () => {
+    const keys = Array.from({ length: maxActiveKeys }, (_, index) => issued(index));
+    expect(decideAccount(given(opened, ...keys.slice(1)), issue(1000), now)).toEqual([issued(1000)]);
+    expect(decideAccount(given(opened, ...keys), issue(1000), now)).toEqual({ refusal: 'too_many_keys' });
+    expect(decideAccount(given(opened, ...keys, revoked(7)), issue(1000), now)).toEqual([issued(1000)]);
+    expect(maxActiveKeys).toBe(1000);
+  });
+});
+
+describe('revoking a key', () => {
+  it('is recorded once', () => {
+    expect(decideAccount(given(opened, issued(1)), revoke(1), now)).toEqual([revoked(1)]);
+    expect(decideAccount(given(opened, issued(1), revoked(1)), revoke(1), now)).toEqual([]);
+  });
+
+  it('leaves the other keys as they are', () => {
+    const { keys } = given(opened, issued(1), issued(2), revoked(1));
+    expect([...keys.values()].map(({ keyId, revoked }) => [keyId, revoked])).toEqual([
+      [keyIdOf(1), true],
+      [keyIdOf(2), false],
+    ]);
+  });
+
+  it('is refused for a key or an account that is not there', () => {
+    expect(decideAccount(given(opened), revoke(1), now)).toEqual({ refusal: 'key_not_found' });
+    expect(decideAccount(given(), revoke(1), now)).toEqual({ refusal: 'account_not_found' });
+  });
+});

@@ -1,0 +1,175 @@
+import { describe, expect, it } from 'vitest';
+
+import type { JobEvent, ReleaseReason } from '../../src/domain/download-job-events.ts';
+import { decideJob, evolveJob, initialJob, maxAttempts } from '../../src/domain/download-job.ts';
+import type { Job, JobCommand } from '../../src/domain/download-job.ts';
+import { failureReasonNames, failureReasons } from '../../src/domain/failure-reasons.ts';
+import { accountId, token } from './usage-examples.ts';
+
+const job = token(1);
+const now = '2026-11-14T10:00:00.000Z';
+const [ann, bob] = ['wrk_aaaaaaaaaaaaaaaa', 'wrk_bbbbbbbbbbbbbbbb'];
+const usage = { usage_stream: 'usage-acc_aaaaaaaaaaaaaaaa-20261101', usage_revision: 2 };
+const file = { name: 'media.mp4', mime: 'video/mp4', sizeBytes: 1234, sha256: 'b'.repeat(64), durationSeconds: 9.5 };
+
+/** The state after these events of the job's own stream, whose first stands at revision 0. */
+const given = (...events: JobEvent[]): Job =>
+  events.reduce((state, event, revision) => evolveJob(state, event, { revision, time: now }), initialJob);
+
+const claimed = (attempt = 1, worker_id = ann): JobEvent => ({
+  type: 'JobClaimed',
+  data: { token: job, account_id: accountId, worker_id, attempt, ...usage },
+});
+const started: JobEvent = { type: 'JobStarted', data: { token: job, worker_id: ann } };
+const released = (reason: ReleaseReason, not_before: string): JobEvent => ({
+  type: 'JobReleased',
+  data: { token: job, reason, not_before },
+});
+const failed = (reason: keyof typeof failureReasons): JobEvent => ({ type: 'JobFailed', data: { token: job, reason } });
+const completed = (claim_revision: number): JobEvent => ({
+  type: 'JobCompleted',
+  data: {
+    token: job,
+    claim_revision,
+    file_name: file.name,
+    file_mime: file.mime,
+    file_size_bytes: file.sizeBytes,
+    file_sha256: file.sha256,
+    duration_seconds: file.durationSeconds,
+  },
+});
+
+const claim = (workerId = ann): JobCommand => ({
+  kind: 'claim',
+  token: job,
+  workerId,
+  accountId,
+  usageStream: usage.usage_stream,
+  usageRevision: usage.usage_revision,
+});
+/** What the holder of the claim at a revision may ask for. */
+const held = (revision: number, workerId = ann) => ({ token: job, claim: { workerId, revision } });
+const start = (revision = 0): JobCommand => ({ kind: 'start', ...held(revision) });
+const complete = (revision = 0): JobCommand => ({ kind: 'complete', ...held(revision), file });
+const giveUp = (reason: keyof typeof failureReasons, revision = 0): JobCommand => ({
+  kind: 'give_up',
+  ...held(revision),
+  reason,
+});
+const shutDown = (revision = 0): JobCommand => ({ kind: 'shut_down', ...held(revision) });
+const expireLease = (revision = 0): JobCommand => ({ kind: 'expire_lease', ...held(revision) });
+
+const histories: Record<Job['status'], JobEvent[]> = {
+  queued: [],
+  claimed: [claimed()],
+  running: [claimed(), started],
+  done: [claimed(), started, completed(0)],
+  failed: [claimed(), started, failed('private_video')],
+};
+
+describe('every move of a job', () => {
+  const [lost, notClaimable] = [{ refusal: 'claim_lost' }, { refusal: 'job_not_claimable' }];
+  const again = [released('platform_error', '2026-11-14T10:00:02.000Z')];
+  const leaseOver = [released('lease_expired', '2026-11-14T10:00:02.000Z')];
+  const shut = [released('shutdown', now)];
+  const moves: [Job['status'], Record<string, [JobCommand, unknown]>][] = [
+    ['queued', { claim: [claim(), [claimed()]], start: [start(), lost], complete: [complete(), lost] }],
+    [
+      'queued',
+      { 'give up': [giveUp('geo_blocked'), lost], 'shut down': [shutDown(), lost], expire: [expireLease(), lost] },
+    ],
+    [
+      'claimed',
+      { claim: [claim(bob), notClaimable], start: [start(), [started]], complete: [complete(), [completed(0)]] },
+    ],
+    ['claimed', { 'give up': [giveUp('platform_error'), again], 'shut down': [shutDown(), shut] }],
+    ['claimed', { expire: [expireLease(), leaseOver] }],
+    ['running', { claim: [claim(bob), notClaimable], start: [start(), []], complete: [complete(), [completed(0)]] }],
+    ['running', { 'give up': [giveUp('platform_error'), again], 'shut down': [shutDown(), shut] }],
+    ['running', { expire: [expireLease(), leaseOver] }],
+    ['done', { claim: [claim(), notClaimable], start: [start(), lost], complete: [complete(), lost] }],
+    [
+      'done',
+      { 'give up': [giveUp('geo_blocked'), lost], 'shut down': [shutDown(), lost], expire: [expireLease(), lost] },
+    ],
+    ['failed', { claim: [claim(), notClaimable], start: [start(), lost], complete: [complete(), lost] }],
+    [
+      'failed',
+      { 'give up': [giveUp('geo_blocked'), lost], 'shut down': [shutDown(), lost], expire: [expireLease(), lost] },
+    ],
+  ];
+  const cases = moves.flatMap(([status, asked]) =>
+    Object.entries(asked).map(([name, [command, decided]]) => ({ status, name, command, decided })),
+  );
+
+  it.each(cases)('$status: $name', ({ status, command, decided }) => {
+    const state = given(...histories[status]);
+    expect(state.status).toBe(status);
+    expect(decideJob(state, command, now)).toEqual(decided);
+  });
+});
+
+describe('a claim that was taken over', () => {
+  const takenOver = given(claimed(), started, released('lease_expired', now), claimed(2, bob));
+
+  it('allows its old holder nothing', () => {
+    for (const command of [start(0), complete(0), giveUp('timed_out', 0), shutDown(0), expireLease(0)]) {
+      expect(decideJob(takenOver, command, now)).toEqual({ refusal: 'claim_lost' });
+    }
+  });
+
+  it('belongs to the new holder at its own revision alone', () => {
+    expect(decideJob(takenOver, { kind: 'complete', ...held(3, bob), file }, now)).toEqual([completed(3)]);
+    expect(decideJob(takenOver, { kind: 'complete', ...held(0, bob), file }, now)).toEqual({ refusal: 'claim_lost' });
+    expect(decideJob(takenOver, { kind: 'complete', ...held(3, ann), file }, now)).toEqual({ refusal: 'claim_lost' });
+  });
+
+  it('is lost also when the same worker has claimed the job again', () => {
+    const again = given(claimed(), released('platform_error', now), claimed(2));
+    expect(decideJob(again, complete(0), now)).toEqual({ refusal: 'claim_lost' });
+    expect(decideJob(again, complete(2), now)).toEqual([completed(2)]);
+  });
+});
+
+describe('attempts', () => {
+  it('are tried again after 2 s and after 8 s; the third is the last', () => {
+    expect(maxAttempts).toBe(3);
+    const first = [claimed(1), released('timed_out', '2026-11-14T10:00:02.000Z')];
+    const second = [...first, claimed(2), released('timed_out', '2026-11-14T10:00:08.000Z')];
+    expect(decideJob(given(...first.slice(0, 1)), giveUp('timed_out', 0), now)).toEqual([first[1]]);
+    expect(decideJob(given(...second.slice(0, 3)), giveUp('timed_out', 2), now)).toEqual([second[3]]);
+    expect(decideJob(given(...second, claimed(3)), giveUp('timed_out', 4), now)).toEqual([failed('timed_out')]);
+  });
+
+  it('end with an internal error when it is the lease that ends the third', () => {
+    const third = given(claimed(1), released('timed_out', now), claimed(2), released('timed_out', now), claimed(3));
+    expect(decideJob(third, expireLease(4), now)).toEqual([failed('internal_error')]);
+  });
+
+  it('are not counted when a shutdown ended them', () => {
+    const state = given(claimed(1), started, released('shutdown', now), claimed(1), released('shutdown', now));
+    expect(state.attempts).toBe(0);
+    expect(decideJob(state, claim(), now)).toEqual([claimed(1)]);
+  });
+
+  it('are counted when a lease or a failure ended them', () => {
+    const state = given(claimed(1), released('lease_expired', now), claimed(2), released('platform_error', now));
+    expect(decideJob(state, claim(), now)).toEqual([claimed(3)]);
+  });
+
+  it('are not begun before the time of the release', () => {
+    const state = given(claimed(1), released('platform_error', '2026-11-14T10:00:02.000Z'));
+    expect(decideJob(state, claim(), '2026-11-14T10:00:01.999Z')).toEqual({ refusal: 'job_not_claimable' });
+    expect(decideJob(state, claim(), '2026-11-14T10:00:02.000Z')).toEqual([claimed(2)]);
+  });
+});
+
+describe('a failure', () => {
+  it.each(failureReasonNames)('for %s is tried again only if that may help', (reason) => {
+    const retried = ['platform_error', 'rate_limited_by_platform', 'timed_out', 'internal_error'].includes(reason);
+    expect(failureReasons[reason].retryable).toBe(retried);
+    expect(decideJob(given(claimed(), started), giveUp(reason), now)).toEqual([
+      retried ? released(reason, '2026-11-14T10:00:02.000Z') : failed(reason),
+    ]);
+  });
+});

@@ -1,0 +1,74 @@
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+
+import { readPlanCatalogue } from '../../src/domain/plans.ts';
+
+interface PlanFile {
+  rate_version: string;
+  plans: Record<string, unknown>[];
+}
+
+async function planFile(): Promise<PlanFile> {
+  const path = fileURLToPath(new URL('../../deploy/plans.json', import.meta.url));
+  return JSON.parse(await readFile(path, 'utf8')) as PlanFile;
+}
+
+describe('the plan file that comes with the service', () => {
+  it('says what the contract says: hourly limits, prices, allowances and overage rates', async () => {
+    const plans = readPlanCatalogue(await planFile());
+    const rows = [...plans.values()].map((terms) => [
+      terms.plan,
+      terms.hourly_limit,
+      terms.fee_cents,
+      terms.downloads_limit,
+      terms.metadata_limit,
+      terms.overage_cents,
+    ]);
+    expect(rows).toEqual([
+      ['sandbox', 10, 0, 0, 50, null],
+      ['dev_100', 30, 19_00, 100, 500, 25],
+      // What the contract does not show of the next and of the last line is this service's assumption.
+      ['studio_500', 60, 59_00, 500, 2_500, 18],
+      ['scale_2000', 120, 149_00, 2_000, 10_000, 12],
+      ['enterprise', 500, 499_00, 10_000, 50_000, 10],
+    ]);
+    expect(new Set([...plans.values()].map(({ rate_version }) => rate_version))).toEqual(new Set(['2026-11']));
+  });
+
+  it('marks the assumptions as such', async () => {
+    const { plans } = await planFile();
+    expect(plans.filter(({ note }) => String(note).includes('assumption')).map(({ plan }) => plan)).toEqual([
+      'studio_500',
+      'enterprise',
+    ]);
+  });
+});
+
+describe('a plan file that cannot be right is refused by the name of the field', () => {
+  it.each<[string, Record<string, unknown>]>([
+    ['overage_cents', { overage_cents: 0.25 }],
+    ['overage_cents', { overage_cents: 0 }],
+    ['overage_cents', { overage_cents: '25' }],
+    ['overage_cents', { overage_cents: undefined }],
+    ['downloads_limit', { downloads_limit: -1 }],
+    ['metadata_limit', { metadata_limit: null }],
+    ['hourly_limit', { hourly_limit: 0 }],
+    ['hourly_limit', { hourly_limit: 10_001 }],
+    ['fee_cents', { fee_cents: 1900.5 }],
+    ['name', { name: '' }],
+    ['plan', { plan: 'Dev 100' }],
+    ['overage_cent', { overage_cent: 25 }],
+  ])('%s in %j', async (field, change) => {
+    const { rate_version, plans } = await planFile();
+    const changed = { rate_version, plans: [plans[0], { ...plans[1], ...change }] };
+    expect(() => readPlanCatalogue(changed)).toThrow(field);
+  });
+
+  it('a plan named twice, no plan at all, no version of the rates', async () => {
+    const { rate_version, plans } = await planFile();
+    expect(() => readPlanCatalogue({ rate_version, plans: [plans[0], plans[0]] })).toThrow('a plan is named twice');
+    expect(() => readPlanCatalogue({ rate_version, plans: [] })).toThrow('plans');
+    expect(() => readPlanCatalogue({ plans })).toThrow('rate_version');
+  });
+});

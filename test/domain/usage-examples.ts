@@ -1,0 +1,106 @@
+import type { PlanTerms, Terms } from '../../src/domain/plans.ts';
+import type { UsageEvent } from '../../src/domain/usage-events.ts';
+import { evolveUsage, initialUsage } from '../../src/domain/usage.ts';
+import type { OpenUsage, UsageCommand } from '../../src/domain/usage.ts';
+
+/** An account whose first period runs through November 2026, on a plan small enough to be used up in an example. */
+
+export const accountId = 'acc_aaaaaaaaaaaaaaaa';
+
+export const plan: PlanTerms = {
+  plan: 'dev_100',
+  downloads_limit: 2,
+  metadata_limit: 1,
+  overage_cents: 25,
+  rate_version: '2026-11',
+  fee_cents: 1900,
+  hourly_limit: 30,
+};
+
+export const sandbox: PlanTerms = { ...plan, plan: 'sandbox', downloads_limit: 0, overage_cents: null, fee_cents: 0 };
+
+export const video = { platform: 'youtube', videoId: 'jNQXAC9IVRw', canonicalUrl: 'https://www.youtube.com/watch?v=1' };
+
+export const token = (number: number) => `TokenOfDownload-${String(number).padStart(4, '0')}`;
+
+export function opened(terms: Partial<Terms> = {}): UsageEvent {
+  return {
+    type: 'UsagePeriodOpened',
+    data: {
+      account_id: accountId,
+      anchor_day: 1,
+      period_start: '2026-11-01T00:00:00.000Z',
+      period_end: '2026-12-01T00:00:00.000Z',
+      terms: { ...plan, overage_cap_cents: null, ...terms },
+    },
+  };
+}
+
+export function given(...events: UsageEvent[]): OpenUsage {
+  const usage = events.reduce(evolveUsage, initialUsage);
+  if (usage.phase === 'absent') throw new Error('the history does not open a period');
+  return usage;
+}
+
+export const queueDownload = (number: number): UsageCommand => ({
+  kind: 'queue_download',
+  token: token(number),
+  video,
+  format: 'video',
+  quality: 'best',
+});
+
+export const lookUp = (lookupId: string): UsageCommand => ({ kind: 'debit_metadata', lookupId, video });
+
+export const credit = (ordinal: number): UsageEvent => ({
+  type: 'DownloadCreditDebited',
+  data: { token: token(ordinal), ordinal },
+});
+
+export const charge = (ordinal: number, rateCents = 25, rateVersion = '2026-11'): UsageEvent => ({
+  type: 'OverageCharged',
+  data: { token: token(ordinal), ordinal, cents: rateCents, rate_cents: rateCents, rate_version: rateVersion },
+});
+
+export const queued = (number: number, overage: boolean): UsageEvent => ({
+  type: 'DownloadQueued',
+  data: {
+    token: token(number),
+    platform: video.platform,
+    video_id: video.videoId,
+    url: video.canonicalUrl,
+    format: 'video',
+    quality: 'best',
+    overage,
+  },
+});
+
+export const planChanged = (terms: Partial<PlanTerms>): UsageEvent => ({
+  type: 'PlanChanged',
+  data: { effective: 'now', terms: { ...plan, ...terms } },
+});
+
+export const capSet = (overageCapCents: number): UsageEvent => ({
+  type: 'OverageCapSet',
+  data: { effective: 'now', overage_cap_cents: overageCapCents },
+});
+
+export const capRemoved: UsageEvent = { type: 'OverageCapRemoved', data: { effective: 'now' } };
+
+export const lookedUp = (ordinal: number, lookupId: string): UsageEvent => ({
+  type: 'MetadataCreditDebited',
+  data: { lookup_id: lookupId, ordinal, platform: video.platform, video_id: video.videoId },
+});
+
+export const ended = (next: Partial<Terms> = {}): UsageEvent => ({
+  type: 'UsagePeriodEnded',
+  data: {
+    period_start: '2026-11-01T00:00:00.000Z',
+    period_end: '2026-12-01T00:00:00.000Z',
+    next: {
+      period_start: '2026-12-01T00:00:00.000Z',
+      period_end: '2027-01-01T00:00:00.000Z',
+      terms: { ...plan, overage_cap_cents: null, ...next },
+    },
+  },
+});

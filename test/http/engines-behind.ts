@@ -1,0 +1,55 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import pg from 'pg';
+import { readLog } from '../support/log.ts';
+import type { ServiceProcess } from '../support/service.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+/** Where a running service's own engines are. */
+function addressesOf({ dataDirectory }: ServiceProcess): { eventStoreUrl: string; databaseUrl: string } {
+  return JSON.parse(readFileSync(join(dataDirectory, 'instance.json'), 'utf8')) as {
+    eventStoreUrl: string;
+    databaseUrl: string;
+  };
+}
+
+/** Events of the service's own in its log: a charge, a job or a key would be one more. */
+export async function countEvents(service: ServiceProcess): Promise<number> {
+  const events = await readLog(addressesOf(service).eventStoreUrl, '');
+  return events.filter(({ stream }) => !stream.startsWith('$')).length;
+}
+
+/** One statement on the service's Postgres. @returns how many rows it gave or changed */
+export async function runSql(service: ServiceProcess, text: string, values: unknown[] = []): Promise<number> {
+  return await withPostgres(service, async (client) => (await client.query(text, values)).rowCount ?? 0);
+}
+
+/** Waits until a job's status is another one. Asks Postgres, because polls of the API count against the key's window. */
+export async function waitForChange(service: ServiceProcess, token: string, status: string): Promise<void> {
+  await withPostgres(service, (client) =>
+    waitFor(
+      async () => {
+        const changed = 'select from jobs where token = $1 and status <> $2';
+        return (await client.query(changed, [token, status])).rowCount === 1;
+      },
+      { what: `job ${token} to be no longer ${status}`, timeoutMs: 30_000 },
+    ),
+  );
+}
+
+export async function waitForEnd(service: ServiceProcess, token: string): Promise<void> {
+  for (const status of ['queued', 'claimed', 'running']) await waitForChange(service, token, status);
+}
+
+async function withPostgres<Result>(
+  service: ServiceProcess,
+  work: (client: pg.Client) => Promise<Result>,
+): Promise<Result> {
+  const client = new pg.Client({ connectionString: addressesOf(service).databaseUrl });
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest';
+import { call } from '../support/client.ts';
+import { creditsOf, exhaust } from './requests.ts';
+import { demoOf, shareService } from './shared-service.ts';
+
+const service = shareService({ WORKER_SLOTS: '1' });
+const timestamp = /^\d{4}-\d\d-\d\d 00:00:00\.000$/;
+
+describe('GET /credits, 200', () => {
+  it('has exactly the fields of the contract, and a new account has used nothing', async () => {
+    const { key } = await service().openAccount('sandbox');
+    const { status, data, headers } = await call(service().url, '/credits', { key });
+    expect(status).toBe(200);
+    expect(data).toEqual({
+      plan: 'sandbox',
+      downloads: { limit: 0, used: 0, remaining: 0 },
+      metadata: { limit: 50, used: 0, remaining: 50 },
+      overage: { downloads: 0, cents: 0 },
+      period_start: expect.stringMatching(timestamp) as unknown,
+      period_end: expect.stringMatching(timestamp) as unknown,
+    });
+    expect(headers.get('x-credits-remaining')).toBe('0');
+  });
+
+  it('shows a period that began at midnight UTC and lasts a month', async () => {
+    const { period_start: start, period_end: end } = await creditsOf(service().url, demoOf(service()).key);
+    const instant = (text: string) => Date.parse(`${text.replace(' ', 'T')}Z`);
+    expect(instant(start)).toBeLessThanOrEqual(Date.now());
+    expect(instant(end)).toBeGreaterThan(Date.now());
+    const days = (instant(end) - instant(start)) / 86_400_000;
+    expect([28, 29, 30, 31]).toContain(days);
+  });
+
+  it('has the limits of each plan whose limits the contract shows, and follows a change of plan at once', async () => {
+    const { accountId, key } = await service().openAccount('dev_100');
+    const shown = async () => {
+      const { data, headers } = await call(service().url, '/credits', { key });
+      const { plan, downloads, metadata } = data as unknown as Awaited<ReturnType<typeof creditsOf>>;
+      return [plan, downloads.limit, metadata.limit, headers.get('x-ratelimit-limit')];
+    };
+    expect(await shown()).toEqual(['dev_100', 100, 500, '30']);
+    await service().cli('accounts', 'plan', accountId, 'scale_2000');
+    expect(await shown()).toEqual(['scale_2000', 2000, 10_000, '120']);
+    await service().cli('accounts', 'plan', accountId, 'sandbox');
+    expect(await shown()).toEqual(['sandbox', 0, 50, '10']);
+  });
+
+  it('is never behind a 202: a charge shows at once, also in X-Credits-Remaining', async () => {
+    const { url, sampleUrl } = service();
+    const { key } = demoOf(service());
+    const before = await creditsOf(url, key);
+    for (let charged = 1; charged <= 5; charged += 1) {
+      const { status } = await call(url, '/video/download', { key, body: { url: sampleUrl('private') } });
+      expect(status).toBe(202);
+      const { data, headers } = await call(url, '/credits', { key });
+      const used = before.downloads.used + charged;
+      expect(data['downloads']).toEqual({ limit: 10_000, used, remaining: 10_000 - used });
+      expect(headers.get('x-credits-remaining')).toBe(String(10_000 - used));
+    }
+  });
+
+  it('takes no parameters and ignores those that are sent', async () => {
+    const { status } = await call(service().url, '/credits?plan=enterprise&x', { key: demoOf(service()).key });
+    expect(status).toBe(200);
+  });
+});
+
+describe('GET /credits, 401', () => {
+  it('wants a key', async () => {
+    const { status, code } = await call(service().url, '/credits');
+    expect([status, code]).toEqual([401, 'unauthorized']);
+  });
+});
+
+describe('GET /credits, 429', () => {
+  it('counts against the key’s hourly limit', async () => {
+    const { key } = await service().openAccount('sandbox');
+    await exhaust(service().url, key);
+    const { status, code } = await call(service().url, '/credits', { key });
+    expect([status, code]).toEqual([429, 'rate_limited']);
+  });
+});

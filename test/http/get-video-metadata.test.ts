@@ -1,0 +1,120 @@
+import { describe, expect, it } from 'vitest';
+import { call } from '../support/client.ts';
+import { creditsOf, exhaust, issueKey, metadataPath, together } from './requests.ts';
+import { demoOf, shareService } from './shared-service.ts';
+
+const service = shareService();
+const lookUp = (item: string, key: string) => call(service().url, metadataPath(service().sampleUrl(item)), { key });
+
+describe('GET /video/metadata, 200', () => {
+  it('has exactly the fields of the contract', async () => {
+    const { url, sampleUrl, samplePlatformUrl } = service();
+    const address = `${sampleUrl('bars')}?from=elsewhere#t=3`;
+    const { status, data } = await call(url, metadataPath(address), { key: demoOf(service()).key });
+    expect(status).toBe(200);
+    expect(data).toEqual({
+      platform: 'sample',
+      video_id: 'bars',
+      title: 'Colour bars',
+      duration: 10,
+      thumbnail: `${samplePlatformUrl ?? ''}/thumbnails/bars.svg`,
+      url: sampleUrl('bars'),
+    });
+    const thumbnail = await fetch(String(data['thumbnail']));
+    expect(thumbnail.headers.get('content-type')).toMatch(/^image\//);
+    await thumbnail.body?.cancel();
+  });
+
+  it('takes one metadata credit each time, and no download credit', async () => {
+    const { key } = demoOf(service());
+    const before = await creditsOf(service().url, key);
+    const first = await lookUp('vertical', key);
+    const again = await lookUp('vertical', key);
+    expect(again.text).toBe(first.text);
+    expect(again.headers.get('x-credits-remaining')).toBe(String(before.downloads.remaining));
+    const after = await creditsOf(service().url, key);
+    expect(after.metadata.used).toBe(before.metadata.used + 2);
+    expect(after.downloads).toEqual(before.downloads);
+    expect(after.overage).toEqual(before.overage);
+  });
+});
+
+describe('GET /video/metadata, 400', () => {
+  it.each([
+    ['without a url', ''],
+    ['with an empty url', '?url='],
+    ['with two urls', '?url=https%3A%2F%2Fyoutu.be%2FdQw4w9WgXcQ&url=https%3A%2F%2Fyoutu.be%2FdQw4w9WgXcQ'],
+    ['with something that is no http address', '?url=ftp%3A%2F%2Fwww.youtube.com%2Fwatch%3Fv%3DdQw4w9WgXcQ'],
+  ])('invalid_request %s', async (_, query) => {
+    const { status, code } = await call(service().url, `/video/metadata${query}`, { key: demoOf(service()).key });
+    expect([status, code]).toEqual([400, 'invalid_request']);
+  });
+
+  it('unsupported_platform for the address of another site', async () => {
+    const { status, code } = await call(service().url, metadataPath('https://example.com/watch?v=1'), {
+      key: demoOf(service()).key,
+    });
+    expect([status, code]).toEqual([400, 'unsupported_platform']);
+  });
+});
+
+describe('GET /video/metadata, 401', () => {
+  it('wants a key', async () => {
+    const { status, code } = await call(service().url, metadataPath(service().sampleUrl('bars')));
+    expect([status, code]).toEqual([401, 'unauthorized']);
+  });
+});
+
+describe('GET /video/metadata, 402', () => {
+  it('metadata_quota_exceeded once the 50 of the free plan are used up, and not one earlier', async () => {
+    const { url } = service();
+    const { key } = await service().openAccount('sandbox');
+    const keys = [key, ...(await Promise.all(Array.from({ length: 6 }, () => issueKey(url, key))))];
+    // The first key has four requests left, the others have ten each: 52 lookups, and two requests to look at the credits.
+    const answers = await together(52, (index) => lookUp('bars', keys[1 + (index % 6)] ?? ''));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(50);
+    expect(answers.filter(({ code }) => code === 'metadata_quota_exceeded').map(({ status }) => status)).toEqual([
+      402, 402,
+    ]);
+    expect((await creditsOf(url, key)).metadata).toEqual({ limit: 50, used: 50, remaining: 0 });
+    // The pool is looked at first: what could not have been looked up anyway is refused all the same.
+    const refused = await lookUp('private', key);
+    expect([refused.status, refused.code]).toEqual([402, 'metadata_quota_exceeded']);
+    expect((await creditsOf(url, key)).metadata.used).toBe(50);
+  });
+});
+
+describe('GET /video/metadata, 429', () => {
+  it('counts against the key’s hourly limit', async () => {
+    const { key } = await service().openAccount('sandbox');
+    await exhaust(service().url, key);
+    const { status, code } = await lookUp('bars', key);
+    expect([status, code]).toEqual([429, 'rate_limited']);
+  });
+});
+
+describe('GET /video/metadata, 502', () => {
+  it('metadata_unavailable for what the platform does not tell, and nothing is charged', async () => {
+    const { key } = demoOf(service());
+    const before = await creditsOf(service().url, key);
+    const items = ['private', 'gone', 'geo', 'no-such-item'];
+    const answers = await Promise.all(items.map((item) => lookUp(item, key)));
+    expect(answers.map(({ status, code }) => `${String(status)} ${String(code)}`)).toEqual(
+      items.map(() => '502 metadata_unavailable'),
+    );
+    // The platform's own words, which may hold anything, stay inside.
+    expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+    expect(await creditsOf(service().url, key)).toEqual(before);
+  });
+
+  it('metadata_unavailable for a platform that cannot be reached', async () => {
+    const { key } = demoOf(service());
+    const before = await creditsOf(service().url, key);
+    // No such video, for where the platform can be reached.
+    const { status, code } = await call(service().url, metadataPath('https://www.youtube.com/watch?v=00000000000'), {
+      key,
+    });
+    expect([status, code]).toEqual([502, 'metadata_unavailable']);
+    expect(await creditsOf(service().url, key)).toEqual(before);
+  });
+});

@@ -1,0 +1,173 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { deriveKeys } from '../../src/adapters/secrets.ts';
+import { DownloadTokens } from '../../src/commands/download-token.ts';
+import { call } from '../support/client.ts';
+import { queue, statusOf } from '../support/downloads.ts';
+import { waitForChange, waitForEnd } from './engines-behind.ts';
+import { creditsOf, exhaust } from './requests.ts';
+import { demoOf, shareService } from './shared-service.ts';
+
+const service = shareService();
+const timestamp = expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}$/) as unknown;
+const path = (token: string) => `/video/status?token=${encodeURIComponent(token)}`;
+
+/** Additive fields; which of them there are depends on how far the job is. */
+const times = ['queued_at', 'started_at', 'finished_at', 'progress'];
+const contractFields = (data: object) => Object.fromEntries(Object.entries(data).filter(([k]) => !times.includes(k)));
+
+async function statusAtEnd(token: string): Promise<Record<string, unknown>> {
+  await waitForEnd(service(), token);
+  return (await statusOf(service().url, demoOf(service()).key, token)).data;
+}
+
+async function download(item: string, more: object = {}): Promise<string> {
+  const { url, sampleUrl } = service();
+  return (await queue(url, demoOf(service()).key, { url: sampleUrl(item), ...more })).request_token;
+}
+
+describe('GET /video/status, 200 of a job on its way', () => {
+  it('knows a job as soon as it is queued, and goes forward only', async () => {
+    const { key } = demoOf(service());
+    const { url } = service();
+    const token = await download('bars', { quality: '360' });
+    const seen: string[] = [];
+    while (seen.at(-1) !== 'done') {
+      const { status, data } = await statusOf(url, key, token);
+      expect(status).toBe(200);
+      expect(data).toMatchObject({ request_token: token, video_id: 'bars', queued_at: timestamp });
+      if (data['status'] !== 'done') expect(Object.keys(contractFields(data))).toHaveLength(3);
+      if (seen.at(-1) !== data['status']) seen.push(String(data['status']));
+      if (data['status'] !== 'done') await waitForChange(service(), token, String(data['status']));
+    }
+    const order = ['queued', 'claimed', 'running', 'done'];
+    expect(seen).toEqual(order.filter((status) => seen.includes(status)));
+    expect(seen.length).toBeGreaterThan(1);
+  });
+
+  it('costs no credit', async () => {
+    const { key } = demoOf(service());
+    const token = await download('private');
+    const before = await creditsOf(service().url, key);
+    await statusOf(service().url, key, token);
+    expect(await creditsOf(service().url, key)).toEqual(before);
+  });
+});
+
+describe('GET /video/status, 200 of a job that is done', () => {
+  it.each([
+    ['video', 'bars', 'video/mp4', { quality: '360' }],
+    ['audio', 'tracks', 'audio/mpeg', { format: 'audio' }],
+  ])('gives another link to the finished %s at each poll, and each works', async (_, item, mime, more) => {
+    const { key } = demoOf(service());
+    const token = await download(item, more);
+    const first = await statusAtEnd(token);
+    const { data: second } = await statusOf(service().url, key, token);
+    const expected = {
+      status: 'done',
+      request_token: token,
+      video_id: item,
+      download_url: expect.stringMatching(/[?&]signature=/) as unknown,
+      expires_in: 3600,
+      file_size_bytes: expect.any(Number) as unknown,
+      file_mime: mime,
+    };
+    expect(contractFields(first)).toEqual(expected);
+    expect(contractFields(second)).toEqual(expected);
+    expect(second['download_url']).not.toBe(first['download_url']);
+    for (const data of [first, second]) {
+      const file = await fetch(String(data['download_url']));
+      expect([file.status, file.headers.get('content-type')]).toEqual([200, mime]);
+      expect((await file.arrayBuffer()).byteLength).toBe(data['file_size_bytes']);
+    }
+  });
+});
+
+describe('GET /video/status, 200 of a job that failed', () => {
+  it.each([
+    ['private', 'private_video'],
+    ['gone', 'video_unavailable'],
+    ['live', 'live_stream'],
+  ])('says why, with success true: %s', async (item, error) => {
+    const token = await download(item);
+    const data = await statusAtEnd(token);
+    expect(contractFields(data)).toEqual({
+      status: 'failed',
+      request_token: token,
+      video_id: item,
+      error,
+      message: expect.stringMatching(/^[A-Z].*\.$/) as unknown,
+    });
+  });
+});
+
+describe('GET /video/status, 400', () => {
+  it.each([
+    ['without a token', ''],
+    ['with an empty token', '?token='],
+    ['with two tokens', '?token=a&token=b'],
+    ['with a token under another name', '?request_token=a'],
+  ])('invalid_request %s', async (_, query) => {
+    const { status, code } = await call(service().url, `/video/status${query}`, { key: demoOf(service()).key });
+    expect([status, code]).toEqual([400, 'invalid_request']);
+  });
+});
+
+describe('GET /video/status, 401', () => {
+  it('wants a key', async () => {
+    const { status, code } = await call(service().url, path(await download('private')));
+    expect([status, code]).toEqual([401, 'unauthorized']);
+  });
+});
+
+describe('GET /video/status, 404 and 429', () => {
+  it('answers another account’s token, an unknown one and a malformed one with the same bytes; then rate_limited', async () => {
+    const { url, dataDirectory } = service();
+    const { key } = await service().openAccount('sandbox');
+    const foreign = await download('private');
+    await waitForEnd(service(), foreign);
+    const secret = readFileSync(join(dataDirectory, 'secret'), 'utf8').trim();
+    const unknown = new DownloadTokens(deriveKeys(secret).tokenKey, [], randomBytes).issue();
+    const forged = `${foreign.slice(0, -1)}${foreign.endsWith('A') ? 'B' : 'A'}`;
+
+    const asked = [foreign, unknown, forged, 'no-token', 'x'.repeat(2_000), `${foreign}\0`, 'töken'];
+    const answers = [];
+    for (const token of asked) answers.push(await call(url, path(token), { key }));
+    expect(answers.map(({ status, code }) => [status, code])).toEqual(asked.map(() => [404, 'not_found']));
+    expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+    const names = answers.map(({ headers }) => [...headers.keys()].sort().join());
+    expect(new Set(names).size).toBe(1);
+
+    // Just queued, so that only the log knows it: no other answer than that.
+    const fresh = await call(url, path(await download('private')), { key });
+    expect([fresh.status, fresh.text]).toEqual([404, answers[0]?.text]);
+
+    await exhaust(url, key);
+    const limited = await call(url, path(foreign), { key });
+    expect([limited.status, limited.code]).toEqual([429, 'rate_limited']);
+  });
+
+  it('knows the unknown token’s form: of a job it would have been a token', async () => {
+    // Otherwise the test above would show nothing about tokens that pass their check.
+    const secret = readFileSync(join(service().dataDirectory, 'secret'), 'utf8').trim();
+    const tokens = new DownloadTokens(deriveKeys(secret).tokenKey, [], randomBytes);
+    expect(tokens.verify(await download('private'))).toBe(true);
+  });
+});
+
+describe('GET /video/status, 502', () => {
+  it('delivery_failed once the file is no longer there', async () => {
+    const { url, dataDirectory } = service();
+    const { key } = demoOf(service());
+    const token = await download('bars', { quality: '360' });
+    const { download_url: link } = await statusAtEnd(token);
+    rmSync(join(dataDirectory, 'files', token), { recursive: true });
+    const { status, code } = await statusOf(url, key, token);
+    expect([status, code]).toEqual([502, 'delivery_failed']);
+    const file = await fetch(String(link));
+    expect(file.status).toBe(404);
+    await file.body?.cancel();
+  });
+});

@@ -1,0 +1,110 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { call } from '../support/client.ts';
+import { creditsOf, exhaust } from './requests.ts';
+import { demoOf, shareService } from './shared-service.ts';
+
+const service = shareService();
+const issue = (key: string, body?: object | string) =>
+  call(service().url, '/auth/key', { key, method: 'POST', ...(body !== undefined && { body }) });
+
+describe('POST /auth/key, 201', () => {
+  it('has exactly the fields of the contract', async () => {
+    const { status, data } = await issue(demoOf(service()).key, { label: 'the printer’s 🖨' });
+    expect(status).toBe(201);
+    expect(data).toEqual({
+      key: expect.stringMatching(/^rtk_[0-9A-Za-z]{49}$/) as unknown,
+      key_prefix: expect.stringMatching(/^rtk_[0-9A-Za-z]{8}$/) as unknown,
+      label: 'the printer’s 🖨',
+      created_at: expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}$/) as unknown,
+    });
+    expect(String(data['key']).startsWith(String(data['key_prefix']))).toBe(true);
+    expect(Math.abs(Date.parse(`${String(data['created_at']).replace(' ', 'T')}Z`) - Date.now())).toBeLessThan(60_000);
+  });
+
+  it.each([
+    ['no body', undefined],
+    ['an empty object', {}],
+  ])('needs no label: %s', async (_, body) => {
+    const { status, data } = await issue(demoOf(service()).key, body);
+    expect([status, data['label']]).toEqual([201, '']);
+  });
+
+  it('gives a key that works at once, for the same account, with an hourly window of its own', async () => {
+    const { key } = demoOf(service());
+    const { data, headers: issuing } = await issue(key);
+    const first = await call(service().url, '/credits', { key: String(data['key']) });
+    expect([first.status, first.headers.get('x-ratelimit-remaining')]).toEqual([200, '499']);
+    expect(first.data).toEqual(await creditsOf(service().url, key));
+    const next = await call(service().url, '/credits', { key });
+    expect(Number(next.headers.get('x-ratelimit-remaining'))).toBe(
+      Number(issuing.get('x-ratelimit-remaining')) - 2, // one for the look at the credits above
+    );
+  });
+
+  it('gives another key each time, and takes no credit', async () => {
+    const { key } = demoOf(service());
+    const before = await creditsOf(service().url, key);
+    const keys = await Promise.all(Array.from({ length: 5 }, () => issue(key, { label: 'one of five' })));
+    expect(new Set(keys.map(({ data }) => data['key'])).size).toBe(5);
+    expect(await creditsOf(service().url, key)).toEqual(before);
+  });
+
+  it('is the only time that the key is seen: nothing on disk holds it', async () => {
+    const { data } = await issue(demoOf(service()).key, { label: 'kept nowhere' });
+    const label = Buffer.from('kept nowhere');
+    const key = Buffer.from(String(data['key']));
+    const files = filesOf(service().dataDirectory);
+    expect(files.some((content) => content.includes(label))).toBe(true);
+    expect(files.some((content) => content.includes(key))).toBe(false);
+    expect(service().log()).not.toContain(String(data['key']));
+  });
+});
+
+describe('POST /auth/key, 400', () => {
+  it.each([
+    ['a label that is null', { label: null }],
+    ['a label that is a number', { label: 7 }],
+    ['a label of 101 characters', { label: 'x'.repeat(101) }],
+    ['a body that is no object', '"label"'],
+    ['a body that is no JSON', '{label'],
+  ])('invalid_request for %s', async (_, body) => {
+    const { status, code } = await issue(demoOf(service()).key, body);
+    expect([status, code]).toEqual([400, 'invalid_request']);
+  });
+
+  it('takes a label of 100 characters', async () => {
+    const { status } = await issue(demoOf(service()).key, { label: 'x'.repeat(100) });
+    expect(status).toBe(201);
+  });
+});
+
+describe('POST /auth/key, 401', () => {
+  it('wants a key', async () => {
+    const { status, code } = await call(service().url, '/auth/key', { method: 'POST' });
+    expect([status, code]).toEqual([401, 'unauthorized']);
+  });
+});
+
+describe('POST /auth/key, 429', () => {
+  it('counts against the key’s hourly limit', async () => {
+    const { key } = await service().openAccount('sandbox');
+    await exhaust(service().url, key);
+    const { status, code } = await issue(key);
+    expect([status, code]).toEqual([429, 'rate_limited']);
+  });
+});
+
+/** What stands in all files below a folder; what goes away meanwhile is passed over. */
+function filesOf(directory: string): Buffer[] {
+  return readdirSync(directory, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .flatMap((entry) => {
+      try {
+        return [readFileSync(join(entry.parentPath, entry.name))];
+      } catch {
+        return [];
+      }
+    });
+}

@@ -1,0 +1,59 @@
+import { request } from 'node:http';
+import { connect } from 'node:net';
+import { once } from 'node:events';
+import { text as readText } from 'node:stream/consumers';
+import { expect } from 'vitest';
+
+export interface RawAnswer {
+  status: number;
+  headers: Record<string, string>;
+  code: string | undefined;
+  body: string;
+}
+
+interface RawRequest {
+  method: string;
+  /** As it stands in the request line: nothing is normalised or encoded. */
+  path: string;
+  headers?: Record<string, string>;
+  body?: string | Buffer;
+}
+
+/** For what fetch does not let through: unusual methods, paths as they stand, header fields of one's own. */
+export async function rawRequest(url: string, { method, path, headers = {}, body }: RawRequest): Promise<RawAnswer> {
+  const { hostname, port } = new URL(url);
+  const sent = request({ hostname, port, method, path, headers, agent: false });
+  sent.end(body);
+  const [response] = (await once(sent, 'response')) as [import('node:http').IncomingMessage];
+  const answered = await readText(response);
+  return checked(response.statusCode ?? 0, response.headers as Record<string, string>, answered);
+}
+
+/** Writes bytes to a connection of its own and reads until the other side closes it. */
+export async function rawExchange(url: string, bytes: string): Promise<RawAnswer> {
+  const { hostname, port } = new URL(url);
+  const socket = connect({ host: hostname, port: Number(port) });
+  socket.write(bytes);
+  const [head = '', body = ''] = (await readText(socket)).split('\r\n\r\n', 2);
+  const [statusLine = '', ...lines] = head.split('\r\n');
+  const headers = lines.map((line): [string, string] => {
+    const colon = line.indexOf(':');
+    return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
+  });
+  return checked(Number(statusLine.split(' ')[1]), Object.fromEntries(headers), body);
+}
+
+/** What the contract says of every response holds here too: §2.1 and §4.6. */
+function checked(status: number, headers: Record<string, string>, body: string): RawAnswer {
+  expect(headers['content-type']).toBe('application/json');
+  const names = ['limit', 'remaining', 'reset'].map((name) => `x-ratelimit-${name}`);
+  for (const name of [...names, 'x-credits-remaining']) expect(headers[name], name).toMatch(/^\d+$/);
+  if (body === '') return { status, headers, code: undefined, body };
+  const envelope = JSON.parse(body) as { success: boolean; error?: { code: string; message: string } };
+  if (status < 300) expect(envelope.success).toBe(true);
+  else {
+    const text = expect.any(String) as string;
+    expect(envelope).toEqual({ success: false, error: { code: text, message: text } });
+  }
+  return { status, headers, code: envelope.error?.code, body };
+}
