@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
+import { KnownUsage } from '../../src/commands/known-usage.ts';
 import type { UsageLanes } from '../../src/commands/usage-lanes.ts';
 import type { UsageSnapshot } from '../../src/domain/usage.ts';
 import { queueDownload, token } from '../domain/usage-examples.ts';
@@ -18,7 +19,6 @@ function find(lanes: UsageLanes, { accountId }: UsageAccount, number: number, ro
 
 /** The row that a read model would hold of a stream, up to a revision. */
 async function rowUpTo(account: UsageAccount, revision: number): Promise<UsageSnapshot> {
-  const { KnownUsage } = await import('../../src/commands/known-usage.ts');
   const known = new KnownUsage(account.origin);
   for (const event of (await log.store.read(account.stream, 0)).slice(0, revision + 1)) known.fold(event);
   return known.snapshot;

@@ -1,0 +1,144 @@
+import { describe, expect, it } from 'vitest';
+
+import { newId, newUuid, randomBits } from '../../src/adapters/system.ts';
+import { issueApiKey, openAccount, openFirstPeriod, readAccount, revokeApiKey } from '../../src/commands/accounts.ts';
+import { hashApiKey } from '../../src/commands/api-key.ts';
+import { firstPreviousHash, seal } from '../../src/commands/seal.ts';
+import type { AccountEvent } from '../../src/domain/account-events.ts';
+import { isRefused } from '../../src/domain/refusals.ts';
+import { plan } from '../domain/usage-examples.ts';
+import { logUnderTest } from './log-under-test.ts';
+import { expectUnbrokenChain } from './unbroken-chain.ts';
+import { freshCause, readUsage } from './usage-account.ts';
+
+const log = logUnderTest();
+
+const now = '2026-11-30T17:45:12.345Z';
+const dependencies = () => ({ store: log.store, now: () => now, newUuid, newId, randomBits });
+const request = {
+  correlationId: 'req-1',
+  actor: { type: 'staff', id: 'ann', role: 'support', reason: 'asked' } as const,
+};
+const asked = { ...request, timeoutMs: 10_000 };
+const owner = { email: 'owner@example.com', terms: plan };
+
+async function open(): Promise<string> {
+  const opened = await openAccount(dependencies(), { ...asked, ...owner });
+  if (isRefused(opened)) throw new Error(opened.refusal);
+  return opened.accountId;
+}
+
+async function issue(accountId: string, label = 'laptop') {
+  const issued = await issueApiKey(dependencies(), { ...asked, accountId, label });
+  if (isRefused(issued)) throw new Error(issued.refusal);
+  return issued;
+}
+
+async function accountEvents(accountId: string) {
+  const events = await log.store.read(`account-${accountId}`, 0);
+  expectUnbrokenChain(events);
+  return events;
+}
+
+describe('opening an account', () => {
+  it('is two events: the account, and its first period with the same terms and dates', async () => {
+    const accountId = await open();
+    const [opened, ...rest] = await accountEvents(accountId);
+    expect(rest).toEqual([]);
+    expect(opened).toMatchObject({
+      type: 'AccountOpened',
+      data: { anchor_day: 30, terms: plan, personal: { email: owner.email } },
+    });
+    expect(opened?.metadata).toMatchObject({ $correlationId: 'req-1', actor: request.actor, time: now });
+    const usage = await readUsage(log.store, `usage-${accountId}-20261130`);
+    expect(usage.map(({ event }) => event)).toEqual([
+      {
+        type: 'UsagePeriodOpened',
+        data: {
+          account_id: accountId,
+          anchor_day: 30,
+          period_start: '2026-11-30T00:00:00.000Z',
+          period_end: '2026-12-30T00:00:00.000Z',
+          terms: { ...plan, overage_cap_cents: null },
+        },
+      },
+    ]);
+  });
+
+  it('that a crash cut in two is completed later, and once', async () => {
+    const accountId = newId('acc');
+    const stream = `account-${accountId}`;
+    const event: AccountEvent = {
+      type: 'AccountOpened',
+      data: {
+        account_id: accountId,
+        terms: plan,
+        anchor_day: 14,
+        period_start: '2026-11-14T00:00:00.000Z',
+        period_end: '2026-12-14T00:00:00.000Z',
+        personal: { email: owner.email },
+      },
+    };
+    const sealing = { stream, expected: 'no_stream', previousHash: firstPreviousHash(stream), time: now } as const;
+    await log.store.append(stream, 'no_stream', seal([{ event, cause: freshCause() }], sealing).events);
+    const complete = () => openFirstPeriod(dependencies(), accountId, asked);
+    expect(await Promise.all([complete(), complete(), complete()])).toEqual([undefined, undefined, undefined]);
+    expect(await complete()).toBeUndefined();
+    const usage = await readUsage(log.store, `usage-${accountId}-20261114`);
+    expect(usage.map(({ event: { type } }) => type)).toEqual(['UsagePeriodOpened']);
+  });
+
+  it('cannot be completed for an account that is not there', async () => {
+    expect(await openFirstPeriod(dependencies(), newId('acc'), asked)).toEqual({ refusal: 'account_not_found' });
+  });
+});
+
+describe('a key', () => {
+  it('is shown once and stored as its hash and its prefix', async () => {
+    const accountId = await open();
+    const { key, keyId, keyPrefix, createdAt, label } = await issue(accountId, 'laptop');
+    expect({ createdAt, label }).toEqual({ createdAt: now, label: 'laptop' });
+    const [, issued] = await accountEvents(accountId);
+    expect(issued?.data).toEqual({
+      account_id: accountId,
+      key_id: keyId,
+      key_hash: hashApiKey(key),
+      key_prefix: keyPrefix,
+      personal: { label: 'laptop' },
+    });
+    const everything = JSON.stringify(await accountEvents(accountId), (_name, value: unknown) =>
+      typeof value === 'bigint' ? String(value) : value,
+    );
+    expect(everything).not.toContain(key);
+  });
+
+  it('is revoked once, however often it is asked for', async () => {
+    const accountId = await open();
+    const { keyId } = await issue(accountId);
+    const revoke = () => revokeApiKey(dependencies(), { ...asked, accountId, keyId });
+    expect(await Promise.all([revoke(), revoke()])).toMatchObject([{ revoked: true }, { revoked: true }]);
+    expect(await revoke()).toMatchObject({ keyId, revoked: true });
+    expect((await accountEvents(accountId)).map(({ type }) => type)).toEqual([
+      'AccountOpened',
+      'ApiKeyIssued',
+      'ApiKeyRevoked',
+    ]);
+  });
+
+  it('of an account that is not there, or that nobody issued, is refused', async () => {
+    const [nobody, accountId] = [newId('acc'), await open()];
+    const unknown = await issueApiKey(dependencies(), { ...asked, accountId: nobody, label: '' });
+    expect(unknown).toEqual({ refusal: 'account_not_found' });
+    const revoked = await revokeApiKey(dependencies(), { ...asked, accountId, keyId: newId('key') });
+    expect(revoked).toEqual({ refusal: 'key_not_found' });
+  });
+
+  it('can be issued many times at one time: whoever meets a conflict decides again', async () => {
+    const accountId = await open();
+    const keys = await Promise.all(Array.from({ length: 12 }, (_, index) => issue(accountId, `key ${index}`)));
+    expect(new Set(keys.map(({ key }) => key)).size).toBe(12);
+    const account = await readAccount(log.store, accountId);
+    expect([...account.keys.keys()].sort()).toEqual(keys.map(({ keyId }) => keyId).sort());
+    expect(await accountEvents(accountId)).toHaveLength(13);
+  });
+});

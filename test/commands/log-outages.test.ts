@@ -1,0 +1,175 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { newUuid } from '../../src/adapters/system.ts';
+import { readJob, recordJobProgress } from '../../src/commands/record-job-progress.ts';
+import type { EventStore } from '../../src/commands/ports.ts';
+import { queueDownload, token } from '../domain/usage-examples.ts';
+import { withAdapter } from '../support/event-store-adapter.ts';
+import { EventStoreProxy } from '../support/event-store-proxy.ts';
+import { portOf, startEventStore } from '../support/event-store.ts';
+import type { TestEventStore } from '../support/event-store.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { ask, freshCause, lanesOf, midNovember, openUsage, queueAll, readUsage, tokensOf } from './usage-account.ts';
+
+let own: TestEventStore;
+let proxy: EventStoreProxy;
+beforeAll(async () => {
+  own = await startEventStore();
+  proxy = await EventStoreProxy.start(portOf(own.url));
+});
+afterAll(async () => {
+  await proxy.close();
+  await own.stop();
+});
+
+async function deadUrl(): Promise<string> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return `esdb://127.0.0.1:${port}?tls=false`;
+}
+
+/** A clock that tells how often it was asked: a lane asks it right before it appends. */
+function watchedClock() {
+  const clock = { readings: 0, now: () => ((clock.readings += 1), midNovember) };
+  return clock;
+}
+
+/** A command on a stream of its own: any will do. */
+function claim(
+  store: EventStore,
+  { jobToken, timeoutMs, now = () => midNovember }: { jobToken: string; timeoutMs: number; now?: () => string },
+) {
+  return recordJobProgress(
+    { store, now, newUuid },
+    {
+      kind: 'claim',
+      token: jobToken,
+      workerId: 'wrk_aaaaaaaaaaaaaaaa',
+      accountId: 'acc_aaaaaaaaaaaaaaaa',
+      usageStream: 'usage-acc_aaaaaaaaaaaaaaaa-20261101',
+      usageRevision: 2,
+    },
+    { ...freshCause(), timeoutMs },
+  );
+}
+
+/** Undefined while there is none, or nobody can tell. */
+async function readClaim(store: EventStore, jobToken: string) {
+  const job = await readJob(store, jobToken).catch(() => undefined);
+  return job?.claim ?? undefined;
+}
+
+/** Ways in which the answer to an append stays away: its request never comes to the server, or comes to it late. */
+const silences = [
+  { what: 'the connection swallows everything', fall: () => proxy.silence(), end: () => proxy.heal() },
+  {
+    what: 'the server stands still, and takes up later what it was sent',
+    fall: () => void process.kill(own.pid, 'SIGSTOP'),
+    end: () => void process.kill(own.pid, 'SIGCONT'),
+  },
+];
+
+describe.each(silences)('when $what', ({ fall, end }) => {
+  it('the outcome is unknown at the deadline, what waits behind is not stored, and then the lane goes on', async () => {
+    await withAdapter({ url: proxy.url }, async (store) => {
+      const account = await openUsage(store);
+      const clock = watchedClock();
+      const lanes = lanesOf(store, clock.now);
+      expect((await ask(lanes, account, queueDownload(1))).outcome).toBe('accepted');
+      fall();
+      try {
+        const startedAtMs = performance.now();
+        const readingsBefore = clock.readings;
+        const sent = ask(lanes, account, queueDownload(2), { timeoutMs: 1200 });
+        await waitFor(() => clock.readings > readingsBefore, { what: 'the append' });
+        const behind = ask(lanes, account, queueDownload(3), { timeoutMs: 600 });
+        const observer = ask(lanes, account, { kind: 'observe' }, { timeoutMs: 600 });
+        expect(await behind).toEqual({ outcome: 'not_stored' });
+        expect(await observer).toEqual({ outcome: 'not_stored' });
+        expect(await sent).toEqual({ outcome: 'unknown' });
+        expect(performance.now() - startedAtMs).toBeLessThan(2500);
+      } finally {
+        end();
+      }
+      const answers = await queueAll(lanes, account, [4, 5]);
+      expect(answers.map(({ outcome }) => outcome)).toEqual(['accepted', 'accepted']);
+      expect(tokensOf(await readUsage(store, account.stream))).toEqual([1, 2, 4, 5].map(token));
+    });
+  });
+
+  it('the outcome of a command on its own stream is unknown, and it is stored once when the log is back', async () => {
+    await withAdapter({ url: proxy.url }, async (store) => {
+      // The clock is read after the stream was read and before the append is sent.
+      const fallSilent = () => {
+        fall();
+        return midNovember;
+      };
+      const jobToken = newUuid().replaceAll('-', '_');
+      try {
+        await expect(claim(store, { jobToken, timeoutMs: 500, now: fallSilent })).rejects.toMatchObject({
+          name: 'OutcomeUnknown',
+        });
+      } finally {
+        end();
+      }
+      const stored = await waitFor(() => readClaim(store, jobToken), { what: 'the claim' });
+      expect(stored).toMatchObject({ revision: 0 });
+    });
+  });
+});
+
+describe('when the log is away from the start', () => {
+  it('nothing is stored, and that is said before the deadline', async () => {
+    const account = await withAdapter({ url: own.url }, (store) => openUsage(store));
+    const usage = await withAdapter({ url: own.url }, (store) => ask(lanesOf(store), account, { kind: 'observe' }));
+    if (usage.outcome !== 'accepted') throw new Error(usage.outcome);
+    const [opened] = await withAdapter({ url: own.url }, (store) => store.read(account.stream, 0));
+    const { hash: lastHash, time: lastTime } = opened?.metadata as { hash: string; time: string };
+    const row = { stream: account.stream, revision: 0, lastHash, lastTime, usage: usage.usage };
+
+    await withAdapter({ url: await deadUrl() }, async (store) => {
+      const startedAtMs = performance.now();
+      const answers = await Promise.all([
+        ask(lanesOf(store), account, queueDownload(1), { timeoutMs: 1000, snapshot: row }),
+        ask(lanesOf(store), account, queueDownload(2), { timeoutMs: 1000 }),
+        ask(lanesOf(store), account, { kind: 'observe' }, { timeoutMs: 1000, snapshot: row }),
+      ]);
+      expect(answers).toEqual(Array.from({ length: 3 }, () => ({ outcome: 'not_stored' })));
+      expect(performance.now() - startedAtMs).toBeLessThan(2000);
+    });
+    expect(await withAdapter({ url: own.url }, (store) => store.read(account.stream, 1))).toEqual([]);
+  });
+
+  it('a command of its own stream says that nothing was stored', async () => {
+    await withAdapter({ url: await deadUrl(), readTimeoutMs: 200 }, async (store) => {
+      await expect(claim(store, { jobToken: token(1), timeoutMs: 500 })).rejects.toMatchObject({ name: 'NotStored' });
+    });
+  });
+});
+
+it('a process that ends leaves an append under way unknown, and what waits behind not stored', async () => {
+  const clock = watchedClock();
+  await withAdapter({ url: proxy.url }, async (store) => {
+    const account = await openUsage(store);
+    const lanes = lanesOf(store, clock.now);
+    await ask(lanes, account, queueDownload(1));
+    proxy.silence();
+    try {
+      const readingsBefore = clock.readings;
+      const sent = ask(lanes, account, queueDownload(2));
+      await waitFor(() => clock.readings > readingsBefore, { what: 'the append' });
+      const behind = ask(lanes, account, queueDownload(3));
+      await store.close();
+      expect(await sent).toEqual({ outcome: 'unknown' });
+      expect(await behind).toEqual({ outcome: 'not_stored' });
+    } finally {
+      proxy.heal();
+    }
+  });
+});

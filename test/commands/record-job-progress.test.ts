@@ -1,0 +1,128 @@
+import { describe, expect, it } from 'vitest';
+
+import { newId, newUuid } from '../../src/adapters/system.ts';
+import type { JobMessage } from '../../src/commands/ports.ts';
+import {
+  claimJob,
+  readJob,
+  readJobOrigin,
+  readQueuedJob,
+  recordJobProgress,
+} from '../../src/commands/record-job-progress.ts';
+import type { QueuedJob } from '../../src/commands/record-job-progress.ts';
+import type { ClaimProof, JobCommand } from '../../src/domain/download-job.ts';
+import { isRefused } from '../../src/domain/refusals.ts';
+import { queueDownload } from '../domain/usage-examples.ts';
+import { logUnderTest } from './log-under-test.ts';
+import { expectUnbrokenChain } from './unbroken-chain.ts';
+import { ask, freshCause, lanesOf, openUsage } from './usage-account.ts';
+
+const log = logUnderTest();
+
+const dependencies = (now = '2026-11-14T10:00:00.000Z') => ({ store: log.store, now: () => now, newUuid });
+const file = { name: 'media.mp4', mime: 'video/mp4', sizeBytes: 1234, sha256: 'b'.repeat(64), durationSeconds: 9.5 };
+
+/** A download that was just queued, under a token that no other test has. */
+async function queuedJob(): Promise<{ message: JobMessage; job: QueuedJob; correlationId: string }> {
+  const account = await openUsage(log.store);
+  const token = newUuid().replaceAll('-', '_');
+  const cause = freshCause();
+  await ask(lanesOf(log.store), account, { ...queueDownload(1), token } as ReturnType<typeof queueDownload>, { cause });
+  const message = { token, usageStream: account.stream, usageRevision: 2 };
+  const job = await readQueuedJob(log.store, message);
+  if (!job) throw new Error('the download was queued and is not there');
+  return { message, job, correlationId: cause.correlationId };
+}
+
+function claim({ message, job }: { message: JobMessage; job: QueuedJob }, workerId = newId('wrk')) {
+  return claimJob(dependencies(), { workerId, job, message, timeoutMs: 10_000 });
+}
+
+function step(job: QueuedJob, command: JobCommand, now?: string) {
+  const { correlationId, eventId: causationId } = job;
+  const actor = { type: 'system', id: 'wrk' } as const;
+  return recordJobProgress(dependencies(now), command, { correlationId, causationId, actor, timeoutMs: 10_000 });
+}
+
+function proofOf(answer: Awaited<ReturnType<typeof claim>>): ClaimProof {
+  if (isRefused(answer)) throw new Error(answer.refusal);
+  return answer;
+}
+
+describe('a message about a queued download', () => {
+  it('leads to the event that it names, and to nothing else', async () => {
+    const { message, job, correlationId } = await queuedJob();
+    expect(job).toMatchObject({ token: message.token, correlationId, platform: 'youtube' });
+    const wrong: Partial<JobMessage>[] = [
+      { token: 'TokenOfDownload-0009' },
+      { usageRevision: 0 },
+      { usageRevision: 1 },
+      { usageRevision: 99 },
+      { usageStream: message.usageStream.replace(/\d{8}$/, '20250101') },
+      { usageStream: `job-${message.token}` },
+      { usageStream: '$all' },
+    ];
+    for (const change of wrong) expect(await readQueuedJob(log.store, { ...message, ...change })).toBeUndefined();
+  });
+});
+
+describe('a claim', () => {
+  it('is one of many: of all workers that try at once, one holds the job', async () => {
+    const queued = await queuedJob();
+    const answers = await Promise.all(Array.from({ length: 8 }, () => claim(queued)));
+    const claims = answers.filter((answer) => !isRefused(answer));
+    expect(claims).toHaveLength(1);
+    expect(answers.filter(isRefused)).toEqual(Array.from({ length: 7 }, () => ({ refusal: 'job_not_claimable' })));
+    expect((await readJob(log.store, queued.message.token)).claim).toMatchObject(claims[0]!);
+  });
+
+  it('goes back to the request that queued the download, and says where that was', async () => {
+    const queued = await queuedJob();
+    await claim(queued);
+    const events = await log.store.read(`job-${queued.message.token}`, 0);
+    expect(events[0]?.metadata).toMatchObject({
+      $correlationId: queued.correlationId,
+      $causationId: queued.job.eventId,
+    });
+    expect(await readJobOrigin(log.store, queued.message.token)).toEqual(queued.message);
+    expect(await readJobOrigin(log.store, 'TokenOfDownload-0009')).toBeUndefined();
+  });
+
+  it('that was taken over can write nothing more, however late it comes', async () => {
+    const queued = await queuedJob();
+    const { token } = queued.message;
+    const old = proofOf(await claim(queued));
+    await step(queued.job, { kind: 'start', token, claim: old });
+    await step(queued.job, { kind: 'expire_lease', token, claim: old });
+    const again = { ...queued, workerId: newId('wrk'), timeoutMs: 10_000 };
+    const current = proofOf(await claimJob(dependencies('2026-11-14T10:00:02.000Z'), again));
+    expect(current.revision).toBe(3);
+    expect(await step(queued.job, { kind: 'complete', token, claim: old, file })).toEqual({ refusal: 'claim_lost' });
+    expect(await step(queued.job, { kind: 'shut_down', token, claim: old })).toEqual({ refusal: 'claim_lost' });
+    const done = await step(queued.job, { kind: 'complete', token, claim: current, file });
+    expect(done).toMatchObject({ state: { status: 'done' }, revision: 4 });
+    const events = await log.store.read(`job-${token}`, 0);
+    expectUnbrokenChain(events);
+    expect(events.map(({ type }) => type)).toEqual([
+      'JobClaimed',
+      'JobStarted',
+      'JobReleased',
+      'JobClaimed',
+      'JobCompleted',
+    ]);
+    expect(events.at(-1)?.data).toMatchObject({ claim_revision: 3 });
+  });
+
+  it('ends in one way when its holder and the sweeper write at one time', async () => {
+    const queued = await queuedJob();
+    const { token } = queued.message;
+    const held = proofOf(await claim(queued));
+    const answers = await Promise.all([
+      step(queued.job, { kind: 'complete', token, claim: held, file }),
+      step(queued.job, { kind: 'expire_lease', token, claim: held }),
+      step(queued.job, { kind: 'expire_lease', token, claim: held }),
+    ]);
+    expect(answers.filter(isRefused)).toHaveLength(2);
+    expect(await log.store.read(`job-${token}`, 0)).toHaveLength(2);
+  });
+});

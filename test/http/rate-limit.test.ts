@@ -1,0 +1,102 @@
+import { describe, expect, it } from 'vitest';
+import { call } from '../support/client.ts';
+import type { Answer } from '../support/client.ts';
+import { runSql } from './engines-behind.ts';
+import { issueKey, metadataPath, together } from './requests.ts';
+import { shareService } from './shared-service.ts';
+
+const service = shareService();
+const limit = 10;
+
+const windowOf = ({ headers }: Answer) => ({
+  limit: Number(headers.get('x-ratelimit-limit')),
+  remaining: Number(headers.get('x-ratelimit-remaining')),
+  resetAtSeconds: Number(headers.get('x-ratelimit-reset')),
+});
+
+describe('the hourly limit of a key', () => {
+  it('lets 10 requests of the free plan through, refuses the 11th, and says exactly where it stands', async () => {
+    const { key } = await service().openAccount('sandbox');
+    const beforeMs = Date.now();
+    const first = await call(service().url, '/credits', { key });
+    const afterMs = Date.now();
+    const { resetAtSeconds } = windowOf(first);
+    // The first request leaves the window an hour after it came in, rounded up.
+    expect(resetAtSeconds).toBeGreaterThanOrEqual(Math.ceil((beforeMs + 3_600_000) / 1000));
+    expect(resetAtSeconds).toBeLessThanOrEqual(Math.ceil((afterMs + 3_600_001) / 1000));
+
+    for (let sent = 2; sent <= limit; sent += 1) {
+      const answer = await call(service().url, '/credits', { key });
+      expect(answer.status).toBe(200);
+      expect(answer.headers.has('retry-after')).toBe(false);
+      expect(windowOf(answer)).toEqual({ limit, remaining: limit - sent, resetAtSeconds });
+    }
+    for (let refused = 0; refused < 3; refused += 1) {
+      const answer = await call(service().url, '/credits', { key });
+      expect([answer.status, answer.code]).toEqual([429, 'rate_limited']);
+      expect(windowOf(answer)).toEqual({ limit, remaining: 0, resetAtSeconds });
+      const retryAtSeconds = Math.round(Date.now() / 1000) + Number(answer.headers.get('retry-after'));
+      expect(Math.abs(retryAtSeconds - resetAtSeconds)).toBeLessThanOrEqual(1);
+    }
+  });
+
+  it('is exact for requests that race, and each is told another remainder', async () => {
+    const { key } = await service().openAccount('sandbox');
+    const answers = await together(25, () => call(service().url, '/credits', { key }));
+    const admitted = answers.filter(({ status }) => status === 200);
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(25 - limit);
+    expect(admitted.map((answer) => windowOf(answer).remaining).sort()).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  });
+
+  it('counts every admitted request whatever comes of it, and none that was refused for its key or its route', async () => {
+    const { url, sampleUrl } = service();
+    const { key } = await service().openAccount('sandbox');
+    const outcomes = [
+      () => call(url, '/credits', { key }),
+      () => call(url, '/video/metadata', { key }),
+      () => call(url, metadataPath('https://example.com/'), { key }),
+      () => call(url, '/video/download', { key, body: { url: sampleUrl('bars') } }),
+      () => call(url, '/video/status?token=unknown', { key }),
+      () => call(url, metadataPath(sampleUrl('private')), { key }),
+      () => call(url, '/video/download', { key, body: 'x'.repeat(20_000) }),
+    ];
+    const statuses: number[] = [];
+    for (const [index, ask] of outcomes.entries()) {
+      const answer = await ask();
+      statuses.push(answer.status);
+      expect(windowOf(answer).remaining).toBe(limit - 1 - index);
+    }
+    expect(statuses).toEqual([200, 400, 400, 402, 404, 502, 400]);
+
+    await call(url, '/no/such/path', { key });
+    await call(url, '/credits', { key, method: 'DELETE' });
+    await call(url, '/credits', { key: `${key}x` });
+    expect(windowOf(await call(url, '/credits', { key })).remaining).toBe(limit - outcomes.length - 1);
+  });
+
+  it('is each key’s own', async () => {
+    const { url } = service();
+    const { key } = await service().openAccount('sandbox');
+    const other = await issueKey(url, key);
+    for (let sent = 1; sent < limit; sent += 1) await call(url, '/credits', { key });
+    expect((await call(url, '/credits', { key })).status).toBe(429);
+    expect(windowOf(await call(url, '/credits', { key: other })).remaining).toBe(limit - 1);
+  });
+
+  it('rolls: a request leaves the window an hour after it was admitted, and makes room for one', async () => {
+    const { url } = service();
+    const { key, keyId } = await service().openAccount('sandbox');
+    for (let sent = 1; sent <= limit; sent += 1) await call(url, '/credits', { key });
+    expect((await call(url, '/credits', { key })).status).toBe(429);
+    // As if these had come in 59 minutes earlier, and the first one of them a minute and a second before that.
+    const earlier = `update api_key_window set base = base - interval '3540 seconds',
+      admitted_ms = array(select case when n = 1 then at - 61000 else at end from unnest(admitted_ms) with ordinality u (at, n))
+      where key_id = $1`;
+    expect(await runSql(service(), earlier, [keyId])).toBe(1);
+    const admitted = await call(url, '/credits', { key });
+    expect([admitted.status, windowOf(admitted).remaining]).toEqual([200, 0]);
+    const refused = await call(url, '/credits', { key });
+    expect(refused.status).toBe(429);
+    expect(Number(refused.headers.get('retry-after'))).toBeLessThanOrEqual(61);
+  });
+});
