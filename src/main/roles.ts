@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import Fastify from 'fastify';
+import Fastify, { LogController } from 'fastify';
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import { apiKeys, waitForKey } from '../../projections/api-keys.ts';
 import { admissionSessionSettings, createAdmissions } from '../../projections/admission.ts';
@@ -175,7 +175,7 @@ export const startRole: Record<Role, StartRole> = {
 /** For a role that serves nothing else. */
 export async function startHealthServer(connections: Connections): Promise<RunningRole> {
   const logger: FastifyBaseLogger = connections.logger;
-  const server = Fastify({ loggerInstance: logger, disableRequestLogging: true });
+  const server = Fastify({ loggerInstance: logger, logController: new LogController({ disableRequestLogging: true }) });
   registerHealthRoutes(server, () => readiness(connections));
   const { HOST: host, HEALTH_PORT: port } = connections.config;
   const url = await listen(server, { host, port, setting: 'HEALTH_PORT' });
