@@ -55,6 +55,7 @@ export function createJobQueue(connection: NatsConnection): JobQueue {
 }
 
 async function pull(consumer: Consumer, stopping: AbortSignal): Promise<JsMsg | undefined> {
+  if (stopping.aborted) return undefined;
   const messages = await consumer.fetch({ max_messages: 1, expires: pullExpiresMs });
   const stop = () => {
     messages.stop();

@@ -21,6 +21,10 @@ export function openPool(
     ...rest,
   };
   const pool = new Pool(settings);
+  // Without it, a connection that is lost while somebody holds it would end the process; the query that met it fails anyway.
+  pool.on('connect', (client) => {
+    client.on('error', () => undefined);
+  });
   pool.on('error', (error) => {
     logger.warn({ err: error }, 'an idle connection to Postgres was lost');
   });

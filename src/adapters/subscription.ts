@@ -36,9 +36,14 @@ export interface SupervisionOptions {
   onClosed: () => void;
 }
 
-/** The server ended the subscription, or said nothing for too long. */
+/** The server ended the subscription, or never confirmed it. */
 class SubscriptionDropped extends Error {
   override readonly name = 'SubscriptionDropped';
+}
+
+/** Nothing came for long. It may be that there was nothing, or that a drop went unnoticed: only asking again tells. */
+class QuietSubscription extends Error {
+  override readonly name = 'QuietSubscription';
 }
 
 export class SupervisedSubscription implements Subscription {
@@ -75,6 +80,10 @@ export class SupervisedSubscription implements Subscription {
         await this.#connectAndFollow();
       } catch (error) {
         if (this.#mustStop()) return;
+        if (error instanceof QuietSubscription) {
+          this.#supervision.logger?.debug({ subscription: this.#options.name }, 'quiet for long; subscribing again');
+          continue;
+        }
         this.#failures += 1;
         this.#supervision.logger?.warn({ subscription: this.#options.name, err: error }, 'subscribing again');
         await this.#pause(Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(this.#failures - 1, 10)));
@@ -123,7 +132,8 @@ export class SupervisedSubscription implements Subscription {
         this.#isCaughtUp = arrivals.isCaughtUp;
         const timeoutMs = arrivals.isConfirmed ? this.#supervision.watchdogMs : CONFIRMATION_TIMEOUT_MS;
         if (!(await this.#wait(timeoutMs, () => arrivals.hasNews || this.#mustStop()))) {
-          arrivals.fail(new SubscriptionDropped(`No message for ${timeoutMs} ms.`));
+          if (arrivals.isConfirmed) throw new QuietSubscription();
+          arrivals.fail(new SubscriptionDropped(`Not confirmed within ${timeoutMs} ms.`));
         }
       }
     }

@@ -19,6 +19,9 @@ export function systemClock(offsetSeconds = 0): Clock {
 
 export const newUuid = (): string => randomUUID();
 
+/** From 0 to 1, for jitter only. */
+export const random = (): number => Math.random();
+
 export const randomBits = (bytes: number): Buffer => randomBytes(bytes);
 
 /** 100 random bits in lower-case base 32, as in `acc_…`, `key_…`, `wrk_…`. */

@@ -1,5 +1,5 @@
 import { listApiKeys, waitForKey } from '../../projections/api-keys.ts';
-import { issueApiKey, openFirstPeriod, revokeApiKey } from '../commands/accounts.ts';
+import { issueApiKey, openFirstPeriod, readAccount, revokeApiKey } from '../commands/accounts.ts';
 import { maxActiveKeys } from '../domain/account.ts';
 import { isRefused } from '../domain/refusals.ts';
 import { projectionTimeoutMs, requestOf } from './accounts.ts';
@@ -28,6 +28,8 @@ export async function issueCommand(
 }
 
 export async function listCommand(cli: CliDependencies, accountId: string): Promise<void> {
+  const { opened } = await readAccount(cli.store, accountId);
+  if (!opened) throw new CommandFailed(`there is no account ${accountId}`);
   const keys = (await listApiKeys(cli.pool, accountId)).map((key) => ({
     ...key,
     created_at: key.created_at.toISOString(),

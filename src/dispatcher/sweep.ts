@@ -15,11 +15,14 @@ export interface SweepDependencies extends JobDependencies {
   logger: Logger;
   /** The longest that one attempt may take. */
   attemptTimeoutSeconds: number;
+  /** A worker beats every 10 s; after so long without (default 30), it is gone. */
+  leaseSeconds?: number;
+  /** Default: 5 s. */
+  sweepEveryMs?: number;
 }
 
-const sweepEveryMs = 5_000;
-/** A worker beats every 10 s; after 30 s without, it is gone. */
-const leaseSeconds = 30;
+const defaultSweepEveryMs = 5_000;
+const defaultLeaseSeconds = 30;
 /** Past the attempt's own limit, whatever the worker's heart does. */
 const overtimeSeconds = 60;
 const firstRepetitionSeconds = 30;
@@ -44,7 +47,9 @@ export function startSweeping(dependencies: SweepDependencies): { stop: () => Pr
         state.reachableSinceMs = undefined;
         dependencies.logger.warn({ err: error }, 'a sweep did not finish');
       }
-      await sleep(sweepEveryMs, undefined, { signal: stopping.signal }).catch(() => undefined);
+      await sleep(dependencies.sweepEveryMs ?? defaultSweepEveryMs, undefined, { signal: stopping.signal }).catch(
+        () => undefined,
+      );
     }
   })();
   return {
@@ -81,7 +86,11 @@ async function sweep(dependencies: SweepDependencies, state: SweepState): Promis
 
 function isStale(
   { quiet_seconds: quietSeconds, claimed_seconds: claimedSeconds }: ClaimedJob,
-  { reachableSeconds, attemptTimeoutSeconds }: { reachableSeconds: number; attemptTimeoutSeconds: number },
+  {
+    reachableSeconds,
+    attemptTimeoutSeconds,
+    leaseSeconds = defaultLeaseSeconds,
+  }: Pick<SweepDependencies, 'attemptTimeoutSeconds' | 'leaseSeconds'> & { reachableSeconds: number },
 ): boolean {
   if (claimedSeconds > attemptTimeoutSeconds + overtimeSeconds) return true;
   return Math.min(quietSeconds ?? Infinity, reachableSeconds) > leaseSeconds;

@@ -138,6 +138,8 @@ function asApiError(error: FastifyError | Error): ApiError | undefined {
 
 /** What cannot be parsed as HTTP has no request to answer; it gets the envelope all the same. */
 function answerBrokenRequest(error: Error & { code?: string }, socket: Socket, addresses: AddressWindows): void {
+  // Bytes after a request that was to be the last one: its answer is on the way, and closes the connection.
+  if (error.code === 'HPE_CLOSED_CONNECTION') return;
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;

@@ -141,7 +141,8 @@ function accountIdArgument(value: string): string {
 async function run(program: Command, command: (cli: CliDependencies) => Promise<void>): Promise<void> {
   const config = readConfig();
   const { eventStoreUrl, databaseUrl } = findAddresses(config);
-  const logger = createLogger(config, 'cli', 'warn');
+  // What could not be done is said in a sentence; attempts that are repeated are not worth a line to a person who waits.
+  const logger = createLogger({ ...config, LOG_LEVEL: config.LOG_LEVEL ?? 'error' }, 'cli', 'warn');
   const pool = openPool(databaseUrl, { logger, max: 4, queryTimeoutMs: 10_000 });
   const store = connectEventStore({ url: eventStoreUrl, logger });
   const { now } = systemClock(config.REELTALLY_CLOCK_OFFSET_SECONDS);

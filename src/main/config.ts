@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
 import { userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -34,6 +35,15 @@ const list = z.string().transform((value) =>
 );
 const secret = z.string().min(minSecretLength, `must have at least ${String(minSecretLength)} characters`);
 
+/** An address, a network, or one of the names that stand for the well-known private ones. */
+function isNetwork(value: string): boolean {
+  if (['loopback', 'linklocal', 'uniquelocal'].includes(value)) return true;
+  const [address = '', prefix, ...more] = value.split('/');
+  const version = isIP(address);
+  if (version === 0 || more.length > 0) return false;
+  return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (version === 4 ? 32 : 128));
+}
+
 const environment = z.object({
   REELTALLY_DATA: z.string().min(1).optional(),
   EVENTSTORE_URL: address('esdb:', 'esdb+discover:', 'kurrentdb:').optional(),
@@ -54,7 +64,9 @@ const environment = z.object({
   FILES_DIRECTORY: z.string().min(1).optional(),
   WORK_DIRECTORY: z.string().min(1).optional(),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).optional(),
-  TRUSTED_PROXIES: list.default([]),
+  TRUSTED_PROXIES: list
+    .refine((networks) => networks.every(isNetwork), 'must hold addresses or networks such as 10.0.0.0/8, with commas')
+    .default([]),
   UNAUTHENTICATED_HOURLY_LIMIT: whole(1, 100_000).default(100),
   WORKER_SLOTS: whole(1, 64).default(2),
   MAX_FILE_MIB: whole(1, 1_000_000).default(4_096),
@@ -65,6 +77,8 @@ const environment = z.object({
   FFPROBE_PATH: z.string().min(1).optional(),
   NATS_SERVER_PATH: z.string().min(1).optional(),
   REELTALLY_CLOCK_OFFSET_SECONDS: z.coerce.number().int().min(-4e9).max(4e9).default(0),
+  /** Set by npm in what it runs. */
+  npm_lifecycle_event: z.string().optional(),
   PATH: z.string().default('/usr/bin:/bin'),
 });
 

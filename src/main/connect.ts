@@ -10,7 +10,7 @@ import { connectNats } from '../adapters/nats.ts';
 import { clockSkewMs, migrate, openPool } from '../adapters/postgres.ts';
 import { deriveKeys } from '../adapters/secrets.ts';
 import type { DerivedKeys } from '../adapters/secrets.ts';
-import { newUuid, randomBits, systemClock } from '../adapters/system.ts';
+import { newUuid, random, randomBits, systemClock } from '../adapters/system.ts';
 import type { Clock } from '../adapters/system.ts';
 import { DownloadTokens } from '../commands/download-token.ts';
 import { readOrMakeSecret } from '../embedded/secret-file.ts';
@@ -36,7 +36,7 @@ const maxClockSkewMs = 1_000;
 export async function connect(config: Config, addresses: Addresses, logger: Logger): Promise<Connections> {
   const pool = openPool(addresses.databaseUrl, { logger, max: 10, queryTimeoutMs: 10_000 });
   await naming('Postgres', migrate(pool, join(projectDirectory, 'projections/migrations')));
-  const store = connectEventStore({ url: addresses.eventStoreUrl, logger });
+  const store = connectEventStore({ url: addresses.eventStoreUrl, logger, random });
   if (!(await store.ready({ timeoutMs: 10_000 }))) {
     throw new ConfigurationRefused('The event store does not answer at its address (EVENTSTORE_URL).');
   }

@@ -53,6 +53,8 @@ export async function serve(config: Config, { role, progress, ready }: ServeOpti
       told.resolve(0);
     });
   }
+  // npm passes no signal on when it is killed alone: what it has started would go on without anybody to stop it.
+  const watch = config.npm_lifecycle_event ? watchParent(() => told.resolve(0)) : undefined;
   try {
     const started =
       role === 'all'
@@ -63,6 +65,7 @@ export async function serve(config: Config, { role, progress, ready }: ServeOpti
     progress(code === 0 ? 'stopping: no new requests, finishing what is under way' : 'stopping');
     return code;
   } finally {
+    clearInterval(watch);
     for (const part of stops.toReversed()) {
       await part.stop().catch((error: unknown) => {
         logger.error({ err: error, part: part.name }, 'a part did not stop in order');
@@ -70,6 +73,15 @@ export async function serve(config: Config, { role, progress, ready }: ServeOpti
     }
     progress('stopped');
   }
+}
+
+const parentCheckMs = 500;
+
+function watchParent(gone: () => void): NodeJS.Timeout {
+  const parent = process.ppid;
+  return setInterval(() => {
+    if (process.ppid !== parent) gone();
+  }, parentCheckMs).unref();
 }
 
 type StartedParts = Omit<Started, 'role' | 'dataDirectory'>;

@@ -29,7 +29,10 @@ describe('a new key', () => {
     const largest = newApiKey(draw).key;
     expect(asked).toEqual([32]);
     const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-    const value = [...largest.slice(4, 47)].reduce((sum, digit) => sum * 62n + BigInt(digits.indexOf(digit)), 0n);
+    const value = Array.from(largest.slice(4, 47)).reduce(
+      (sum, digit) => sum * 62n + BigInt(digits.indexOf(digit)),
+      0n,
+    );
     expect(value).toBe(2n ** 256n - 1n);
   });
 
@@ -60,7 +63,7 @@ describe('what is no key', () => {
 
   it('is every key with one character changed', () => {
     const place = fc.integer({ min: 4, max: key.length - 1 });
-    const letter = fc.constantFrom(...'0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz');
+    const letter = fc.constantFrom(...Array.from('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'));
     fc.assert(
       fc.property(place, letter, (at, other) => {
         fc.pre(key.charAt(at) !== other);

@@ -13,9 +13,9 @@ function addressesOf({ dataDirectory }: ServiceProcess): { eventStoreUrl: string
   };
 }
 
-/** Events of the service's own in its log: a charge, a job or a key would be one more. */
-export async function countEvents(service: ServiceProcess): Promise<number> {
-  const events = await readLog(addressesOf(service).eventStoreUrl, '');
+/** Events of the service's own in the streams with this prefix: a charge, a job or a key would be one more. */
+export async function countEvents(service: ServiceProcess, prefix = ''): Promise<number> {
+  const events = await readLog(addressesOf(service).eventStoreUrl, prefix);
   return events.filter(({ stream }) => !stream.startsWith('$')).length;
 }
 
@@ -26,14 +26,26 @@ export async function runSql(service: ServiceProcess, text: string, values: unkn
 
 /** Waits until a job's status is another one. Asks Postgres, because polls of the API count against the key's window. */
 export async function waitForChange(service: ServiceProcess, token: string, status: string): Promise<void> {
+  const what = `job ${token} to be no longer ${status}`;
+  await waitForRow(service, what, {
+    text: 'select from jobs where token = $1 and status <> $2',
+    values: [token, status],
+  });
+}
+
+/** Waits until the read model knows of so many lookups of an account. */
+export async function waitForLookups(service: ServiceProcess, accountId: string, count: number): Promise<void> {
+  const text = 'select from credits where account_id = $1 and metadata_credits = $2';
+  await waitForRow(service, `the read model to know of ${count} lookups`, { text, values: [accountId, count] });
+}
+
+async function waitForRow(
+  service: ServiceProcess,
+  what: string,
+  query: { text: string; values: unknown[] },
+): Promise<void> {
   await withPostgres(service, (client) =>
-    waitFor(
-      async () => {
-        const changed = 'select from jobs where token = $1 and status <> $2';
-        return (await client.query(changed, [token, status])).rowCount === 1;
-      },
-      { what: `job ${token} to be no longer ${status}`, timeoutMs: 30_000 },
-    ),
+    waitFor(async () => (await client.query(query)).rowCount === 1, { what, timeoutMs: 30_000 }),
   );
 }
 

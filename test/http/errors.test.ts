@@ -101,6 +101,12 @@ describe('400 invalid_request for what is not HTTP', () => {
     expect([status, code]).toEqual([400, 'invalid_request']);
   });
 
+  it('but what follows a request that was to be the last one is not looked at', async () => {
+    const last = `GET /api/v1/credits HTTP/1.1\r\n${host}Authorization: ${bearer()}\r\nConnection: close\r\n\r\n`;
+    const { status } = await rawExchange(service().url, `${last}hello\r\n\r\n`);
+    expect(status).toBe(200);
+  });
+
   it('and the service goes on when a client leaves in the middle of its body', async () => {
     const { hostname, port } = new URL(service().url);
     const socket = connect({ host: hostname, port: Number(port) });
@@ -113,7 +119,10 @@ describe('400 invalid_request for what is not HTTP', () => {
 
 describe('what HTTP leaves to the server', () => {
   it('an old client, which sends no Host, is served', async () => {
-    const { status } = await rawExchange(service().url, `GET /api/v1/credits HTTP/1.0\r\nAuthorization: ${bearer()}\r\n\r\n`);
+    const { status } = await rawExchange(
+      service().url,
+      `GET /api/v1/credits HTTP/1.0\r\nAuthorization: ${bearer()}\r\n\r\n`,
+    );
     expect(status).toBe(200);
   });
 

@@ -6,8 +6,8 @@ import { demoOf, shareService } from './shared-service.ts';
 const service = shareService({ WORKER_SLOTS: '1' });
 const timestamp = /^\d{4}-\d\d-\d\d 00:00:00\.000$/;
 
-describe('GET /credits, 200', () => {
-  it('has exactly the fields of the contract, and a new account has used nothing', async () => {
+describe('GET /credits, 200 and 429', () => {
+  it('has exactly the fields of the contract, and a new account has used nothing; then rate_limited', async () => {
     const { key } = await service().openAccount('sandbox');
     const { status, data, headers } = await call(service().url, '/credits', { key });
     expect(status).toBe(200);
@@ -20,6 +20,10 @@ describe('GET /credits, 200', () => {
       period_end: expect.stringMatching(timestamp) as unknown,
     });
     expect(headers.get('x-credits-remaining')).toBe('0');
+
+    await exhaust(service().url, key);
+    const limited = await call(service().url, '/credits', { key });
+    expect([limited.status, limited.code]).toEqual([429, 'rate_limited']);
   });
 
   it('shows a period that began at midnight UTC and lasts a month', async () => {
@@ -69,14 +73,5 @@ describe('GET /credits, 401', () => {
   it('wants a key', async () => {
     const { status, code } = await call(service().url, '/credits');
     expect([status, code]).toEqual([401, 'unauthorized']);
-  });
-});
-
-describe('GET /credits, 429', () => {
-  it('counts against the key’s hourly limit', async () => {
-    const { key } = await service().openAccount('sandbox');
-    await exhaust(service().url, key);
-    const { status, code } = await call(service().url, '/credits', { key });
-    expect([status, code]).toEqual([429, 'rate_limited']);
   });
 });

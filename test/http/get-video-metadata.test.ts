@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { call } from '../support/client.ts';
+import { waitForLookups } from './engines-behind.ts';
 import { creditsOf, exhaust, issueKey, metadataPath, together } from './requests.ts';
 import { demoOf, shareService } from './shared-service.ts';
 
@@ -65,10 +66,10 @@ describe('GET /video/metadata, 401', () => {
   });
 });
 
-describe('GET /video/metadata, 402', () => {
-  it('metadata_quota_exceeded once the 50 of the free plan are used up, and not one earlier', async () => {
+describe('GET /video/metadata, 402 and 429', () => {
+  it('metadata_quota_exceeded once the 50 of the free plan are used up, and not one earlier; then rate_limited', async () => {
     const { url } = service();
-    const { key } = await service().openAccount('sandbox');
+    const { accountId, key } = await service().openAccount('sandbox');
     const keys = [key, ...(await Promise.all(Array.from({ length: 6 }, () => issueKey(url, key))))];
     // The first key has four requests left, the others have ten each: 52 lookups, and two requests to look at the credits.
     const answers = await together(52, (index) => lookUp('bars', keys[1 + (index % 6)] ?? ''));
@@ -77,19 +78,15 @@ describe('GET /video/metadata, 402', () => {
       402, 402,
     ]);
     expect((await creditsOf(url, key)).metadata).toEqual({ limit: 50, used: 50, remaining: 0 });
+    await waitForLookups(service(), accountId, 50);
     // The pool is looked at first: what could not have been looked up anyway is refused all the same.
     const refused = await lookUp('private', key);
     expect([refused.status, refused.code]).toEqual([402, 'metadata_quota_exceeded']);
     expect((await creditsOf(url, key)).metadata.used).toBe(50);
-  });
-});
 
-describe('GET /video/metadata, 429', () => {
-  it('counts against the key’s hourly limit', async () => {
-    const { key } = await service().openAccount('sandbox');
-    await exhaust(service().url, key);
-    const { status, code } = await lookUp('bars', key);
-    expect([status, code]).toEqual([429, 'rate_limited']);
+    await exhaust(url, key);
+    const limited = await lookUp('bars', key);
+    expect([limited.status, limited.code]).toEqual([429, 'rate_limited']);
   });
 });
 

@@ -2,6 +2,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { call } from '../support/client.ts';
+import { rawRequest } from './raw-request.ts';
 import { creditsOf, exhaust } from './requests.ts';
 import { demoOf, shareService } from './shared-service.ts';
 
@@ -30,6 +31,15 @@ describe('POST /auth/key, 201', () => {
     const { status, data } = await issue(demoOf(service()).key, body);
     expect([status, data['label']]).toEqual([201, '']);
   });
+
+  it.each(['text/plain', 'multipart/form-data; boundary=x', '/', ''])(
+    'takes an empty body as none, with Content-Type %j too',
+    async (contentType) => {
+      const headers = { authorization: `Bearer ${demoOf(service()).key}`, 'content-type': contentType };
+      const path = '/api/v1/auth/key';
+      expect((await rawRequest(service().url, { method: 'POST', path, headers, body: '' })).status).toBe(201);
+    },
+  );
 
   it('gives a key that works at once, for the same account, with an hourly window of its own', async () => {
     const { key } = demoOf(service());

@@ -1,4 +1,5 @@
 import { request } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { once } from 'node:events';
 import { text as readText } from 'node:stream/consumers';
@@ -22,9 +23,12 @@ interface RawRequest {
 /** For what fetch does not let through: unusual methods, paths as they stand, header fields of one's own. */
 export async function rawRequest(url: string, { method, path, headers = {}, body }: RawRequest): Promise<RawAnswer> {
   const { hostname, port } = new URL(url);
-  const sent = request({ hostname, port, method, path, headers, agent: false });
+  // Of some methods Node does not expect a body, and would send one without saying how long it is.
+  const length =
+    body === undefined || 'transfer-encoding' in headers ? {} : { 'content-length': Buffer.byteLength(body) };
+  const sent = request({ hostname, port, method, path, headers: { ...headers, ...length }, agent: false });
   sent.end(body);
-  const [response] = (await once(sent, 'response')) as [import('node:http').IncomingMessage];
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
   const answered = await readText(response);
   return checked(response.statusCode ?? 0, response.headers as Record<string, string>, answered);
 }
@@ -34,7 +38,8 @@ export async function rawExchange(url: string, bytes: string): Promise<RawAnswer
   const { hostname, port } = new URL(url);
   const socket = connect({ host: hostname, port: Number(port) });
   socket.write(bytes);
-  const [head = '', body = ''] = (await readText(socket)).split('\r\n\r\n', 2);
+  const [head = '', ...parts] = (await readText(socket)).split('\r\n\r\n');
+  const body = parts.join('\r\n\r\n');
   const [statusLine = '', ...lines] = head.split('\r\n');
   const headers = lines.map((line): [string, string] => {
     const colon = line.indexOf(':');

@@ -1,0 +1,128 @@
+import type { NatsConnection, Subscription } from 'nats';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+
+import { answerProbes, createProbeClient } from '../../src/adapters/probe-channel.ts';
+import { createProgressReporter, followProgress } from '../../src/adapters/progress-channel.ts';
+import type { VideoReference } from '../../src/commands/ports.ts';
+import { connectTo, startNatsServer } from '../support/nats.ts';
+import type { TestNatsServer } from '../support/nats.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+let server: TestNatsServer;
+let api: NatsConnection;
+let worker: NatsConnection;
+beforeAll(async () => {
+  server = await startNatsServer();
+  [api, worker] = [await connectTo(server.url), await connectTo(server.url)];
+});
+afterAll(async () => {
+  await Promise.all([api.close(), worker.close()]);
+  await server.remove();
+});
+
+const video = { platform: 'sample', videoId: 'clip', canonicalUrl: 'http://127.0.0.1/watch/clip' };
+const metadata = { title: 'A clip', durationSeconds: 10, thumbnail: '' };
+
+/** Makes a worker's subscription known to the server, and its end too when the test is over. */
+async function untilTestEnds(subscription: Subscription): Promise<void> {
+  onTestFinished(async () => {
+    subscription.unsubscribe();
+    await worker.flush();
+  });
+  await worker.flush();
+}
+
+const answerWith = (answer: Parameters<typeof answerProbes>[1]) => untilTestEnds(answerProbes(worker, answer));
+
+describe('a question about a video', () => {
+  it('is answered by a worker, with what it found or why it found nothing', async () => {
+    const asked: VideoReference[] = [];
+    await answerWith((about) => {
+      asked.push(about);
+      if (about.videoId === 'clip') return Promise.resolve({ ok: true, metadata });
+      return Promise.resolve({ ok: false, reason: 'private_video', detail: 'members only' });
+    });
+    const client = createProbeClient(api, { timeoutMs: 5_000 });
+    expect(await client.probe(video)).toEqual({ ok: true, metadata });
+    expect(asked).toEqual([video]);
+    expect(await client.probe({ ...video, videoId: 'other' })).toEqual({
+      ok: false,
+      reason: 'private_video',
+      detail: 'members only',
+    });
+  });
+
+  it('goes to one worker only', async () => {
+    let answered = 0;
+    const answer = () => {
+      answered += 1;
+      return Promise.resolve({ ok: true as const, metadata });
+    };
+    await answerWith(answer);
+    await answerWith(answer);
+    const client = createProbeClient(api, { timeoutMs: 5_000 });
+    await Promise.all(Array.from({ length: 20 }, () => client.probe(video)));
+    expect(answered).toBe(20);
+  });
+
+  it('fails at once when there is no worker, however long one would wait', async () => {
+    const startedAtMs = performance.now();
+    const answer = await createProbeClient(api, { timeoutMs: 20_000 }).probe(video);
+    expect(answer).toMatchObject({ ok: false, reason: 'platform_error' });
+    expect(performance.now() - startedAtMs).toBeLessThan(3_000);
+  });
+
+  it.each<[string, Parameters<typeof answerProbes>[1]]>([
+    ['says nothing', () => new Promise(() => undefined)],
+    ['fails', () => Promise.reject(new Error('a planted failure'))],
+  ])('fails at its time limit when the worker %s', async (_what, answer) => {
+    await answerWith(answer);
+    expect(await createProbeClient(api, { timeoutMs: 200 }).probe(video)).toMatchObject({ ok: false });
+  });
+
+  it('fails when the answer is none of ours', async () => {
+    const stranger = worker.subscribe('probes', { callback: (_error, message) => message.respond('{"ok":"yes"}') });
+    await untilTestEnds(stranger);
+    expect(await createProbeClient(api, { timeoutMs: 2_000 }).probe(video)).toMatchObject({ ok: false });
+  });
+
+  it('that nobody can read leaves the worker at work', async () => {
+    await answerWith(() => Promise.resolve({ ok: true, metadata }));
+    api.publish('probes', 'not JSON', { reply: 'nobody' });
+    api.publish('probes', '{}');
+    expect(await createProbeClient(api, { timeoutMs: 5_000 }).probe(video)).toEqual({ ok: true, metadata });
+  });
+});
+
+describe('progress', () => {
+  const half = { percent: 50, bytesPerSecond: 1000, etaSeconds: 3 };
+
+  it('is known to whoever follows, and the last word counts', async () => {
+    const latest = followProgress(api);
+    await api.flush();
+    const reporter = createProgressReporter(worker);
+    reporter.report('TokenOfDownload-0001', { percent: 10, bytesPerSecond: null, etaSeconds: null });
+    reporter.report('TokenOfDownload-0001', half);
+    reporter.report('TokenOfDownload-0002', { ...half, percent: null });
+    await waitFor(() => latest('TokenOfDownload-0002'), { what: 'the progress' });
+    expect(latest('TokenOfDownload-0001')).toEqual(half);
+    expect(latest('TokenOfDownload-0003')).toBeUndefined();
+  });
+
+  it('that makes no sense is not believed', async () => {
+    const latest = followProgress(api);
+    await api.flush();
+    for (const nonsense of ['not JSON', '{}', JSON.stringify({ ...half, percent: 101 })])
+      worker.publish('progress.TokenOfDownload-0004', nonsense);
+    createProgressReporter(worker).report('TokenOfDownload-0005', half);
+    await waitFor(() => latest('TokenOfDownload-0005'), { what: 'the progress after the nonsense' });
+    expect(latest('TokenOfDownload-0004')).toBeUndefined();
+  });
+
+  it('can still be reported when the connection is closed: nothing happens', async () => {
+    const closed = await connectTo(server.url);
+    const reporter = createProgressReporter(closed);
+    await closed.close();
+    expect(() => reporter.report('TokenOfDownload-0006', half)).not.toThrow();
+  });
+});

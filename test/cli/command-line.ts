@@ -1,0 +1,35 @@
+import { expect } from 'vitest';
+import { compileCache } from '../http/compile-cache.ts';
+import { runCommand } from '../support/service.ts';
+import type { Environment, Service } from '../support/service.ts';
+
+export interface Ran {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+export type Run = (...words: string[]) => Promise<Ran>;
+
+/** Runs the command line against a running service, as a person at a terminal would. */
+export const against =
+  (service: Service): Run =>
+  (...words) =>
+    runCommand(words, { ...compileCache, REELTALLY_DATA: service.dataDirectory });
+
+export const runIn =
+  (environment: Environment): Run =>
+  (...words) =>
+    runCommand(words, { ...compileCache, ...environment });
+
+/** A command that says no: a sentence on standard error, nothing for programs to take for an answer, no trace. */
+export function expectRefusal(ran: Ran, message: RegExp, code = 1): void {
+  expect(ran.stderr).toMatch(message);
+  expect(ran.stderr).not.toMatch(/^\s+at /m);
+  expect({ stdout: ran.stdout, code: ran.code }).toEqual({ stdout: '', code });
+}
+
+export function expectText(ran: Ran, text: RegExp): void {
+  expect(ran.stdout).toMatch(text);
+  expect({ stderr: ran.stderr, code: ran.code }).toEqual({ stderr: '', code: 0 });
+}

@@ -1,0 +1,83 @@
+import { describe, expect, it } from 'vitest';
+import { waitForEnd } from '../http/engines-behind.ts';
+import { shareService } from '../http/shared-service.ts';
+import { queue } from '../support/downloads.ts';
+import { planFile } from '../support/plans.ts';
+import { against, expectRefusal, expectText } from './command-line.ts';
+
+// A plan with one download included, so that the second is overage.
+const service = shareService({ PLANS_FILE: planFile({ downloads_limit: 1, overage_cents: 25 }) });
+const run = (...words: string[]) => against(service())(...words);
+
+interface Timeline {
+  token: string;
+  rows: { type: string; stream: string; revision: number; cents?: number; time: string; gap_seconds: number }[];
+}
+
+async function twoDownloads(): Promise<{ accountId: string; keyId: string; tokens: string[] }> {
+  const { url, sampleUrl, openAccount } = service();
+  const { accountId, key, keyId } = await openAccount('test');
+  const tokens: string[] = [];
+  for (const item of ['private', 'gone']) {
+    tokens.push((await queue(url, key, { url: sampleUrl(item), quality: '720' })).request_token);
+  }
+  for (const token of tokens) await waitForEnd(service(), token);
+  return { accountId, keyId, tokens };
+}
+
+describe('jobs show and timeline', () => {
+  it('tell a download’s whole story, with what it cost', async () => {
+    const { accountId, keyId, tokens } = await twoDownloads();
+    const [included = '', charged = ''] = tokens;
+    const { cli } = service();
+    const streamOf = (rows: Timeline['rows']) => new Set(rows.map(({ stream }) => stream));
+
+    const first = await cli<Timeline>('jobs', 'timeline', included);
+    expect(first.token).toBe(included);
+    expect(first.rows.map(({ type, revision, cents }) => [type, revision, cents])).toEqual([
+      ['DownloadCreditDebited', 1, 0],
+      ['DownloadQueued', 2, undefined],
+      ['JobClaimed', 0, undefined],
+      ['JobStarted', 1, undefined],
+      ['JobFailed', 2, undefined],
+    ]);
+    const second = await cli<Timeline>('jobs', 'timeline', charged);
+    expect(second.rows.map(({ type, revision, cents }) => [type, revision, cents])).toEqual([
+      ['OverageCharged', 3, 25],
+      ['DownloadQueued', 4, undefined],
+      ['JobClaimed', 0, undefined],
+      ['JobStarted', 1, undefined],
+      ['JobFailed', 2, undefined],
+    ]);
+    const usageStream = expect.stringMatching(new RegExp(`^usage-${accountId}-\\d{8}$`)) as unknown;
+    expect([...streamOf(second.rows)]).toEqual([usageStream, `job-${charged}`]);
+    expect(second.rows[0]).toMatchObject({ actor: { type: 'api_key', id: keyId }, gap_seconds: 0 });
+    const instants = second.rows.map(({ time }) => time);
+    expect(instants).toEqual(instants.toSorted());
+    expect(second.rows.every(({ gap_seconds: gap }) => gap >= 0)).toBe(true);
+
+    const text = await run('jobs', 'timeline', charged);
+    expectText(text, /^time +gap +type +stream +revision +actor +charge +payload\n/);
+    expectText(text, / OverageCharged +usage-acc_\w+-\d{8} +3 +api_key key_\w+ +\$0\.25 +\{/);
+    expect((await run('jobs', 'timeline', included)).stdout).toMatch(/ DownloadCreditDebited .* \$0\.00 /);
+
+    expect(await cli('jobs', 'show', charged)).toMatchObject({
+      ...{
+        token: charged,
+        account_id: accountId,
+        platform: 'sample',
+        video_id: 'gone',
+        quality: '720',
+        format: 'video',
+      },
+      ...{ status: 'failed', failure_reason: 'video_unavailable', overage: true, attempts: 1 },
+    });
+    expectText(await run('jobs', 'show', included), /^failure_reason +private_video$/m);
+  });
+
+  it.each(['show', 'timeline'])('refuse a token that there is not: jobs %s', async (command) => {
+    for (const token of ['KetMw5FytYaj5Jagkyemfp2E1xf6-R9a', '../x']) {
+      expectRefusal(await run('jobs', command, token), /no job /);
+    }
+  });
+});

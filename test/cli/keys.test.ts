@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+import { shareService } from '../http/shared-service.ts';
+import { call } from '../support/client.ts';
+import { against, expectRefusal, expectText } from './command-line.ts';
+
+const service = shareService();
+const run = (...words: string[]) => against(service())(...words);
+const unknownAccount = 'acc_aaaaaaaaaaaaaaaaaaaa';
+const unknownKey = 'key_aaaaaaaaaaaaaaaaaaaa';
+const instant = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) as unknown;
+
+interface Issued {
+  key: string;
+  key_id: string;
+  key_prefix: string;
+}
+
+describe('keys issue, list and revoke', () => {
+  it('issue a key that works when the command returns, list it without the key, and revoke it for good', async () => {
+    const { cli, url } = service();
+    const { accountId, keyId: firstKeyId } = await service().openAccount('sandbox');
+    const issued = await cli<Issued>('keys', 'issue', accountId, '--label', 'the printer');
+    const { key, key_id: keyId, key_prefix: keyPrefix } = issued;
+    expect(issued).toEqual({
+      account_id: accountId,
+      key_id: expect.stringMatching(/^key_[a-z0-9]{16,32}$/) as unknown,
+      key: expect.stringMatching(/^rtk_[0-9A-Za-z]{49}$/) as unknown,
+      key_prefix: key.slice(0, 12),
+      label: 'the printer',
+    });
+    expect((await call(url, '/credits', { key })).status).toBe(200);
+
+    const row = (id: string, label: string, prefix: unknown, revokedAt: unknown) => ({
+      ...{ account_id: accountId, key_id: id, label, key_prefix: prefix, created_at: instant, revoked_at: revokedAt },
+    });
+    const first = row(firstKeyId, 'test', expect.stringMatching(/^rtk_/), null);
+    const list = () => cli('keys', 'list', accountId);
+    expect(await list()).toEqual({ account_id: accountId, keys: [first, row(keyId, 'the printer', keyPrefix, null)] });
+
+    expect(await cli('keys', 'revoke', keyId)).toEqual({ account_id: accountId, key_id: keyId, revoked: true });
+    expect((await call(url, '/credits', { key })).status).toBe(401);
+    expect(await list()).toEqual({
+      account_id: accountId,
+      keys: [first, row(keyId, 'the printer', keyPrefix, instant)],
+    });
+    expectText(await run('keys', 'revoke', keyId), /is revoked; every process refuses it\n$/);
+
+    const listed = await run('keys', 'list', accountId);
+    expectText(listed, /^key_id +key_prefix +created_at +revoked_at +label\n/);
+    expect(listed.stdout.split('\n')).toContainEqual(expect.stringMatching(/ - +test$/));
+    expect(listed.stdout).not.toContain(key);
+    expect(await cli('accounts', 'show', accountId)).toMatchObject({ active_keys: 1 });
+  });
+
+  it('tell people that a key is shown once', async () => {
+    const { accountId } = await service().openAccount('sandbox');
+    const ran = await run('keys', 'issue', accountId);
+    expectText(ran, /^key +rtk_\w{49}$/m);
+    expectText(ran, /\n\nThe key is shown this once; nobody can show it again\.\n$/);
+  });
+
+  it.concurrent.each([
+    ['issue', [unknownAccount], /there is no account acc_a+/],
+    ['issue', ['nonsense'], /an account id begins with acc_/],
+    ['issue', [unknownAccount, '--label', 'x'.repeat(101)], /the label is longer than 100 characters/],
+    ['list', [unknownAccount], /there is no account acc_a+/],
+    ['revoke', [unknownKey], /there is no key key_a+/],
+    ['revoke', ['rtk_nonsense'], /there is no key rtk_nonsense/],
+    ['revoke', [], /missing required argument 'key_id'/],
+  ])('refuse: keys %s %j', async (command, words, message) => {
+    expectRefusal(await run('--json', 'keys', command, ...words), message);
+  });
+});

@@ -1,0 +1,107 @@
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { shareService, unexpectedLines } from '../http/shared-service.ts';
+import { freePort } from '../../src/embedded/free-port.ts';
+import { call } from '../support/client.ts';
+import type { Environment } from '../support/service.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { expectRefusal, runIn } from './command-line.ts';
+
+const service = shareService();
+
+async function expectNoStart(environment: Environment, message: RegExp, role = 'all'): Promise<void> {
+  const ran = await runIn(environment)('serve', '--json', '--role', role);
+  // What was started by then may have written log lines; the refusal is the last word, and one line.
+  const lines = ran.stderr.trimEnd().split('\n');
+  expectRefusal({ ...ran, stderr: lines.at(-1) ?? '' }, message);
+  expect(unexpectedLines(lines.slice(0, -1).join('\n'))).toEqual([]);
+}
+
+describe('serve refuses the environment', () => {
+  it('and names every variable that it cannot use, each in a line', async () => {
+    const wrong = {
+      ...{ PORT: 'http', HEALTH_PORT: '65536', EVENTSTORE_URL: 'http://127.0.0.1:2113', DATABASE_URL: 'mysql://a/b' },
+      ...{ NATS_URL: '127.0.0.1', SAMPLE_PLATFORM_URL: 'sample', PUBLIC_URL: 'example.com', DOWNLOAD_URL: 'ftp://a' },
+      ...{ REELTALLY_SECRET: 'short', REELTALLY_OLD_SECRETS: 'short', DEMO: 'yes', LOG_LEVEL: 'loud' },
+      ...{ TRUSTED_PROXIES: '10.0.0.0/8,proxy', UNAUTHENTICATED_HOURLY_LIMIT: '-1', WORKER_SLOTS: '0' },
+      ...{ MAX_FILE_MIB: '1.5', MAX_DURATION_SECONDS: 'x', ATTEMPT_TIMEOUT_SECONDS: '1' },
+      REELTALLY_CLOCK_OFFSET_SECONDS: 'tomorrow',
+    };
+    const data = join(temporaryDirectory(), 'data');
+    const ran = await runIn({ REELTALLY_DATA: data, ...wrong })('serve');
+    expectRefusal(ran, /^reeltally: The environment has settings that cannot be used:\n/);
+    const named = ran.stderr.trimEnd().split('\n').slice(1);
+    const names = named.map((line) => /^ {2}([A-Z_]+)[^ ]*: .+/.exec(line)?.[1]);
+    expect([...new Set(names)].sort()).toEqual(Object.keys(wrong).sort());
+    // A secret is not repeated, and nothing was made.
+    expect(ran.stderr).not.toContain('short');
+    expect(existsSync(data)).toBe(false);
+  });
+
+  it('where the plan file is missing or cannot be used', async () => {
+    const directory = temporaryDirectory();
+    const file = join(directory, 'plans.json');
+    const environment = { REELTALLY_DATA: join(directory, 'data'), PLANS_FILE: file };
+    await expectNoStart(environment, /^reeltally: PLANS_FILE: there is no file \S+plans\.json$/);
+    for (const content of ['{', '{"rate_version":"1","plans":[{"plan":"a"}]}']) {
+      writeFileSync(file, content);
+      expectRefusal(await runIn(environment)('serve'), /^reeltally: PLANS_FILE: \S+plans\.json cannot be used:\n.+/);
+    }
+  });
+
+  it('where an engine cannot be reached at the address that was given, naming which', async () => {
+    const environment = {
+      REELTALLY_DATA: temporaryDirectory(),
+      REELTALLY_SECRET: 'a secret that is long enough for a test',
+      EVENTSTORE_URL: `esdb://127.0.0.1:${String(await freePort())}?tls=false`,
+      DATABASE_URL: `postgres://nobody@127.0.0.1:${String(await freePort())}/none`,
+      NATS_URL: `nats://127.0.0.1:${String(await freePort())}`,
+    };
+    await expectNoStart(environment, /^reeltally: Postgres cannot be used at its address: .*ECONNREFUSED/, 'api');
+  });
+
+  it('where engines are given, but neither a secret nor a data directory to take one from', async () => {
+    const environment = {
+      REELTALLY_DATA: join(temporaryDirectory(), 'none'),
+      EVENTSTORE_URL: 'esdb://127.0.0.1:1?tls=false',
+      DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none',
+      NATS_URL: 'nats://127.0.0.1:1',
+    };
+    await expectNoStart(environment, /^reeltally: There is neither REELTALLY_SECRET nor a data directory /, 'worker');
+  });
+});
+
+describe('serve refuses beside a running service', () => {
+  it('a second start on its data directory, naming the process that has it', async () => {
+    const { dataDirectory, pid } = service();
+    const inUse = new RegExp(
+      `^reeltally: The data folder \\S+ is in use by process ${String(pid)}\\. Stop that process`,
+    );
+    await expectNoStart({ REELTALLY_DATA: dataDirectory, PORT: '0' }, inUse);
+  });
+
+  it('a port that is taken, and stops what it had started', async () => {
+    const { port } = new URL(service().url);
+    const taken = new RegExp(
+      `^reeltally: Port ${port} of 127\\.0\\.0\\.1 is taken by another program\\. Set PORT to another`,
+    );
+    const other = join(temporaryDirectory(), 'data');
+    await Promise.all([
+      expectNoStart({ REELTALLY_DATA: other, PORT: port }, taken),
+      expectNoStart({ REELTALLY_DATA: service().dataDirectory, PORT: port }, taken, 'api'),
+      expectNoStart({ REELTALLY_DATA: service().dataDirectory, HEALTH_PORT: port }, /Set HEALTH_PORT to/, 'projector'),
+    ]);
+    expect(existsSync(join(other, 'instance.json'))).toBe(false);
+  });
+
+  it('a process with another secret', async () => {
+    const environment = { REELTALLY_DATA: service().dataDirectory, PORT: '0', REELTALLY_SECRET: 'x'.repeat(40) };
+    await expectNoStart(environment, /^reeltally: The secret differs from that of the other processes/, 'api');
+  });
+
+  it('and the running one goes on', async () => {
+    expect((await call(service().url, '/credits', { key: service().demo?.key ?? '' })).status).toBe(200);
+    expect(existsSync(join(service().dataDirectory, 'instance.json'))).toBe(true);
+  });
+});

@@ -1,0 +1,102 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { compileCache } from '../http/compile-cache.ts';
+import { exhaust } from '../http/requests.ts';
+import { unexpectedLines } from '../http/shared-service.ts';
+import { call } from '../support/client.ts';
+import { startInstallation } from '../support/installation.ts';
+import type { Installation } from '../support/installation.ts';
+import type { ServiceProcess } from '../support/service.ts';
+import { makeTemporaryDirectory } from '../support/temporary-directory.ts';
+
+/** What an operator's command has acknowledged holds for the next request, whichever process answers it. */
+let installation: Installation;
+let apis: [ServiceProcess, ServiceProcess];
+const directory = makeTemporaryDirectory();
+
+beforeAll(async () => {
+  // The real plans, but Dev 100 with one download included, so that it runs out at once. Nobody downloads anything here.
+  const plans = readFileSync(join(import.meta.dirname, '../../deploy/plans.json'), 'utf8');
+  const file = join(directory, 'plans.json');
+  writeFileSync(file, plans.replace('"downloads_limit": 100,', '"downloads_limit": 1,'));
+  installation = await startInstallation({ ...compileCache, PLANS_FILE: file });
+  await installation.startRole('projector');
+  apis = await Promise.all([installation.startRole('api'), installation.startRole('api')]);
+}, 60_000);
+
+afterAll(async () => {
+  await installation[Symbol.asyncDispose]();
+  rmSync(directory, { recursive: true });
+  for (const api of apis) expect(unexpectedLines(api.log())).toEqual([]);
+}, 60_000);
+
+const cli = (...words: string[]) => installation.cli(words);
+
+async function openAccount(plan: string): Promise<{ accountId: string; key: string; keyId: string }> {
+  const opened = await cli('accounts', 'open', '--email', 'owner@example.com', '--plan', plan);
+  const accountId = String(opened['account_id']);
+  const issued = await cli('keys', 'issue', accountId);
+  return { accountId, key: String(issued['key']), keyId: String(issued['key_id']) };
+}
+
+/** The same request to each of the two processes at once. @returns code of the error, else the status */
+async function onBoth(path: string, key: string, body?: object): Promise<(string | number)[]> {
+  const answers = await Promise.all(apis.map(({ url }) => call(url, path, { key, ...(body && { body }) })));
+  return answers.map(({ code, status }) => code ?? status);
+}
+
+const download = (key: string) => onBoth('/video/download', key, { url: installation.sampleUrl('private') });
+const both = (answer: string | number) => [answer, answer];
+
+describe('two warm API processes', () => {
+  it('both refuse a key from the next request on after "keys revoke"', async () => {
+    const { key, keyId } = await openAccount('dev_100');
+    expect(await onBoth('/credits', key)).toEqual(both(200));
+    await cli('keys', 'revoke', keyId);
+    expect(await onBoth('/credits', key)).toEqual(both('unauthorized'));
+    expect(await download(key)).toEqual(both('unauthorized'));
+  });
+
+  it('both take a key from the first request on after "keys issue"', async () => {
+    const { key } = await openAccount('dev_100');
+    expect(await onBoth('/credits', key)).toEqual(both(200));
+  });
+
+  it('both obey "accounts cap" with the next request, also where both had just refused', async () => {
+    const { accountId, key } = await openAccount('dev_100');
+    const cap = (cents: string) => cli('accounts', 'cap', accountId, cents);
+    // The allowance, and one charge beyond it.
+    expect(await download(key)).toEqual(both(202));
+    await cap('25');
+    expect(await download(key)).toEqual(both('overage_cap_reached'));
+    await cap('75');
+    expect(await download(key)).toEqual(both(202));
+    expect(await download(key)).toEqual(both('overage_cap_reached'));
+    await cap('none');
+    expect(await download(key)).toEqual(both(202));
+    await cap('0');
+    expect(await download(key)).toEqual(both('overage_cap_reached'));
+    expect(await cli('accounts', 'show', accountId)).toMatchObject({ overage: { downloads: 5, cents: 125 } });
+  });
+
+  it('both obey "accounts plan" with the next request, also where both had just refused', async () => {
+    const { accountId, key } = await openAccount('sandbox');
+    const plan = (name: string) => cli('accounts', 'plan', accountId, name);
+    expect(await download(key)).toEqual(both('download_quota_exceeded'));
+    await plan('studio_500');
+    expect(await download(key)).toEqual(both(202));
+    await plan('sandbox');
+    expect(await download(key)).toEqual(both('download_quota_exceeded'));
+  });
+
+  it('both obey the hourly limit of the new plan', async () => {
+    const { accountId, key } = await openAccount('sandbox');
+    await exhaust(apis[0].url, key);
+    expect(await onBoth('/credits', key)).toEqual(both('rate_limited'));
+    await cli('accounts', 'plan', accountId, 'studio_500');
+    expect(await onBoth('/credits', key)).toEqual(both(200));
+    await cli('accounts', 'plan', accountId, 'sandbox');
+    expect(await onBoth('/credits', key)).toEqual(both('rate_limited'));
+  });
+});

@@ -1,0 +1,75 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { makeTemporaryDirectory } from '../support/temporary-directory.ts';
+import { expectRefusal, expectText, runIn } from './command-line.ts';
+
+const directory = makeTemporaryDirectory();
+const run = runIn({ REELTALLY_DATA: join(directory, 'empty') });
+
+afterAll(() => {
+  rmSync(directory, { recursive: true });
+});
+
+const account = 'acc_aaaaaaaaaaaaaaaaaaaa';
+
+describe('--help', () => {
+  it.concurrent.each([
+    [[], /accounts[^]*keys[^]*jobs/],
+    [['serve'], /--role <role>[^]*"api", "projector", "dispatcher",\s+"worker", "all"/],
+    [['accounts'], /open[^]*show[^]*plan[^]*cap/],
+    [['keys'], /issue[^]*list[^]*revoke/],
+    [['jobs'], /show[^]*timeline/],
+    ...['open', 'show', 'plan', 'cap'].map((command): [string[], RegExp] => [['accounts', command], /--json/]),
+    ...['issue', 'list', 'revoke'].map((command): [string[], RegExp] => [['keys', command], /--json/]),
+    ...['show', 'timeline'].map((command): [string[], RegExp] => [['jobs', command], /--json/]),
+  ])('%j', async (words, text) => {
+    const ran = await run(...words, '--help');
+    expectText(ran, text);
+    expectText(ran, new RegExp(`^Usage: ${['reeltally', ...words].join(' ')} `));
+  });
+});
+
+describe('what the command line does not know', () => {
+  it.concurrent.each([
+    [['frobnicate'], /unknown command 'frobnicate'/],
+    [['accounts', 'frobnicate'], /unknown command 'frobnicate'/],
+    [['accounts', 'show', account, '--colour'], /unknown option '--colour'/],
+    [['--colour'], /unknown option '--colour'/],
+    [['serve', '--role', 'nobody'], /argument 'nobody' is invalid\. Allowed choices are api, projector, dispatcher/],
+    [['serve', 'api'], /too many arguments/],
+    [[], /^Usage: reeltally /],
+    [['keys'], /^Usage: reeltally keys /],
+  ])('%j', async (words, message) => {
+    expectRefusal(await run(...words), message);
+  });
+});
+
+describe('without a running instance', () => {
+  it.concurrent.each([
+    ['accounts', 'open', '--email', 'a@example.com', '--plan', 'sandbox'],
+    ['accounts', 'show', account],
+    ['accounts', 'plan', account, 'sandbox'],
+    ['accounts', 'cap', account, '0'],
+    ['keys', 'issue', account],
+    ['keys', 'list', account],
+    ['keys', 'revoke', 'key_aaaaaaaaaaaaaaaaaaaa'],
+    ['jobs', 'show', 'token'],
+    ['jobs', 'timeline', 'token', '--json'],
+    ['serve', '--role', 'api', '--json'],
+  ])('%s %s says so', async (...words) => {
+    expectRefusal(await run(...words), /^reeltally: No instance runs on \S+\. Start one with "npm start", /);
+  });
+
+  it('what a killed one has left behind is not taken for one', async () => {
+    const data = join(directory, 'left-behind');
+    mkdirSync(data);
+    const url = 'http://127.0.0.1:1';
+    const addresses = { eventStoreUrl: url, databaseUrl: url, natsUrl: url, samplePlatformUrl: null, publicUrl: url };
+    // Beyond the highest number that Linux gives to a process.
+    writeFileSync(join(data, 'instance.json'), JSON.stringify({ pid: 2 ** 22 + 1, ...addresses }));
+    const ran = await runIn({ REELTALLY_DATA: data })('accounts', 'show', account);
+    expectRefusal(ran, /No instance runs on /);
+    expect(ran.stderr.trim().split('\n')).toHaveLength(1);
+  });
+});

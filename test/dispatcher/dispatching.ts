@@ -1,0 +1,121 @@
+import type { NatsConnection } from 'nats';
+import { afterAll, beforeAll } from 'vitest';
+
+import { readJob } from '../../projections/jobs.ts';
+import type { JobRow } from '../../projections/jobs.ts';
+import { runProjection } from '../../projections/runner.ts';
+import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
+import { createJobQueue } from '../../src/adapters/job-queue.ts';
+import { newUuid } from '../../src/adapters/system.ts';
+import type { ConnectedEventStore } from '../../src/adapters/event-store.ts';
+import type { JobMessage, JobQueue, Subscription } from '../../src/commands/ports.ts';
+import { claimJob, readQueuedJob, recordJobProgress } from '../../src/commands/record-job-progress.ts';
+import type { ClaimProof } from '../../src/domain/download-job.ts';
+import { isRefused } from '../../src/domain/refusals.ts';
+import type { QueueDownload } from '../../src/domain/usage.ts';
+import { logUnderTest } from '../commands/log-under-test.ts';
+import { ask, freshCause, lanesOf, openUsage } from '../commands/usage-account.ts';
+import { queueDownload } from '../domain/usage-examples.ts';
+import { createReadModels, silent } from '../projections/read-models-under-test.ts';
+import type { TestReadModels } from '../projections/read-models-under-test.ts';
+import { connectTo, startNatsServer } from '../support/nats.ts';
+import type { TestNatsServer } from '../support/nats.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+/** Log, queue and read models, all real, with the projection running. */
+export interface Dispatching {
+  store: ConnectedEventStore;
+  models: TestReadModels;
+  queue: JobQueue;
+  nats: NatsConnection;
+}
+
+export function dispatchingUnderTest(): Dispatching {
+  const log = logUnderTest();
+  const parts: Partial<Dispatching> = {};
+  let server: TestNatsServer;
+  let runner: Subscription;
+  beforeAll(async () => {
+    const { store } = log;
+    const models = await createReadModels();
+    server = await startNatsServer();
+    const nats = await connectTo(server.url);
+    Object.assign(parts, { store, models, nats, queue: createJobQueue(nats) });
+    runner = runProjection(usageAndJobs, { store, pool: models.pool, logger: silent });
+  });
+  afterAll(async () => {
+    await runner.close();
+    await parts.nats?.close();
+    await server.remove();
+    await parts.models?.[Symbol.asyncDispose]();
+  });
+  return parts as Dispatching;
+}
+
+/** A download that was just queued (at noon of 14 November), as its message names it. */
+export async function queueOne({ store }: Dispatching): Promise<JobMessage> {
+  const account = await openUsage(store);
+  const token = newUuid().replaceAll('-', '_');
+  await ask(lanesOf(store), account, { ...(queueDownload(1) as QueueDownload), token });
+  return { token, usageStream: account.stream, usageRevision: 2 };
+}
+
+export async function claimOne(
+  { store }: Dispatching,
+  message: JobMessage,
+  { workerId, now }: { workerId: string; now: string },
+): Promise<ClaimProof> {
+  const job = await readQueuedJob(store, message);
+  const dependencies = { store, now: () => now, newUuid };
+  const proof = await claimJob(dependencies, { workerId, job: job!, message, timeoutMs: 10_000 });
+  if (isRefused(proof)) throw new Error(proof.refusal);
+  return proof;
+}
+
+/** The holder gives a job back, with a failure that may pass. */
+export async function releaseOne(
+  { store }: Dispatching,
+  { token }: JobMessage,
+  { claim, now }: { claim: ClaimProof; now: string },
+): Promise<void> {
+  const command = { kind: 'give_up', token, claim, reason: 'platform_error' } as const;
+  await recordJobProgress({ store, now: () => now, newUuid }, command, { ...freshCause(), timeoutMs: 10_000 });
+}
+
+/** Waits for a job's row to be as it should. */
+export function rowOf(
+  { models }: Dispatching,
+  { token }: JobMessage,
+  isRight: (row: JobRow) => boolean,
+): Promise<JobRow> {
+  return waitFor(
+    async () => {
+      const row = await readJob(models.pool, token);
+      return row && isRight(row) && row;
+    },
+    { what: `the row of ${token}` },
+  );
+}
+
+/** Takes and acknowledges so many messages; more than these must not be there. */
+export async function takeMessages({ queue, nats }: Dispatching, count: number): Promise<JobMessage[]> {
+  const manager = await nats.jetstreamManager();
+  const waiting = async () => (await manager.streams.info('DOWNLOADS')).state.messages;
+  await waitFor(
+    () =>
+      waiting().then(
+        (messages) => messages >= count,
+        () => false,
+      ),
+    { what: `${count} messages` },
+  );
+  const taken: JobMessage[] = [];
+  while (taken.length < count) {
+    const received = await queue.next(new AbortController().signal);
+    if (!received) continue;
+    taken.push(received.message);
+    received.acknowledge();
+  }
+  await waitFor(async () => (await waiting()) === 0, { what: 'no further message' });
+  return taken;
+}

@@ -1,0 +1,52 @@
+import type { Dispatching } from './dispatching.ts';
+import { onTestFinished } from 'vitest';
+
+import { newId, newUuid } from '../../src/adapters/system.ts';
+import { startSweeping } from '../../src/dispatcher/sweep.ts';
+import type { SweepDependencies } from '../../src/dispatcher/sweep.ts';
+import { silent } from '../projections/read-models-under-test.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+/** A sweeper in a hurry, whose business time stands; it stops with the test at the latest. */
+export function sweep(
+  { store, queue, models }: Dispatching,
+  { now, ...changed }: { now: string } & Partial<Omit<SweepDependencies, 'now'>>,
+): { stop: () => Promise<void> } {
+  const sweeping = startSweeping({
+    store,
+    queue,
+    pool: models.pool,
+    now: () => now,
+    newUuid,
+    logger: silent,
+    attemptTimeoutSeconds: 600,
+    leaseSeconds: 1,
+    sweepEveryMs: 50,
+    ...changed,
+  });
+  onTestFinished(() => sweeping.stop());
+  return sweeping;
+}
+
+/** A worker's heartbeat, so many seconds ago; in the future, for one that lives through the test. */
+export async function beat({ models }: Dispatching, workerId: string, secondsAgo: number): Promise<void> {
+  await models.pool.query("insert into worker_heartbeats values ($1, clock_timestamp() - $2 * interval '1 second')", [
+    workerId,
+    secondsAgo,
+  ]);
+}
+
+/** Waits until a sweep has come to its last act, which is to forget workers that are long gone. */
+export async function sweepOnce(parts: Dispatching, changed: Parameters<typeof sweep>[1]): Promise<void> {
+  await beat(parts, newId('wrk'), 86_401);
+  const sweeping = sweep(parts, changed);
+  await waitFor(async () => (await countOldWorkers(parts)) === 0, { what: 'a whole sweep' });
+  await sweeping.stop();
+}
+
+async function countOldWorkers({ models }: Dispatching): Promise<number> {
+  const { rows } = await models.pool.query<{ count: number }>(
+    "select count(*)::int as count from worker_heartbeats where beaten_at < clock_timestamp() - interval '1 day'",
+  );
+  return rows[0]!.count;
+}

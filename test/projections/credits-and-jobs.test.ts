@@ -1,0 +1,222 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { readNewestCredits } from '../../projections/credits.ts';
+import { readJob } from '../../projections/jobs.ts';
+import { runProjection } from '../../projections/runner.ts';
+import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
+import { newUuid } from '../../src/adapters/system.ts';
+import { KnownUsage } from '../../src/commands/known-usage.ts';
+import type { Subscription } from '../../src/commands/ports.ts';
+import { recordJobProgress } from '../../src/commands/record-job-progress.ts';
+import type { JobCommand } from '../../src/domain/download-job.ts';
+import type { UsageSnapshot } from '../../src/domain/usage.ts';
+import { logUnderTest } from '../commands/log-under-test.ts';
+import { ask, freshCause, lanesOf, midNovember, openUsage, queueAll, upFrom } from '../commands/usage-account.ts';
+import type { UsageAccount } from '../commands/usage-account.ts';
+import { plan, queueDownload, video } from '../domain/usage-examples.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { createReadModels, silent } from './read-models-under-test.ts';
+import type { TestReadModels } from './read-models-under-test.ts';
+
+const log = logUnderTest();
+let models: TestReadModels;
+let runner: Subscription;
+beforeAll(async () => {
+  models = await createReadModels();
+  runner = runProjection(usageAndJobs, { store: log.store, pool: models.pool, logger: silent });
+});
+afterAll(async () => {
+  await runner.close();
+  await models[Symbol.asyncDispose]();
+});
+
+/** What folding a usage stream gives. */
+async function foldOf(account: UsageAccount, stream = account.stream): Promise<UsageSnapshot> {
+  const known = new KnownUsage({ ...account.origin, stream });
+  for (const event of await log.store.read(stream, 0)) known.fold(event);
+  return known.snapshot;
+}
+
+const rowAt = ({ accountId }: UsageAccount, stream: string, revision: number) =>
+  waitFor(
+    async () => {
+      const row = await readNewestCredits(models.pool, accountId);
+      return row?.stream === stream && row.revision === revision && row;
+    },
+    { what: `revision ${revision} of ${stream} in credits` },
+  );
+
+describe('the credits row of an account', () => {
+  it('holds the whole state of the period, at the revision that it stands for', async () => {
+    const account = await openUsage(log.store, { openedAt: '2026-10-31T09:00:00.000Z' });
+    expect(await rowAt(account, account.stream, 0)).toEqual(await foldOf(account));
+    const lanes = lanesOf(log.store);
+    const lookup = { kind: 'debit_metadata', lookupId: newUuid(), video } as const;
+    await queueAll(lanes, account, [1, 2, 3]);
+    await ask(lanes, account, lookup);
+    await ask(lanes, account, { kind: 'set_overage_cap', overageCapCents: 500 });
+    await ask(lanes, account, { kind: 'change_plan', terms: { ...plan, overage_cents: null, plan: 'sandbox' } });
+    const row = await rowAt(account, account.stream, 9);
+    expect(row).toEqual(await foldOf(account));
+    expect(row.usage).toMatchObject({
+      downloads: 3,
+      overageCents: 25,
+      metadataCredits: 1,
+      anchorDay: 31,
+      period: { start: '2026-10-31T00:00:00.000Z', end: '2026-11-30T00:00:00.000Z' },
+      terms: { plan: 'sandbox', overage_cents: null, overage_cap_cents: 500 },
+    });
+  });
+
+  it('is one for each period; the newest is the one that is read', async () => {
+    const account = await openUsage(log.store);
+    await queueAll(lanesOf(log.store), account, [1, 2, 3]);
+    await queueAll(
+      lanesOf(log.store, () => '2026-12-14T12:00:00.000Z'),
+      account,
+      [4],
+    );
+    const december = account.stream.replace('20261101', '20261201');
+    expect(await rowAt(account, december, 2)).toEqual(await foldOf(account, december));
+    const { rows } = await models.pool.query(
+      'select stream, phase, downloads, overage_cents, next is null as last from credits where account_id = $1 order by 1',
+      [account.accountId],
+    );
+    expect(rows).toEqual([
+      { stream: account.stream, phase: 'ended', downloads: 3, overage_cents: '25', last: false },
+      { stream: december, phase: 'open', downloads: 1, overage_cents: '0', last: true },
+    ]);
+  });
+
+  it('is a place from which another process decides as if it had read everything', async () => {
+    const account = await openUsage(log.store, { overage_cap_cents: 25 });
+    await queueAll(lanesOf(log.store), account, upFrom(1, 3));
+    const snapshot = await rowAt(account, account.stream, 6);
+    const answer = await ask(lanesOf(log.store), account, queueDownload(4), { snapshot });
+    expect(answer).toMatchObject({ outcome: 'refused', refusal: 'overage_cap_reached' });
+  });
+});
+
+describe('the row of a job', () => {
+  const [ann, bob] = ['wrk_aaaaaaaaaaaaaaaa', 'wrk_bbbbbbbbbbbbbbbb'];
+  const file = { name: 'media.mp4', mime: 'video/mp4', sizeBytes: 1234, sha256: 'b'.repeat(64), durationSeconds: 9.5 };
+
+  async function queuedJob(number: number): Promise<{ account: UsageAccount; token: string }> {
+    const account = await openUsage(log.store);
+    const token = `${newUuid().replaceAll('-', '_')}_${number}`;
+    const asked = { kind: 'queue_download', token, video, format: 'audio', quality: '720' } as const;
+    await ask(lanesOf(log.store), account, asked);
+    return { account, token };
+  }
+
+  /** Each step at its own time of 14 November, and what the row says after all of them. */
+  async function rowAfter(number: number, steps: readonly [time: string, command: (token: string) => JobCommand][]) {
+    const { account, token } = await queuedJob(number);
+    for (const [time, command] of steps) {
+      const now = () => `2026-11-14T${time}.000Z`;
+      const cause = { ...freshCause(), timeoutMs: 10_000 };
+      await recordJobProgress({ store: log.store, now, newUuid }, command(token), cause);
+    }
+    const row = await waitFor(
+      async () => {
+        const found = await readJob(models.pool, token);
+        return found?.revision === steps.length - 1 && found;
+      },
+      { what: `the job after ${steps.length} steps` },
+    );
+    return { row, account };
+  }
+
+  const claim =
+    (workerId: string) =>
+    (token: string): JobCommand => ({
+      kind: 'claim',
+      token,
+      workerId,
+      accountId: 'acc_aaaaaaaaaaaaaaaa',
+      usageStream: 'usage-acc_aaaaaaaaaaaaaaaa-20261101',
+      usageRevision: 2,
+    });
+  const held = (token: string, workerId: string, revision: number) => ({ token, claim: { workerId, revision } });
+
+  it('shows what was queued, and nothing more before anybody has claimed it', async () => {
+    const { row, account } = await rowAfter(1, []);
+    expect(row).toMatchObject({
+      account_id: account.accountId,
+      usage_stream: account.stream,
+      usage_revision: 2,
+      platform: 'youtube',
+      video_id: video.videoId,
+      url: video.canonicalUrl,
+      format: 'audio',
+      quality: '720',
+      overage: false,
+      status: 'queued',
+      attempts: 0,
+      worker_id: null,
+      queued_at: midNovember,
+      waiting_since: midNovember,
+      finished_at: null,
+    });
+  });
+
+  it('shows who holds it, and when it was claimed and started', async () => {
+    const { row } = await rowAfter(2, [
+      ['13:00:00', claim(ann)],
+      ['13:00:01', (token) => ({ kind: 'start', ...held(token, ann, 0) })],
+    ]);
+    expect(row).toMatchObject({
+      status: 'running',
+      attempts: 1,
+      worker_id: ann,
+      claim_revision: 0,
+      claimed_at: '2026-11-14T13:00:00.000Z',
+      started_at: '2026-11-14T13:00:01.000Z',
+    });
+  });
+
+  it('waits anew after a release, until its time', async () => {
+    const { row } = await rowAfter(3, [
+      ['13:00:00', claim(ann)],
+      ['13:00:05', (token) => ({ kind: 'give_up', ...held(token, ann, 0), reason: 'timed_out' })],
+    ]);
+    expect(row).toMatchObject({
+      status: 'queued',
+      attempts: 1,
+      worker_id: null,
+      claim_revision: null,
+      not_before: '2026-11-14T13:00:07.000Z',
+      waiting_since: '2026-11-14T13:00:07.000Z',
+    });
+  });
+
+  it('shows the finished file of the claim that finished it', async () => {
+    const { row } = await rowAfter(4, [
+      ['13:00:00', claim(ann)],
+      ['13:00:05', (token) => ({ kind: 'shut_down', ...held(token, ann, 0) })],
+      ['13:00:06', claim(bob)],
+      ['13:00:07', (token) => ({ kind: 'start', ...held(token, bob, 2) })],
+      ['13:00:09', (token) => ({ kind: 'complete', ...held(token, bob, 2), file })],
+    ]);
+    expect(row).toMatchObject({
+      status: 'done',
+      attempts: 1,
+      worker_id: null,
+      finished_at: '2026-11-14T13:00:09.000Z',
+      file_claim_revision: 2,
+      file_name: 'media.mp4',
+      file_mime: 'video/mp4',
+      file_size_bytes: 1234,
+      failure_reason: null,
+    });
+  });
+
+  it('shows why it has failed', async () => {
+    const { row } = await rowAfter(5, [
+      ['13:00:00', claim(ann)],
+      ['13:00:05', (token) => ({ kind: 'give_up', ...held(token, ann, 0), reason: 'geo_blocked' })],
+    ]);
+    expect(row).toMatchObject({ status: 'failed', failure_reason: 'geo_blocked', file_name: null });
+    expect(row.finished_at).toBe('2026-11-14T13:00:05.000Z');
+  });
+});

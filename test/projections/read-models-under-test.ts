@@ -1,0 +1,48 @@
+import { fileURLToPath } from 'node:url';
+import type { Pool } from 'pg';
+import { pino } from 'pino';
+import type { Logger } from 'pino';
+
+import { migrate, openPool } from '../../src/adapters/postgres.ts';
+import { createDatabase } from '../support/postgres.ts';
+
+export const migrationsDirectory = fileURLToPath(new URL('../../projections/migrations', import.meta.url));
+
+export const silent: Logger = pino({ level: 'silent' });
+
+/** A logger, and what it was told. */
+export function rememberingLogger(): { logger: Logger; text: () => string } {
+  let text = '';
+  const logger = pino({ level: 'info' }, { write: (line: string) => void (text += line) });
+  return { logger, text: () => text };
+}
+
+export interface TestReadModels extends AsyncDisposable {
+  url: string;
+  pool: Pool;
+  /** Another pool on the same database, as another process would have. */
+  openAnother: (options?: string) => Pool;
+}
+
+/** A fresh database with the current schema. */
+export async function createReadModels(): Promise<TestReadModels> {
+  const database = await createDatabase();
+  const pools: Pool[] = [];
+  const openAnother = (options?: string): Pool => {
+    const settings = { logger: silent, max: 4, queryTimeoutMs: 10_000, ...(options !== undefined && { options }) };
+    const pool = openPool(database.url, settings);
+    pools.push(pool);
+    return pool;
+  };
+  const pool = openAnother();
+  await migrate(pool, migrationsDirectory);
+  return {
+    url: database.url,
+    pool,
+    openAnother,
+    [Symbol.asyncDispose]: async () => {
+      await Promise.all(pools.map((each) => each.end()));
+      await database.drop();
+    },
+  };
+}

@@ -1,0 +1,70 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+
+import { readNewestCredits } from '../../projections/credits.ts';
+import { readCheckpoint, runProjection, writeCheckpoint } from '../../projections/runner.ts';
+import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
+import { connectEventStore } from '../../src/adapters/event-store.ts';
+import type { ConnectedEventStore } from '../../src/adapters/event-store.ts';
+import { newUuid } from '../../src/adapters/system.ts';
+import { lanesOf, openUsage, queueAll } from '../commands/usage-account.ts';
+import { startEventStore } from '../support/event-store.ts';
+import type { TestEventStore } from '../support/event-store.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { createReadModels, rememberingLogger } from './read-models-under-test.ts';
+
+const { logger, text: logged } = rememberingLogger();
+let own: TestEventStore;
+let store: ConnectedEventStore;
+beforeAll(async () => {
+  own = await startEventStore();
+  store = connectEventStore({ url: own.url, logger });
+});
+afterAll(async () => {
+  await store.close();
+  await own.stop();
+});
+
+it('a checkpoint ahead of the log refuses to run, and says why: the log is older than the read models', async () => {
+  await openUsage(store);
+  await using models = await createReadModels();
+  await writeCheckpoint(models.pool, usageAndJobs.name, 10n ** 18n);
+  const runner = runProjection(usageAndJobs, { store, pool: models.pool, logger });
+  try {
+    await waitFor(() => logged().includes('ahead of the log'), { what: 'the refusal' });
+    expect(runner.caughtUp).toBe(false);
+    expect((await models.pool.query('select from credits')).rowCount).toBe(0);
+    expect(await readCheckpoint(models.pool, usageAndJobs.name)).toBe(10n ** 18n);
+  } finally {
+    await runner.close();
+  }
+});
+
+it('an event that cannot be read stops the projection before it, and is named', async () => {
+  const account = await openUsage(store);
+  const { accountId, stream } = account;
+  await queueAll(lanesOf(store), account, [1]);
+  const surprise = { id: newUuid(), type: 'CreditsTeleported', data: { credits: 5 }, metadata: {} };
+  expect(await store.append(stream, 2, [surprise])).toBe('stored');
+  const position = (await store.read(stream, 3))[0]?.position ?? 0n;
+  await using models = await createReadModels();
+  const onlyHere = { ...usageAndJobs, streamPrefixes: [stream] };
+  const runner = runProjection(onlyHere, { store, pool: models.pool, logger });
+  try {
+    await waitFor(() => logged().includes(`event 3 of ${stream} (CreditsTeleported) cannot be read`), {
+      what: 'the refusal',
+    });
+    const row = await readNewestCredits(models.pool, accountId);
+    expect(row === undefined || row.revision <= 2).toBe(true);
+    expect((await readCheckpoint(models.pool, usageAndJobs.name)) ?? 0n).toBeLessThan(position);
+  } finally {
+    await runner.close();
+  }
+});
+
+it('a checkpoint is undefined before the first event, and is what was written last', async () => {
+  await using models = await createReadModels();
+  expect(await readCheckpoint(models.pool, 'dispatch')).toBeUndefined();
+  await writeCheckpoint(models.pool, 'dispatch', 7n);
+  await writeCheckpoint(models.pool, 'dispatch', 18_446_744_073_709_551_615n);
+  expect(await readCheckpoint(models.pool, 'dispatch')).toBe(18_446_744_073_709_551_615n);
+});
