@@ -148,7 +148,7 @@ export class Connection {
         return;
       }
       this.#isBroken = true;
-      this.#options.logger?.warn({ attempt, result }, 'the event store cannot be reached');
+      if (!this.isClosed) this.#options.logger?.warn({ attempt, result }, 'the event store cannot be reached');
       if (result === 'silent') await this.#dropChannel();
       await this.pause(this.pauseMs(attempt));
     }

@@ -26,7 +26,8 @@ export function openPool(
     client.on('error', () => undefined);
   });
   pool.on('error', (error) => {
-    logger.warn({ err: error }, 'an idle connection to Postgres was lost');
+    // Only its text: the error carries the whole client along.
+    logger.warn({ reason: error.message }, 'an idle connection to Postgres was lost');
   });
   return pool;
 }

@@ -1,4 +1,3 @@
-import { hasMetadataCredit } from '../domain/usage.ts';
 import { summariseUsage } from '../domain/usage-summary.ts';
 import type { UsageSnapshot } from '../domain/usage.ts';
 import type { MetadataProbe, VideoMetadata, VideoReference } from './ports.ts';
@@ -31,14 +30,14 @@ export async function lookUpMetadata(
   { accountId, lookupId, video, snapshot, cause, decisionBudgetMs, now }: LookUpRequest,
 ): Promise<LookUpAnswer> {
   const asked = { snapshot, cause };
-  if (snapshotLooksEmpty(snapshot, now)) {
-    const deadlineMs = performance.now() + decisionBudgetMs;
-    const current = await lanes.ask(accountId, { ...asked, command: { kind: 'observe' }, deadlineMs });
-    if (current.outcome !== 'accepted') return current;
-    const { usage } = current;
-    if (summariseUsage(usage, now).metadata.remaining === 0) {
-      return { outcome: 'refused', refusal: 'metadata_quota_exceeded', usage };
-    }
+  const current = await lanes.ask(accountId, {
+    ...asked,
+    command: { kind: 'observe' },
+    deadlineMs: performance.now() + decisionBudgetMs,
+  });
+  if (current.outcome !== 'accepted') return current;
+  if (summariseUsage(current.usage, now).metadata.remaining === 0) {
+    return { outcome: 'refused', refusal: 'metadata_quota_exceeded', usage: current.usage };
   }
   const found = await probe.probe(video);
   if (!found.ok) return { outcome: 'probe_failed', detail: found.detail };
@@ -49,9 +48,4 @@ export async function lookUpMetadata(
   });
   if (answer.outcome !== 'accepted') return answer;
   return { outcome: 'found', metadata: found.metadata, usage: answer.usage };
-}
-
-function snapshotLooksEmpty({ usage }: UsageSnapshot, now: string): boolean {
-  if (usage.phase === 'absent') return true;
-  return usage.phase === 'ended' || now >= usage.period.end || !hasMetadataCredit(usage);
 }

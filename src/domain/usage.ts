@@ -152,7 +152,7 @@ function debitMetadata(
   state: OpenUsage,
   { lookupId, video }: Extract<UsageCommand, { kind: 'debit_metadata' }>,
 ): UsageEvent[] | Refused {
-  if (!hasMetadataCredit(state)) return refuse('metadata_quota_exceeded');
+  if (state.metadataCredits >= state.terms.metadata_limit) return refuse('metadata_quota_exceeded');
   return [
     {
       type: 'MetadataCreditDebited',
@@ -165,8 +165,6 @@ function debitMetadata(
     },
   ];
 }
-
-export const hasMetadataCredit = (state: OpenUsage) => state.metadataCredits < state.terms.metadata_limit;
 
 /** Ends an open period whose time is over. */
 export function endPeriod(state: OpenUsage): UsageEvent {

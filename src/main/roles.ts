@@ -198,9 +198,9 @@ async function listen(
     await server.listen({ host, port });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code !== 'EADDRINUSE' && code !== 'EACCES' && code !== 'EADDRNOTAVAIL') throw error;
-    const why = code === 'EADDRINUSE' ? 'is taken by another program' : 'cannot be opened';
-    throw new ConfigurationRefused(`Port ${String(port)} of ${host} ${why}. Set ${setting} to another one.`);
+    if (code === undefined) throw error;
+    const why = code === 'EADDRINUSE' ? 'is taken by another program' : `cannot be opened (${code})`;
+    throw new ConfigurationRefused(`Port ${String(port)} of ${host} ${why}. Set ${setting} (or HOST) to another one.`);
   }
   const address = server.server.address();
   return localUrl({ HOST: host, PORT: typeof address === 'object' && address ? address.port : port });

@@ -71,7 +71,7 @@ export async function serve(config: Config, { role, progress, ready }: ServeOpti
         logger.error({ err: error, part: part.name }, 'a part did not stop in order');
       });
     }
-    progress('stopped');
+    if (stops.length > 0) progress('stopped');
   }
 }
 

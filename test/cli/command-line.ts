@@ -1,5 +1,4 @@
 import { expect } from 'vitest';
-import { compileCache } from '../http/compile-cache.ts';
 import { runCommand } from '../support/service.ts';
 import type { Environment, Service } from '../support/service.ts';
 
@@ -15,12 +14,12 @@ export type Run = (...words: string[]) => Promise<Ran>;
 export const against =
   (service: Service): Run =>
   (...words) =>
-    runCommand(words, { ...compileCache, REELTALLY_DATA: service.dataDirectory });
+    runCommand(words, { REELTALLY_DATA: service.dataDirectory });
 
 export const runIn =
   (environment: Environment): Run =>
   (...words) =>
-    runCommand(words, { ...compileCache, ...environment });
+    runCommand(words, environment);
 
 /** A command that says no: a sentence on standard error, nothing for programs to take for an answer, no trace. */
 export function expectRefusal(ran: Ran, message: RegExp, code = 1): void {

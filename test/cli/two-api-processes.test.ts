@@ -1,7 +1,6 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { compileCache } from '../http/compile-cache.ts';
 import { exhaust } from '../http/requests.ts';
 import { unexpectedLines } from '../http/shared-service.ts';
 import { call } from '../support/client.ts';
@@ -20,7 +19,7 @@ beforeAll(async () => {
   const plans = readFileSync(join(import.meta.dirname, '../../deploy/plans.json'), 'utf8');
   const file = join(directory, 'plans.json');
   writeFileSync(file, plans.replace('"downloads_limit": 100,', '"downloads_limit": 1,'));
-  installation = await startInstallation({ ...compileCache, PLANS_FILE: file });
+  installation = await startInstallation({ PLANS_FILE: file });
   await installation.startRole('projector');
   apis = await Promise.all([installation.startRole('api'), installation.startRole('api')]);
 }, 60_000);

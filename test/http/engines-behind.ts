@@ -33,12 +33,6 @@ export async function waitForChange(service: ServiceProcess, token: string, stat
   });
 }
 
-/** Waits until the read model knows of so many lookups of an account. */
-export async function waitForLookups(service: ServiceProcess, accountId: string, count: number): Promise<void> {
-  const text = 'select from credits where account_id = $1 and metadata_credits = $2';
-  await waitForRow(service, `the read model to know of ${count} lookups`, { text, values: [accountId, count] });
-}
-
 async function waitForRow(
   service: ServiceProcess,
   what: string,

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect } from 'vitest';
 import { startService } from '../support/service.ts';
 import type { Environment, Service } from '../support/service.ts';
-import { compileCache } from './compile-cache.ts';
 
 /**
  * One running service for the tests of a file. At the end it has to stop in order, and its log may hold no error that the
@@ -13,7 +12,7 @@ export function shareService(environment: Environment = {}, expectedErrors: read
   let service: Service | undefined;
 
   beforeAll(async () => {
-    service = await startService({ ...compileCache, ...environment });
+    service = await startService(environment);
   }, 60_000);
 
   afterAll(async () => {

@@ -26,6 +26,8 @@ export default async function setUp(project: TestProject): Promise<() => Promise
       settings: { max_connections: '400', fsync: 'off', full_page_writes: 'off' },
     });
     project.provide('postgresUrl', server.url);
+    // What the tests start is compiled once: it starts in half the time.
+    process.env['NODE_COMPILE_CACHE'] = join(directory, 'compile-cache');
     return async () => {
       await server.stop();
       remove();

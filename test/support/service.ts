@@ -161,5 +161,6 @@ async function runCli<Answer>(words: readonly string[], environment: Environment
 
 /** Nothing of the caller's own settings reaches the processes under test. */
 function cleanEnvironment(): Environment {
-  return { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '/nonexistent' };
+  const { PATH = '', HOME = '/nonexistent', NODE_COMPILE_CACHE = '' } = process.env;
+  return { PATH, HOME, NODE_COMPILE_CACHE };
 }

@@ -10,7 +10,10 @@ import { importsOf, root, sourceFiles } from './source-files.ts';
  */
 const parts: Record<string, { parts: readonly string[]; packages?: readonly string[] }> = {
   'src/domain': { parts: [], packages: ['zod'] },
-  'src/commands': { parts: ['src/domain'], packages: ['node:crypto', 'node:timers/promises', 'node:zlib', 'canonicalize', 'lru-cache'] },
+  'src/commands': {
+    parts: ['src/domain'],
+    packages: ['node:crypto', 'node:timers/promises', 'node:zlib', 'canonicalize', 'lru-cache'],
+  },
   projections: { parts: ['src/domain', 'src/commands/ports.ts'] },
   'src/http': { parts: ['src/commands', 'projections', 'src/domain'] },
   'src/console': { parts: ['src/commands', 'projections', 'src/domain'] },
