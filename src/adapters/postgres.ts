@@ -26,8 +26,8 @@ export function openPool(
     client.on('error', () => undefined);
   });
   pool.on('error', (error) => {
-    // Only its text: the error carries the whole client along.
-    logger.warn({ reason: error.message }, 'an idle connection to Postgres was lost');
+    // A pool that has been ended may still hear of its last connections. Only the error's text: it carries the client along.
+    if (!pool.ending) logger.warn({ reason: error.message }, 'an idle connection to Postgres was lost');
   });
   return pool;
 }
