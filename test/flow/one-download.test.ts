@@ -20,6 +20,8 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await service[Symbol.asyncDispose]();
+  const log = service.log();
+  for (const secret of [key, service.demo?.key ?? '', 'signature=']) expect(log).not.toContain(secret);
 });
 
 async function download(data: Record<string, unknown>): Promise<{ path: string; response: Response; bytes: Buffer }> {
