@@ -1,3 +1,4 @@
+#!/usr/bin/env -S node --disable-warning=ExperimentalWarning
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { openPool } from '../adapters/postgres.ts';
 import { connectEventStore } from '../adapters/event-store.ts';
