@@ -1,3 +1,4 @@
+import { DatabaseError } from 'pg';
 import type { Pool } from 'pg';
 import type { UsageSnapshot } from '../src/domain/usage.ts';
 import { creditsColumns, snapshotFromRow } from './credits.ts';
@@ -103,6 +104,7 @@ interface KeyRow extends Partial<CreditsRow> {
 
 interface Pending {
   request: AdmissionRequest;
+  arrivedMs: number;
   resolve: (admission: Admission | undefined) => void;
   reject: (error: unknown) => void;
 }
@@ -111,6 +113,14 @@ interface Pending {
 export const admissionSessionSettings =
   '-c plan_cache_mode=force_generic_plan -c enable_hashjoin=off -c enable_mergejoin=off -c jit=off';
 
+/** Postgres was not asked, or not in time. */
+class AdmissionTooLate extends Error {
+  override readonly name = 'AdmissionTooLate';
+}
+
+/** A request has ten seconds in all; one that waited this long for its turn would come too late. */
+const maxWaitMs = 4_000;
+const maxPending = 20_000;
 const maxBatchRequests = 512;
 const maxBatchesUnderWay = 2;
 
@@ -122,6 +132,7 @@ export function createAdmissions(pool: Pool): Admissions {
 
   const flush = () => {
     scheduled = false;
+    pending = refuseLate(pending);
     while (pending.length > 0 && underWay < maxBatchesUnderWay) {
       const batch = pending.slice(0, maxBatchRequests);
       pending = pending.slice(maxBatchRequests);
@@ -136,7 +147,8 @@ export function createAdmissions(pool: Pool): Admissions {
   return {
     admit: (request) => {
       const { promise, resolve, reject } = Promise.withResolvers<Admission | undefined>();
-      pending.push({ request, resolve, reject });
+      if (pending.length >= maxPending) reject(new AdmissionTooLate('too many requests wait for Postgres'));
+      else pending.push({ request, arrivedMs: performance.now(), resolve, reject });
       if (!scheduled) setImmediate(flush);
       scheduled = true;
       return promise;
@@ -144,12 +156,25 @@ export function createAdmissions(pool: Pool): Admissions {
   };
 }
 
-/** If a batch fails, its requests are tried once more one by one: none fails for what another one carries. */
+function refuseLate(pending: readonly Pending[]): Pending[] {
+  const sinceMs = performance.now() - maxWaitMs;
+  return pending.filter(({ arrivedMs, reject }) => {
+    if (arrivedMs >= sinceMs) return true;
+    reject(new AdmissionTooLate('Postgres has not answered in time'));
+    return false;
+  });
+}
+
+/**
+ * If Postgres refuses a batch, its requests are tried once more one by one: none fails for what another one carries. Where it
+ * has not answered, nothing is tried again: the batch may have been counted.
+ */
 async function settleBatch(pool: Pool, batch: readonly Pending[]): Promise<void> {
   try {
     await admitBatch(pool, batch);
   } catch (error) {
-    if (batch.length === 1) batch[0]?.reject(error);
+    const refused = error instanceof DatabaseError;
+    if (batch.length === 1 || !refused) for (const { reject } of batch) reject(error);
     else await Promise.all(batch.map((pending) => admitBatch(pool, [pending]).catch(pending.reject)));
   }
 }

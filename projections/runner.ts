@@ -93,7 +93,7 @@ async function applyBatch(
 }
 
 /** A restored backup of the log would otherwise be read from a position it has not reached, and events be skipped. */
-async function refuseCheckpointAheadOfLog(
+export async function refuseCheckpointAheadOfLog(
   store: EventStore,
   { name, position }: { name: string; position: bigint | undefined },
 ): Promise<void> {

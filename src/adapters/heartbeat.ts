@@ -28,3 +28,11 @@ export async function startHeartbeat(
     },
   };
 }
+
+/** Workers that have beaten within the last minutes; a starting one counts from its first beat. */
+export async function listLivingWorkers(pool: Pool): Promise<ReadonlySet<string>> {
+  const { rows } = await pool.query<{ worker_id: string }>(
+    "select worker_id from worker_heartbeats where beaten_at > clock_timestamp() - interval '10 minutes'",
+  );
+  return new Set(rows.map(({ worker_id: workerId }) => workerId));
+}

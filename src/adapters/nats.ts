@@ -12,10 +12,11 @@ export async function connectNats(
   url: string,
   { name, logger, timeoutMs = 10_000 }: { name: string; logger: Logger; timeoutMs?: number },
 ): Promise<NatsConnection> {
-  const { host, username, password } = new URL(url);
+  const { protocol, host, username, password } = new URL(url);
   const connection = await connect({
     servers: host,
     name,
+    ...(protocol === 'tls:' && { tls: {} }),
     ...(username !== '' && password === '' && { token: decodeURIComponent(username) }),
     ...(password !== '' && { user: decodeURIComponent(username), pass: decodeURIComponent(password) }),
     timeout: timeoutMs,

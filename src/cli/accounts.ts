@@ -7,6 +7,7 @@ import { changeTerms } from '../commands/change-terms.ts';
 import type { TermsChange } from '../commands/change-terms.ts';
 import { usageOrigin } from '../commands/known-usage.ts';
 import type { UsageLanes } from '../commands/usage-lanes.ts';
+import { email as emailSchema } from '../domain/account-events.ts';
 import { usageStream } from '../domain/billing-period.ts';
 import { formatCents } from '../domain/money.ts';
 import type { PlanCatalogue, PlanTerms } from '../domain/plans.ts';
@@ -14,7 +15,7 @@ import type { Actor } from '../domain/recorded-event.ts';
 import { isRefused } from '../domain/refusals.ts';
 import { summariseUsage } from '../domain/usage-summary.ts';
 import type { OpenUsage, UsageSnapshot } from '../domain/usage.ts';
-import { CommandFailed, facts, print } from './output.ts';
+import { CommandFailed, facts, print, requireText } from './output.ts';
 import type { Output } from './output.ts';
 
 export interface CliDependencies extends AccountDependencies {
@@ -34,8 +35,7 @@ export async function openCommand(
   { email, plan }: { email: string; plan: string },
 ): Promise<void> {
   const terms = planNamed(cli.plans, plan);
-  if (!/^[^\s@]+@[^\s@]+$/.test(email) || email.length > 254)
-    throw new CommandFailed(`${email} is not an e-mail address`);
+  requireText(emailSchema, email, email);
   const opened = await openAccount(cli, { email, terms, ...requestOf(cli) });
   if (isRefused(opened)) throw new CommandFailed(opened.refusal);
   const { accountId } = opened;

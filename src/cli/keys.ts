@@ -1,17 +1,18 @@
 import { listApiKeys, waitForKey } from '../../projections/api-keys.ts';
 import { issueApiKey, openFirstPeriod, readAccount, revokeApiKey } from '../commands/accounts.ts';
+import { keyLabel } from '../domain/account-events.ts';
 import { maxActiveKeys } from '../domain/account.ts';
 import { isRefused } from '../domain/refusals.ts';
 import { projectionTimeoutMs, requestOf } from './accounts.ts';
 import type { CliDependencies } from './accounts.ts';
-import { CommandFailed, facts, print, table } from './output.ts';
+import { CommandFailed, facts, print, requireText, table } from './output.ts';
 
 export async function issueCommand(
   cli: CliDependencies,
   accountId: string,
   { label }: { label: string },
 ): Promise<void> {
-  if (label.length > 100) throw new CommandFailed('the label is longer than 100 characters');
+  requireText(keyLabel, 'the label', label);
   const refused = await openFirstPeriod(cli, accountId, requestOf(cli));
   const issued = refused ?? (await issueApiKey(cli, { accountId, label, ...requestOf(cli) }));
   if (isRefused(issued)) {

@@ -1,3 +1,5 @@
+import type { z } from 'zod';
+
 /** How a command answers: text for people, one JSON document for programs. */
 export interface Output {
   json: boolean;
@@ -19,6 +21,12 @@ export class CommandFailed extends Error {
 /** @param text the same facts, for people */
 export function print({ json, write }: Output, data: object, text: string): void {
   write(json ? `${JSON.stringify(data, null, 2)}\n` : `${text}\n`);
+}
+
+/** @throws {CommandFailed} where a text is not what it has to be */
+export function requireText(schema: z.ZodType, name: string, text: string): void {
+  const result = schema.safeParse(text);
+  if (!result.success) throw new CommandFailed(`${name} ${result.error.issues[0]?.message ?? 'cannot be used'}`);
 }
 
 /** Lines of `name  value`. */

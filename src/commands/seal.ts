@@ -1,5 +1,6 @@
 import { createHash, hash } from 'node:crypto';
 import canonicalize from 'canonicalize';
+import { requireReadable } from '../domain/recorded-event.ts';
 import type { Actor, DomainEvent, EventMetadata } from '../domain/recorded-event.ts';
 import type { EventToAppend, ExpectedRevision } from './ports.ts';
 
@@ -42,6 +43,7 @@ export function seal(
   let lastHash = previousHash;
   const firstRevision = expected === 'no_stream' ? 0 : expected + 1;
   const events = caused.map(({ event, cause }, index) => {
+    requireReadable(event);
     const id = uuidV5(String(index), cause.commandId);
     const unchained = {
       $correlationId: cause.correlationId,

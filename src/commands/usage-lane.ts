@@ -5,7 +5,7 @@ import { endPeriod, openNextPeriod } from '../domain/usage.ts';
 import type { OpenUsage, UsageSnapshot } from '../domain/usage.ts';
 import { KnownUsage } from './known-usage.ts';
 import type { AppendOutcome, EventStore, EventToAppend, RecordedEvent } from './ports.ts';
-import { EventStoreUnavailable } from './ports.ts';
+import { EventStoreClosed, EventStoreUnavailable } from './ports.ts';
 import { seal } from './seal.ts';
 import { answer, decideGroup, giveUp, isWriter } from './usage-group.ts';
 import type { CausedEvent, LaneRequest, UsageAnswer, Waiting } from './usage-group.ts';
@@ -58,6 +58,7 @@ export class UsageLane {
     const waiting: Waiting = { ...request, settle: resolve, fail: reject, settled: false, inFlight: false };
     const timer = setTimeout(() => {
       waiting.settle({ outcome: waiting.inFlight ? 'unknown' : 'not_stored' });
+      this.#waiting = this.#waiting.filter((other) => other !== waiting);
     }, request.deadlineMs - performance.now());
     const settleOnce =
       <Value>(end: (value: Value) => void) =>
@@ -197,9 +198,18 @@ export class UsageLane {
     const time = later(later(now, lastTime), startOfPeriod(known.snapshot, caused));
     const { events } = seal(caused, { stream, expected, previousHash, time });
     const sendBeforeMs = Math.min(deadlineMs, ...writers.map((writer) => writer.deadlineMs)) - sendMarginMs;
-    for (const writer of writers) writer.inFlight = true;
-    const outcome = await this.#dependencies.store.append(stream, expected, events, { sendBeforeMs });
-    for (const writer of writers) writer.inFlight = false;
+    const setInFlight = (inFlight: boolean) => {
+      for (const writer of writers) writer.inFlight = inFlight;
+    };
+    setInFlight(true);
+    const outcome = await this.#dependencies.store
+      .append(stream, expected, events, { sendBeforeMs })
+      .catch((error: unknown) => {
+        // Any other error says for certain that nothing was stored.
+        if (!(error instanceof EventStoreClosed)) setInFlight(false);
+        throw error;
+      });
+    setInFlight(false);
     if (outcome === 'stored') for (const event of asRecorded(stream, revision + 1, events)) known.fold(event);
     return outcome;
   }

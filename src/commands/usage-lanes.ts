@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { UsageSnapshot } from '../domain/usage.ts';
 import { KnownUsage } from './known-usage.ts';
 import type { QueuedDownload } from './known-usage.ts';
+import { EventStoreUnavailable } from './ports.ts';
 import type { Cause } from './seal.ts';
 import { UsageLane } from './usage-lane.ts';
 import type { LaneRequest, UsageAnswer } from './usage-group.ts';
@@ -46,7 +47,10 @@ export class UsageLanes {
     if (known?.queued(token)) return known.queued(token);
     if (known?.coversTokensAfter(row)) return undefined;
     // The lane started from a newer row than this request saw: what lies between is read for this request alone.
-    return await this.#findInLog(token, row);
+    return await this.#findInLog(token, row).catch((error: unknown) => {
+      if (error instanceof EventStoreUnavailable) return 'unavailable';
+      throw error;
+    });
   }
 
   async #findInLog(token: string, row: UsageSnapshot): Promise<QueuedDownload | undefined> {

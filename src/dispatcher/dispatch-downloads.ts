@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { readCheckpoint, writeCheckpoint } from '../../projections/runner.ts';
+import { readCheckpoint, refuseCheckpointAheadOfLog, writeCheckpoint } from '../../projections/runner.ts';
 import { readJobOrigin } from '../commands/record-job-progress.ts';
 import type { EventStore, JobMessage, JobQueue, RecordedEvent, Subscription } from '../commands/ports.ts';
 import { parseJobEvent, parseUsageEvent } from '../domain/recorded-event.ts';
@@ -21,7 +21,11 @@ export function dispatchDownloads({ store, queue, pool }: DispatchDependencies):
   return store.subscribe({
     name: checkpointName,
     streamPrefixes: ['usage-', 'job-'],
-    from: () => readCheckpoint(pool, checkpointName),
+    from: async () => {
+      const position = await readCheckpoint(pool, checkpointName);
+      await refuseCheckpointAheadOfLog(store, { name: checkpointName, position });
+      return position;
+    },
     apply: async ({ events, position }) => {
       for (let start = 0; start < events.length; start += publishesUnderWay) {
         const batch = events.slice(start, start + publishesUnderWay);

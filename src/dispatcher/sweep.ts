@@ -40,13 +40,9 @@ export function startSweeping(dependencies: SweepDependencies): { stop: () => Pr
   const state: SweepState = { reachableSinceMs: undefined, published: new Map() };
   const running = (async () => {
     while (!stopping.signal.aborted) {
-      try {
-        await sweep(dependencies, state);
-      } catch (error) {
-        // Silence counts only over time in which it could have been heard.
-        state.reachableSinceMs = undefined;
+      await sweep(dependencies, state).catch((error: unknown) => {
         dependencies.logger.warn({ err: error }, 'a sweep did not finish');
-      }
+      });
       await sleep(dependencies.sweepEveryMs ?? defaultSweepEveryMs, undefined, { signal: stopping.signal }).catch(
         () => undefined,
       );
@@ -68,20 +64,39 @@ interface SweepState {
 }
 
 async function sweep(dependencies: SweepDependencies, state: SweepState): Promise<void> {
-  const { pool, now } = dependencies;
-  const claimed = await listClaimedJobs(pool, now());
-  state.reachableSinceMs ??= performance.now();
-  const reachableSeconds = (performance.now() - state.reachableSinceMs) / 1000;
+  const { claimed, waiting } = await look(dependencies, state);
+  const reachableSeconds = (performance.now() - (state.reachableSinceMs ?? Infinity)) / 1000;
   for (const job of claimed) {
-    if (isStale(job, { reachableSeconds, ...dependencies })) await release(dependencies, job);
+    if (isStale(job, { reachableSeconds, ...dependencies }))
+      await unlessItFails(dependencies, job, release(dependencies, job));
   }
-  const waiting = await listWaitingJobs(pool, {
-    now: now(),
-    waitedSeconds: firstRepetitionSeconds,
-    limit: maxWaitingJobs,
-  });
   await publishAgain(dependencies, waiting, state);
-  await forgetOldWorkers(pool);
+  await forgetOldWorkers(dependencies.pool);
+}
+
+async function look({ pool, now }: SweepDependencies, state: SweepState) {
+  try {
+    const claimed = await listClaimedJobs(pool, now());
+    const limit = maxWaitingJobs;
+    const waiting = await listWaitingJobs(pool, { now: now(), waitedSeconds: firstRepetitionSeconds, limit });
+    state.reachableSinceMs ??= performance.now();
+    return { claimed, waiting };
+  } catch (error) {
+    // A worker's silence counts only over time in which its heart could have been heard.
+    state.reachableSinceMs = undefined;
+    throw error;
+  }
+}
+
+/** One job that cannot be helped does not keep the others from being looked at. */
+async function unlessItFails(
+  { logger }: SweepDependencies,
+  { token }: { token: string },
+  work: Promise<void>,
+): Promise<void> {
+  await work.catch((error: unknown) => {
+    logger.warn({ err: error, token }, 'a job could not be swept');
+  });
 }
 
 function isStale(
@@ -118,10 +133,11 @@ async function release(dependencies: SweepDependencies, job: ClaimedJob): Promis
 }
 
 async function publishAgain(
-  { queue }: SweepDependencies,
+  dependencies: SweepDependencies,
   waiting: readonly WaitingJob[],
   { published }: SweepState,
 ): Promise<void> {
+  const { queue } = dependencies;
   const stillWaiting = new Set<string>();
   for (const { token, revision, waiting_seconds: waitedSeconds, ...origin } of waiting) {
     const name = messageId(token, revision, 0);
@@ -129,8 +145,10 @@ async function publishAgain(
     const repetition = repetitionAfter(waitedSeconds);
     if (published.get(name) === repetition) continue;
     const message = { token, usageStream: origin.usage_stream, usageRevision: origin.usage_revision };
-    await queue.publish(message, messageId(token, revision, repetition));
-    published.set(name, repetition);
+    const publishing = queue.publish(message, messageId(token, revision, repetition)).then(() => {
+      published.set(name, repetition);
+    });
+    await unlessItFails(dependencies, { token }, publishing);
   }
   for (const name of published.keys()) if (!stillWaiting.has(name)) published.delete(name);
 }

@@ -10,6 +10,15 @@ export const accountIdPattern = /^acc_[a-z0-9]{16,32}$/;
 export const accountId = z.string().regex(accountIdPattern);
 export const keyId = z.string().regex(/^key_[a-z0-9]{16,32}$/);
 
+/** Text that people type: as long as it says, and without control characters, which databases and terminals trip over. */
+const plainText = (longest: number) =>
+  z
+    .string('must be a string')
+    .max(longest, `is longer than ${String(longest)} characters`)
+    .refine((text) => text.isWellFormed() && !/\p{Cc}/u.test(text), 'has control characters');
+export const keyLabel = plainText(100);
+export const email = plainText(254).regex(/^[^\s@]+@[^\s@]+$/, 'is not an e-mail address');
+
 export const accountEventSchemas = {
   AccountOpened: z.strictObject({
     account_id: accountId,
@@ -18,7 +27,7 @@ export const accountEventSchemas = {
     period_start: instant,
     period_end: instant,
     /** Personal data stands apart, so that it can be found and erased. */
-    personal: z.strictObject({ email: z.string().min(3).max(254) }),
+    personal: z.strictObject({ email }),
   }),
   ApiKeyIssued: z.strictObject({
     account_id: accountId,
@@ -26,7 +35,7 @@ export const accountEventSchemas = {
     /** SHA-256 of the raw key, hexadecimal. The key itself is never stored. */
     key_hash: z.string().regex(/^[0-9a-f]{64}$/),
     key_prefix: z.string().min(4).max(24),
-    personal: z.strictObject({ label: z.string().max(100) }),
+    personal: z.strictObject({ label: keyLabel }),
   }),
   ApiKeyRevoked: z.strictObject({ account_id: accountId, key_id: keyId }),
 };

@@ -72,6 +72,17 @@ export const parseAccountEvent = (recorded: Recorded) => parse(recorded, parsers
 export const parseUsageEvent = (recorded: Recorded) => parse(recorded, parsers.usage);
 export const parseJobEvent = (recorded: Recorded) => parse(recorded, parsers.job);
 
+const everySchema: Readonly<Record<string, z.ZodType>> = {
+  ...accountEventSchemas,
+  ...usageEventSchemas,
+  ...jobEventSchemas,
+};
+
+/** What nobody could read back is never stored. @throws {z.ZodError} for data that its own schema refuses */
+export function requireReadable({ type, data }: DomainEvent): void {
+  everySchema[type]?.parse(data);
+}
+
 export class UnreadableEvent extends Error {
   override readonly name = 'UnreadableEvent';
 }

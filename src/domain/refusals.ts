@@ -1,16 +1,11 @@
-/**
- * Every expected "no", in order of precedence: of two that hold, the earlier one is answered. The texts that clients see
- * stand in `http/errors.ts`.
- */
+/** Every expected "no" of the rules. The texts that clients see stand in `http/errors.ts`. */
 export const refusals = [
   'account_not_found',
   'key_not_found',
   'too_many_keys',
-  'unknown_plan',
   'download_quota_exceeded',
   'overage_cap_reached',
   'metadata_quota_exceeded',
-  'job_not_found',
   'job_not_claimable',
   'claim_lost',
 ] as const;

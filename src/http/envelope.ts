@@ -1,4 +1,4 @@
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ApiError } from './errors.ts';
 
 /** Contract §2.1: every response has this form. */
@@ -20,3 +20,11 @@ function sendEnvelope(reply: FastifyReply, status: number, body: object): Fastif
 
 /** The contract's form of an instant: `YYYY-MM-DD HH:MM:SS.mmm`, in UTC. @param instant UTC ISO-8601 */
 export const contractTimestamp = (instant: string): string => instant.slice(0, 23).replace('T', ' ');
+
+/** Ends a request without an answer, where any answer would be a guess. */
+export function cutConnection(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  reply.hijack();
+  // The socket itself: Node has done with the request object once its body is read.
+  request.raw.socket.destroy();
+  return reply;
+}

@@ -3,7 +3,7 @@ import { lookUpMetadata } from '../commands/look-up-metadata.ts';
 import { summariseUsage } from '../domain/usage-summary.ts';
 import { actorOf, callerOf } from './caller.ts';
 import type { Endpoint } from './endpoints.ts';
-import { sendData } from './envelope.ts';
+import { cutConnection, sendData } from './envelope.ts';
 import { ApiError } from './errors.ts';
 import { readInput, readVideoUrl, urlParameter } from './request-input.ts';
 
@@ -34,9 +34,7 @@ export const getVideoMetadata: Endpoint['handler'] =
     switch (answer.outcome) {
       case 'unknown':
         request.log.error({ lookup: commandId }, 'an append is still unknown at the end of its budget');
-        reply.hijack();
-        request.raw.destroy();
-        return reply;
+        return cutConnection(request, reply);
       case 'not_stored':
         throw new ApiError('metadata_unavailable');
       case 'probe_failed':

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { issueApiKey } from '../commands/accounts.ts';
 import { NotStored, OutcomeUnknown } from '../commands/handle.ts';
 import { EventStoreUnavailable } from '../commands/ports.ts';
+import { keyLabel } from '../domain/account-events.ts';
 import { maxActiveKeys } from '../domain/account.ts';
 import { isRefused } from '../domain/refusals.ts';
 import { actorOf, callerOf } from './caller.ts';
@@ -12,19 +13,7 @@ import { readInput, readJsonBody } from './request-input.ts';
 
 const appendBudgetMs = 5_000;
 
-export const maxLabelLength = 100;
-
-const body = z
-  .object(
-    {
-      label: z
-        .string('must be a string')
-        .max(maxLabelLength, `is longer than ${String(maxLabelLength)} characters`)
-        .default(''),
-    },
-    'must be a JSON object',
-  )
-  .default({ label: '' });
+const body = z.object({ label: keyLabel.default('') }, 'must be a JSON object').default({ label: '' });
 
 /** Contract §4.5. The key is shown only once it is in force, and never again. */
 export const postAuthKey: Endpoint['handler'] =
@@ -45,7 +34,8 @@ export const postAuthKey: Endpoint['handler'] =
     if (isRefused(issued)) {
       throw new ApiError('invalid_request', `the account has ${String(maxActiveKeys)} keys already: revoke one first`);
     }
-    if (!(await keyInForce(issued.keyId))) throw new ApiError('unavailable');
+    const inForce = await keyInForce(issued.keyId).catch(() => false);
+    if (!inForce) throw new ApiError('unavailable');
     return sendData(reply, 201, {
       key: issued.key,
       key_prefix: issued.keyPrefix,

@@ -4,7 +4,7 @@ import { defaultFormat, defaultQuality, formats, qualities } from '../domain/dow
 import { summariseUsage } from '../domain/usage-summary.ts';
 import type { Endpoint } from './endpoints.ts';
 import { actorOf, callerOf } from './caller.ts';
-import { sendData } from './envelope.ts';
+import { cutConnection, sendData } from './envelope.ts';
 import { ApiError } from './errors.ts';
 import { readInput, readJsonBody, readVideoUrl, urlParameter } from './request-input.ts';
 
@@ -42,9 +42,7 @@ export const postVideoDownload: Endpoint['handler'] =
     if (answer.outcome === 'unknown') {
       // Neither "queued" nor "not queued" would be true, so nothing is said.
       request.log.error({ token, account: caller.accountId }, 'an append is still unknown at the end of its budget');
-      reply.hijack();
-      request.raw.destroy();
-      return reply;
+      return cutConnection(request, reply);
     }
     if (answer.outcome === 'not_stored') throw new ApiError('enqueue_failed');
     if (request.usageHeaders)

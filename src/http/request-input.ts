@@ -31,8 +31,6 @@ export function readJsonBody(body: unknown, contentType: string | undefined): un
   }
 }
 
-export const maxUrlLength = 2_048;
-
 export const urlParameter = z.string('is required, and must be a string').min(1, 'is required');
 
 /** @throws {ApiError} invalid_request or unsupported_platform, with the reason */

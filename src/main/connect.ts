@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { NatsConnection } from 'nats';
 import type { Pool } from 'pg';
 import type { Logger } from 'pino';
@@ -67,32 +68,44 @@ async function naming<Value>(part: string, opening: Promise<Value>): Promise<Val
   }
 }
 
-/** Whether this process can do its work now; the reasons why not are for the operator. */
-export async function readiness({
-  store,
-  pool,
-  nats,
-  clock,
-}: Connections): Promise<{ ready: boolean; parts: Record<string, string> }> {
-  const [postgres, eventStore] = await Promise.all([
-    clockSkewMs(pool, clock.realNowMs).then(
-      (skewMs) => (Math.abs(skewMs) > maxClockSkewMs ? `the clocks differ by ${String(Math.round(skewMs))} ms` : 'ok'),
-      () => 'does not answer',
-    ),
-    store.ready({ timeoutMs: 2_000 }).then((ready) => (ready ? 'ok' : 'does not answer')),
-  ]);
-  const parts = {
-    postgres,
-    event_store: eventStore,
-    nats: nats.isClosed()
-      ? 'closed'
-      : await nats.rtt().then(
-          () => 'ok',
-          () => 'does not answer',
-        ),
-    ...(clock.offsetSeconds !== 0 && { clock_offset_seconds: String(clock.offsetSeconds) }),
+interface Readiness {
+  ready: boolean;
+  /** Why not, for the operator. */
+  parts: Record<string, string>;
+}
+
+const readinessTimeoutMs = 2_000;
+const readinessKeptMs = 1_000;
+
+/** Whether this process can do its work now. Asked often, it looks once a second. */
+export function createReadiness(connections: Connections): () => Promise<Readiness> {
+  let last: { atMs: number; result: Promise<Readiness> } | undefined;
+  return () => {
+    if (!last || performance.now() - last.atMs > readinessKeptMs) {
+      last = { atMs: performance.now(), result: lookAtParts(connections) };
+    }
+    return last.result;
   };
-  return { ready: [parts.postgres, parts.event_store, parts.nats].every((state) => state === 'ok'), parts };
+}
+
+async function lookAtParts({ store, pool, nats, clock }: Connections): Promise<Readiness> {
+  const skew = clockSkewMs(pool, clock.realNowMs).then((skewMs) =>
+    Math.abs(skewMs) > maxClockSkewMs ? `the clocks differ by ${String(Math.round(skewMs))} ms` : 'ok',
+  );
+  const log = store.ready({ timeoutMs: readinessTimeoutMs }).then((ready) => (ready ? 'ok' : 'does not answer'));
+  const queue = nats.isClosed() ? Promise.resolve('closed') : nats.rtt().then(() => 'ok');
+  const [postgres, eventStore, natsState] = await Promise.all([skew, log, queue].map(inTime));
+  const states = { postgres: postgres ?? '', event_store: eventStore ?? '', nats: natsState ?? '' };
+  const { offsetSeconds } = clock;
+  return {
+    ready: Object.values(states).every((state) => state === 'ok'),
+    parts: { ...states, ...(offsetSeconds !== 0 && { clock_offset_seconds: String(offsetSeconds) }) },
+  };
+}
+
+async function inTime(state: Promise<string>): Promise<string> {
+  const late = sleep(readinessTimeoutMs, 'does not answer', { ref: false });
+  return await Promise.race([state.catch(() => 'does not answer'), late]);
 }
 
 export interface Secrets {

@@ -1,5 +1,5 @@
 import type { PlanTerms } from '../domain/plans.ts';
-import { issueApiKey, openAccount, openFirstPeriod, readAccount } from '../commands/accounts.ts';
+import { issueApiKey, openAccount, openFirstPeriod, readAccount, revokeApiKey } from '../commands/accounts.ts';
 import type { AccountDependencies, AccountRequest } from '../commands/accounts.ts';
 import { isRefused } from '../domain/refusals.ts';
 import { waitForKey } from '../../projections/api-keys.ts';
@@ -19,6 +19,7 @@ export interface Demo {
 const demoEmail = 'demo@example.com';
 const demoPlan = 'enterprise';
 const timeoutMs = 10_000;
+const keptDemoKeys = 5;
 
 /** Finds or opens the demo account, and issues a key that is shown once: keys are never stored. */
 export async function prepareDemo(connections: Connections, publicUrl: string): Promise<Demo> {
@@ -29,6 +30,7 @@ export async function prepareDemo(connections: Connections, publicUrl: string): 
   if (!terms) throw new ConfigurationRefused('PLANS_FILE: names no plan');
   const accountId = (await findDemoAccount(connections)) ?? (await openDemoAccount(accounts, terms, request));
   await openFirstPeriod(accounts, accountId, request);
+  await revokeOldKeys(accounts, accountId, request);
   const issued = await issueApiKey(accounts, { accountId, label: 'demo', ...request });
   if (isRefused(issued)) throw new Error(`no demo key could be issued: ${issued.refusal}`);
   if (!(await waitForKey(pool, issued.keyId, { revoked: false, timeoutMs }))) {
@@ -36,6 +38,14 @@ export async function prepareDemo(connections: Connections, publicUrl: string): 
   }
   const lines = curlLines(`${publicUrl}/api/v1`, issued.key, `${addresses.samplePlatformUrl ?? ''}/watch/bars`);
   return { accountId, key: issued.key, keyId: issued.keyId, lines };
+}
+
+/** Each start leaves a key behind that nobody may know any more; the last few stay valid. */
+async function revokeOldKeys(accounts: AccountDependencies, accountId: string, request: AccountRequest): Promise<void> {
+  const { keys } = await readAccount(accounts.store, accountId);
+  const earlier = [...keys.values()].filter(({ label, revoked }) => label === 'demo' && !revoked);
+  for (const { keyId } of earlier.slice(0, -keptDemoKeys))
+    await revokeApiKey(accounts, { accountId, keyId, ...request });
 }
 
 /** The first account with a key that a demo start has issued. */

@@ -5,7 +5,7 @@ import { apiKeys, waitForKey } from '../../projections/api-keys.ts';
 import { admissionSessionSettings, createAdmissions } from '../../projections/admission.ts';
 import { runProjection } from '../../projections/runner.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
-import { startHeartbeat } from '../adapters/heartbeat.ts';
+import { listLivingWorkers, startHeartbeat } from '../adapters/heartbeat.ts';
 import { createJobQueue } from '../adapters/job-queue.ts';
 import { leadWhenAlone } from '../adapters/leadership.ts';
 import { openPool } from '../adapters/postgres.ts';
@@ -28,7 +28,7 @@ import { openAttemptsDirectory } from '../worker/attempts-directory.ts';
 import { runWorker } from '../worker/run.ts';
 import { ConfigurationRefused, projectDirectory } from './config.ts';
 import type { Config } from './config.ts';
-import { createFiles, createTokens, readiness } from './connect.ts';
+import { createFiles, createReadiness, createTokens } from './connect.ts';
 import type { Connections, Secrets } from './connect.ts';
 
 /** The parts of the service; each can run as a process of its own. */
@@ -43,6 +43,7 @@ export interface RunningRole {
 
 type StartRole = (connections: Connections, secrets: Secrets) => Promise<RunningRole> | RunningRole;
 
+const drainMs = 10_000;
 const keyInForceMs = 5_000;
 const probeTimeoutMs = 20_000;
 /** The worker gives up a little before the API stops listening. */
@@ -78,12 +79,15 @@ const startApi: StartRole = async (connections, secrets) => {
     samplePlatformOrigin: addresses.samplePlatformUrl ?? undefined,
   });
   registerFileRoute(server, { files, nowMs: realNowMs });
-  registerHealthRoutes(server, () => readiness(connections));
+  registerHealthRoutes(server, createReadiness(connections));
   const url = await listen(server, { host: config.HOST, port: config.PORT, setting: 'PORT' });
   return {
     url: config.PUBLIC_URL ?? url,
     close: async () => {
+      // Whoever reads a file slowly, or not at all, does not hold up the end for ever.
+      const cut = setTimeout(() => server.server.closeAllConnections(), drainMs);
       await server.close();
+      clearTimeout(cut);
       await admissionPool.end();
     },
   };
@@ -146,9 +150,8 @@ const startWorker: StartRole = async ({ config, store, pool, nats, logger, clock
   const probes = answerProbes(nats, prober);
   const worker = runWorker({
     ...{ workerId, store, source, allows, logger, newUuid },
-    workDirectory: await openAttemptsDirectory(workDirectory),
+    workDirectory: await openAttemptsDirectory(workDirectory, { workerId, living: await listLivingWorkers(pool) }),
     now: clock.now,
-    realNowMs: clock.realNowMs,
     queue: createJobQueue(nats),
     files: createFiles(config, secrets, config.DOWNLOAD_URL ?? config.PUBLIC_URL ?? localUrl(config)),
     progress: createProgressReporter(nats),
@@ -176,7 +179,7 @@ export const startRole: Record<Role, StartRole> = {
 export async function startHealthServer(connections: Connections): Promise<RunningRole> {
   const logger: FastifyBaseLogger = connections.logger;
   const server = Fastify({ loggerInstance: logger, logController: new LogController({ disableRequestLogging: true }) });
-  registerHealthRoutes(server, () => readiness(connections));
+  registerHealthRoutes(server, createReadiness(connections));
   const { HOST: host, HEALTH_PORT: port } = connections.config;
   const url = await listen(server, { host, port, setting: 'HEALTH_PORT' });
   return { url, close: () => server.close() };
@@ -186,7 +189,9 @@ export async function startHealthServer(connections: Connections): Promise<Runni
 function isOurs(samplePlatformOrigin: string | undefined): (video: VideoReference) => boolean {
   return ({ platform, videoId, canonicalUrl }) => {
     const parsed = parseVideoUrl(canonicalUrl, samplePlatformOrigin === undefined ? {} : { samplePlatformOrigin });
-    return parsed.ok && parsed.video.platform === platform && parsed.video.videoId === videoId;
+    if (!parsed.ok) return false;
+    const { video } = parsed;
+    return video.platform === platform && video.videoId === videoId && video.canonicalUrl === canonicalUrl;
   };
 }
 
@@ -199,8 +204,12 @@ async function listen(
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === undefined) throw error;
-    const why = code === 'EADDRINUSE' ? 'is taken by another program' : `cannot be opened (${code})`;
-    throw new ConfigurationRefused(`Port ${String(port)} of ${host} ${why}. Set ${setting} (or HOST) to another one.`);
+    const where = `Port ${String(port)} of ${host}`;
+    throw new ConfigurationRefused(
+      code === 'EADDRINUSE'
+        ? `${where} is taken by another program. Set ${setting} to another one.`
+        : `${where} cannot be opened (${code}). Set HOST or ${setting} to another one.`,
+    );
   }
   const address = server.server.address();
   return localUrl({ HOST: host, PORT: typeof address === 'object' && address ? address.port : port });

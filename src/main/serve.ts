@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { freePort } from '../embedded/free-port.ts';
 import { lockDataDirectory } from '../embedded/data-directory.ts';
@@ -67,7 +68,11 @@ export async function serve(config: Config, { role, progress, ready }: ServeOpti
   } finally {
     clearInterval(watch);
     for (const part of stops.toReversed()) {
-      await part.stop().catch((error: unknown) => {
+      // Everything here may be killed at any instant, so a part that takes too long is left to that.
+      const late = sleep(stopLimitMs, undefined, { ref: false }).then(() => {
+        throw new Error(`it took longer than ${String(stopLimitMs)} ms`);
+      });
+      await Promise.race([part.stop(), late]).catch((error: unknown) => {
         logger.error({ err: error, part: part.name }, 'a part did not stop in order');
       });
     }
@@ -76,6 +81,7 @@ export async function serve(config: Config, { role, progress, ready }: ServeOpti
 }
 
 const parentCheckMs = 500;
+const stopLimitMs = 20_000;
 
 function watchParent(gone: () => void): NodeJS.Timeout {
   const parent = process.ppid;

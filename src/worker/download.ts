@@ -54,7 +54,7 @@ async function recordStep(dependencies: WorkerDependencies, job: QueuedJob, comm
     timeoutMs: stepTimeoutMs,
   });
   if (isRefused(recorded))
-    dependencies.logger.warn({ token: job.token, step: command.kind }, 'the claim was taken over');
+    dependencies.logger.warn({ token: job.token, step: command.kind }, 'the claim is no longer held');
   return !isRefused(recorded);
 }
 

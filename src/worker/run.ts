@@ -21,7 +21,6 @@ export interface WorkerDependencies extends JobDependencies {
   files: FileStore;
   progress: ProgressChannel;
   logger: Logger;
-  realNowMs: () => number;
   /** Under it, each attempt gets a fresh directory of its own. */
   workDirectory: string;
   /** Whether a video may be fetched here: its address is rebuilt and must come out the same. */
@@ -102,7 +101,7 @@ async function claim(
   }
   const { status, notBefore } = await readJob(store, message.token);
   const waitMs = status === 'queued' && notBefore !== null ? Date.parse(notBefore) - Date.parse(now()) : 0;
-  if (waitMs > 0) received.postpone(waitMs);
+  if (status === 'queued') received.postpone(Math.max(waitMs, 0));
   else received.acknowledge();
   return undefined;
 }

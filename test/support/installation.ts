@@ -11,6 +11,9 @@ import { makeTemporaryDirectory } from './temporary-directory.ts';
 /** The engines alone, at their addresses; the service's roles are started one by one, as processes of their own. */
 export interface Installation extends AsyncDisposable {
   environment: Environment;
+  /** SIGSTOP and SIGCONT of the event store: it takes what it is sent, and says nothing. */
+  silenceEventStore: () => void;
+  wakeEventStore: () => void;
   sampleUrl: (item: string) => string;
   startRole: (
     role: 'api' | 'projector' | 'dispatcher' | 'worker',
@@ -39,6 +42,8 @@ export async function startInstallation(given: Environment = {}): Promise<Instal
   const running: ServiceProcess[] = [];
   return {
     environment,
+    silenceEventStore: () => process.kill(eventStore.pid, 'SIGSTOP'),
+    wakeEventStore: () => process.kill(eventStore.pid, 'SIGCONT'),
     sampleUrl: (item) => `${platform.url}/watch/${item}`,
     startRole: async (role, more = {}) => {
       const started = await startProcess(role, { ...environment, ...more });
