@@ -77,6 +77,9 @@ describe('POST /auth/key, 400', () => {
     ['a label that is null', { label: null }],
     ['a label that is a number', { label: 7 }],
     ['a label of 101 characters', { label: 'x'.repeat(101) }],
+    ['a label with a NUL', { label: 'a\0b' }],
+    ['a label with a line break', { label: 'a\nb' }],
+    ['half a surrogate pair in a label', '{"label":"\\ud800"}'],
     ['a body that is no object', '"label"'],
     ['a body that is no JSON', '{label'],
   ])('invalid_request for %s', async (_, body) => {
