@@ -35,7 +35,7 @@ test(
 
     installation.silenceEventStore();
     const first = call(api.url, '/video/download', { key, body }).catch((error: unknown) => error);
-    await waitFor(async () => Number((await fetch(`${api.url}/readyz`)).status) === 503, {
+    await waitFor(async () => (await fetch(`${api.url}/readyz`)).status === 503, {
       what: 'the silence of the event store to be noticed',
     });
     const behind = call(api.url, '/video/download', { key, body });
