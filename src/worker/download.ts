@@ -1,18 +1,37 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Logger } from 'pino';
 import { recordJobProgress } from '../commands/record-job-progress.ts';
-import type { QueuedJob } from '../commands/record-job-progress.ts';
-import type { DownloadedFile, VideoFailure } from '../commands/ports.ts';
+import type { JobDependencies, QueuedJob } from '../commands/record-job-progress.ts';
+import type {
+  DownloadedFile,
+  FileStore,
+  ProgressChannel,
+  VideoFailure,
+  VideoReference,
+  VideoSource,
+} from '../commands/ports.ts';
 import type { ClaimProof, JobCommand } from '../domain/download-job.ts';
 import { isRefused } from '../domain/refusals.ts';
-import type { WorkerDependencies } from './run.ts';
+
+export interface DownloadDependencies extends JobDependencies {
+  workerId: string;
+  source: VideoSource;
+  files: FileStore;
+  progress: ProgressChannel;
+  logger: Logger;
+  /** Under it, each attempt gets a fresh directory of its own. */
+  workDirectory: string;
+  /** Whether a video may be fetched here: its address is rebuilt and must come out the same. */
+  allows: (video: VideoReference) => boolean;
+}
 
 /** Each step waits this long for the log; a step without an outcome is settled by the lease. */
 const stepTimeoutMs = 60_000;
 
 /** One job, from its claim to its end: done, failed, or queued again. Never throws: what goes wrong is a step of the job too. */
 export async function downloadJob(
-  dependencies: WorkerDependencies,
+  dependencies: DownloadDependencies,
   { job, claim }: { job: QueuedJob; claim: ClaimProof },
   stopping: AbortSignal,
 ): Promise<void> {
@@ -46,7 +65,7 @@ export async function downloadJob(
 }
 
 /** @returns whether the step is in the log; false when the job is somebody else's by now */
-async function recordStep(dependencies: WorkerDependencies, job: QueuedJob, command: JobCommand): Promise<boolean> {
+async function recordStep(dependencies: DownloadDependencies, job: QueuedJob, command: JobCommand): Promise<boolean> {
   const recorded = await recordJobProgress(dependencies, command, {
     correlationId: job.correlationId,
     causationId: job.eventId,
@@ -59,7 +78,7 @@ async function recordStep(dependencies: WorkerDependencies, job: QueuedJob, comm
 }
 
 async function fetchFile(
-  { source, allows, progress }: WorkerDependencies,
+  { source, allows, progress }: DownloadDependencies,
   job: QueuedJob,
   { directory, stopping }: { directory: string; stopping: AbortSignal },
 ): Promise<DownloadedFile | VideoFailure> {
@@ -80,7 +99,7 @@ async function fetchFile(
 
 /** The file is in place before the log says so; if the claim was lost meanwhile, it goes again. */
 async function finish(
-  { files }: WorkerDependencies,
+  { files }: DownloadDependencies,
   {
     claim,
     file,

@@ -1,30 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Logger } from 'pino';
 import { claimJob, readJob, readQueuedJob } from '../commands/record-job-progress.ts';
-import type { JobDependencies, QueuedJob } from '../commands/record-job-progress.ts';
-import type {
-  FileStore,
-  JobQueue,
-  ProgressChannel,
-  ReceivedJob,
-  VideoReference,
-  VideoSource,
-} from '../commands/ports.ts';
+import type { QueuedJob } from '../commands/record-job-progress.ts';
+import type { JobQueue, ReceivedJob } from '../commands/ports.ts';
 import type { ClaimProof } from '../domain/download-job.ts';
 import { isRefused } from '../domain/refusals.ts';
 import { downloadJob } from './download.ts';
+import type { DownloadDependencies } from './download.ts';
 
-export interface WorkerDependencies extends JobDependencies {
-  workerId: string;
+export interface WorkerDependencies extends DownloadDependencies {
   queue: JobQueue;
-  source: VideoSource;
-  files: FileStore;
-  progress: ProgressChannel;
-  logger: Logger;
-  /** Under it, each attempt gets a fresh directory of its own. */
-  workDirectory: string;
-  /** Whether a video may be fetched here: its address is rebuilt and must come out the same. */
-  allows: (video: VideoReference) => boolean;
   /** Downloads at a time. */
   slots: number;
 }
