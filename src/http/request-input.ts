@@ -33,7 +33,15 @@ export function readJsonBody(body: unknown, contentType: string | undefined): un
 
 export const maxUrlLength = 2_048;
 
-export const urlParameter = z.string('is required, and must be a string').min(1, 'is required');
+export const urlParameter = z
+  .string('is required, and must be a string')
+  .min(1, 'is required')
+  .describe(`Address of the video, as a browser shows it; at most ${String(maxUrlLength)} characters.`);
+
+/** What answers say of a video. */
+export const platform = z.string().describe("The platform's name in lower case, such as `youtube`.");
+export const videoId = z.string().describe("The platform's own id of the video.");
+export const canonicalUrl = z.string().describe("The video's address in the one form that this service uses.");
 
 /** @throws {ApiError} invalid_request or unsupported_platform, with the reason */
 export function readVideoUrl(url: string, samplePlatformOrigin: string | undefined): VideoReference {

@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { expectListedAnswer } from './endpoint-answers.ts';
 
 export interface Answer {
   status: number;
@@ -21,7 +22,7 @@ export interface Asked {
 
 /**
  * Sends one request to the API, and checks what the contract says of every response: the envelope (§2.1), the content type,
- * and the four headers (§4.6).
+ * the four headers (§4.6), and what the reference says of the endpoint.
  *
  * @param path below `/api/v1`
  */
@@ -30,8 +31,9 @@ export async function call(
   path: string,
   { key, method, body, headers = {} }: Asked = {},
 ): Promise<Answer> {
+  const sent = method ?? (body === undefined ? 'GET' : 'POST');
   const response = await fetch(`${url}/api/v1${path}`, {
-    method: method ?? (body === undefined ? 'GET' : 'POST'),
+    method: sent,
     headers: {
       ...(key !== undefined && { authorization: `Bearer ${key}` }),
       ...(body !== undefined && { 'content-type': 'application/json' }),
@@ -46,6 +48,7 @@ export async function call(
     data?: Record<string, unknown>;
     error?: { code: string; message: string };
   };
+  expectListedAnswer(sent, path, { status: response.status, envelope });
   return {
     status: response.status,
     headers: response.headers,
