@@ -144,6 +144,7 @@ export interface components {
     DownloadInQueue: {
       /** @constant */
       status: 'queued';
+      /** @description The token that was asked for. */
       request_token: string;
       /** @description The platform's own id of the video. */
       video_id: string;
@@ -158,6 +159,7 @@ export interface components {
     DownloadClaimed: {
       /** @constant */
       status: 'claimed';
+      /** @description The token that was asked for. */
       request_token: string;
       /** @description The platform's own id of the video. */
       video_id: string;
@@ -172,6 +174,7 @@ export interface components {
     DownloadRunning: {
       /** @constant */
       status: 'running';
+      /** @description The token that was asked for. */
       request_token: string;
       /** @description The platform's own id of the video. */
       video_id: string;
@@ -183,7 +186,7 @@ export interface components {
       finished_at?: string;
       /** @description What the worker last said; absent until it says something. For display only. */
       progress?: {
-        /** @description Of all, where the size is known. */
+        /** @description How much of the file is there, where its size is known. */
         percent: number | null;
         /** @description Bytes a second. */
         speed: number | null;
@@ -195,6 +198,7 @@ export interface components {
     DownloadDone: {
       /** @constant */
       status: 'done';
+      /** @description The token that was asked for. */
       request_token: string;
       /** @description The platform's own id of the video. */
       video_id: string;
@@ -211,6 +215,7 @@ export interface components {
        * @constant
        */
       expires_in: 3600;
+      /** @description Size of the file. */
       file_size_bytes: number;
       /** @description Media type of the file. */
       file_mime: string;
@@ -219,6 +224,7 @@ export interface components {
     DownloadFailed: {
       /** @constant */
       status: 'failed';
+      /** @description The token that was asked for. */
       request_token: string;
       /** @description The platform's own id of the video. */
       video_id: string;

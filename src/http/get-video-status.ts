@@ -26,13 +26,13 @@ const times = {
   finished_at: timestamp.describe('When it ended, in UTC; absent before that.').optional(),
 };
 const common = {
-  request_token: z.string(),
+  request_token: z.string().describe('The token that was asked for.'),
   video_id: videoId,
   ...times,
 };
 const progress = z
   .strictObject({
-    percent: z.number().min(0).max(100).nullable().describe('Of all, where the size is known.'),
+    percent: z.number().min(0).max(100).nullable().describe('How much of the file is there, where its size is known.'),
     speed: z.number().min(0).nullable().describe('Bytes a second.'),
     eta: z.number().min(0).nullable().describe('Seconds left.'),
   })
@@ -53,7 +53,7 @@ const videoStatus = z
         ...common,
         download_url: z.string().describe('A signed link to the file, another one at each poll. It asks for no key.'),
         expires_in: z.literal(linkSeconds).describe('Seconds until this link expires.'),
-        file_size_bytes: z.int().min(1),
+        file_size_bytes: z.int().min(1).describe('Size of the file.'),
         file_mime: z.string().describe('Media type of the file.'),
       })
       .meta({ id: 'DownloadDone', title: 'done' }),

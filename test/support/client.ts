@@ -1,4 +1,7 @@
 import { expect } from 'vitest';
+import { createApiClient } from '../../src/client/client.ts';
+import type { ApiClient } from '../../src/client/client.ts';
+import { apiPrefix } from '../../src/http/endpoints.ts';
 import { expectListedAnswer } from './endpoint-answers.ts';
 
 export interface Answer {
@@ -57,6 +60,22 @@ export async function call(
     message: envelope.error?.message ?? '',
     text,
   };
+}
+
+/** The typed client, with the same checks of every answer. */
+export function apiClient(url: string, key: string): ApiClient {
+  return createApiClient(url, key, {
+    fetch: async (request) => {
+      const response = await fetch(request);
+      const text = await response.clone().text();
+      checkEnvelope(response, text);
+      checkHeaders(response);
+      const { status } = response;
+      const path = new URL(request.url).pathname.replace(apiPrefix, '');
+      expectListedAnswer(request.method, path, { status, envelope: JSON.parse(text) as object });
+      return response;
+    },
+  });
 }
 
 function checkEnvelope(response: Response, text: string): void {

@@ -20,8 +20,8 @@ const entities: Readonly<Record<string, string>> = {
 function render(content: Content): string {
   if (content === undefined || content === false) return '';
   if (content instanceof Html) return content.text;
-  if (Array.isArray(content)) return content.map(render).join('');
-  return String(content as string | number).replace(/[&<>"']/g, (character) => entities[character] ?? '');
+  if (typeof content === 'object') return content.map(render).join('');
+  return String(content).replace(/[&<>"']/g, (character) => entities[character] ?? '');
 }
 
 export function html(parts: TemplateStringsArray, ...contents: Content[]): Html {

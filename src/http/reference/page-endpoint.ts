@@ -118,13 +118,15 @@ function nestedRows(
 
 function fieldRow(name: string, schema: JsonSchema, required: boolean | undefined): Html {
   const texts = schema['x-enumDescriptions'];
-  const values = schema.enum?.map((value) => html`<code>${String(value)}</code> `);
+  const values = (schema.enum ?? (typeof schema.const === 'string' ? [schema.const] : undefined))?.map(
+    (value) => html`<code>${String(value)}</code> `,
+  );
   return html`<tr>
     <td><code>${name}</code>${required === true && html`<br /><span class="note">required</span>`}</td>
     <td class="type">${typeOf(schema)}</td>
     <td>
       ${prose(schema.description ?? '')}
-      ${texts ? html`One of the <a href="#reasons">reasons</a>.` : values && html`<div>One of ${values}</div>`}
+      ${texts ? html`One of the <a href="#reasons">reasons</a>.` : values && html`<div>${values.length > 1 ? 'One of' : 'Always'} ${values}</div>`}
       ${schema.default !== undefined && html`<div class="note">Default: <code>${JSON.stringify(schema.default)}</code></div>`}
     </td>
   </tr>`;
@@ -145,7 +147,7 @@ function exampleBlocks(examples: Examples): Html[] {
   );
 }
 
-/** Errors that operations share are shown once, further down; those of this one alone are shown here. */
+/** Operations share the descriptions of their errors; each shows what was answered to itself. */
 function ownErrorExamples({ operationId }: Operation, status: string, { content }: ErrorResponse): Html[] {
   const own = Object.entries(content['application/json'].examples ?? {}).filter(([name]) =>
     name.startsWith(`${operationId}.`),

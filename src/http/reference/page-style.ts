@@ -26,16 +26,15 @@ section.endpoint h2 { margin-top: 2rem; }
 .get { background: var(--get); } .post { background: var(--post); }
 a { color: var(--accent); }
 code, pre { font-family: ui-monospace, "DejaVu Sans Mono", Consolas, monospace; font-size: .86em; }
-code { background: var(--panel); border-radius: .2rem; padding: .08rem .28rem; overflow-wrap: anywhere; }
-pre { margin: .4rem 0 1rem; padding: .9rem 1rem; overflow-x: auto; background: var(--panel); border: 1px solid var(--line); border-radius: .4rem; line-height: 1.5; font-size: .84rem; }
-pre code { padding: 0; background: none; font-size: inherit; overflow-wrap: normal; }
+code { background: var(--panel); border-radius: .2rem; padding: .08rem .16rem; overflow-wrap: anywhere; }
+pre { margin: .4rem 0 1rem; padding: .9rem 1rem; white-space: pre-wrap; background: var(--panel); border: 1px solid var(--line); border-radius: .4rem; line-height: 1.5; font-size: .84rem; }
+pre code { padding: 0; background: none; font-size: inherit; }
 table { width: 100%; border-collapse: collapse; margin: .4rem 0 1.2rem; font-size: .92rem; }
 th { text-align: left; color: var(--soft); font-weight: 600; font-size: .8rem; }
 th, td { padding: .45rem .8rem .45rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
 td:first-child { white-space: nowrap; }
 td.type { color: var(--soft); white-space: nowrap; }
 .note { color: var(--soft); font-size: .85em; }
-details { margin: .3rem 0; } summary { cursor: pointer; }
 .status { font-weight: 700; color: var(--post); } .status.bad { color: var(--bad); }
 @media (max-width: 60rem) { .page { grid-template-columns: minmax(0, 1fr); gap: 0; } nav { position: static; max-height: none; padding-bottom: 0; }
   td:first-child, td.type { white-space: normal; } }

@@ -60,8 +60,9 @@ function quickStart(operations: readonly ListedOperation[], apiUrl: string): Htm
   );
   return html`<h2 id="start">Quick start</h2>
     <p>
-      A download takes three steps. <code>KEY</code> holds your API key; a started demo prints one, and an operator
-      issues one with <code>keys issue</code>.
+      A download takes three steps. Addresses, tokens and times of the examples stand for your own.
+      <code>KEY</code> holds your API key; a started demo prints one, and an operator issues one with
+      <code>keys issue</code>.
     </p>
     <h3>1. Queue it</h3>
     ${queue && code(curlLine(queue, apiUrl))}
@@ -88,10 +89,10 @@ function authentication({ components }: OpenApiDocument): Html {
 
 function headers({ components }: OpenApiDocument): Html {
   const rows = Object.entries(components.headers).map(
-    ([name, { description, required }]: [string, Header]) =>
+    ([name, { description }]: [string, Header]) =>
       html`<tr>
         <td><code>${name}</code></td>
-        <td>${description}${!required && html` <span class="note">Not always there.</span>`}</td>
+        <td>${description}</td>
       </tr>`,
   );
   return html`<h2 id="headers">Headers</h2>

@@ -6,7 +6,8 @@ import { renderPage } from './page.ts';
 /** The reference, for programs and for people. It stands outside the API: no key, none of its headers. */
 export function registerReferenceRoutes(server: FastifyInstance, options: { version: string; origin: string }): void {
   const document = createOpenApi({ version: options.version, examples: readExamples() });
-  const json = JSON.stringify(document);
+  // As bytes, so that the media type stays without a charset, which JSON does not have.
+  const json = Buffer.from(JSON.stringify(document));
   const page = renderPage(document, options.origin);
 
   server.get('/openapi.json', (_request, reply) => inHalfAMinute(reply).type('application/json').send(json));
