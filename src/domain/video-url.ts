@@ -5,7 +5,7 @@
  * and id. A platform is a row of the table below; adding one means adding a row.
  */
 
-const maxUrlCharacters = 2048;
+export const maxUrlCharacters = 2048;
 
 export interface ParsedVideo {
   platform: string;

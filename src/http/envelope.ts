@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import type { ApiError } from './errors.ts';
 
 /** Contract §2.1: every response has this form. */
@@ -17,6 +18,11 @@ function sendEnvelope(reply: FastifyReply, status: number, body: object): Fastif
     .header('content-type', 'application/json')
     .send(Buffer.from(JSON.stringify(body)));
 }
+
+export const timestamp = z
+  .string()
+  .regex(/^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}\.\d{3}$/)
+  .describe('An instant in UTC, `YYYY-MM-DD HH:MM:SS.mmm`.');
 
 /** The contract's form of an instant: `YYYY-MM-DD HH:MM:SS.mmm`, in UTC. @param instant UTC ISO-8601 */
 export const contractTimestamp = (instant: string): string => instant.slice(0, 23).replace('T', ' ');

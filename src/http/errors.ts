@@ -18,6 +18,15 @@ export const apiErrors = {
 
 export type ApiErrorCode = keyof typeof apiErrors;
 
+/** What any endpoint may answer before, or in place of, its own: the pipeline of `server.ts` and `authenticate.ts`. */
+export const errorsOfEveryEndpoint = [
+  'invalid_request',
+  'unauthorized',
+  'rate_limited',
+  'internal_error',
+  'unavailable',
+] as const satisfies readonly ApiErrorCode[];
+
 /** Ends a request with one of the errors above. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';

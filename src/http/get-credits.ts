@@ -1,8 +1,41 @@
+import { z } from 'zod';
 import { summariseUsage } from '../domain/usage-summary.ts';
 import { actorOf, callerOf } from './caller.ts';
 import type { Endpoint } from './endpoints.ts';
-import { contractTimestamp, sendData } from './envelope.ts';
+import { contractTimestamp, sendData, timestamp } from './envelope.ts';
 import { ApiError } from './errors.ts';
+import type { EndpointReference } from './reference/endpoint-reference.ts';
+
+const count = z.int().min(0);
+const pool = z.strictObject({
+  limit: count.describe("The plan's allowance for the billing period."),
+  used: count.describe('Credits taken, at most the limit.'),
+  remaining: count.describe('Limit less used.'),
+});
+
+const credits = z
+  .strictObject({
+    plan: z.string().describe("The plan of the key's account."),
+    downloads: pool.describe('Download credits.'),
+    metadata: pool.describe('Metadata credits, a pool of their own.'),
+    overage: z
+      .strictObject({
+        downloads: count.describe('Downloads charged beyond the allowance.'),
+        cents: count.describe('What they cost, in cents of a US dollar.'),
+      })
+      .describe('What this billing period has cost beyond the plan.'),
+    period_start: timestamp.describe('When the billing period began, in UTC.'),
+    period_end: timestamp.describe('When it ends and the next one begins, in UTC.'),
+  })
+  .meta({ id: 'Credits' });
+
+export const creditsReference: EndpointReference = {
+  operationId: 'getCredits',
+  summary: 'What the billing period has used',
+  description: 'Costs nothing. It is never behind a download that was answered with `202`.',
+  success: { status: 200, description: 'The pools and the overage of this billing period.', data: credits },
+  errors: [],
+};
 
 const readBudgetMs = 5_000;
 
@@ -28,5 +61,5 @@ export const getCredits: Endpoint['handler'] =
       overage,
       period_start: contractTimestamp(period.start),
       period_end: contractTimestamp(period.end),
-    });
+    } satisfies z.infer<typeof credits>);
   };

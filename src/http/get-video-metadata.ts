@@ -5,9 +5,30 @@ import { actorOf, callerOf } from './caller.ts';
 import type { Endpoint } from './endpoints.ts';
 import { cutConnection, sendData } from './envelope.ts';
 import { ApiError } from './errors.ts';
-import { readInput, readVideoUrl, urlParameter } from './request-input.ts';
+import type { EndpointReference } from './reference/endpoint-reference.ts';
+import { canonicalUrl, platform, readInput, readVideoUrl, urlParameter, videoId } from './request-input.ts';
 
 const query = z.object({ url: urlParameter });
+
+const videoMetadata = z
+  .strictObject({
+    platform,
+    video_id: videoId,
+    title: z.string(),
+    duration: z.int().min(0).describe('Length in seconds.'),
+    thumbnail: z.string().describe('Address of an image.'),
+    url: canonicalUrl,
+  })
+  .meta({ id: 'VideoMetadata' });
+
+export const videoMetadataReference: EndpointReference = {
+  operationId: 'getVideoMetadata',
+  summary: 'Title, duration and thumbnail of a video',
+  description: 'Takes one metadata credit if it succeeds, otherwise nothing. It never takes a download credit.',
+  query,
+  success: { status: 200, description: 'What the platform says of the video.', data: videoMetadata },
+  errors: ['unsupported_platform', 'metadata_quota_exceeded', 'metadata_unavailable'],
+};
 
 /** For each of the two decisions on the log; the probe between them has its own limit. */
 const decisionBudgetMs = 5_000;
@@ -53,5 +74,5 @@ export const getVideoMetadata: Endpoint['handler'] =
       duration: answer.metadata.durationSeconds,
       thumbnail: answer.metadata.thumbnail,
       url: video.canonicalUrl,
-    });
+    } satisfies z.infer<typeof videoMetadata>);
   };

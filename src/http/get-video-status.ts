@@ -1,18 +1,86 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { JobRow } from '../../projections/jobs.ts';
-import { failureReasons } from '../domain/failure-reasons.ts';
+import { failureReasonNames, failureReasons } from '../domain/failure-reasons.ts';
 import type { Caller } from './caller.ts';
 import { actorOf, callerOf } from './caller.ts';
 import type { Endpoint, EndpointDependencies } from './endpoints.ts';
-import { contractTimestamp, sendData } from './envelope.ts';
+import { contractTimestamp, sendData, timestamp } from './envelope.ts';
 import { ApiError } from './errors.ts';
-import { readInput } from './request-input.ts';
+import type { EndpointReference } from './reference/endpoint-reference.ts';
+import { readInput, videoId } from './request-input.ts';
 
-const query = z.object({ token: z.string('is required, and must be a string').min(1, 'is required') });
+const query = z.object({
+  token: z
+    .string('is required, and must be a string')
+    .min(1, 'is required')
+    .describe('The `request_token` that `POST /video/download` answered.'),
+});
 
 /** A link's life (contract §3): from the poll that it was issued for. */
 const linkSeconds = 3_600;
+
+const times = {
+  queued_at: timestamp.describe('When it was queued, in UTC.'),
+  started_at: timestamp.describe('When work on it last began, in UTC; absent before that.').optional(),
+  finished_at: timestamp.describe('When it ended, in UTC; absent before that.').optional(),
+};
+const common = {
+  request_token: z.string().describe('The token that was asked for.'),
+  video_id: videoId,
+  ...times,
+};
+const progress = z
+  .strictObject({
+    percent: z.number().min(0).max(100).nullable().describe('How much of the file is there, where its size is known.'),
+    speed: z.number().min(0).nullable().describe('Bytes a second.'),
+    eta: z.number().min(0).nullable().describe('Seconds left.'),
+  })
+  .describe('What the worker last said; absent until it says something. For display only.');
+
+const reasonTexts = Object.fromEntries(failureReasonNames.map((name) => [name, failureReasons[name].message]));
+
+const videoStatus = z
+  .discriminatedUnion('status', [
+    z.strictObject({ status: z.literal('queued'), ...common }).meta({ id: 'DownloadInQueue', title: 'queued' }),
+    z.strictObject({ status: z.literal('claimed'), ...common }).meta({ id: 'DownloadClaimed', title: 'claimed' }),
+    z
+      .strictObject({ status: z.literal('running'), ...common, progress: progress.optional() })
+      .meta({ id: 'DownloadRunning', title: 'running' }),
+    z
+      .strictObject({
+        status: z.literal('done'),
+        ...common,
+        download_url: z.string().describe('A signed link to the file, another one at each poll. It asks for no key.'),
+        expires_in: z.literal(linkSeconds).describe('Seconds until this link expires.'),
+        file_size_bytes: z.int().min(1).describe('Size of the file.'),
+        file_mime: z.string().describe('Media type of the file.'),
+      })
+      .meta({ id: 'DownloadDone', title: 'done' }),
+    z
+      .strictObject({
+        status: z.literal('failed'),
+        ...common,
+        error: z.enum(failureReasonNames).meta({ 'x-enumDescriptions': reasonTexts }),
+        message: z.string().describe('The reason for a person to read.'),
+      })
+      .meta({ id: 'DownloadFailed', title: 'failed' }),
+  ])
+  .meta({ id: 'DownloadStatus' });
+type VideoStatus = z.infer<typeof videoStatus>;
+type VideoStatusDone = Extract<VideoStatus, { status: 'done' }>;
+
+export const videoStatusReference: EndpointReference = {
+  operationId: 'getDownloadStatus',
+  summary: 'Where a download stands, and the link to its file',
+  description:
+    'Costs nothing. A download goes from `queued` over `claimed` and `running` to `done` or `failed`, and may return to `queued` when an attempt is repeated. ' +
+    'A finished one answers another link at each poll. One that failed is a success of this request: the reason is in its data, and its charge stays.',
+  query,
+  success: { status: 200, description: 'The download as it stands.', data: videoStatus },
+  errors: ['not_found', 'delivery_failed'],
+};
+
 const missBudgetMs = 5_000;
 
 /** Contract §4.3. What the read model does not know yet is settled in the log, so that an answer never lags a 202. */
@@ -28,26 +96,29 @@ export const getVideoStatus: Endpoint['handler'] = (dependencies) => async (requ
   return sendData(reply, 200, data);
 };
 
-async function statusOfRow(job: JobRow, { files, progress, realNowMs }: EndpointDependencies): Promise<object> {
-  const common = { status: job.status, request_token: job.token, video_id: job.video_id, ...timesOf(job) };
-  switch (job.status) {
+async function statusOfRow(job: JobRow, { files, progress, realNowMs }: EndpointDependencies): Promise<VideoStatus> {
+  const { status } = job;
+  const common = { request_token: job.token, video_id: job.video_id, ...timesOf(job) };
+  switch (status) {
     case 'done': {
       const link = await linkOf(job, { files, realNowMs });
-      return { ...common, ...link };
+      return { status, ...common, ...link };
     }
     case 'failed': {
       const reason = job.failure_reason ?? 'internal_error';
-      return { ...common, error: reason, message: failureReasons[reason].message };
+      return { status, ...common, error: reason, message: failureReasons[reason].message };
     }
     case 'running': {
       const now = progress(job.token);
-      return now
-        ? { ...common, progress: { percent: now.percent, speed: now.bytesPerSecond, eta: now.etaSeconds } }
-        : common;
+      return {
+        status,
+        ...common,
+        ...(now && { progress: { percent: now.percent, speed: now.bytesPerSecond, eta: now.etaSeconds } }),
+      };
     }
     case 'queued':
     case 'claimed':
-      return common;
+      return { status, ...common };
   }
 }
 
@@ -55,7 +126,7 @@ async function statusOfRow(job: JobRow, { files, progress, realNowMs }: Endpoint
 async function linkOf(
   job: JobRow,
   { files, realNowMs }: Pick<EndpointDependencies, 'files' | 'realNowMs'>,
-): Promise<object> {
+): Promise<Pick<VideoStatusDone, 'download_url' | 'expires_in' | 'file_size_bytes' | 'file_mime'>> {
   const {
     token,
     file_claim_revision: claimRevision,
@@ -63,7 +134,8 @@ async function linkOf(
     file_mime: mime,
     file_size_bytes: sizeBytes,
   } = job;
-  if (claimRevision === null || name === null) throw new Error(`job ${token} is done without a file`);
+  if (claimRevision === null || name === null || mime === null || sizeBytes === null)
+    throw new Error(`job ${token} is done without a file`);
   const file = { token, claimRevision, name };
   if ((await files.sizeBytes(file)) === undefined) throw new ApiError('delivery_failed');
   const extension = name.slice(name.lastIndexOf('.'));
@@ -77,17 +149,18 @@ async function linkOf(
   };
 }
 
-function timesOf(job: JobRow): object {
-  const times = { queued_at: job.queued_at, started_at: job.started_at, finished_at: job.finished_at };
-  return Object.fromEntries(
-    Object.entries(times).flatMap(([name, time]) => (time === null ? [] : [[name, contractTimestamp(time)]])),
-  );
+function timesOf({ queued_at, started_at, finished_at }: JobRow): Pick<VideoStatus, keyof typeof times> {
+  return {
+    queued_at: contractTimestamp(queued_at),
+    ...(started_at !== null && { started_at: contractTimestamp(started_at) }),
+    ...(finished_at !== null && { finished_at: contractTimestamp(finished_at) }),
+  };
 }
 
 async function statusFromLog(
   token: string,
   { caller, request, dependencies }: { caller: Caller; request: FastifyRequest; dependencies: EndpointDependencies },
-): Promise<object> {
+): Promise<VideoStatus> {
   const commandId = dependencies.newUuid();
   const queued = await dependencies.lanes.findQueued(caller.accountId, token, {
     snapshot: caller.usage,

@@ -7,13 +7,34 @@ import { maxActiveKeys } from '../domain/account.ts';
 import { isRefused } from '../domain/refusals.ts';
 import { actorOf, callerOf } from './caller.ts';
 import type { Endpoint } from './endpoints.ts';
-import { contractTimestamp, sendData } from './envelope.ts';
+import { contractTimestamp, sendData, timestamp } from './envelope.ts';
 import { ApiError } from './errors.ts';
+import type { EndpointReference } from './reference/endpoint-reference.ts';
 import { readInput, readJsonBody } from './request-input.ts';
 
 const appendBudgetMs = 5_000;
 
-const body = z.object({ label: keyLabel.default('') }, 'must be a JSON object').default({ label: '' });
+const body = z
+  .object({ label: keyLabel.default('').describe('Tells the keys of an account apart.') }, 'must be a JSON object')
+  .default({ label: '' });
+
+const issuedKey = z
+  .strictObject({
+    key: z.string().describe('The key itself. It is shown this once and stored nowhere.'),
+    key_prefix: z.string().describe('How the key begins, to recognise it by.'),
+    label: z.string(),
+    created_at: timestamp.describe('When it was issued, in UTC.'),
+  })
+  .meta({ id: 'IssuedKey' });
+
+export const authKeyReference: EndpointReference = {
+  operationId: 'issueKey',
+  summary: 'Another API key, shown once',
+  description: `The key is of the same account, is in force at once, and has an hourly limit of its own. Costs nothing. An account has at most ${String(maxActiveKeys)} keys.`,
+  body: { schema: body, required: false },
+  success: { status: 201, description: 'The new key.', data: issuedKey },
+  errors: [],
+};
 
 /** Contract §4.5. The key is shown only once it is in force, and never again. */
 export const postAuthKey: Endpoint['handler'] =
@@ -41,5 +62,5 @@ export const postAuthKey: Endpoint['handler'] =
       key_prefix: issued.keyPrefix,
       label: issued.label,
       created_at: contractTimestamp(issued.createdAt),
-    });
+    } satisfies z.infer<typeof issuedKey>);
   };

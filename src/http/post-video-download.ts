@@ -6,7 +6,8 @@ import type { Endpoint } from './endpoints.ts';
 import { actorOf, callerOf } from './caller.ts';
 import { cutConnection, sendData } from './envelope.ts';
 import { ApiError } from './errors.ts';
-import { readInput, readJsonBody, readVideoUrl, urlParameter } from './request-input.ts';
+import type { EndpointReference } from './reference/endpoint-reference.ts';
+import { platform, readInput, readJsonBody, readVideoUrl, urlParameter, videoId } from './request-input.ts';
 
 /** From the request's head to the answer (or the cut connection). */
 export const downloadBudgetMs = 10_000;
@@ -14,11 +15,40 @@ export const downloadBudgetMs = 10_000;
 const body = z.object(
   {
     url: urlParameter,
-    format: z.enum(formats).default(defaultFormat),
-    quality: z.enum(qualities).default(defaultQuality),
+    format: z.enum(formats).default(defaultFormat).describe('`video` yields an MP4 file, `audio` an MP3 file.'),
+    quality: z
+      .enum(qualities)
+      .default(defaultQuality)
+      .describe(
+        "The picture's smaller side in pixels, or `best`. A video that has less comes as it is; one that has only more, in its smallest.",
+      ),
   },
   'a JSON object with a url is required',
 );
+
+const queuedDownload = z
+  .strictObject({
+    request_token: z.string().describe('Names the download; ask for its status with it.'),
+    status: z.literal('queued'),
+    platform,
+    video_id: videoId,
+    format: z.enum(formats),
+    quality: z.enum(qualities),
+    overage: z.boolean().describe('Whether it is charged beyond the allowance.'),
+  })
+  .meta({ id: 'QueuedDownload' });
+
+export const videoDownloadReference: EndpointReference = {
+  operationId: 'queueDownload',
+  summary: 'Queue the download of a video',
+  description:
+    'Takes one download credit, or the overage price of the plan once the allowance is used up. ' +
+    'The charge and the download are recorded together or not at all: any other answer than `202` means that nothing is charged. ' +
+    'Should neither be known for certain in time, the connection is closed without an answer.',
+  body: { schema: body, required: true },
+  success: { status: 202, description: 'The download is queued and charged.', data: queuedDownload },
+  errors: ['unsupported_platform', 'download_quota_exceeded', 'overage_cap_reached', 'enqueue_failed'],
+};
 
 /** Contract §4.2: queues a download and charges for it, or does neither. */
 export const postVideoDownload: Endpoint['handler'] =
@@ -58,5 +88,5 @@ export const postVideoDownload: Endpoint['handler'] =
       format,
       quality,
       overage: answer.events.some(({ type }) => type === 'OverageCharged'),
-    });
+    } satisfies z.infer<typeof queuedDownload>);
   };

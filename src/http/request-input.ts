@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { parseVideoUrl } from '../domain/video-url.ts';
+import { maxUrlCharacters, parseVideoUrl } from '../domain/video-url.ts';
 import type { VideoReference } from '../commands/ports.ts';
 import { ApiError } from './errors.ts';
 
@@ -31,7 +31,15 @@ export function readJsonBody(body: unknown, contentType: string | undefined): un
   }
 }
 
-export const urlParameter = z.string('is required, and must be a string').min(1, 'is required');
+export const urlParameter = z
+  .string('is required, and must be a string')
+  .min(1, 'is required')
+  .describe(`Address of the video, as a browser shows it; at most ${String(maxUrlCharacters)} characters.`);
+
+/** What answers say of a video. */
+export const platform = z.string().describe("The platform's name in lower case, such as `youtube`.");
+export const videoId = z.string().describe("The platform's own id of the video.");
+export const canonicalUrl = z.string().describe("The video's address in the one form that this service uses.");
 
 /** @throws {ApiError} invalid_request or unsupported_platform, with the reason */
 export function readVideoUrl(url: string, samplePlatformOrigin: string | undefined): VideoReference {

@@ -90,6 +90,8 @@ export interface Config extends Readonly<Environment> {
   /** No address of an engine was given: all parts are embedded. */
   allEmbedded: boolean;
   plans: PlanCatalogue;
+  /** Of this service, as its package says. */
+  version: string;
 }
 
 /**
@@ -109,6 +111,7 @@ export function readConfig(variables: NodeJS.ProcessEnv = process.env): Config {
     dataDirectory: resolve(settings.REELTALLY_DATA ?? join(projectDirectory, '.reeltally')),
     allEmbedded: !settings.EVENTSTORE_URL && !settings.DATABASE_URL && !settings.NATS_URL,
     plans: readPlans(settings.PLANS_FILE),
+    version: readVersion(),
   };
   return Object.freeze(config);
 }
@@ -121,6 +124,11 @@ function readPlans(file: string): PlanCatalogue {
     const why = error instanceof z.ZodError ? z.prettifyError(error) : String(error);
     throw new ConfigurationRefused(`PLANS_FILE: ${file} cannot be used:\n${why}`);
   }
+}
+
+function readVersion(): string {
+  const manifest: unknown = JSON.parse(readFileSync(join(projectDirectory, 'package.json'), 'utf8'));
+  return z.object({ version: z.string() }).parse(manifest).version;
 }
 
 /** Who runs the command line, for the record of what staff did. */

@@ -22,6 +22,7 @@ import { parseVideoUrl } from '../domain/video-url.ts';
 import { AddressWindows } from '../http/address-window.ts';
 import { registerFileRoute } from '../http/file-route.ts';
 import { registerHealthRoutes } from '../http/health.ts';
+import { registerReferenceRoutes } from '../http/reference/routes.ts';
 import { createServer } from '../http/server.ts';
 import { createProber } from '../worker/answer-probes.ts';
 import { openAttemptsDirectory } from '../worker/attempts-directory.ts';
@@ -80,6 +81,7 @@ const startApi: StartRole = async (connections, secrets) => {
   });
   registerFileRoute(server, { files, nowMs: realNowMs });
   registerHealthRoutes(server, createReadiness(connections));
+  registerReferenceRoutes(server, { version: config.version, origin: publicUrl });
   const url = await listen(server, { host: config.HOST, port: config.PORT, setting: 'PORT' });
   return {
     url: config.PUBLIC_URL ?? url,

@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { call } from '../support/client.ts';
-import { ended, pollEveryMs, queue, statusOf } from '../support/downloads.ts';
+import { apiClient } from '../support/client.ts';
+import { ended, pollEveryMs, queue } from '../support/downloads.ts';
 import { ffprobe } from '../support/ffprobe.ts';
 import { startService } from '../support/service.ts';
 import type { Service } from '../support/service.ts';
@@ -24,8 +24,11 @@ afterAll(async () => {
   for (const secret of [key, service.demo?.key ?? '', 'signature=']) expect(log).not.toContain(secret);
 });
 
-async function download(data: Record<string, unknown>): Promise<{ path: string; response: Response; bytes: Buffer }> {
-  const response = await fetch(String(data['download_url']));
+async function download(
+  data: Awaited<ReturnType<typeof ended>>,
+): Promise<{ path: string; response: Response; bytes: Buffer }> {
+  if (data.status !== 'done') throw new Error(`the download ended with ${data.error}`);
+  const response = await fetch(data.download_url);
   const bytes = Buffer.from(await response.arrayBuffer());
   const path = join(temporaryDirectory(), 'file');
   await writeFile(path, bytes);
@@ -43,10 +46,13 @@ describe('a download that succeeds', () => {
       const progress: unknown[] = [];
       const done = await waitFor(
         async () => {
-          const { data } = await statusOf(service.url, key, token);
-          seen.add(data['status']);
-          if (data['progress'] !== undefined) progress.push(data['progress']);
-          return data['status'] === 'done' && data;
+          const { data: answer } = await apiClient(service.url, key).GET('/video/status', {
+            params: { query: { token } },
+          });
+          const data = answer?.data;
+          seen.add(data?.status);
+          if (data?.status === 'running' && data.progress) progress.push(data.progress);
+          return data?.status === 'done' && data;
         },
         { what: 'the slow download to be done', timeoutMs: 60_000, pollMs: pollEveryMs },
       );
@@ -60,7 +66,7 @@ describe('a download that succeeds', () => {
 
       const { path, response, bytes } = await download(done);
       expect(response.status).toBe(200);
-      expect(bytes.length).toBe(done['file_size_bytes']);
+      expect(bytes.length).toBe(done.file_size_bytes);
       expect(await ffprobe(path)).toMatchObject({
         codecs: ['aac', 'h264'],
         format: expect.stringContaining('mp4') as unknown,
@@ -86,7 +92,7 @@ describe('a download that succeeds', () => {
     ['best', 1080],
     ['720', 720],
     ['360', 360],
-  ])('comes in the quality asked for: %s', async (quality, height) => {
+  ] as const)('comes in the quality asked for: %s', async (quality, height) => {
     const { request_token: token } = await queue(service.url, key, { url: service.sampleUrl('bars'), quality });
     const { path } = await download(await ended(service.url, key, token));
     expect((await ffprobe(path)).height).toBe(height);
@@ -132,11 +138,11 @@ describe('a download that fails', () => {
   });
 
   test('keeps its charge', async () => {
-    const before = (await call(service.url, '/credits', { key })).data['downloads'] as { used: number };
+    const used = async () => (await apiClient(service.url, key).GET('/credits')).data?.data.downloads.used ?? NaN;
+    const before = await used();
     const { request_token: token } = await queue(service.url, key, { url: service.sampleUrl('private') });
     await ended(service.url, key, token);
-    const after = (await call(service.url, '/credits', { key })).data['downloads'] as { used: number };
-    expect(after.used).toBe(before.used + 1);
+    expect(await used()).toBe(before + 1);
   });
 
   test('is given up after three attempts, where each might have succeeded', async () => {

@@ -1,4 +1,8 @@
 import { expect } from 'vitest';
+import { createApiClient } from '../../src/client/client.ts';
+import type { ApiClient } from '../../src/client/client.ts';
+import { apiPrefix } from '../../src/http/endpoints.ts';
+import { expectListedAnswer } from './endpoint-answers.ts';
 
 export interface Answer {
   status: number;
@@ -21,7 +25,7 @@ export interface Asked {
 
 /**
  * Sends one request to the API, and checks what the contract says of every response: the envelope (§2.1), the content type,
- * and the four headers (§4.6).
+ * the four headers (§4.6), and what the reference says of the endpoint.
  *
  * @param path below `/api/v1`
  */
@@ -30,8 +34,9 @@ export async function call(
   path: string,
   { key, method, body, headers = {} }: Asked = {},
 ): Promise<Answer> {
+  const sent = method ?? (body === undefined ? 'GET' : 'POST');
   const response = await fetch(`${url}/api/v1${path}`, {
-    method: method ?? (body === undefined ? 'GET' : 'POST'),
+    method: sent,
     headers: {
       ...(key !== undefined && { authorization: `Bearer ${key}` }),
       ...(body !== undefined && { 'content-type': 'application/json' }),
@@ -46,6 +51,7 @@ export async function call(
     data?: Record<string, unknown>;
     error?: { code: string; message: string };
   };
+  expectListedAnswer(sent, path, { status: response.status, envelope });
   return {
     status: response.status,
     headers: response.headers,
@@ -54,6 +60,22 @@ export async function call(
     message: envelope.error?.message ?? '',
     text,
   };
+}
+
+/** The typed client, with the same checks of every answer. */
+export function apiClient(url: string, key: string): ApiClient {
+  return createApiClient(url, key, {
+    fetch: async (request) => {
+      const response = await fetch(request);
+      const text = await response.clone().text();
+      checkEnvelope(response, text);
+      checkHeaders(response);
+      const { status } = response;
+      const path = new URL(request.url).pathname.replace(apiPrefix, '');
+      expectListedAnswer(request.method, path, { status, envelope: JSON.parse(text) as object });
+      return response;
+    },
+  });
 }
 
 function checkEnvelope(response: Response, text: string): void {

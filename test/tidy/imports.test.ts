@@ -16,6 +16,8 @@ const parts: Record<string, { parts: readonly string[]; packages?: readonly stri
   },
   projections: { parts: ['src/domain', 'src/commands/ports.ts'] },
   'src/http': { parts: ['src/commands', 'projections', 'src/domain'] },
+  // Only what a client outside would have: the generated types.
+  'src/client': { parts: [], packages: ['openapi-fetch'] },
   'src/console': { parts: ['src/commands', 'projections', 'src/domain'] },
   'src/dispatcher': { parts: ['src/commands', 'projections', 'src/domain'] },
   'src/worker': { parts: ['src/commands', 'projections', 'src/domain'] },

@@ -1,0 +1,780 @@
+// Generated from the API’s OpenAPI document by `npm run generate:client`: edit the schemas in src/http instead.
+
+export interface paths {
+  '/video/metadata': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Title, duration and thumbnail of a video
+     * @description Takes one metadata credit if it succeeds, otherwise nothing. It never takes a download credit.
+     */
+    get: operations['getVideoMetadata'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/video/download': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Queue the download of a video
+     * @description Takes one download credit, or the overage price of the plan once the allowance is used up. The charge and the download are recorded together or not at all: any other answer than `202` means that nothing is charged. Should neither be known for certain in time, the connection is closed without an answer.
+     */
+    post: operations['queueDownload'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/video/status': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Where a download stands, and the link to its file
+     * @description Costs nothing. A download goes from `queued` over `claimed` and `running` to `done` or `failed`, and may return to `queued` when an attempt is repeated. A finished one answers another link at each poll. One that failed is a success of this request: the reason is in its data, and its charge stays.
+     */
+    get: operations['getDownloadStatus'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/credits': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * What the billing period has used
+     * @description Costs nothing. It is never behind a download that was answered with `202`.
+     */
+    get: operations['getCredits'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/auth/key': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Another API key, shown once
+     * @description The key is of the same account, is in force at once, and has an hourly limit of its own. Costs nothing. An account has at most 1000 keys.
+     */
+    post: operations['issueKey'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+}
+export type webhooks = Record<string, never>;
+export interface components {
+  schemas: {
+    VideoMetadata: {
+      /** @description The platform's name in lower case, such as `youtube`. */
+      platform: string;
+      /** @description The platform's own id of the video. */
+      video_id: string;
+      title: string;
+      /** @description Length in seconds. */
+      duration: number;
+      /** @description Address of an image. */
+      thumbnail: string;
+      /** @description The video's address in the one form that this service uses. */
+      url: string;
+    };
+    QueuedDownload: {
+      /** @description Names the download; ask for its status with it. */
+      request_token: string;
+      /** @constant */
+      status: 'queued';
+      /** @description The platform's name in lower case, such as `youtube`. */
+      platform: string;
+      /** @description The platform's own id of the video. */
+      video_id: string;
+      /** @enum {string} */
+      format: 'video' | 'audio';
+      /** @enum {string} */
+      quality: '360' | '480' | '720' | '1080' | '1440' | '2160' | 'best';
+      /** @description Whether it is charged beyond the allowance. */
+      overage: boolean;
+    };
+    DownloadStatus:
+      | components['schemas']['DownloadInQueue']
+      | components['schemas']['DownloadClaimed']
+      | components['schemas']['DownloadRunning']
+      | components['schemas']['DownloadDone']
+      | components['schemas']['DownloadFailed'];
+    /** queued */
+    DownloadInQueue: {
+      /** @constant */
+      status: 'queued';
+      /** @description The token that was asked for. */
+      request_token: string;
+      /** @description The platform's own id of the video. */
+      video_id: string;
+      /** @description When it was queued, in UTC. */
+      queued_at: string;
+      /** @description When work on it last began, in UTC; absent before that. */
+      started_at?: string;
+      /** @description When it ended, in UTC; absent before that. */
+      finished_at?: string;
+    };
+    /** claimed */
+    DownloadClaimed: {
+      /** @constant */
+      status: 'claimed';
+      /** @description The token that was asked for. */
+      request_token: string;
+      /** @description The platform's own id of the video. */
+      video_id: string;
+      /** @description When it was queued, in UTC. */
+      queued_at: string;
+      /** @description When work on it last began, in UTC; absent before that. */
+      started_at?: string;
+      /** @description When it ended, in UTC; absent before that. */
+      finished_at?: string;
+    };
+    /** running */
+    DownloadRunning: {
+      /** @constant */
+      status: 'running';
+      /** @description The token that was asked for. */
+      request_token: string;
+      /** @description The platform's own id of the video. */
+      video_id: string;
+      /** @description When it was queued, in UTC. */
+      queued_at: string;
+      /** @description When work on it last began, in UTC; absent before that. */
+      started_at?: string;
+      /** @description When it ended, in UTC; absent before that. */
+      finished_at?: string;
+      /** @description What the worker last said; absent until it says something. For display only. */
+      progress?: {
+        /** @description How much of the file is there, where its size is known. */
+        percent: number | null;
+        /** @description Bytes a second. */
+        speed: number | null;
+        /** @description Seconds left. */
+        eta: number | null;
+      };
+    };
+    /** done */
+    DownloadDone: {
+      /** @constant */
+      status: 'done';
+      /** @description The token that was asked for. */
+      request_token: string;
+      /** @description The platform's own id of the video. */
+      video_id: string;
+      /** @description When it was queued, in UTC. */
+      queued_at: string;
+      /** @description When work on it last began, in UTC; absent before that. */
+      started_at?: string;
+      /** @description When it ended, in UTC; absent before that. */
+      finished_at?: string;
+      /** @description A signed link to the file, another one at each poll. It asks for no key. */
+      download_url: string;
+      /**
+       * @description Seconds until this link expires.
+       * @constant
+       */
+      expires_in: 3600;
+      /** @description Size of the file. */
+      file_size_bytes: number;
+      /** @description Media type of the file. */
+      file_mime: string;
+    };
+    /** failed */
+    DownloadFailed: {
+      /** @constant */
+      status: 'failed';
+      /** @description The token that was asked for. */
+      request_token: string;
+      /** @description The platform's own id of the video. */
+      video_id: string;
+      /** @description When it was queued, in UTC. */
+      queued_at: string;
+      /** @description When work on it last began, in UTC; absent before that. */
+      started_at?: string;
+      /** @description When it ended, in UTC; absent before that. */
+      finished_at?: string;
+      /** @enum {string} */
+      error:
+        | 'video_unavailable'
+        | 'private_video'
+        | 'login_required'
+        | 'age_restricted'
+        | 'geo_blocked'
+        | 'live_stream'
+        | 'too_large'
+        | 'too_long'
+        | 'drm_protected'
+        | 'unsupported_media'
+        | 'platform_error'
+        | 'rate_limited_by_platform'
+        | 'timed_out'
+        | 'voided'
+        | 'internal_error';
+      /** @description The reason for a person to read. */
+      message: string;
+    };
+    Credits: {
+      /** @description The plan of the key's account. */
+      plan: string;
+      /** @description Download credits. */
+      downloads: {
+        /** @description The plan's allowance for the billing period. */
+        limit: number;
+        /** @description Credits taken, at most the limit. */
+        used: number;
+        /** @description Limit less used. */
+        remaining: number;
+      };
+      /** @description Metadata credits, a pool of their own. */
+      metadata: {
+        /** @description The plan's allowance for the billing period. */
+        limit: number;
+        /** @description Credits taken, at most the limit. */
+        used: number;
+        /** @description Limit less used. */
+        remaining: number;
+      };
+      /** @description What this billing period has cost beyond the plan. */
+      overage: {
+        /** @description Downloads charged beyond the allowance. */
+        downloads: number;
+        /** @description What they cost, in cents of a US dollar. */
+        cents: number;
+      };
+      /** @description When the billing period began, in UTC. */
+      period_start: string;
+      /** @description When it ends and the next one begins, in UTC. */
+      period_end: string;
+    };
+    IssuedKey: {
+      /** @description The key itself. It is shown this once and stored nowhere. */
+      key: string;
+      /** @description How the key begins, to recognise it by. */
+      key_prefix: string;
+      label: string;
+      /** @description When it was issued, in UTC. */
+      created_at: string;
+    };
+  };
+  responses: {
+    /** @description `invalid_request`: A parameter is missing or malformed. `unsupported_platform`: The URL is not of a video on a supported platform. */
+    'invalid_request-or-unsupported_platform': {
+      headers: {
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'X-Credits-Remaining': components['headers']['X-Credits-Remaining'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/json': {
+          /** @constant */
+          success: false;
+          error: {
+            /** @enum {string} */
+            code: 'invalid_request' | 'unsupported_platform';
+            message: string;
+          };
+        };
+      };
+    };
+    /** @description `unauthorized`: The API key is missing, invalid or revoked. */
+    unauthorized: {
+      headers: {
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'X-Credits-Remaining': components['headers']['X-Credits-Remaining'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/json': {
+          /** @constant */
+          success: false;
+          error: {
+            /** @enum {string} */
+            code: 'unauthorized';
+            message: string;
+          };
+        };
+      };
+    };
+    /** @description `metadata_quota_exceeded`: The metadata allowance of this billing period is used up. */
+    metadata_quota_exceeded: {
+      headers: {
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'X-Credits-Remaining': components['headers']['X-Credits-Remaining'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/json': {
+          /** @constant */
+          success: false;
+          error: {
+            /** @enum {string} */
+            code: 'metadata_quota_exceeded';
+            message: string;
+          };
+        };
+      };
+    };
+    /** @description `rate_limited`: The hourly request limit of this key is reached. */
+    rate_limited: {
+      headers: {
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'X-Credits-Remaining': components['headers']['X-Credits-Remaining'];
+        'Retry-After': components['headers']['Retry-After'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/json': {
+          /** @constant */
+          success: false;
+          error: {
+            /** @enum {string} */
+            code: 'rate_limited';
+            message: string;
+          };
+        };
+      };
+    };
+    /** @description `internal_error`: Something went wrong here; the request was not completed. */
+    internal_error: {
+      headers: {
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'X-Credits-Remaining': components['headers']['X-Credits-Remaining'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/json': {
+          /** @constant */
+          success: false;
+          error: {
+            /** @enum {string} */
+            code: 'internal_error';
+            message: string;
+          };
+        };
+      };
+    };
+    /** @description `metadata_unavailable`: The video platform could not be asked; try again. */
+    metadata_unavailable: {
+      headers: {
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'X-Credits-Remaining': components['headers']['X-Credits-Remaining'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/json': {
+          /** @constant */
+          success: false;
+          error: {
+            /** @enum {string} */
+            code: 'metadata_unavailable';
+            message: string;
+          };
+        };
+      };
+    };
+    /** @description `unavailable`: The service is not available for the moment; try again. */
+    unavailable: {
+      headers: {
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'X-Credits-Remaining': components['headers']['X-Credits-Remaining'];
+        'Retry-After': components['headers']['Retry-After'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/json': {
+          /** @constant */
+          success: false;
+          error: {
+            /** @enum {string} */
+            code: 'unavailable';
+            message: string;
+          };
+        };
+      };
+    };
+    /** @description `download_quota_exceeded`: The download allowance of this billing period is used up. `overage_cap_reached`: The account owner's ceiling on overage charges is reached. */
+    'download_quota_exceeded-or-overage_cap_reached': {
+      headers: {
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'X-Credits-Remaining': components['headers']['X-Credits-Remaining'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/json': {
+          /** @constant */
+          success: false;
+          error: {
+            /** @enum {string} */
+            code: 'download_quota_exceeded' | 'overage_cap_reached';
+            message: string;
+          };
+        };
+      };
+    };
+    /** @description `enqueue_failed`: The download could not be queued and is not charged; try again. */
+    enqueue_failed: {
+      headers: {
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'X-Credits-Remaining': components['headers']['X-Credits-Remaining'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/json': {
+          /** @constant */
+          success: false;
+          error: {
+            /** @enum {string} */
+            code: 'enqueue_failed';
+            message: string;
+          };
+        };
+      };
+    };
+    /** @description `invalid_request`: A parameter is missing or malformed. */
+    invalid_request: {
+      headers: {
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'X-Credits-Remaining': components['headers']['X-Credits-Remaining'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/json': {
+          /** @constant */
+          success: false;
+          error: {
+            /** @enum {string} */
+            code: 'invalid_request';
+            message: string;
+          };
+        };
+      };
+    };
+    /** @description `not_found`: There is nothing here. */
+    not_found: {
+      headers: {
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'X-Credits-Remaining': components['headers']['X-Credits-Remaining'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/json': {
+          /** @constant */
+          success: false;
+          error: {
+            /** @enum {string} */
+            code: 'not_found';
+            message: string;
+          };
+        };
+      };
+    };
+    /** @description `delivery_failed`: The file is no longer available; request a fresh download. */
+    delivery_failed: {
+      headers: {
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'X-Credits-Remaining': components['headers']['X-Credits-Remaining'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/json': {
+          /** @constant */
+          success: false;
+          error: {
+            /** @enum {string} */
+            code: 'delivery_failed';
+            message: string;
+          };
+        };
+      };
+    };
+  };
+  parameters: never;
+  requestBodies: never;
+  headers: {
+    /** @description Requests that this key may make in any hour. */
+    'X-RateLimit-Limit': number;
+    /** @description Requests left in the hour that ends now. */
+    'X-RateLimit-Remaining': number;
+    /** @description When the oldest counted request leaves that hour, in Unix seconds. */
+    'X-RateLimit-Reset': number;
+    /** @description Download credits left in this billing period. */
+    'X-Credits-Remaining': number;
+    /** @description Seconds after which to try again; with 429 and 503. */
+    'Retry-After': number;
+  };
+  pathItems: never;
+}
+export type $defs = Record<string, never>;
+export interface operations {
+  getVideoMetadata: {
+    parameters: {
+      query: {
+        /** @description Address of the video, as a browser shows it; at most 2048 characters. */
+        url: string;
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description What the platform says of the video. */
+      200: {
+        headers: {
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'X-Credits-Remaining': components['headers']['X-Credits-Remaining'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': {
+            /** @constant */
+            success: true;
+            data: components['schemas']['VideoMetadata'];
+          };
+        };
+      };
+      400: components['responses']['invalid_request-or-unsupported_platform'];
+      401: components['responses']['unauthorized'];
+      402: components['responses']['metadata_quota_exceeded'];
+      429: components['responses']['rate_limited'];
+      500: components['responses']['internal_error'];
+      502: components['responses']['metadata_unavailable'];
+      503: components['responses']['unavailable'];
+    };
+  };
+  queueDownload: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': {
+          /** @description Address of the video, as a browser shows it; at most 2048 characters. */
+          url: string;
+          /**
+           * @description `video` yields an MP4 file, `audio` an MP3 file.
+           * @default video
+           * @enum {string}
+           */
+          format?: 'video' | 'audio';
+          /**
+           * @description The picture's smaller side in pixels, or `best`. A video that has less comes as it is; one that has only more, in its smallest.
+           * @default best
+           * @enum {string}
+           */
+          quality?: '360' | '480' | '720' | '1080' | '1440' | '2160' | 'best';
+        };
+      };
+    };
+    responses: {
+      /** @description The download is queued and charged. */
+      202: {
+        headers: {
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'X-Credits-Remaining': components['headers']['X-Credits-Remaining'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': {
+            /** @constant */
+            success: true;
+            data: components['schemas']['QueuedDownload'];
+          };
+        };
+      };
+      400: components['responses']['invalid_request-or-unsupported_platform'];
+      401: components['responses']['unauthorized'];
+      402: components['responses']['download_quota_exceeded-or-overage_cap_reached'];
+      429: components['responses']['rate_limited'];
+      500: components['responses']['internal_error'];
+      502: components['responses']['enqueue_failed'];
+      503: components['responses']['unavailable'];
+    };
+  };
+  getDownloadStatus: {
+    parameters: {
+      query: {
+        /** @description The `request_token` that `POST /video/download` answered. */
+        token: string;
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The download as it stands. */
+      200: {
+        headers: {
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'X-Credits-Remaining': components['headers']['X-Credits-Remaining'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': {
+            /** @constant */
+            success: true;
+            data: components['schemas']['DownloadStatus'];
+          };
+        };
+      };
+      400: components['responses']['invalid_request'];
+      401: components['responses']['unauthorized'];
+      404: components['responses']['not_found'];
+      429: components['responses']['rate_limited'];
+      500: components['responses']['internal_error'];
+      502: components['responses']['delivery_failed'];
+      503: components['responses']['unavailable'];
+    };
+  };
+  getCredits: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The pools and the overage of this billing period. */
+      200: {
+        headers: {
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'X-Credits-Remaining': components['headers']['X-Credits-Remaining'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': {
+            /** @constant */
+            success: true;
+            data: components['schemas']['Credits'];
+          };
+        };
+      };
+      400: components['responses']['invalid_request'];
+      401: components['responses']['unauthorized'];
+      429: components['responses']['rate_limited'];
+      500: components['responses']['internal_error'];
+      503: components['responses']['unavailable'];
+    };
+  };
+  issueKey: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: {
+      content: {
+        'application/json': {
+          /**
+           * @description Tells the keys of an account apart.
+           * @default
+           */
+          label?: string;
+        };
+      };
+    };
+    responses: {
+      /** @description The new key. */
+      201: {
+        headers: {
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'X-Credits-Remaining': components['headers']['X-Credits-Remaining'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': {
+            /** @constant */
+            success: true;
+            data: components['schemas']['IssuedKey'];
+          };
+        };
+      };
+      400: components['responses']['invalid_request'];
+      401: components['responses']['unauthorized'];
+      429: components['responses']['rate_limited'];
+      500: components['responses']['internal_error'];
+      503: components['responses']['unavailable'];
+    };
+  };
+}

@@ -1,0 +1,16 @@
+import type { z } from 'zod';
+import type { ApiErrorCode } from '../errors.ts';
+
+/** What a caller has to know of an endpoint. The same schemas read its input, and check its answers in the tests. */
+export interface EndpointReference {
+  /** Name of the operation in generated clients. */
+  operationId: string;
+  summary: string;
+  /** Sentences; `code` stands in backticks. */
+  description: string;
+  query?: z.ZodObject;
+  body?: { schema: z.ZodType; required: boolean };
+  success: { status: 200 | 201 | 202; description: string; data: z.ZodType };
+  /** Its errors beside those of every endpoint. A test compares them with what its code throws. */
+  errors: readonly ApiErrorCode[];
+}

@@ -1,0 +1,175 @@
+import { resolve } from './document.ts';
+import type { ErrorResponse, Examples, JsonSchema, OpenApiDocument, Operation, Response } from './document.ts';
+import { code, html, prose, table } from './html.ts';
+import type { Html } from './html.ts';
+
+export interface ListedOperation extends Operation {
+  method: 'get' | 'post';
+  path: string;
+}
+
+export function operationsOf({ paths }: OpenApiDocument): ListedOperation[] {
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({
+      ...operation,
+      path,
+      method: method as ListedOperation['method'],
+    })),
+  );
+}
+
+export const methodBadge = (method: string): Html =>
+  html`<span class="method ${method}">${method.toUpperCase()}</span>`;
+
+/** Everything about one endpoint: what goes in, what comes out, and what can go wrong. */
+export function endpointSection(document: OpenApiDocument, operation: ListedOperation, apiUrl: string): Html {
+  const responses = Object.entries(operation.responses).map(
+    ([status, response]) => [status, resolve<Response | ErrorResponse>(document, response)] as const,
+  );
+  const failures = responses.flatMap(([status, response]) =>
+    'x-errors' in response
+      ? Object.entries(response['x-errors']).map(([name, text]) => errorRow(status, name, text))
+      : [],
+  );
+  return html`<section class="endpoint" id="${operation.operationId}">
+    <h2>${operation.summary}</h2>
+    <div class="route">${methodBadge(operation.method)}<span>${pathPrefix(document)}${operation.path}</span></div>
+    <p>${prose(operation.description)}</p>
+    ${inputPart(document, operation)}
+    <h3>Request</h3>
+    ${code(curlLine(operation, apiUrl))}
+    ${responses.map(([status, response]) => !('x-errors' in response) && successPart(document, status, response))}
+    <h3>Errors</h3>
+    ${table(['Status', 'Code', 'Meaning'], failures)}
+    ${responses.map(([status, response]) => 'x-errors' in response && ownErrorExamples(operation, status, response))}
+  </section>`;
+}
+
+export const pathPrefix = ({ servers }: OpenApiDocument): string => servers[0]?.url ?? '';
+
+export const errorRow = (status: string, name: string, text: string): Html =>
+  html`<tr>
+    <td><span class="status bad">${status}</span></td>
+    <td><code>${name}</code></td>
+    <td>${text}.</td>
+  </tr>`;
+
+function inputPart(document: OpenApiDocument, { parameters = [], requestBody }: Operation): Html {
+  const rows = parameters.map(({ name, required, description, schema }) =>
+    fieldRow(name, { ...schema, description }, required),
+  );
+  const body = requestBody?.content['application/json'].schema;
+  return html`${rows.length > 0 && html`<h3>Query parameters</h3>`}${table(['Name', 'Type', ''], rows)}${
+    body &&
+    html`<h3>JSON body ${!requestBody.required && html`<span class="note">may be left out</span>`}</h3>
+      ${table(['Field', 'Type', ''], fieldRows(document, body, { marksRequired: true }))}`
+  }`;
+}
+
+function successPart(document: OpenApiDocument, status: string, { description, content }: Response): Html {
+  const { schema, examples = {} } = content['application/json'];
+  const data = schema.properties?.['data'] ?? {};
+  const whole = resolve<JsonSchema>(document, data);
+  const kinds = whole.oneOf?.map((kind) => resolve<JsonSchema>(document, kind));
+  return html`<h3>Answer <span class="status">${status}</span></h3>
+    <p>${prose(description)}</p>
+    ${exampleBlocks(examples)}
+    <h3>Fields of <code>data</code></h3>
+    ${kinds ? kindsTable(document, kinds) : table(['Field', 'Type', ''], fieldRows(document, whole, {}))}`;
+}
+
+/** The kinds of an answer in one table: each field once, and with which of them it comes. */
+function kindsTable(document: OpenApiDocument, kinds: readonly JsonSchema[]): Html {
+  const titles = kinds.map(({ title = '' }) => title);
+  const names = [...new Set(kinds.flatMap(({ properties = {} }) => Object.keys(properties)))].filter(
+    (name) => name !== 'status',
+  );
+  const rows = names.map((name) => {
+    const having = kinds.filter(({ properties = {} }) => name in properties);
+    const only = having.length < kinds.length ? having.map(({ title = '' }) => `\`${title}\``).join(', ') : undefined;
+    return nestedRows(document, name, having[0]?.properties?.[name] ?? {}, only === undefined ? '' : `With ${only}. `);
+  });
+  return table(
+    ['Field', 'Type', ''],
+    [fieldRow('status', { type: 'string', enum: titles }, undefined), ...rows.flat()],
+  );
+}
+
+function fieldRows(document: OpenApiDocument, schema: JsonSchema, { marksRequired = false }): Html[] {
+  return Object.entries(schema.properties ?? {}).flatMap(([name, field]) =>
+    nestedRows(document, name, field, '', marksRequired ? (schema.required ?? []).includes(name) : undefined),
+  );
+}
+
+/** A field, and those of the object that it holds. */
+function nestedRows(
+  document: OpenApiDocument,
+  name: string,
+  field: JsonSchema,
+  prefix: string,
+  required?: boolean,
+): Html[] {
+  const whole = { ...resolve<JsonSchema>(document, field), ...field };
+  const inner = Object.entries(whole.properties ?? {}).flatMap(([innerName, innerField]) =>
+    nestedRows(document, `${name}.${innerName}`, innerField, ''),
+  );
+  return [fieldRow(name, { ...whole, description: `${prefix}${whole.description ?? ''}` }, required), ...inner];
+}
+
+function fieldRow(name: string, schema: JsonSchema, required: boolean | undefined): Html {
+  const texts = schema['x-enumDescriptions'];
+  const values = (schema.enum ?? (typeof schema.const === 'string' ? [schema.const] : undefined))?.map(
+    (value) => html`<code>${String(value)}</code> `,
+  );
+  return html`<tr>
+    <td><code>${name}</code>${required === true && html`<br /><span class="note">required</span>`}</td>
+    <td class="type">${typeOf(schema)}</td>
+    <td>
+      ${prose(schema.description ?? '')}
+      ${texts ? html`One of the <a href="#reasons">reasons</a>.` : values && html`<div>${values.length > 1 ? 'One of' : 'Always'} ${values}</div>`}
+      ${schema.default !== undefined && html`<div class="note">Default: <code>${JSON.stringify(schema.default)}</code></div>`}
+    </td>
+  </tr>`;
+}
+
+function typeOf({ type, anyOf, const: constant }: JsonSchema): string {
+  if (type !== undefined) return type;
+  if (constant !== undefined) return typeof constant;
+  return (anyOf ?? []).map(typeOf).join(' or ');
+}
+
+function exampleBlocks(examples: Examples): Html[] {
+  const all = Object.values(examples);
+  return all.map(
+    ({ summary, value }) =>
+      html`<p class="note">${summary}:</p>
+        ${code(JSON.stringify(value, null, 2))}`,
+  );
+}
+
+/** Operations share the descriptions of their errors; each shows what was answered to itself. */
+function ownErrorExamples({ operationId }: Operation, status: string, { content }: ErrorResponse): Html[] {
+  const own = Object.entries(content['application/json'].examples ?? {}).filter(([name]) =>
+    name.startsWith(`${operationId}.`),
+  );
+  return own.map(
+    ([, { summary, value }]) =>
+      html`<p class="note">${summary}, <span class="status bad">${status}</span>:</p>
+        ${code(JSON.stringify(value, null, 2))}`,
+  );
+}
+
+/** The first example that a test has sent, as a line for a shell. */
+export function curlLine({ method, path, parameters = [], requestBody }: ListedOperation, apiUrl: string): string {
+  const query = parameters.flatMap(({ name, examples = {} }) => {
+    const [first] = Object.values(examples);
+    return first ? [`  --get --data-urlencode '${name}=${String(first.value)}'`] : [];
+  });
+  const body = Object.values(requestBody?.content['application/json'].examples ?? {})[0];
+  return [
+    `curl ${method === 'post' && !body ? '-X POST ' : ''}"${apiUrl}${path}"`,
+    '  -H "Authorization: Bearer $KEY"',
+    ...query,
+    ...(body ? ["  -H 'Content-Type: application/json'", `  -d '${JSON.stringify(body.value)}'`] : []),
+  ].join(' \\\n');
+}

@@ -1,0 +1,29 @@
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { readExamples } from './examples.ts';
+import { createOpenApi } from './openapi.ts';
+import { renderPage } from './page.ts';
+
+/** The reference, for programs and for people. It stands outside the API: no key, none of its headers. */
+export function registerReferenceRoutes(server: FastifyInstance, options: { version: string; origin: string }): void {
+  const document = createOpenApi({ version: options.version, examples: readExamples() });
+  // As bytes, so that the media type stays without a charset, which JSON does not have.
+  const json = Buffer.from(JSON.stringify(document));
+  const page = renderPage(document, options.origin);
+
+  server.get('/openapi.json', (_request, reply) => inHalfAMinute(reply).type('application/json').send(json));
+  server.get('/docs', (_request, reply) =>
+    inHalfAMinute(reply)
+      .headers({
+        // The page has a style of its own and nothing else; whatever got into it by accident would not run.
+        'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'",
+        'X-Content-Type-Options': 'nosniff',
+      })
+      .type('text/html; charset=utf-8')
+      .send(page),
+  );
+}
+
+/** After an upgrade, readers see the new reference half a minute later at most. */
+function inHalfAMinute(reply: FastifyReply): FastifyReply {
+  return reply.header('Cache-Control', 'public, max-age=30');
+}

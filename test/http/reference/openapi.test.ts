@@ -1,0 +1,90 @@
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { describe, expect, it } from 'vitest';
+import { failureReasonNames } from '../../../src/domain/failure-reasons.ts';
+import { apiPrefix, endpoints } from '../../../src/http/endpoints.ts';
+import { apiErrors, errorsOfEveryEndpoint } from '../../../src/http/errors.ts';
+import { resolve } from '../../../src/http/reference/document.ts';
+import type { ErrorResponse, Reference } from '../../../src/http/reference/document.ts';
+import { readExamples } from '../../../src/http/reference/examples.ts';
+import { createOpenApi } from '../../../src/http/reference/openapi.ts';
+import { operationsOf } from '../../../src/http/reference/page-endpoint.ts';
+
+const document = createOpenApi({ version: '1.2.3', examples: readExamples() });
+const operations = operationsOf(document);
+
+describe('the OpenAPI document', () => {
+  it('is valid OpenAPI 3.1', async () => {
+    const { valid, errors } = await new Validator().validate(
+      JSON.parse(JSON.stringify(document)) as Record<string, unknown>,
+    );
+    expect(errors).toBeUndefined();
+    expect(valid).toBe(true);
+    expect(document.openapi).toMatch(/^3\.1\./);
+  });
+
+  it('has every endpoint, and nothing else', () => {
+    expect(document.servers[0]?.url).toBe(apiPrefix);
+    const listed = operations.map(({ method, path }) => `${method.toUpperCase()} ${path}`);
+    expect(listed).toEqual(endpoints.map(({ method, path }) => `${method} ${path}`));
+    expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(endpoints.length);
+  });
+
+  it('lists for every endpoint its errors, by status and with their texts', () => {
+    for (const { method, path, reference } of endpoints) {
+      const { responses = {} } = document.paths[path]?.[method === 'GET' ? 'get' : 'post'] ?? {};
+      const told = Object.entries(responses).flatMap(([status, response]) => {
+        const whole = resolve<ErrorResponse>(document, response as Reference);
+        return Object.entries('x-errors' in whole ? whole['x-errors'] : {}).map(
+          ([code, text]) => `${status} ${code} ${text}`,
+        );
+      });
+      const listed = [...errorsOfEveryEndpoint, ...reference.errors].map(
+        (code) => `${String(apiErrors[code].status)} ${code} ${apiErrors[code].message}`,
+      );
+      expect(told.sort()).toEqual(listed.sort());
+    }
+  });
+
+  it('has no error that no endpoint answers, but for wrong paths and methods', () => {
+    const answered = new Set([...errorsOfEveryEndpoint, ...endpoints.flatMap(({ reference }) => reference.errors)]);
+    expect(Object.keys(apiErrors).filter((code) => !answered.has(code as never))).toEqual(['method_not_allowed']);
+  });
+
+  it('has the four headers with every response, and the scheme of the keys', () => {
+    for (const { responses } of operations) {
+      for (const response of Object.values(responses)) {
+        const { headers } = resolve<ErrorResponse>(document, response as Reference);
+        expect(Object.keys(headers)).toEqual(
+          expect.arrayContaining([
+            'X-RateLimit-Limit',
+            'X-RateLimit-Remaining',
+            'X-RateLimit-Reset',
+            'X-Credits-Remaining',
+          ]),
+        );
+      }
+    }
+    expect(document.security).toEqual([{ apiKey: [] }]);
+    expect(document.components.securitySchemes['apiKey']).toMatchObject({ type: 'http', scheme: 'bearer' });
+  });
+
+  it('has every reason for which a download fails', () => {
+    const { properties = {} } = document.components.schemas['DownloadFailed'] ?? {};
+    expect(properties['error']?.enum).toEqual(failureReasonNames);
+    expect(Object.keys(properties['error']?.['x-enumDescriptions'] ?? {})).toEqual(failureReasonNames);
+  });
+
+  it('shows for every endpoint an answer that a test got, in the schema that checks it', () => {
+    for (const { path, method, reference } of endpoints) {
+      const succeeding = readExamples().filter(
+        ({ request, response }) =>
+          request.path === path && request.method === method && response.status === reference.success.status,
+      );
+      expect(succeeding.length).toBeGreaterThan(0);
+      for (const { response } of succeeding) {
+        const { data } = response.body;
+        expect(reference.success.data.parse(data)).toEqual(data);
+      }
+    }
+  });
+});

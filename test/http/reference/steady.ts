@@ -1,0 +1,49 @@
+/**
+ * Replaces what differs from run to run, so that an example stays the same file: what is random or secret by one fixed value,
+ * instants by fixed ones in the same order, and the addresses of the test's own servers by names.
+ */
+export function steady(example: object, addresses: Readonly<Record<string, string>>): object {
+  let text = JSON.stringify(example);
+  for (const [address, name] of Object.entries(addresses)) {
+    text = text.replaceAll(address, name).replaceAll(encodeURIComponent(address), encodeURIComponent(name));
+  }
+  const instants = [...new Set(text.match(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}/g))].sort();
+  for (const [index, instant] of instants.entries()) {
+    // Periods begin and end at midnight.
+    const other = instant.endsWith('00:00:00.000')
+      ? `2027-0${String(index + 1)}-01 00:00:00.000`
+      : `2027-01-21 09:30:0${String(index)}.000`;
+    text = text.replaceAll(instant, other);
+  }
+  return JSON.parse(text, (name, value: unknown) => steadyValue(name, value)) as object;
+}
+
+const token = 'Ak3JvV0m7Qd2Zb8cXrY5nTg0example0';
+const tokenForm = /\b[A-P][\w-]{31}(?![\w-])/g;
+
+/** By the names of the fields that hold them. */
+const steadyValues: Readonly<Record<string, unknown>> = {
+  key: 'rtk_7Hq2exam0000example0000example0000example0000exam',
+  key_prefix: 'rtk_7Hq2exam',
+  percent: 42.5,
+  speed: 1_048_576,
+  eta: 3,
+  file_size_bytes: 481_326,
+  'X-RateLimit-Reset': '1800531000',
+  'Retry-After': '3600',
+};
+const steadyParameters = { key: '1', expires: '1800531000', nonce: 'n0example', signature: 's0example' };
+
+function steadyValue(name: string, value: unknown): unknown {
+  if (name === 'download_url' && typeof value === 'string') return steadyLink(new URL(value.replace(tokenForm, token)));
+  if ((name === 'token' || name === 'request_token') && typeof value === 'string')
+    return value.replace(tokenForm, token);
+  return name in steadyValues ? steadyValues[name] : value;
+}
+
+function steadyLink(link: URL): string {
+  for (const [name, value] of Object.entries(steadyParameters)) {
+    if (link.searchParams.has(name)) link.searchParams.set(name, value);
+  }
+  return link.href;
+}
