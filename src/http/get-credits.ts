@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { summariseUsage } from '../domain/usage-summary.ts';
 import { actorOf, callerOf } from './caller.ts';
-import type { Endpoint } from './endpoints.ts';
+import type { Endpoint } from './endpoint.ts';
 import { contractTimestamp, sendData, timestamp } from './envelope.ts';
 import { ApiError } from './errors.ts';
 import type { EndpointReference } from './reference/endpoint-reference.ts';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { lookUpMetadata } from '../commands/look-up-metadata.ts';
 import { summariseUsage } from '../domain/usage-summary.ts';
 import { actorOf, callerOf } from './caller.ts';
-import type { Endpoint } from './endpoints.ts';
+import type { Endpoint } from './endpoint.ts';
 import { cutConnection, sendData } from './envelope.ts';
 import { ApiError } from './errors.ts';
 import type { EndpointReference } from './reference/endpoint-reference.ts';

@@ -4,7 +4,7 @@ import type { JobRow } from '../../projections/jobs.ts';
 import { failureReasonNames, failureReasons } from '../domain/failure-reasons.ts';
 import type { Caller } from './caller.ts';
 import { actorOf, callerOf } from './caller.ts';
-import type { Endpoint, EndpointDependencies } from './endpoints.ts';
+import type { Endpoint, EndpointDependencies } from './endpoint.ts';
 import { contractTimestamp, sendData, timestamp } from './envelope.ts';
 import { ApiError } from './errors.ts';
 import type { EndpointReference } from './reference/endpoint-reference.ts';

@@ -6,7 +6,7 @@ import { keyLabel } from '../domain/account-events.ts';
 import { maxActiveKeys } from '../domain/account.ts';
 import { isRefused } from '../domain/refusals.ts';
 import { actorOf, callerOf } from './caller.ts';
-import type { Endpoint } from './endpoints.ts';
+import type { Endpoint } from './endpoint.ts';
 import { contractTimestamp, sendData, timestamp } from './envelope.ts';
 import { ApiError } from './errors.ts';
 import type { EndpointReference } from './reference/endpoint-reference.ts';

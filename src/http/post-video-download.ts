@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { queueDownload } from '../commands/queue-download.ts';
 import { defaultFormat, defaultQuality, formats, qualities } from '../domain/download-options.ts';
 import { summariseUsage } from '../domain/usage-summary.ts';
-import type { Endpoint } from './endpoints.ts';
+import type { Endpoint } from './endpoint.ts';
 import { actorOf, callerOf } from './caller.ts';
 import { cutConnection, sendData } from './envelope.ts';
 import { ApiError } from './errors.ts';

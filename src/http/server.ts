@@ -5,7 +5,7 @@ import type { AddressWindows } from './address-window.ts';
 import { createAuthenticate } from './authenticate.ts';
 import type { AuthenticateDependencies } from './authenticate.ts';
 import { apiPrefix, endpoints } from './endpoints.ts';
-import type { EndpointDependencies } from './endpoints.ts';
+import type { EndpointDependencies } from './endpoint.ts';
 import { sendError } from './envelope.ts';
 import { ApiError, apiErrors } from './errors.ts';
 import { usageHeaders, writeUsageHeaders } from './usage-headers.ts';

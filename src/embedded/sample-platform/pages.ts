@@ -19,7 +19,8 @@ function page(title: string, body: string): string {
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #222; background: #fff; }
 table { border-collapse: collapse; width: 100%; }
 th, td { text-align: left; padding: 0.4rem 0.8rem 0.4rem 0; border-bottom: 1px solid #ddd; vertical-align: top; }
-code { font-size: 0.9em; overflow-wrap: anywhere; }
+code { font-size: 0.9em; }
+td code { white-space: nowrap; }
 img { max-width: 100%; height: auto; }
 </style>
 </head>

@@ -1,5 +1,5 @@
 import { apiPrefix, endpoints } from '../endpoints.ts';
-import type { Endpoint } from '../endpoints.ts';
+import type { Endpoint } from '../endpoint.ts';
 import { apiErrors, errorsOfEveryEndpoint } from '../errors.ts';
 import type { ApiErrorCode } from '../errors.ts';
 import type {

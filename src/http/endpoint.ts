@@ -1,0 +1,43 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { UsageLanes } from '../commands/usage-lanes.ts';
+import type { AccountDependencies } from '../commands/accounts.ts';
+import type { DownloadTokens } from '../commands/download-token.ts';
+import type { DownloadProgress, FileStore, MetadataProbe } from '../commands/ports.ts';
+import type { ApiErrorCode } from './errors.ts';
+import type { EndpointReference } from './reference/endpoint-reference.ts';
+
+/** What an endpoint is, and what its handler is given. The list of them stands in `endpoints.ts`. */
+export interface EndpointDependencies {
+  lanes: UsageLanes;
+  tokens: DownloadTokens;
+  probe: MetadataProbe;
+  files: FileStore;
+  accounts: AccountDependencies;
+  /** Resolves once a key is in force; false when that takes too long. */
+  keyInForce: (keyId: string) => Promise<boolean>;
+  /** What a worker last said of a running download. */
+  progress: (token: string) => DownloadProgress | undefined;
+  now: () => string;
+  realNowMs: () => number;
+  newUuid: () => string;
+  /** `http://127.0.0.1:…` in demo and test mode. */
+  samplePlatformOrigin: string | undefined;
+}
+
+export interface Endpoint {
+  method: 'GET' | 'POST';
+  path: string;
+  handler: (dependencies: EndpointDependencies) => (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
+  reference: EndpointReference;
+  /** Its query names a job whose row is wanted with the admission. */
+  polls?: true;
+  /** What it answers while a part that it needs is away; 503 unless its own meaning fits better. */
+  whenUnavailable?: ApiErrorCode;
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    polls?: true;
+    whenUnavailable?: ApiErrorCode;
+  }
+}
