@@ -15,7 +15,7 @@ export const overageLedger: RebuildableProjection = {
     const rows = events.flatMap((event) => ledgerRow(parseUsageEvent(event)) ?? []);
     if (rows.length === 0) return;
     await client.query(
-      'insert into overage_ledger select * from jsonb_populate_recordset(null::overage_ledger, $1::jsonb)',
+      'insert into overage_ledger select * from json_populate_recordset(null::overage_ledger, $1::json)',
       [JSON.stringify(rows)],
     );
   },
@@ -84,15 +84,16 @@ export async function readLedger(
   client: Pick<PoolClient, 'query'>,
   { accountId, periodStart, upTo }: { accountId: string; periodStart: string; upTo: bigint },
 ): Promise<LedgerRow[]> {
-  const { rows } = await client.query<{ row: LedgerRow }>(
-    `select to_jsonb(l) || jsonb_build_object('position', position::text) as row
+  const { rows } = await client.query<Omit<LedgerRow, 'period_start' | 'time'> & { period_start: Date; time: Date }>(
+    `select event_id, account_id, period_start, type, token, lookup_id, ordinal, stream, revision::float8,
+            position::text, time, cents::float8, rate_cents::float8, rate_version, request_id, actor
      from overage_ledger l
      where account_id = $1 and period_start = $2 and position <= $3 order by l.position`,
     [accountId, periodStart, upTo.toString()],
   );
-  return rows.map(({ row }) => ({
+  return rows.map((row) => ({
     ...row,
-    period_start: new Date(row.period_start).toISOString(),
-    time: new Date(row.time).toISOString(),
+    period_start: row.period_start.toISOString(),
+    time: row.time.toISOString(),
   }));
 }

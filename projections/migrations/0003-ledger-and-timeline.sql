@@ -18,7 +18,7 @@ create table overage_ledger (
   rate_cents bigint, -- null: a credit, no rate applied
   rate_version text,
   request_id text not null,
-  actor jsonb not null,
+  actor json not null,
   check (num_nonnulls(token, lookup_id) = 1),
   check (num_nonnulls(rate_cents, rate_version) in (0, 2)),
   unique (stream, revision)

@@ -41,8 +41,9 @@ export async function ledgerCommand(
     log: { total_cents: sumOf(charged), charges: charged.length },
     behind,
   };
-  print(cli.output, data, describe(rows));
   const difference = firstDifference(rows, due);
+  const agrees = difference === undefined && !behind;
+  print(cli.output, data, `${describe(rows)}${agrees ? ', as in the log' : ''}`);
   if (difference !== undefined) {
     throw new CommandFailed(
       `the ledger has ${chargesOf(rows)}, but up to the same position the log has ${chargesOf(due)}: ${difference}`,
@@ -103,10 +104,7 @@ function firstDifference(rows: readonly LedgerRow[], logged: readonly LedgerRow[
 
 function isSame(charge: LedgerRow, row: LedgerRow | undefined): boolean {
   const names = Object.keys(charge) as (keyof LedgerRow)[];
-  // The actor is the one object; its members come in any order from the database.
-  const text = (value: unknown) =>
-    typeof value === 'object' && value !== null ? JSON.stringify(Object.entries(value).sort()) : String(value);
-  return row !== undefined && names.every((name) => text(charge[name]) === text(row[name]));
+  return row !== undefined && names.every((name) => JSON.stringify(charge[name]) === JSON.stringify(row[name]));
 }
 
 function describe(rows: readonly LedgerRow[]): string {
