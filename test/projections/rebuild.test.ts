@@ -36,11 +36,11 @@ async function liveModels(projections: readonly RebuildableProjection[]): Promis
   return models;
 }
 
-/** @param rounds one append each */
-async function queueDownloads(rounds: number): Promise<void> {
+/** @param goOn asked before each round of one append, or how many rounds */
+async function queueDownloads(goOn: number | (() => boolean)): Promise<void> {
   const lanes = lanesOf(log.store);
   const account = await openUsage(log.store, { downloads_limit: 5, overage_cents: 3 });
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; typeof goOn === 'number' ? round < goOn : goOn(); round += 1) {
     const asked = upFrom(1, 10).map(() => {
       const token = newUuid().replaceAll('-', '_');
       return ask(lanes, account, { kind: 'queue_download', token, video, format: 'video', quality: 'best' });
@@ -67,6 +67,22 @@ async function rowsOfQuietRunner(projection: RebuildableProjection): Promise<str
 
 const rebuildOn = (models: TestReadModels, projection: RebuildableProjection, progress: RebuildProgress[] = []) =>
   rebuild(projection, { store: log.store, pool: models.pool, progress: (each) => progress.push(each) });
+
+/** @returns how often; a table that were read while it is being filled would have fewer rows than before */
+async function readOverAndOver(
+  models: TestReadModels,
+  { name }: RebuildableProjection,
+  goOn: () => boolean,
+): Promise<number> {
+  const pool = models.openAnother();
+  let reads = 0;
+  for (let known = 0; goOn(); reads += 1) {
+    const { rowCount } = await pool.query({ name: 'reader', text: `select from ${name}` });
+    expect(rowCount).toBeGreaterThanOrEqual(known);
+    known = rowCount ?? 0;
+  }
+  return reads;
+}
 
 /** Everything about a table that is not its rows. */
 async function shapeOf({ pool }: TestReadModels, table: string): Promise<unknown[]> {
@@ -102,15 +118,21 @@ describe.each(rebuildableProjections.map((projection) => ({ name: projection.nam
       expect(await rowsOf(live, projection)).toEqual(await rowsOfQuietRunner(projection));
     });
 
-    it('again and again, under load, loses and doubles nothing', async () => {
+    it('again and again, under load, loses and doubles nothing, and no reader notices', async () => {
       const live = await liveModels([projection]);
-      const writing = queueDownloads(scaled(60));
-      for (let turn = 0; turn < 5; turn += 1) {
-        const { position, tables } = await rebuildOn(live, projection);
+      await queueDownloads(1);
+      await caughtUp(live, projection);
+      const turns = { wanted: scaled(4), done: 0 };
+      const isWanted = () => turns.done < turns.wanted;
+      const writing = queueDownloads(isWanted);
+      const reading = readOverAndOver(live, projection, isWanted);
+      while (isWanted()) {
+        const { position, tables } = await rebuildOn(live, projection).finally(() => (turns.done += 1));
         expect((await readCheckpoint(live.pool, projection.name)) ?? 0n).toBeGreaterThanOrEqual(position);
         expect(tables[0]).toMatchObject({ missing: 0, surplus: 0 });
       }
       await writing;
+      expect(await reading).toBeGreaterThan(1);
       await caughtUp(live, projection);
       expect(await rowsOf(live, projection)).toEqual(await rowsOfQuietRunner(projection));
     });
