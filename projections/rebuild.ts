@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool, PoolClient } from 'pg';
-import type { EventStore, LogBatch } from '../src/commands/ports.ts';
+import type { EventStore, RecordedEvent } from '../src/commands/ports.ts';
 import { readCheckpoint } from './runner.ts';
 import type { Projection } from './runner.ts';
 
@@ -44,6 +44,7 @@ export class RebuildRefused extends Error {
 
 /** A replay is always a little behind; after so many rounds the live runner waits for the rest of it. */
 const maxRounds = 10;
+const maxTransactionEvents = 1_000;
 const closeEnoughPositions = 2_000n;
 /** Whoever reads a live table for so long keeps the swap, and all readers behind it, waiting: it is then given up. */
 const lockTimeout = '5s';
@@ -69,7 +70,10 @@ export async function rebuild(projection: RebuildableProjection, dependencies: R
     const tables = await swap(projection, replay, lock);
     return { position: replay.position, events: replay.events, tables };
   } finally {
-    // Ends the sessions: with them the lock, the search path, and whatever a failure left open.
+    // The end of a session frees its lock too, but some time later: whoever comes next would be refused.
+    await lock.query('rollback').catch(() => undefined);
+    await lock.query('select pg_advisory_unlock_all()').catch(() => undefined);
+    // Ends the sessions: with them the search path, and whatever a failure left open.
     shadow.release(true);
     lock.release(true);
   }
@@ -84,6 +88,8 @@ async function createShadow(projection: RebuildableProjection, lock: PoolClient,
   for (const table of projection.tables) {
     await lock.query(`create table ${schema}.${table} (like ${table} including all)`);
   }
+  // Nobody misses the shadow's rows after a crash, and the swap's own commit brings them all to the disk.
+  await shadow.query('set synchronous_commit = off');
   await shadow.query(`select set_config('search_path', '${schema}, ' || current_setting('search_path'), false)`);
 }
 
@@ -115,37 +121,51 @@ class Replay {
   /** Applies everything up to exactly this commit position, which the log has reached. */
   async upTo(target: bigint): Promise<void> {
     if (target <= this.position) return;
+    // Deliveries are small where the log is read faster than it comes; a transaction for each would take most of the time.
+    let waiting: RecordedEvent[] = [];
+    let delivered = this.position;
     let failure: Error | undefined;
+    const applyWaiting = async () => {
+      const events = waiting;
+      waiting = [];
+      await this.#apply(events, { position: delivered, target });
+    };
     const subscription = this.#dependencies.store.subscribe({
       name: `rebuild of ${this.#projection.name}`,
       streamPrefixes: this.#projection.streamPrefixes,
-      from: async () => (this.position === 0n ? undefined : this.position),
-      apply: async (batch) => {
-        if (failure || this.position >= target) return;
+      from: async () => (delivered === 0n ? undefined : delivered),
+      apply: async ({ events, position }) => {
+        if (failure || delivered >= target) return;
+        waiting.push(...events.filter((event) => event.position <= target));
+        delivered = position < target ? position : target;
+        if (waiting.length < maxTransactionEvents) return;
         // The subscription would try again for ever; here, somebody waits to be told.
-        await this.#apply(batch, target).catch((error: unknown) => {
+        await applyWaiting().catch((error: unknown) => {
           failure = error instanceof Error ? error : new Error(String(error));
         });
       },
     });
     try {
       // What is left below the target when the end of the log is reached are events of other streams.
-      while (!failure && this.position < target && !subscription.caughtUp) await sleep(5);
+      while (!failure && delivered < target && !subscription.caughtUp) await sleep(5);
     } finally {
       await subscription.close();
     }
     if (failure) throw failure;
-    this.position = target;
+    delivered = target;
+    await applyWaiting();
   }
 
-  async #apply({ events: delivered, position }: LogBatch, target: bigint): Promise<void> {
-    const events = delivered.filter((event) => event.position <= target);
+  async #apply(
+    events: readonly RecordedEvent[],
+    { position, target }: { position: bigint; target: bigint },
+  ): Promise<void> {
     await this.#client.query('begin');
     if (events.length > 0) await this.#projection.apply(events, this.#client);
     await this.#client.query('commit');
     this.events += events.length;
-    this.position = position < target ? position : target;
-    this.#dependencies.progress({ events: this.events, position: this.position, target });
+    this.position = position;
+    this.#dependencies.progress({ events: this.events, position, target });
   }
 }
 
