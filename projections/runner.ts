@@ -80,7 +80,11 @@ async function applyBatch(
       throw new CheckpointMoved(`another projector has moved the checkpoint of ${projection.name}`);
     }
     if (events.length > 0) await projection.apply(events, client);
-    await client.query('update checkpoints set position = $2 where name = $1', [projection.name, position.toString()]);
+    await client.query('update checkpoints set position = $2, applied_events = applied_events + $3 where name = $1', [
+      projection.name,
+      position.toString(),
+      events.length,
+    ]);
     await client.query('commit');
   } catch (error) {
     failure = error instanceof Error ? error : new Error(String(error));

@@ -52,6 +52,8 @@ export function connectEventStore(options: EventStoreOptions): ConnectedEventSto
   return new EventStoreAdapter(options);
 }
 
+const backwardsPageEvents = 200;
+
 class EventStoreAdapter implements ConnectedEventStore {
   readonly #connection: Connection;
   readonly #logger: Logger | undefined;
@@ -118,6 +120,26 @@ class EventStoreAdapter implements ConnectedEventStore {
     const range = { direction: BACKWARDS, fromPosition: END, maxCount: 1, requiresLeader: true } as const;
     const events = await readEvents(this.#connection, (client) => client.readAll(range), this.#readTimeoutMs);
     return events[0]?.position;
+  }
+
+  async newestPosition(streamPrefixes: readonly string[], after: bigint): Promise<bigint | undefined> {
+    // The client's reads take no filter, so the log is read back, page by page.
+    for (let before: bigint | undefined; ;) {
+      const fromPosition = before === undefined ? END : { commit: before, prepare: before };
+      const range = {
+        direction: BACKWARDS,
+        fromPosition,
+        maxCount: backwardsPageEvents,
+        requiresLeader: true,
+      } as const;
+      const events = await readEvents(this.#connection, (client) => client.readAll(range), this.#readTimeoutMs);
+      const isOurs = ({ stream }: RecordedEvent) => streamPrefixes.some((prefix) => stream.startsWith(prefix));
+      const newest = events.find(isOurs);
+      if (newest) return newest.position > after ? newest.position : undefined;
+      const oldest = events.at(-1)?.position;
+      if (oldest === undefined || oldest <= after) return undefined;
+      before = oldest;
+    }
   }
 
   subscribe(options: SubscriptionOptions): Subscription {

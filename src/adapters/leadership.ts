@@ -1,4 +1,5 @@
 import { Client } from 'pg';
+import type { Pool } from 'pg';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 
@@ -61,6 +62,17 @@ export function leadWhenAlone(
       await running;
     },
   };
+}
+
+/** Whether any process acts in a role now. */
+export async function isLed(pool: Pool, role: keyof typeof lockIds): Promise<boolean> {
+  const { rowCount } = await pool.query(
+    `select from pg_locks
+     where locktype = 'advisory' and classid = 0 and objid = $1 and granted
+       and database = (select oid from pg_database where datname = current_database())`,
+    [lockIds[role]],
+  );
+  return rowCount !== null && rowCount > 0;
 }
 
 async function acquire(client: Client, lockId: number, stopping: AbortSignal): Promise<boolean> {

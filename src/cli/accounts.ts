@@ -23,6 +23,8 @@ export interface CliDependencies extends AccountDependencies {
   lanes: UsageLanes;
   plans: PlanCatalogue;
   actor: Actor;
+  /** Whether some process has the projector's role now. */
+  hasProjector: () => Promise<boolean>;
   output: Output;
 }
 

@@ -4,6 +4,10 @@ import type { z } from 'zod';
 export interface Output {
   json: boolean;
   write: (text: string) => void;
+  /** For what is not the answer: warnings, progress. */
+  tell: (text: string) => void;
+  /** Whether what is told is read by a person as it comes. */
+  terminal: boolean;
 }
 
 /** A command that could not do what it was asked for: the message tells what to do. */
@@ -11,7 +15,7 @@ export class CommandFailed extends Error {
   override readonly name = 'CommandFailed';
   readonly exitCode: number;
 
-  /** @param exitCode 1: refused or not found; 2: recorded, but not in force yet */
+  /** @param exitCode 1: refused or not found; 2: recorded, but not in force yet, or not yet in the read model */
   constructor(message: string, exitCode = 1) {
     super(message);
     this.exitCode = exitCode;

@@ -72,6 +72,13 @@ export interface EventStore {
   /** Position of the newest event of the whole log, or undefined when it is empty. @throws {EventStoreUnavailable} */
   headPosition(): Promise<bigint | undefined>;
 
+  /**
+   * Position of the newest event of streams whose names start with one of these, or undefined if there is none behind `after`.
+   *
+   * @throws {EventStoreUnavailable}
+   */
+  newestPosition(streamPrefixes: readonly string[], after: bigint): Promise<bigint | undefined>;
+
   /** Delivers the log in order, for ever: see `SubscriptionOptions`. */
   subscribe(options: SubscriptionOptions): Subscription;
 }

@@ -33,6 +33,13 @@ export function usageStream(accountId: string, period: Pick<BillingPeriod, 'star
   return `usage-${accountId}-${period.start.slice(0, 10).replaceAll('-', '')}`;
 }
 
+/** What the name of a usage stream says: whose it is, and the instant at which its period starts. */
+export function periodOfUsageStream(stream: string): { accountId: string; start: string } {
+  const [, accountId, year, month, day] = /^usage-([^-]+)-(\d{4})(\d{2})(\d{2})$/.exec(stream) ?? [];
+  if (accountId === undefined) throw new Error(`${stream} is not the name of a usage stream`);
+  return { accountId, start: `${year ?? ''}-${month ?? ''}-${day ?? ''}T00:00:00.000Z` };
+}
+
 function nextAnchor(start: string, anchorDay: number): string {
   const year = Number(start.slice(0, 4));
   const month = Number(start.slice(5, 7));

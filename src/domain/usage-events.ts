@@ -59,4 +59,16 @@ export type UsageEvent = {
   [Type in keyof typeof usageEventSchemas]: { type: Type; data: z.infer<(typeof usageEventSchemas)[Type]> };
 }[keyof typeof usageEventSchemas];
 
+/** The events that take something: a credit, or money. */
+export type ChargeEvent = Extract<
+  UsageEvent,
+  { type: 'DownloadCreditDebited' | 'OverageCharged' | 'MetadataCreditDebited' }
+>;
+
+/** What an event charges, in cents: 0 for a credit; undefined for one that charges nothing. */
+export function centsOf({ type, data }: { type: string; data: object }): number | undefined {
+  if (type === 'OverageCharged') return (data as { cents: number }).cents;
+  return type === 'DownloadCreditDebited' || type === 'MetadataCreditDebited' ? 0 : undefined;
+}
+
 export type DownloadQueued = Extract<UsageEvent, { type: 'DownloadQueued' }>['data'];

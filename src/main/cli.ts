@@ -1,5 +1,6 @@
 #!/usr/bin/env -S node --disable-warning=ExperimentalWarning
-import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { Argument, Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { isLed } from '../adapters/leadership.ts';
 import { openPool } from '../adapters/postgres.ts';
 import { connectEventStore } from '../adapters/event-store.ts';
 import { newId, newUuid, randomBits, systemClock } from '../adapters/system.ts';
@@ -7,7 +8,9 @@ import { capCommand, openCommand, planCommand, showCommand } from '../cli/accoun
 import type { CliDependencies } from '../cli/accounts.ts';
 import { showJobCommand, timelineCommand } from '../cli/jobs.ts';
 import { issueCommand, listCommand, revokeCommand } from '../cli/keys.ts';
+import { ledgerCommand } from '../cli/ledger.ts';
 import { CommandFailed } from '../cli/output.ts';
+import { rebuildCommand, rebuildableNames, statusCommand } from '../cli/projections.ts';
 import { UsageLanes } from '../commands/usage-lanes.ts';
 import { accountIdPattern } from '../domain/account-events.ts';
 import { ConfigurationRefused, operatorName, readConfig } from './config.ts';
@@ -49,6 +52,8 @@ function createProgram(): Command {
   addAccountCommands(program);
   addKeyCommands(program);
   addJobCommands(program);
+  addLedgerCommands(program);
+  addProjectionCommands(program);
   allowJsonEverywhere(program);
   return program;
 }
@@ -116,6 +121,31 @@ function addJobCommands(program: Command): void {
     .action((token: string) => run(program, (cli) => timelineCommand(cli, token)));
 }
 
+function addLedgerCommands(program: Command): void {
+  const ledger = program.command('ledger').description('look at what was charged');
+  ledger
+    .command('show')
+    .description('every charge of a billing period with its event, and whether the log agrees')
+    .argument('<account>', 'account id', accountIdArgument)
+    .option('--period <day>', 'day on which the period starts, YYYY-MM-DD (default: the newest period)', dayArgument)
+    .action((account: string, options: { period?: string }) =>
+      run(program, (cli) => ledgerCommand(cli, account, options)),
+    );
+}
+
+function addProjectionCommands(program: Command): void {
+  const projections = program.command('projections').description('look after the read models');
+  projections
+    .command('status')
+    .description('how far each read model is, and how fast it follows the log')
+    .action(() => run(program, statusCommand));
+  projections
+    .command('rebuild')
+    .description('build a read model from the log again, compare, and swap, while the service goes on')
+    .addArgument(new Argument('<name>', 'which read model').choices(rebuildableNames))
+    .action((name: string) => run(program, (cli) => rebuildCommand(cli, name), { queryTimeoutMs: wholeTableMs }));
+}
+
 /** `--json` may stand in front of a command or behind it. */
 function allowJsonEverywhere(program: Command): void {
   const visit = (command: Command): void => {
@@ -138,13 +168,28 @@ function accountIdArgument(value: string): string {
   return value;
 }
 
+function dayArgument(value: string): string {
+  const day = new Date(`${value}T00:00:00.000Z`);
+  if (Number.isNaN(day.getTime()) || day.toISOString().slice(0, 10) !== value) {
+    throw new InvalidArgumentError('a day is written like 2026-11-21');
+  }
+  return value;
+}
+
+/** For queries over whole tables. */
+const wholeTableMs = 3_600_000;
+
 /** Opens what a command needs, runs it, and closes it again. */
-async function run(program: Command, command: (cli: CliDependencies) => Promise<void>): Promise<void> {
+async function run(
+  program: Command,
+  command: (cli: CliDependencies) => Promise<void>,
+  { queryTimeoutMs = 10_000 }: { queryTimeoutMs?: number } = {},
+): Promise<void> {
   const config = readConfig();
   const { eventStoreUrl, databaseUrl } = findAddresses(config);
   // What could not be done is said in a sentence; attempts that are repeated are not worth a line to a person who waits.
   const logger = createLogger({ ...config, LOG_LEVEL: config.LOG_LEVEL ?? 'error' }, 'cli', 'warn');
-  const pool = openPool(databaseUrl, { logger, max: 4, queryTimeoutMs: 10_000 });
+  const pool = openPool(databaseUrl, { logger, max: 4, queryTimeoutMs });
   const store = connectEventStore({ url: eventStoreUrl, logger });
   const { now } = systemClock(config.REELTALLY_CLOCK_OFFSET_SECONDS);
   try {
@@ -152,7 +197,13 @@ async function run(program: Command, command: (cli: CliDependencies) => Promise<
       ...{ store, pool, now, newUuid, newId, randomBits, plans: config.plans },
       lanes: new UsageLanes({ store, now, newId: newUuid }),
       actor: { type: 'staff', id: operatorName(), role: 'operator', reason: 'command line' },
-      output: { json: program.opts<{ json?: boolean }>().json === true, write: (text) => process.stdout.write(text) },
+      hasProjector: () => isLed(pool, 'projector'),
+      output: {
+        json: program.opts<{ json?: boolean }>().json === true,
+        write: (text) => process.stdout.write(text),
+        tell: (text) => process.stderr.write(text),
+        terminal: process.stderr.isTTY,
+      },
     });
   } finally {
     await store.close();

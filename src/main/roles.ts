@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import Fastify, { LogController } from 'fastify';
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
-import { apiKeys, waitForKey } from '../../projections/api-keys.ts';
+import { projections } from '../../projections/all.ts';
+import { waitForKey } from '../../projections/api-keys.ts';
 import { admissionSessionSettings, createAdmissions } from '../../projections/admission.ts';
 import { runProjection } from '../../projections/runner.ts';
-import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { listLivingWorkers, startHeartbeat } from '../adapters/heartbeat.ts';
 import { createJobQueue } from '../adapters/job-queue.ts';
 import { leadWhenAlone } from '../adapters/leadership.ts';
@@ -100,7 +100,7 @@ const startProjector: StartRole = ({ store, pool, logger, addresses }) =>
     url: addresses.databaseUrl,
     logger,
     lead: () => {
-      const running = [usageAndJobs, apiKeys].map((projection) => runProjection(projection, { store, pool, logger }));
+      const running = projections.map((projection) => runProjection(projection, { store, pool, logger }));
       return async () => {
         await Promise.all(running.map((subscription) => subscription.close()));
       };

@@ -15,11 +15,16 @@ const account = 'acc_aaaaaaaaaaaaaaaaaaaa';
 
 describe('--help', () => {
   it.concurrent.each([
-    [[], /accounts[^]*keys[^]*jobs/],
+    [[], /accounts[^]*keys[^]*jobs[^]*ledger[^]*projections/],
     [['serve'], /--role <role>[^]*"api", "projector", "dispatcher",\s+"worker", "all"/],
     [['accounts'], /open[^]*show[^]*plan[^]*cap/],
     [['keys'], /issue[^]*list[^]*revoke/],
     [['jobs'], /show[^]*timeline/],
+    [['ledger'], /show/],
+    [['projections'], /status[^]*rebuild/],
+    [['ledger', 'show'], /--period <day>[^]*--json/],
+    [['projections', 'status'], /--json/],
+    [['projections', 'rebuild'], /overage_ledger[^]*job_timeline[^]*--json/],
     ...['open', 'show', 'plan', 'cap'].map((command): [string[], RegExp] => [['accounts', command], /--json/]),
     ...['issue', 'list', 'revoke'].map((command): [string[], RegExp] => [['keys', command], /--json/]),
     ...['show', 'timeline'].map((command): [string[], RegExp] => [['jobs', command], /--json/]),
@@ -38,6 +43,9 @@ describe('what the command line does not know', () => {
     [['--colour'], /unknown option '--colour'/],
     [['serve', '--role', 'nobody'], /argument 'nobody' is invalid\. Allowed choices are api, projector, dispatcher/],
     [['serve', 'api'], /too many arguments/],
+    [['ledger', 'show', account, '--period', '2026-02-30'], /a day is written like 2026-11-21/],
+    [['ledger', 'show', 'nobody'], /an account id begins with acc_/],
+    [['projections', 'rebuild', 'credits'], /Allowed choices are overage_ledger, job_timeline/],
     [[], /^Usage: reeltally /],
     [['keys'], /^Usage: reeltally keys /],
   ])('%j', async (words, message) => {
@@ -56,6 +64,9 @@ describe('without a running instance', () => {
     ['keys', 'revoke', 'key_aaaaaaaaaaaaaaaaaaaa'],
     ['jobs', 'show', 'token'],
     ['jobs', 'timeline', 'token', '--json'],
+    ['ledger', 'show', account],
+    ['projections', 'status'],
+    ['projections', 'rebuild', 'job_timeline'],
     ['serve', '--role', 'api', '--json'],
   ])('%s %s says so', async (...words) => {
     expectRefusal(await run(...words), /^reeltally: No instance runs on \S+\. Start one with "npm start", /);

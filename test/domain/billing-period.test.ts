@@ -5,6 +5,7 @@ import {
   billingPeriodAt,
   firstBillingPeriod,
   nextBillingPeriod,
+  periodOfUsageStream,
   usageStream,
 } from '../../src/domain/billing-period.ts';
 
@@ -109,3 +110,18 @@ describe.each(['UTC', 'America/New_York', 'Europe/Berlin', 'Asia/Kolkata', 'Paci
     });
   },
 );
+
+describe('the name of a usage stream', () => {
+  it('says whose it is and when its period starts', () => {
+    const accountId = 'acc_aaaaaaaaaaaaaaaa';
+    const start = midnight('2028-02-29');
+    expect(periodOfUsageStream(usageStream(accountId, { start }))).toEqual({ accountId, start });
+  });
+
+  it.each(['', 'usage-', 'usage-acc_a-2028022', 'job-acc_a-20280229', 'usage-acc_a-20280229-1'])(
+    'is not just anything: %j',
+    (name) => {
+      expect(() => periodOfUsageStream(name)).toThrow('is not the name of a usage stream');
+    },
+  );
+});

@@ -72,6 +72,14 @@ describe('concurrent downloads on an account with room for K more', () => {
       .filter(({ type }) => type === 'DownloadQueued')
       .map(({ data }) => (data as { token: string }).token);
     expect(queued.sort()).toEqual(accepted.map(({ data }) => data['request_token'] as string).sort());
+
+    // The command fails unless its rows are the log's, one by one.
+    const ledger = await installation.cli<{ total_cents: number; rows: { event_id: string }[] }>([
+      ...['ledger', 'show', accountId],
+    ]);
+    expect(ledger.total_cents).toBe(room * rateCents);
+    const isCharge = ({ type }: { type: string }) => ['OverageCharged', 'DownloadCreditDebited'].includes(type);
+    expect(ledger.rows.map(({ event_id: id }) => id)).toEqual(events.filter(isCharge).map(({ id }) => id));
   });
 });
 

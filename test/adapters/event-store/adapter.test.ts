@@ -170,6 +170,21 @@ describe('a read', () => {
     });
   });
 
+  test('gives the newest position of streams with a prefix, however far back it lies', async () => {
+    await withAdapter({ url }, async (store) => {
+      const [wanted, other] = [freshStream('wanted'), freshStream('other')];
+      await appendNumbers(store, wanted, 0, 2);
+      const newest = (await store.readLast(wanted))!.position;
+      const many = Array.from({ length: 450 }, (_, number) => eventToAppend(number));
+      await store.append(other, 'no_stream', many);
+      expect(await store.newestPosition([wanted], 0n)).toBe(newest);
+      expect(await store.newestPosition(['nobody-', wanted], newest - 1n)).toBe(newest);
+      expect(await store.newestPosition([wanted], newest)).toBeUndefined();
+      expect(await store.newestPosition([`${wanted}-nobody`], newest)).toBeUndefined();
+      expect(await store.newestPosition([other], newest)).toBe((await store.readLast(other))!.position);
+    });
+  });
+
   test('gives up in time where nobody listens', async () => {
     await withAdapter({ url: await deadUrl(), readTimeoutMs: 300 }, async (store) => {
       await expect(store.read(freshStream(), 0)).rejects.toBeInstanceOf(EventStoreUnavailable);

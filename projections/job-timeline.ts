@@ -1,0 +1,61 @@
+import type { PoolClient } from 'pg';
+import { parseJobEvent, parseUsageEvent } from '../src/domain/recorded-event.ts';
+import type { Actor, DomainEvent, ParsedEvent } from '../src/domain/recorded-event.ts';
+import { centsOf } from '../src/domain/usage-events.ts';
+import type { RebuildableProjection } from './rebuild.ts';
+
+/** The read model behind `jobs timeline`: table `job_timeline`, every event of a download, of both its streams. */
+export const jobTimeline: RebuildableProjection = {
+  name: 'job_timeline',
+  tables: ['job_timeline'],
+  streamPrefixes: ['usage-', 'job-'],
+  apply: async (events, client) => {
+    const parsed = events.map((event): ParsedEvent =>
+      event.stream.startsWith('usage-') ? parseUsageEvent(event) : parseJobEvent(event),
+    );
+    const rows = parsed.flatMap(rowsOf);
+    if (rows.length === 0) return;
+    await client.query('insert into job_timeline select * from json_populate_recordset(null::job_timeline, $1::json)', [
+      JSON.stringify(rows),
+    ]);
+  },
+};
+
+/** An event of a download; `time` is UTC ISO-8601. */
+export interface TimelineRow {
+  time: string;
+  type: DomainEvent['type'];
+  stream: string;
+  revision: number;
+  event_id: string;
+  actor: Actor;
+  /** What a charge took: 0 for a credit; null for an event that charges nothing. */
+  cents: number | null;
+  data: object;
+}
+
+/** Events that name no download belong to no timeline. */
+function rowsOf({ event, metadata, stream, revision, id, position }: ParsedEvent): object[] {
+  if (!('token' in event.data)) return [];
+  const row: TimelineRow = {
+    time: metadata.time,
+    type: event.type,
+    stream,
+    revision,
+    event_id: id,
+    actor: metadata.actor,
+    cents: centsOf(event) ?? null,
+    data: event.data,
+  };
+  return [{ token: event.data.token, position: position.toString(), ...row }];
+}
+
+/** The events of a download in the order of the log; empty for one that the read model does not have. */
+export async function readTimeline(client: Pick<PoolClient, 'query'>, token: string): Promise<TimelineRow[]> {
+  const { rows } = await client.query<Omit<TimelineRow, 'time'> & { time: Date }>(
+    `select time, type, stream, revision::float8, event_id, actor, cents::float8, data
+     from job_timeline where token = $1 order by position`,
+    [token],
+  );
+  return rows.map((row) => ({ ...row, time: row.time.toISOString() }));
+}

@@ -1,0 +1,99 @@
+import type { PoolClient } from 'pg';
+import { periodOfUsageStream } from '../src/domain/billing-period.ts';
+import { parseUsageEvent } from '../src/domain/recorded-event.ts';
+import type { Actor, ParsedEvent } from '../src/domain/recorded-event.ts';
+import { centsOf } from '../src/domain/usage-events.ts';
+import type { ChargeEvent, UsageEvent } from '../src/domain/usage-events.ts';
+import type { RebuildableProjection } from './rebuild.ts';
+
+/** The read model behind `ledger show`: table `overage_ledger`, one row per charge, each traced to its event. */
+export const overageLedger: RebuildableProjection = {
+  name: 'overage_ledger',
+  tables: ['overage_ledger'],
+  streamPrefixes: ['usage-'],
+  apply: async (events, client) => {
+    const rows = events.flatMap((event) => ledgerRow(parseUsageEvent(event)) ?? []);
+    if (rows.length === 0) return;
+    await client.query(
+      'insert into overage_ledger select * from json_populate_recordset(null::overage_ledger, $1::json)',
+      [JSON.stringify(rows)],
+    );
+  },
+};
+
+/** A row as JSON; instants are UTC ISO-8601. */
+export interface LedgerRow {
+  event_id: string;
+  account_id: string;
+  period_start: string;
+  type: ChargeEvent['type'];
+  /** Of the download that was charged, or `lookup_id` of the lookup. */
+  token: string | null;
+  lookup_id: string | null;
+  /** Counts the downloads, or the lookups, of the period. */
+  ordinal: number;
+  stream: string;
+  revision: number;
+  /** Commit position of the log, in digits: it may be beyond what a number holds exactly. */
+  position: string;
+  time: string;
+  cents: number;
+  /** Null for a credit: no rate applied. */
+  rate_cents: number | null;
+  rate_version: string | null;
+  /** The request that led to the charge. */
+  request_id: string;
+  actor: Actor;
+}
+
+/** @returns undefined for an event that charges nothing */
+export function ledgerRow({
+  event,
+  metadata,
+  stream,
+  revision,
+  id,
+  position,
+}: ParsedEvent<UsageEvent>): LedgerRow | undefined {
+  const cents = centsOf(event);
+  if (cents === undefined) return undefined;
+  const { type, data } = event as ChargeEvent;
+  const { accountId, start } = periodOfUsageStream(stream);
+  return {
+    event_id: id,
+    account_id: accountId,
+    period_start: start,
+    type,
+    token: 'token' in data ? data.token : null,
+    lookup_id: 'lookup_id' in data ? data.lookup_id : null,
+    ordinal: data.ordinal,
+    stream,
+    revision,
+    position: position.toString(),
+    time: metadata.time,
+    cents,
+    rate_cents: 'rate_cents' in data ? data.rate_cents : null,
+    rate_version: 'rate_version' in data ? data.rate_version : null,
+    request_id: metadata.$correlationId,
+    actor: metadata.actor,
+  };
+}
+
+/** The charges of one billing period up to a commit position of the log, in the order of the log. */
+export async function readLedger(
+  client: Pick<PoolClient, 'query'>,
+  { accountId, periodStart, upTo }: { accountId: string; periodStart: string; upTo: bigint },
+): Promise<LedgerRow[]> {
+  const { rows } = await client.query<Omit<LedgerRow, 'period_start' | 'time'> & { period_start: Date; time: Date }>(
+    `select event_id, account_id, period_start, type, token, lookup_id, ordinal, stream, revision::float8,
+            position::text, time, cents::float8, rate_cents::float8, rate_version, request_id, actor
+     from overage_ledger l
+     where account_id = $1 and period_start = $2 and position <= $3 order by l.position`,
+    [accountId, periodStart, upTo.toString()],
+  );
+  return rows.map((row) => ({
+    ...row,
+    period_start: row.period_start.toISOString(),
+    time: row.time.toISOString(),
+  }));
+}

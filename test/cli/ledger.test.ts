@@ -1,0 +1,108 @@
+import { describe, expect, it } from 'vitest';
+import { runSql } from '../http/engines-behind.ts';
+import { shareService } from '../http/shared-service.ts';
+import { call } from '../support/client.ts';
+import { queue } from '../support/downloads.ts';
+import { planFile } from '../support/plans.ts';
+import { against, expectRefusal, expectText } from './command-line.ts';
+
+// A plan with one download included, so that those after it are overage.
+const service = shareService({ PLANS_FILE: planFile({ downloads_limit: 1, overage_cents: 25 }) });
+const run = (...words: string[]) => against(service())(...words);
+
+interface Ledger {
+  account_id: string;
+  period_start: string;
+  total_cents: number;
+  rows: { type: string; event_id: string; stream: string; revision: number; token: string | null; cents: number }[];
+  log: { total_cents: number; charges: number };
+  behind: boolean;
+}
+
+/** An account with a download included, two charged, and a lookup. */
+async function usedAccount(): Promise<{ accountId: string; tokens: string[] }> {
+  const { url, sampleUrl, openAccount } = service();
+  const { accountId, key } = await openAccount('test');
+  const tokens: string[] = [];
+  for (const item of ['private', 'gone', 'private']) {
+    tokens.push((await queue(url, key, { url: sampleUrl(item) })).request_token);
+  }
+  const lookedUp = await call(url, `/video/metadata?url=${encodeURIComponent(sampleUrl('bars'))}`, { key });
+  expect(lookedUp.status).toBe(200);
+  return { accountId, tokens };
+}
+
+describe('ledger show', () => {
+  it('shows each charge with its event and its rate, and a total that the log agrees with', async () => {
+    const { accountId, tokens } = await usedAccount();
+    const ledger = await service().cli<Ledger>('ledger', 'show', accountId);
+    const today = ledger.period_start.slice(0, 10);
+    const stream = `usage-${accountId}-${today.replaceAll('-', '')}`;
+    const event_id = expect.stringMatching(/^[0-9a-f-]{36}$/) as unknown;
+    const credit = { stream, event_id, cents: 0, rate_cents: null, rate_version: null };
+    const charge = { stream, event_id, cents: 25, rate_cents: 25, rate_version: 'test', type: 'OverageCharged' };
+    expect(ledger).toMatchObject({ account_id: accountId, total_cents: 50, behind: false });
+    expect(ledger.log).toEqual({ total_cents: 50, charges: 4 });
+    expect(ledger.rows).toMatchObject([
+      { ...credit, type: 'DownloadCreditDebited', revision: 1, token: tokens[0] },
+      { ...charge, revision: 3, token: tokens[1] },
+      { ...charge, revision: 5, token: tokens[2] },
+      { ...credit, type: 'MetadataCreditDebited', revision: 7, token: null },
+    ]);
+    // From a row to the job that it paid for, and to the same event there.
+    const timeline = await service().cli<{ rows: { event_id: string }[] }>('jobs', 'timeline', tokens[1] ?? '');
+    expect(timeline.rows[0]?.event_id).toBe(ledger.rows[1]?.event_id);
+
+    expect(await service().cli('ledger', 'show', accountId, '--period', today)).toEqual(ledger);
+    const text = await run('ledger', 'show', accountId);
+    expectText(text, /^time +type +for +event +stream +revision +rate +charge\n/);
+    expectText(text, / OverageCharged .* 3 +\$0\.25 \(test\) +\$0\.25\n/);
+    expectText(text, / MetadataCreditDebited .* 7 +- +\$0\.00\n/);
+    expectText(text, /\n4 charges, \$0\.50 in all, as in the log\n$/);
+  });
+
+  it('of an account that has used nothing is empty', async () => {
+    const { accountId } = await service().openAccount('test');
+    expect(await service().cli('ledger', 'show', accountId)).toMatchObject({ total_cents: 0, rows: [] });
+  });
+
+  it.each([
+    ['another amount', 'update overage_ledger set cents = 24 where account_id = $1 and revision = 3', 'is another one'],
+    [
+      'another owner',
+      'update overage_ledger set token = $$t$$ where account_id = $1 and revision = 3',
+      'is another one',
+    ],
+    ['too few rows', 'delete from overage_ledger where account_id = $1 and revision = 3', 'is not in the ledger'],
+  ])('fails where the ledger has %s, until it is rebuilt', async (_what, damage, how) => {
+    const { accountId } = await usedAccount();
+    await service().cli('ledger', 'show', accountId);
+    expect(await runSql(service(), damage, [accountId])).toBe(1);
+    const ran = await run('ledger', 'show', accountId, '--json');
+    expect(ran.code).toBe(1);
+    expect(ran.stderr).toMatch(
+      /^reeltally: the ledger has .* but up to the same position the log has 4 charges, \$0\.50/,
+    );
+    expect(ran.stderr).toContain(`event 3 of usage-${accountId}-`);
+    expect(ran.stderr).toContain(how);
+    expect((JSON.parse(ran.stdout) as Ledger).log).toEqual({ total_cents: 50, charges: 4 });
+
+    const rebuilt = await service().cli('projections', 'rebuild', 'overage_ledger');
+    expect(rebuilt).toMatchObject({ name: 'overage_ledger', identical: false });
+    expect(await service().cli('ledger', 'show', accountId)).toMatchObject({ total_cents: 50 });
+    const again = await run('projections', 'rebuild', 'overage_ledger');
+    expect(again.code).toBe(0);
+    expect(again.stdout).toMatch(
+      /^overage_ledger is rebuilt from \d+ events in .*\nThe tables before it were identical:/,
+    );
+    expect(again.stderr).toMatch(/^(?: *\d+ % {2}\d+ events {2}\d+\/s\n)+$/);
+    expect(again.stderr).toMatch(/^100 %/m);
+  });
+
+  it('refuses an account and a period that there are not', async () => {
+    const nobody = 'acc_aaaaaaaaaaaaaaaaaaaa';
+    expectRefusal(await run('ledger', 'show', nobody), /there is no account acc_a/);
+    const { accountId } = await service().openAccount('test');
+    expectRefusal(await run('ledger', 'show', accountId, '--period', '2020-02-29'), /no billing period that starts on/);
+  });
+});

@@ -1,0 +1,82 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { startInstallation } from '../support/installation.ts';
+import type { Installation } from '../support/installation.ts';
+import { queue } from '../support/downloads.ts';
+import { planFile } from '../support/plans.ts';
+import { expectRefusal, runIn } from './command-line.ts';
+
+/** Two downloads: one that the read models have seen, and one queued after the projector was killed. */
+let installation: Installation;
+let accountId: string;
+let seen: string;
+let unseen: string;
+
+interface Status {
+  projector: string;
+  head: string;
+  projections: { name: string; position: string; lag: number; events_per_second: number }[];
+}
+
+beforeAll(async () => {
+  installation = await startInstallation({ PLANS_FILE: planFile({ downloads_limit: 0, overage_cents: 5 }) });
+  const projector = await installation.startRole('projector');
+  const api = await installation.startRole('api');
+  ({ account_id: accountId } = await installation.cli<{ account_id: string }>([
+    ...['accounts', 'open', '--email', 'owner@example.com', '--plan', 'test'],
+  ]));
+  const { key } = await installation.cli<{ key: string }>(['keys', 'issue', accountId]);
+  const body = { url: installation.sampleUrl('bars') };
+  ({ request_token: seen } = await queue(api.url, key, body));
+  await installation.cli(['ledger', 'show', accountId]);
+  await installation.cli(['jobs', 'timeline', seen]);
+  await projector.kill();
+  ({ request_token: unseen } = await queue(api.url, key, body));
+}, 60_000);
+
+afterAll(async () => {
+  await installation[Symbol.asyncDispose]();
+});
+
+const run = (...words: string[]) => runIn(installation.environment)(...words);
+const names = ['usage_and_jobs', 'api_keys', 'overage_ledger', 'job_timeline'];
+
+it('without a projector, every answer from a read model says that it is behind', { timeout: 60_000 }, async () => {
+  const timeline = await run('jobs', 'timeline', seen, '--json');
+  expect(timeline).toMatchObject({
+    code: 0,
+    stderr: expect.stringMatching(/^reeltally: .* behind the log: .*\n$/) as string,
+  });
+  const { behind, rows } = JSON.parse(timeline.stdout) as { behind: boolean; rows: { type: string }[] };
+  expect([behind, ...rows.map(({ type }) => type)]).toEqual([true, 'OverageCharged', 'DownloadQueued']);
+  expectRefusal(await run('jobs', 'timeline', unseen), /no job \S+ in the timeline yet, which is behind the log/, 2);
+
+  const ledger = await run('ledger', 'show', accountId, '--json');
+  expect(ledger.code).toBe(2);
+  expect(ledger.stderr).toMatch(/the ledger is behind the log, which has 2 charges, \$0\.10 in all by now/);
+  expect(JSON.parse(ledger.stdout)).toMatchObject({
+    ...{ total_cents: 5, behind: true, rows: [{ token: seen }] },
+    log: { total_cents: 10, charges: 2 },
+  });
+
+  const status = await installation.cli<Status>(['projections', 'status']);
+  expect(status.projector).toBe('away');
+  expect(status.projections.map(({ name }) => name)).toEqual(names);
+  for (const { name, position, lag, events_per_second: rate } of status.projections) {
+    expect(rate).toBe(0);
+    // Charge and job, two events of a usage stream, which concern all of them.
+    expect({ name, lag, head: Number(position) + lag }).toEqual({ name, lag: 2, head: Number(status.head) });
+  }
+  const text = await run('projections', 'status');
+  expect(text.stdout).toMatch(/^projector {2}away: no process has the role, nothing is projected\n/);
+  expect(text.stdout).toMatch(/\njob_timeline +\d+ +2 +0 +stands still\n/);
+});
+
+it('with a projector again, they are as the log', { timeout: 60_000 }, async () => {
+  await installation.startRole('projector');
+  const timeline = await installation.cli<{ behind: boolean; rows: unknown[] }>(['jobs', 'timeline', unseen]);
+  expect([timeline.behind, timeline.rows.length]).toEqual([false, 2]);
+  expect(await installation.cli(['ledger', 'show', accountId])).toMatchObject({ total_cents: 10, behind: false });
+  const status = await installation.cli<Status>(['projections', 'status']);
+  expect(status.projector).toBe('running');
+  expect(status.projections.map(({ name, lag }) => [name, lag])).toEqual(names.map((name) => [name, 0]));
+});

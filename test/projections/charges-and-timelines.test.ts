@@ -1,0 +1,188 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { jobTimeline, readTimeline } from '../../projections/job-timeline.ts';
+import { overageLedger, readLedger } from '../../projections/overage-ledger.ts';
+import { catchUp, measureProgress } from '../../projections/progress.ts';
+import { runProjection } from '../../projections/runner.ts';
+import { newUuid } from '../../src/adapters/system.ts';
+import type { Subscription } from '../../src/commands/ports.ts';
+import { claimJob, readQueuedJob } from '../../src/commands/record-job-progress.ts';
+import { logUnderTest } from '../commands/log-under-test.ts';
+import { ask, freshCause, lanesOf, midNovember, openUsage } from '../commands/usage-account.ts';
+import type { UsageAccount } from '../commands/usage-account.ts';
+import { lookUp, video } from '../domain/usage-examples.ts';
+import { createReadModels, silent } from './read-models-under-test.ts';
+import type { TestReadModels } from './read-models-under-test.ts';
+
+const log = logUnderTest();
+let models: TestReadModels;
+let running: Subscription[] = [];
+beforeAll(async () => {
+  models = await createReadModels();
+  const { pool } = models;
+  // Two of each, of which only one may apply an event.
+  running = [overageLedger, overageLedger, jobTimeline, jobTimeline].map((projection) =>
+    runProjection(projection, { store: log.store, pool, logger: silent }),
+  );
+});
+afterAll(async () => {
+  await Promise.all(running.map((runner) => runner.close()));
+  await models[Symbol.asyncDispose]();
+});
+
+const freshToken = () => newUuid().replaceAll('-', '_');
+
+const download = (account: UsageAccount, token: string, now = midNovember, cause = freshCause()) =>
+  ask(
+    lanesOf(log.store, () => now),
+    account,
+    { kind: 'queue_download', token, video, format: 'video', quality: '720' },
+    { cause },
+  );
+
+async function caughtUp(): Promise<void> {
+  for (const projection of [overageLedger, jobTimeline]) {
+    expect(await catchUp({ store: log.store, pool: models.pool }, projection, 10_000)).toBe(true);
+  }
+}
+
+const ledgerOf = ({ accountId }: UsageAccount, periodStart: string) =>
+  readLedger(models.pool, { accountId, periodStart, upTo: 10n ** 18n });
+
+describe('the ledger', () => {
+  it('has a row for each charge, credits included, with its event, rate and request', async () => {
+    const account = await openUsage(log.store, { downloads_limit: 1, overage_cents: 25 });
+    const [included, charged, lookup] = [freshToken(), freshToken(), newUuid()];
+    await download(account, included);
+    const cause = freshCause();
+    await download(account, charged, midNovember, cause);
+    await ask(lanesOf(log.store), account, lookUp(lookup));
+    await caughtUp();
+    const stored = await log.store.read(account.stream, 0);
+    const traced = (revision: number) => ({
+      event_id: stored[revision]!.id,
+      account_id: account.accountId,
+      period_start: '2026-11-01T00:00:00.000Z',
+      stream: account.stream,
+      revision,
+      position: String(stored[revision]!.position),
+      time: midNovember,
+      actor: cause.actor,
+      request_id: (stored[revision]!.metadata as { $correlationId: string }).$correlationId,
+    });
+    const credit = { cents: 0, rate_cents: null, rate_version: null, ordinal: 1 };
+    const rows = await ledgerOf(account, '2026-11-01T00:00:00.000Z');
+    expect(rows).toEqual([
+      { ...traced(1), ...credit, type: 'DownloadCreditDebited', token: included, lookup_id: null },
+      {
+        ...{ ...traced(3), type: 'OverageCharged', token: charged, lookup_id: null, ordinal: 2 },
+        ...{ cents: 25, rate_cents: 25, rate_version: '2026-11' },
+      },
+      { ...traced(5), ...credit, type: 'MetadataCreditDebited', token: null, lookup_id: lookup },
+    ]);
+    expect(rows[1]!.request_id).toBe(cause.correlationId);
+  });
+
+  it('keeps the periods of an account apart', async () => {
+    const account = await openUsage(log.store, { downloads_limit: 0, overage_cents: 7 });
+    await download(account, freshToken());
+    await download(account, freshToken(), '2026-12-05T00:00:00.000Z');
+    await download(account, freshToken(), '2026-12-06T00:00:00.000Z');
+    await caughtUp();
+    const november = await ledgerOf(account, '2026-11-01T00:00:00.000Z');
+    const december = await ledgerOf(account, '2026-12-01T00:00:00.000Z');
+    expect([november, december].map((rows) => rows.map(({ ordinal }) => ordinal))).toEqual([[1], [1, 2]]);
+  });
+
+  it('ends at the position asked for', async () => {
+    const account = await openUsage(log.store, { downloads_limit: 0, overage_cents: 7 });
+    await download(account, freshToken());
+    await download(account, freshToken());
+    await caughtUp();
+    const periodStart = '2026-11-01T00:00:00.000Z';
+    const [first] = await ledgerOf(account, periodStart);
+    const upTo = BigInt(first!.position);
+    expect(await readLedger(models.pool, { accountId: account.accountId, periodStart, upTo })).toEqual([first]);
+  });
+});
+
+describe('a timeline', () => {
+  it('has the events of both streams of a download, as they were written, in the order of the log', async () => {
+    const account = await openUsage(log.store, { downloads_limit: 0, overage_cents: 7 });
+    const [token, other] = [freshToken(), freshToken()];
+    await download(account, token);
+    await download(account, other);
+    const message = { token, usageStream: account.stream, usageRevision: 2 };
+    const job = await readQueuedJob(log.store, message);
+    const dependencies = { store: log.store, now: () => '2026-11-14T12:00:01.500Z', newUuid };
+    await claimJob(dependencies, { workerId: 'wrk_aaaaaaaaaaaaaaaa', job: job!, message, timeoutMs: 20_000 });
+    await caughtUp();
+    const usage = await log.store.read(account.stream, 1, 2);
+    const stored = [...usage, ...(await log.store.read(`job-${token}`, 0))];
+    const rows = await readTimeline(models.pool, token);
+    expect(rows.map(({ event_id, stream, revision, type }) => ({ id: event_id, stream, revision, type }))).toEqual(
+      stored.map(({ id, stream, revision, type }) => ({ id, stream, revision, type })),
+    );
+    expect(rows.map(({ cents }) => cents)).toEqual([7, null, null]);
+    expect(rows.map(({ time }) => time)).toEqual([midNovember, midNovember, '2026-11-14T12:00:01.500Z']);
+    expect(rows.map(({ data }) => JSON.stringify(data))).toEqual(stored.map(({ data }) => JSON.stringify(data)));
+    expect(rows[2]!.actor).toEqual({ type: 'system', id: 'wrk_aaaaaaaaaaaaaaaa' });
+    expect((await readTimeline(models.pool, other)).map(({ type }) => type)).toEqual([
+      'OverageCharged',
+      'DownloadQueued',
+    ]);
+    expect(await readTimeline(models.pool, freshToken())).toEqual([]);
+  });
+
+  it('does not mention lookups', async () => {
+    const account = await openUsage(log.store, { metadata_limit: 1 });
+    await ask(lanesOf(log.store), account, lookUp(newUuid()));
+    await caughtUp();
+    const { rowCount } = await models.pool.query('select from job_timeline where stream = $1', [account.stream]);
+    expect(rowCount).toBe(0);
+  });
+});
+
+describe('progress', () => {
+  it('counts what is applied, and what is behind', async () => {
+    const { store } = log;
+    const account = await openUsage(store);
+    await using fresh = await createReadModels();
+    const measure = () => measureProgress({ store, pool: fresh.pool }, [jobTimeline], 200);
+    const head = (await store.headPosition())!;
+    const [before] = (await measure()).projections;
+    expect(before).toMatchObject({ position: undefined, lag: head, eventsPerSecond: 0 });
+    expect(await catchUp({ store, pool: fresh.pool }, jobTimeline, 50)).toBe(false);
+
+    const measuring = measure();
+    const runner = runProjection(jobTimeline, { store, pool: fresh.openAnother(), logger: silent });
+    try {
+      expect(await catchUp({ store, pool: fresh.pool }, jobTimeline, 10_000)).toBe(true);
+      await download(account, freshToken());
+      expect(await catchUp({ store, pool: fresh.pool }, jobTimeline, 10_000)).toBe(true);
+      await measuring;
+      const [after] = (await measure()).projections;
+      expect(after).toMatchObject({ position: await store.headPosition(), lag: 0n });
+      const { rows } = await fresh.pool.query<{ applied: string }>('select applied_events as applied from checkpoints');
+      expect(Number(rows[0]!.applied)).toBe(await countAll());
+    } finally {
+      await runner.close();
+    }
+  });
+
+  /** Events that concern the timeline, counted by another reader of the log. */
+  async function countAll(): Promise<number> {
+    let events = 0;
+    const counting = log.store.subscribe({
+      name: 'count',
+      streamPrefixes: jobTimeline.streamPrefixes,
+      from: () => Promise.resolve(undefined),
+      apply: async (batch) => {
+        events += batch.events.length;
+      },
+    });
+    await expect.poll(() => counting.caughtUp, { timeout: 10_000 }).toBe(true);
+    await counting.close();
+    return events;
+  }
+});
