@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs';
 import { writeFileSync } from 'node:fs';
 import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -35,7 +36,11 @@ describe('migrations', () => {
     await Promise.all(pools.map((pool) => migrate(pool, migrations)));
     const [pool] = pools;
     const { rows } = await pool!.query('select name from schema_migrations order by name');
-    expect(rows).toEqual([{ name: '0001-read-models.sql' }, { name: '0002-processes.sql' }]);
+    expect(rows).toEqual(
+      readdirSync(migrations)
+        .sort()
+        .map((name) => ({ name })),
+    );
     const tables = await tablesOf(pool!);
     await migrate(pool!, migrations);
     expect(await tablesOf(pool!)).toEqual(tables);
