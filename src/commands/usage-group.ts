@@ -40,6 +40,7 @@ const maxAppendEvents = 500;
 const maxAppendBytes = 256 * 1024;
 /** What metadata, ids and framing add to an event's data, generously. */
 const eventOverheadBytes = 700;
+
 export interface CausedEvent {
   event: UsageEvent;
   cause: Cause;

@@ -1,6 +1,3 @@
-import { once } from 'node:events';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { newUuid } from '../../src/adapters/system.ts';
@@ -9,7 +6,7 @@ import type { EventStore } from '../../src/commands/ports.ts';
 import { queueDownload, token } from '../domain/usage-examples.ts';
 import { withAdapter } from '../support/event-store-adapter.ts';
 import { EventStoreProxy } from '../support/event-store-proxy.ts';
-import { portOf, startEventStore } from '../support/event-store.ts';
+import { deadUrl, portOf, startEventStore } from '../support/event-store.ts';
 import type { TestEventStore } from '../support/event-store.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { ask, freshCause, lanesOf, midNovember, openUsage, queueAll, readUsage, tokensOf } from './usage-account.ts';
@@ -24,15 +21,6 @@ afterAll(async () => {
   await proxy.close();
   await own.stop();
 });
-
-async function deadUrl(): Promise<string> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return `esdb://127.0.0.1:${port}?tls=false`;
-}
 
 /** A clock that tells how often it was asked: a lane asks it right before it appends. */
 function watchedClock() {

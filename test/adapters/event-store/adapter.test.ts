@@ -1,7 +1,5 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -9,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { EventStoreClosed, EventStoreUnavailable, InvalidAppend } from '../../../src/commands/ports.ts';
 import type { EventToAppend } from '../../../src/commands/ports.ts';
 import { appendNumbers, eventToAppend, numberOf, upTo, withAdapter } from '../../support/event-store-adapter.ts';
-import { startEventStore } from '../../support/event-store.ts';
+import { deadUrl, startEventStore } from '../../support/event-store.ts';
 import type { TestEventStore } from '../../support/event-store.ts';
 import { foreignUrl, freshStream } from '../../support/event-store-under-test.ts';
 
@@ -21,16 +19,6 @@ beforeAll(async () => {
   url = own.url;
 });
 afterAll(() => own?.stop());
-
-/** A port where nobody listens. */
-async function deadUrl(): Promise<string> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return `esdb://127.0.0.1:${port}?tls=false`;
-}
 
 describe('an append', () => {
   test('is stored, or conflicts, and a retry of it is stored', async () => {
