@@ -1,10 +1,11 @@
-import { DatabaseError } from 'pg';
-import type { Pool } from 'pg';
+import { LRUCache } from 'lru-cache';
+import pg from 'pg';
+import type { FieldDef, Pool } from 'pg';
 import type { UsageSnapshot } from '../src/domain/usage.ts';
-import { creditsColumns, snapshotFromRow } from './credits.ts';
+import { creditsColumnIndex, creditsColumns, snapshotFromRow } from './credits.ts';
 import type { CreditsRow } from './credits.ts';
-import { jobFromJson } from './jobs.ts';
-import type { JobRow } from './jobs.ts';
+import { polledJobColumns, polledJobFromText } from './jobs.ts';
+import type { PolledJob } from './jobs.ts';
 
 /**
  * The one round trip to Postgres of every authenticated request: is the key valid, does its rolling window have room, what
@@ -37,7 +38,7 @@ export interface Admission {
   /** The newest credits row of the account; undefined before the projection has seen its first period. */
   usage: UsageSnapshot | undefined;
   /** The row of the token asked for, whoever owns it. */
-  job: JobRow | undefined;
+  job: PolledJob | undefined;
 }
 
 export interface Admissions {
@@ -48,6 +49,11 @@ export interface Admissions {
 const windowMs = 3_600_000;
 /** When instants are rebased: well before they would leave the range of int4. */
 const rebaseAfterMs = 1_000_000_000;
+
+/** The columns of a row that are the key's own. */
+const ownColumns = 7;
+const jobColumns = polledJobColumns('j');
+const nulls = (count: number) => Array.from({ length: count }, () => 'null').join(', ');
 
 const admissionSql = `
 with locked as materialized (
@@ -75,9 +81,9 @@ with locked as materialized (
       else g.at[g.gone + 1:] || array_fill(g.now_ms::int4, array[g.granted]) end
   from granted g where g.granted > 0 and k.hash = g.hash
 )
-select g.hash, g.key_id, g.hourly_limit, g.kept, g.granted, g.account_id as key_account_id,
+select g.hash, g.key_id, g.account_id, g.hourly_limit, g.kept, g.granted,
   extract(epoch from g.base) * 1000 + case when g.kept > 0 then g.at[g.gone + 1] else g.now_ms end as oldest_ms,
-  ${creditsColumns('c')}, to_jsonb(j) as job
+  ${jobColumns.join(', ')}, ${creditsColumns('c')}
 from granted g
 left join lateral (
   select * from credits where account_id = g.account_id order by period_start desc limit 1
@@ -87,20 +93,16 @@ left join jobs j on j.token = g.token`;
 /** Rows for more tokens of keys that ask for several in one tick: the same snapshot, so nothing falls between the two. */
 const furtherJobsSql = `
 union all
-select ${Array.from({ length: 7 + creditsColumns('c').split(',').length }, () => 'null').join(', ')}, to_jsonb(f)
-from jobs f where f.token = any($4)`;
+select ${nulls(ownColumns)}, ${jobColumns.join(', ')}, ${nulls(creditsColumns('c').split(',').length)}
+from jobs j where j.token = any($4)`;
 
-interface KeyRow extends Partial<CreditsRow> {
-  /** Null in the rows that carry only a further job. */
-  hash: string | null;
-  key_id: string;
-  key_account_id: string;
-  hourly_limit: number;
-  kept: number;
-  granted: number;
-  oldest_ms: string;
-  job: JobRow | null;
-}
+/**
+ * A row as Postgres writes it, in the order of the select list: the key's own columns, the job's, the credits'. Most of a
+ * row is what the last one of the same key was, so that its texts are turned into values only where that is new.
+ */
+type TextRow = (string | null)[];
+const asText = { getTypeParser: () => (text: string) => text };
+const parserOf = pg.types.getTypeParser as (dataTypeId: number) => (text: string) => unknown;
 
 interface Pending {
   request: AdmissionRequest;
@@ -109,9 +111,9 @@ interface Pending {
   reject: (error: unknown) => void;
 }
 
-/** The session settings that the statement's plan needs; a pool of its own has them. */
+/** The session settings that the statement's plan, and the reading of its texts, need; a pool of its own has them. */
 export const admissionSessionSettings =
-  '-c plan_cache_mode=force_generic_plan -c enable_hashjoin=off -c enable_mergejoin=off -c jit=off';
+  '-c timezone=UTC -c datestyle=ISO -c plan_cache_mode=force_generic_plan -c enable_hashjoin=off -c enable_mergejoin=off -c jit=off';
 
 /** Postgres was not asked, or not in time. */
 class AdmissionTooLate extends Error {
@@ -173,7 +175,7 @@ async function settleBatch(pool: Pool, batch: readonly Pending[]): Promise<void>
   try {
     await admitBatch(pool, batch);
   } catch (error) {
-    const refused = error instanceof DatabaseError;
+    const refused = error instanceof pg.DatabaseError;
     if (batch.length === 1 || !refused) for (const { reject } of batch) reject(error);
     else await Promise.all(batch.map((pending) => admitBatch(pool, [pending]).catch(pending.reject)));
   }
@@ -186,45 +188,88 @@ async function admitBatch(pool: Pool, batch: readonly Pending[]): Promise<void> 
   const tokens = groups.map((group) => group.flatMap(({ request }) => request.token ?? []));
   const further = [...new Set(tokens.flatMap((asked) => asked.slice(1)))];
   const values = [hashes, groups.map((group) => group.length), tokens.map((asked) => asked[0] ?? null)];
-  const { rows } = await pool.query<KeyRow>(
-    further.length === 0
+  const { rows, fields } = await pool.query<TextRow>({
+    ...(further.length === 0
       ? { name: 'admission', text: admissionSql, values }
-      : { name: 'admission-further', text: admissionSql + furtherJobsSql, values: [...values, further] },
-  );
-  const jobs = new Map<string, JobRow>();
-  for (const { job } of rows) if (job) jobs.set(job.token, jobFromJson(job));
-  const answered = new Map(rows.map((row) => [row.hash, row]));
+      : { name: 'admission-further', text: admissionSql + furtherJobsSql, values: [...values, further] }),
+    rowMode: 'array',
+    types: asText,
+  });
+  const jobs = new Map<string, PolledJob>();
+  const answered = new Map<string | null, TextRow>();
+  for (const row of rows) {
+    const job = polledJobFromText(row.slice(ownColumns, ownColumns + jobColumns.length));
+    if (job) jobs.set(job.token, job);
+    // Rows that carry only a further job have no hash.
+    answered.set(row[0] ?? null, row);
+  }
   for (const [hash, group] of byKey) {
     const row = answered.get(hash);
-    const usage = row && usageOf(row);
+    const key = row && { ...keyOf(row), usage: usageOf(row, fields) };
     group.forEach(({ request, resolve }, index) => {
       resolve(
-        row &&
-          admissionOf(row, { index, usage, job: request.token === undefined ? undefined : jobs.get(request.token) }),
+        key && admissionOf(key, { index, job: request.token === undefined ? undefined : jobs.get(request.token) }),
       );
     });
   }
 }
 
-function usageOf(row: KeyRow): UsageSnapshot | undefined {
-  return typeof row.stream === 'string' ? snapshotFromRow(row as unknown as CreditsRow) : undefined;
+/** The state of each account's usage as it was last read; its hash names the state, down to the last event. */
+const lastUsage = new LRUCache<string, UsageSnapshot>({ max: 10_000 });
+const creditsFrom = ownColumns + jobColumns.length;
+const streamAt = creditsFrom + creditsColumnIndex('stream');
+const hashAt = creditsFrom + creditsColumnIndex('last_hash');
+
+function usageOf(row: TextRow, fields: readonly FieldDef[]): UsageSnapshot | undefined {
+  const stream = row[streamAt] ?? null;
+  if (stream === null) return undefined;
+  const known = lastUsage.get(stream);
+  if (known?.lastHash === row[hashAt]) return known;
+  const credits = fields.slice(creditsFrom).map(({ name, dataTypeID }, index) => {
+    const text = row[creditsFrom + index] ?? null;
+    return [name, text === null ? null : parserOf(dataTypeID)(text)] as const;
+  });
+  const usage = snapshotFromRow(Object.fromEntries(credits) as unknown as CreditsRow);
+  lastUsage.set(stream, usage);
+  return usage;
+}
+
+interface Key {
+  keyId: string;
+  accountId: string;
+  hourlyLimit: number;
+  /** Requests in the window before this batch, and how many of the batch were let in. */
+  kept: number;
+  granted: number;
+  oldestMs: number;
+}
+
+function keyOf([, keyId, accountId, hourlyLimit, kept, granted, oldestMs]: TextRow): Key {
+  return {
+    keyId: keyId ?? '',
+    accountId: accountId ?? '',
+    hourlyLimit: Number(hourlyLimit),
+    kept: Number(kept),
+    granted: Number(granted),
+    oldestMs: Number(oldestMs),
+  };
 }
 
 /** The first `granted` requests of a key, in the order of their arrival, are admitted. */
 function admissionOf(
-  row: KeyRow,
-  { index, usage, job }: { index: number; usage: UsageSnapshot | undefined; job: JobRow | undefined },
+  key: Key & { usage: UsageSnapshot | undefined },
+  { index, job }: { index: number; job: PolledJob | undefined },
 ): Admission {
-  const admitted = index < row.granted;
-  const counted = row.kept + Math.min(index + 1, row.granted);
+  const { keyId, accountId, hourlyLimit, kept, granted, oldestMs, usage } = key;
+  const counted = kept + Math.min(index + 1, granted);
   return {
-    outcome: admitted ? 'admitted' : 'rate_limited',
-    keyId: row.key_id,
-    accountId: row.key_account_id,
+    outcome: index < granted ? 'admitted' : 'rate_limited',
+    keyId,
+    accountId,
     window: {
-      limit: row.hourly_limit,
-      remaining: Math.max(row.hourly_limit - counted, 0),
-      resetAtSeconds: Math.ceil((Math.floor(Number(row.oldest_ms)) + windowMs + 1) / 1000),
+      limit: hourlyLimit,
+      remaining: Math.max(hourlyLimit - counted, 0),
+      resetAtSeconds: Math.ceil((Math.floor(oldestMs) + windowMs + 1) / 1000),
     },
     usage,
     job,

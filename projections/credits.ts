@@ -48,6 +48,11 @@ const columns = [
 /** The select list of `CreditsRow`. @param alias of the table in the query */
 export const creditsColumns = (alias: string) => columns.map((column) => `${alias}.${column}`).join(', ');
 
+/** Where a column of `CreditsRow` stands in the select list. */
+export function creditsColumnIndex(name: keyof CreditsRow): number {
+  return columns.findIndex((column) => column === name || column.endsWith(` as ${name}`));
+}
+
 export function snapshotFromRow(row: CreditsRow): UsageSnapshot {
   return {
     stream: row.stream,

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import type { JobRow } from '../../projections/jobs.ts';
+import type { PolledJob } from '../../projections/jobs.ts';
 import type { Actor } from '../domain/recorded-event.ts';
 import type { UsageSnapshot } from '../domain/usage.ts';
 import type { UsageHeaders } from './usage-headers.ts';
@@ -9,7 +9,7 @@ export interface Caller {
   keyId: string;
   accountId: string;
   usage: UsageSnapshot;
-  job: JobRow | undefined;
+  job: PolledJob | undefined;
 }
 
 declare module 'fastify' {

@@ -8,15 +8,25 @@ export function sendData(reply: FastifyReply, status: number, data: object): Fas
 }
 
 export function sendError(reply: FastifyReply, error: ApiError): FastifyReply {
-  return sendEnvelope(reply, error.status, { success: false, error: { code: error.code, message: error.message } });
+  return sendEnvelope(reply, error.status, errorBody(error));
 }
 
+/** For a request for which Fastify runs no hooks; bytes keep the media type as it is. */
+export function sendErrorWithoutHooks(reply: FastifyReply, error: ApiError): FastifyReply {
+  const bytes = Buffer.from(JSON.stringify(errorBody(error)));
+  return reply.code(error.status).header('content-type', mediaType).send(bytes);
+}
+
+/** As the contract has it, without a charset. */
+export const mediaType = 'application/json';
+
+function errorBody({ code, message }: ApiError) {
+  return { success: false, error: { code, message } };
+}
+
+/** The hook of `server.ts` writes the media type last: Fastify adds a charset to that of everything but bytes. */
 function sendEnvelope(reply: FastifyReply, status: number, body: object): FastifyReply {
-  // Sent as bytes, so that the header stays as the contract has it, without a charset.
-  return reply
-    .code(status)
-    .header('content-type', 'application/json')
-    .send(Buffer.from(JSON.stringify(body)));
+  return reply.code(status).send(body);
 }
 
 export const timestamp = z

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import type { JobRow } from '../../projections/jobs.ts';
+import type { PolledJob } from '../../projections/jobs.ts';
 import { failureReasonNames, failureReasons } from '../domain/failure-reasons.ts';
 import type { Caller } from './caller.ts';
 import { actorOf, callerOf } from './caller.ts';
@@ -96,7 +96,7 @@ export const getVideoStatus: Endpoint['handler'] = (dependencies) => async (requ
   return sendData(reply, 200, data);
 };
 
-async function statusOfRow(job: JobRow, { files, progress, realNowMs }: EndpointDependencies): Promise<VideoStatus> {
+async function statusOfRow(job: PolledJob, { files, progress, realNowMs }: EndpointDependencies): Promise<VideoStatus> {
   const { status } = job;
   const common = { request_token: job.token, video_id: job.video_id, ...timesOf(job) };
   switch (status) {
@@ -124,7 +124,7 @@ async function statusOfRow(job: JobRow, { files, progress, realNowMs }: Endpoint
 
 /** A link is given only for a file that is there. */
 async function linkOf(
-  job: JobRow,
+  job: PolledJob,
   { files, realNowMs }: Pick<EndpointDependencies, 'files' | 'realNowMs'>,
 ): Promise<Pick<VideoStatusDone, 'download_url' | 'expires_in' | 'file_size_bytes' | 'file_mime'>> {
   const {
@@ -149,7 +149,7 @@ async function linkOf(
   };
 }
 
-function timesOf({ queued_at, started_at, finished_at }: JobRow): Pick<VideoStatus, keyof typeof times> {
+function timesOf({ queued_at, started_at, finished_at }: PolledJob): Pick<VideoStatus, keyof typeof times> {
   return {
     queued_at: contractTimestamp(queued_at),
     ...(started_at !== null && { started_at: contractTimestamp(started_at) }),

@@ -1,0 +1,58 @@
+import type { Request } from 'autocannon';
+import type { BenchAccount } from './population.ts';
+
+/** What is asked, by many keys at random, the same of every server that answers it. */
+export interface HttpCase {
+  name: string;
+  connections: number;
+  requests: Request[][];
+}
+
+const perConnection = 500;
+const connections = 64;
+const body = JSON.stringify({ url: 'https://www.youtube.com/watch?v=aqz-KE-bpKQ', format: 'video', quality: '720' });
+
+export interface Askers {
+  many: readonly BenchAccount[];
+  /** Those of them whose finished download has a file. */
+  withFile: readonly BenchAccount[];
+  /** One account with a thousand keys: its downloads all pass through one stream. */
+  one: BenchAccount;
+}
+
+export function httpCases({ many, withFile, one }: Askers): HttpCase[] {
+  const polls = ask(many, (account) => get(account, `/api/v1/video/status?token=${account.queuedToken}`));
+  return [
+    { name: 'status poll', connections, requests: polls },
+    { name: 'status poll, 4 connections', connections: 4, requests: polls.slice(0, 4) },
+    {
+      name: 'status poll with a link',
+      connections,
+      requests: ask(withFile, (account) => get(account, `/api/v1/video/status?token=${account.doneToken}`)),
+    },
+    { name: 'credits', connections, requests: ask(many, (account) => get(account, '/api/v1/credits')) },
+    { name: 'downloads, 10 000 accounts', connections, requests: ask(many, post) },
+    { name: 'downloads, one account', connections, requests: ask([one], post) },
+  ];
+}
+
+function ask(accounts: readonly BenchAccount[], request: (account: BenchAccount) => Request): Request[][] {
+  return Array.from({ length: connections }, () =>
+    Array.from({ length: perConnection }, () => request(oneOf(accounts))),
+  );
+}
+
+function get(account: BenchAccount, path: string): Request {
+  return { method: 'GET', path, headers: { authorization: `Bearer ${oneOf(account.keys).key}` } };
+}
+
+function post(account: BenchAccount): Request {
+  const headers = { authorization: `Bearer ${oneOf(account.keys).key}`, 'content-type': 'application/json' };
+  return { method: 'POST', path: '/api/v1/video/download', headers, body };
+}
+
+function oneOf<Item>(items: readonly Item[]): Item {
+  const item = items[Math.floor(Math.random() * items.length)];
+  if (item === undefined) throw new Error('there is nothing to choose from');
+  return item;
+}

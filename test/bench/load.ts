@@ -1,0 +1,59 @@
+import autocannon from 'autocannon';
+import type { Client, Request } from 'autocannon';
+import { processorMicros } from './processor-time.ts';
+
+/** A server under load, and the processes whose work its answers need. */
+export interface Target {
+  url: string;
+  /** By what they are called in the table. */
+  processes: Readonly<Record<string, number>>;
+}
+
+export interface Load {
+  connections: number;
+  seconds: number;
+  /** One list per connection, sent over and over; without any, GET /. */
+  requests?: readonly (readonly Request[])[];
+}
+
+export interface Measured {
+  perSecond: number;
+  p50Ms: number;
+  p99Ms: number;
+  /** Processor time per request and process. */
+  micros: Record<string, number>;
+}
+
+/** @throws where a request failed or was refused: a rate of errors is no rate */
+export async function measure({ url, processes }: Target, load: Load): Promise<Measured> {
+  const before = timesOf(processes);
+  let connection = 0;
+  const running = autocannon({
+    url,
+    connections: load.connections,
+    duration: load.seconds,
+    ...(load.requests && {
+      setupClient: (client: Client) => {
+        client.setRequests([...(load.requests?.[connection++ % load.requests.length] ?? [])]);
+      },
+    }),
+  });
+  const result = await running;
+  const after = timesOf(processes);
+  const answered = result['2xx'];
+  if (result.errors + result.timeouts + result.non2xx > 0) {
+    const codes = Object.entries(result.statusCodeStats ?? {}).map(([code, { count }]) => `${code}: ${count ?? 0}`);
+    throw new Error(`${url}: ${result.errors} errors, ${result.timeouts} timeouts; answers ${codes.join(', ')}`);
+  }
+  const micros = Object.keys(processes).map((name) => [name, ((after[name] ?? 0) - (before[name] ?? 0)) / answered]);
+  return {
+    perSecond: answered / result.duration,
+    p50Ms: result.latency.p50,
+    p99Ms: result.latency.p99,
+    micros: Object.fromEntries(micros) as Record<string, number>,
+  };
+}
+
+function timesOf(processes: Target['processes']): Record<string, number> {
+  return Object.fromEntries(Object.entries(processes).map(([name, pid]) => [name, processorMicros(pid)]));
+}

@@ -1,0 +1,156 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Pool } from 'pg';
+import { createLocalFileStore } from '../../src/adapters/file-store.ts';
+import { deriveKeys } from '../../src/adapters/secrets.ts';
+import { newId, newUuid, randomBits } from '../../src/adapters/system.ts';
+import { newApiKey } from '../../src/commands/api-key.ts';
+import type { NewApiKey } from '../../src/commands/api-key.ts';
+import { DownloadTokens } from '../../src/commands/download-token.ts';
+import type { EventStore } from '../../src/commands/ports.ts';
+import { firstPreviousHash, seal } from '../../src/commands/seal.ts';
+import { accountStream } from '../../src/domain/account-events.ts';
+import { firstBillingPeriod, usageStream } from '../../src/domain/billing-period.ts';
+import type { PlanTerms } from '../../src/domain/plans.ts';
+import type { DomainEvent } from '../../src/domain/recorded-event.ts';
+
+export interface BenchAccount {
+  id: string;
+  keys: NewApiKey[];
+  /** Downloads of its own that are in the read model: one that waits, and one whose file is there. */
+  queuedToken: string;
+  doneToken: string;
+}
+
+const terms: PlanTerms = {
+  plan: 'bench',
+  downloads_limit: 1_000_000,
+  metadata_limit: 1_000_000,
+  overage_cents: 25,
+  rate_version: 'bench',
+  fee_cents: 0,
+  hourly_limit: 120,
+};
+const eventsPerAppend = 400;
+
+/** Opens accounts as the service would have, event by event, but many at a time. */
+export async function openAccounts(
+  store: EventStore,
+  counts: { accounts: number; keys: number },
+  tokens: DownloadTokens,
+) {
+  const accounts = Array.from({ length: counts.accounts }, (): BenchAccount => {
+    const keys = Array.from({ length: counts.keys }, () => newApiKey(randomBits));
+    return { id: newId('acc'), keys, queuedToken: tokens.issue(), doneToken: tokens.issue() };
+  });
+  // A connection that has never appended must not begin with many appends at a time.
+  await openOne(store, accounts[0]);
+  const rest = accounts.slice(1).values();
+  await Promise.all(
+    Array.from({ length: 64 }, async () => {
+      for (const account of rest) await openOne(store, account);
+    }),
+  );
+  return accounts;
+}
+
+async function openOne(store: EventStore, account: BenchAccount | undefined): Promise<void> {
+  if (!account) return;
+  const { id: account_id, keys } = account;
+  const time = new Date().toISOString();
+  const period = firstBillingPeriod(time);
+  const dates = { anchor_day: period.anchorDay, period_start: period.start, period_end: period.end };
+  await appendAll(store, accountStream(account_id), time, [
+    { type: 'AccountOpened', data: { account_id, terms, ...dates, personal: { email: 'bench@example.com' } } },
+    ...keys.map(({ keyHash: key_hash, keyPrefix: key_prefix }): DomainEvent => {
+      const data = { account_id, key_id: newId('key'), key_hash, key_prefix, personal: { label: 'bench' } };
+      return { type: 'ApiKeyIssued', data };
+    }),
+  ]);
+  await appendAll(store, usageStream(account_id, period), time, [
+    { type: 'UsagePeriodOpened', data: { account_id, ...dates, terms: { ...terms, overage_cap_cents: null } } },
+  ]);
+}
+
+async function appendAll(store: EventStore, stream: string, time: string, events: readonly DomainEvent[]) {
+  let previousHash = firstPreviousHash(stream);
+  for (let from = 0; from < events.length; from += eventsPerAppend) {
+    const commandId = newUuid();
+    const cause = {
+      commandId,
+      correlationId: commandId,
+      causationId: commandId,
+      actor: { type: 'system', id: 'bench' },
+    } as const;
+    const caused = events.slice(from, from + eventsPerAppend).map((event) => ({ event, cause }));
+    const expected = from === 0 ? 'no_stream' : from - 1;
+    const sealed = seal(caused, { stream, expected, previousHash, time });
+    previousHash = sealed.lastHash;
+    const outcome = await store.append(stream, expected, sealed.events);
+    if (outcome !== 'stored') throw new Error(`an account could not be opened: ${outcome}`);
+  }
+}
+
+/** Puts jobs into the read model alone: what a poll costs does not depend on how a row came there. */
+export async function insertJobs(pool: Pool, accounts: readonly BenchAccount[], totalJobs: number): Promise<void> {
+  const own = accounts.flatMap(({ id, queuedToken, doneToken }) => [
+    { account_id: id, token: queuedToken, status: 'queued', file: null },
+    { account_id: id, token: doneToken, status: 'done', file: 'sample.mp4' },
+  ]);
+  await pool.query(
+    `${insertSql} from jsonb_to_recordset($1) as o(account_id text, token text, status text, file text)`,
+    [JSON.stringify(own)],
+  );
+  const others = Math.max(totalJobs - own.length, 0);
+  await pool.query(
+    `${insertSql} from (select 'acc_' || i % 10000 as account_id, 'A' || md5(i::text) as token, 'done' as status,
+       'sample.mp4' as file from generate_series(1, $1::int) i) o`,
+    [others],
+  );
+  await pool.query('vacuum analyze jobs');
+}
+
+const insertSql = `
+  insert into jobs (token, account_id, usage_stream, usage_revision, platform, video_id, url, format, quality, overage, status,
+    revision, attempts, queued_at, waiting_since, finished_at, file_claim_revision, file_name, file_mime, file_size_bytes)
+  select o.token, o.account_id, 'usage-' || o.account_id || '-20260101', 2, 'youtube', 'aqz-KE-bpKQ',
+    'https://www.youtube.com/watch?v=aqz-KE-bpKQ', 'video', '720', false, o.status, 2, 1, now(), now(),
+    case when o.status = 'done' then now() end, case when o.file is not null then 0 end, o.file,
+    case when o.file is not null then 'video/mp4' end, case when o.file is not null then 5 end`;
+
+/** A small file for each finished download, so that its link is given. */
+export async function putFiles(directory: string, secret: string, accounts: readonly BenchAccount[]): Promise<void> {
+  const { id, linkKey: key } = deriveKeys(secret);
+  const files = createLocalFileStore({
+    directory: join(directory, 'files'),
+    downloadBaseUrl: '',
+    signingKeys: { current: { id, key }, others: [] },
+    nonce: newUuid,
+  });
+  for (const { doneToken: token } of accounts) {
+    const path = join(directory, 'incoming');
+    await writeFile(path, 'bytes');
+    await files.put({ token, claimRevision: 0, name: 'sample.mp4' }, path, 'video/mp4');
+  }
+}
+
+export function createTokens(secret: string): DownloadTokens {
+  return new DownloadTokens(deriveKeys(secret).tokenKey, [], randomBits);
+}
+
+/** Every key has used half of its window, so that each round begins alike. */
+export async function resetWindows(pool: Pool): Promise<void> {
+  await pool.query(
+    `update api_key_window set base = clock_timestamp() - interval '30 minutes', admitted_ms = array(select generate_series(0, 59))`,
+  );
+  await pool.query('vacuum analyze api_key_window, credits, jobs');
+}
+
+export async function waitUntilKeysAreKnown(pool: Pool, keys: number): Promise<void> {
+  for (;;) {
+    const { rows } = await pool.query<{ known: number }>('select count(*)::int as known from api_key_window');
+    if (rows[0]?.known === keys) return;
+    await sleep(100);
+  }
+}
