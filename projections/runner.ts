@@ -52,7 +52,7 @@ export function runProjection(projection: Projection, { store, pool, logger }: R
       await applyBatch(projection, batch, { pool, expected: position });
       position = batch.position;
       // The first of a burst is applied at once; what comes right behind it is worth a short wait.
-      if (batch.events.length < fullBatchEvents) await sleep(paceMs - (performance.now() - startedMs));
+      if (batch.events.length < fullBatchEvents) await sleep(Math.max(0, paceMs - (performance.now() - startedMs)));
     },
   });
 }
