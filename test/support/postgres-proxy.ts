@@ -1,0 +1,61 @@
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+
+/** A TCP proxy before Postgres that counts how often a client waits for it. */
+export interface PostgresProxy extends AsyncDisposable {
+  /** The given address, through the proxy. */
+  url: string;
+  /** Round trips so far: Sync and Query are the messages after which a client waits for the server. */
+  roundTrips: () => number;
+}
+
+export async function startPostgresProxy(target: string): Promise<PostgresProxy> {
+  const { hostname, port } = new URL(target);
+  const sockets = new Set<Socket>();
+  let roundTrips = 0;
+  const server = createServer((client) => {
+    const upstream = connect(Number(port), hostname);
+    const count = countMessages(() => (roundTrips += 1));
+    for (const socket of [client, upstream]) {
+      sockets.add(socket);
+      socket.on('error', () => undefined);
+    }
+    client.on('data', count);
+    client.pipe(upstream).pipe(client);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const url = new URL(target);
+  url.port = String((server.address() as AddressInfo).port);
+  return {
+    url: url.href,
+    roundTrips: () => roundTrips,
+    [Symbol.asyncDispose]: async () => {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+      if (server.listening) await once(server, 'close');
+    },
+  };
+}
+
+/** Reads the frontend's messages: a byte for the type, four for the length, after a first message that has no type. */
+function countMessages(onWait: () => void): (chunk: Buffer) => void {
+  let rest = Buffer.alloc(0);
+  let isStarted = false;
+  return (chunk) => {
+    rest = Buffer.concat([rest, chunk]);
+    for (;;) {
+      const typeBytes = isStarted ? 1 : 0;
+      if (rest.length < typeBytes + 4) return;
+      const end = typeBytes + rest.readInt32BE(typeBytes);
+      if (rest.length < end) return;
+      if (isStarted && (rest[0] === sync || rest[0] === query)) onWait();
+      isStarted = true;
+      rest = rest.subarray(end);
+    }
+  };
+}
+
+const sync = 'S'.charCodeAt(0);
+const query = 'Q'.charCodeAt(0);
