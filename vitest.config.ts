@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config';
 
 // One seed for the order of tests and for all generated cases; a run is repeated by setting it to what the run printed.
-const seed = Number(process.env['PROOF_SEED'] ?? Date.now() % 2 ** 31);
+export const seed = Number(process.env['PROOF_SEED'] ?? Date.now() % 2 ** 31);
 if (!Number.isSafeInteger(seed)) throw new Error('PROOF_SEED must be a whole number.');
 // PROOF_SCALE=long runs the same files with more generated cases and longer loads: see test/support/proof-scale.ts.
 const isLong = process.env['PROOF_SCALE'] === 'long';

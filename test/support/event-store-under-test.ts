@@ -5,9 +5,10 @@ import { afterAll, beforeAll } from 'vitest';
 
 import { startEventStore } from './event-store.ts';
 import type { TestEventStore } from './event-store.ts';
+import { givenEngines } from './given-engines.ts';
 
 /** Another server's address: the suites then say whether that one gives the same answers. */
-export const foreignUrl: string | undefined = process.env['EVENTSTORE_URL'];
+export const foreignUrl: string | undefined = givenEngines.eventStoreUrl;
 
 export interface UnderTest {
   url: string;

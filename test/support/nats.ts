@@ -4,6 +4,7 @@ import type { NatsConnection } from 'nats';
 
 import { launchNatsServer } from '../../src/embedded/nats-server.ts';
 import type { RunningServer } from '../../src/embedded/kept-process.ts';
+import { givenEngines } from './given-engines.ts';
 import { makeTemporaryDirectory } from './temporary-directory.ts';
 
 export interface TestNatsServer extends RunningServer, AsyncDisposable {
@@ -18,6 +19,7 @@ export interface TestNatsServer extends RunningServer, AsyncDisposable {
  * every instance of the service, so test files that shared a server would meet each other's messages.
  */
 export async function startNatsServer(): Promise<TestNatsServer> {
+  if (givenEngines.natsUrl !== undefined) return givenNatsServer(givenEngines.natsUrl);
   const dataDirectory = makeTemporaryDirectory();
   const remove = async (): Promise<void> => {
     await server.stop();
@@ -30,8 +32,23 @@ export async function startNatsServer(): Promise<TestNatsServer> {
   return { ...server, dataDirectory, remove, [Symbol.asyncDispose]: remove };
 }
 
+/** Somebody else's server, which is left running, without the messages that tests have put into it. */
+async function givenNatsServer(url: string): Promise<TestNatsServer> {
+  const empty = async (): Promise<void> => {
+    const connection = await connectTo(url);
+    const { streams } = await connection.jetstreamManager();
+    for await (const { config } of streams.list()) if (config.name === 'DOWNLOADS') await streams.delete(config.name);
+    await connection.close();
+  };
+  await empty();
+  const exited = new Promise<never>(() => undefined);
+  const stop = () => Promise.reject(new Error('This nats-server is not ours to stop.'));
+  return { url, pid: -1, exited, stop, dataDirectory: '', remove: empty, [Symbol.asyncDispose]: empty };
+}
+
 /** Connects with the user name and password that stand in the address. */
 export function connectTo(url: string): Promise<NatsConnection> {
   const { host, username, password } = new URL(url);
-  return connect({ servers: host, user: username, pass: decodeURIComponent(password), reconnect: false });
+  const credentials = username === '' ? {} : { user: username, pass: decodeURIComponent(password) };
+  return connect({ servers: host, reconnect: false, ...credentials });
 }

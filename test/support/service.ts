@@ -4,6 +4,8 @@ import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { givenEngines } from './given-engines.ts';
+import { createDatabase } from './postgres.ts';
 import { makeTemporaryDirectory } from './temporary-directory.ts';
 
 /** The service as its users meet it: processes of its own, started by its own command line, spoken to over HTTP. */
@@ -51,9 +53,33 @@ export interface Service extends ServiceProcess {
 
 /** Starts everything, with embedded engines, in demo mode, on a fresh data directory and a free port. */
 export async function startService(environment: Environment = {}): Promise<Service> {
-  const dataDirectory = makeTemporaryDirectory();
-  const service = await serviceOn(dataDirectory, environment);
-  return service;
+  const { addresses, drop } = await givenAddresses();
+  const service = await serviceOn(makeTemporaryDirectory(), { ...addresses, ...environment });
+  return {
+    ...service,
+    [Symbol.asyncDispose]: async () => {
+      await service[Symbol.asyncDispose]();
+      await drop();
+    },
+  };
+}
+
+/** Engines that are given by address take the place of the embedded ones; of Postgres, a database of the test's own. */
+async function givenAddresses(): Promise<{ addresses: Environment; drop: () => Promise<void> }> {
+  const { eventStoreUrl, databaseUrl, natsUrl } = givenEngines;
+  const database = databaseUrl === undefined ? undefined : await createDatabase();
+  const addresses = {
+    ...(eventStoreUrl !== undefined && { EVENTSTORE_URL: eventStoreUrl }),
+    ...(database && { DATABASE_URL: database.url }),
+    ...(natsUrl !== undefined && { NATS_URL: natsUrl }),
+  };
+  const areGiven = Object.keys(addresses).length > 0;
+  return {
+    addresses: { ...addresses, ...(areGiven && { DEMO: '1' }) },
+    drop: async () => {
+      await database?.drop();
+    },
+  };
 }
 
 async function serviceOn(dataDirectory: string, given: Environment): Promise<Service> {

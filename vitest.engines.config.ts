@@ -1,0 +1,22 @@
+import { defineConfig } from 'vitest/config';
+import base, { seed } from './vitest.config.ts';
+
+/**
+ * What is said of an engine, and the story over all of them, against real engines: in containers, or wherever they are. One file
+ * at a time, because the engines are shared.
+ */
+export default defineConfig({
+  test: {
+    ...base.test,
+    sequence: { seed },
+    include: [
+      'test/adapters/event-store/**/*.test.ts',
+      'test/adapters/{postgres,leadership,job-queue,channels}.test.ts',
+      'test/projections/admission.test.ts',
+      'test/commands/log-outages.test.ts',
+      'test/flow/one-download.test.ts',
+    ],
+    globalSetup: ['test/support/engines-setup.ts', 'test/support/global-setup.ts'],
+    fileParallelism: false,
+  },
+});
