@@ -153,10 +153,16 @@ class Replay {
     let waiting: RecordedEvent[] = [];
     let delivered = this.position;
     let failure: Error | undefined;
+    let underWay: Promise<void> = Promise.resolve();
+    // The next events are read while a batch is being applied, and no more than that.
     const applyWaiting = async () => {
-      const events = waiting;
+      await underWay;
+      if (failure) return;
+      const [events, position] = [waiting, delivered];
       waiting = [];
-      await this.#apply(events, { position: delivered, target });
+      underWay = this.#apply(events, { position, target }).catch((error: unknown) => {
+        failure = error instanceof Error ? error : new Error(String(error));
+      });
     };
     const subscription = this.#dependencies.store.subscribe({
       name: `rebuild of ${this.#projection.name}`,
@@ -166,11 +172,7 @@ class Replay {
         if (failure || delivered >= target) return;
         waiting.push(...events.filter((event) => event.position <= target));
         delivered = position < target ? position : target;
-        if (waiting.length < maxTransactionEvents) return;
-        // The subscription would try again for ever; here, somebody waits to be told.
-        await applyWaiting().catch((error: unknown) => {
-          failure = error instanceof Error ? error : new Error(String(error));
-        });
+        if (waiting.length >= maxTransactionEvents) await applyWaiting();
       },
     });
     try {
@@ -178,10 +180,13 @@ class Replay {
       while (!failure && delivered < target && !subscription.caughtUp) await sleep(5);
     } finally {
       await subscription.close();
+      await underWay;
     }
-    if (failure) throw failure;
     delivered = target;
     await applyWaiting();
+    await underWay;
+    // The subscription would have tried again for ever; here, somebody waits to be told.
+    if (failure) throw failure;
   }
 
   async #apply(

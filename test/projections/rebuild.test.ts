@@ -142,7 +142,9 @@ describe('a rebuild', { timeout: 60_000 }, () => {
     try {
       await reader.query('begin');
       await reader.query('select from job_timeline limit 1');
-      await expect(rebuildOn(log.store, live, jobTimeline)).rejects.toThrow('somebody reads job_timeline and does not let go');
+      await expect(rebuildOn(log.store, live, jobTimeline)).rejects.toThrow(
+        'somebody reads job_timeline and does not let go',
+      );
     } finally {
       reader.release(true);
     }
@@ -156,7 +158,9 @@ describe('a rebuild', { timeout: 60_000 }, () => {
     const other = await live.openAnother().connect();
     try {
       await other.query("select pg_advisory_lock(hashtext('rebuild overage_ledger'))");
-      await expect(rebuildOn(log.store, live, overageLedger)).rejects.toThrow('another rebuild of overage_ledger is under way');
+      await expect(rebuildOn(log.store, live, overageLedger)).rejects.toThrow(
+        'another rebuild of overage_ledger is under way',
+      );
     } finally {
       other.release(true);
     }
