@@ -88,10 +88,14 @@ export async function compareTable(
   return { rows: 0, missing: 0, surplus: 0, ...rows[0], name };
 }
 
-/** Below the second after which Postgres looks for deadlocks; nobody waits longer because the swap waits. */
-const lockTimeoutMs = 200;
-const lockAttempts = 25;
-const pauseMs = 50;
+/**
+ * How long each attempt waits. Mostly below the second after which Postgres looks for deadlocks, so that nobody else waits
+ * longer because the swap does; now and then above it, because Postgres then also ends a vacuum that is in the way.
+ */
+const attemptsMs = [200, 200, 200, 200, 1_500, 200, 200, 200, 200, 1_500];
+const pauseMs = 100;
+/** Of Postgres: lock not available (in time), deadlock detected. */
+const lockFailures = ['55P03', '40P01'];
 
 /**
  * Requests read several of these tables in one statement, in an order of their own: the two could wait for each other. And
@@ -101,16 +105,15 @@ const pauseMs = 50;
  * @returns false if that never worked
  */
 export async function lockTables(tables: readonly string[], client: PoolClient): Promise<boolean> {
-  await client.query(`set local lock_timeout = ${String(lockTimeoutMs)}`);
-  for (let attempt = 1; attempt <= lockAttempts; attempt += 1) {
+  for (const attemptMs of attemptsMs) {
     await client.query('savepoint before_locks');
     try {
+      await client.query(`set local lock_timeout = ${String(attemptMs)}`);
       await client.query(`lock table ${tables.join(', ')} in access exclusive mode`);
       await client.query('set local lock_timeout = default');
       return true;
     } catch (error) {
-      const isTimeout = error instanceof DatabaseError && error.code === '55P03';
-      if (!isTimeout) throw error;
+      if (!(error instanceof DatabaseError) || !lockFailures.includes(error.code ?? '')) throw error;
       await client.query('rollback to savepoint before_locks');
       await sleep(pauseMs);
     }

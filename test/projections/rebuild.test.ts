@@ -7,8 +7,10 @@ import { jobTimeline } from '../../projections/job-timeline.ts';
 import { overageLedger } from '../../projections/overage-ledger.ts';
 import type { RebuildProgress, RebuildableProjection } from '../../projections/rebuild.ts';
 import { readCheckpoint, writeCheckpoint } from '../../projections/runner.ts';
+import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
 import { scaled } from '../support/proof-scale.ts';
+import { waitFor } from '../support/wait-for.ts';
 import type { TestReadModels } from './read-models-under-test.ts';
 import {
   caughtUp,
@@ -149,6 +151,25 @@ describe('a rebuild', { timeout: 60_000 }, () => {
       reader.release(true);
     }
     expect((await rebuildOn(log.store, live, jobTimeline)).tables[0]).toMatchObject({ missing: 0, surplus: 0 });
+  });
+
+  it('waits in no circle with a reader of two of its tables', async () => {
+    const live = await liveModels(log.store, [usageAndJobs]);
+    await writeLog(log.store, 1);
+    await caughtUp(log.store, live, usageAndJobs);
+    const reader = await live.openAnother().connect();
+    try {
+      await reader.query('begin');
+      await reader.query('select from jobs limit 1');
+      const rebuilding = rebuildOn(log.store, live, usageAndJobs);
+      const waiting = "select from pg_locks where relation = 'jobs'::regclass and not granted";
+      await waitFor(async () => (await live.pool.query(waiting)).rowCount === 1, { what: 'the swap to hold credits' });
+      await reader.query('select from credits limit 1');
+      await reader.query('commit');
+      expect((await rebuilding).tables).toEqual(identical(usageAndJobs));
+    } finally {
+      reader.release(true);
+    }
   });
 
   it('refuses to run beside another one of the same read model', async () => {
