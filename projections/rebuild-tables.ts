@@ -26,18 +26,9 @@ export interface TableDifference {
   surplus: number;
 }
 
-/**
- * An empty table of the same shape and names in a schema of its own. Of its indexes only those are made that the replay relies
- * on: the others cost less once the rows are there.
- */
+/** An empty table of the same shape in a schema of its own, without indexes: those cost less once the rows are there. */
 export async function createShadowTable(table: string, schema: string, client: PoolClient): Promise<void> {
   await client.query(`create table ${schema}.${table} (like ${table} including all excluding indexes)`);
-  await runEach(
-    `select format('alter table %s.%s add constraint %I %s', $2::text, $1::text, conname, pg_get_constraintdef(oid))
-     from pg_constraint where conrelid = $1::text::regclass and contype in ('p', 'u', 'x', 'f') order by contype desc, conname`,
-    [table, schema],
-    client,
-  );
   await runEach(
     `select format('alter table %s.%s set (%s)', $2::text, $1::text, array_to_string(reloptions, ', '))
      from pg_class where oid = $1::text::regclass and reloptions is not null`,
@@ -46,7 +37,17 @@ export async function createShadowTable(table: string, schema: string, client: P
   );
 }
 
-/** The indexes that are left, under the names that the live table's have; and what the planner knows of a table. */
+/** Keys and the like, under the names that the live table's have. */
+export async function constrainShadowTable(table: string, schema: string, client: PoolClient): Promise<void> {
+  await runEach(
+    `select format('alter table %s.%s add constraint %I %s', $2::text, $1::text, conname, pg_get_constraintdef(oid))
+     from pg_constraint where conrelid = $1::text::regclass and contype in ('p', 'u', 'x', 'f') order by contype desc, conname`,
+    [table, schema],
+    client,
+  );
+}
+
+/** The indexes that belong to no constraint, under the same names too; and what the planner knows of a table. */
 export async function indexShadowTable(table: string, schema: string, client: PoolClient): Promise<void> {
   await runEach(
     `select replace(pg_get_indexdef(i.indexrelid), format(' ON %I.%I USING ', n.nspname, c.relname),
@@ -66,7 +67,7 @@ async function runEach(query: string, values: readonly string[], client: PoolCli
 }
 
 /**
- * Rows as text: so columns of a type that knows no equality are compared too.
+ * Row by row, by the primary key. As text: so columns of a type that knows no equality are compared too.
  *
  * @param columns those to compare; without them, whole rows
  */
@@ -75,15 +76,20 @@ export async function compareTable(
   schema: string,
   client: PoolClient,
 ): Promise<TableDifference> {
+  const keyed = await client.query<{ key: string }>(
+    `select string_agg(quote_ident(a.attname), ', ') as key
+     from pg_index i join pg_attribute a on a.attrelid = i.indrelid and a.attnum = any(i.indkey)
+     where i.indrelid = $1::text::regclass and i.indisprimary`,
+    [name],
+  );
+  const key = keyed.rows[0]?.key ?? '';
   const row = columns ? `row(${columns.map((column) => `t.${column}`).join(', ')})` : 't';
+  const content = (table: string) => `(select ${key}, ${row}::text as content from ${table} t)`;
   const { rows } = await client.query<TableDifference>(
     `select (select count(*)::float8 from ${schema}.${name}) as rows,
-            coalesce(sum(greatest(more, 0)), 0)::float8 as missing,
-            coalesce(sum(greatest(-more, 0)), 0)::float8 as surplus
-     from (select sum(side) as more
-           from (select ${row}::text, 1 from ${schema}.${name} t union all select ${row}::text, -1 from ${name} t)
-             as either (content, side)
-           group by content having sum(side) <> 0) different`,
+            count(s.content)::float8 as missing, count(l.content)::float8 as surplus
+     from ${content(`${schema}.${name}`)} s full join ${content(name)} l using (${key})
+     where s.content is distinct from l.content`,
   );
   return { rows: 0, missing: 0, surplus: 0, ...rows[0], name };
 }

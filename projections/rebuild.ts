@@ -3,6 +3,7 @@ import type { Pool, PoolClient } from 'pg';
 import type { EventStore, RecordedEvent } from '../src/commands/ports.ts';
 import {
   compareTable,
+  constrainShadowTable,
   correctTable,
   createShadowTable,
   indexShadowTable,
@@ -24,6 +25,8 @@ export interface RebuildableProjection extends Projection {
   tables: readonly string[];
   /** The one that `apply` also writes to, and that holds more than the log does. */
   corrected?: CorrectedTable;
+  /** Rows are only ever added to `tables`: the replay needs no key to find any, and is faster without. */
+  onlyAdds?: boolean;
 }
 
 export interface RebuildDependencies {
@@ -84,7 +87,10 @@ export async function rebuild(projection: RebuildableProjection, dependencies: R
       await replay.upTo(ahead);
       ahead = await target();
     }
-    for (const table of projection.tables) await indexShadowTable(table, shadowSchema(projection), lock);
+    for (const table of projection.tables) {
+      if (projection.onlyAdds) await constrainShadowTable(table, shadowSchema(projection), lock);
+      await indexShadowTable(table, shadowSchema(projection), lock);
+    }
     return await replace(projection, { replay, lock, dependencies });
   } finally {
     // The end of a session frees its lock too, but some time later: whoever comes next would be refused.
@@ -100,12 +106,16 @@ export async function rebuild(projection: RebuildableProjection, dependencies: R
 const shadowSchema = ({ name }: Projection) => `rebuild_${name}`;
 
 async function createShadow(projection: RebuildableProjection, lock: PoolClient, shadow: PoolClient): Promise<void> {
-  const { tables, corrected } = projection;
+  const { tables, corrected, onlyAdds = false } = projection;
   const schema = shadowSchema(projection);
   await lock.query(`drop schema if exists ${schema} cascade; create schema ${schema}`);
-  for (const table of tables) await createShadowTable(table, schema, lock);
+  for (const table of tables) {
+    await createShadowTable(table, schema, lock);
+    if (!onlyAdds) await constrainShadowTable(table, schema, lock);
+  }
   if (corrected) {
     await createShadowTable(corrected.name, schema, lock);
+    await constrainShadowTable(corrected.name, schema, lock);
     await indexShadowTable(corrected.name, schema, lock);
   }
   // Nobody misses the shadow's rows after a crash, and the swap's own commit brings them all to the disk.
