@@ -3,14 +3,21 @@ import type { Pool, PoolClient } from 'pg';
 import type { AccountEvent } from '../src/domain/account-events.ts';
 import { parseAccountEvent, parseUsageEvent } from '../src/domain/recorded-event.ts';
 import type { ParsedEvent } from '../src/domain/recorded-event.ts';
-import type { Projection } from './runner.ts';
+import type { RebuildableProjection } from './rebuild.ts';
 
 /**
  * The read model that lets requests in: tables `api_keys`, `hourly_limits` and `api_key_window`. A key is valid, and a
  * revoked one is not, as soon as the transaction here has committed: no process keeps a copy.
  */
-export const apiKeys: Projection = {
+export const apiKeys: RebuildableProjection = {
   name: 'api_keys',
+  tables: ['api_keys', 'hourly_limits'],
+  // The windows themselves are nowhere but there.
+  corrected: {
+    name: 'api_key_window',
+    key: 'hash',
+    columns: ['key_id', 'account_id', 'hourly_limit', 'revoked'],
+  },
   streamPrefixes: ['account-', 'usage-'],
   apply: async (events, client) => {
     const limits = new Map<string, number>();
@@ -98,17 +105,25 @@ async function writeLimits(limits: ReadonlyMap<string, number>, client: PoolClie
 }
 
 async function writeKeys(events: readonly ParsedEvent<AccountEvent>[], client: PoolClient): Promise<void> {
+  const issued: object[] = [];
+  const revoked = new Map<string, string>();
   for (const { event, metadata } of events) {
     if (event.type === 'ApiKeyIssued') {
-      const { key_id, account_id, key_hash, key_prefix, personal } = event.data;
-      await client.query(
-        `insert into api_keys (key_id, account_id, key_hash, key_prefix, label, created_at)
-         values ($1, $2, $3, $4, $5, $6)`,
-        [key_id, account_id, key_hash, key_prefix, personal.label, metadata.time],
-      );
-    } else if (event.type === 'ApiKeyRevoked') {
-      await client.query('update api_keys set revoked_at = $2 where key_id = $1', [event.data.key_id, metadata.time]);
-    }
+      const { personal, ...key } = event.data;
+      issued.push({ ...key, label: personal.label, created_at: metadata.time });
+    } else if (event.type === 'ApiKeyRevoked') revoked.set(event.data.key_id, metadata.time);
+  }
+  if (issued.length > 0) {
+    await client.query('insert into api_keys select * from jsonb_populate_recordset(null::api_keys, $1)', [
+      JSON.stringify(issued),
+    ]);
+  }
+  if (revoked.size > 0) {
+    await client.query(
+      `update api_keys k set revoked_at = r.revoked_at
+       from unnest($1::text[], $2::timestamptz[]) r (key_id, revoked_at) where k.key_id = r.key_id`,
+      [[...revoked.keys()], [...revoked.values()]],
+    );
   }
 }
 

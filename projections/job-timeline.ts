@@ -8,6 +8,7 @@ import type { RebuildableProjection } from './rebuild.ts';
 export const jobTimeline: RebuildableProjection = {
   name: 'job_timeline',
   tables: ['job_timeline'],
+  onlyAdds: true,
   streamPrefixes: ['usage-', 'job-'],
   apply: async (events, client) => {
     const parsed = events.map((event): ParsedEvent =>

@@ -10,6 +10,7 @@ import type { RebuildableProjection } from './rebuild.ts';
 export const overageLedger: RebuildableProjection = {
   name: 'overage_ledger',
   tables: ['overage_ledger'],
+  onlyAdds: true,
   streamPrefixes: ['usage-'],
   apply: async (events, client) => {
     const rows = events.flatMap((event) => ledgerRow(parseUsageEvent(event)) ?? []);

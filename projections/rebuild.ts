@@ -1,6 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool, PoolClient } from 'pg';
 import type { EventStore, RecordedEvent } from '../src/commands/ports.ts';
+import {
+  compareTable,
+  constrainShadowTable,
+  correctTable,
+  createShadowTable,
+  indexShadowTable,
+  lockTables,
+  swapTable,
+} from './rebuild-tables.ts';
+import type { CorrectedTable, TableDifference } from './rebuild-tables.ts';
 import { readCheckpoint } from './runner.ts';
 import type { Projection } from './runner.ts';
 
@@ -11,8 +21,12 @@ import type { Projection } from './runner.ts';
  * that stand for the same point of the log are compared and swapped in one transaction: the runner notices nothing.
  */
 export interface RebuildableProjection extends Projection {
-  /** All that `apply` writes to. They are swapped, so that nothing may live in them that is not in the log. */
+  /** Tables that `apply` writes to. They are swapped, so that nothing may live in them that is not in the log. */
   tables: readonly string[];
+  /** The one that `apply` also writes to, and that holds more than the log does. */
+  corrected?: CorrectedTable;
+  /** Rows are only ever added to `tables`: the replay needs no key to find any, and is faster without. */
+  onlyAdds?: boolean;
 }
 
 export interface RebuildDependencies {
@@ -21,6 +35,11 @@ export interface RebuildDependencies {
   pool: Pool;
   /** Told after every batch how far the replay is. */
   progress: (progress: RebuildProgress) => void;
+  /**
+   * Whether the end of a log that is older than the read model will do: what had been shown beyond it is given up, and the
+   * runner, which refuses to run until then, goes on from there.
+   */
+  fromOlderLog?: boolean;
 }
 
 export interface RebuildProgress {
@@ -33,8 +52,10 @@ export interface RebuildProgress {
 export interface Rebuilt {
   /** Commit position of the log that the new tables stand for. */
   position: bigint;
+  /** The one that the live read model stood for; beyond `position` only if the log was older. */
+  before: bigint;
   events: number;
-  tables: { name: string; rows: number; missing: number; surplus: number }[];
+  tables: TableDifference[];
 }
 
 /** The read model cannot be rebuilt now; the live one is as it was. */
@@ -46,29 +67,31 @@ export class RebuildRefused extends Error {
 const maxRounds = 10;
 const maxTransactionEvents = 1_000;
 const closeEnoughPositions = 2_000n;
-/** Whoever reads a live table for so long keeps the swap, and all readers behind it, waiting: it is then given up. */
-const lockTimeout = '5s';
 
 /** @throws {RebuildRefused} and other errors; the live read model is then as it was */
 export async function rebuild(projection: RebuildableProjection, dependencies: RebuildDependencies): Promise<Rebuilt> {
-  const { store, pool } = dependencies;
+  const { pool } = dependencies;
+  const { name } = projection;
   const lock = await pool.connect();
   const shadow = await pool.connect();
   try {
     const { rows } = await lock.query<{ alone: boolean }>('select pg_try_advisory_lock(hashtext($1)) as alone', [
-      `rebuild ${projection.name}`,
+      `rebuild ${name}`,
     ]);
-    if (rows[0]?.alone !== true) throw new RebuildRefused(`another rebuild of ${projection.name} is under way`);
-    await refuseOlderLog(store, pool, projection.name);
+    if (rows[0]?.alone !== true) throw new RebuildRefused(`another rebuild of ${name} is under way`);
+    const target = async () => targetOf(name, (await readCheckpoint(pool, name)) ?? 0n, dependencies);
+    let ahead = await target();
     await createShadow(projection, lock, shadow);
     const replay = new Replay(projection, dependencies, shadow);
-    for (let round = 1; round <= maxRounds; round += 1) {
-      await replay.upTo((await readCheckpoint(pool, projection.name)) ?? 0n);
-      const ahead = ((await readCheckpoint(pool, projection.name)) ?? 0n) - replay.position;
-      if (ahead <= closeEnoughPositions) break;
+    for (let round = 1; round <= maxRounds && ahead - replay.position > closeEnoughPositions; round += 1) {
+      await replay.upTo(ahead);
+      ahead = await target();
     }
-    const tables = await swap(projection, replay, lock);
-    return { position: replay.position, events: replay.events, tables };
+    for (const table of projection.tables) {
+      if (projection.onlyAdds) await constrainShadowTable(table, shadowSchema(projection), lock);
+      await indexShadowTable(table, shadowSchema(projection), lock);
+    }
+    return await replace(projection, { replay, lock, dependencies });
   } finally {
     // The end of a session frees its lock too, but some time later: whoever comes next would be refused.
     await lock.query('rollback').catch(() => undefined);
@@ -83,26 +106,41 @@ export async function rebuild(projection: RebuildableProjection, dependencies: R
 const shadowSchema = ({ name }: Projection) => `rebuild_${name}`;
 
 async function createShadow(projection: RebuildableProjection, lock: PoolClient, shadow: PoolClient): Promise<void> {
+  const { tables, corrected, onlyAdds = false } = projection;
   const schema = shadowSchema(projection);
   await lock.query(`drop schema if exists ${schema} cascade; create schema ${schema}`);
-  for (const table of projection.tables) {
-    await lock.query(`create table ${schema}.${table} (like ${table} including all)`);
+  for (const table of tables) {
+    await createShadowTable(table, schema, lock);
+    if (!onlyAdds) await constrainShadowTable(table, schema, lock);
+  }
+  if (corrected) {
+    await createShadowTable(corrected.name, schema, lock);
+    await constrainShadowTable(corrected.name, schema, lock);
+    await indexShadowTable(corrected.name, schema, lock);
   }
   // Nobody misses the shadow's rows after a crash, and the swap's own commit brings them all to the disk.
   await shadow.query('set synchronous_commit = off');
   await shadow.query(`select set_config('search_path', '${schema}, ' || current_setting('search_path'), false)`);
 }
 
-/** Nothing of the log would be read that the live read model already has: it would go back in time. */
-async function refuseOlderLog(store: EventStore, pool: Pool, name: string): Promise<void> {
-  const checkpoint = (await readCheckpoint(pool, name)) ?? 0n;
+/**
+ * Where the replay has to end: where the live read model stands, so that both can be compared.
+ *
+ * @throws {RebuildRefused} where the log ends before that: the read model would go back in time
+ */
+async function targetOf(
+  name: string,
+  checkpoint: bigint,
+  { store, fromOlderLog = false }: RebuildDependencies,
+): Promise<bigint> {
   const head = (await store.headPosition()) ?? 0n;
-  if (head < checkpoint) {
-    throw new RebuildRefused(
-      `${name} stands for position ${String(checkpoint)}, beyond the end of the log (${String(head)}): the log was ` +
-        'replaced by an older one, and a rebuild would take back what this read model has already shown',
-    );
-  }
+  if (head >= checkpoint) return checkpoint;
+  if (fromOlderLog) return head;
+  throw new RebuildRefused(
+    `${name} stands for position ${String(checkpoint)}, beyond the end of the log (${String(head)}): the log was ` +
+      'replaced by an older one, and a rebuild would take back what this read model has already shown; ' +
+      '--from-older-log gives that up',
+  );
 }
 
 class Replay {
@@ -125,10 +163,16 @@ class Replay {
     let waiting: RecordedEvent[] = [];
     let delivered = this.position;
     let failure: Error | undefined;
+    let underWay: Promise<void> = Promise.resolve();
+    // The next events are read while a batch is being applied, and no more than that.
     const applyWaiting = async () => {
-      const events = waiting;
+      await underWay;
+      if (failure) return;
+      const [events, position] = [waiting, delivered];
       waiting = [];
-      await this.#apply(events, { position: delivered, target });
+      underWay = this.#apply(events, { position, target }).catch((error: unknown) => {
+        failure = error instanceof Error ? error : new Error(String(error));
+      });
     };
     const subscription = this.#dependencies.store.subscribe({
       name: `rebuild of ${this.#projection.name}`,
@@ -138,11 +182,7 @@ class Replay {
         if (failure || delivered >= target) return;
         waiting.push(...events.filter((event) => event.position <= target));
         delivered = position < target ? position : target;
-        if (waiting.length < maxTransactionEvents) return;
-        // The subscription would try again for ever; here, somebody waits to be told.
-        await applyWaiting().catch((error: unknown) => {
-          failure = error instanceof Error ? error : new Error(String(error));
-        });
+        if (waiting.length >= maxTransactionEvents) await applyWaiting();
       },
     });
     try {
@@ -150,10 +190,13 @@ class Replay {
       while (!failure && delivered < target && !subscription.caughtUp) await sleep(5);
     } finally {
       await subscription.close();
+      await underWay;
     }
-    if (failure) throw failure;
     delivered = target;
     await applyWaiting();
+    await underWay;
+    // The subscription would have tried again for ever; here, somebody waits to be told.
+    if (failure) throw failure;
   }
 
   async #apply(
@@ -169,36 +212,38 @@ class Replay {
   }
 }
 
-async function swap(projection: RebuildableProjection, replay: Replay, lock: PoolClient): Promise<Rebuilt['tables']> {
+/** The last step: the live runner waits until the new tables have taken the place of its own. */
+async function replace(
+  projection: RebuildableProjection,
+  { replay, lock, dependencies }: { replay: Replay; lock: PoolClient; dependencies: RebuildDependencies },
+): Promise<Rebuilt> {
+  const { name, tables, corrected } = projection;
   const schema = shadowSchema(projection);
   await lock.query('begin');
   // From here on the live runner waits, so that its tables and checkpoint stand still.
   const { rows } = await lock.query<{ position: string | null }>(
     'select position from checkpoints where name = $1 for update',
-    [projection.name],
+    [name],
   );
-  await replay.upTo(BigInt(rows[0]?.position ?? 0));
-  const compared = [];
-  for (const table of projection.tables) compared.push(await compare(table, schema, lock));
-  const home = await lock.query<{ name: string }>('select quote_ident(current_schema()) as name');
-  await lock.query(`set local lock_timeout = '${lockTimeout}'`);
-  for (const table of projection.tables) {
-    await lock.query(`drop table ${table}; alter table ${schema}.${table} set schema ${home.rows[0]?.name ?? ''}`);
+  const before = BigInt(rows[0]?.position ?? 0);
+  const position = await targetOf(name, before, dependencies);
+  await replay.upTo(position);
+  const differences: TableDifference[] = [];
+  for (const table of tables) differences.push(await compareTable({ name: table }, schema, lock));
+  if (corrected) {
+    const columns = [corrected.key, ...corrected.columns];
+    differences.push(await compareTable({ name: corrected.name, columns }, schema, lock));
   }
-  await lock.query(`drop schema ${schema}`);
+  if (!(await lockTables(tables, lock))) {
+    throw new RebuildRefused(`somebody reads ${tables.join(' or ')} and does not let go: nothing was swapped`);
+  }
+  for (const table of tables) await swapTable(table, schema, lock);
+  if (position !== before) {
+    await lock.query('update checkpoints set position = nullif($2, 0) where name = $1', [name, position.toString()]);
+  }
+  // Last, since requests wait for the rows that it locks.
+  if (corrected) await correctTable(corrected, schema, lock);
+  await lock.query(`drop schema ${schema} cascade`);
   await lock.query('commit');
-  return compared;
-}
-
-/** Whole rows, as text: also columns of a type that knows no equality are compared. */
-async function compare(table: string, schema: string, client: PoolClient): Promise<Rebuilt['tables'][number]> {
-  const { rows } = await client.query<{ rows: number; missing: number; surplus: number }>(
-    `select
-       (select count(*)::int from ${schema}.${table}) as rows,
-       (select count(*)::int
-        from (select s::text from ${schema}.${table} s except all select l::text from ${table} l) missing) as missing,
-       (select count(*)::int
-        from (select l::text from ${table} l except all select s::text from ${schema}.${table} s) surplus) as surplus`,
-  );
-  return { name: table, rows: 0, missing: 0, surplus: 0, ...rows[0] };
+  return { position, before, events: replay.events, tables: differences };
 }

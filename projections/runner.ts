@@ -66,6 +66,9 @@ export async function readCheckpoint(pool: Pool, name: string): Promise<bigint |
   return position === null || position === undefined ? undefined : BigInt(position);
 }
 
+/** Name of the checkpoint of the dispatcher, which keeps no read model. */
+export const dispatchCheckpoint = 'dispatch';
+
 /** Not compared: for readers of the log that may repeat themselves. */
 export async function writeCheckpoint(pool: Pool, name: string, position: bigint): Promise<void> {
   await pool.query(
@@ -112,7 +115,7 @@ export async function refuseCheckpointAheadOfLog(
   if (head === undefined || head < position) {
     throw new Error(
       `the checkpoint of ${name} (${String(position)}) is ahead of the log (${String(head ?? 'empty')}): ` +
-        'the log was replaced by an older one; the read models must be rebuilt from it',
+        'the log was replaced by an older one; "projections rebuild all --from-older-log" makes the read models anew from it',
     );
   }
 }

@@ -4,14 +4,15 @@ import type { JobEvent } from '../src/domain/download-job-events.ts';
 import type { UsageEvent } from '../src/domain/usage-events.ts';
 import { applyToCredits } from './credits.ts';
 import { applyToJobs } from './jobs.ts';
-import type { Projection } from './runner.ts';
+import type { RebuildableProjection } from './rebuild.ts';
 
 /**
  * Credits and jobs change in one transaction under one checkpoint, so that the revision in a credits row holds for the jobs
  * of its account too: a download queued up to that revision has its row.
  */
-export const usageAndJobs: Projection = {
+export const usageAndJobs: RebuildableProjection = {
   name: 'usage_and_jobs',
+  tables: ['credits', 'jobs'],
   streamPrefixes: ['usage-', 'job-'],
   apply: async (events, client) => {
     const parsed = events.map((event): ParsedEvent<UsageEvent> | ParsedEvent<JobEvent> =>

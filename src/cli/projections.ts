@@ -1,10 +1,13 @@
-import { projections, rebuildableProjections } from '../../projections/all.ts';
+import type { Pool } from 'pg';
+import { projections } from '../../projections/all.ts';
 import { measureProgress } from '../../projections/progress.ts';
 import { RebuildRefused, rebuild } from '../../projections/rebuild.ts';
-import type { RebuildProgress } from '../../projections/rebuild.ts';
+import type { RebuildableProjection, Rebuilt } from '../../projections/rebuild.ts';
+import { dispatchCheckpoint, readCheckpoint, writeCheckpoint } from '../../projections/runner.ts';
+import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import type { CliDependencies } from './accounts.ts';
 import { CommandFailed, print, table } from './output.ts';
-import type { Output } from './output.ts';
+import { createProgressBar } from './progress-bar.ts';
 
 const measuredMs = 1_000;
 
@@ -35,56 +38,74 @@ export async function statusCommand(cli: CliDependencies): Promise<void> {
   print(cli.output, data, text);
 }
 
-export const rebuildableNames = rebuildableProjections.map(({ name }) => name);
+const everyName = 'all';
+export const rebuildableNames = [...projections.map(({ name }) => name), everyName];
 
 /** @param name one of `rebuildableNames` */
-export async function rebuildCommand(cli: CliDependencies, name: string): Promise<void> {
-  const projection = rebuildableProjections.find((each) => each.name === name);
-  if (!projection) throw new CommandFailed(`${name} is none of ${rebuildableNames.join(', ')}`);
+export async function rebuildCommand(
+  cli: CliDependencies,
+  name: string,
+  { fromOlderLog = false }: { fromOlderLog?: boolean } = {},
+): Promise<void> {
+  const wanted = projections.filter((projection) => [projection.name, everyName].includes(name));
+  const described = [];
+  for (const projection of wanted) {
+    const { data, text } = await rebuildOne(cli, projection, fromOlderLog);
+    described.push(data);
+    // A person sees each as soon as it is done; a program gets one document.
+    if (!cli.output.json) print(cli.output, data, wanted.length > 1 ? `${text}\n` : text);
+  }
+  const [only] = described;
+  if (cli.output.json && only) print(cli.output, name === everyName ? { projections: described } : only, '');
+}
+
+async function rebuildOne(
+  cli: CliDependencies,
+  projection: RebuildableProjection,
+  fromOlderLog: boolean,
+): Promise<{ data: object; text: string }> {
+  const { name } = projection;
   const startedMs = performance.now();
-  const bar = createProgressBar(cli.output);
-  const rebuilt = await rebuild(projection, { ...cli, progress: bar.show }).catch((error: unknown) => {
-    throw error instanceof RebuildRefused ? new CommandFailed(error.message) : error;
-  });
-  bar.end();
+  const bar = createProgressBar(cli.output, name);
+  const rebuilt = await rebuild(projection, { ...cli, fromOlderLog, progress: bar.show })
+    .catch((error: unknown) => {
+      throw error instanceof RebuildRefused ? new CommandFailed(error.message) : error;
+    })
+    .finally(bar.end);
+  if (fromOlderLog && projection === usageAndJobs) await putDispatcherBack(cli.pool, rebuilt.position);
   const seconds = Number(((performance.now() - startedMs) / 1000).toFixed(3));
-  const { events, position, tables } = rebuilt;
+  return describeRebuilt(name, rebuilt, seconds);
+}
+
+/** The dispatcher refuses an older log too. What it may miss by going on from its end, the sweeper finds among the jobs. */
+async function putDispatcherBack(pool: Pool, position: bigint): Promise<void> {
+  const dispatched = await readCheckpoint(pool, dispatchCheckpoint);
+  if (dispatched !== undefined && dispatched > position) await writeCheckpoint(pool, dispatchCheckpoint, position);
+}
+
+function describeRebuilt(
+  name: string,
+  { events, position, before, tables }: Rebuilt,
+  seconds: number,
+): { data: object; text: string } {
   const differs = tables.some(({ missing, surplus }) => missing + surplus > 0);
-  const data = { name, position: position.toString(), events, seconds, identical: !differs, tables };
+  const data = {
+    ...{ name, position: position.toString(), before: before.toString(), events, seconds },
+    ...{ identical: !differs, tables },
+  };
   const lines = tables.map((each) => [each.name, String(each.rows), String(each.missing), String(each.surplus)]);
+  const givenUp =
+    before > position
+      ? [`It stood for position ${data.before}, beyond the end of the log: what it had shown beyond is given up.`]
+      : [];
   const text = [
     `${name} is rebuilt from ${String(events)} events in ${String(seconds)} s, up to position ${data.position}.`,
+    ...givenUp,
     differs
       ? 'The tables before it differed from the log; what was missing has been added, what was surplus is gone:'
       : 'The tables before it were identical:',
     '',
     table(['table', 'rows', 'missing', 'surplus'], lines),
   ].join('\n');
-  print(cli.output, data, text);
-}
-
-const barWidth = 30;
-
-/** On a terminal a bar that moves; elsewhere a line for every tenth of the way. */
-function createProgressBar({ tell, terminal }: Output): { show: (progress: RebuildProgress) => void; end: () => void } {
-  const startedMs = performance.now();
-  let tenths = 0;
-  let shown = false;
-  return {
-    show: ({ events, position, target }) => {
-      const share = target === 0n ? 1 : Number(position) / Number(target);
-      const rate = Math.round((events * 1000) / Math.max(performance.now() - startedMs, 1));
-      const facts = `${String(Math.floor(share * 100)).padStart(3)} %  ${String(events)} events  ${String(rate)}/s`;
-      if (terminal) {
-        tell(`\r[${'#'.repeat(Math.floor(share * barWidth)).padEnd(barWidth, '.')}] ${facts}`);
-        shown = true;
-      } else if (Math.floor(share * 10) > tenths) {
-        tenths = Math.floor(share * 10);
-        tell(`${facts}\n`);
-      }
-    },
-    end: () => {
-      if (shown) tell('\n');
-    },
-  };
+  return { data, text };
 }

@@ -1,5 +1,10 @@
 import type { Pool } from 'pg';
-import { readCheckpoint, refuseCheckpointAheadOfLog, writeCheckpoint } from '../../projections/runner.ts';
+import {
+  dispatchCheckpoint,
+  readCheckpoint,
+  refuseCheckpointAheadOfLog,
+  writeCheckpoint,
+} from '../../projections/runner.ts';
 import { readJobOrigin } from '../commands/record-job-progress.ts';
 import type { EventStore, JobMessage, JobQueue, RecordedEvent, Subscription } from '../commands/ports.ts';
 import { parseJobEvent, parseUsageEvent } from '../domain/recorded-event.ts';
@@ -10,7 +15,6 @@ export interface DispatchDependencies {
   pool: Pool;
 }
 
-const checkpointName = 'dispatch';
 const publishesUnderWay = 64;
 
 /**
@@ -19,11 +23,11 @@ const publishesUnderWay = 64;
  */
 export function dispatchDownloads({ store, queue, pool }: DispatchDependencies): Subscription {
   return store.subscribe({
-    name: checkpointName,
+    name: dispatchCheckpoint,
     streamPrefixes: ['usage-', 'job-'],
     from: async () => {
-      const position = await readCheckpoint(pool, checkpointName);
-      await refuseCheckpointAheadOfLog(store, { name: checkpointName, position });
+      const position = await readCheckpoint(pool, dispatchCheckpoint);
+      await refuseCheckpointAheadOfLog(store, { name: dispatchCheckpoint, position });
       return position;
     },
     apply: async ({ events, position }) => {
@@ -31,7 +35,7 @@ export function dispatchDownloads({ store, queue, pool }: DispatchDependencies):
         const batch = events.slice(start, start + publishesUnderWay);
         await Promise.all(batch.map((event) => dispatch(event, { store, queue })));
       }
-      await writeCheckpoint(pool, checkpointName, position);
+      await writeCheckpoint(pool, dispatchCheckpoint, position);
     },
   });
 }

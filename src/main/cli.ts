@@ -143,7 +143,10 @@ function addProjectionCommands(program: Command): void {
     .command('rebuild')
     .description('build a read model from the log again, compare, and swap, while the service goes on')
     .addArgument(new Argument('<name>', 'which read model').choices(rebuildableNames))
-    .action((name: string) => run(program, (cli) => rebuildCommand(cli, name), { queryTimeoutMs: wholeTableMs }));
+    .option('--from-older-log', 'if the log was replaced by an older one: give up what was shown beyond its end')
+    .action((name: string, options: { fromOlderLog?: boolean }) =>
+      run(program, (cli) => rebuildCommand(cli, name, options), { queryTimeoutMs: wholeTableMs }),
+    );
 }
 
 /** `--json` may stand in front of a command or behind it. */

@@ -1,7 +1,9 @@
+import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startInstallation } from '../support/installation.ts';
 import type { Installation } from '../support/installation.ts';
 import { queue } from '../support/downloads.ts';
+import { waitFor } from '../support/wait-for.ts';
 import { planFile } from '../support/plans.ts';
 import { expectRefusal, runIn } from './command-line.ts';
 
@@ -80,3 +82,75 @@ it('with a projector again, they are as the log', { timeout: 60_000 }, async () 
   expect(status.projector).toBe('running');
   expect(status.projections.map(({ name, lag }) => [name, lag])).toEqual(names.map((name) => [name, 0]));
 });
+
+interface RebuiltAll {
+  projections: { name: string; position: string; before: string; events: number; identical: boolean }[];
+}
+
+/** Every checkpoint, the dispatcher's included, as if the log had been longer. */
+async function pretendLongerLog(position: string): Promise<void> {
+  const client = new pg.Client({ connectionString: installation.environment['DATABASE_URL'] });
+  await client.connect();
+  try {
+    await client.query("insert into checkpoints (name) values ('dispatch') on conflict do nothing");
+    await client.query('update checkpoints set position = $1', [position]);
+  } finally {
+    await client.end();
+  }
+}
+
+async function readDispatched(): Promise<string | undefined> {
+  const client = new pg.Client({ connectionString: installation.environment['DATABASE_URL'] });
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ position: string }>(
+      "select position from checkpoints where name = 'dispatch'",
+    );
+    return rows[0]?.position;
+  } finally {
+    await client.end();
+  }
+}
+
+it('all are rebuilt in turn, with one document for a program and no word beside it', { timeout: 60_000 }, async () => {
+  const { code, stdout, stderr } = await run('projections', 'rebuild', 'all', '--json');
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  const { projections: rebuilt } = JSON.parse(stdout) as RebuiltAll;
+  expect(rebuilt.map(({ name, identical }) => [name, identical])).toEqual(names.map((name) => [name, true]));
+  for (const { events } of rebuilt) expect(events).toBeGreaterThan(0);
+  const text = await run('projections', 'rebuild', 'all');
+  for (const name of names) {
+    expect(text.stdout).toContain(`${name} is rebuilt from`);
+    expect(text.stderr).toMatch(new RegExp(`^${name} {2}100 % {2}\\d+ events {2}\\d+/s$`, 'm'));
+  }
+});
+
+it(
+  'where they stand beyond the log, a rebuild refuses until it is told to give that up',
+  { timeout: 60_000 },
+  async () => {
+    const beyond = '900000000000';
+    await pretendLongerLog(beyond);
+    expectRefusal(
+      await run('projections', 'rebuild', 'all'),
+      /beyond the end of the log .*--from-older-log gives that up/,
+    );
+    const { code, stdout, stderr } = await run('projections', 'rebuild', 'all', '--from-older-log', '--json');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const { projections: rebuilt } = JSON.parse(stdout) as RebuiltAll;
+    const { head } = await installation.cli<Status>(['projections', 'status']);
+    expect(rebuilt.map(({ name, before, position }) => ({ name, before, position }))).toEqual(
+      names.map((name) => ({ name, before: beyond, position: head })),
+    );
+    // The dispatcher goes on from there too, and the runners by themselves.
+    expect(await readDispatched()).toBe(head);
+    await installation.cli(['accounts', 'cap', accountId, '100']);
+    await waitFor(
+      async () => {
+        const { projections } = await installation.cli<Status>(['projections', 'status']);
+        return projections.every(({ lag }) => lag === 0);
+      },
+      { what: 'the read models to follow', timeoutMs: 20_000 },
+    );
+  },
+);

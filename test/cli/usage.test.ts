@@ -24,7 +24,10 @@ describe('--help', () => {
     [['projections'], /status[^]*rebuild/],
     [['ledger', 'show'], /--period <day>[^]*--json/],
     [['projections', 'status'], /--json/],
-    [['projections', 'rebuild'], /overage_ledger[^]*job_timeline[^]*--json/],
+    [
+      ['projections', 'rebuild'],
+      /usage_and_jobs[^]*api_keys[^]*overage_ledger[^]*job_timeline[^]*all[^]*--from-older-log[^]*--json/,
+    ],
     ...['open', 'show', 'plan', 'cap'].map((command): [string[], RegExp] => [['accounts', command], /--json/]),
     ...['issue', 'list', 'revoke'].map((command): [string[], RegExp] => [['keys', command], /--json/]),
     ...['show', 'timeline'].map((command): [string[], RegExp] => [['jobs', command], /--json/]),
@@ -45,7 +48,10 @@ describe('what the command line does not know', () => {
     [['serve', 'api'], /too many arguments/],
     [['ledger', 'show', account, '--period', '2026-02-30'], /a day is written like 2026-11-21/],
     [['ledger', 'show', 'nobody'], /an account id begins with acc_/],
-    [['projections', 'rebuild', 'credits'], /Allowed choices are overage_ledger, job_timeline/],
+    [
+      ['projections', 'rebuild', 'credits'],
+      /Allowed choices are usage_and_jobs, api_keys, overage_ledger, job_timeline, all/,
+    ],
     [[], /^Usage: reeltally /],
     [['keys'], /^Usage: reeltally keys /],
   ])('%j', async (words, message) => {

@@ -25,11 +25,11 @@ export interface TestReadModels extends AsyncDisposable {
 }
 
 /** A fresh database with the current schema. */
-export async function createReadModels(): Promise<TestReadModels> {
+export async function createReadModels({ queryTimeoutMs = 10_000 } = {}): Promise<TestReadModels> {
   const database = await createDatabase();
   const pools: Pool[] = [];
   const openAnother = (options?: string): Pool => {
-    const settings = { logger: silent, max: 4, queryTimeoutMs: 10_000, ...(options !== undefined && { options }) };
+    const settings = { logger: silent, max: 4, queryTimeoutMs, ...(options !== undefined && { options }) };
     const pool = openPool(database.url, settings);
     pools.push(pool);
     return pool;

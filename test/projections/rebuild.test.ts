@@ -1,87 +1,38 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
-import { rebuildableProjections } from '../../projections/all.ts';
+import { projections } from '../../projections/all.ts';
 import { jobTimeline } from '../../projections/job-timeline.ts';
 import { overageLedger } from '../../projections/overage-ledger.ts';
-import { catchUp } from '../../projections/progress.ts';
-import { rebuild } from '../../projections/rebuild.ts';
 import type { RebuildProgress, RebuildableProjection } from '../../projections/rebuild.ts';
-import { readCheckpoint, runProjection, writeCheckpoint } from '../../projections/runner.ts';
-import { newUuid } from '../../src/adapters/system.ts';
-import type { Subscription } from '../../src/commands/ports.ts';
+import { readCheckpoint, writeCheckpoint } from '../../projections/runner.ts';
+import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
-import { ask, lanesOf, openUsage, upFrom } from '../commands/usage-account.ts';
-import { video } from '../domain/usage-examples.ts';
 import { scaled } from '../support/proof-scale.ts';
-import { createReadModels, silent } from './read-models-under-test.ts';
+import { waitFor } from '../support/wait-for.ts';
 import type { TestReadModels } from './read-models-under-test.ts';
+import {
+  caughtUp,
+  closeLiveModels,
+  dumpSchema,
+  liveModels,
+  rebuildOn,
+  rowsOf,
+  rowsOfQuietRunner,
+  tablesOf,
+  writeLog,
+} from './rebuilding.ts';
 
 const log = logUnderTest();
-
-let running: Subscription[] = [];
-let databases: TestReadModels[] = [];
-afterEach(async () => {
-  await Promise.all(running.map((runner) => runner.close()));
-  await Promise.all(databases.map((each) => each[Symbol.asyncDispose]()));
-  [running, databases] = [[], []];
-});
-
-/** Read models that are kept up to date. */
-async function liveModels(projections: readonly RebuildableProjection[]): Promise<TestReadModels> {
-  const models = await createReadModels();
-  databases.push(models);
-  for (const projection of projections) {
-    running.push(runProjection(projection, { store: log.store, pool: models.openAnother(), logger: silent }));
-  }
-  return models;
-}
-
-/** @param goOn asked before each round of one append, or how many rounds */
-async function queueDownloads(goOn: number | (() => boolean)): Promise<void> {
-  const lanes = lanesOf(log.store);
-  const account = await openUsage(log.store, { downloads_limit: 5, overage_cents: 3 });
-  // A pause after each: the log must not grow faster than it can be read again and again.
-  for (let round = 0; typeof goOn === 'number' ? round < goOn : goOn(); round += 1) {
-    const asked = upFrom(1, 10).map(() => {
-      const token = newUuid().replaceAll('-', '_');
-      return ask(lanes, account, { kind: 'queue_download', token, video, format: 'video', quality: 'best' });
-    });
-    expect((await Promise.all(asked)).every(({ outcome }) => outcome === 'accepted')).toBe(true);
-    if (typeof goOn !== 'number') await sleep(30);
-  }
-}
-
-async function caughtUp({ pool }: TestReadModels, projection: RebuildableProjection): Promise<void> {
-  expect(await catchUp({ store: log.store, pool }, projection, 20_000)).toBe(true);
-}
-
-async function rowsOf({ pool }: TestReadModels, { name }: RebuildableProjection): Promise<string[]> {
-  const { rows } = await pool.query<{ row: string }>(`select t::text as row from ${name} t order by position`);
-  return rows.map(({ row }) => row);
-}
-
-/** What a runner that nothing happens to makes of the same log. */
-async function rowsOfQuietRunner(projection: RebuildableProjection): Promise<string[]> {
-  const models = await liveModels([projection]);
-  await caughtUp(models, projection);
-  return rowsOf(models, projection);
-}
-
-const rebuildOn = (models: TestReadModels, projection: RebuildableProjection, progress: RebuildProgress[] = []) =>
-  rebuild(projection, { store: log.store, pool: models.pool, progress: (each) => progress.push(each) });
+closeLiveModels();
 
 /** @returns how often; a table that were read while it is being filled would have fewer rows than before */
-async function readOverAndOver(
-  models: TestReadModels,
-  { name }: RebuildableProjection,
-  goOn: () => boolean,
-): Promise<number> {
+async function readOverAndOver(models: TestReadModels, table: string, goOn: () => boolean): Promise<number> {
   const pool = models.openAnother();
   let reads = 0;
   for (let known = 0; goOn(); reads += 1) {
-    const { rowCount } = await pool.query({ name: 'reader', text: `select from ${name}` });
+    const { rowCount } = await pool.query({ name: 'reader', text: `select from ${table}` });
     expect(rowCount).toBeGreaterThanOrEqual(known);
     known = rowCount ?? 0;
     await sleep(5);
@@ -89,67 +40,63 @@ async function readOverAndOver(
   return reads;
 }
 
-/** Everything about a table that is not its rows. */
-async function shapeOf({ pool }: TestReadModels, table: string): Promise<unknown[]> {
-  const { rows } = await pool.query<Record<string, unknown>>(
-    `select 'column' as what, column_name::text as name, data_type || is_nullable as text
-     from information_schema.columns where table_schema = 'public' and table_name = $1
-     union all select 'index', indexname::text, indexdef from pg_indexes where schemaname = 'public' and tablename = $1
-     union all select 'constraint', conname::text, pg_get_constraintdef(oid) from pg_constraint where conrelid = $1::regclass
-     order by 1, 2`,
-    [table],
-  );
-  return rows;
-}
+/** Of every table that a rebuild looks at. */
+const identical = (projection: RebuildableProjection) =>
+  tablesOf(projection).map((name) => ({ name, rows: expect.any(Number) as number, missing: 0, surplus: 0 }));
 
-describe.each(rebuildableProjections.map((projection) => ({ name: projection.name, projection })))(
+describe.each(projections.map((projection) => ({ name: projection.name, projection })))(
   'a rebuild of $name',
   { timeout: 60_000 },
   ({ projection }) => {
     it('while the log grows ends with the rows of a runner that nothing happened to', async () => {
-      const live = await liveModels([projection]);
-      await queueDownloads(scaled(10));
-      const writing = queueDownloads(scaled(60));
+      const live = await liveModels(log.store, [projection]);
+      await writeLog(log.store, scaled(10));
+      const writing = writeLog(log.store, scaled(40));
       const progress: RebuildProgress[] = [];
-      const rebuilt = await rebuildOn(live, projection, progress);
-      expect(rebuilt.tables).toEqual([
-        { name: projection.name, rows: expect.any(Number) as number, missing: 0, surplus: 0 },
-      ]);
+      const rebuilt = await rebuildOn(log.store, live, projection, { progress });
+      expect(rebuilt.tables).toEqual(identical(projection));
+      expect(rebuilt.before).toBe(rebuilt.position);
       expect(progress.at(-1)).toMatchObject({ events: rebuilt.events });
       const positions = progress.map(({ position }) => position);
       expect(positions).toEqual(positions.toSorted((one, other) => (one < other ? -1 : 1)));
       await writing;
-      await caughtUp(live, projection);
-      expect(await rowsOf(live, projection)).toEqual(await rowsOfQuietRunner(projection));
+      await caughtUp(log.store, live, projection);
+      expect(await rowsOf(live, projection)).toEqual(await rowsOfQuietRunner(log.store, projection));
     });
 
     it('again and again, under load, loses and doubles nothing, and no reader notices', async () => {
-      const live = await liveModels([projection]);
-      await queueDownloads(1);
-      await caughtUp(live, projection);
+      const live = await liveModels(log.store, [projection]);
+      await writeLog(log.store, 1);
+      await caughtUp(log.store, live, projection);
       const turns = { wanted: scaled(4), done: 0 };
       const isWanted = () => turns.done < turns.wanted;
-      const writing = queueDownloads(isWanted);
-      const reading = readOverAndOver(live, projection, isWanted);
-      while (isWanted()) {
-        const { position, tables } = await rebuildOn(live, projection).finally(() => (turns.done += 1));
-        expect((await readCheckpoint(live.pool, projection.name)) ?? 0n).toBeGreaterThanOrEqual(position);
-        expect(tables[0]).toMatchObject({ missing: 0, surplus: 0 });
+      const writing = writeLog(log.store, isWanted);
+      const reading = Promise.all(tablesOf(projection).map((table) => readOverAndOver(live, table, isWanted)));
+      try {
+        while (isWanted()) {
+          const { position, tables } = await rebuildOn(log.store, live, projection);
+          turns.done += 1;
+          expect((await readCheckpoint(live.pool, projection.name)) ?? 0n).toBeGreaterThanOrEqual(position);
+          expect(tables).toEqual(identical(projection));
+        }
+      } finally {
+        turns.done = turns.wanted;
       }
       await writing;
-      expect(await reading).toBeGreaterThan(1);
-      await caughtUp(live, projection);
-      expect(await rowsOf(live, projection)).toEqual(await rowsOfQuietRunner(projection));
+      for (const reads of await reading) expect(reads).toBeGreaterThan(1);
+      await caughtUp(log.store, live, projection);
+      expect(await rowsOf(live, projection)).toEqual(await rowsOfQuietRunner(log.store, projection));
     });
 
-    it('leaves the table in the shape that the migrations gave it', async () => {
-      const live = await liveModels([projection]);
-      await caughtUp(live, projection);
-      const before = await shapeOf(live, projection.name);
-      expect(before.length).toBeGreaterThan(5);
-      await rebuildOn(live, projection);
-      await rebuildOn(live, projection);
-      expect(await shapeOf(live, projection.name)).toEqual(before);
+    it('leaves everything in the shape that the migrations gave it', async () => {
+      const live = await liveModels(log.store, [projection]);
+      await caughtUp(log.store, live, projection);
+      const before = await dumpSchema(live);
+      expect(JSON.stringify(before)).toContain('CREATE INDEX jobs_unfinished ON public.jobs');
+      await rebuildOn(log.store, live, projection);
+      expect(await dumpSchema(live)).toEqual(before);
+      await rebuildOn(log.store, live, projection);
+      expect(await dumpSchema(live)).toEqual(before);
       expect((await live.pool.query("select from pg_namespace where nspname like 'rebuild%'")).rowCount).toBe(0);
     });
   },
@@ -157,22 +104,23 @@ describe.each(rebuildableProjections.map((projection) => ({ name: projection.nam
 
 describe('a rebuild', { timeout: 60_000 }, () => {
   it('says what was wrong, and sets it right', async () => {
-    const live = await liveModels([overageLedger]);
-    await queueDownloads(2);
-    await caughtUp(live, overageLedger);
+    const live = await liveModels(log.store, [overageLedger]);
+    await writeLog(log.store, 2);
+    await caughtUp(log.store, live, overageLedger);
     const expected = await rowsOf(live, overageLedger);
+    const rows = expected['overage_ledger']!.length;
     const last = 'position = (select max(position) from overage_ledger)';
     await live.pool.query(`update overage_ledger set cents = cents + 1 where ${last}`);
     await live.pool.query('delete from overage_ledger where position = (select min(position) from overage_ledger)');
-    const { tables } = await rebuildOn(live, overageLedger);
-    expect(tables).toEqual([{ name: 'overage_ledger', rows: expected.length, missing: 2, surplus: 1 }]);
+    const { tables } = await rebuildOn(log.store, live, overageLedger);
+    expect(tables).toEqual([{ name: 'overage_ledger', rows, missing: 2, surplus: 1 }]);
     expect(await rowsOf(live, overageLedger)).toEqual(expected);
   });
 
   it('that fails leaves everything as it was, and nothing in the way of the next', async () => {
-    const live = await liveModels([jobTimeline]);
-    await queueDownloads(2);
-    await caughtUp(live, jobTimeline);
+    const live = await liveModels(log.store, [jobTimeline]);
+    await writeLog(log.store, 2);
+    await caughtUp(log.store, live, jobTimeline);
     const expected = await rowsOf(live, jobTimeline);
     const failing: RebuildableProjection = {
       ...jobTimeline,
@@ -181,54 +129,77 @@ describe('a rebuild', { timeout: 60_000 }, () => {
         throw new Error('a planted failure');
       },
     };
-    await expect(rebuildOn(live, failing)).rejects.toThrow('a planted failure');
+    await expect(rebuildOn(log.store, live, failing)).rejects.toThrow('a planted failure');
     expect(await rowsOf(live, jobTimeline)).toEqual(expected);
-    await queueDownloads(1);
-    await caughtUp(live, jobTimeline);
-    expect((await rebuildOn(live, jobTimeline)).tables[0]).toMatchObject({ missing: 0, surplus: 0 });
+    await writeLog(log.store, 1);
+    await caughtUp(log.store, live, jobTimeline);
+    expect((await rebuildOn(log.store, live, jobTimeline)).tables[0]).toMatchObject({ missing: 0, surplus: 0 });
   });
 
   it('gives up where a reader does not let go of the table, rather than keep all others waiting', async () => {
-    const live = await liveModels([jobTimeline]);
-    await queueDownloads(1);
-    await caughtUp(live, jobTimeline);
+    const live = await liveModels(log.store, [jobTimeline]);
+    await writeLog(log.store, 1);
+    await caughtUp(log.store, live, jobTimeline);
     const reader = await live.openAnother().connect();
     try {
       await reader.query('begin');
       await reader.query('select from job_timeline limit 1');
-      await expect(rebuildOn(live, jobTimeline)).rejects.toThrow('lock timeout');
+      await expect(rebuildOn(log.store, live, jobTimeline)).rejects.toThrow(
+        'somebody reads job_timeline and does not let go',
+      );
     } finally {
       reader.release(true);
     }
-    expect((await rebuildOn(live, jobTimeline)).tables[0]).toMatchObject({ missing: 0, surplus: 0 });
+    expect((await rebuildOn(log.store, live, jobTimeline)).tables[0]).toMatchObject({ missing: 0, surplus: 0 });
+  });
+
+  it('waits in no circle with a reader of two of its tables', async () => {
+    const live = await liveModels(log.store, [usageAndJobs]);
+    await writeLog(log.store, 1);
+    await caughtUp(log.store, live, usageAndJobs);
+    const reader = await live.openAnother().connect();
+    try {
+      await reader.query('begin');
+      await reader.query('select from jobs limit 1');
+      const rebuilding = rebuildOn(log.store, live, usageAndJobs);
+      const waiting = "select from pg_locks where relation = 'jobs'::regclass and not granted";
+      await waitFor(async () => (await live.pool.query(waiting)).rowCount === 1, { what: 'the swap to hold credits' });
+      await reader.query('select from credits limit 1');
+      await reader.query('commit');
+      expect((await rebuilding).tables).toEqual(identical(usageAndJobs));
+    } finally {
+      reader.release(true);
+    }
   });
 
   it('refuses to run beside another one of the same read model', async () => {
-    const live = await liveModels([overageLedger]);
-    await queueDownloads(1);
-    await caughtUp(live, overageLedger);
+    const live = await liveModels(log.store, [overageLedger]);
+    await writeLog(log.store, 1);
+    await caughtUp(log.store, live, overageLedger);
     const other = await live.openAnother().connect();
     try {
       await other.query("select pg_advisory_lock(hashtext('rebuild overage_ledger'))");
-      await expect(rebuildOn(live, overageLedger)).rejects.toThrow('another rebuild of overage_ledger is under way');
+      await expect(rebuildOn(log.store, live, overageLedger)).rejects.toThrow(
+        'another rebuild of overage_ledger is under way',
+      );
     } finally {
       other.release(true);
     }
-    await rebuildOn(live, overageLedger);
+    await rebuildOn(log.store, live, overageLedger);
   });
 
   it('is over when it says so: another one may begin at once', async () => {
-    const live = await liveModels([overageLedger]);
-    await queueDownloads(1);
-    await caughtUp(live, overageLedger);
-    for (let turn = 0; turn < 20; turn += 1) await rebuildOn(live, overageLedger);
+    const live = await liveModels(log.store, [overageLedger]);
+    await writeLog(log.store, 1);
+    await caughtUp(log.store, live, overageLedger);
+    for (let turn = 0; turn < 20; turn += 1) await rebuildOn(log.store, live, overageLedger);
   });
 
   it('refuses to go back in time, to a log older than the read model', async () => {
-    const models = await liveModels([]);
-    await queueDownloads(1);
+    const models = await liveModels(log.store, []);
+    await writeLog(log.store, 1);
     await writeCheckpoint(models.pool, overageLedger.name, 10n ** 18n);
-    await expect(rebuildOn(models, overageLedger)).rejects.toThrow('beyond the end of the log');
+    await expect(rebuildOn(log.store, models, overageLedger)).rejects.toThrow('beyond the end of the log');
     expect(await readCheckpoint(models.pool, overageLedger.name)).toBe(10n ** 18n);
   });
 });

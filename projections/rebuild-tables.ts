@@ -1,0 +1,160 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DatabaseError } from 'pg';
+import type { PoolClient } from 'pg';
+
+/**
+ * The tables of a rebuild: those of the shadow, their comparison with the live ones, and what becomes of both. To the client
+ * that does this a table's bare name is the live one; only the replay has the shadow in its search path.
+ */
+
+/** A table that holds more than the log does: it is never swapped, and what is wrong in it is set right in place. */
+export interface CorrectedTable {
+  name: string;
+  /** Its rows are locked in the order of this column. */
+  key: string;
+  /** What else in it comes from the log; all other columns are left alone. */
+  columns: readonly string[];
+}
+
+export interface TableDifference {
+  name: string;
+  /** As the log has them. */
+  rows: number;
+  /** Rows that the live table did not have, or not like this. */
+  missing: number;
+  /** Rows that only the live table had, or had like this. */
+  surplus: number;
+}
+
+/** An empty table of the same shape in a schema of its own, without indexes: those cost less once the rows are there. */
+export async function createShadowTable(table: string, schema: string, client: PoolClient): Promise<void> {
+  await client.query(`create table ${schema}.${table} (like ${table} including all excluding indexes)`);
+  await runEach(
+    `select format('alter table %s.%s set (%s)', $2::text, $1::text, array_to_string(reloptions, ', '))
+     from pg_class where oid = $1::text::regclass and reloptions is not null`,
+    [table, schema],
+    client,
+  );
+}
+
+/** Keys and the like, under the names that the live table's have. */
+export async function constrainShadowTable(table: string, schema: string, client: PoolClient): Promise<void> {
+  await runEach(
+    `select format('alter table %s.%s add constraint %I %s', $2::text, $1::text, conname, pg_get_constraintdef(oid))
+     from pg_constraint where conrelid = $1::text::regclass and contype in ('p', 'u', 'x', 'f') order by contype desc, conname`,
+    [table, schema],
+    client,
+  );
+}
+
+/** The indexes that belong to no constraint, under the same names too; and what the planner knows of a table. */
+export async function indexShadowTable(table: string, schema: string, client: PoolClient): Promise<void> {
+  await runEach(
+    `select replace(pg_get_indexdef(i.indexrelid), format(' ON %I.%I USING ', n.nspname, c.relname),
+                    format(' ON %s.%s USING ', $2::text, $1::text))
+     from pg_index i join pg_class c on c.oid = i.indrelid join pg_namespace n on n.oid = c.relnamespace
+     where c.oid = $1::text::regclass and not exists (select from pg_constraint where conindid = i.indexrelid)`,
+    [table, schema],
+    client,
+  );
+  await client.query(`analyze ${schema}.${table}`);
+}
+
+/** Runs statements that the catalogue writes. */
+async function runEach(query: string, values: readonly string[], client: PoolClient): Promise<void> {
+  const { rows } = await client.query<[string]>({ text: query, values: [...values], rowMode: 'array' });
+  for (const [statement] of rows) await client.query(statement);
+}
+
+/**
+ * Row by row, by the primary key. As text: so columns of a type that knows no equality are compared too.
+ *
+ * @param columns those to compare; without them, whole rows
+ */
+export async function compareTable(
+  { name, columns }: { name: string; columns?: readonly string[] },
+  schema: string,
+  client: PoolClient,
+): Promise<TableDifference> {
+  const keyed = await client.query<{ key: string }>(
+    `select string_agg(quote_ident(a.attname), ', ') as key
+     from pg_index i join pg_attribute a on a.attrelid = i.indrelid and a.attnum = any(i.indkey)
+     where i.indrelid = $1::text::regclass and i.indisprimary`,
+    [name],
+  );
+  const key = keyed.rows[0]?.key ?? '';
+  const row = columns ? `row(${columns.map((column) => `t.${column}`).join(', ')})` : 't';
+  const content = (table: string) => `(select ${key}, ${row}::text as content from ${table} t)`;
+  const { rows } = await client.query<TableDifference>(
+    `select (select count(*)::float8 from ${schema}.${name}) as rows,
+            count(s.content)::float8 as missing, count(l.content)::float8 as surplus
+     from ${content(`${schema}.${name}`)} s full join ${content(name)} l using (${key})
+     where s.content is distinct from l.content`,
+  );
+  return { rows: 0, missing: 0, surplus: 0, ...rows[0], name };
+}
+
+/**
+ * How long each attempt waits. Mostly below the second after which Postgres looks for deadlocks, so that nobody else waits
+ * longer because the swap does; now and then above it, because Postgres then also ends a vacuum that is in the way.
+ */
+const attemptsMs = [200, 200, 200, 200, 1_500, 200, 200, 200, 200, 1_500];
+const pauseMs = 100;
+/** Of Postgres: lock not available (in time), deadlock detected. */
+const lockFailures = ['55P03', '40P01'];
+
+/**
+ * Requests read several of these tables in one statement, in an order of their own: the two could wait for each other. And
+ * whoever comes while the swap waits for a slow reader waits behind it. So the swap does not wait for long: it lets go of
+ * everything and tries again.
+ *
+ * @returns false if that never worked
+ */
+export async function lockTables(tables: readonly string[], client: PoolClient): Promise<boolean> {
+  for (const attemptMs of attemptsMs) {
+    await client.query('savepoint before_locks');
+    try {
+      await client.query(`set local lock_timeout = ${String(attemptMs)}`);
+      await client.query(`lock table ${tables.join(', ')} in access exclusive mode`);
+      await client.query('set local lock_timeout = default');
+      return true;
+    } catch (error) {
+      if (!(error instanceof DatabaseError) || !lockFailures.includes(error.code ?? '')) throw error;
+      await client.query('rollback to savepoint before_locks');
+      await sleep(pauseMs);
+    }
+  }
+  return false;
+}
+
+export async function swapTable(table: string, schema: string, client: PoolClient): Promise<void> {
+  const { rows } = await client.query<{ home: string }>('select quote_ident(current_schema()) as home');
+  await client.query(`drop table ${table}; alter table ${schema}.${table} set schema ${rows[0]?.home ?? ''}`);
+}
+
+/** Deletes, changes and adds what the shadow has otherwise; rows that are right are not touched, nor even locked. */
+export async function correctTable(
+  { name, key, columns }: CorrectedTable,
+  schema: string,
+  client: PoolClient,
+): Promise<void> {
+  const of = (alias: string) => columns.map((column) => `${alias}.${column}`).join(', ');
+  const all = [key, ...columns].join(', ');
+  await client.query(
+    `with wrong as materialized (
+       select l.${key}, s.${key} is null as unknown
+       from ${name} l left join ${schema}.${name} s on s.${key} = l.${key}
+       where s.${key} is null or row(${of('l')}) is distinct from row(${of('s')})
+       order by l.${key} for update of l
+     ), deleted as (
+       delete from ${name} l using wrong w where w.unknown and l.${key} = w.${key}
+     )
+     update ${name} l set (${columns.join(', ')}) = row(${of('s')})
+     from wrong w join ${schema}.${name} s using (${key}) where l.${key} = w.${key}`,
+  );
+  await client.query(
+    `insert into ${name} (${all})
+     select ${all} from ${schema}.${name} s where not exists (select from ${name} l where l.${key} = s.${key})
+     order by ${key}`,
+  );
+}

@@ -1,0 +1,38 @@
+import type { RebuildProgress } from '../../projections/rebuild.ts';
+import type { Output } from './output.ts';
+
+export interface ProgressBar {
+  show: (progress: RebuildProgress) => void;
+  /** Whatever is said next begins on a line of its own. */
+  end: () => void;
+}
+
+const barWidth = 30;
+/** To the first column, and everything behind the cursor gone: a shorter line leaves nothing of a longer one. */
+const lineStart = '\r\u001b[K';
+
+/** On a terminal a bar that moves; elsewhere a line for every tenth of the way; for a program nothing. */
+export function createProgressBar({ json, tell, terminal }: Output, name: string): ProgressBar {
+  const startedMs = performance.now();
+  let tenths = 0;
+  let shown = false;
+  return {
+    show: ({ events, position, target }) => {
+      if (json) return;
+      const share = target === 0n ? 1 : Number(position) / Number(target);
+      const rate = Math.round((events * 1000) / Math.max(performance.now() - startedMs, 1));
+      const facts = `${String(Math.floor(share * 100)).padStart(3)} %  ${String(events)} events  ${String(rate)}/s`;
+      if (terminal) {
+        const filled = '#'.repeat(Math.floor(share * barWidth)).padEnd(barWidth, '.');
+        tell(`${lineStart}${name}  [${filled}] ${facts}`);
+        shown = true;
+      } else if (Math.floor(share * 10) > tenths) {
+        tenths = Math.floor(share * 10);
+        tell(`${name}  ${facts}\n`);
+      }
+    },
+    end: () => {
+      if (shown) tell('\n');
+    },
+  };
+}

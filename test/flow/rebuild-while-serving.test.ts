@@ -1,0 +1,72 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { runIn } from '../cli/command-line.ts';
+import { call } from '../support/client.ts';
+import { queue } from '../support/downloads.ts';
+import { startInstallation } from '../support/installation.ts';
+import type { Installation } from '../support/installation.ts';
+import { planFile } from '../support/plans.ts';
+import { scaled } from '../support/proof-scale.ts';
+import type { ServiceProcess } from '../support/service.ts';
+
+/** Every read model is rebuilt, again and again, while clients go on asking: none of them notices. */
+let installation: Installation;
+let api: ServiceProcess;
+const hourlyLimit = 4;
+
+beforeAll(async () => {
+  installation = await startInstallation({
+    PLANS_FILE: planFile({ hourly_limit: 10_000, overage_cents: 5 }),
+    // Here one client asks with a revoked key, over and over.
+    UNAUTHENTICATED_HOURLY_LIMIT: '100000',
+  });
+  await installation.startRole('projector');
+  api = await installation.startRole('api');
+}, 60_000);
+
+afterAll(async () => {
+  await installation[Symbol.asyncDispose]();
+});
+
+async function openAccount(environment = {}): Promise<{ key: string; key_id: string }> {
+  const { account_id: accountId } = await installation.cli<{ account_id: string }>(
+    ['accounts', 'open', '--email', 'owner@example.com', '--plan', 'test'],
+    environment,
+  );
+  return await installation.cli<{ key: string; key_id: string }>(['keys', 'issue', accountId]);
+}
+
+it('while everything is rebuilt, every request is answered as always', { timeout: 180_000 }, async () => {
+  const [busy, revoked] = [await openAccount(), await openAccount()];
+  const full = await openAccount({ PLANS_FILE: planFile({ hourly_limit: hourlyLimit }) });
+  await installation.cli(['keys', 'revoke', revoked.key_id]);
+  for (let request = 0; request < hourlyLimit; request += 1) {
+    expect((await call(api.url, '/credits', full)).status).toBe(200);
+  }
+
+  let isDone = false;
+  const tokens: string[] = [];
+  const asking = (async () => {
+    while (!isDone) {
+      const { request_token: token } = await queue(api.url, busy.key, { url: installation.sampleUrl('bars') });
+      tokens.push(token);
+      const answers = await Promise.all([
+        call(api.url, '/credits', busy),
+        call(api.url, `/video/status?token=${token}`, busy),
+        call(api.url, '/credits', revoked),
+        call(api.url, '/credits', full),
+      ]);
+      expect(answers.map(({ status }) => status)).toEqual([200, 200, 401, 429]);
+      expect(answers[0].data).toMatchObject({ downloads: { used: tokens.length } });
+    }
+  })();
+  const rebuilding = (async () => {
+    for (let turn = 0; turn < scaled(3, 20); turn += 1) {
+      const ran = await runIn(installation.environment)('projections', 'rebuild', 'all', '--json');
+      expect({ code: ran.code, stderr: ran.stderr }).toEqual({ code: 0, stderr: '' });
+      const { projections } = JSON.parse(ran.stdout) as { projections: { name: string; identical: boolean }[] };
+      expect(projections.map(({ identical }) => identical)).toEqual([true, true, true, true]);
+    }
+  })().finally(() => (isDone = true));
+  await Promise.all([asking, rebuilding]);
+  expect(tokens.length).toBeGreaterThan(10);
+});

@@ -1,0 +1,132 @@
+import { expect } from 'vitest';
+
+import { newId, newUuid, randomBits } from '../../src/adapters/system.ts';
+import type { EventStore, EventToAppend, ExpectedRevision } from '../../src/commands/ports.ts';
+import { firstPreviousHash, seal } from '../../src/commands/seal.ts';
+import { accountStream } from '../../src/domain/account-events.ts';
+import { firstBillingPeriod, usageStream } from '../../src/domain/billing-period.ts';
+import { jobStream } from '../../src/domain/download-job-events.ts';
+import type { JobEvent } from '../../src/domain/download-job-events.ts';
+import type { DomainEvent } from '../../src/domain/recorded-event.ts';
+import type { UsageEvent } from '../../src/domain/usage-events.ts';
+import { midNovember } from '../commands/usage-account.ts';
+import { plan, video } from '../domain/usage-examples.ts';
+
+export interface Append {
+  stream: string;
+  expected: ExpectedRevision;
+  events: EventToAppend[];
+}
+
+export interface GeneratedKey {
+  keyId: string;
+  keyHash: string;
+}
+
+const included = 2;
+const rateCents = 25;
+
+/**
+ * What an account leaves in the log, written as the service writes it (sealed, chained, at exact revisions), but in appends
+ * as large as one likes: the way to a long log in a short time. Appends must be stored in the order in which they are made.
+ */
+export class GeneratedAccount {
+  readonly accountId = newId('acc');
+  readonly #period = firstBillingPeriod('2026-11-01T00:00:00.000Z');
+  readonly #usageStream = usageStream(this.accountId, this.#period);
+  readonly #ends = new Map<string, { revision: number; hash: string }>();
+  #downloads = 0;
+  #unworked: { token: string; revision: number }[] = [];
+
+  open(hourlyLimit = plan.hourly_limit): Append[] {
+    const { accountId: account_id } = this;
+    const { start: period_start, end: period_end, anchorDay: anchor_day } = this.#period;
+    const terms = { ...plan, downloads_limit: included, overage_cents: rateCents, hourly_limit: hourlyLimit };
+    const period = { account_id, anchor_day, period_start, period_end };
+    const personal = { email: 'owner@example.com' };
+    return [
+      this.#append(accountStream(account_id), [{ type: 'AccountOpened', data: { ...period, terms, personal } }]),
+      this.#append(this.#usageStream, [
+        { type: 'UsagePeriodOpened', data: { ...period, terms: { ...terms, overage_cap_cents: null } } },
+      ]),
+    ];
+  }
+
+  issueKey(): GeneratedKey & { append: Append } {
+    const [keyId, keyHash] = [newId('key'), randomBits(32).toString('hex')];
+    const data = { account_id: this.accountId, key_id: keyId, key_hash: keyHash, key_prefix: 'rt_live_' };
+    const event: DomainEvent = { type: 'ApiKeyIssued', data: { ...data, personal: { label: 'generated' } } };
+    return { keyId, keyHash, append: this.#append(accountStream(this.accountId), [event]) };
+  }
+
+  revokeKey({ keyId }: GeneratedKey): Append {
+    const data = { account_id: this.accountId, key_id: keyId };
+    return this.#append(accountStream(this.accountId), [{ type: 'ApiKeyRevoked', data }]);
+  }
+
+  queue(count: number): Append {
+    const first = (this.#ends.get(this.#usageStream)?.revision ?? -1) + 1;
+    const events = Array.from({ length: count }, (_, index): UsageEvent[] => {
+      this.#downloads += 1;
+      const [token, ordinal] = [newUuid().replaceAll('-', '_'), this.#downloads];
+      const overage = ordinal > included;
+      this.#unworked.push({ token, revision: first + index * 2 + 1 });
+      const { platform, videoId: video_id, canonicalUrl: url } = video;
+      const charged = { cents: rateCents, rate_cents: rateCents, rate_version: plan.rate_version };
+      return [
+        overage
+          ? { type: 'OverageCharged', data: { token, ordinal, ...charged } }
+          : { type: 'DownloadCreditDebited', data: { token, ordinal } },
+        { type: 'DownloadQueued', data: { token, platform, video_id, url, format: 'video', quality: 'best', overage } },
+      ];
+    });
+    return this.#append(this.#usageStream, events.flat());
+  }
+
+  /** What workers write about every download that was queued since: of each five, three are done, one failed, one running. */
+  work(): Append[] {
+    const unworked = this.#unworked;
+    this.#unworked = [];
+    return unworked.map(({ token, revision }, index) => {
+      const worker_id = newId('wrk');
+      const claim = { token, account_id: this.accountId, worker_id, attempt: 1 };
+      const events: JobEvent[] = [
+        { type: 'JobClaimed', data: { ...claim, usage_stream: this.#usageStream, usage_revision: revision } },
+        { type: 'JobStarted', data: { token, worker_id } },
+      ];
+      const file = { file_name: 'media.mp4', file_mime: 'video/mp4', file_size_bytes: 1234, duration_seconds: 9.5 };
+      if (index % 5 < 3) {
+        const file_sha256 = 'b'.repeat(64);
+        events.push({ type: 'JobCompleted', data: { token, claim_revision: 0, file_sha256, ...file } });
+      } else if (index % 5 === 3) events.push({ type: 'JobFailed', data: { token, reason: 'video_unavailable' } });
+      return this.#append(jobStream(token), events);
+    });
+  }
+
+  #append(stream: string, events: readonly DomainEvent[]): Append {
+    const end = this.#ends.get(stream);
+    const commandId = newUuid();
+    const actor = { type: 'system', id: 'test' } as const;
+    const cause = { commandId, correlationId: `req-${commandId}`, causationId: commandId, actor };
+    const expected = end?.revision ?? 'no_stream';
+    const previousHash = end?.hash ?? firstPreviousHash(stream);
+    const caused = events.map((event) => ({ event, cause }));
+    const sealed = seal(caused, { stream, expected, previousHash, time: midNovember });
+    // Nothing follows on the stream of a job: hundreds of thousands of them are not kept.
+    if (!stream.startsWith('job-')) {
+      this.#ends.set(stream, { revision: (end?.revision ?? -1) + events.length, hash: sealed.lastHash });
+    }
+    return { stream, expected, events: sealed.events };
+  }
+}
+
+/** All must be stored; those of one stream one after the other, others at once. */
+export async function appendAll(store: EventStore, appends: readonly Append[]): Promise<void> {
+  const streams = Map.groupBy(appends, ({ stream }) => stream).values();
+  const outcomes = Array.from(streams, async (ofStream) => {
+    for (const { stream, expected, events } of ofStream) {
+      expect(await store.append(stream, expected, events)).toBe('stored');
+    }
+  });
+  await Promise.all(outcomes);
+}
