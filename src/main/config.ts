@@ -82,7 +82,7 @@ const environment = z.object({
   PATH: z.string().default('/usr/bin:/bin'),
 });
 
-export type Environment = z.output<typeof environment>;
+type Environment = z.output<typeof environment>;
 
 export interface Config extends Readonly<Environment> {
   /** Absolute. */
