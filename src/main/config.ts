@@ -44,7 +44,7 @@ function isNetwork(value: string): boolean {
   return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (version === 4 ? 32 : 128));
 }
 
-const environment = z.object({
+export const environment = z.object({
   REELTALLY_DATA: z.string().min(1).optional(),
   EVENTSTORE_URL: address('esdb:', 'esdb+discover:', 'kurrentdb:').optional(),
   DATABASE_URL: address('postgres:', 'postgresql:').optional(),

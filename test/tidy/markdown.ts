@@ -59,7 +59,8 @@ export const codeIn = (cell: string | undefined): string => /`([^`]+)`/.exec(cel
 /** Every address that a page links to. */
 export function links(path: string): string[] {
   const found: string[] = [];
-  marked.walkTokens(readPage(path), (token) => {
+  // The promises are of callbacks that are asynchronous, which this one is not.
+  void marked.walkTokens(readPage(path), (token) => {
     if (token.type === 'link' || token.type === 'image') found.push((token as Tokens.Link).href);
   });
   return found;
