@@ -28,7 +28,7 @@ export function pages(): string[] {
   return ['README.md', ...inDocs.sort().map((name) => `docs/${name}`)];
 }
 
-export const readPage = (path: string): Token[] => marked.lexer(readFileSync(join(root, path), 'utf8'));
+const readPage = (path: string): Token[] => marked.lexer(readFileSync(join(root, path), 'utf8'));
 
 export function codeBlocks(path: string): CodeBlock[] {
   return readPage(path).filter(isCode).map(readCode);
