@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { ended, queue } from '../support/downloads.ts';
-import { startService } from '../support/service.ts';
+import { runCommand, startService } from '../support/service.ts';
 import type { Service } from '../support/service.ts';
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts';
 import { codeBlocks, pages } from '../tidy/markdown.ts';
@@ -93,6 +93,22 @@ async function runPage(page: string): Promise<void> {
     if (stopped) service = await service.restart();
   }
 }
+
+/** The names that a level of the command line's help lists. */
+async function listedCommands(...words: string[]): Promise<string[]> {
+  const { stdout } = await runCommand([...words, '--help'], {});
+  const names = [...(stdout.split('Commands:')[1] ?? '').matchAll(/^ {2}(\w+) /gm)].map(([, name = '']) => name);
+  return names.filter((name) => name !== 'help');
+}
+
+it('the README lists every command that there is', async () => {
+  const groups = (await listedCommands()).filter((name) => name !== 'serve');
+  const commands = await Promise.all(
+    groups.map(async (group) => (await listedCommands(group)).map((name) => `${group} ${name}`)),
+  );
+  const shown = commandBlocks('README.md').flatMap(({ text }) => [...text.matchAll(/reeltally -- (\w+ \w+)/g)]);
+  expect(shown.map(([, command]) => command).sort()).toEqual(commands.flat().sort());
+});
 
 describe('the commands', () => {
   it.each(pages().filter((page) => commandBlocks(page).length > 0))(
