@@ -16,7 +16,7 @@ import type { PolledJob } from './jobs.ts';
  * fewer than the limit were admitted in the hour before it, by Postgres's clock, read after the row is locked; so the limit
  * is exact over any number of processes, and requests that were refused are not counted.
  */
-export interface AdmissionRequest {
+interface AdmissionRequest {
   /** SHA-256 of the raw key, hexadecimal. */
   keyHash: string;
   /** The job asked for, if any; only tokens that passed their own check come this far. */

@@ -106,16 +106,6 @@ class EventStoreAdapter implements ConnectedEventStore {
     return readEvents(this.#connection, (client) => client.readStream(stream, range), this.#readTimeoutMs);
   }
 
-  async readLast(stream: string): Promise<RecordedEvent | undefined> {
-    const range = { direction: BACKWARDS, fromRevision: END, maxCount: 1, requiresLeader: true } as const;
-    const events = await readEvents(
-      this.#connection,
-      (client) => client.readStream(stream, range),
-      this.#readTimeoutMs,
-    );
-    return events[0];
-  }
-
   async headPosition(): Promise<bigint | undefined> {
     const range = { direction: BACKWARDS, fromPosition: END, maxCount: 1, requiresLeader: true } as const;
     const events = await readEvents(this.#connection, (client) => client.readAll(range), this.#readTimeoutMs);

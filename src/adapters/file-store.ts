@@ -22,7 +22,7 @@ export interface LocalFileStoreOptions {
   nonce: () => string;
 }
 
-export type LinkVerdict =
+type LinkVerdict =
   | { ok: true; path: string; downloadName: string; mime: string; sizeBytes: number }
   | { ok: false; status: 403 | 404 | 410 };
 

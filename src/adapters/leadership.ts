@@ -18,9 +18,8 @@ const checkMs = 5_000;
 export function leadWhenAlone(
   role: keyof typeof lockIds,
   { url, logger, lead }: { url: string; logger: Logger; lead: () => () => Promise<void> },
-): { readonly leading: boolean; close: () => Promise<void> } {
+): { close: () => Promise<void> } {
   const stopping = new AbortController();
-  const state = { leading: false };
 
   const run = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
@@ -38,14 +37,12 @@ export function leadWhenAlone(
         await client.connect();
         if (await acquire(client, lockIds[role], stopping.signal)) {
           logger.info({ role }, 'leading');
-          state.leading = true;
           const stop = lead();
           await holdOn(client, AbortSignal.any([stopping.signal, lost.signal])).finally(stop);
         }
       } catch (error) {
         logger.warn({ err: error, role }, 'leadership was lost or could not be asked for');
       } finally {
-        state.leading = false;
         await client.end().catch(() => undefined);
       }
       await sleep(retryMs, undefined, { signal: stopping.signal }).catch(() => undefined);
@@ -54,9 +51,6 @@ export function leadWhenAlone(
 
   const running = run();
   return {
-    get leading() {
-      return state.leading;
-    },
     close: async () => {
       stopping.abort();
       await running;

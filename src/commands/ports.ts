@@ -66,9 +66,6 @@ export interface EventStore {
    */
   read(stream: string, fromRevision: number, maxCount?: number): Promise<RecordedEvent[]>;
 
-  /** The last event of a stream, or undefined. @throws {EventStoreUnavailable} */
-  readLast(stream: string): Promise<RecordedEvent | undefined>;
-
   /** Position of the newest event of the whole log, or undefined when it is empty. @throws {EventStoreUnavailable} */
   headPosition(): Promise<bigint | undefined>;
 

@@ -8,7 +8,7 @@ export const accountStream = (accountId: string) => `account-${accountId}`;
 /** No hyphen, so that stream names can be read back. */
 export const accountIdPattern = /^acc_[a-z0-9]{16,32}$/;
 export const accountId = z.string().regex(accountIdPattern);
-export const keyId = z.string().regex(/^key_[a-z0-9]{16,32}$/);
+const keyId = z.string().regex(/^key_[a-z0-9]{16,32}$/);
 
 /** Text that people type: as long as it says, and without control characters, which databases and terminals trip over. */
 const plainText = (longest: number) =>

@@ -7,10 +7,10 @@ import { jobToken } from './usage-events.ts';
 /** Stream `job-{token}`: what happened to a download after it was queued. */
 export const jobStream = (token: string) => `job-${token}`;
 
-export const workerId = z.string().regex(/^wrk_[a-z0-9]{16,32}$/);
+const workerId = z.string().regex(/^wrk_[a-z0-9]{16,32}$/);
 const failureReason = z.enum(failureReasonNames);
 
-export const releaseReasons = ['shutdown', 'lease_expired', ...failureReasonNames] as const;
+const releaseReasons = ['shutdown', 'lease_expired', ...failureReasonNames] as const;
 export type ReleaseReason = (typeof releaseReasons)[number];
 
 export const jobEventSchemas = {

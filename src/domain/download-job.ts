@@ -74,7 +74,7 @@ export interface ClaimProof {
   revision: number;
 }
 
-export interface FinishedFile {
+interface FinishedFile {
   name: string;
   mime: string;
   sizeBytes: number;

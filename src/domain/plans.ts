@@ -21,7 +21,7 @@ export const terms = planTerms.extend({ overage_cap_cents: cents.nullable() });
 export type Terms = z.infer<typeof terms>;
 
 /** The plan file: read only when a plan is chosen. */
-export const planFile = z.strictObject({
+const planFile = z.strictObject({
   rate_version: planTerms.shape.rate_version,
   plans: z
     .array(planTerms.omit({ rate_version: true }).extend({ name: z.string().min(1), note: z.string().optional() }))

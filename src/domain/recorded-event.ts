@@ -14,7 +14,7 @@ import type { UsageEvent } from './usage-events.ts';
 export type DomainEvent = AccountEvent | UsageEvent | JobEvent;
 
 /** Who caused an event. */
-export const actor = z.discriminatedUnion('type', [
+const actor = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('api_key'), id: z.string().min(1) }),
   z.strictObject({
     type: z.literal('staff'),
@@ -83,7 +83,7 @@ export function requireReadable({ type, data }: DomainEvent): void {
   everySchema[type]?.parse(data);
 }
 
-export class UnreadableEvent extends Error {
+class UnreadableEvent extends Error {
   override readonly name = 'UnreadableEvent';
 }
 

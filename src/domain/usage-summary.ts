@@ -11,7 +11,7 @@ export interface UsageSummary {
   period: BillingPeriod;
 }
 
-export interface Pool {
+interface Pool {
   limit: number;
   used: number;
   remaining: number;

@@ -7,14 +7,14 @@
 
 export const maxUrlCharacters = 2048;
 
-export interface ParsedVideo {
+interface ParsedVideo {
   platform: string;
   videoId: string;
   /** Rebuilt from platform and id. */
   canonicalUrl: string;
 }
 
-export type VideoUrlRefusal = 'invalid_request' | 'unsupported_platform';
+type VideoUrlRefusal = 'invalid_request' | 'unsupported_platform';
 
 export type VideoUrlResult =
   { ok: true; video: ParsedVideo } | { ok: false; refusal: VideoUrlRefusal; explanation: string };

@@ -21,7 +21,7 @@ export type KeeperReport =
   | { kind: 'not_started'; reason: string }
   | { kind: 'ended'; code: number | null; signal: NodeJS.Signals | null };
 
-export interface Exit {
+interface Exit {
   code: number | null;
   signal: NodeJS.Signals | null;
 }

@@ -10,7 +10,7 @@ import type { EndpointReference } from './reference/endpoint-reference.ts';
 import { platform, readInput, readJsonBody, readVideoUrl, urlParameter, videoId } from './request-input.ts';
 
 /** From the request's head to the answer (or the cut connection). */
-export const downloadBudgetMs = 10_000;
+const downloadBudgetMs = 10_000;
 
 const body = z.object(
   {

@@ -44,7 +44,7 @@ function isNetwork(value: string): boolean {
   return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (version === 4 ? 32 : 128));
 }
 
-const environment = z.object({
+export const environment = z.object({
   REELTALLY_DATA: z.string().min(1).optional(),
   EVENTSTORE_URL: address('esdb:', 'esdb+discover:', 'kurrentdb:').optional(),
   DATABASE_URL: address('postgres:', 'postgresql:').optional(),
@@ -82,7 +82,7 @@ const environment = z.object({
   PATH: z.string().default('/usr/bin:/bin'),
 });
 
-export type Environment = z.output<typeof environment>;
+type Environment = z.output<typeof environment>;
 
 export interface Config extends Readonly<Environment> {
   /** Absolute. */

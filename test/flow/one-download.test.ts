@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { apiClient } from '../support/client.ts';
 import { ended, pollEveryMs, queue } from '../support/downloads.ts';
+import { refusedItems, undownloadableItems } from '../support/failing-items.ts';
 import { ffprobe } from '../support/ffprobe.ts';
 import { startService } from '../support/service.ts';
 import type { Service } from '../support/service.ts';
@@ -118,17 +119,7 @@ describe('a download that succeeds', () => {
 });
 
 describe('a download that fails', () => {
-  test.each([
-    ['private', 'private_video'],
-    ['gone', 'video_unavailable'],
-    ['geo', 'geo_blocked'],
-    ['login', 'login_required'],
-    ['age', 'age_restricted'],
-    ['drm', 'drm_protected'],
-    ['live', 'live_stream'],
-    ['large', 'too_large'],
-    ['long', 'too_long'],
-  ])('ends with its reason: %s', async (item, reason) => {
+  test.each([...refusedItems, ...undownloadableItems])('ends with its reason: %s', async (item, reason) => {
     const { request_token: token } = await queue(service.url, key, { url: service.sampleUrl(item) });
     expect(await ended(service.url, key, token)).toMatchObject({
       status: 'failed',

@@ -6,7 +6,7 @@ import type { Logger } from 'pino';
 import { migrate, openPool } from '../../src/adapters/postgres.ts';
 import { createDatabase } from '../support/postgres.ts';
 
-export const migrationsDirectory = fileURLToPath(new URL('../../projections/migrations', import.meta.url));
+const migrationsDirectory = fileURLToPath(new URL('../../projections/migrations', import.meta.url));
 
 export const silent: Logger = pino({ level: 'silent' });
 

@@ -1,6 +1,6 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
-import { readCheckpoint, runProjection } from '../../projections/runner.ts';
+import { readCheckpoint } from '../../projections/runner.ts';
 import type { Projection } from '../../projections/runner.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { newUuid } from '../../src/adapters/system.ts';
@@ -13,31 +13,14 @@ import type { UsageAccount } from '../commands/usage-account.ts';
 import { queueDownload } from '../domain/usage-examples.ts';
 import { scaled } from '../support/proof-scale.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { createReadModels, silent } from './read-models-under-test.ts';
+import { keptReadModels } from './kept-read-models.ts';
 import type { TestReadModels } from './read-models-under-test.ts';
 
 const log = logUnderTest();
 
-let running: Subscription[] = [];
-let databases: TestReadModels[] = [];
-afterEach(async () => {
-  await Promise.all(running.map((runner) => runner.close()));
-  await Promise.all(databases.map((each) => each[Symbol.asyncDispose]()));
-  [running, databases] = [[], []];
-});
+const { create: readModels, run } = keptReadModels(log);
 
-async function readModels(): Promise<TestReadModels> {
-  const models = await createReadModels();
-  databases.push(models);
-  return models;
-}
-
-/** A runner with connections of its own. */
-function start(models: TestReadModels, projection: Projection = usageAndJobs): Subscription {
-  const runner = runProjection(projection, { store: log.store, pool: models.openAnother(), logger: silent });
-  running.push(runner);
-  return runner;
-}
+const start = (models: TestReadModels, projection: Projection = usageAndJobs): Subscription => run(models, projection);
 
 /** A download under a token that no other account has. */
 function queueOne(lanes: UsageLanes, account: UsageAccount, number: number) {

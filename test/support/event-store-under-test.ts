@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client';
+import { EventStoreDBClient, NO_STREAM, jsonEvent } from '@eventstore/db-client';
 import { afterAll, beforeAll } from 'vitest';
 
 import { startEventStore } from './event-store.ts';
@@ -41,6 +41,14 @@ export type TestEvent = ReturnType<typeof testEvent>;
 
 export function testEvent(name: string, data: Record<string, unknown> = { name }, id: string = randomUUID()) {
   return jsonEvent({ id, type: `type-${name}`, data, metadata: { from: 'test' } });
+}
+
+/** A new stream with so many events. */
+export async function streamOf({ client }: UnderTest, count: number): Promise<string> {
+  const stream = freshStream();
+  const events = Array.from({ length: count }, (_, index) => testEvent(String(index)));
+  await client.appendToStream(stream, events, { expectedRevision: NO_STREAM });
+  return stream;
 }
 
 /** Everything that a read gives. */

@@ -12,9 +12,9 @@ import { startSamplePlatform } from '../../src/embedded/sample-platform.ts';
 import { makeTemporaryDirectory } from './temporary-directory.ts';
 
 /** Where the sample platform's extractor lies. */
-export const pluginsDirectory = fileURLToPath(new URL('../../src/embedded/plugins', import.meta.url));
+const pluginsDirectory = fileURLToPath(new URL('../../src/embedded/plugins', import.meta.url));
 
-export const testLimits: EngineLimits = {
+const testLimits: EngineLimits = {
   maxFileSizeBytes: 50_000_000,
   maxDurationSeconds: 3600,
   attemptTimeoutMs: 60_000,

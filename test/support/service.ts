@@ -51,10 +51,11 @@ export interface Service extends ServiceProcess {
   restart: (environment?: Environment) => Promise<Service>;
 }
 
-/** Starts everything, with embedded engines, in demo mode, on a fresh data directory and a free port. */
+/** Starts everything, with embedded engines, in demo mode, on a free port, and on a fresh data directory unless one is given. */
 export async function startService(environment: Environment = {}): Promise<Service> {
   const { addresses, drop } = await givenAddresses();
-  const service = await serviceOn(makeTemporaryDirectory(), { ...addresses, ...environment });
+  const dataDirectory = environment['REELTALLY_DATA'] ?? makeTemporaryDirectory();
+  const service = await serviceOn(dataDirectory, { ...addresses, ...environment });
   return {
     ...service,
     [Symbol.asyncDispose]: async () => {

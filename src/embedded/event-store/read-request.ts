@@ -14,7 +14,7 @@ import { streamNameOf } from './wire-events.ts';
 import { InvalidRequest } from './wire-errors.ts';
 
 /** A revision or a position, or one of the ends of what is read. */
-export type From = 'start' | 'end' | bigint;
+type From = 'start' | 'end' | bigint;
 
 export interface ReadRequest {
   /** Undefined for the whole log. */

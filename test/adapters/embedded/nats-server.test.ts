@@ -8,7 +8,7 @@ import { launchNatsServer } from '../../../src/embedded/nats-server.ts';
 import type { RunningServer } from '../../../src/embedded/kept-process.ts';
 import { connectTo, startNatsServer } from '../../support/nats.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { isAlive, parentPid, startOwner, waitUntilGone } from './owned.ts';
+import { isAlive, killWithKeeper, startOwner, waitUntilGone } from './owned.ts';
 
 async function launch(dataDirectory: string): Promise<RunningServer> {
   const server = await launchNatsServer({ dataDirectory });
@@ -92,11 +92,7 @@ describe('an embedded nats-server', { timeout: 60_000 }, () => {
     const owner = startOwner('nats-server', directory);
     const left = await owner.ready;
     await publish(left.url);
-    const keeper = parentPid(left.pid);
-    process.kill(keeper, 'SIGSTOP');
-    await owner.kill();
-    process.kill(keeper, 'SIGKILL');
-    await waitUntilGone(keeper);
+    await killWithKeeper(owner, left.pid);
     expect(isAlive(left.pid)).toBe(true);
     const server = await launch(directory);
     expect(isAlive(left.pid)).toBe(false);

@@ -52,6 +52,15 @@ function serversOn(directory: string): number[] {
     .flatMap((workingDirectory) => serverPids({ programs, workingDirectory }));
 }
 
+/** Kills an owner and the keeper that would have ended its server: the server goes on alone. */
+export async function killWithKeeper(owner: Owner, serverPid: number): Promise<void> {
+  const keeper = parentPid(serverPid);
+  process.kill(keeper, 'SIGSTOP');
+  await owner.kill();
+  process.kill(keeper, 'SIGKILL');
+  await waitUntilGone(keeper);
+}
+
 export function isAlive(pid: number): boolean {
   try {
     return !/^\d+ \(.*\) Z/s.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));

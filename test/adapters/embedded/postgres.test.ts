@@ -11,7 +11,7 @@ import type { RunningServer } from '../../../src/embedded/kept-process.ts';
 import { createDatabase } from '../../support/postgres.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { isAlive, parentPid, startOwner, waitUntilGone } from './owned.ts';
+import { isAlive, killWithKeeper, parentPid, startOwner, waitUntilGone } from './owned.ts';
 
 async function launch(dataDirectory: string, options: Partial<PostgresOptions> = {}): Promise<RunningServer> {
   const server = await launchPostgres({ dataDirectory, ...options });
@@ -163,11 +163,7 @@ describe('an embedded Postgres whose owner is killed', { timeout: 60_000 }, () =
     const owner = startOwner('postgres', directory);
     const left = await owner.ready;
     await query(left.url, 'create table kept as select 1 as one');
-    const keeper = parentPid(left.pid);
-    process.kill(keeper, 'SIGSTOP');
-    await owner.kill();
-    process.kill(keeper, 'SIGKILL');
-    await waitUntilGone(keeper);
+    await killWithKeeper(owner, left.pid);
     expect(isAlive(left.pid)).toBe(true);
     const server = await launch(directory);
     expect(isAlive(left.pid)).toBe(false);

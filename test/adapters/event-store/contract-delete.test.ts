@@ -1,24 +1,24 @@
 import { ANY, BACKWARDS, END, NO_STREAM, STREAM_EXISTS } from '@eventstore/db-client';
 import { describe, expect, test } from 'vitest';
 
-import { collect, errorOf, eventStoreUnderTest, freshStream, testEvent } from '../../support/event-store-under-test.ts';
+import {
+  collect,
+  errorOf,
+  eventStoreUnderTest,
+  freshStream,
+  streamOf,
+  testEvent,
+} from '../../support/event-store-under-test.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 const store = eventStoreUnderTest();
-
-async function streamOf(count: number): Promise<string> {
-  const stream = freshStream();
-  const events = Array.from({ length: count }, (_, index) => testEvent(String(index)));
-  await store.client.appendToStream(stream, events, { expectedRevision: NO_STREAM });
-  return stream;
-}
 
 const revisions = async (stream: string): Promise<number[]> =>
   (await collect(store.client.readStream(stream))).map(({ event }) => Number(event?.revision));
 
 describe('a deleted stream', () => {
   test.each([NO_STREAM, 2n, ANY] as const)('can be written to expecting %s, and goes on counting', async (expected) => {
-    const stream = await streamOf(3);
+    const stream = await streamOf(store, 3);
     const { position } = await store.client.deleteStream(stream);
     expect(position?.commit).toBeGreaterThan(0n);
     expect(await errorOf(collect(store.client.readStream(stream)))).toMatchObject({ type: 'stream-not-found' });
@@ -28,20 +28,20 @@ describe('a deleted stream', () => {
   });
 
   test('does not exist, where that is expected', async () => {
-    const stream = await streamOf(1);
+    const stream = await streamOf(store, 1);
     await store.client.deleteStream(stream, { expectedRevision: 0n });
     const append = store.client.appendToStream(stream, testEvent('new'), { expectedRevision: STREAM_EXISTS });
     expect(await errorOf(append)).toMatchObject({ type: 'stream-deleted', streamName: stream });
   });
 
   test('can be deleted again', async () => {
-    const stream = await streamOf(1);
+    const stream = await streamOf(store, 1);
     await store.client.deleteStream(stream);
     await expect(store.client.deleteStream(stream)).resolves.toBeDefined();
   });
 
   test('stays in the whole log', async () => {
-    const stream = await streamOf(1);
+    const stream = await streamOf(store, 1);
     const { position } = await store.client.deleteStream(stream);
     const [last] = await collect(store.client.readAll({ fromPosition: position!, direction: BACKWARDS, maxCount: 1 }));
     expect(last?.event?.streamId).toBe(stream);
@@ -50,7 +50,7 @@ describe('a deleted stream', () => {
 
 describe('a deletion', () => {
   test('at a wrong revision is refused', async () => {
-    const stream = await streamOf(2);
+    const stream = await streamOf(store, 2);
     const error = await errorOf(store.client.deleteStream(stream, { expectedRevision: 7n }));
     expect(error).toMatchObject({
       type: 'wrong-expected-version',
@@ -79,7 +79,7 @@ describe('a deletion', () => {
 
 describe('a tombstoned stream', () => {
   test('is deleted for reads, appends, deletions, tombstones and subscriptions', async () => {
-    const stream = await streamOf(2);
+    const stream = await streamOf(store, 2);
     await store.client.tombstoneStream(stream);
     const deleted = { type: 'stream-deleted', streamName: stream };
     const withCode = { ...deleted, code: 9 };
@@ -94,7 +94,7 @@ describe('a tombstoned stream', () => {
   });
 
   test('refuses a tombstone at a wrong revision', async () => {
-    const stream = await streamOf(2);
+    const stream = await streamOf(store, 2);
     const error = await errorOf(store.client.tombstoneStream(stream, { expectedRevision: 0n }));
     expect(error).toMatchObject({ type: 'wrong-expected-version', code: 9, expectedVersion: 0n, actualVersion: 1n });
   });
@@ -106,7 +106,7 @@ describe('a tombstoned stream', () => {
   });
 
   test('ends a live subscription with an event at the highest revision', async () => {
-    const stream = await streamOf(1);
+    const stream = await streamOf(store, 1);
     const subscription = store.client.subscribeToStream(stream);
     const seen: bigint[] = [];
     let isCaughtUp = false;
@@ -122,12 +122,12 @@ describe('a tombstoned stream', () => {
 
 describe('metadata', () => {
   test('is undefined where there is none', async () => {
-    expect((await store.client.getStreamMetadata(await streamOf(1))).metadata).toBeUndefined();
+    expect((await store.client.getStreamMetadata(await streamOf(store, 1))).metadata).toBeUndefined();
     expect((await store.client.getStreamMetadata(freshStream())).metadata).toBeUndefined();
   });
 
   test('keeps its own and other keys', async () => {
-    const stream = await streamOf(1);
+    const stream = await streamOf(store, 1);
     const metadata = {
       maxCount: 7,
       maxAge: 3600,
@@ -143,7 +143,7 @@ describe('metadata', () => {
   });
 
   test('hides all but the newest events of maxCount', async () => {
-    const stream = await streamOf(5);
+    const stream = await streamOf(store, 5);
     await store.client.setStreamMetadata(stream, { maxCount: 2 });
     expect(await revisions(stream)).toEqual([3, 4]);
     await store.client.appendToStream(stream, testEvent('new'));
@@ -153,7 +153,7 @@ describe('metadata', () => {
   });
 
   test('hides what is before truncateBefore, and numbering goes on', async () => {
-    const stream = await streamOf(5);
+    const stream = await streamOf(store, 5);
     await store.client.setStreamMetadata(stream, { truncateBefore: 3 });
     expect(await revisions(stream)).toEqual([3, 4]);
     const result = await store.client.appendToStream(stream, testEvent('new'), { expectedRevision: 4n });
@@ -161,13 +161,13 @@ describe('metadata', () => {
   });
 
   test('hides what is older than maxAge', async () => {
-    const stream = await streamOf(2);
+    const stream = await streamOf(store, 2);
     await store.client.setStreamMetadata(stream, { maxAge: 1 });
     await waitFor(async () => (await revisions(stream)).length === 0, { what: 'the events are too old' });
   });
 
   test('survives a deletion only as what hides the old events', async () => {
-    const stream = await streamOf(3);
+    const stream = await streamOf(store, 3);
     await store.client.setStreamMetadata(stream, { colour: 'blue' });
     await store.client.deleteStream(stream);
     await store.client.appendToStream(stream, testEvent('new'));

@@ -11,17 +11,17 @@ import {
 import type { ReadStreamOptions } from '@eventstore/db-client';
 import { describe, expect, test } from 'vitest';
 
-import { collect, errorOf, eventStoreUnderTest, freshStream, testEvent } from '../../support/event-store-under-test.ts';
+import {
+  collect,
+  errorOf,
+  eventStoreUnderTest,
+  freshStream,
+  streamOf,
+  testEvent,
+} from '../../support/event-store-under-test.ts';
 import { areInContainers } from '../../support/given-engines.ts';
 
 const store = eventStoreUnderTest();
-
-async function streamOf(count: number): Promise<string> {
-  const stream = freshStream();
-  const events = Array.from({ length: count }, (_, index) => testEvent(String(index)));
-  await store.client.appendToStream(stream, events, { expectedRevision: NO_STREAM });
-  return stream;
-}
 
 const revisions = async (stream: string, options: Parameters<typeof store.client.readStream>[1]): Promise<number[]> =>
   (await collect(store.client.readStream(stream, options))).map(({ event }) => Number(event?.revision));
@@ -77,11 +77,11 @@ describe('a read of a stream', () => {
     { options: { direction: BACKWARDS, fromRevision: 9n }, expected: [4, 3, 2, 1, 0] },
     { options: { direction: BACKWARDS, fromRevision: START }, expected: [0] },
   ])('with $options gives $expected', async ({ options, expected }) => {
-    expect(await revisions(await streamOf(5), options)).toEqual(expected);
+    expect(await revisions(await streamOf(store, 5), options)).toEqual(expected);
   });
 
   test('of no events fails with the code of an unknown error', async () => {
-    const error = await errorOf(collect(store.client.readStream(await streamOf(1), { maxCount: 0 })));
+    const error = await errorOf(collect(store.client.readStream(await streamOf(store, 1), { maxCount: 0 })));
     expect(error).toMatchObject({ type: 'unknown', code: 2 });
   });
 
@@ -97,7 +97,7 @@ describe('a read of a stream', () => {
   });
 
   test('follows links where asked to', async () => {
-    const target = await streamOf(2);
+    const target = await streamOf(store, 2);
     const stream = freshStream();
     await store.client.appendToStream(stream, binaryEvent({ type: '$>', data: Buffer.from(`1@${target}`) }));
     const [plain] = await collect(store.client.readStream(stream));
@@ -110,7 +110,7 @@ describe('a read of a stream', () => {
 
 describe('a read of the whole log', () => {
   test('has rising positions, commit and prepare alike, in both directions', async () => {
-    await streamOf(20);
+    await streamOf(store, 20);
     const forwards = await collect(store.client.readAll({ direction: FORWARDS, fromPosition: START, maxCount: 1000 }));
     const positions = forwards.map(({ event }) => event!.position);
     for (const [index, position] of positions.entries()) {
@@ -123,7 +123,7 @@ describe('a read of the whole log', () => {
   });
 
   test('begins at its position forwards, and before it backwards', async () => {
-    const stream = await streamOf(3);
+    const stream = await streamOf(store, 3);
     const positions = (await collect(store.client.readStream(stream))).map(({ event }) => event!.position!);
     const at = positions[1]!;
     const [first] = await collect(store.client.readAll({ fromPosition: at, maxCount: 1 }));
@@ -141,7 +141,7 @@ describe('a read of the whole log', () => {
 describe('a connection string', () => {
   // A server in a container gossips the port that it has in there.
   test.skipIf(areInContainers)('of a cluster leads to the same server, by its gossip', async () => {
-    const stream = await streamOf(1);
+    const stream = await streamOf(store, 1);
     const { host } = new URL(store.url);
     const client = EventStoreDBClient.connectionString(`esdb://${host},${host}?tls=false&nodePreference=leader`);
     expect(await collect(client.readStream(stream, { requiresLeader: true }))).toHaveLength(1);

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import type { DownloadedFile, DownloadProgress, VideoSource } from '../../../src/commands/ports.ts';
 import type { Format, Quality } from '../../../src/domain/download-options.ts';
+import { refusedItems, undownloadableItems } from '../../support/failing-items.ts';
 import { startTestPlatform } from '../../support/sample-platform.ts';
 import type { TestPlatform } from '../../support/sample-platform.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -101,26 +102,16 @@ test('metadata is what the platform announces', async () => {
 });
 
 describe('an item that cannot be had', () => {
-  test.each([
-    ['private', 'private_video'],
-    ['gone', 'video_unavailable'],
-    ['geo', 'geo_blocked'],
-    ['login', 'login_required'],
-    ['age', 'age_restricted'],
-    ['drm', 'drm_protected'],
-    ['busy', 'rate_limited_by_platform'],
-    ['nonesuch', 'video_unavailable'],
-  ])('%s fails as %s', async (id, reason) => {
-    const [probed, downloaded] = await Promise.all([probe(id), download(id)]);
-    expect(probed).toMatchObject({ ok: false, reason });
-    expect(downloaded).toMatchObject({ ok: false, reason });
-  });
+  test.each([...refusedItems, ['busy', 'rate_limited_by_platform'], ['nonesuch', 'video_unavailable']])(
+    '%s fails as %s',
+    async (id, reason) => {
+      const [probed, downloaded] = await Promise.all([probe(id), download(id)]);
+      expect(probed).toMatchObject({ ok: false, reason });
+      expect(downloaded).toMatchObject({ ok: false, reason });
+    },
+  );
 
-  test.each([
-    ['live', 'live_stream'],
-    ['large', 'too_large'],
-    ['long', 'too_long'],
-  ])('%s is refused for download as %s', async (id, reason) => {
+  test.each(undownloadableItems)('%s is refused for download as %s', async (id, reason) => {
     expect(await download(id)).toMatchObject({ ok: false, reason });
   });
 

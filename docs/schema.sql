@@ -1,0 +1,155 @@
+-- What the migrations in projections/migrations make, all together; they say what it is for.
+-- Written by "npm run update:schema" from a migrated Postgres, and compared with one by "npm run check".
+
+create table api_key_window (
+  hash uuid not null,
+  key_id text not null,
+  account_id text not null,
+  hourly_limit integer not null,
+  revoked boolean not null default false,
+  base timestamp with time zone not null default clock_timestamp(),
+  admitted_ms integer[] not null default '{}'::integer[],
+  constraint api_key_window_key_id_key UNIQUE (key_id),
+  constraint api_key_window_pkey PRIMARY KEY (hash)
+) with (fillfactor=50, toast_tuple_target=8160);
+alter table api_key_window alter column admitted_ms set storage main;
+CREATE INDEX api_key_window_of_account ON api_key_window USING btree (account_id);
+
+create table api_keys (
+  key_id text not null,
+  account_id text not null,
+  key_hash text not null,
+  key_prefix text not null,
+  label text not null,
+  created_at timestamp with time zone not null,
+  revoked_at timestamp with time zone,
+  constraint api_keys_key_hash_key UNIQUE (key_hash),
+  constraint api_keys_pkey PRIMARY KEY (key_id)
+);
+CREATE INDEX api_keys_of_account ON api_keys USING btree (account_id, created_at);
+
+create table checkpoints (
+  name text not null,
+  "position" numeric(20,0),
+  applied_events bigint not null default 0,
+  constraint checkpoints_pkey PRIMARY KEY (name)
+);
+
+create table credits (
+  account_id text not null,
+  period_start timestamp with time zone not null,
+  period_end timestamp with time zone not null,
+  stream text not null,
+  revision bigint not null,
+  last_hash text not null,
+  last_time timestamp with time zone not null,
+  phase text not null,
+  anchor_day smallint not null,
+  plan text not null,
+  terms jsonb not null,
+  downloads integer not null,
+  download_credits integer not null,
+  overage_downloads integer not null,
+  overage_cents bigint not null,
+  metadata_credits integer not null,
+  next jsonb,
+  constraint credits_stream_key UNIQUE (stream),
+  constraint credits_pkey PRIMARY KEY (account_id, period_start),
+  constraint credits_phase_check CHECK ((phase = ANY (ARRAY['open'::text, 'ended'::text])))
+);
+
+create table hourly_limits (
+  account_id text not null,
+  hourly_limit integer not null,
+  constraint hourly_limits_pkey PRIMARY KEY (account_id)
+);
+
+create table installation (
+  only_row boolean not null default true,
+  secret_id text not null,
+  constraint installation_pkey PRIMARY KEY (only_row),
+  constraint installation_only_row_check CHECK (only_row)
+);
+
+create table job_timeline (
+  token text not null,
+  "position" numeric(20,0) not null,
+  type text not null,
+  stream text not null,
+  revision bigint not null,
+  event_id uuid not null,
+  "time" timestamp with time zone not null,
+  actor json not null,
+  cents bigint,
+  data json not null,
+  constraint job_timeline_pkey PRIMARY KEY (token, "position")
+);
+
+create table jobs (
+  token text not null,
+  account_id text not null,
+  usage_stream text not null,
+  usage_revision bigint not null,
+  platform text not null,
+  video_id text not null,
+  url text not null,
+  format text not null,
+  quality text not null,
+  overage boolean not null,
+  status text not null,
+  revision bigint not null,
+  attempts smallint not null,
+  worker_id text,
+  claim_revision bigint,
+  claimed_at timestamp with time zone,
+  not_before timestamp with time zone,
+  queued_at timestamp with time zone not null,
+  waiting_since timestamp with time zone not null,
+  started_at timestamp with time zone,
+  finished_at timestamp with time zone,
+  file_claim_revision bigint,
+  file_name text,
+  file_mime text,
+  file_size_bytes bigint,
+  failure_reason text,
+  constraint jobs_pkey PRIMARY KEY (token),
+  constraint jobs_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'claimed'::text, 'running'::text, 'done'::text, 'failed'::text])))
+);
+CREATE INDEX jobs_unfinished ON jobs USING btree (status, waiting_since) WHERE (status = ANY (ARRAY['queued'::text, 'claimed'::text, 'running'::text]));
+
+create table overage_ledger (
+  event_id uuid not null,
+  account_id text not null,
+  period_start timestamp with time zone not null,
+  type text not null,
+  token text,
+  lookup_id uuid,
+  ordinal integer not null,
+  stream text not null,
+  revision bigint not null,
+  "position" numeric(20,0) not null,
+  "time" timestamp with time zone not null,
+  cents bigint not null,
+  rate_cents bigint,
+  rate_version text,
+  request_id text not null,
+  actor json not null,
+  constraint overage_ledger_stream_revision_key UNIQUE (stream, revision),
+  constraint overage_ledger_pkey PRIMARY KEY (event_id),
+  constraint overage_ledger_check CHECK ((num_nonnulls(token, lookup_id) = 1)),
+  constraint overage_ledger_check1 CHECK ((num_nonnulls(rate_cents, rate_version) = ANY (ARRAY[0, 2]))),
+  constraint overage_ledger_type_check CHECK ((type = ANY (ARRAY['DownloadCreditDebited'::text, 'OverageCharged'::text, 'MetadataCreditDebited'::text])))
+);
+CREATE INDEX overage_ledger_account_id_period_start_position_idx ON overage_ledger USING btree (account_id, period_start, "position");
+
+create table schema_migrations (
+  name text not null,
+  applied_at timestamp with time zone not null default now(),
+  constraint schema_migrations_pkey PRIMARY KEY (name)
+);
+
+create table worker_heartbeats (
+  worker_id text not null,
+  beaten_at timestamp with time zone not null default clock_timestamp(),
+  constraint worker_heartbeats_pkey PRIMARY KEY (worker_id)
+);

@@ -1,0 +1,121 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { ended, queue } from '../support/downloads.ts';
+import { runCommand, startService } from '../support/service.ts';
+import type { Service } from '../support/service.ts';
+import { makeTemporaryDirectory } from '../support/temporary-directory.ts';
+import { codeBlocks, pages } from '../tidy/markdown.ts';
+import { root } from '../tidy/source-files.ts';
+
+/**
+ * Every command of the README and the docs is run as it stands there, block by block and page by page, against a service that
+ * really runs. The opening line of a block says otherwise where it must: `sh no-run` with the reason, or `sh stopped` for what is
+ * done while the service is stopped; it is started again afterwards.
+ */
+const commandBlocks = (page: string) =>
+  codeBlocks(page).filter(({ language, mark }) => language === 'sh' && !mark.startsWith('no-run'));
+
+let directory: string;
+let service: Service;
+beforeAll(async () => {
+  directory = makeTemporaryDirectory();
+  // What a page leaves to the reader's eye is a failure here: curl says nothing of a status that is no success.
+  writeFileSync(join(directory, '.curlrc'), 'fail-with-body\n');
+  service = await startService({ REELTALLY_DATA: join(directory, 'data') });
+}, 60_000);
+afterAll(async () => {
+  await service.stop();
+  rmSync(directory, { recursive: true, force: true });
+}, 60_000);
+
+interface Reader {
+  key: string;
+  /** What stands for the names in capitals. */
+  names: Readonly<Record<string, string>>;
+}
+
+/** An account with a key, a key to be revoked, and a download that is done. */
+async function newReader(): Promise<Reader> {
+  const { accountId, key } = await service.openAccount('enterprise');
+  const { key_id: keyId } = await service.cli<{ key_id: string }>('keys', 'issue', accountId, '--label', 'to revoke');
+  const { request_token: token } = await queue(service.url, key, { url: service.sampleUrl('bars'), quality: '360' });
+  await ended(service.url, key, token);
+  const { period_start: start } = await service.cli<{ period_start: string }>('accounts', 'show', accountId);
+  return { key, names: { ACCOUNT: accountId, KEY_ID: keyId, TOKEN: token, '2026-11-21': start.slice(0, 10) } };
+}
+
+/** Fills in the names that stand in the lines of our own command line. */
+function filledIn(script: string, names: Reader['names']): string {
+  return script.replaceAll(/^npm run -s reeltally .*$/gm, (line) =>
+    line.replaceAll(/[\w-]+/g, (word) => names[word] ?? word),
+  );
+}
+
+/** Runs a script from the root of the project. @throws with what it printed, where it fails */
+async function runScript(script: string, { key }: Reader): Promise<void> {
+  const { PATH = '' } = process.env;
+  const child = spawn('sh', ['-eux', '-c', script], {
+    cwd: root,
+    env: {
+      ...{ PATH, HOME: directory, REELTALLY_DATA: service.dataDirectory, FOLDER: directory },
+      ...{ URL: service.url, KEY: key, VIDEO: service.sampleUrl('bars') },
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let printed = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (printed += text));
+  const [code] = (await once(child, 'close')) as [number | null];
+  if (code !== 0) throw new Error(`the commands ended with ${String(code)}:\n${printed}`);
+}
+
+/** What follows each other in the same state of the service is one script, so that variables last. */
+function scriptsOf(page: string): { stopped: boolean; script: string }[] {
+  const scripts: { stopped: boolean; script: string }[] = [];
+  for (const { mark, text } of commandBlocks(page)) {
+    const stopped = mark === 'stopped';
+    const last = scripts.at(-1);
+    if (last?.stopped === stopped) last.script += `\n${text}`;
+    else scripts.push({ stopped, script: text });
+  }
+  return scripts;
+}
+
+async function runPage(page: string): Promise<void> {
+  const reader = await newReader();
+  for (const { stopped, script } of scriptsOf(page)) {
+    if (stopped) expect(await service.stop()).toBe(0);
+    await runScript(filledIn(script, reader.names), reader);
+    if (stopped) service = await service.restart();
+  }
+}
+
+/** The names that a level of the command line's help lists. */
+async function listedCommands(...words: string[]): Promise<string[]> {
+  const { stdout } = await runCommand([...words, '--help'], {});
+  const names = [...(stdout.split('Commands:')[1] ?? '').matchAll(/^ {2}(\w+) /gm)].map(([, name = '']) => name);
+  return names.filter((name) => name !== 'help');
+}
+
+it('the README lists every command that there is', async () => {
+  const groups = (await listedCommands()).filter((name) => name !== 'serve');
+  const commands = await Promise.all(
+    groups.map(async (group) => (await listedCommands(group)).map((name) => `${group} ${name}`)),
+  );
+  const shown = commandBlocks('README.md').flatMap(({ text }) => [...text.matchAll(/reeltally -- (\w+ \w+)/g)]);
+  expect(shown.map(([, command]) => command).sort()).toEqual(commands.flat().sort());
+});
+
+describe('the commands', () => {
+  it.each(pages().filter((page) => commandBlocks(page).length > 0))(
+    'of %s work as they stand',
+    { timeout: 240_000 },
+    async (page) => {
+      await runPage(page);
+    },
+  );
+});

@@ -1,0 +1,60 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+import { readExamples } from '../../src/http/reference/examples.ts';
+import { environment } from '../../src/main/config.ts';
+import { codeBlocks, links, pages, sections, tableOf } from './markdown.ts';
+import { root } from './source-files.ts';
+
+/** As GitHub makes it of a heading. */
+const anchorOf = (title: string) =>
+  title
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-');
+
+function brokenLink(page: string, href: string): boolean {
+  if (/^https?:/.test(href)) return false;
+  const [path = '', anchor] = href.split('#');
+  const target = path === '' ? page : join(page, '..', path);
+  if (!existsSync(join(root, target))) return true;
+  return anchor !== undefined && !sections(target).some(({ title }) => anchorOf(title) === anchor);
+}
+
+describe.each(pages())('%s', (page) => {
+  it('links to what is there', () => {
+    expect(links(page).filter((href) => brokenLink(page, href))).toEqual([]);
+  });
+
+  it('says of each command whether it is run by test/docs, and why not', () => {
+    const unclear = codeBlocks(page).filter(
+      ({ language, mark }) => language === 'sh' && !/^(?:|stopped|no-run \w.*)$/.test(mark),
+    );
+    expect(unclear).toEqual([]);
+    const unknown = codeBlocks(page).filter(({ language }) => !['', 'sh', 'json'].includes(language));
+    expect(unknown).toEqual([]);
+  });
+
+  it('has JSON that can be read, and answers that a test got', () => {
+    const examples = readExamples();
+    for (const { language, mark, text } of codeBlocks(page)) {
+      if (language !== 'json') continue;
+      const json = JSON.parse(text) as unknown;
+      // Events are read by their schemas: see event-docs.test.ts.
+      if (page === 'docs/events.md') continue;
+      expect(json).toEqual(examples.find(({ name }) => name === mark)?.response.body);
+    }
+  });
+});
+
+describe('the settings in the README', () => {
+  it('are those that the service reads', () => {
+    const cells = tableOf('README.md', 'Run the parts apart').map((row) => row['variable'] ?? '');
+    const documented = cells.flatMap((cell) => [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name));
+    // Set by npm, and by every system: nobody sets them for this service.
+    const others = ['npm_lifecycle_event', 'PATH'];
+    const read = Object.keys(environment.shape).filter((name) => !others.includes(name));
+    expect(documented.sort()).toEqual(read.sort());
+  });
+});
