@@ -1,5 +1,6 @@
 import { DatabaseError } from 'pg';
 import type { Pool } from 'pg';
+import type { AdmissionObserver } from '../src/commands/observers.ts';
 import type { UsageSnapshot } from '../src/domain/usage.ts';
 import { creditsColumns, snapshotFromRow } from './credits.ts';
 import type { CreditsRow } from './credits.ts';
@@ -125,7 +126,11 @@ const maxBatchRequests = 512;
 const maxBatchesUnderWay = 2;
 
 /** @param pool with `admissionSessionSettings` */
-export function createAdmissions(pool: Pool): Admissions {
+export function createAdmissions(pool: Pool, observer?: AdmissionObserver): Admissions {
+  const admit = async (batch: readonly Pending[]): Promise<void> => {
+    const decided = await admitBatch(pool, batch);
+    observer?.batchDecided(decided);
+  };
   let pending: Pending[] = [];
   let underWay = 0;
   let scheduled = false;
@@ -137,7 +142,7 @@ export function createAdmissions(pool: Pool): Admissions {
       const batch = pending.slice(0, maxBatchRequests);
       pending = pending.slice(maxBatchRequests);
       underWay += 1;
-      void settleBatch(pool, batch).finally(() => {
+      void settleBatch(admit, batch).finally(() => {
         underWay -= 1;
         flush();
       });
@@ -169,17 +174,24 @@ function refuseLate(pending: readonly Pending[]): Pending[] {
  * If Postgres refuses a batch, its requests are tried once more one by one: none fails for what another one carries. Where it
  * has not answered, nothing is tried again: the batch may have been counted.
  */
-async function settleBatch(pool: Pool, batch: readonly Pending[]): Promise<void> {
+async function settleBatch(
+  admit: (batch: readonly Pending[]) => Promise<void>,
+  batch: readonly Pending[],
+): Promise<void> {
   try {
-    await admitBatch(pool, batch);
+    await admit(batch);
   } catch (error) {
     const refused = error instanceof DatabaseError;
     if (batch.length === 1 || !refused) for (const { reject } of batch) reject(error);
-    else await Promise.all(batch.map((pending) => admitBatch(pool, [pending]).catch(pending.reject)));
+    else await Promise.all(batch.map((pending) => admit([pending]).catch(pending.reject)));
   }
 }
 
-async function admitBatch(pool: Pool, batch: readonly Pending[]): Promise<void> {
+/** @returns what was decided, in numbers */
+async function admitBatch(
+  pool: Pool,
+  batch: readonly Pending[],
+): Promise<Parameters<AdmissionObserver['batchDecided']>[0]> {
   const byKey = Map.groupBy(batch, ({ request }) => uuidOf(request.keyHash));
   const hashes = [...byKey.keys()].sort();
   const groups = hashes.map((hash) => byKey.get(hash) ?? []);
@@ -194,8 +206,14 @@ async function admitBatch(pool: Pool, batch: readonly Pending[]): Promise<void> 
   const jobs = new Map<string, JobRow>();
   for (const { job } of rows) if (job) jobs.set(job.token, jobFromJson(job));
   const answered = new Map(rows.map((row) => [row.hash, row]));
+  const decided = { admitted: 0, rateLimited: 0, unknownKeys: 0 };
   for (const [hash, group] of byKey) {
     const row = answered.get(hash);
+    if (!row) decided.unknownKeys += group.length;
+    else {
+      decided.admitted += row.granted;
+      decided.rateLimited += group.length - row.granted;
+    }
     const usage = row && usageOf(row);
     group.forEach(({ request, resolve }, index) => {
       resolve(
@@ -204,6 +222,7 @@ async function admitBatch(pool: Pool, batch: readonly Pending[]): Promise<void> 
       );
     });
   }
+  return decided;
 }
 
 function usageOf(row: KeyRow): UsageSnapshot | undefined {

@@ -20,8 +20,17 @@ const jobMessage = z.object({
   usage_revision: z.int().min(0),
 });
 
+export interface QueueDepth {
+  /** Messages that no worker has been given yet. */
+  pending: number;
+  /** Given to a worker that has not claimed the job yet. */
+  unacknowledged: number;
+  /** Of these, given more than once. */
+  redelivered: number;
+}
+
 /** The work queue on JetStream: at least once, in no promised order; it may lose or repeat anything, and nothing breaks. */
-export function createJobQueue(connection: NatsConnection): JobQueue {
+export function createJobQueue(connection: NatsConnection): JobQueue & { depth(): Promise<QueueDepth> } {
   const jetStream = connection.jetstream();
   let consumer: Promise<Consumer> | undefined;
 
@@ -50,6 +59,16 @@ export function createJobQueue(connection: NatsConnection): JobQueue {
         consumer ??= client.consumers.get(streamName, consumerName);
         const received = await pull(await consumer, stopping);
         return received ? receivedJob(received) : undefined;
+      }),
+    depth: () =>
+      withStream(async () => {
+        const manager = await connection.jetstreamManager();
+        const info = await manager.consumers.info(streamName, consumerName);
+        return {
+          pending: info.num_pending,
+          unacknowledged: info.num_ack_pending,
+          redelivered: info.num_redelivered,
+        };
       }),
   };
 }

@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
+import type { ChildObserver } from '../commands/observers.ts';
 import type { DownloadedFile, VideoFailure, VideoMetadata, VideoReference, VideoSource } from '../commands/ports.ts';
 import type { Format, Quality } from '../domain/download-options.ts';
 import type { FailureReason } from '../domain/failure-reasons.ts';
@@ -30,6 +31,7 @@ export interface VideoSourceOptions extends Engine {
   /** For what outlives an attempt and for probes; made if it is not there. */
   workDirectory: string;
   logger?: { warn(details: object, message: string): void };
+  observer?: ChildObserver;
 }
 
 export interface EngineVideoSource extends VideoSource {
@@ -123,6 +125,7 @@ async function runYtDlp(
     maxDirectoryBytes: 2 * options.limits.maxFileSizeBytes + spareDirectoryBytes,
     maxOutputBytes,
     keeper,
+    observer: options.observer,
   });
 }
 
@@ -182,6 +185,7 @@ async function finish(
     timeoutMs,
     signal,
     keeper,
+    observer: options.observer,
   });
   if (!verdict.ok) return failure(verdict.reason, verdict.detail);
   const sha256 = await fileSha256(path, signal);

@@ -35,8 +35,10 @@ export class NotStored extends Error {
   override readonly name = 'NotStored';
 }
 
-export interface Handled<State> {
+export interface Handled<State, Event extends DomainEvent> {
   state: State;
+  /** What this command has put into the log; nothing where there was nothing to do. */
+  events: readonly Event[];
   /** Revision of the stream's last event; -1 if it has none. */
   revision: number;
 }
@@ -53,14 +55,14 @@ export async function handle<State, Event extends DomainEvent>(
   store: EventStore,
   aggregate: Aggregate<State, Event>,
   { decide, cause, now, timeoutMs }: Handling<State, Event>,
-): Promise<Handled<State> | Refused> {
+): Promise<Handled<State, Event> | Refused> {
   const deadlineMs = performance.now() + timeoutMs;
   while (performance.now() < deadlineMs) {
     const loaded = await loadIfReachable(store, aggregate);
     if (!loaded) continue;
     const events = decide(loaded.state, now());
     if (isRefused(events)) return events;
-    if (events.length === 0) return loaded;
+    if (events.length === 0) return { state: loaded.state, events, revision: loaded.revision };
 
     const time = later(now(), loaded.lastTime);
     const expected = loaded.revision < 0 ? 'no_stream' : loaded.revision;
@@ -76,13 +78,16 @@ export async function handle<State, Event extends DomainEvent>(
         (folded, event, index) => aggregate.evolve(folded, event, { revision: loaded.revision + 1 + index, time }),
         loaded.state,
       );
-      return { state, revision: loaded.revision + events.length };
+      return { state, events, revision: loaded.revision + events.length };
     }
   }
   throw new NotStored(`${aggregate.stream} could not be written in time`);
 }
 
-interface Loaded<State> extends Handled<State> {
+interface Loaded<State> {
+  state: State;
+  /** Revision of the stream's last event; -1 if it has none. */
+  revision: number;
   lastHash: string;
   lastTime: string;
 }

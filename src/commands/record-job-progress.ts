@@ -9,12 +9,14 @@ import type { Refused } from '../domain/refusals.ts';
 import type { DownloadQueued } from '../domain/usage-events.ts';
 import { handle, load } from './handle.ts';
 import type { Aggregate, Handled } from './handle.ts';
+import type { JobObserver } from './observers.ts';
 import type { EventStore, JobMessage } from './ports.ts';
 
 export interface JobDependencies {
   store: EventStore;
   now: () => string;
   newUuid: () => string;
+  observer?: JobObserver;
 }
 
 /** What led to a step of a job: the request that queued it, and the event right before. */
@@ -43,17 +45,19 @@ export async function readQueuedJob(store: EventStore, message: JobMessage): Pro
 }
 
 /** One step of a job's life, on its own stream, at the exact revision (`domain/download-job.ts`). */
-export function recordJobProgress(
-  { store, now, newUuid }: JobDependencies,
+export async function recordJobProgress(
+  { store, now, newUuid, observer }: JobDependencies,
   command: JobCommand,
   { correlationId, causationId, actor, timeoutMs }: JobCause,
-): Promise<Handled<Job> | Refused> {
-  return handle(store, jobOf(command.token), {
+): Promise<Handled<Job, JobEvent> | Refused> {
+  const handled = await handle(store, jobOf(command.token), {
     decide: (state, at) => decideJob(state, command, at),
     cause: { commandId: newUuid(), correlationId, causationId, actor },
     now,
     timeoutMs,
   });
+  if (observer && !isRefused(handled)) for (const event of handled.events) observer.stepRecorded(event);
+  return handled;
 }
 
 /** @returns the proof of the claim that was just made */

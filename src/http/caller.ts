@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import type { JobRow } from '../../projections/jobs.ts';
 import type { Actor } from '../domain/recorded-event.ts';
 import type { UsageSnapshot } from '../domain/usage.ts';
+import type { ApiErrorCode } from './errors.ts';
 import type { UsageHeaders } from './usage-headers.ts';
 
 /** An admitted request's key and account, and what the one round trip to Postgres told of them. */
@@ -22,6 +23,8 @@ declare module 'fastify' {
     arrivedMs: number;
     /** The token of a status poll, where it passed its check. */
     pollToken: string | undefined;
+    /** Code of the error that it is answered with. */
+    errorCode: ApiErrorCode | undefined;
   }
 }
 

@@ -8,6 +8,7 @@ export function sendData(reply: FastifyReply, status: number, data: object): Fas
 }
 
 export function sendError(reply: FastifyReply, error: ApiError): FastifyReply {
+  reply.request.errorCode = error.code;
   return sendEnvelope(reply, error.status, { success: false, error: { code: error.code, message: error.message } });
 }
 

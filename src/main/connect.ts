@@ -7,6 +7,8 @@ import type { Logger } from 'pino';
 import { connectEventStore } from '../adapters/event-store.ts';
 import { createLocalFileStore } from '../adapters/file-store.ts';
 import type { LocalFileStore } from '../adapters/file-store.ts';
+import { Metrics } from '../adapters/metrics.ts';
+import { observeAppends } from '../adapters/metrics-observers.ts';
 import { connectNats } from '../adapters/nats.ts';
 import { clockSkewMs, migrate, openPool } from '../adapters/postgres.ts';
 import { deriveKeys } from '../adapters/secrets.ts';
@@ -18,6 +20,7 @@ import { readOrMakeSecret } from '../embedded/secret-file.ts';
 import { ConfigurationRefused, projectDirectory } from './config.ts';
 import type { Config } from './config.ts';
 import type { Addresses } from './instance.ts';
+import { watchAppends } from './watch.ts';
 
 /** Everything that a process opens, and closes in the reverse order. */
 export interface Connections {
@@ -28,6 +31,7 @@ export interface Connections {
   store: ReturnType<typeof connectEventStore>;
   pool: Pool;
   nats: NatsConnection;
+  metrics: Metrics;
   close(): Promise<void>;
 }
 
@@ -37,7 +41,10 @@ const maxClockSkewMs = 1_000;
 export async function connect(config: Config, addresses: Addresses, logger: Logger): Promise<Connections> {
   const pool = openPool(addresses.databaseUrl, { logger, max: 10, queryTimeoutMs: 10_000 });
   await naming('Postgres', migrate(pool, join(projectDirectory, 'projections/migrations')));
-  const store = connectEventStore({ url: addresses.eventStoreUrl, logger, random });
+  const metrics = new Metrics({ logger });
+  const observer = metrics.observer(observeAppends);
+  const store = connectEventStore({ url: addresses.eventStoreUrl, logger, random, observer });
+  watchAppends(metrics, store);
   if (!(await store.ready({ timeoutMs: 10_000 }))) {
     throw new ConfigurationRefused('The event store does not answer at its address (EVENTSTORE_URL).');
   }
@@ -50,6 +57,7 @@ export async function connect(config: Config, addresses: Addresses, logger: Logg
     store,
     pool,
     nats,
+    metrics,
     close: async () => {
       await nats.drain().catch(() => undefined);
       await store.close();
@@ -148,10 +156,13 @@ export function createTokens({ current, others }: Secrets): DownloadTokens {
   );
 }
 
+export const filesDirectory = ({ FILES_DIRECTORY, dataDirectory }: Config): string =>
+  FILES_DIRECTORY ?? join(dataDirectory, 'files');
+
 export function createFiles(config: Config, { current, others }: Secrets, downloadBaseUrl: string): LocalFileStore {
   const signingKey = ({ id, linkKey }: DerivedKeys) => ({ id, key: linkKey });
   return createLocalFileStore({
-    directory: config.FILES_DIRECTORY ?? join(config.dataDirectory, 'files'),
+    directory: filesDirectory(config),
     downloadBaseUrl,
     signingKeys: { current: signingKey(current), others: others.map(signingKey) },
     nonce: newUuid,

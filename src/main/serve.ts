@@ -111,6 +111,7 @@ async function startAll(
   });
   const connections = await connect(config, engines.addresses, logger);
   stops.push({ name: 'connections', stop: () => connections.close() });
+  connections.metrics.watchProcess();
   await requireSharedSecret(connections.pool, secrets);
   let url: string | null = null;
   // The API is started last, so that its first request finds everything else at work, and stopped first.
@@ -136,6 +137,7 @@ async function startOne(
   const secrets = readSecrets(config);
   const connections: Connections = await connect(config, addresses, logger);
   stops.push({ name: 'connections', stop: () => connections.close() });
+  connections.metrics.watchProcess();
   await requireSharedSecret(connections.pool, secrets);
   const running = await startRole[role](connections, secrets);
   stops.push({ name: role, stop: () => running.close() });

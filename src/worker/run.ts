@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { claimJob, readJob, readQueuedJob } from '../commands/record-job-progress.ts';
 import type { QueuedJob } from '../commands/record-job-progress.ts';
+import type { DownloadObserver } from '../commands/observers.ts';
 import type { JobQueue, ReceivedJob } from '../commands/ports.ts';
 import type { ClaimProof } from '../domain/download-job.ts';
 import { isRefused } from '../domain/refusals.ts';
@@ -11,6 +12,7 @@ export interface WorkerDependencies extends DownloadDependencies {
   queue: JobQueue;
   /** Downloads at a time. */
   slots: number;
+  downloads?: DownloadObserver;
 }
 
 export interface Worker {
@@ -62,7 +64,9 @@ async function work(dependencies: WorkerDependencies, received: ReceivedJob, sto
   } finally {
     clearInterval(keptAlive);
   }
-  if (claimed) await downloadJob(dependencies, claimed, stopping);
+  if (!claimed) return;
+  dependencies.downloads?.downloadStarted();
+  await downloadJob(dependencies, claimed, stopping).finally(() => dependencies.downloads?.downloadEnded());
 }
 
 /** The message is only a hint: the job is what the log says, and the claim is what makes it this worker's. */

@@ -17,7 +17,7 @@ const logger = pino({ level: 'silent' });
 
 let server: TestNatsServer;
 let connection: NatsConnection;
-let queue: JobQueue;
+let queue: ReturnType<typeof createJobQueue>;
 beforeEach(async () => {
   server = await startNatsServer();
   connection = await connectNats(server.url, { name: 'test', logger });
@@ -44,6 +44,18 @@ async function waitingMessages(): Promise<number> {
   const manager = await connection.jetstreamManager();
   return (await manager.streams.info('DOWNLOADS')).state.messages;
 }
+
+it('tells how many messages wait, and how many are on their way, from its first moment on', async () => {
+  expect(await queue.depth()).toEqual({ pending: 0, unacknowledged: 0, redelivered: 0 });
+  for (const number of [1, 2, 3]) await queue.publish(messageOf(number), String(number));
+  const received = await next();
+  expect(await queue.depth()).toEqual({ pending: 2, unacknowledged: 1, redelivered: 0 });
+  received.postpone(0);
+  const taken = [await next(), await next(), await next()];
+  expect(await queue.depth()).toEqual({ pending: 0, unacknowledged: 3, redelivered: 1 });
+  for (const job of taken) job.acknowledge();
+  await waitFor(async () => (await queue.depth()).unacknowledged === 0, { what: 'the acknowledgements' });
+});
 
 describe('a message', () => {
   it('is delivered once to one of the workers, and is gone when it is acknowledged', async () => {
