@@ -7,6 +7,8 @@ import { EventStoreUnavailable } from './ports.ts';
 import type { EventStore, RecordedEvent } from './ports.ts';
 import { firstPreviousHash, seal } from './seal.ts';
 import type { Cause } from './seal.ts';
+import { traceAppend } from './trace-append.ts';
+import type { Tracer } from './tracing.ts';
 
 /** An aggregate on a stream of its own that is short enough to be read whole for each command. */
 export interface Aggregate<State, Event extends DomainEvent> {
@@ -23,6 +25,7 @@ export interface Handling<State, Event extends DomainEvent> {
   now: () => string;
   /** The command's budget: past it, an outcome not known yet is `OutcomeUnknown`. */
   timeoutMs: number;
+  tracer?: Tracer | undefined;
 }
 
 /** The append may or may not be stored, and may still be. */
@@ -54,7 +57,7 @@ const readRetryMs = 100;
 export async function handle<State, Event extends DomainEvent>(
   store: EventStore,
   aggregate: Aggregate<State, Event>,
-  { decide, cause, now, timeoutMs }: Handling<State, Event>,
+  { decide, cause, now, timeoutMs, tracer }: Handling<State, Event>,
 ): Promise<Handled<State, Event> | Refused> {
   const deadlineMs = performance.now() + timeoutMs;
   while (performance.now() < deadlineMs) {
@@ -66,11 +69,11 @@ export async function handle<State, Event extends DomainEvent>(
 
     const time = later(now(), loaded.lastTime);
     const expected = loaded.revision < 0 ? 'no_stream' : loaded.revision;
-    const sealed = seal(
-      events.map((event) => ({ event, cause })),
-      { stream: aggregate.stream, expected, previousHash: loaded.lastHash, time },
-    );
+    const caused = events.map((event) => ({ event, cause }));
+    const { traced, end } = traceAppend(tracer, aggregate.stream, caused);
+    const sealed = seal(traced, { stream: aggregate.stream, expected, previousHash: loaded.lastHash, time });
     const append = store.append(aggregate.stream, expected, sealed.events, { sendBeforeMs: deadlineMs - 100 });
+    append.then(end, () => end('failed'));
     const outcome = await within(append, deadlineMs);
     if (outcome === 'not_sent') break;
     if (outcome === 'stored') {

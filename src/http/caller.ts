@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { JobRow } from '../../projections/jobs.ts';
+import type { Cause } from '../commands/seal.ts';
 import type { Actor } from '../domain/recorded-event.ts';
 import type { UsageSnapshot } from '../domain/usage.ts';
 import type { ApiErrorCode } from './errors.ts';
@@ -25,12 +26,20 @@ declare module 'fastify' {
     pollToken: string | undefined;
     /** Code of the error that it is answered with. */
     errorCode: ApiErrorCode | undefined;
+    /** Its span, for what it leads to, where it is traced. */
+    traceparent: string | undefined;
   }
 }
 
 export function callerOf({ caller }: FastifyRequest): Caller {
   if (!caller) throw new Error('a handler ran without an admitted caller');
   return caller;
+}
+
+/** Why a command comes of a request, and which trace it is part of. */
+export function causeOf(request: FastifyRequest, commandId: string): Cause {
+  const { id: correlationId, traceparent } = request;
+  return { commandId, correlationId, causationId: commandId, actor: actorOf(callerOf(request)), traceparent };
 }
 
 export const actorOf = ({ keyId }: Caller): Actor => ({ type: 'api_key', id: keyId });

@@ -7,6 +7,7 @@ import type { AuthenticateDependencies } from './authenticate.ts';
 import { apiPrefix, endpoints } from './endpoints.ts';
 import type { EndpointDependencies } from './endpoint.ts';
 import type { RequestObserver } from '../commands/observers.ts';
+import type { Tracer } from '../commands/tracing.ts';
 import { sendError } from './envelope.ts';
 import { ApiError, apiErrors } from './errors.ts';
 import { observeRequest } from './observe-request.ts';
@@ -17,6 +18,7 @@ export interface ServerDependencies extends EndpointDependencies, AuthenticateDe
   /** Addresses or networks whose X-Forwarded-For is believed. */
   trustedProxies: readonly string[];
   requests: RequestObserver;
+  tracer?: Tracer | undefined;
 }
 
 const bodyLimitBytes = 16 * 1024;
@@ -26,7 +28,7 @@ const bodyLimitBytes = 16 * 1024;
  * input (400), quota (402), upstream (502).
  */
 export function createServer(dependencies: ServerDependencies): FastifyInstance {
-  const { logger, addresses, trustedProxies, newUuid, requests } = dependencies;
+  const { logger, addresses, trustedProxies, newUuid, requests, tracer } = dependencies;
   const server = Fastify({
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }),
@@ -45,7 +47,7 @@ export function createServer(dependencies: ServerDependencies): FastifyInstance 
     forceCloseConnections: 'idle',
     frameworkErrors: (_error, request, reply) => {
       request.arrivedMs = performance.now();
-      observeRequest(request, reply, requests);
+      observeRequest(request, reply, { requests, tracer });
       request.usageHeaders = { window: addresses.show(request.ip), creditsRemaining: 0 };
       writeUsageHeaders(reply, request.usageHeaders);
       void sendError(reply, new ApiError('not_found'));
@@ -62,6 +64,7 @@ export function createServer(dependencies: ServerDependencies): FastifyInstance 
   server.decorateRequest('arrivedMs', 0);
   server.decorateRequest('pollToken', undefined);
   server.decorateRequest('errorCode', undefined);
+  server.decorateRequest('traceparent', undefined);
 
   // Bodies arrive as bytes and are read by their endpoint, after key and rate; it looks at the media type too (in
   // `request.raw`), because without a body there is none to look at.
@@ -72,7 +75,7 @@ export function createServer(dependencies: ServerDependencies): FastifyInstance 
 
   server.addHook('onRequest', (request, reply, done) => {
     request.arrivedMs = performance.now();
-    observeRequest(request, reply, requests);
+    observeRequest(request, reply, { requests, tracer });
     if (request.method === 'POST') request.headers = { 'content-type': undefined };
     // Before its body is looked at: an unknown path or a wrong method is that, whatever else is wrong.
     if (request.is404) answerNoRoute(request, reply, addresses);

@@ -15,7 +15,9 @@ import { deriveKeys } from '../adapters/secrets.ts';
 import type { DerivedKeys } from '../adapters/secrets.ts';
 import { newUuid, random, randomBits, systemClock } from '../adapters/system.ts';
 import type { Clock } from '../adapters/system.ts';
+import type { Tracing } from '../adapters/tracing.ts';
 import { DownloadTokens } from '../commands/download-token.ts';
+import type { Tracer } from '../commands/tracing.ts';
 import { readOrMakeSecret } from '../embedded/secret-file.ts';
 import { ConfigurationRefused, projectDirectory } from './config.ts';
 import type { Config } from './config.ts';
@@ -32,13 +34,19 @@ export interface Connections {
   pool: Pool;
   nats: NatsConnection;
   metrics: Metrics;
+  /** Undefined where no traces are wanted. */
+  tracer: Tracer | undefined;
   close(): Promise<void>;
 }
 
 const maxClockSkewMs = 1_000;
 
 /** Connects to the three engines and brings the schema up to date. @throws with the part that cannot be reached */
-export async function connect(config: Config, addresses: Addresses, logger: Logger): Promise<Connections> {
+export async function connect(
+  config: Config,
+  addresses: Addresses,
+  { logger, role }: { logger: Logger; role: string },
+): Promise<Connections> {
   const pool = openPool(addresses.databaseUrl, { logger, max: 10, queryTimeoutMs: 10_000 });
   await naming('Postgres', migrate(pool, join(projectDirectory, 'projections/migrations')));
   const metrics = new Metrics({ logger });
@@ -49,6 +57,7 @@ export async function connect(config: Config, addresses: Addresses, logger: Logg
     throw new ConfigurationRefused('The event store does not answer at its address (EVENTSTORE_URL).');
   }
   const nats = await naming('NATS', connectNats(addresses.natsUrl, { name: 'reeltally', logger }));
+  const tracing = await traces(config, { logger, role });
   return {
     config,
     addresses,
@@ -58,12 +67,25 @@ export async function connect(config: Config, addresses: Addresses, logger: Logg
     pool,
     nats,
     metrics,
+    tracer: tracing?.tracer,
     close: async () => {
       await nats.drain().catch(() => undefined);
       await store.close();
       await pool.end();
+      await tracing?.close();
     },
   };
+}
+
+/** Read only where it is wanted: it is a good part of what this process would load. */
+async function traces(
+  { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_TRACES_SAMPLER_ARG: sampledShare, version }: Config,
+  { logger, role }: { logger: Logger; role: string },
+): Promise<Tracing | undefined> {
+  if (endpoint === undefined) return undefined;
+  const { startTracing } = await import('../adapters/tracing.ts');
+  const serviceName = role === 'all' ? 'reeltally' : `reeltally-${role}`;
+  return startTracing({ endpoint, serviceName, version, sampledShare, logger });
 }
 
 async function naming<Value>(part: string, opening: Promise<Value>): Promise<Value> {

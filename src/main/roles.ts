@@ -62,7 +62,7 @@ const probeMarginMs = 1_000;
 const maxConcurrentProbes = 8;
 
 const startApi: StartRole = async (connections, secrets) => {
-  const { config, logger, clock, pool, store, nats, addresses, metrics } = connections;
+  const { config, logger, clock, pool, store, nats, addresses, metrics, tracer } = connections;
   const admissionPool = openPool(addresses.databaseUrl, {
     logger,
     max: 4,
@@ -78,7 +78,8 @@ const startApi: StartRole = async (connections, secrets) => {
     requests: observeRequests([metrics.registry], Object.keys(apiErrors)),
     addresses: new AddressWindows(config.UNAUTHENTICATED_HOURLY_LIMIT, realNowMs),
     trustedProxies: config.TRUSTED_PROXIES,
-    lanes: new UsageLanes({ store, now, newId: newUuid }),
+    tracer,
+    lanes: new UsageLanes({ store, now, newId: newUuid, tracer }),
     tokens: createTokens(secrets),
     probe: createProbeClient(nats, { timeoutMs: probeTimeoutMs }),
     files,
@@ -125,8 +126,8 @@ const startProjector: StartRole = (connections) => {
 };
 
 const startDispatcher: StartRole = (connections) => {
-  const { store, pool, nats, logger, clock, config, addresses, metrics } = connections;
-  const queue = createJobQueue(nats);
+  const { store, pool, nats, logger, clock, config, addresses, metrics, tracer } = connections;
+  const queue = createJobQueue(nats, tracer);
   const observer = metrics.observer(observeJobs);
   const dispatcher = leadWhenAlone('dispatcher', {
     url: addresses.databaseUrl,
@@ -148,7 +149,7 @@ const startDispatcher: StartRole = (connections) => {
 };
 
 const startWorker: StartRole = async (connections, secrets) => {
-  const { config, store, pool, nats, logger, clock, addresses, metrics } = connections;
+  const { config, store, pool, nats, logger, clock, addresses, metrics, tracer } = connections;
   const workDirectory = config.WORK_DIRECTORY ?? join(config.dataDirectory, 'work');
   const engine = await locateEngine(
     { ytDlpPath: config.YTDLP_PATH, ffmpegPath: config.FFMPEG_PATH, ffprobePath: config.FFPROBE_PATH },
@@ -167,6 +168,7 @@ const startWorker: StartRole = async (connections, secrets) => {
     workDirectory,
     logger,
     observer: observeChildren([metrics.registry]),
+    tracer,
   });
   watchDisks(connections, { files: filesDirectory(config), work: workDirectory });
   const workerId = newId('wrk');
@@ -176,7 +178,7 @@ const startWorker: StartRole = async (connections, secrets) => {
   const prober = createProber({ source, allows, logger, timeoutMs, maxConcurrent: maxConcurrentProbes });
   const probes = answerProbes(nats, prober);
   const worker = runWorker({
-    ...{ workerId, store, source, allows, logger, newUuid },
+    ...{ workerId, store, source, allows, logger, newUuid, tracer },
     workDirectory: await openAttemptsDirectory(workDirectory, { workerId, living: await listLivingWorkers(pool) }),
     now: clock.now,
     queue: createJobQueue(nats),

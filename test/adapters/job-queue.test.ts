@@ -70,6 +70,13 @@ describe('a message', () => {
     await waitFor(async () => (await waitingMessages()) === 0, { what: 'an empty queue' });
   });
 
+  it('hands on the span that it comes from, or none', async () => {
+    const traceparent = `00-${'1'.repeat(32)}-${'2'.repeat(16)}-01`;
+    await queue.publish(messageOf(1), 'one', traceparent);
+    await queue.publish(messageOf(2), 'two');
+    expect([await next(), await next()].map((received) => received.traceparent)).toEqual([traceparent, undefined]);
+  });
+
   it('of an id that the queue has had already is not taken again', async () => {
     await queue.publish(messageOf(1), 'one');
     await queue.publish(messageOf(1), 'one');
