@@ -40,7 +40,7 @@ export interface JobRow {
 }
 
 /** `to_jsonb` writes instants with an offset and varying digits; everything else of the service writes them one way. */
-export function jobFromJson(json: JobRow): JobRow {
+function jobFromJson(json: JobRow): JobRow {
   const instants = ['claimed_at', 'not_before', 'queued_at', 'waiting_since', 'started_at', 'finished_at'] as const;
   const row: Record<string, unknown> = { ...json };
   for (const name of instants) {

@@ -48,6 +48,16 @@ export interface ProjectionProgress {
   eventsPerSecond: number;
 }
 
+/** Where a read model stands, and how far the newest event that concerns it is ahead of that. */
+export async function measureLag(
+  { store, pool }: { store: EventStore; pool: Pool },
+  { name, streamPrefixes }: Pick<Projection, 'name' | 'streamPrefixes'>,
+): Promise<Pick<ProjectionProgress, 'position' | 'lag'>> {
+  const position = await readCheckpoint(pool, name);
+  const newest = await store.newestPosition(streamPrefixes, position ?? 0n);
+  return { position, lag: newest === undefined ? 0n : newest - (position ?? 0n) };
+}
+
 /**
  * Looks twice, `intervalMs` apart.
  *
@@ -64,15 +74,9 @@ export async function measureProgress(
   const appliedAfter = await readApplied(pool);
   const seconds = (performance.now() - startedMs) / 1000;
   const measured = projections.map(async ({ name, streamPrefixes }): Promise<ProjectionProgress> => {
-    const position = await readCheckpoint(pool, name);
-    const newest = await store.newestPosition(streamPrefixes, position ?? 0n);
+    const { position, lag } = await measureLag({ store, pool }, { name, streamPrefixes });
     const applied = (appliedAfter.get(name) ?? 0) - (appliedBefore.get(name) ?? 0);
-    return {
-      name,
-      position,
-      lag: newest === undefined ? 0n : newest - (position ?? 0n),
-      eventsPerSecond: applied / seconds,
-    };
+    return { name, position, lag, eventsPerSecond: applied / seconds };
   });
   return { head: await store.headPosition(), projections: await Promise.all(measured) };
 }

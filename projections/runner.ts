@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { PoolClient } from 'pg';
 import type { Logger } from 'pino';
 import type { Pool } from 'pg';
+import type { ProjectionObserver } from '../src/commands/observers.ts';
 import type { EventStore, LogBatch, RecordedEvent, Subscription } from '../src/commands/ports.ts';
 
 /** A read model (or several that stand for the same point of the log) and how events change it. */
@@ -16,6 +17,7 @@ export interface RunnerDependencies {
   store: EventStore;
   pool: Pool;
   logger: Logger;
+  observer?: ProjectionObserver;
 }
 
 /** Another projector has moved the checkpoint on: what it applied must not be applied again. */
@@ -34,7 +36,10 @@ const fullBatchEvents = 100;
  * Keeps a read model up to date: batches in order, each in one transaction with its checkpoint. The checkpoint is compared
  * and set, so that two runners may overlap and every event is still applied exactly once.
  */
-export function runProjection(projection: Projection, { store, pool, logger }: RunnerDependencies): Subscription {
+export function runProjection(
+  projection: Projection,
+  { store, pool, logger, observer }: RunnerDependencies,
+): Subscription {
   let position: bigint | undefined;
   return store.subscribe({
     name: projection.name,
@@ -51,6 +56,7 @@ export function runProjection(projection: Projection, { store, pool, logger }: R
       const startedMs = performance.now();
       await applyBatch(projection, batch, { pool, expected: position });
       position = batch.position;
+      observer?.batchApplied(projection.name, batch.events.length);
       // The first of a burst is applied at once; what comes right behind it is worth a short wait.
       if (batch.events.length < fullBatchEvents) await sleep(Math.max(0, paceMs - (performance.now() - startedMs)));
     },

@@ -26,6 +26,17 @@ export async function listWaitingJobs(
   return rows;
 }
 
+/** How long the job that waits longest has waited for a claim; 0 if none waits. @param now business time, UTC ISO-8601 */
+export async function oldestWaitingSeconds(pool: Pool, now: string): Promise<number> {
+  // The first entry of the index of unfinished jobs, however many rows there are.
+  const { rows } = await pool.query<{ seconds: number }>(
+    `select greatest(extract(epoch from $1::timestamptz - waiting_since), 0)::float8 as seconds
+     from jobs where status = 'queued' order by waiting_since limit 1`,
+    [now],
+  );
+  return rows[0]?.seconds ?? 0;
+}
+
 export interface ClaimedJob {
   token: string;
   worker_id: string;

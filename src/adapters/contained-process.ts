@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import type { ChildObserver } from '../commands/observers.ts';
 import type { Keeper } from './contained-process-keeper.ts';
 import { directorySizeBytes } from './directory-size.ts';
 
@@ -26,6 +27,7 @@ export interface ContainedProcess {
   /** Takes each line of standard output, without its end; longer lines than `maxLineBytes` are left out. */
   onLine: (line: string) => void;
   keeper: Keeper;
+  observer?: ChildObserver | undefined;
 }
 
 /** Why the child is no more; `exited` is the only one in which it ended by itself. */
@@ -147,6 +149,7 @@ export async function runContained(run: ContainedProcess): Promise<ProcessResult
     return { ...nothing, ending: 'not_started', stderr: reason.message };
   }
   run.keeper.watch(pid);
+  run.observer?.childStarted();
   // Failures to signal show up here later; the group is ended by other means then.
   child.on('error', () => undefined);
   const killed = Promise.withResolvers<undefined>();
@@ -177,6 +180,7 @@ export async function runContained(run: ContainedProcess): Promise<ProcessResult
   stopped.abort();
   await sweepGroup(pid);
   run.keeper.release(pid);
+  run.observer?.childEnded(ending);
   await watching;
   return { ending, exitCode, stderr: stderr() };
 }

@@ -74,20 +74,24 @@ function jsonOf(value: Readonly<Record<string, unknown>>): string {
   }
 }
 
+interface PendingAppendOptions {
+  resendAfterMs: number;
+  logger: Logger | undefined;
+  onResend: () => void;
+}
+
 export class PendingAppend {
+  /** By `performance.now()`. */
+  readonly startedMs = performance.now();
   readonly #connection: Connection;
   readonly #append: PreparedAppend;
-  readonly #options: { resendAfterMs: number; logger: Logger | undefined };
+  readonly #options: PendingAppendOptions;
   readonly #outcome = Promise.withResolvers<AppendOutcome>();
   #timer: NodeJS.Timeout | undefined;
   #attempts = 0;
   #isSettled = false;
 
-  constructor(
-    connection: Connection,
-    append: PreparedAppend,
-    options: { resendAfterMs: number; logger: Logger | undefined },
-  ) {
+  constructor(connection: Connection, append: PreparedAppend, options: PendingAppendOptions) {
     this.#connection = connection;
     this.#append = append;
     this.#options = options;
@@ -117,6 +121,7 @@ export class PendingAppend {
     }
     if (this.#isSettled) return;
     this.#attempts += 1;
+    if (this.#attempts > 1) this.#options.onResend();
     const attempt = this.#attempts;
     const generation = this.#connection.generation;
     const { stream, expected, events } = this.#append;

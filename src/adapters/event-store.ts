@@ -5,6 +5,7 @@
 import { BACKWARDS, END } from '@eventstore/db-client';
 import type { Logger } from 'pino';
 
+import type { AppendObserver } from '../commands/observers.ts';
 import type {
   AppendOptions,
   AppendOutcome,
@@ -34,11 +35,14 @@ export interface EventStoreOptions {
   maxAppendBytes?: number;
   /** From 0 to 1, for the pauses between attempts; without it they are the same in every process. */
   random?: () => number;
+  observer?: AppendObserver;
 }
 
 export interface ConnectedEventStore extends EventStore {
   /** Whether the log answers, found out by a round trip through the leader. */
   ready(options: { timeoutMs: number }): Promise<boolean>;
+  /** Appends whose outcome is not known yet, and how long the oldest has been under way; 0 if there is none. */
+  openAppends(): { count: number; oldestSeconds: number };
   /** Rejects what is pending, lets the subscriptions finish their batches, and leaves nothing that keeps the process alive. */
   close(): Promise<void>;
 }
@@ -57,6 +61,7 @@ const backwardsPageEvents = 200;
 class EventStoreAdapter implements ConnectedEventStore {
   readonly #connection: Connection;
   readonly #logger: Logger | undefined;
+  readonly #observer: AppendObserver | undefined;
   readonly #resendAfterMs: number;
   readonly #readTimeoutMs: number;
   readonly #watchdogMs: number;
@@ -66,6 +71,7 @@ class EventStoreAdapter implements ConnectedEventStore {
 
   constructor(options: EventStoreOptions) {
     this.#logger = options.logger;
+    this.#observer = options.observer;
     this.#resendAfterMs = options.resendAfterMs ?? 3000;
     this.#readTimeoutMs = options.readTimeoutMs ?? 3000;
     this.#watchdogMs = options.watchdogMs ?? 60_000;
@@ -88,12 +94,16 @@ class EventStoreAdapter implements ConnectedEventStore {
     const pending = new PendingAppend(this.#connection, prepared, {
       resendAfterMs: this.#resendAfterMs,
       logger: this.#logger,
+      onResend: () => this.#observer?.appendResent(),
     });
     this.#pending.add(pending);
+    let outcome: AppendOutcome | 'failed' = 'failed';
     try {
-      return await pending.run(options.sendBeforeMs);
+      outcome = await pending.run(options.sendBeforeMs);
+      return outcome;
     } finally {
       this.#pending.delete(pending);
+      this.#observer?.appendEnded(outcome, (performance.now() - pending.startedMs) / 1000);
     }
   }
 
@@ -144,6 +154,15 @@ class EventStoreAdapter implements ConnectedEventStore {
 
   ready({ timeoutMs }: { timeoutMs: number }): Promise<boolean> {
     return this.#connection.check(timeoutMs);
+  }
+
+  openAppends(): { count: number; oldestSeconds: number } {
+    // They are kept in the order in which they began.
+    const [oldest] = this.#pending;
+    return {
+      count: this.#pending.size,
+      oldestSeconds: oldest ? (performance.now() - oldest.startedMs) / 1000 : 0,
+    };
   }
 
   async close(): Promise<void> {

@@ -1,10 +1,13 @@
-import { AckPolicy, DiscardPolicy, RetentionPolicy, StorageType, nanos } from 'nats';
-import type { Consumer, JetStreamClient, JsMsg, NatsConnection } from 'nats';
+import { AckPolicy, DiscardPolicy, RetentionPolicy, StorageType, headers, nanos } from 'nats';
+import type { Consumer, JetStreamClient, JsMsg, MsgHdrs, NatsConnection } from 'nats';
 import { z } from 'zod';
+import { downloadQueue } from '../commands/ports.ts';
 import type { JobMessage, JobQueue, ReceivedJob } from '../commands/ports.ts';
+import { inSpan } from '../commands/tracing.ts';
+import type { Tracer } from '../commands/tracing.ts';
 
 const streamName = 'DOWNLOADS';
-const subject = 'downloads.queued';
+const subject = downloadQueue;
 const consumerName = 'workers';
 
 /** Within it, two messages of one id are one; the server's default, named because the sweeper's ids count on it. */
@@ -20,8 +23,20 @@ const jobMessage = z.object({
   usage_revision: z.int().min(0),
 });
 
+export interface QueueDepth {
+  /** Messages that no worker has been given yet. */
+  pending: number;
+  /** Given to a worker that has not claimed the job yet. */
+  unacknowledged: number;
+  /** Of these, given more than once. */
+  redelivered: number;
+}
+
 /** The work queue on JetStream: at least once, in no promised order; it may lose or repeat anything, and nothing breaks. */
-export function createJobQueue(connection: NatsConnection): JobQueue {
+export function createJobQueue(
+  connection: NatsConnection,
+  tracer?: Tracer,
+): JobQueue & { depth(): Promise<QueueDepth> } {
   const jetStream = connection.jetstream();
   let consumer: Promise<Consumer> | undefined;
 
@@ -37,13 +52,17 @@ export function createJobQueue(connection: NatsConnection): JobQueue {
   };
 
   return {
-    publish: async (message, messageId) => {
+    publish: async (message, messageId, traceparent) => {
       const payload = JSON.stringify({
         token: message.token,
         usage_stream: message.usageStream,
         usage_revision: message.usageRevision,
       });
-      await withStream((client) => client.publish(subject, payload, { msgID: messageId }));
+      await inSpan(tracer, publishing(traceparent), async (parent) => {
+        // A process that traces nothing itself still hands on what it was given.
+        const options = { msgID: messageId, ...(parent !== undefined && { headers: headersOf(parent) }) };
+        await withStream((client) => client.publish(subject, payload, options));
+      });
     },
     next: (stopping) =>
       withStream(async (client) => {
@@ -51,7 +70,35 @@ export function createJobQueue(connection: NatsConnection): JobQueue {
         const received = await pull(await consumer, stopping);
         return received ? receivedJob(received) : undefined;
       }),
+    depth: () =>
+      withStream(async () => {
+        const manager = await connection.jetstreamManager();
+        const info = await manager.consumers.info(streamName, consumerName);
+        return {
+          pending: info.num_pending,
+          unacknowledged: info.num_ack_pending,
+          redelivered: info.num_redelivered,
+        };
+      }),
   };
+}
+
+const publishing = (parent: string | undefined) => ({
+  name: `publish ${subject}`,
+  kind: 'producer' as const,
+  parent,
+  attributes: {
+    'messaging.system': 'nats',
+    'messaging.destination.name': subject,
+    'messaging.operation.name': 'publish',
+    'messaging.operation.type': 'send',
+  },
+});
+
+function headersOf(traceparent: string): MsgHdrs {
+  const made = headers();
+  made.set('traceparent', traceparent);
+  return made;
 }
 
 async function pull(consumer: Consumer, stopping: AbortSignal): Promise<JsMsg | undefined> {
@@ -101,6 +148,7 @@ function receivedJob(received: JsMsg): ReceivedJob | undefined {
   }
   return {
     message,
+    traceparent: received.headers?.has('traceparent') ? received.headers.get('traceparent') : undefined,
     acknowledge: () => {
       received.ack();
     },

@@ -9,6 +9,12 @@ const lockIds = { projector: 7_325_002, dispatcher: 7_325_003 } as const;
 const retryMs = 1_000;
 const checkMs = 5_000;
 
+export interface Leadership {
+  /** Whether this process acts now, as far as it knows. */
+  readonly leading: boolean;
+  close: () => Promise<void>;
+}
+
 /**
  * Acts while it holds a Postgres advisory lock on a connection of its own; other processes stand by. It may be double for a
  * moment (a lost connection is noticed late), so whatever acts must be safe without the lock: this only avoids double work.
@@ -18,8 +24,9 @@ const checkMs = 5_000;
 export function leadWhenAlone(
   role: keyof typeof lockIds,
   { url, logger, lead }: { url: string; logger: Logger; lead: () => () => Promise<void> },
-): { close: () => Promise<void> } {
+): Leadership {
   const stopping = new AbortController();
+  let leading = false;
 
   const run = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
@@ -37,12 +44,14 @@ export function leadWhenAlone(
         await client.connect();
         if (await acquire(client, lockIds[role], stopping.signal)) {
           logger.info({ role }, 'leading');
+          leading = true;
           const stop = lead();
           await holdOn(client, AbortSignal.any([stopping.signal, lost.signal])).finally(stop);
         }
       } catch (error) {
         logger.warn({ err: error, role }, 'leadership was lost or could not be asked for');
       } finally {
+        leading = false;
         await client.end().catch(() => undefined);
       }
       await sleep(retryMs, undefined, { signal: stopping.signal }).catch(() => undefined);
@@ -51,6 +60,9 @@ export function leadWhenAlone(
 
   const running = run();
   return {
+    get leading() {
+      return leading;
+    },
     close: async () => {
       stopping.abort();
       await running;

@@ -2,6 +2,7 @@ import { lstat, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 import type { Keeper } from './contained-process-keeper.ts';
+import type { ChildObserver } from '../commands/observers.ts';
 import type { Format } from '../domain/download-options.ts';
 import type { FailureReason } from '../domain/failure-reasons.ts';
 import { runContained } from './contained-process.ts';
@@ -132,6 +133,7 @@ export async function verifyFile(options: {
   timeoutMs: number;
   signal: AbortSignal;
   keeper: Keeper;
+  observer?: ChildObserver | undefined;
 }): Promise<Verdict> {
   const { path, format } = options;
   const packets = countPackets();
@@ -154,6 +156,7 @@ export async function verifyFile(options: {
     maxOutputBytes: probeOutputBytes,
     onLine: packets.take,
     keeper: options.keeper,
+    observer: options.observer,
   });
   if (result.ending === 'timed_out') return refuse('Checking the file took too long.', 'timed_out');
   if (result.ending !== 'exited') return refuse(`ffprobe: ${result.ending} ${result.stderr}`, 'internal_error');

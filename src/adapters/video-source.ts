@@ -1,6 +1,9 @@
 import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
+import type { ChildObserver } from '../commands/observers.ts';
+import { inSpan } from '../commands/tracing.ts';
+import type { Tracer } from '../commands/tracing.ts';
 import type { DownloadedFile, VideoFailure, VideoMetadata, VideoReference, VideoSource } from '../commands/ports.ts';
 import type { Format, Quality } from '../domain/download-options.ts';
 import type { FailureReason } from '../domain/failure-reasons.ts';
@@ -13,6 +16,7 @@ import type { EngineLimits, EngineRun } from './video-source-arguments.ts';
 import { followDownload, parseMetadata } from './video-source-output.ts';
 import type { AnnouncedMetadata, DownloadOutput } from './video-source-output.ts';
 import { finishedFiles, onlyFile, verifyFile } from './video-source-verify.ts';
+import type { Verdict } from './video-source-verify.ts';
 import type { Engine } from './yt-dlp-engine.ts';
 import { fileSha256 } from './yt-dlp-engine.ts';
 import { cleanDetail, ytDlpFailure } from './yt-dlp-failures.ts';
@@ -30,6 +34,8 @@ export interface VideoSourceOptions extends Engine {
   /** For what outlives an attempt and for probes; made if it is not there. */
   workDirectory: string;
   logger?: { warn(details: object, message: string): void };
+  observer?: ChildObserver;
+  tracer?: Tracer | undefined;
 }
 
 export interface EngineVideoSource extends VideoSource {
@@ -123,6 +129,7 @@ async function runYtDlp(
     maxDirectoryBytes: 2 * options.limits.maxFileSizeBytes + spareDirectoryBytes,
     maxOutputBytes,
     keeper,
+    observer: options.observer,
   });
 }
 
@@ -163,28 +170,32 @@ async function finish(
   { options, keeper }: Context,
   format: Format,
   announcedSeconds: number,
-  { directory, signal, timeoutMs }: { directory: string; signal: AbortSignal; timeoutMs: number },
+  {
+    timeoutMs,
+    traceparent,
+    ...attempt
+  }: Pick<DownloadOptions, 'directory' | 'signal' | 'traceparent'> & { timeoutMs: number },
 ): Promise<DownloadedFile | VideoFailure> {
   const { limits, ffprobePath } = options;
   const { name, mime } = finishedFiles[format];
-  const media = join(directory, 'media');
+  const media = join(attempt.directory, 'media');
   const path = join(media, name);
   const only = await onlyFile(media, name);
   if ('detail' in only) return failure('platform_error', only.detail);
   const { sizeBytes } = only;
   if (sizeBytes > limits.maxFileSizeBytes) return failure('too_large', `The file has ${sizeBytes} bytes.`);
-  const verdict = await verifyFile({
-    path,
-    format,
-    announcedSeconds,
-    ffprobePath,
-    directory,
-    timeoutMs,
-    signal,
-    keeper,
-  });
+  const traced = {
+    name: 'verify file',
+    parent: traceparent,
+    attributes: { 'process.executable.name': 'ffprobe' },
+    failureOf: (verdict: Verdict) => (verdict.ok ? undefined : verdict.reason),
+  };
+  const { observer, tracer } = options;
+  const verdict = await inSpan(tracer, traced, () =>
+    verifyFile({ path, format, announcedSeconds, ffprobePath, timeoutMs, keeper, observer, ...attempt }),
+  );
   if (!verdict.ok) return failure(verdict.reason, verdict.detail);
-  const sha256 = await fileSha256(path, signal);
+  const sha256 = await fileSha256(path, attempt.signal);
   return { ok: true, path, name, mime, sizeBytes, sha256, durationSeconds: Math.round(verdict.durationSeconds) };
 }
 
@@ -192,7 +203,7 @@ async function download(
   context: Context,
   video: VideoReference,
   wanted: Wanted,
-  { directory, signal, onProgress }: DownloadOptions,
+  { directory, signal, onProgress, traceparent }: DownloadOptions,
 ): Promise<DownloadedFile | VideoFailure> {
   const { limits } = context.options;
   const run = engineRun(context, video);
@@ -211,18 +222,32 @@ async function download(
     },
     nowMs: () => performance.now(),
   });
-  const result = await runYtDlp(context, {
-    arguments: downloadArguments(run, wanted, { directory: media, limits }),
-    directory,
-    timeoutMs: limits.attemptTimeoutMs,
-    signal: AbortSignal.any([signal, tooLarge.signal]),
-    onLine: output.take,
-  });
+  const traced = {
+    name: `download ${video.platform}`,
+    parent: traceparent,
+    attributes: {
+      'process.executable.name': 'yt-dlp',
+      'reeltally.platform': video.platform,
+      'reeltally.video.id': video.videoId,
+    },
+    failureOf: (result: ProcessResult) => processFailure(result)?.reason,
+  };
+  const result = await inSpan(context.options.tracer, traced, () =>
+    runYtDlp(context, {
+      arguments: downloadArguments(run, wanted, { directory: media, limits }),
+      directory,
+      timeoutMs: limits.attemptTimeoutMs,
+      signal: AbortSignal.any([signal, tooLarge.signal]),
+      onLine: output.take,
+    }),
+  );
   if (tooLarge.signal.aborted) return failure('too_large', 'The platform sent more bytes than are allowed.');
   const failed = processFailure(result) ?? silentRefusal(output, limits);
   if (failed !== undefined) return failed;
   const timeoutMs = Math.max(limits.attemptTimeoutMs - (performance.now() - startedMs), 1);
-  return finish(context, wanted.format, output.metadata?.durationSeconds ?? 0, { directory, signal, timeoutMs });
+  return finish(context, wanted.format, output.metadata?.durationSeconds ?? 0, {
+    ...{ directory, signal, timeoutMs, traceparent },
+  });
 }
 
 /** What goes wrong on our side of the engine, such as a full disk, is a failure like any other to the caller. */

@@ -7,6 +7,8 @@ import { EventStoreUnavailable } from './ports.ts';
 import type { EventStore, RecordedEvent } from './ports.ts';
 import { firstPreviousHash, seal } from './seal.ts';
 import type { Cause } from './seal.ts';
+import { traceAppend } from './trace-append.ts';
+import type { Tracer } from './tracing.ts';
 
 /** An aggregate on a stream of its own that is short enough to be read whole for each command. */
 export interface Aggregate<State, Event extends DomainEvent> {
@@ -23,6 +25,7 @@ export interface Handling<State, Event extends DomainEvent> {
   now: () => string;
   /** The command's budget: past it, an outcome not known yet is `OutcomeUnknown`. */
   timeoutMs: number;
+  tracer?: Tracer | undefined;
 }
 
 /** The append may or may not be stored, and may still be. */
@@ -35,8 +38,10 @@ export class NotStored extends Error {
   override readonly name = 'NotStored';
 }
 
-export interface Handled<State> {
+export interface Handled<State, Event extends DomainEvent> {
   state: State;
+  /** What this command has put into the log; nothing where there was nothing to do. */
+  events: readonly Event[];
   /** Revision of the stream's last event; -1 if it has none. */
   revision: number;
 }
@@ -52,23 +57,23 @@ const readRetryMs = 100;
 export async function handle<State, Event extends DomainEvent>(
   store: EventStore,
   aggregate: Aggregate<State, Event>,
-  { decide, cause, now, timeoutMs }: Handling<State, Event>,
-): Promise<Handled<State> | Refused> {
+  { decide, cause, now, timeoutMs, tracer }: Handling<State, Event>,
+): Promise<Handled<State, Event> | Refused> {
   const deadlineMs = performance.now() + timeoutMs;
   while (performance.now() < deadlineMs) {
     const loaded = await loadIfReachable(store, aggregate);
     if (!loaded) continue;
     const events = decide(loaded.state, now());
     if (isRefused(events)) return events;
-    if (events.length === 0) return loaded;
+    if (events.length === 0) return { state: loaded.state, events, revision: loaded.revision };
 
     const time = later(now(), loaded.lastTime);
     const expected = loaded.revision < 0 ? 'no_stream' : loaded.revision;
-    const sealed = seal(
-      events.map((event) => ({ event, cause })),
-      { stream: aggregate.stream, expected, previousHash: loaded.lastHash, time },
-    );
+    const caused = events.map((event) => ({ event, cause }));
+    const { traced, end } = traceAppend(tracer, aggregate.stream, caused);
+    const sealed = seal(traced, { stream: aggregate.stream, expected, previousHash: loaded.lastHash, time });
     const append = store.append(aggregate.stream, expected, sealed.events, { sendBeforeMs: deadlineMs - 100 });
+    append.then(end, () => end('failed'));
     const outcome = await within(append, deadlineMs);
     if (outcome === 'not_sent') break;
     if (outcome === 'stored') {
@@ -76,13 +81,16 @@ export async function handle<State, Event extends DomainEvent>(
         (folded, event, index) => aggregate.evolve(folded, event, { revision: loaded.revision + 1 + index, time }),
         loaded.state,
       );
-      return { state, revision: loaded.revision + events.length };
+      return { state, events, revision: loaded.revision + events.length };
     }
   }
   throw new NotStored(`${aggregate.stream} could not be written in time`);
 }
 
-interface Loaded<State> extends Handled<State> {
+interface Loaded<State> {
+  state: State;
+  /** Revision of the stream's last event; -1 if it has none. */
+  revision: number;
   lastHash: string;
   lastTime: string;
 }

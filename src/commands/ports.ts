@@ -176,7 +176,13 @@ export interface VideoSource {
   download(
     video: VideoReference,
     wanted: { format: Format; quality: Quality },
-    options: { directory: string; signal: AbortSignal; onProgress: (progress: DownloadProgress) => void },
+    options: {
+      directory: string;
+      signal: AbortSignal;
+      onProgress: (progress: DownloadProgress) => void;
+      /** The span that it is part of. */
+      traceparent?: string | undefined;
+    },
   ): Promise<DownloadedFile | VideoFailure>;
 }
 
@@ -215,6 +221,8 @@ export interface JobMessage {
 
 export interface ReceivedJob {
   message: JobMessage;
+  /** The span that sent it, if it was traced. */
+  traceparent: string | undefined;
   /** Done with: the log has it now, or there is nothing to do. */
   acknowledge(): void;
   /** Still being looked at: not to be given to another worker yet. */
@@ -223,9 +231,17 @@ export interface ReceivedJob {
   postpone(delayMs: number): void;
 }
 
+/** Name of the queue of downloads. */
+export const downloadQueue = 'downloads.queued';
+
 export interface JobQueue {
-  /** Resolves once the queue has stored the message, or has one with this id already. @throws when it is away */
-  publish(message: JobMessage, messageId: string): Promise<void>;
+  /**
+   * Resolves once the queue has stored the message, or has one with this id already.
+   *
+   * @param traceparent the span that put the event into the log, for the worker to go on with
+   * @throws when it is away
+   */
+  publish(message: JobMessage, messageId: string, traceparent?: string): Promise<void>;
   /** The next message, waiting a few seconds at most, and not once `stopping`. @throws when the queue is away */
   next(stopping: AbortSignal): Promise<ReceivedJob | undefined>;
 }

@@ -9,12 +9,16 @@ import type { Refused } from '../domain/refusals.ts';
 import type { DownloadQueued } from '../domain/usage-events.ts';
 import { handle, load } from './handle.ts';
 import type { Aggregate, Handled } from './handle.ts';
+import type { JobObserver } from './observers.ts';
 import type { EventStore, JobMessage } from './ports.ts';
+import type { Tracer } from './tracing.ts';
 
 export interface JobDependencies {
   store: EventStore;
   now: () => string;
   newUuid: () => string;
+  observer?: JobObserver;
+  tracer?: Tracer | undefined;
 }
 
 /** What led to a step of a job: the request that queued it, and the event right before. */
@@ -23,12 +27,15 @@ export interface JobCause {
   causationId: string;
   actor: Actor;
   timeoutMs: number;
+  traceparent?: string | undefined;
 }
 
 export interface QueuedJob extends DownloadQueued {
   accountId: string;
   correlationId: string;
   eventId: string;
+  /** The span that queued it, or a later one that led from it. */
+  traceparent?: string | undefined;
 }
 
 /** The event that a message names: undefined unless it really is that token's DownloadQueued. */
@@ -39,21 +46,28 @@ export async function readQueuedJob(store: EventStore, message: JobMessage): Pro
   if (recorded?.revision !== message.usageRevision) return undefined;
   const { event, metadata, id } = parseUsageEvent(recorded);
   if (event.type !== 'DownloadQueued' || event.data.token !== message.token) return undefined;
-  return { ...event.data, accountId, correlationId: metadata.$correlationId, eventId: id };
+  return {
+    ...event.data,
+    accountId,
+    correlationId: metadata.$correlationId,
+    eventId: id,
+    traceparent: metadata.$traceparent,
+  };
 }
 
 /** One step of a job's life, on its own stream, at the exact revision (`domain/download-job.ts`). */
-export function recordJobProgress(
-  { store, now, newUuid }: JobDependencies,
+export async function recordJobProgress(
+  { store, now, newUuid, observer, tracer }: JobDependencies,
   command: JobCommand,
-  { correlationId, causationId, actor, timeoutMs }: JobCause,
-): Promise<Handled<Job> | Refused> {
-  return handle(store, jobOf(command.token), {
+  { timeoutMs, ...cause }: JobCause,
+): Promise<Handled<Job, JobEvent> | Refused> {
+  const handled = await handle(store, jobOf(command.token), {
     decide: (state, at) => decideJob(state, command, at),
-    cause: { commandId: newUuid(), correlationId, causationId, actor },
-    now,
-    timeoutMs,
+    cause: { commandId: newUuid(), ...cause },
+    ...{ now, timeoutMs, tracer },
   });
+  if (observer && !isRefused(handled)) for (const event of handled.events) observer.stepRecorded(event);
+  return handled;
 }
 
 /** @returns the proof of the claim that was just made */
@@ -66,7 +80,13 @@ export async function claimJob(
   const handled = await recordJobProgress(
     dependencies,
     { kind: 'claim', token, workerId, accountId: job.accountId, usageStream, usageRevision },
-    { correlationId: job.correlationId, causationId: job.eventId, actor: { type: 'system', id: workerId }, timeoutMs },
+    {
+      correlationId: job.correlationId,
+      causationId: job.eventId,
+      actor: { type: 'system', id: workerId },
+      timeoutMs,
+      traceparent: job.traceparent,
+    },
   );
   return isRefused(handled) ? handled : { workerId, revision: handled.revision };
 }

@@ -20,6 +20,8 @@ export interface Cause {
   correlationId: string;
   causationId: string;
   actor: Actor;
+  /** The span that leads here, where there is a trace: W3C Trace Context. */
+  traceparent?: string | undefined;
 }
 
 /** Version of the events' schemas, as long as there is one version of each. */
@@ -48,6 +50,7 @@ export function seal(
     const unchained = {
       $correlationId: cause.correlationId,
       $causationId: cause.causationId,
+      ...(cause.traceparent !== undefined && { $traceparent: cause.traceparent }),
       schema: schemaVersion,
       actor: cause.actor,
       time,

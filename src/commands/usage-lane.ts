@@ -7,6 +7,8 @@ import { KnownUsage } from './known-usage.ts';
 import type { AppendOutcome, EventStore, EventToAppend, RecordedEvent } from './ports.ts';
 import { EventStoreClosed, EventStoreUnavailable } from './ports.ts';
 import { seal } from './seal.ts';
+import { traceAppend } from './trace-append.ts';
+import type { Tracer } from './tracing.ts';
 import { answer, decideGroup, giveUp, isWriter } from './usage-group.ts';
 import type { CausedEvent, LaneRequest, UsageAnswer, Waiting } from './usage-group.ts';
 
@@ -14,6 +16,7 @@ export interface LaneDependencies {
   store: EventStore;
   now: () => string;
   newId: () => string;
+  tracer?: Tracer | undefined;
 }
 
 /** An append that could not be sent this long before the budget's end is withdrawn, so that a clear answer still fits. */
@@ -185,7 +188,8 @@ export class UsageLane {
   #rollOverEvent(event: UsageEvent, { cause }: Waiting): CausedEvent {
     const commandId = this.#dependencies.newId();
     const actor = { type: 'system', id: 'billing-period' } as const;
-    return { event, cause: { commandId, correlationId: cause.correlationId, causationId: cause.commandId, actor } };
+    const { correlationId, traceparent } = cause;
+    return { event, cause: { commandId, correlationId, causationId: cause.commandId, actor, traceparent } };
   }
 
   async #append(
@@ -196,7 +200,8 @@ export class UsageLane {
     const { stream, revision, lastHash: previousHash, lastTime } = known.snapshot;
     const expected = revision < 0 ? 'no_stream' : revision;
     const time = later(later(now, lastTime), startOfPeriod(known.snapshot, caused));
-    const { events } = seal(caused, { stream, expected, previousHash, time });
+    const { traced, end } = traceAppend(this.#dependencies.tracer, stream, caused);
+    const { events } = seal(traced, { stream, expected, previousHash, time });
     const sendBeforeMs = Math.min(deadlineMs, ...writers.map((writer) => writer.deadlineMs)) - sendMarginMs;
     const setInFlight = (inFlight: boolean) => {
       for (const writer of writers) writer.inFlight = inFlight;
@@ -207,9 +212,11 @@ export class UsageLane {
       .catch((error: unknown) => {
         // Any other error says for certain that nothing was stored.
         if (!(error instanceof EventStoreClosed)) setInFlight(false);
+        end('failed');
         throw error;
       });
     setInFlight(false);
+    end(outcome);
     if (outcome === 'stored') for (const event of asRecorded(stream, revision + 1, events)) known.fold(event);
     return outcome;
   }

@@ -42,17 +42,18 @@ export function dispatchDownloads({ store, queue, pool }: DispatchDependencies):
 
 async function dispatch(
   recorded: RecordedEvent,
-  { store, queue }: { store: EventStore; queue: JobQueue },
+  { store, queue }: Pick<DispatchDependencies, 'store' | 'queue'>,
 ): Promise<void> {
   if (recorded.type === 'DownloadQueued') {
-    const { event, stream, revision } = parseUsageEvent(recorded);
+    const { event, stream, revision, metadata } = parseUsageEvent(recorded);
     if (event.type !== 'DownloadQueued') return;
     const { token } = event.data;
-    await queue.publish({ token, usageStream: stream, usageRevision: revision }, messageId(token, -1, 0));
+    const message = { token, usageStream: stream, usageRevision: revision };
+    await queue.publish(message, messageId(token, -1, 0), metadata.$traceparent);
   } else if (recorded.type === 'JobReleased') {
-    const { event, revision } = parseJobEvent(recorded);
+    const { event, revision, metadata } = parseJobEvent(recorded);
     const origin = await readJobOrigin(store, event.data.token);
-    if (origin) await queue.publish(origin, messageId(origin.token, revision, 0));
+    if (origin) await queue.publish(origin, messageId(origin.token, revision, 0), metadata.$traceparent);
   }
 }
 

@@ -125,6 +125,7 @@ async function release(dependencies: SweepDependencies, job: ClaimedJob): Promis
     },
   );
   if (!isRefused(released)) {
+    dependencies.observer?.claimExpired();
     dependencies.logger.warn(
       { token, workerId, status: released.state.status },
       'a claim without a living worker has ended',

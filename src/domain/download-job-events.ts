@@ -10,7 +10,7 @@ export const jobStream = (token: string) => `job-${token}`;
 const workerId = z.string().regex(/^wrk_[a-z0-9]{16,32}$/);
 const failureReason = z.enum(failureReasonNames);
 
-const releaseReasons = ['shutdown', 'lease_expired', ...failureReasonNames] as const;
+export const releaseReasons = ['shutdown', 'lease_expired', ...failureReasonNames] as const;
 export type ReleaseReason = (typeof releaseReasons)[number];
 
 export const jobEventSchemas = {

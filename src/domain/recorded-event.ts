@@ -32,6 +32,11 @@ export const eventMetadata = z.strictObject({
   $correlationId: z.string().min(1),
   /** The event or command that led directly here. */
   $causationId: z.string().min(1),
+  /** The span that put it into the log, where the request was traced: W3C Trace Context, version 00. */
+  $traceparent: z
+    .string()
+    .regex(/^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/)
+    .optional(),
   /** Version of the event's schema. */
   schema: z.int().min(1),
   actor,

@@ -1,7 +1,9 @@
 import type { FastifyRequest } from 'fastify';
 import type { PolledJob } from '../../projections/jobs.ts';
+import type { Cause } from '../commands/seal.ts';
 import type { Actor } from '../domain/recorded-event.ts';
 import type { UsageSnapshot } from '../domain/usage.ts';
+import type { ApiErrorCode } from './errors.ts';
 import type { UsageHeaders } from './usage-headers.ts';
 
 /** An admitted request's key and account, and what the one round trip to Postgres told of them. */
@@ -22,12 +24,22 @@ declare module 'fastify' {
     arrivedMs: number;
     /** The token of a status poll, where it passed its check. */
     pollToken: string | undefined;
+    /** Code of the error that it is answered with. */
+    errorCode: ApiErrorCode | undefined;
+    /** Its span, for what it leads to, where it is traced. */
+    traceparent: string | undefined;
   }
 }
 
 export function callerOf({ caller }: FastifyRequest): Caller {
   if (!caller) throw new Error('a handler ran without an admitted caller');
   return caller;
+}
+
+/** Why a command comes of a request, and which trace it is part of. */
+export function causeOf(request: FastifyRequest, commandId: string): Cause {
+  const { id: correlationId, traceparent } = request;
+  return { commandId, correlationId, causationId: commandId, actor: actorOf(callerOf(request)), traceparent };
 }
 
 export const actorOf = ({ keyId }: Caller): Actor => ({ type: 'api_key', id: keyId });

@@ -8,6 +8,7 @@ export function sendData(reply: FastifyReply, status: number, data: object): Fas
 }
 
 export function sendError(reply: FastifyReply, error: ApiError): FastifyReply {
+  reply.request.errorCode = error.code;
   return sendEnvelope(reply, error.status, errorBody(error));
 }
 
@@ -24,7 +25,6 @@ function errorBody({ code, message }: ApiError) {
   return { success: false, error: { code, message } };
 }
 
-/** The hook of `server.ts` writes the media type last: Fastify adds a charset to that of everything but bytes. */
 function sendEnvelope(reply: FastifyReply, status: number, body: object): FastifyReply {
   return reply.code(status).send(body);
 }

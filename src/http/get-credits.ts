@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { summariseUsage } from '../domain/usage-summary.ts';
-import { actorOf, callerOf } from './caller.ts';
+import { callerOf, causeOf } from './caller.ts';
 import type { Endpoint } from './endpoint.ts';
 import { contractTimestamp, sendData, timestamp } from './envelope.ts';
 import { ApiError } from './errors.ts';
@@ -48,7 +48,7 @@ export const getCredits: Endpoint['handler'] =
     const answer = await lanes.ask(caller.accountId, {
       command: { kind: 'observe' },
       snapshot: caller.usage,
-      cause: { commandId, correlationId: request.id, causationId: commandId, actor: actorOf(caller) },
+      cause: causeOf(request, commandId),
       deadlineMs: performance.now() + readBudgetMs,
     });
     if (answer.outcome !== 'accepted') throw new ApiError('unavailable');

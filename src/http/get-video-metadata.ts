@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { lookUpMetadata } from '../commands/look-up-metadata.ts';
 import { summariseUsage } from '../domain/usage-summary.ts';
-import { actorOf, callerOf } from './caller.ts';
+import { callerOf, causeOf } from './caller.ts';
 import type { Endpoint } from './endpoint.ts';
 import { cutConnection, sendData } from './envelope.ts';
 import { ApiError } from './errors.ts';
@@ -47,7 +47,7 @@ export const getVideoMetadata: Endpoint['handler'] =
         lookupId: commandId,
         video,
         snapshot: caller.usage,
-        cause: { commandId, correlationId: request.id, causationId: commandId, actor: actorOf(caller) },
+        cause: causeOf(request, commandId),
         decisionBudgetMs,
         now: now(),
       },

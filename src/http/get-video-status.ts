@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { PolledJob } from '../../projections/jobs.ts';
 import { failureReasonNames, failureReasons } from '../domain/failure-reasons.ts';
 import type { Caller } from './caller.ts';
-import { actorOf, callerOf } from './caller.ts';
+import { callerOf, causeOf } from './caller.ts';
 import type { Endpoint, EndpointDependencies } from './endpoint.ts';
 import { contractTimestamp, sendData, timestamp } from './envelope.ts';
 import { ApiError } from './errors.ts';
@@ -164,7 +164,7 @@ async function statusFromLog(
   const commandId = dependencies.newUuid();
   const queued = await dependencies.lanes.findQueued(caller.accountId, token, {
     snapshot: caller.usage,
-    cause: { commandId, correlationId: request.id, causationId: commandId, actor: actorOf(caller) },
+    cause: causeOf(request, commandId),
     deadlineMs: performance.now() + missBudgetMs,
   });
   if (queued === 'unavailable') throw new ApiError('unavailable');

@@ -3,7 +3,7 @@ import { queueDownload } from '../commands/queue-download.ts';
 import { defaultFormat, defaultQuality, formats, qualities } from '../domain/download-options.ts';
 import { summariseUsage } from '../domain/usage-summary.ts';
 import type { Endpoint } from './endpoint.ts';
-import { actorOf, callerOf } from './caller.ts';
+import { callerOf, causeOf } from './caller.ts';
 import { cutConnection, sendData } from './envelope.ts';
 import { ApiError } from './errors.ts';
 import type { EndpointReference } from './reference/endpoint-reference.ts';
@@ -66,7 +66,7 @@ export const postVideoDownload: Endpoint['handler'] =
       format,
       quality,
       snapshot: caller.usage,
-      cause: { commandId, correlationId: request.id, causationId: commandId, actor: actorOf(caller) },
+      cause: causeOf(request, commandId),
       deadlineMs: request.arrivedMs + downloadBudgetMs,
     });
     if (answer.outcome === 'unknown') {

@@ -6,14 +6,19 @@ import { createAuthenticate } from './authenticate.ts';
 import type { AuthenticateDependencies } from './authenticate.ts';
 import { apiPrefix, endpoints } from './endpoints.ts';
 import type { EndpointDependencies } from './endpoint.ts';
-import { mediaType, sendError, sendErrorWithoutHooks } from './envelope.ts';
+import type { RequestObserver } from '../commands/observers.ts';
+import type { Tracer } from '../commands/tracing.ts';
+import { sendError, sendErrorWithoutHooks } from './envelope.ts';
 import { ApiError, apiErrors } from './errors.ts';
+import { observeRequest } from './observe-request.ts';
 import { usageHeaders, writeUsageHeaders } from './usage-headers.ts';
 
 export interface ServerDependencies extends EndpointDependencies, AuthenticateDependencies {
   logger: FastifyBaseLogger;
   /** Addresses or networks whose X-Forwarded-For is believed. */
   trustedProxies: readonly string[];
+  requests: RequestObserver;
+  tracer?: Tracer | undefined;
 }
 
 const bodyLimitBytes = 16 * 1024;
@@ -23,7 +28,7 @@ const bodyLimitBytes = 16 * 1024;
  * input (400), quota (402), upstream (502).
  */
 export function createServer(dependencies: ServerDependencies): FastifyInstance {
-  const { logger, addresses, trustedProxies, newUuid } = dependencies;
+  const { logger, addresses, trustedProxies, newUuid, requests, tracer } = dependencies;
   const server = Fastify({
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }),
@@ -41,12 +46,16 @@ export function createServer(dependencies: ServerDependencies): FastifyInstance 
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     frameworkErrors: (_error, request, reply) => {
+      request.arrivedMs = performance.now();
+      observeRequest(request, reply, { requests, tracer });
       request.usageHeaders = { window: addresses.show(request.ip), creditsRemaining: 0 };
       writeUsageHeaders(reply, request.usageHeaders);
       void sendErrorWithoutHooks(reply, new ApiError('not_found'));
     },
     clientErrorHandler: (error, socket) => {
-      answerBrokenRequest(error, socket, addresses);
+      if (answerBrokenRequest(error, socket, addresses)) {
+        requests.brokenRequestAnswered({ status: apiErrors.invalid_request.status, errorCode: 'invalid_request' });
+      }
     },
   });
 
@@ -54,6 +63,8 @@ export function createServer(dependencies: ServerDependencies): FastifyInstance 
   server.decorateRequest('usageHeaders', null);
   server.decorateRequest('arrivedMs', 0);
   server.decorateRequest('pollToken', undefined);
+  server.decorateRequest('errorCode', undefined);
+  server.decorateRequest('traceparent', undefined);
 
   // Bodies arrive as bytes and are read by their endpoint, after key and rate; it looks at the media type too (in
   // `request.raw`), because without a body there is none to look at.
@@ -64,6 +75,7 @@ export function createServer(dependencies: ServerDependencies): FastifyInstance 
 
   server.addHook('onRequest', (request, reply, done) => {
     request.arrivedMs = performance.now();
+    observeRequest(request, reply, { requests, tracer });
     if (request.method === 'POST') request.headers = { 'content-type': undefined };
     // Before its body is looked at: an unknown path or a wrong method is that, whatever else is wrong.
     if (request.is404) answerNoRoute(request, reply, addresses);
@@ -71,11 +83,7 @@ export function createServer(dependencies: ServerDependencies): FastifyInstance 
     else done();
   });
   server.addHook('onSend', (request, reply, _payload, done) => {
-    if (request.usageHeaders) {
-      writeUsageHeaders(reply, request.usageHeaders);
-      // Bytes would keep their media type, but Node sends them apart from the head, which takes twice as long.
-      reply.header('content-type', mediaType);
-    }
+    if (request.usageHeaders) writeUsageHeaders(reply, request.usageHeaders);
     done();
   });
 
@@ -140,13 +148,13 @@ function asApiError(error: FastifyError | Error): ApiError | undefined {
   return undefined;
 }
 
-/** What cannot be parsed as HTTP has no request to answer; it gets the envelope all the same. */
-function answerBrokenRequest(error: Error & { code?: string }, socket: Socket, addresses: AddressWindows): void {
+/** What cannot be parsed as HTTP has no request to answer; it gets the envelope all the same. @returns whether it got it */
+function answerBrokenRequest(error: Error & { code?: string }, socket: Socket, addresses: AddressWindows): boolean {
   // Bytes after a request that was to be the last one: its answer is on the way, and closes the connection.
-  if (error.code === 'HPE_CLOSED_CONNECTION') return;
+  if (error.code === 'HPE_CLOSED_CONNECTION') return false;
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
-    return;
+    return false;
   }
   const { message, status } = apiErrors.invalid_request;
   const body = JSON.stringify({ success: false, error: { code: 'invalid_request', message } });
@@ -158,4 +166,5 @@ function answerBrokenRequest(error: Error & { code?: string }, socket: Socket, a
   };
   const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.end(`HTTP/1.1 ${String(status)} Bad Request\r\n${head.join('')}\r\n${body}`);
+  return true;
 }

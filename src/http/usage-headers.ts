@@ -1,5 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import type { RateWindow } from '../../projections/admission.ts';
+import { mediaType } from './envelope.ts';
 
 /** Contract §4.6: four headers on every response of the API. */
 export interface UsageHeaders {
@@ -7,8 +8,12 @@ export interface UsageHeaders {
   creditsRemaining: number;
 }
 
-export function writeUsageHeaders(reply: FastifyReply, { window, creditsRemaining }: UsageHeaders): void {
-  reply.headers(usageHeaders({ window, creditsRemaining }));
+/**
+ * Written last, with the media type: Fastify has added a charset to it by then. It would not, were the answer bytes, but Node
+ * sends bytes apart from the head, which takes twice as long.
+ */
+export function writeUsageHeaders(reply: FastifyReply, headers: UsageHeaders): void {
+  reply.headers({ ...usageHeaders(headers), 'content-type': mediaType });
 }
 
 export const usageHeaders = ({ window, creditsRemaining }: UsageHeaders) => ({

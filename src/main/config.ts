@@ -76,6 +76,9 @@ export const environment = z.object({
   FFMPEG_PATH: z.string().min(1).optional(),
   FFPROBE_PATH: z.string().min(1).optional(),
   NATS_SERVER_PATH: z.string().min(1).optional(),
+  OTEL_EXPORTER_OTLP_ENDPOINT: webAddress.optional(),
+  /** Share of the requests that are traced. */
+  OTEL_TRACES_SAMPLER_ARG: z.coerce.number().min(0).max(1).default(1),
   REELTALLY_CLOCK_OFFSET_SECONDS: z.coerce.number().int().min(-4e9).max(4e9).default(0),
   /** Set by npm in what it runs. */
   npm_lifecycle_event: z.string().optional(),

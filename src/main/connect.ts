@@ -7,17 +7,22 @@ import type { Logger } from 'pino';
 import { connectEventStore } from '../adapters/event-store.ts';
 import { createLocalFileStore } from '../adapters/file-store.ts';
 import type { LocalFileStore } from '../adapters/file-store.ts';
+import { Metrics } from '../adapters/metrics.ts';
+import { observeAppends } from '../adapters/metrics-observers.ts';
 import { connectNats } from '../adapters/nats.ts';
 import { clockSkewMs, migrate, openPool } from '../adapters/postgres.ts';
 import { deriveKeys } from '../adapters/secrets.ts';
 import type { DerivedKeys } from '../adapters/secrets.ts';
 import { newUuid, random, randomBits, systemClock } from '../adapters/system.ts';
 import type { Clock } from '../adapters/system.ts';
+import type { Tracing } from '../adapters/tracing.ts';
 import { DownloadTokens } from '../commands/download-token.ts';
+import type { Tracer } from '../commands/tracing.ts';
 import { readOrMakeSecret } from '../embedded/secret-file.ts';
 import { ConfigurationRefused, projectDirectory } from './config.ts';
 import type { Config } from './config.ts';
 import type { Addresses } from './instance.ts';
+import { watchAppends } from './watch.ts';
 
 /** Everything that a process opens, and closes in the reverse order. */
 export interface Connections {
@@ -28,20 +33,31 @@ export interface Connections {
   store: ReturnType<typeof connectEventStore>;
   pool: Pool;
   nats: NatsConnection;
+  metrics: Metrics;
+  /** Undefined where no traces are wanted. */
+  tracer: Tracer | undefined;
   close(): Promise<void>;
 }
 
 const maxClockSkewMs = 1_000;
 
 /** Connects to the three engines and brings the schema up to date. @throws with the part that cannot be reached */
-export async function connect(config: Config, addresses: Addresses, logger: Logger): Promise<Connections> {
+export async function connect(
+  config: Config,
+  addresses: Addresses,
+  { logger, role }: { logger: Logger; role: string },
+): Promise<Connections> {
   const pool = openPool(addresses.databaseUrl, { logger, max: 10, queryTimeoutMs: 10_000 });
   await naming('Postgres', migrate(pool, join(projectDirectory, 'projections/migrations')));
-  const store = connectEventStore({ url: addresses.eventStoreUrl, logger, random });
+  const metrics = new Metrics({ logger });
+  const observer = metrics.observer(observeAppends);
+  const store = connectEventStore({ url: addresses.eventStoreUrl, logger, random, observer });
+  watchAppends(metrics, store);
   if (!(await store.ready({ timeoutMs: 10_000 }))) {
     throw new ConfigurationRefused('The event store does not answer at its address (EVENTSTORE_URL).');
   }
   const nats = await naming('NATS', connectNats(addresses.natsUrl, { name: 'reeltally', logger }));
+  const tracing = await traces(config, { logger, role });
   return {
     config,
     addresses,
@@ -50,12 +66,26 @@ export async function connect(config: Config, addresses: Addresses, logger: Logg
     store,
     pool,
     nats,
+    metrics,
+    tracer: tracing?.tracer,
     close: async () => {
       await nats.drain().catch(() => undefined);
       await store.close();
       await pool.end();
+      await tracing?.close();
     },
   };
+}
+
+/** Read only where it is wanted: it is a good part of what this process would load. */
+async function traces(
+  { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_TRACES_SAMPLER_ARG: sampledShare, version }: Config,
+  { logger, role }: { logger: Logger; role: string },
+): Promise<Tracing | undefined> {
+  if (endpoint === undefined) return undefined;
+  const { startTracing } = await import('../adapters/tracing.ts');
+  const serviceName = role === 'all' ? 'reeltally' : `reeltally-${role}`;
+  return startTracing({ endpoint, serviceName, version, sampledShare, logger });
 }
 
 async function naming<Value>(part: string, opening: Promise<Value>): Promise<Value> {
@@ -148,10 +178,13 @@ export function createTokens({ current, others }: Secrets): DownloadTokens {
   );
 }
 
+export const filesDirectory = ({ FILES_DIRECTORY, dataDirectory }: Config): string =>
+  FILES_DIRECTORY ?? join(dataDirectory, 'files');
+
 export function createFiles(config: Config, { current, others }: Secrets, downloadBaseUrl: string): LocalFileStore {
   const signingKey = ({ id, linkKey }: DerivedKeys) => ({ id, key: linkKey });
   return createLocalFileStore({
-    directory: config.FILES_DIRECTORY ?? join(config.dataDirectory, 'files'),
+    directory: filesDirectory(config),
     downloadBaseUrl,
     signingKeys: { current: signingKey(current), others: others.map(signingKey) },
     nonce: newUuid,

@@ -3,11 +3,19 @@ import Fastify, { LogController } from 'fastify';
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import { projections } from '../../projections/all.ts';
 import { waitForKey } from '../../projections/api-keys.ts';
-import { admissionSessionSettings, createAdmissions } from '../../projections/admission.ts';
+import { admissionSessionSettings } from '../../projections/admission-statement.ts';
+import { createAdmissions } from '../../projections/admission.ts';
 import { runProjection } from '../../projections/runner.ts';
 import { listLivingWorkers, startHeartbeat } from '../adapters/heartbeat.ts';
 import { createJobQueue } from '../adapters/job-queue.ts';
 import { leadWhenAlone } from '../adapters/leadership.ts';
+import {
+  observeAdmissions,
+  observeChildren,
+  observeDownloads,
+  observeJobs,
+  observeRequests,
+} from '../adapters/metrics-observers.ts';
 import { openPool } from '../adapters/postgres.ts';
 import { answerProbes, createProbeClient } from '../adapters/probe-channel.ts';
 import { createProgressReporter, followProgress } from '../adapters/progress-channel.ts';
@@ -21,7 +29,9 @@ import { startSweeping } from '../dispatcher/sweep.ts';
 import { parseVideoUrl } from '../domain/video-url.ts';
 import { AddressWindows } from '../http/address-window.ts';
 import { registerFileRoute } from '../http/file-route.ts';
+import { apiErrors } from '../http/errors.ts';
 import { registerHealthRoutes } from '../http/health.ts';
+import { registerMetricsRoute } from '../http/metrics-route.ts';
 import { registerReferenceRoutes } from '../http/reference/routes.ts';
 import { createServer } from '../http/server.ts';
 import { createProber } from '../worker/answer-probes.ts';
@@ -29,8 +39,9 @@ import { openAttemptsDirectory } from '../worker/attempts-directory.ts';
 import { runWorker } from '../worker/run.ts';
 import { ConfigurationRefused, projectDirectory } from './config.ts';
 import type { Config } from './config.ts';
-import { createFiles, createReadiness, createTokens } from './connect.ts';
+import { createFiles, createReadiness, createTokens, filesDirectory } from './connect.ts';
 import type { Connections, Secrets } from './connect.ts';
+import { watchDisks, watchProjections, watchQueue } from './watch.ts';
 
 /** The parts of the service; each can run as a process of its own. */
 export const roles = ['api', 'projector', 'dispatcher', 'worker'] as const;
@@ -52,7 +63,7 @@ const probeMarginMs = 1_000;
 const maxConcurrentProbes = 8;
 
 const startApi: StartRole = async (connections, secrets) => {
-  const { config, logger, clock, pool, store, nats, addresses } = connections;
+  const { config, logger, clock, pool, store, nats, addresses, metrics, tracer } = connections;
   const admissionPool = openPool(addresses.databaseUrl, {
     logger,
     max: 4,
@@ -64,10 +75,12 @@ const startApi: StartRole = async (connections, secrets) => {
   const { now, realNowMs } = clock;
   const server = createServer({
     logger,
-    admissions: createAdmissions(admissionPool),
+    admissions: createAdmissions(admissionPool, observeAdmissions([metrics.registry])),
+    requests: observeRequests([metrics.registry], Object.keys(apiErrors)),
     addresses: new AddressWindows(config.UNAUTHENTICATED_HOURLY_LIMIT, realNowMs),
     trustedProxies: config.TRUSTED_PROXIES,
-    lanes: new UsageLanes({ store, now, newId: newUuid }),
+    tracer,
+    lanes: new UsageLanes({ store, now, newId: newUuid, tracer }),
     tokens: createTokens(secrets),
     probe: createProbeClient(nats, { timeoutMs: probeTimeoutMs }),
     files,
@@ -81,6 +94,7 @@ const startApi: StartRole = async (connections, secrets) => {
   });
   registerFileRoute(server, { files, nowMs: realNowMs });
   registerHealthRoutes(server, createReadiness(connections));
+  registerMetricsRoute(server, () => metrics.scrape());
   registerReferenceRoutes(server, { version: config.version, origin: publicUrl });
   const url = await listen(server, { host: config.HOST, port: config.PORT, setting: 'PORT' });
   return {
@@ -95,21 +109,28 @@ const startApi: StartRole = async (connections, secrets) => {
   };
 };
 
-const startProjector: StartRole = ({ store, pool, logger, addresses }) =>
-  leadWhenAlone('projector', {
+const startProjector: StartRole = (connections) => {
+  const { store, pool, logger, addresses } = connections;
+  const observer = watchProjections(connections, () => projector);
+  const projector = leadWhenAlone('projector', {
     url: addresses.databaseUrl,
     logger,
     lead: () => {
-      const running = projections.map((projection) => runProjection(projection, { store, pool, logger }));
+      observer.begin();
+      const running = projections.map((projection) => runProjection(projection, { store, pool, logger, observer }));
       return async () => {
         await Promise.all(running.map((subscription) => subscription.close()));
       };
     },
   });
+  return projector;
+};
 
-const startDispatcher: StartRole = ({ store, pool, nats, logger, clock, config, addresses }) => {
-  const queue = createJobQueue(nats);
-  return leadWhenAlone('dispatcher', {
+const startDispatcher: StartRole = (connections) => {
+  const { store, pool, nats, logger, clock, config, addresses, metrics, tracer } = connections;
+  const queue = createJobQueue(nats, tracer);
+  const observer = metrics.observer(observeJobs);
+  const dispatcher = leadWhenAlone('dispatcher', {
     url: addresses.databaseUrl,
     logger,
     lead: () => {
@@ -117,15 +138,19 @@ const startDispatcher: StartRole = ({ store, pool, nats, logger, clock, config, 
       const sweeping = startSweeping({
         ...{ store, queue, pool, logger, newUuid, now: clock.now },
         attemptTimeoutSeconds: config.ATTEMPT_TIMEOUT_SECONDS,
+        observer,
       });
       return async () => {
         await Promise.all([dispatching.close(), sweeping.stop()]);
       };
     },
   });
+  watchQueue(connections, queue, dispatcher);
+  return dispatcher;
 };
 
-const startWorker: StartRole = async ({ config, store, pool, nats, logger, clock, addresses }, secrets) => {
+const startWorker: StartRole = async (connections, secrets) => {
+  const { config, store, pool, nats, logger, clock, addresses, metrics, tracer } = connections;
   const workDirectory = config.WORK_DIRECTORY ?? join(config.dataDirectory, 'work');
   const engine = await locateEngine(
     { ytDlpPath: config.YTDLP_PATH, ffmpegPath: config.FFMPEG_PATH, ffprobePath: config.FFPROBE_PATH },
@@ -143,7 +168,10 @@ const startWorker: StartRole = async ({ config, store, pool, nats, logger, clock
     },
     workDirectory,
     logger,
+    observer: observeChildren([metrics.registry]),
+    tracer,
   });
+  watchDisks(connections, { files: filesDirectory(config), work: workDirectory });
   const workerId = newId('wrk');
   const allows = isOurs(addresses.samplePlatformUrl ?? undefined);
   const heartbeat = await startHeartbeat(pool, { workerId, logger });
@@ -151,13 +179,15 @@ const startWorker: StartRole = async ({ config, store, pool, nats, logger, clock
   const prober = createProber({ source, allows, logger, timeoutMs, maxConcurrent: maxConcurrentProbes });
   const probes = answerProbes(nats, prober);
   const worker = runWorker({
-    ...{ workerId, store, source, allows, logger, newUuid },
+    ...{ workerId, store, source, allows, logger, newUuid, tracer },
     workDirectory: await openAttemptsDirectory(workDirectory, { workerId, living: await listLivingWorkers(pool) }),
     now: clock.now,
     queue: createJobQueue(nats),
     files: createFiles(config, secrets, config.DOWNLOAD_URL ?? config.PUBLIC_URL ?? localUrl(config)),
     progress: createProgressReporter(nats),
     slots: config.WORKER_SLOTS,
+    observer: metrics.observer(observeJobs),
+    downloads: observeDownloads([metrics.registry], config.WORKER_SLOTS),
   });
   return {
     close: async () => {
@@ -182,6 +212,7 @@ export async function startHealthServer(connections: Connections): Promise<Runni
   const logger: FastifyBaseLogger = connections.logger;
   const server = Fastify({ loggerInstance: logger, logController: new LogController({ disableRequestLogging: true }) });
   registerHealthRoutes(server, createReadiness(connections));
+  registerMetricsRoute(server, () => connections.metrics.scrape());
   const { HOST: host, HEALTH_PORT: port } = connections.config;
   const url = await listen(server, { host, port, setting: 'HEALTH_PORT' });
   return { url, close: () => server.close() };

@@ -109,8 +109,9 @@ async function startAll(
     logger.fatal(`${name} has ended by itself; see its log in ${config.dataDirectory}`);
     failed(1);
   });
-  const connections = await connect(config, engines.addresses, logger);
+  const connections = await connect(config, engines.addresses, { logger, role: 'all' });
   stops.push({ name: 'connections', stop: () => connections.close() });
+  connections.metrics.watchProcess();
   await requireSharedSecret(connections.pool, secrets);
   let url: string | null = null;
   // The API is started last, so that its first request finds everything else at work, and stopped first.
@@ -134,8 +135,9 @@ async function startOne(
   const addresses = findAddresses(given);
   const config = await withPort(given);
   const secrets = readSecrets(config);
-  const connections: Connections = await connect(config, addresses, logger);
+  const connections: Connections = await connect(config, addresses, { logger, role });
   stops.push({ name: 'connections', stop: () => connections.close() });
+  connections.metrics.watchProcess();
   await requireSharedSecret(connections.pool, secrets);
   const running = await startRole[role](connections, secrets);
   stops.push({ name: role, stop: () => running.close() });

@@ -11,6 +11,7 @@ import type {
   VideoReference,
   VideoSource,
 } from '../commands/ports.ts';
+import { inSpan } from '../commands/tracing.ts';
 import type { ClaimProof, JobCommand } from '../domain/download-job.ts';
 import { isRefused } from '../domain/refusals.ts';
 
@@ -46,7 +47,7 @@ export async function downloadJob(
     if (stopping.aborted) {
       await record({ kind: 'shut_down', token, claim });
     } else if (result.ok) {
-      await finish(dependencies, { claim, file: result, record, token });
+      await finish(dependencies, { claim, file: result, record, job });
       logger.info({ sizeBytes: result.sizeBytes }, 'a download is done');
     } else {
       logger.info({ reason: result.reason, detail: result.detail }, 'a download did not succeed');
@@ -71,6 +72,7 @@ async function recordStep(dependencies: DownloadDependencies, job: QueuedJob, co
     causationId: job.eventId,
     actor: { type: 'system', id: dependencies.workerId },
     timeoutMs: stepTimeoutMs,
+    traceparent: job.traceparent,
   });
   if (isRefused(recorded))
     dependencies.logger.warn({ token: job.token, step: command.kind }, 'the claim is no longer held');
@@ -90,6 +92,7 @@ async function fetchFile(
     {
       directory,
       signal: stopping,
+      traceparent: job.traceparent,
       onProgress: (now) => {
         progress.report(job.token, now);
       },
@@ -99,16 +102,16 @@ async function fetchFile(
 
 /** The file is in place before the log says so; if the claim was lost meanwhile, it goes again. */
 async function finish(
-  { files }: DownloadDependencies,
+  { files, tracer }: DownloadDependencies,
   {
     claim,
     file,
     record,
-    token,
-  }: { claim: ClaimProof; file: DownloadedFile; record: (command: JobCommand) => Promise<boolean>; token: string },
+    job: { token, traceparent: parent },
+  }: { claim: ClaimProof; file: DownloadedFile; record: (command: JobCommand) => Promise<boolean>; job: QueuedJob },
 ): Promise<void> {
   const key = { token, claimRevision: claim.revision, name: file.name };
-  await files.put(key, file.path, file.mime);
+  await inSpan(tracer, { name: 'store file', parent }, () => files.put(key, file.path, file.mime));
   const { name, mime, sizeBytes, sha256, durationSeconds } = file;
   const completed = await record({
     kind: 'complete',

@@ -1,7 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { claimJob, readJob, readQueuedJob } from '../commands/record-job-progress.ts';
 import type { QueuedJob } from '../commands/record-job-progress.ts';
+import type { DownloadObserver } from '../commands/observers.ts';
+import { downloadQueue } from '../commands/ports.ts';
 import type { JobQueue, ReceivedJob } from '../commands/ports.ts';
+import { inSpan } from '../commands/tracing.ts';
+import type { Span, Tracer } from '../commands/tracing.ts';
 import type { ClaimProof } from '../domain/download-job.ts';
 import { isRefused } from '../domain/refusals.ts';
 import { downloadJob } from './download.ts';
@@ -11,6 +15,7 @@ export interface WorkerDependencies extends DownloadDependencies {
   queue: JobQueue;
   /** Downloads at a time. */
   slots: number;
+  downloads?: DownloadObserver;
 }
 
 export interface Worker {
@@ -53,7 +58,7 @@ async function work(dependencies: WorkerDependencies, received: ReceivedJob, sto
   const keptAlive = setInterval(() => {
     received.keepAlive();
   }, keepAliveMs);
-  let claimed: { job: QueuedJob; claim: ClaimProof } | undefined;
+  let claimed: Claimed | undefined;
   try {
     claimed = await claim(dependencies, received);
   } catch (error) {
@@ -62,27 +67,64 @@ async function work(dependencies: WorkerDependencies, received: ReceivedJob, sto
   } finally {
     clearInterval(keptAlive);
   }
-  if (claimed) await downloadJob(dependencies, claimed, stopping);
+  if (!claimed) return;
+  dependencies.downloads?.downloadStarted();
+  try {
+    await downloadJob(dependencies, claimed, stopping);
+  } finally {
+    dependencies.downloads?.downloadEnded();
+    claimed.span?.end();
+  }
+}
+
+interface Claimed {
+  job: QueuedJob;
+  claim: ClaimProof;
+  /** Of everything that is done about the job here. */
+  span: Span | undefined;
+}
+
+/** The message may be lost or repeated by the sweeper, without its header: the event knows the trace too. */
+function startProcessing(tracer: Tracer | undefined, received: ReceivedJob, job: QueuedJob): Span | undefined {
+  const parent = received.traceparent ?? job.traceparent;
+  if (parent === undefined) return undefined;
+  return tracer?.start(`process ${downloadQueue}`, {
+    kind: 'consumer',
+    parent,
+    attributes: {
+      'messaging.system': 'nats',
+      'messaging.destination.name': downloadQueue,
+      'messaging.operation.name': 'process',
+      'messaging.operation.type': 'process',
+      'reeltally.token.prefix': job.token.slice(0, 8),
+    },
+  });
 }
 
 /** The message is only a hint: the job is what the log says, and the claim is what makes it this worker's. */
-async function claim(
-  dependencies: WorkerDependencies,
-  received: ReceivedJob,
-): Promise<{ job: QueuedJob; claim: ClaimProof } | undefined> {
-  const { store, logger, workerId, now } = dependencies;
+async function claim(dependencies: WorkerDependencies, received: ReceivedJob): Promise<Claimed | undefined> {
+  const { store, logger, workerId, now, tracer } = dependencies;
   const { message } = received;
-  const job = await readQueuedJob(store, message);
-  if (!job) {
+  const queued = await readQueuedJob(store, message);
+  if (!queued) {
     logger.warn({ token: message.token, stream: message.usageStream }, 'a message names no queued download');
     received.acknowledge();
     return undefined;
   }
-  const proof = await claimJob(dependencies, { workerId, job, message, timeoutMs: claimTimeoutMs });
+  const span = startProcessing(tracer, received, queued);
+  const job = span ? { ...queued, traceparent: span.traceparent } : queued;
+  const proof = await inSpan(tracer, { name: 'claim', parent: job.traceparent }, (traceparent) =>
+    claimJob(dependencies, { workerId, job: { ...job, traceparent }, message, timeoutMs: claimTimeoutMs }),
+  ).catch((error: unknown) => {
+    span?.end({ errorType: 'unavailable' });
+    throw error;
+  });
   if (!isRefused(proof)) {
     received.acknowledge();
-    return { job, claim: proof };
+    return { job, claim: proof, span };
   }
+  // Nothing is wrong: it came before its time, or somebody else was quicker.
+  span?.end({ attributes: { 'reeltally.refusal': proof.refusal } });
   const { status, notBefore } = await readJob(store, message.token);
   const waitMs = status === 'queued' && notBefore !== null ? Date.parse(notBefore) - Date.parse(now()) : 0;
   if (status === 'queued') received.postpone(Math.max(waitMs, 0));

@@ -18,7 +18,7 @@ const logger = pino({ level: 'silent' });
 
 let server: TestNatsServer;
 let connection: NatsConnection;
-let queue: JobQueue;
+let queue: ReturnType<typeof createJobQueue>;
 beforeEach(async () => {
   server = await startNatsServer();
   connection = await connectNats(server.url, { name: 'test', logger });
@@ -46,6 +46,18 @@ async function waitingMessages(): Promise<number> {
   return (await manager.streams.info('DOWNLOADS')).state.messages;
 }
 
+it('tells how many messages wait, and how many are on their way, from its first moment on', async () => {
+  expect(await queue.depth()).toEqual({ pending: 0, unacknowledged: 0, redelivered: 0 });
+  for (const number of [1, 2, 3]) await queue.publish(messageOf(number), String(number));
+  const received = await next();
+  expect(await queue.depth()).toEqual({ pending: 2, unacknowledged: 1, redelivered: 0 });
+  received.postpone(0);
+  const taken = [await next(), await next(), await next()];
+  expect(await queue.depth()).toEqual({ pending: 0, unacknowledged: 3, redelivered: 1 });
+  for (const job of taken) job.acknowledge();
+  await waitFor(async () => (await queue.depth()).unacknowledged === 0, { what: 'the acknowledgements' });
+});
+
 describe('a message', () => {
   it('is delivered once to one of the workers, and is gone when it is acknowledged', async () => {
     await queue.publish(messageOf(1), 'one');
@@ -57,6 +69,13 @@ describe('a message', () => {
     first.acknowledge();
     second.acknowledge();
     await waitFor(async () => (await waitingMessages()) === 0, { what: 'an empty queue' });
+  });
+
+  it('hands on the span that it comes from, or none', async () => {
+    const traceparent = `00-${'1'.repeat(32)}-${'2'.repeat(16)}-01`;
+    await queue.publish(messageOf(1), 'one', traceparent);
+    await queue.publish(messageOf(2), 'two');
+    expect([await next(), await next()].map((received) => received.traceparent)).toEqual([traceparent, undefined]);
   });
 
   it('of an id that the queue has had already is not taken again', async () => {

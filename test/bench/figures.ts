@@ -6,7 +6,7 @@ export interface Figure {
   values: number[];
 }
 
-export function median(values: readonly number[]): number {
+function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = Math.floor(sorted.length / 2);
   const upper = sorted[middle] ?? NaN;
@@ -14,7 +14,7 @@ export function median(values: readonly number[]): number {
 }
 
 /** Half the distance between the largest and the smallest value, as a share of the median. */
-export function spread(values: readonly number[]): number {
+function spread(values: readonly number[]): number {
   return (Math.max(...values) - Math.min(...values)) / 2 / median(values);
 }
 

@@ -48,6 +48,17 @@ describe('sealed events', () => {
     });
   });
 
+  it('carry the span that they come from where there is one, and the chain covers it', () => {
+    const traceparent = `00-${'1'.repeat(32)}-${'2'.repeat(16)}-01`;
+    const at = { stream, expected: 'no_stream', previousHash: firstPreviousHash(stream), time } as const;
+    const { events, lastHash } = seal([{ event: started, cause: { ...cause, traceparent } }], at);
+    expect(events[0]?.metadata).toMatchObject({ $traceparent: traceparent, hash: lastHash });
+    expect(lastHash).not.toBe(hashes[0]);
+    const { hash: _hash, ...metadata } = events[0]?.metadata ?? {};
+    const link = { stream, revision: 0, id: ids[0] ?? '', ...started, metadata };
+    expect(lastHash).toBe(chainHash(firstPreviousHash(stream), link));
+  });
+
   it('have ids that are UUIDv5 of the command and their index', () => {
     const idsFor = (commandId: string) =>
       seal(

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { newId } from '../../src/adapters/system.ts';
 import { claimOne, dispatchingUnderTest, queueOne, rowOf } from './dispatching.ts';
+import { waitFor } from '../support/wait-for.ts';
 import { beat, sweep, sweepOnce } from './sweeping.ts';
 
 const parts = dispatchingUnderTest();
@@ -24,11 +25,18 @@ describe('a claim', () => {
     const kept = await claimedBy(alive);
     const lost = [await claimedBy(quiet), await claimedBy(unknown)];
     const startedAtMs = performance.now();
-    sweep(parts, { now: claimedAt });
+    const told: string[] = [];
+    const observer = {
+      stepRecorded: ({ type }: { type: string }) => void told.push(type),
+      claimExpired: () => void told.push('expired'),
+    };
+    sweep(parts, { now: claimedAt, observer });
     for (const message of lost) {
       const row = await rowOf(parts, message, ({ status }) => status === 'queued');
       expect(row).toMatchObject({ attempts: 1, worker_id: null, not_before: '2026-11-14T13:00:02.000Z' });
     }
+    await waitFor(() => told.length >= 4, { what: 'both to be told' });
+    expect(told).toEqual(['JobReleased', 'expired', 'JobReleased', 'expired']);
     // However long they were quiet: only silence that the sweeper could have heard counts.
     expect(performance.now() - startedAtMs).toBeGreaterThan(1_000);
     expect((await rowOf(parts, kept, () => true)).status).toBe('claimed');

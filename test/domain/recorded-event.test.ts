@@ -38,6 +38,17 @@ describe('a stored event', () => {
     expect(parseUsageEvent(recorded(type, stored))).toEqual({ ...place, event: { type, data }, metadata });
   });
 
+  it('may name the span that it comes from, in the form of W3C Trace Context', () => {
+    const traceparent = `00-${'1'.repeat(32)}-${'2'.repeat(16)}-01`;
+    const { type, data } = credit(1);
+    expect(parseUsageEvent(recorded(type, data, { $traceparent: traceparent })).metadata).toEqual({
+      ...metadata,
+      $traceparent: traceparent,
+    });
+    for (const other of ['', `${traceparent}-more`, traceparent.toUpperCase().replace('00', 'FF')])
+      expect(() => parseUsageEvent(recorded(type, data, { $traceparent: other }))).toThrow('$traceparent');
+  });
+
   it('of a type that this version does not know stops whoever reads it, and is named', () => {
     expect(() => parseUsageEvent(recorded('DownloadTeleported', {}))).toThrow(
       /event 4 of usage-acc_aaaaaaaaaaaaaaaa-20261101 \(DownloadTeleported\) cannot be read/,

@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import type { Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { admissionSessionSettings, createAdmissions } from '../../projections/admission.ts';
+import { admissionSessionSettings } from '../../projections/admission-statement.ts';
+import { createAdmissions } from '../../projections/admission.ts';
 import type { Admission, Admissions } from '../../projections/admission.ts';
 import { newId } from '../../src/adapters/system.ts';
 import { scaled } from '../support/proof-scale.ts';

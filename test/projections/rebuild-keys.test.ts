@@ -2,7 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { describe, expect, it } from 'vitest';
 
-import { admissionSessionSettings, createAdmissions } from '../../projections/admission.ts';
+import { admissionSessionSettings } from '../../projections/admission-statement.ts';
+import { createAdmissions } from '../../projections/admission.ts';
 import type { Admissions } from '../../projections/admission.ts';
 import { apiKeys } from '../../projections/api-keys.ts';
 import { newId } from '../../src/adapters/system.ts';

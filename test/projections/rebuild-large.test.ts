@@ -3,7 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { admissionSessionSettings, createAdmissions } from '../../projections/admission.ts';
+import { admissionSessionSettings } from '../../projections/admission-statement.ts';
+import { createAdmissions } from '../../projections/admission.ts';
 import { projections } from '../../projections/all.ts';
 import { rebuild } from '../../projections/rebuild.ts';
 import type { RebuildProgress, RebuildableProjection } from '../../projections/rebuild.ts';

@@ -26,6 +26,8 @@ const scriptsNotNeeded = new Map([
     'it makes symbolic links, which the start makes where they are missing',
   ],
   ['node_modules/protobufjs', 'it only warns about version ranges'],
+  ['node_modules/ssh2', 'it would compile what makes connections to container engines far away faster'],
+  ['node_modules/cpu-features', 'the same'],
 ]);
 
 describe('the dependencies', () => {

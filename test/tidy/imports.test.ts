@@ -14,7 +14,7 @@ const parts: Record<string, { parts: readonly string[]; packages?: readonly stri
     parts: ['src/domain'],
     packages: ['node:crypto', 'node:timers/promises', 'node:zlib', 'canonicalize', 'lru-cache'],
   },
-  projections: { parts: ['src/domain', 'src/commands/ports.ts'] },
+  projections: { parts: ['src/domain', 'src/commands/ports.ts', 'src/commands/observers.ts'] },
   'src/http': { parts: ['src/commands', 'projections', 'src/domain'] },
   // Only what a client outside would have: the generated types.
   'src/client': { parts: [], packages: ['openapi-fetch'] },
@@ -24,7 +24,9 @@ const parts: Record<string, { parts: readonly string[]; packages?: readonly stri
   'src/cli': { parts: ['src/commands', 'projections', 'src/domain', 'src/audit'] },
   // The audit shares no rule with what charged: only the shape in which the log hands out its events.
   'src/audit': { parts: ['src/commands/ports.ts'] },
-  'src/adapters': { parts: ['src/commands/ports.ts', 'src/domain'] },
+  'src/adapters': {
+    parts: ['src/commands/ports.ts', 'src/commands/observers.ts', 'src/commands/tracing.ts', 'src/domain'],
+  },
   'src/embedded': { parts: [] },
   'src/main': { parts: ['src', 'projections'] },
 };

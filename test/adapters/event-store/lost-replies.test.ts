@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 
 import type { ConnectedEventStore } from '../../../src/adapters/event-store.ts';
 import type { AppendOutcome } from '../../../src/commands/ports.ts';
@@ -45,6 +45,30 @@ async function cutEveryStep(store: ConnectedEventStore, way: WayThrough, stepByt
   expect((await store.read(stream, 0)).map(numberOf)).toEqual(numbers);
   return cutsSeen;
 }
+
+it('tells of each append how it ended, how often it was sent again, and which are still open', async () => {
+  const told: string[] = [];
+  const observer = {
+    appendEnded: (outcome: string, durationSeconds: number) => void told.push(`${outcome} ${durationSeconds > 0}`),
+    appendResent: () => void told.push('resent'),
+  };
+  await withAdapter({ url: proxy.url, observer }, async (store) => {
+    const stream = freshStream();
+    expect(await store.ready({ timeoutMs: 10_000 })).toBe(true);
+    expect(store.openAppends()).toEqual({ count: 0, oldestSeconds: 0 });
+    proxy.cutAfter('to_client', 0);
+    const appending = store.append(stream, 'no_stream', [eventToAppend(0)]);
+    await waitFor(() => store.openAppends().oldestSeconds > 0, { what: 'the append to be open' });
+    expect(store.openAppends().count).toBe(1);
+    await waitFor(() => proxy.cuts > 0, { what: 'the cut' });
+    proxy.cutNever();
+    expect(await appending).toBe('stored');
+    expect(await store.append(stream, 'no_stream', [eventToAppend(1)])).toBe('conflict');
+    expect(store.openAppends().count).toBe(0);
+  });
+  expect(new Set(told.slice(0, -2))).toEqual(new Set(['resent']));
+  expect(told.slice(-2)).toEqual(['stored true', 'conflict true']);
+});
 
 describe('a connection that is cut', () => {
   test.each<{ way: WayThrough; usual: number; leastCuts: number }>([

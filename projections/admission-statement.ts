@@ -1,0 +1,154 @@
+import { LRUCache } from 'lru-cache';
+import pg from 'pg';
+import type { FieldDef, Pool } from 'pg';
+import type { UsageSnapshot } from '../src/domain/usage.ts';
+import { creditsColumnIndex, creditsColumns, snapshotFromRow } from './credits.ts';
+import type { CreditsRow } from './credits.ts';
+import { polledJobColumns, polledJobFromText } from './jobs.ts';
+import type { PolledJob } from './jobs.ts';
+
+/** The statement behind `admission.ts`, and how its rows are read. */
+
+export const windowMs = 3_600_000;
+/** When instants are rebased: well before they would leave the range of int4. */
+const rebaseAfterMs = 1_000_000_000;
+
+/** The columns of a row that are the key's own. */
+const ownColumns = 7;
+const jobColumns = polledJobColumns('j');
+const nulls = (count: number) => Array.from({ length: count }, () => 'null').join(', ');
+
+const admissionSql = `
+with locked as materialized (
+  select k.hash, k.key_id, k.account_id, k.hourly_limit, k.base, k.admitted_ms as at, asked.requests, asked.token
+  from unnest($1::uuid[], $2::int[], $3::text[]) asked (hash, requests, token)
+  join api_key_window k on k.hash = asked.hash
+  where not k.revoked
+  order by k.hash
+  for update of k
+), timed as materialized (
+  -- The clock is read after the lock, and never goes backwards for a key.
+  select *, greatest((extract(epoch from clock_timestamp() - base) * 1000)::bigint, at[cardinality(at)]) as now_ms
+  from locked
+), counted as materialized (
+  select *, width_bucket(least(now_ms - ${String(windowMs)} - 1, 2000000000)::int4, at) as gone from timed
+), granted as materialized (
+  select *, cardinality(at) - gone as kept, least(requests, greatest(hourly_limit - cardinality(at) + gone, 0)) as granted
+  from counted
+), admitted as (
+  update api_key_window k set
+    base = case when g.now_ms > ${String(rebaseAfterMs)} then g.base + g.now_ms * interval '1 millisecond' else g.base end,
+    admitted_ms = case when g.now_ms > ${String(rebaseAfterMs)}
+      then array(select (instant - g.now_ms)::int4 from unnest(g.at[g.gone + 1:]) instant order by instant)
+           || array_fill(0, array[g.granted])
+      else g.at[g.gone + 1:] || array_fill(g.now_ms::int4, array[g.granted]) end
+  from granted g where g.granted > 0 and k.hash = g.hash
+)
+select g.hash, g.key_id, g.account_id, g.hourly_limit, g.kept, g.granted,
+  extract(epoch from g.base) * 1000 + case when g.kept > 0 then g.at[g.gone + 1] else g.now_ms end as oldest_ms,
+  ${jobColumns.join(', ')}, ${creditsColumns('c')}
+from granted g
+left join lateral (
+  select * from credits where account_id = g.account_id order by period_start desc limit 1
+) c on true
+left join jobs j on j.token = g.token`;
+
+/** Rows for more tokens of keys that ask for several in one tick: the same snapshot, so nothing falls between the two. */
+const furtherJobsSql = `
+union all
+select ${nulls(ownColumns)}, ${jobColumns.join(', ')}, ${nulls(creditsColumns('c').split(',').length)}
+from jobs j where j.token = any($4)`;
+
+/**
+ * A row as Postgres writes it, in the order of the select list: the key's own columns, the job's, the credits'. Most of a
+ * row is what the last one of the same key was, so that its texts are turned into values only where that is new.
+ */
+type TextRow = (string | null)[];
+const asText = { getTypeParser: () => (text: string) => text };
+const parserOf = pg.types.getTypeParser as (dataTypeId: number) => (text: string) => unknown;
+const creditsFrom = ownColumns + jobColumns.length;
+const streamAt = creditsFrom + creditsColumnIndex('stream');
+const hashAt = creditsFrom + creditsColumnIndex('last_hash');
+
+/** The session settings that the statement's plan, and the reading of its texts, need; a pool of its own has them. */
+export const admissionSessionSettings =
+  '-c timezone=UTC -c datestyle=ISO -c plan_cache_mode=force_generic_plan -c enable_hashjoin=off -c enable_mergejoin=off -c jit=off';
+
+/** What the statement says of a key, and of its account. */
+export interface AdmittedKey {
+  keyId: string;
+  accountId: string;
+  hourlyLimit: number;
+  /** Requests in the window before this batch, and how many of the batch were let in. */
+  kept: number;
+  granted: number;
+  /** When the oldest counted request was admitted, in milliseconds since 1970. */
+  oldestMs: number;
+  /** The newest credits row of the account; undefined before the projection has seen its first period. */
+  usage: UsageSnapshot | undefined;
+}
+
+function keyOf([, keyId, accountId, hourlyLimit, kept, granted, oldestMs]: TextRow): Omit<AdmittedKey, 'usage'> {
+  return {
+    keyId: keyId ?? '',
+    accountId: accountId ?? '',
+    hourlyLimit: Number(hourlyLimit),
+    kept: Number(kept),
+    granted: Number(granted),
+    oldestMs: Number(oldestMs),
+  };
+}
+
+/** One statement for many keys at once. */
+export class AdmissionStatement {
+  readonly #pool: Pool;
+  /** The state of each account's usage as it was last read; its hash names the state, down to the last event. */
+  readonly #lastUsage = new LRUCache<string, UsageSnapshot>({ max: 10_000 });
+
+  /** @param pool with `admissionSessionSettings` */
+  constructor(pool: Pool) {
+    this.#pool = pool;
+  }
+
+  /**
+   * @param asked distinct hashes in ascending order, how many requests there are of each, and the first job asked for by each
+   * @param further tokens of more jobs
+   * @returns the valid keys among them by hash, with how many of their requests are admitted, and the jobs by token
+   */
+  async ask(
+    asked: readonly [hashes: readonly string[], requests: readonly number[], tokens: readonly (string | null)[]],
+    further: readonly string[],
+  ): Promise<{ keys: ReadonlyMap<string, AdmittedKey>; jobs: ReadonlyMap<string, PolledJob> }> {
+    const { rows, fields } = await this.#pool.query<TextRow>({
+      ...(further.length === 0
+        ? { name: 'admission', text: admissionSql, values: [...asked] }
+        : { name: 'admission-further', text: admissionSql + furtherJobsSql, values: [...asked, further] }),
+      rowMode: 'array',
+      types: asText,
+    });
+    const jobs = new Map<string, PolledJob>();
+    const keys = new Map<string, AdmittedKey>();
+    for (const row of rows) {
+      const job = polledJobFromText(row.slice(ownColumns, ownColumns + jobColumns.length));
+      if (job) jobs.set(job.token, job);
+      const [hash] = row;
+      // Rows that carry only a further job have none.
+      if (typeof hash === 'string') keys.set(hash, { ...keyOf(row), usage: this.#usageOf(row, fields) });
+    }
+    return { keys, jobs };
+  }
+
+  #usageOf(row: TextRow, fields: readonly FieldDef[]): UsageSnapshot | undefined {
+    const stream = row[streamAt] ?? null;
+    if (stream === null) return undefined;
+    const known = this.#lastUsage.get(stream);
+    if (known?.lastHash === row[hashAt]) return known;
+    const credits = fields.slice(creditsFrom).map(({ name, dataTypeID }, index) => {
+      const text = row[creditsFrom + index] ?? null;
+      return [name, text === null ? null : parserOf(dataTypeID)(text)] as const;
+    });
+    const usage = snapshotFromRow(Object.fromEntries(credits) as unknown as CreditsRow);
+    this.#lastUsage.set(stream, usage);
+    return usage;
+  }
+}

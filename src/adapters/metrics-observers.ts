@@ -1,0 +1,191 @@
+import { Counter, Gauge, Histogram } from 'prom-client';
+import type { Registry } from 'prom-client';
+import type {
+  AdmissionObserver,
+  AppendObserver,
+  ChildObserver,
+  DownloadObserver,
+  JobObserver,
+  ProjectionObserver,
+  RequestObserver,
+} from '../commands/observers.ts';
+import { releaseReasons } from '../domain/download-job-events.ts';
+import { failureReasonNames } from '../domain/failure-reasons.ts';
+
+/**
+ * What is counted as it happens. Labels come from closed sets: no account, no key, no URL. A counter whose labels are known
+ * from the start begins at 0, so that its first step is seen as one.
+ */
+
+const requestSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20];
+const appendSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 3, 10, 30];
+
+/** @param errorCodes the closed list of what may be refused */
+export function observeRequests(registers: Registry[], errorCodes: readonly string[]): RequestObserver {
+  const requests = new Counter({
+    name: 'reeltally_requests_total',
+    help: 'Requests that have ended; status "cut": the connection ended before the answer did',
+    labelNames: ['method', 'route', 'status'],
+    registers,
+  });
+  const durations = new Histogram({
+    name: 'reeltally_request_duration_seconds',
+    help: 'From the head of a request to the end of its answer',
+    labelNames: ['route'],
+    buckets: requestSeconds,
+    registers,
+  });
+  const refusals = new Counter({
+    name: 'reeltally_refusals_total',
+    help: 'Requests answered with an error, by its code',
+    labelNames: ['code'],
+    registers,
+  });
+  for (const code of errorCodes) refusals.inc({ code }, 0);
+  const unknown = { method: 'other', route: 'unknown' };
+  return {
+    requestEnded: ({ method, route, status, errorCode, durationSeconds }) => {
+      const named = route === undefined ? unknown : { method, route };
+      requests.inc({ ...named, status: status ?? 'cut' });
+      durations.observe({ route: named.route }, durationSeconds);
+      if (errorCode !== undefined) refusals.inc({ code: errorCode });
+    },
+    brokenRequestAnswered: ({ status, errorCode }) => {
+      requests.inc({ ...unknown, status });
+      refusals.inc({ code: errorCode });
+    },
+  };
+}
+
+export function observeAdmissions(registers: Registry[]): AdmissionObserver {
+  const admissions = new Counter({
+    name: 'reeltally_admissions_total',
+    help: 'Requests with a key in the right form, by what was decided about them',
+    labelNames: ['outcome'],
+    registers,
+  });
+  const batches = new Histogram({
+    name: 'reeltally_admission_batch_requests',
+    help: 'Requests that one statement decided about',
+    buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512],
+    registers,
+  });
+  for (const outcome of ['admitted', 'rate_limited', 'unknown_key']) admissions.inc({ outcome }, 0);
+  return {
+    batchDecided: ({ admitted, rateLimited, unknownKeys }) => {
+      batches.observe(admitted + rateLimited + unknownKeys);
+      if (admitted > 0) admissions.inc({ outcome: 'admitted' }, admitted);
+      if (rateLimited > 0) admissions.inc({ outcome: 'rate_limited' }, rateLimited);
+      if (unknownKeys > 0) admissions.inc({ outcome: 'unknown_key' }, unknownKeys);
+    },
+  };
+}
+
+export function observeAppends(registers: Registry[]): AppendObserver {
+  const appends = new Counter({
+    name: 'reeltally_appends_total',
+    help: 'Appends to the log whose outcome is known, by outcome',
+    labelNames: ['outcome'],
+    registers,
+  });
+  const durations = new Histogram({
+    name: 'reeltally_append_duration_seconds',
+    help: 'From the call of an append until its outcome is known',
+    buckets: appendSeconds,
+    registers,
+  });
+  const resends = new Counter({
+    name: 'reeltally_append_resends_total',
+    help: 'Identical appends sent again because the outcome was not known',
+    registers,
+  });
+  for (const outcome of ['stored', 'conflict', 'not_sent', 'failed']) appends.inc({ outcome }, 0);
+  return {
+    appendEnded: (outcome, durationSeconds) => {
+      appends.inc({ outcome });
+      durations.observe(durationSeconds);
+    },
+    appendResent: () => resends.inc(),
+  };
+}
+
+export function observeProjections(registers: Registry[], projections: readonly string[]): ProjectionObserver {
+  const events = new Counter({
+    name: 'reeltally_projected_events_total',
+    help: 'Events applied to a read model by this process',
+    labelNames: ['projection'],
+    registers,
+  });
+  for (const projection of projections) events.inc({ projection }, 0);
+  return { batchApplied: (projection, count) => events.inc({ projection }, count) };
+}
+
+export function observeJobs(registers: Registry[]): JobObserver {
+  const claimed = new Counter({
+    name: 'reeltally_jobs_claimed_total',
+    help: 'Attempts begun by this process',
+    registers,
+  });
+  const finished = new Counter({
+    name: 'reeltally_jobs_finished_total',
+    help: 'Jobs ended by this process, by outcome and by the reason of a failure',
+    labelNames: ['outcome', 'reason'],
+    registers,
+  });
+  const released = new Counter({
+    name: 'reeltally_jobs_released_total',
+    help: 'Jobs queued again by this process, by reason',
+    labelNames: ['reason'],
+    registers,
+  });
+  const expired = new Counter({
+    name: 'reeltally_claims_expired_total',
+    help: 'Claims that the sweeper ended because their worker was gone or over its time',
+    registers,
+  });
+  finished.inc({ outcome: 'done', reason: 'none' }, 0);
+  for (const reason of failureReasonNames) finished.inc({ outcome: 'failed', reason }, 0);
+  for (const reason of releaseReasons) released.inc({ reason }, 0);
+  return {
+    stepRecorded: (event) => {
+      if (event.type === 'JobClaimed') claimed.inc();
+      else if (event.type === 'JobCompleted') finished.inc({ outcome: 'done', reason: 'none' });
+      else if (event.type === 'JobFailed') finished.inc({ outcome: 'failed', reason: event.data.reason });
+      else if (event.type === 'JobReleased') released.inc({ reason: event.data.reason });
+    },
+    claimExpired: () => expired.inc(),
+  };
+}
+
+export function observeDownloads(registers: Registry[], slots: number): DownloadObserver {
+  const running = new Gauge({
+    name: 'reeltally_downloads_running',
+    help: 'Downloads in progress in this worker',
+    registers,
+  });
+  const available = new Gauge({ name: 'reeltally_worker_slots', help: 'Downloads that this worker takes', registers });
+  available.set(slots);
+  return { downloadStarted: () => running.inc(), downloadEnded: () => running.dec() };
+}
+
+export function observeChildren(registers: Registry[]): ChildObserver {
+  const running = new Gauge({
+    name: 'reeltally_child_processes',
+    help: 'Child processes running: yt-dlp and ffprobe, each with what it has started counted as one',
+    registers,
+  });
+  const endings = new Counter({
+    name: 'reeltally_child_process_endings_total',
+    help: 'Child processes that have ended, by whether they did so by themselves or were killed, and why',
+    labelNames: ['ending'],
+    registers,
+  });
+  for (const ending of ['exited', 'aborted', 'timed_out', 'directory_full', 'output_flood']) endings.inc({ ending }, 0);
+  return {
+    childStarted: () => running.inc(),
+    childEnded: (ending) => {
+      running.dec();
+      endings.inc({ ending });
+    },
+  };
+}

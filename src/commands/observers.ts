@@ -1,0 +1,54 @@
+import type { JobEvent } from '../domain/download-job-events.ts';
+import type { AppendOutcome } from './ports.ts';
+
+/**
+ * Who is told what happens, as it happens. The inside counts nothing by itself: `main/` hands these in where somebody wants
+ * to know, and each call costs no more than a counter.
+ */
+
+/** One statement that decided whether requests are let in (`projections/admission.ts`). */
+export interface AdmissionObserver {
+  batchDecided(batch: { admitted: number; rateLimited: number; unknownKeys: number }): void;
+}
+
+export interface RequestObserver {
+  requestEnded(request: {
+    method: string;
+    /** The path as it was registered, never as it was asked for; undefined for one that is not known. */
+    route: string | undefined;
+    /** Undefined where the connection ended before the answer did. */
+    status: number | undefined;
+    /** Code of the error that was answered, from the closed list of `http/errors.ts`. */
+    errorCode: string | undefined;
+    durationSeconds: number;
+  }): void;
+  /** What could not be parsed as HTTP, and was answered all the same. */
+  brokenRequestAnswered(answer: { status: number; errorCode: string }): void;
+}
+
+export interface AppendObserver {
+  /** @param outcome `failed`: the log would never take it, or this process ended before the outcome was known */
+  appendEnded(outcome: AppendOutcome | 'failed', durationSeconds: number): void;
+  appendResent(): void;
+}
+
+export interface ProjectionObserver {
+  batchApplied(projection: string, events: number): void;
+}
+
+export interface JobObserver {
+  /** A step of a job's life is in the log, put there by this process. */
+  stepRecorded(event: JobEvent): void;
+  /** The sweeper has ended a claim whose worker is gone. */
+  claimExpired(): void;
+}
+
+export interface DownloadObserver {
+  downloadStarted(): void;
+  downloadEnded(): void;
+}
+
+export interface ChildObserver {
+  childStarted(): void;
+  childEnded(ending: string): void;
+}

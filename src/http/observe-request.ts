@@ -1,0 +1,41 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { RequestObserver } from '../commands/observers.ts';
+import type { Span, Tracer } from '../commands/tracing.ts';
+import { apiPrefix } from './endpoints.ts';
+
+/** Tells how a request ended, whichever way: a connection that was cut has no answer, and closes too. */
+export function observeRequest(
+  request: FastifyRequest,
+  { raw }: FastifyReply,
+  { requests, tracer }: { requests: RequestObserver; tracer: Tracer | undefined },
+): void {
+  const span = tracer && startSpan(tracer, request);
+  request.traceparent = span?.traceparent;
+  raw.once('close', () => {
+    const { method, arrivedMs, errorCode } = request;
+    const status = raw.writableFinished ? raw.statusCode : undefined;
+    requests.requestEnded({
+      method,
+      route: request.is404 ? undefined : request.routeOptions.url,
+      status,
+      errorCode,
+      durationSeconds: (performance.now() - arrivedMs) / 1000,
+    });
+    span?.end({
+      // Whatever the client could do better is no failure of ours.
+      errorType: status === undefined ? 'cut' : status >= 500 ? errorCode : undefined,
+      ...(status !== undefined && { attributes: { 'http.response.status_code': status } }),
+    });
+  });
+}
+
+/**
+ * Requests to the API alone, and each begins a trace: anybody may call from outside, so nobody's `traceparent` is taken over.
+ */
+function startSpan(tracer: Tracer, { is404, method, routeOptions: { url } }: FastifyRequest): Span | undefined {
+  if (is404 || !url?.startsWith(apiPrefix)) return undefined;
+  return tracer.start(`${method} ${url}`, {
+    kind: 'server',
+    attributes: { 'http.request.method': method, 'http.route': url },
+  });
+}

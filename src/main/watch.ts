@@ -1,0 +1,150 @@
+import { statfs } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { projections } from '../../projections/all.ts';
+import { measureLag } from '../../projections/progress.ts';
+import { oldestWaitingSeconds } from '../../projections/unfinished-jobs.ts';
+import type { ConnectedEventStore } from '../adapters/event-store.ts';
+import type { Leadership } from '../adapters/leadership.ts';
+import type { createJobQueue } from '../adapters/job-queue.ts';
+import { observeProjections } from '../adapters/metrics-observers.ts';
+import type { Metrics } from '../adapters/metrics.ts';
+import type { ProjectionObserver } from '../commands/observers.ts';
+import type { Connections } from './connect.ts';
+
+/** The gauges that are asked for at a scrape, each by the role that it belongs to. */
+
+export function watchAppends(metrics: Metrics, store: ConnectedEventStore): void {
+  metrics.collect(
+    'appends',
+    {
+      reeltally_appends_open: { help: 'Appends whose outcome is not known yet' },
+      reeltally_oldest_open_append_seconds: { help: 'How long the oldest of them has been under way' },
+    },
+    () => {
+      const { count, oldestSeconds } = store.openAppends();
+      return [
+        { name: 'reeltally_appends_open', value: count },
+        { name: 'reeltally_oldest_open_append_seconds', value: oldestSeconds },
+      ];
+    },
+  );
+}
+
+export interface WatchedProjections extends ProjectionObserver {
+  /** Told when this process begins to lead: a read model's silence counts from then on. */
+  begin(): void;
+}
+
+/** @param leadership of the projector; one that stands by has nothing to say of the read models */
+export function watchProjections(connections: Connections, leadership: () => Leadership): WatchedProjections {
+  const { metrics } = connections;
+  const names = projections.map(({ name }) => name);
+  const counted = observeProjections([metrics.registry], names);
+  const lastBatchMs = new Map<string, number>();
+  metrics.collect(
+    'projections',
+    {
+      reeltally_projector_leading: { help: 'Whether this process is the projector that acts' },
+      reeltally_projection_lag_positions: {
+        help: 'Commit position of the newest event that concerns a read model, less that of the read model',
+        label: 'projection',
+      },
+      reeltally_projection_idle_seconds: {
+        help: 'Since the last batch was applied to a read model, or since this process began to lead',
+        label: 'projection',
+      },
+    },
+    async () => {
+      const leading = { name: 'reeltally_projector_leading', value: leadership().leading ? 1 : 0 } as const;
+      if (leading.value === 0) return [leading];
+      const measured = await Promise.all(
+        projections.map(async (projection) => {
+          const of = projection.name;
+          const { lag } = await measureLag(connections, projection);
+          const idleSeconds = (performance.now() - (lastBatchMs.get(of) ?? 0)) / 1000;
+          return [
+            { name: 'reeltally_projection_lag_positions', of, value: Number(lag) },
+            { name: 'reeltally_projection_idle_seconds', of, value: idleSeconds },
+          ] as const;
+        }),
+      );
+      return [leading, ...measured.flat()];
+    },
+  );
+  return {
+    begin: () => {
+      for (const name of names) lastBatchMs.set(name, performance.now());
+    },
+    batchApplied: (name, events) => {
+      lastBatchMs.set(name, performance.now());
+      counted.batchApplied(name, events);
+    },
+  };
+}
+
+/** @param leadership of the dispatcher: of several, one tells how long the queue is */
+export function watchQueue(
+  { metrics, pool, clock }: Connections,
+  queue: ReturnType<typeof createJobQueue>,
+  leadership: Leadership,
+): void {
+  metrics.collect(
+    'queue',
+    {
+      reeltally_queue_pending_messages: { help: 'Messages of the work queue that no worker has been given yet' },
+      reeltally_queue_unacknowledged_messages: { help: 'Messages given to a worker that has not claimed the job yet' },
+      reeltally_queue_redelivered_messages: { help: 'Of these, those that were given more than once' },
+    },
+    async () => {
+      if (!leadership.leading) return [];
+      const { pending, unacknowledged, redelivered } = await queue.depth();
+      return [
+        { name: 'reeltally_queue_pending_messages', value: pending },
+        { name: 'reeltally_queue_unacknowledged_messages', value: unacknowledged },
+        { name: 'reeltally_queue_redelivered_messages', value: redelivered },
+      ];
+    },
+  );
+  metrics.collect(
+    'unclaimed_jobs',
+    {
+      reeltally_dispatcher_leading: { help: 'Whether this process is the dispatcher that acts' },
+      reeltally_oldest_unclaimed_job_seconds: {
+        help: 'How long the job that waits longest has waited for a worker; 0 if none waits',
+      },
+    },
+    async () => {
+      const leading = { name: 'reeltally_dispatcher_leading', value: leadership.leading ? 1 : 0 } as const;
+      if (leading.value === 0) return [leading];
+      const value = await oldestWaitingSeconds(pool, clock.now());
+      return [leading, { name: 'reeltally_oldest_unclaimed_job_seconds', value }];
+    },
+  );
+}
+
+/** @param directories by the name that the label shows */
+export function watchDisks({ metrics }: Connections, directories: Readonly<Record<string, string>>): void {
+  metrics.collect(
+    'disks',
+    { reeltally_disk_free_bytes: { help: 'Room on the file system of a directory', label: 'directory' } },
+    () =>
+      Promise.all(
+        Object.entries(directories).map(async ([of, directory]) => ({
+          name: 'reeltally_disk_free_bytes' as const,
+          of,
+          value: await diskFreeBytes(directory),
+        })),
+      ),
+  );
+}
+
+/** A directory that is not there yet will be made where its parent lies. */
+async function diskFreeBytes(directory: string): Promise<number> {
+  try {
+    const { bavail: freeBlocks, bsize: blockBytes } = await statfs(directory);
+    return freeBlocks * blockBytes;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || dirname(directory) === directory) throw error;
+    return diskFreeBytes(dirname(directory));
+  }
+}
