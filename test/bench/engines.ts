@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { launchPostgres } from '../../src/embedded/postgres.ts';
 import { startEventStore } from '../support/event-store.ts';
 import { startNatsServer } from '../support/nats.ts';
+import { startTestPlatform } from '../support/sample-platform.ts';
 import { startProcess } from '../support/service.ts';
 import type { Environment, ServiceProcess } from '../support/service.ts';
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts';
@@ -17,6 +18,8 @@ export interface Bench extends AsyncDisposable {
   directory: string;
   secret: string;
   addresses: { EVENTSTORE_URL: string; DATABASE_URL: string; NATS_URL: string };
+  /** Of the sample platform. */
+  sampleUrl: string;
   processes: { postgres: number; 'event store': number };
   startRole: (role: 'api' | 'projector' | 'dispatcher' | 'worker', more?: Environment) => Promise<ServiceProcess>;
   startContender: (file: string) => Promise<{ url: string; pid: number }>;
@@ -27,6 +30,7 @@ export async function startBench(): Promise<Bench> {
   const postgres = await launchPostgres({ dataDirectory: join(directory, 'postgres') });
   const eventStore = await startEventStore({ dataDirectory: join(directory, 'log') });
   const nats = await startNatsServer();
+  const platform = await startTestPlatform();
   const secret = 'a secret that is long enough for a bench';
   const addresses = { EVENTSTORE_URL: eventStore.url, DATABASE_URL: postgres.url, NATS_URL: nats.url };
   const running: { stop: () => Promise<unknown> }[] = [];
@@ -34,9 +38,11 @@ export async function startBench(): Promise<Bench> {
     directory,
     secret,
     addresses,
+    sampleUrl: platform.url,
     processes: { postgres: postgres.pid, 'event store': eventStore.pid },
     startRole: async (role, more = {}) => {
-      const environment = { ...addresses, REELTALLY_SECRET: secret, REELTALLY_DATA: directory, PORT: '0', ...more };
+      const own = { REELTALLY_SECRET: secret, REELTALLY_DATA: directory, SAMPLE_PLATFORM_URL: platform.url, PORT: '0' };
+      const environment = { ...addresses, ...own, ...more };
       const started = await startProcess(role, environment);
       running.push(started);
       return started;
@@ -48,6 +54,7 @@ export async function startBench(): Promise<Bench> {
     },
     [Symbol.asyncDispose]: async () => {
       for (const part of running.toReversed()) await part.stop();
+      await platform.close();
       await nats.remove();
       await eventStore.stop();
       await postgres.stop();

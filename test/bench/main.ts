@@ -1,44 +1,110 @@
 /** `npm run bench`: ratios within one run first, then what was measured. See docs/performance.md. */
-import { Command, InvalidArgumentError } from 'commander';
+import { loadavg } from 'node:os';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import pg from 'pg';
 import { pino } from 'pino';
 import { connectEventStore } from '../../src/adapters/event-store.ts';
+import { benchAppends } from './appends.ts';
+import { benchClaims } from './claims.ts';
 import { startBench } from './engines.ts';
 import { tableOf } from './figures.ts';
+import type { Figure } from './figures.ts';
 import { benchHttp } from './http.ts';
-import { createTokens, insertJobs, openAccounts, putFiles, waitUntilKeysAreKnown } from './population.ts';
+import { createTokens, insertJobs, insertOthers, openAccounts, putFiles, waitUntilKeysAreKnown } from './population.ts';
+import { benchProjections } from './projections.ts';
+import { benchSigning } from './signing.ts';
+import { benchSizes } from './sizes.ts';
 
 const count = (text: string) => {
   if (!/^[1-9]\d*$/.test(text)) throw new InvalidArgumentError('must be a whole number from 1');
   return Number(text);
 };
-const program = new Command('bench')
-  .description('measure the service beside what could stand in its place; only loopback, about ten minutes')
+const parts = ['http', 'appends', 'claims', 'projections', 'sizes'] as const;
+const { rounds, seconds, only, json } = new Command('bench')
+  .description('measures the service beside what could stand in its place; on loopback only, for about ten minutes')
   .option('--rounds <n>', 'how often everything is measured, in turns', count, 5)
   .option('--seconds <n>', 'how long each server is under load in a round', count, 3)
-  .option('--accounts <n>', 'accounts that ask', count, 10_000)
-  .option('--jobs <n>', 'rows of jobs in the read model', count, 30_000)
+  .addOption(new Option('--only <part>', 'measure this part alone').choices(parts))
   .option('--json', 'print one JSON object instead of tables')
-  .parse();
-const options = program.opts<{ rounds: number; seconds: number; accounts: number; jobs: number; json?: true }>();
-const progress = (sentence: string) => process.stderr.write(`${sentence}\n`);
+  .parse()
+  .opts<{ rounds: number; seconds: number; only?: (typeof parts)[number]; json?: true }>();
+const progress = (sentence: string) => void process.stderr.write(`${sentence}\n`);
+const wanted = (part: (typeof parts)[number]) => only === undefined || only === part;
 
-progress('starting the engines');
-await using bench = await startBench();
-const pool = new pg.Pool({ connectionString: bench.addresses.DATABASE_URL });
-const projector = await bench.startRole('projector');
-const store = connectEventStore({ url: bench.addresses.EVENTSTORE_URL, logger: pino({ level: 'silent' }) });
-progress(`opening ${options.accounts} accounts`);
-const tokens = createTokens(bench.secret);
-const many = await openAccounts(store, { accounts: options.accounts, keys: 1 }, tokens);
-const [one] = await openAccounts(store, { accounts: 1, keys: 1_000 }, tokens);
-if (!one) throw new Error('no account was opened');
-await waitUntilKeysAreKnown(pool, options.accounts + 1_000);
-const withFile = many.slice(0, 500);
-await insertJobs(pool, [...many, one], options.jobs);
-await putFiles(bench.directory, bench.secret, withFile);
-const http = await benchHttp(bench, pool, { many, withFile, one }, { ...options, projector, progress });
-if (options.json) console.log(JSON.stringify(http, undefined, 2));
-else console.log(`${tableOf('ratio', http.ratios)}\n\n${tableOf('figure', http.figures)}`);
-await pool.end();
-await store.close();
+interface Results {
+  ratios: Figure[];
+  figures: Figure[];
+}
+
+/** Fresh engines with so many accounts, two jobs each, and one account with a thousand keys. */
+async function withAccounts(
+  counts: { accounts: number; otherJobs: number },
+  work: (prepared: Awaited<ReturnType<typeof prepare>>) => Promise<Results[]>,
+): Promise<Results[]> {
+  await using bench = await startBench();
+  const prepared = await prepare(bench, counts);
+  try {
+    return await work(prepared);
+  } finally {
+    await prepared.pool.end();
+    await prepared.store.close();
+  }
+}
+
+async function prepare(
+  bench: Awaited<ReturnType<typeof startBench>>,
+  { accounts, otherJobs }: { accounts: number; otherJobs: number },
+) {
+  progress(`starting the engines, opening ${accounts} accounts`);
+  const pool = new pg.Pool({ connectionString: bench.addresses.DATABASE_URL });
+  const projector = await bench.startRole('projector');
+  const store = connectEventStore({ url: bench.addresses.EVENTSTORE_URL, logger: pino({ level: 'silent' }) });
+  const tokens = createTokens(bench.secret);
+  const many = await openAccounts(store, { accounts, keys: 1 }, tokens);
+  const [one] = await openAccounts(store, { accounts: 1, keys: 900 }, tokens);
+  if (!one) throw new Error('no account was opened');
+  await waitUntilKeysAreKnown(pool, accounts + 900);
+  const withFile = many.slice(0, 500);
+  await insertJobs(pool, many);
+  await insertOthers(pool, otherJobs);
+  await putFiles(bench.directory, bench.secret, withFile);
+  return { bench, pool, store, projector, many, withFile, one };
+}
+
+const started = new Date();
+const loadBefore = loadavg()[0] ?? 0;
+const results: Results[] = [];
+if (wanted('http')) results.push({ ratios: [], figures: [benchSigning(rounds)] });
+if (only !== 'sizes') {
+  results.push(
+    ...(await withAccounts({ accounts: 10_000, otherJobs: 10_000 }, async (prepared) => {
+      const { bench, pool, store, one } = prepared;
+      const done: Results[] = [];
+      if (wanted('http')) done.push(await benchHttp(bench, pool, prepared, { ...prepared, rounds, seconds, progress }));
+      if (wanted('appends')) done.push(await benchAppends(store, { rounds, progress }));
+      if (wanted('claims')) done.push(await benchClaims(bench, store, { account: one, rounds, progress }));
+      if (wanted('projections')) done.push(await benchProjections(bench, store, { rounds, progress }));
+      return done;
+    })),
+  );
+}
+if (wanted('sizes')) {
+  results.push(
+    ...(await withAccounts({ accounts: 500, otherJobs: 0 }, async ({ bench, pool, many: accounts, one }) => [
+      await benchSizes(bench, pool, { rounds, seconds: 1, accounts, one, progress }),
+    ])),
+  );
+}
+const all = {
+  started: started.toISOString(),
+  minutes: (Date.now() - started.getTime()) / 60_000,
+  /** Above about 0.5, something else was at work before the bench began. */
+  loadBefore,
+  ratios: results.flatMap(({ ratios }) => ratios),
+  figures: results.flatMap(({ figures }) => figures),
+};
+if (json) console.log(JSON.stringify(all, undefined, 2));
+else {
+  console.log(`Begun ${all.started}, took ${all.minutes.toFixed(1)} minutes; load before ${loadBefore.toFixed(1)}.\n`);
+  console.log(`${tableOf('ratio', all.ratios)}\n\n${tableOf('figure', all.figures)}`);
+}

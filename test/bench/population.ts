@@ -93,7 +93,7 @@ async function appendAll(store: EventStore, stream: string, time: string, events
 }
 
 /** Puts jobs into the read model alone: what a poll costs does not depend on how a row came there. */
-export async function insertJobs(pool: Pool, accounts: readonly BenchAccount[], totalJobs: number): Promise<void> {
+export async function insertJobs(pool: Pool, accounts: readonly BenchAccount[]): Promise<void> {
   const own = accounts.flatMap(({ id, queuedToken, doneToken }) => [
     { account_id: id, token: queuedToken, status: 'queued', file: null },
     { account_id: id, token: doneToken, status: 'done', file: 'sample.mp4' },
@@ -102,11 +102,17 @@ export async function insertJobs(pool: Pool, accounts: readonly BenchAccount[], 
     `${insertSql} from jsonb_to_recordset($1) as o(account_id text, token text, status text, file text)`,
     [JSON.stringify(own)],
   );
-  const others = Math.max(totalJobs - own.length, 0);
+  await pool.query('vacuum analyze jobs');
+}
+
+/** Jobs of nobody who asks, for the size of the table. */
+export async function insertOthers(pool: Pool, jobs: number): Promise<void> {
+  const { rows } = await pool.query<{ first: number }>(`select count(*)::int as first from jobs`);
+  const first = rows[0]?.first ?? 0;
   await pool.query(
     `${insertSql} from (select 'acc_' || i % 10000 as account_id, 'A' || md5(i::text) as token, 'done' as status,
-       'sample.mp4' as file from generate_series(1, $1::int) i) o`,
-    [others],
+       'sample.mp4' as file from generate_series($1::int, $2::int) i) o`,
+    [first, first + jobs - 1],
   );
   await pool.query('vacuum analyze jobs');
 }
@@ -139,10 +145,12 @@ export function createTokens(secret: string): DownloadTokens {
   return new DownloadTokens(deriveKeys(secret).tokenKey, [], randomBits);
 }
 
-/** Every key has used half of its window, so that each round begins alike. */
-export async function resetWindows(pool: Pool): Promise<void> {
+/** So that each round begins alike: half an hour ago, every key was used so often. */
+export async function resetWindows(pool: Pool, used = 60): Promise<void> {
   await pool.query(
-    `update api_key_window set base = clock_timestamp() - interval '30 minutes', admitted_ms = array(select generate_series(0, 59))`,
+    `update api_key_window set base = clock_timestamp() - interval '30 minutes',
+       admitted_ms = array(select generate_series(0, $1::int - 1))`,
+    [used],
   );
   await pool.query('vacuum analyze api_key_window, credits, jobs');
 }

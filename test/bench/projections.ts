@@ -1,0 +1,117 @@
+import { chmodSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import pg from 'pg';
+import type { Pool } from 'pg';
+import { pino } from 'pino';
+import { projections } from '../../projections/all.ts';
+import { catchUp } from '../../projections/progress.ts';
+import { rebuild } from '../../projections/rebuild.ts';
+import type { RebuildableProjection } from '../../projections/rebuild.ts';
+import { runProjection } from '../../projections/runner.ts';
+import { migrate, openPool } from '../../src/adapters/postgres.ts';
+import type { EventStore } from '../../src/commands/ports.ts';
+import { GeneratedAccount, appendAll } from '../projections/generated-account.ts';
+import type { Bench } from './engines.ts';
+import { ratio } from './figures.ts';
+import type { Figure } from './figures.ts';
+
+const logger = pino({ level: 'silent' });
+const database = 'bench_projections';
+const migrations = fileURLToPath(new URL('../../projections/migrations', import.meta.url));
+
+const accounts = 200;
+const downloadsEach = 100;
+
+interface Measured {
+  eventsPerSecond: number;
+  rebuildSeconds: number;
+  copySeconds: number;
+}
+
+/** Every read model from the beginning of the log: followed, rebuilt, and copied. */
+export async function benchProjections(
+  bench: Bench,
+  store: EventStore,
+  { rounds, progress }: { rounds: number; progress: (sentence: string) => void },
+): Promise<{ ratios: Figure[]; figures: Figure[] }> {
+  progress(`writing a log of ${accounts} accounts, ${accounts * downloadsEach} downloads and their jobs`);
+  for (let account = 0; account < accounts; account += 1) await writeAccount(store);
+  const measured = new Map<string, Measured[]>(projections.map(({ name }) => [name, []]));
+  for (let round = 1; round <= rounds; round += 1) {
+    for (const projection of projections) {
+      progress(`read models, round ${round} of ${rounds}: ${projection.name}`);
+      measured.get(projection.name)?.push(await measureOne(bench, store, projection));
+    }
+  }
+  const all = [...measured].map(([name, values]) => ({
+    name,
+    eventsPerSecond: values.map((each) => each.eventsPerSecond),
+    rebuildSeconds: values.map((each) => each.rebuildSeconds),
+    copySeconds: values.map((each) => each.copySeconds),
+  }));
+  return {
+    ratios: all.map(({ name, rebuildSeconds, copySeconds }) =>
+      ratio(`rebuild of ${name}: seconds to those of a bare COPY of its rows`, rebuildSeconds, copySeconds),
+    ),
+    figures: all.flatMap(({ name, eventsPerSecond, rebuildSeconds, copySeconds }) => [
+      { name: `${name}: follows the log`, unit: 'events/s', values: eventsPerSecond },
+      { name: `${name}: rebuild`, unit: 's', values: rebuildSeconds },
+      { name: `${name}: bare COPY`, unit: 's', values: copySeconds },
+    ]),
+  };
+}
+
+async function writeAccount(store: EventStore): Promise<void> {
+  const account = new GeneratedAccount();
+  await appendAll(store, [...account.open(), account.issueKey().append]);
+  await appendAll(store, [account.queue(downloadsEach), ...account.work()]);
+}
+
+async function measureOne(bench: Bench, store: EventStore, projection: RebuildableProjection): Promise<Measured> {
+  const administrator = new pg.Client({ connectionString: bench.addresses.DATABASE_URL });
+  await administrator.connect();
+  await administrator.query(`drop database if exists ${database} with (force)`);
+  await administrator.query(`create database ${database}`);
+  const url = new URL(bench.addresses.DATABASE_URL);
+  url.pathname = `/${database}`;
+  const pool = openPool(url.href, { logger, max: 4, queryTimeoutMs: 600_000 });
+  await migrate(pool, migrations);
+  const startedMs = performance.now();
+  const runner = runProjection(projection, { store, pool, logger });
+  try {
+    await catchUp({ store, pool }, projection, 600_000);
+    const seconds = secondsSince(startedMs);
+    const { rows } = await pool.query<{ applied: number }>(
+      'select sum(applied_events)::int as applied from checkpoints',
+    );
+    const rebuildMs = performance.now();
+    await rebuild(projection, { store, pool, progress: () => undefined });
+    const rebuildSeconds = secondsSince(rebuildMs);
+    const copySeconds = await secondsOfCopy(bench, pool, projection);
+    return { eventsPerSecond: (rows[0]?.applied ?? NaN) / seconds, rebuildSeconds, copySeconds };
+  } finally {
+    await runner.close();
+    await pool.end();
+    await administrator.end();
+  }
+}
+
+/** What Postgres alone takes for the same rows, into empty tables of the same shape, with their indexes. */
+async function secondsOfCopy(bench: Bench, pool: Pool, { tables }: RebuildableProjection): Promise<number> {
+  // Postgres itself writes and reads the files, perhaps as another user.
+  chmodSync(bench.directory, 0o777);
+  let seconds = 0;
+  for (const table of tables) {
+    const file = join(bench.directory, `${table}.copy`);
+    await pool.query(`create schema bare; create table bare.${table} (like ${table} including all)`);
+    await pool.query(`copy ${table} to '${file}'`);
+    const startedMs = performance.now();
+    await pool.query(`copy bare.${table} from '${file}'`);
+    seconds += secondsSince(startedMs);
+    await pool.query('drop schema bare cascade');
+  }
+  return seconds;
+}
+
+const secondsSince = (startedMs: number) => (performance.now() - startedMs) / 1000;

@@ -1,0 +1,25 @@
+import { createSecretKey, randomBytes } from 'node:crypto';
+import { createLocalFileStore } from '../../src/adapters/file-store.ts';
+import { newUuid } from '../../src/adapters/system.ts';
+import type { Figure } from './figures.ts';
+
+const links = 50_000;
+
+/** How many links a process can sign while it does nothing else. */
+export function benchSigning(rounds: number): Figure {
+  const files = createLocalFileStore({
+    directory: '/nonexistent',
+    downloadBaseUrl: 'https://files.example.com',
+    signingKeys: { current: { id: 'bench', key: createSecretKey(randomBytes(32)) }, others: [] },
+    nonce: newUuid,
+  });
+  const file = { token: 'a-token-of-some-length-and-more', claimRevision: 0, name: 'media.mp4' };
+  const values = Array.from({ length: rounds }, () => {
+    const startedMs = performance.now();
+    for (let link = 0; link < links; link += 1) {
+      files.link(file, { expiresAtSeconds: 1_800_000_000 + link, downloadName: 'sample-bars.mp4' });
+    }
+    return links / ((performance.now() - startedMs) / 1000);
+  });
+  return { name: 'links signed in one process', unit: 'links/s', values };
+}
