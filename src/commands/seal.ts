@@ -1,4 +1,4 @@
-import { createHash, hash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import { requireReadable } from '../domain/recorded-event.ts';
 import type { Actor, DomainEvent, EventMetadata } from '../domain/recorded-event.ts';
@@ -70,15 +70,16 @@ export function chainHash(
 ): string {
   const canonical = canonicalize(link);
   if (canonical === undefined) throw new Error('an event cannot be written as JSON');
-  return createHash('sha256').update(Buffer.from(previousHash, 'hex')).update(canonical).digest('hex');
+  return hash('sha256', Buffer.concat([Buffer.from(previousHash, 'hex'), Buffer.from(canonical)]));
 }
 
 /** RFC 9562 §5.5. */
 function uuidV5(name: string, namespace: string): string {
-  const digest = createHash('sha1')
-    .update(Buffer.from(namespace.replaceAll('-', ''), 'hex'))
-    .update(name)
-    .digest();
+  const digest = hash(
+    'sha1',
+    Buffer.concat([Buffer.from(namespace.replaceAll('-', ''), 'hex'), Buffer.from(name)]),
+    'buffer',
+  );
   digest[6] = ((digest[6] ?? 0) & 0x0f) | 0x50;
   digest[8] = ((digest[8] ?? 0) & 0x3f) | 0x80;
   const hex = digest.toString('hex', 0, 16);
