@@ -7,7 +7,7 @@ import { ratio } from './figures.ts';
 import type { Figure } from './figures.ts';
 import type { BenchAccount } from './population.ts';
 
-const samples = 20;
+const samples = 10;
 
 /** How long a download waits from its 202 until an idle worker has claimed it, beside a message through JetStream alone. */
 export async function benchClaims(
@@ -68,7 +68,7 @@ async function messageMs({ addresses }: Bench): Promise<number> {
   const received = await (await jetStream.consumers.get('BENCH', 'bench')).consume();
   const messages = received[Symbol.asyncIterator]();
   const waited: number[] = [];
-  for (let sample = 0; sample < samples * 10; sample += 1) {
+  for (let sample = 0; sample < samples * 20; sample += 1) {
     const startedMs = performance.now();
     await jetStream.publish('bench', 'message');
     const next = await messages.next();
