@@ -18,7 +18,7 @@ export function deriveKeys(secret: string): DerivedKeys {
   return {
     id: derive('secret id', 8).toString('hex'),
     linkKey: createSecretKey(derive('link signature', 32)),
-    // Six bits, so that every token begins with a letter (see DownloadTokens).
+    // Six bits, so that every token begins with a letter (see RequestTokens).
     tokenKey: { id: derive('token key id', 1).readUInt8(0) & 0x3f, key: createSecretKey(derive('token check', 32)) },
   };
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 import type { DownloadProgress, VideoMetadata } from '../commands/ports.ts';
 import { cleanDetail } from './yt-dlp-failures.ts';
-import { marks } from './video-source-arguments.ts';
+import { marks } from './yt-dlp-arguments.ts';
 
 const maxUrlCharacters = 2048;
 const reportIntervalMs = 250;

@@ -7,7 +7,7 @@ import type { UsageLanes } from './usage-lanes.ts';
 
 export interface QueueDownloadRequest {
   accountId: string;
-  /** Fresh random bits with a keyed check (`DownloadTokens`). */
+  /** Fresh random bits with a keyed check (`RequestTokens`). */
   token: string;
   video: VideoReference;
   format: Format;

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Admission, Admissions } from '../../projections/admission.ts';
 import { hashApiKey, hasApiKeyForm } from '../commands/api-key.ts';
-import type { DownloadTokens } from '../commands/download-token.ts';
+import type { RequestTokens } from '../commands/request-token.ts';
 import { summariseUsage } from '../domain/usage-summary.ts';
 import type { UsageSnapshot } from '../domain/usage.ts';
 import type { AddressWindows } from './address-window.ts';
@@ -12,7 +12,7 @@ import type { UsageHeaders } from './usage-headers.ts';
 export interface AuthenticateDependencies {
   admissions: Admissions;
   addresses: AddressWindows;
-  tokens: DownloadTokens;
+  tokens: RequestTokens;
   now: () => string;
   realNowMs: () => number;
 }
@@ -67,7 +67,7 @@ function bearerKey({ headers }: FastifyRequest): string | undefined {
 }
 
 /** Only a token that passes its own check is worth a look-up. */
-function tokenOf(request: FastifyRequest, tokens: DownloadTokens): string | undefined {
+function tokenOf(request: FastifyRequest, tokens: RequestTokens): string | undefined {
   if (!request.routeOptions.config.polls) return undefined;
   const { token } = request.query as { token?: unknown };
   return typeof token === 'string' && tokens.verify(token) ? token : undefined;

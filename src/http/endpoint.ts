@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { UsageLanes } from '../commands/usage-lanes.ts';
 import type { AccountDependencies } from '../commands/accounts.ts';
-import type { DownloadTokens } from '../commands/download-token.ts';
+import type { RequestTokens } from '../commands/request-token.ts';
 import type { DownloadProgress, FileStore, MetadataProbe } from '../commands/ports.ts';
 import type { ApiErrorCode } from './errors.ts';
 import type { EndpointReference } from './reference/endpoint-reference.ts';
@@ -9,7 +9,7 @@ import type { EndpointReference } from './reference/endpoint-reference.ts';
 /** What an endpoint is, and what its handler is given. The list of them stands in `endpoints.ts`. */
 export interface EndpointDependencies {
   lanes: UsageLanes;
-  tokens: DownloadTokens;
+  tokens: RequestTokens;
   probe: MetadataProbe;
   files: FileStore;
   accounts: AccountDependencies;

@@ -7,6 +7,7 @@ import { callerOf, causeOf } from './caller.ts';
 import type { Endpoint, EndpointDependencies } from './endpoint.ts';
 import { contractTimestamp, sendData, timestamp } from './envelope.ts';
 import { ApiError } from './errors.ts';
+import { fileLink, fileLinkOf } from './file-link.ts';
 import type { EndpointReference } from './reference/endpoint-reference.ts';
 import { readInput, videoId } from './request-input.ts';
 
@@ -16,9 +17,6 @@ const query = z.object({
     .min(1, 'is required')
     .describe('The `request_token` that `POST /video/download` answered.'),
 });
-
-/** A link's life (contract §3): from the poll that it was issued for. */
-const linkSeconds = 3_600;
 
 const times = {
   queued_at: timestamp.describe('When it was queued, in UTC.'),
@@ -51,10 +49,7 @@ const videoStatus = z
       .strictObject({
         status: z.literal('done'),
         ...common,
-        download_url: z.string().describe('A signed link to the file, another one at each poll. It asks for no key.'),
-        expires_in: z.literal(linkSeconds).describe('Seconds until this link expires.'),
-        file_size_bytes: z.int().min(1).describe('Size of the file.'),
-        file_mime: z.string().describe('Media type of the file.'),
+        ...fileLink,
       })
       .meta({ id: 'DownloadDone', title: 'done' }),
     z
@@ -68,7 +63,6 @@ const videoStatus = z
   ])
   .meta({ id: 'DownloadStatus' });
 type VideoStatus = z.infer<typeof videoStatus>;
-type VideoStatusDone = Extract<VideoStatus, { status: 'done' }>;
 
 export const videoStatusReference: EndpointReference = {
   operationId: 'getDownloadStatus',
@@ -101,7 +95,7 @@ async function statusOfRow(job: PolledJob, { files, progress, realNowMs }: Endpo
   const common = { request_token: job.token, video_id: job.video_id, ...timesOf(job) };
   switch (status) {
     case 'done': {
-      const link = await linkOf(job, { files, realNowMs });
+      const link = await fileLinkOf(job, { files, realNowMs });
       return { status, ...common, ...link };
     }
     case 'failed': {
@@ -120,33 +114,6 @@ async function statusOfRow(job: PolledJob, { files, progress, realNowMs }: Endpo
     case 'claimed':
       return { status, ...common };
   }
-}
-
-/** A link is given only for a file that is there. */
-async function linkOf(
-  job: PolledJob,
-  { files, realNowMs }: Pick<EndpointDependencies, 'files' | 'realNowMs'>,
-): Promise<Pick<VideoStatusDone, 'download_url' | 'expires_in' | 'file_size_bytes' | 'file_mime'>> {
-  const {
-    token,
-    file_claim_revision: claimRevision,
-    file_name: name,
-    file_mime: mime,
-    file_size_bytes: sizeBytes,
-  } = job;
-  if (claimRevision === null || name === null || mime === null || sizeBytes === null)
-    throw new Error(`job ${token} is done without a file`);
-  const file = { token, claimRevision, name };
-  if ((await files.sizeBytes(file)) === undefined) throw new ApiError('delivery_failed');
-  const extension = name.slice(name.lastIndexOf('.'));
-  const downloadName = `${job.platform}-${job.video_id.replaceAll(/[^\w-]/g, '_').slice(0, 80)}${extension}`;
-  const expiresAtSeconds = Math.floor(realNowMs() / 1000) + linkSeconds;
-  return {
-    download_url: files.link(file, { expiresAtSeconds, downloadName }),
-    expires_in: linkSeconds,
-    file_size_bytes: sizeBytes,
-    file_mime: mime,
-  };
 }
 
 function timesOf({ queued_at, started_at, finished_at }: PolledJob): Pick<VideoStatus, keyof typeof times> {

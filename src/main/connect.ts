@@ -16,7 +16,7 @@ import type { DerivedKeys } from '../adapters/secrets.ts';
 import { newUuid, random, randomBits, systemClock } from '../adapters/system.ts';
 import type { Clock } from '../adapters/system.ts';
 import type { Tracing } from '../adapters/tracing.ts';
-import { DownloadTokens } from '../commands/download-token.ts';
+import { RequestTokens } from '../commands/request-token.ts';
 import type { Tracer } from '../commands/tracing.ts';
 import { readOrMakeSecret } from '../embedded/secret-file.ts';
 import { ConfigurationRefused, projectDirectory } from './config.ts';
@@ -170,8 +170,8 @@ export async function requireSharedSecret(pool: Pool, { current, others }: Secre
   await pool.query('update installation set secret_id = $1 where secret_id = $2', [current.id, known]);
 }
 
-export function createTokens({ current, others }: Secrets): DownloadTokens {
-  return new DownloadTokens(
+export function createTokens({ current, others }: Secrets): RequestTokens {
+  return new RequestTokens(
     current.tokenKey,
     others.map(({ tokenKey }) => tokenKey),
     randomBits,

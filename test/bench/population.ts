@@ -7,7 +7,7 @@ import { deriveKeys } from '../../src/adapters/secrets.ts';
 import { newId, newUuid, randomBits } from '../../src/adapters/system.ts';
 import { newApiKey } from '../../src/commands/api-key.ts';
 import type { NewApiKey } from '../../src/commands/api-key.ts';
-import { DownloadTokens } from '../../src/commands/download-token.ts';
+import { RequestTokens } from '../../src/commands/request-token.ts';
 import type { EventStore } from '../../src/commands/ports.ts';
 import { firstPreviousHash, seal } from '../../src/commands/seal.ts';
 import { accountStream } from '../../src/domain/account-events.ts';
@@ -38,7 +38,7 @@ const eventsPerAppend = 400;
 export async function openAccounts(
   store: EventStore,
   counts: { accounts: number; keys: number },
-  tokens: DownloadTokens,
+  tokens: RequestTokens,
 ) {
   const accounts = Array.from({ length: counts.accounts }, (): BenchAccount => {
     const keys = Array.from({ length: counts.keys }, () => newApiKey(randomBits));
@@ -141,8 +141,8 @@ export async function putFiles(directory: string, secret: string, accounts: read
   }
 }
 
-export function createTokens(secret: string): DownloadTokens {
-  return new DownloadTokens(deriveKeys(secret).tokenKey, [], randomBits);
+export function createTokens(secret: string): RequestTokens {
+  return new RequestTokens(deriveKeys(secret).tokenKey, [], randomBits);
 }
 
 /** So that each round begins alike: half an hour ago, every key was used so often. */

@@ -3,7 +3,7 @@ import { readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { deriveKeys } from '../../src/adapters/secrets.ts';
-import { DownloadTokens } from '../../src/commands/download-token.ts';
+import { RequestTokens } from '../../src/commands/request-token.ts';
 import { call } from '../support/client.ts';
 import { queue, statusOf } from '../support/downloads.ts';
 import { waitForChange, waitForEnd } from './engines-behind.ts';
@@ -133,7 +133,7 @@ describe('GET /video/status, 404 and 429', () => {
     const foreign = await download('private');
     await waitForEnd(service(), foreign);
     const secret = readFileSync(join(dataDirectory, 'secret'), 'utf8').trim();
-    const unknown = new DownloadTokens(deriveKeys(secret).tokenKey, [], randomBytes).issue();
+    const unknown = new RequestTokens(deriveKeys(secret).tokenKey, [], randomBytes).issue();
     const forged = `${foreign.slice(0, -1)}${foreign.endsWith('A') ? 'B' : 'A'}`;
 
     const asked = [foreign, unknown, forged, 'no-token', 'x'.repeat(2_000), `${foreign}\0`, 'töken'];
@@ -156,7 +156,7 @@ describe('GET /video/status, 404 and 429', () => {
   it('knows the unknown token’s form: of a job it would have been a token', async () => {
     // Otherwise the test above would show nothing about tokens that pass their check.
     const secret = readFileSync(join(service().dataDirectory, 'secret'), 'utf8').trim();
-    const tokens = new DownloadTokens(deriveKeys(secret).tokenKey, [], randomBytes);
+    const tokens = new RequestTokens(deriveKeys(secret).tokenKey, [], randomBytes);
     expect(tokens.verify(await download('private'))).toBe(true);
   });
 });

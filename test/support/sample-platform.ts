@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import type { VideoReference } from '../../src/commands/ports.ts';
 import { createVideoSource } from '../../src/adapters/video-source.ts';
 import type { EngineVideoSource } from '../../src/adapters/video-source.ts';
-import type { EngineLimits } from '../../src/adapters/video-source-arguments.ts';
+import type { EngineLimits } from '../../src/adapters/yt-dlp-arguments.ts';
 import { locateEngine } from '../../src/adapters/yt-dlp-engine.ts';
 import type { Engine } from '../../src/adapters/yt-dlp-engine.ts';
 import { startSamplePlatform } from '../../src/embedded/sample-platform.ts';

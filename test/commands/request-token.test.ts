@@ -1,8 +1,8 @@
 import { createHmac, createSecretKey, randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 
-import { DownloadTokens } from '../../src/commands/download-token.ts';
-import type { CheckKey } from '../../src/commands/download-token.ts';
+import { RequestTokens } from '../../src/commands/request-token.ts';
+import type { CheckKey } from '../../src/commands/request-token.ts';
 import { jobToken } from '../../src/domain/usage-events.ts';
 
 const checkKey = (id: number): CheckKey => ({ id, key: createSecretKey(randomBytes(32)) });
@@ -11,11 +11,11 @@ const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789
 
 describe('a job token', () => {
   const key = checkKey(17);
-  const tokens = new DownloadTokens(key, [], randomBytes);
+  const tokens = new RequestTokens(key, [], randomBytes);
 
   it('is 32 characters of base64url that begin with a letter, whatever the key is called', () => {
     for (let id = 0; id < 64; id += 1) {
-      const issued = new DownloadTokens(checkKey(id), [], randomBytes);
+      const issued = new RequestTokens(checkKey(id), [], randomBytes);
       const token = issued.issue();
       expect(token).toMatch(/^[A-P][A-Za-z0-9_-]{31}$/);
       expect(issued.verify(token)).toBe(true);
@@ -57,15 +57,15 @@ describe('a job token', () => {
   });
 
   it('is not one of another installation', () => {
-    expect(tokens.verify(new DownloadTokens(checkKey(17), [], randomBytes).issue())).toBe(false);
-    expect(tokens.verify(new DownloadTokens(checkKey(18), [], randomBytes).issue())).toBe(false);
+    expect(tokens.verify(new RequestTokens(checkKey(17), [], randomBytes).issue())).toBe(false);
+    expect(tokens.verify(new RequestTokens(checkKey(18), [], randomBytes).issue())).toBe(false);
   });
 });
 
 describe('after a change of keys', () => {
   const [older, newer] = [checkKey(5), checkKey(6)];
-  const before = new DownloadTokens(older, [], randomBytes);
-  const after = new DownloadTokens(newer, [older], randomBytes);
+  const before = new RequestTokens(older, [], randomBytes);
+  const after = new RequestTokens(newer, [older], randomBytes);
 
   it('old tokens still verify, and new ones carry the new key', () => {
     expect(after.verify(before.issue())).toBe(true);
@@ -75,7 +75,7 @@ describe('after a change of keys', () => {
 
   it('of one number the current one counts', () => {
     const same = checkKey(5);
-    const tokens = new DownloadTokens(same, [older], randomBytes);
+    const tokens = new RequestTokens(same, [older], randomBytes);
     expect(tokens.verify(tokens.issue())).toBe(true);
   });
 });

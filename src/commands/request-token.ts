@@ -15,7 +15,7 @@ export interface CheckKey {
   key: KeyObject;
 }
 
-export class DownloadTokens {
+export class RequestTokens {
   readonly #current: CheckKey;
   readonly #keys: ReadonlyMap<number, KeyObject>;
   readonly #randomBits: (bytes: number) => Buffer;

@@ -1,0 +1,46 @@
+import { z } from 'zod';
+import type { PolledJob } from '../../projections/jobs.ts';
+import type { EndpointDependencies } from './endpoint.ts';
+import { ApiError } from './errors.ts';
+
+/** The link to a finished file: what it is called, and for how long it is valid. The file store signs it. */
+
+/** A link's life (contract §3): from the poll that it was issued for. */
+const linkSeconds = 3_600;
+
+/** What the answer for a finished download says of its file. */
+export const fileLink = {
+  download_url: z.string().describe('A signed link to the file, another one at each poll. It asks for no key.'),
+  expires_in: z.literal(linkSeconds).describe('Seconds until this link expires.'),
+  file_size_bytes: z.int().min(1).describe('Size of the file.'),
+  file_mime: z.string().describe('Media type of the file.'),
+};
+const schema = z.strictObject(fileLink);
+type FileLink = z.infer<typeof schema>;
+
+/** A link is given only for a file that is there. */
+export async function fileLinkOf(
+  job: PolledJob,
+  { files, realNowMs }: Pick<EndpointDependencies, 'files' | 'realNowMs'>,
+): Promise<FileLink> {
+  const {
+    token,
+    file_claim_revision: claimRevision,
+    file_name: name,
+    file_mime: mime,
+    file_size_bytes: sizeBytes,
+  } = job;
+  if (claimRevision === null || name === null || mime === null || sizeBytes === null)
+    throw new Error(`job ${token} is done without a file`);
+  const file = { token, claimRevision, name };
+  if ((await files.sizeBytes(file)) === undefined) throw new ApiError('delivery_failed');
+  const extension = name.slice(name.lastIndexOf('.'));
+  const downloadName = `${job.platform}-${job.video_id.replaceAll(/[^\w-]/g, '_').slice(0, 80)}${extension}`;
+  const expiresAtSeconds = Math.floor(realNowMs() / 1000) + linkSeconds;
+  return {
+    download_url: files.link(file, { expiresAtSeconds, downloadName }),
+    expires_in: linkSeconds,
+    file_size_bytes: sizeBytes,
+    file_mime: mime,
+  };
+}
