@@ -21,7 +21,9 @@ const count = (text: string) => {
 };
 const parts = ['http', 'appends', 'claims', 'projections', 'sizes'] as const;
 const { rounds, seconds, only, json } = new Command('bench')
-  .description('measures the service beside what could stand in its place; on loopback only, for about a quarter of an hour')
+  .description(
+    'measures the service beside what could stand in its place; on loopback only, for about a quarter of an hour',
+  )
   .option('--rounds <n>', 'how often everything is measured, in turns', count, 5)
   .option('--seconds <n>', 'how long each server is under load in a round', count, 3)
   .addOption(new Option('--only <part>', 'measure this part alone').choices(parts))
@@ -64,7 +66,7 @@ async function prepare(
   const [one] = await openAccounts(store, { accounts: 1, keys: 900 }, tokens);
   if (!one) throw new Error('no account was opened');
   await waitUntilKeysAreKnown(pool, accounts + 900);
-  const withFile = many.slice(0, 500);
+  const withFile = many.slice(0, 2_000);
   await insertJobs(pool, many);
   await insertOthers(pool, otherJobs);
   await putFiles(bench.directory, bench.secret, withFile);
@@ -83,7 +85,8 @@ if (only !== 'sizes') {
       if (wanted('http')) done.push(await benchHttp(bench, pool, prepared, { ...prepared, rounds, seconds, progress }));
       if (wanted('appends')) done.push(await benchAppends(store, { rounds, progress }));
       if (wanted('claims')) done.push(await benchClaims(bench, store, { account: one, rounds, progress }));
-      if (wanted('projections')) done.push(await benchProjections(bench, store, { rounds: Math.min(rounds, 3), progress }));
+      if (wanted('projections'))
+        done.push(await benchProjections(bench, store, { rounds: Math.min(rounds, 3), progress }));
       return done;
     })),
   );
