@@ -66,7 +66,7 @@ async function prepare(
   const [one] = await openAccounts(store, { accounts: 1, keys: 900 }, tokens);
   if (!one) throw new Error('no account was opened');
   await waitUntilKeysAreKnown(pool, accounts + 900);
-  const withFile = many.slice(0, 500);
+  const withFile = many.slice(0, 2_000);
   await insertJobs(pool, many);
   await insertOthers(pool, otherJobs);
   await putFiles(bench.directory, bench.secret, withFile);
