@@ -9,14 +9,13 @@ import { ApiError } from './errors.ts';
 const linkSeconds = 3_600;
 
 /** What the answer for a finished download says of its file. */
-export const fileLink = {
+export const fileLink = z.strictObject({
   download_url: z.string().describe('A signed link to the file, another one at each poll. It asks for no key.'),
   expires_in: z.literal(linkSeconds).describe('Seconds until this link expires.'),
   file_size_bytes: z.int().min(1).describe('Size of the file.'),
   file_mime: z.string().describe('Media type of the file.'),
-};
-const schema = z.strictObject(fileLink);
-type FileLink = z.infer<typeof schema>;
+});
+type FileLink = z.infer<typeof fileLink>;
 
 /** A link is given only for a file that is there. */
 export async function fileLinkOf(

@@ -49,7 +49,7 @@ const videoStatus = z
       .strictObject({
         status: z.literal('done'),
         ...common,
-        ...fileLink,
+        ...fileLink.shape,
       })
       .meta({ id: 'DownloadDone', title: 'done' }),
     z
