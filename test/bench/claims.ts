@@ -15,9 +15,8 @@ export async function benchClaims(
   store: EventStore,
   { account, rounds, progress }: { account: BenchAccount; rounds: number; progress: (sentence: string) => void },
 ): Promise<{ ratios: Figure[]; figures: Figure[] }> {
-  const { url } = await bench.startRole('api');
-  await bench.startRole('dispatcher');
-  await bench.startRole('worker');
+  const roles = [await bench.startRole('api'), await bench.startRole('dispatcher'), await bench.startRole('worker')];
+  const url = roles[0]?.url ?? '';
   // The first one wakes everything up.
   await claimMs(url, bench, store, account);
   const [claims, messages]: [number[], number[]] = [[], []];
@@ -28,6 +27,7 @@ export async function benchClaims(
     claims.push(middle(waited));
     messages.push(await messageMs(bench));
   }
+  for (const role of roles) await role.stop();
   return {
     ratios: [ratio('202 until claimed: to a bare JetStream message', claims, messages)],
     figures: [

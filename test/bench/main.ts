@@ -24,8 +24,8 @@ const { rounds, seconds, only, json } = new Command('bench')
   .description(
     'measures the service beside what could stand in its place; on loopback only, for about a quarter of an hour',
   )
-  .option('--rounds <n>', 'how often everything is measured, in turns', count, 5)
-  .option('--seconds <n>', 'how long each server is under load in a round', count, 3)
+  .option('--rounds <n>', 'how often everything is measured, in turns', count, 4)
+  .option('--seconds <n>', 'how long each server is under load in a round', count, 2)
   .addOption(new Option('--only <part>', 'measure this part alone').choices(parts))
   .option('--json', 'print one JSON object instead of tables')
   .parse()
@@ -41,12 +41,12 @@ interface Results {
 /** Fresh engines with so many accounts, two jobs each, and one account with a thousand keys. */
 async function withAccounts(
   counts: { accounts: number; otherJobs: number },
-  work: (prepared: Awaited<ReturnType<typeof prepare>>) => Promise<Results[]>,
-): Promise<Results[]> {
+  work: (prepared: Awaited<ReturnType<typeof prepare>>) => Promise<void>,
+): Promise<void> {
   await using bench = await startBench();
   const prepared = await prepare(bench, counts);
   try {
-    return await work(prepared);
+    await work(prepared);
   } finally {
     await prepared.pool.end();
     await prepared.store.close();
@@ -76,27 +76,29 @@ async function prepare(
 const started = new Date();
 const loadBefore = loadavg()[0] ?? 0;
 const results: Results[] = [];
-if (wanted('http')) results.push({ ratios: [], figures: [benchSigning(rounds)] });
-if (only !== 'sizes') {
-  results.push(
-    ...(await withAccounts({ accounts: 10_000, otherJobs: 10_000 }, async (prepared) => {
-      const { bench, pool, store, one } = prepared;
-      const done: Results[] = [];
-      if (wanted('http')) done.push(await benchHttp(bench, pool, prepared, { ...prepared, rounds, seconds, progress }));
-      if (wanted('appends')) done.push(await benchAppends(store, { rounds, progress }));
-      if (wanted('claims')) done.push(await benchClaims(bench, store, { account: one, rounds, progress }));
-      if (wanted('projections'))
-        done.push(await benchProjections(bench, store, { rounds: Math.min(rounds, 3), progress }));
-      return done;
-    })),
-  );
+const add = (result: Results) => {
+  results.push(result);
+  progress(tableOf('ratio', result.ratios));
+};
+if (wanted('http') || wanted('appends') || wanted('claims')) {
+  await withAccounts({ accounts: 10_000, otherJobs: 10_000 }, async (prepared) => {
+    const { bench, pool, store, one } = prepared;
+    // Before there are any downloads that would be dispatched.
+    if (wanted('claims')) add(await benchClaims(bench, store, { account: one, rounds, progress }));
+    if (wanted('http')) add(await benchHttp(bench, pool, prepared, { ...prepared, rounds, seconds, progress }));
+    if (wanted('appends')) add(await benchAppends(store, { rounds, progress }));
+  });
+}
+if (wanted('http')) add({ ratios: [], figures: [benchSigning(rounds)] });
+if (wanted('projections')) {
+  await withAccounts({ accounts: 1, otherJobs: 0 }, async ({ bench, store }) => {
+    add(await benchProjections(bench, store, { rounds, progress }));
+  });
 }
 if (wanted('sizes')) {
-  results.push(
-    ...(await withAccounts({ accounts: 500, otherJobs: 0 }, async ({ bench, pool, many: accounts, one }) => [
-      await benchSizes(bench, pool, { rounds, seconds: 1, accounts, one, progress }),
-    ])),
-  );
+  await withAccounts({ accounts: 500, otherJobs: 0 }, async ({ bench, pool, many: accounts, one }) => {
+    add(await benchSizes(bench, pool, { rounds, seconds: 1, accounts, one, progress }));
+  });
 }
 const all = {
   started: started.toISOString(),
