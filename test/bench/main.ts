@@ -92,7 +92,7 @@ if (wanted('http') || wanted('appends') || wanted('claims')) {
 if (wanted('http')) add({ ratios: [], figures: [benchSigning(rounds)] });
 if (wanted('projections')) {
   await withAccounts({ accounts: 1, otherJobs: 0 }, async ({ bench, store }) => {
-    add(await benchProjections(bench, store, { rounds, progress }));
+    add(await benchProjections(bench, store, { rounds: Math.min(rounds, 3), progress }));
   });
 }
 if (wanted('sizes')) {

@@ -20,7 +20,7 @@ const logger = pino({ level: 'silent' });
 const database = 'bench_projections';
 const migrations = fileURLToPath(new URL('../../projections/migrations', import.meta.url));
 
-const accounts = 200;
+const accounts = 400;
 const downloadsEach = 100;
 
 interface Measured {
@@ -51,9 +51,12 @@ export async function benchProjections(
     copySeconds: values.map((each) => each.copySeconds),
   }));
   return {
-    ratios: all.map(({ name, rebuildSeconds, copySeconds }) =>
-      ratio(`rebuild of ${name}: seconds to those of a bare COPY of its rows`, rebuildSeconds, copySeconds),
-    ),
+    // The rows of api_keys are so few that COPY takes no time.
+    ratios: all
+      .filter(({ name }) => name !== 'api_keys')
+      .map(({ name, rebuildSeconds, copySeconds }) =>
+        ratio(`rebuild of ${name}: seconds to those of a bare COPY of its rows`, rebuildSeconds, copySeconds),
+      ),
     figures: all.flatMap(({ name, eventsPerSecond, rebuildSeconds, copySeconds }) => [
       { name: `${name}: follows the log`, unit: 'events/s', values: eventsPerSecond },
       { name: `${name}: rebuild`, unit: 's', values: rebuildSeconds },
