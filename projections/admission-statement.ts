@@ -68,7 +68,6 @@ const asText = { getTypeParser: () => (text: string) => text };
 const parserOf = pg.types.getTypeParser as (dataTypeId: number) => (text: string) => unknown;
 const creditsFrom = ownColumns + jobColumns.length;
 const streamAt = creditsFrom + creditsColumnIndex('stream');
-const hashAt = creditsFrom + creditsColumnIndex('last_hash');
 
 /** The session settings that the statement's plan, and the reading of its texts, need; a pool of its own has them. */
 export const admissionSessionSettings =
@@ -102,8 +101,8 @@ function keyOf([, keyId, accountId, hourlyLimit, kept, granted, oldestMs]: TextR
 /** One statement for many keys at once. */
 export class AdmissionStatement {
   readonly #pool: Pool;
-  /** The state of each account's usage as it was last read; its hash names the state, down to the last event. */
-  readonly #lastUsage = new LRUCache<string, UsageSnapshot>({ max: 10_000 });
+  /** Each account's credits row as it was last read, and what it says. */
+  readonly #lastUsage = new LRUCache<string, { texts: TextRow; usage: UsageSnapshot }>({ max: 10_000 });
 
   /** @param pool with `admissionSessionSettings` */
   constructor(pool: Pool) {
@@ -141,14 +140,15 @@ export class AdmissionStatement {
   #usageOf(row: TextRow, fields: readonly FieldDef[]): UsageSnapshot | undefined {
     const stream = row[streamAt] ?? null;
     if (stream === null) return undefined;
+    const texts = row.slice(creditsFrom);
     const known = this.#lastUsage.get(stream);
-    if (known?.lastHash === row[hashAt]) return known;
+    if (known?.texts.every((text, index) => text === texts[index])) return known.usage;
     const credits = fields.slice(creditsFrom).map(({ name, dataTypeID }, index) => {
-      const text = row[creditsFrom + index] ?? null;
+      const text = texts[index] ?? null;
       return [name, text === null ? null : parserOf(dataTypeID)(text)] as const;
     });
     const usage = snapshotFromRow(Object.fromEntries(credits) as unknown as CreditsRow);
-    this.#lastUsage.set(stream, usage);
+    this.#lastUsage.set(stream, { texts, usage });
     return usage;
   }
 }

@@ -50,7 +50,9 @@ export const creditsColumns = (alias: string) => columns.map((column) => `${alia
 
 /** Where a column of `CreditsRow` stands in the select list. */
 export function creditsColumnIndex(name: keyof CreditsRow): number {
-  return columns.findIndex((column) => column === name || column.endsWith(` as ${name}`));
+  const index = columns.findIndex((column) => column === name || column.endsWith(` as ${name}`));
+  if (index < 0) throw new Error(`${name} is not selected`);
+  return index;
 }
 
 export function snapshotFromRow(row: CreditsRow): UsageSnapshot {

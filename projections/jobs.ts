@@ -97,9 +97,13 @@ export function polledJobFromText(values: readonly (string | null)[]): PolledJob
   };
 }
 
-/** `2026-11-21 10:26:11.5+00` becomes `2026-11-21T10:26:11.500Z`: ten times as fast as by way of a Date. */
+/**
+ * `2026-11-21 10:26:11.5+00` becomes `2026-11-21T10:26:11.500Z`: ten times as fast as by way of a Date, which reads what a
+ * session in another zone writes.
+ */
 function instantFromText(text: string): string {
-  const milliseconds = text.charAt(19) === '.' ? text.slice(20, text.indexOf('+', 20)) : '';
+  if (!text.endsWith('+00')) return new Date(text).toISOString();
+  const milliseconds = text.charAt(19) === '.' ? text.slice(20, -3) : '';
   return `${text.slice(0, 10)}T${text.slice(11, 19)}.${milliseconds.slice(0, 3).padEnd(3, '0')}Z`;
 }
 

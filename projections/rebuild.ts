@@ -18,7 +18,7 @@ import type { Projection } from './runner.ts';
  * A read model is rebuilt beside the live one: the log is replayed into tables of the same names in a schema of their own,
  * which the projection finds through the search path; they are compared with the live ones and take their place. The live
  * runner goes on until the end. Then its checkpoint is held for a moment, the replay goes on to exactly there, and tables
- * that stand for the same point of the log are compared and swapped in one transaction: the runner notices nothing.
+ * that stand for the same point of the log are compared and swapped in one transaction: the runner goes on from there.
  */
 export interface RebuildableProjection extends Projection {
   /** Tables that `apply` writes to. They are swapped, so that nothing may live in them that is not in the log. */
@@ -66,6 +66,8 @@ export class RebuildRefused extends Error {
 /** A replay is always a little behind; after so many rounds the live runner waits for the rest of it. */
 const maxRounds = 10;
 const maxTransactionEvents = 1_000;
+/** How long Postgres waits, in the last step, for this process to go on. */
+const maxIdle = '20s';
 const closeEnoughPositions = 2_000n;
 
 /** @throws {RebuildRefused} and other errors; the live read model is then as it was */
@@ -83,14 +85,20 @@ export async function rebuild(projection: RebuildableProjection, dependencies: R
     let ahead = await target();
     await createShadow(projection, lock, shadow);
     const replay = new Replay(projection, dependencies, shadow);
-    for (let round = 1; round <= maxRounds && ahead - replay.position > closeEnoughPositions; round += 1) {
-      await replay.upTo(ahead);
-      ahead = await target();
-    }
+    const followUp = async () => {
+      for (let round = 1; round <= maxRounds && ahead - replay.position > closeEnoughPositions; round += 1) {
+        await replay.upTo(ahead);
+        ahead = await target();
+      }
+    };
+    await followUp();
     for (const table of projection.tables) {
       if (projection.onlyAdds) await constrainShadowTable(table, shadowSchema(projection), lock);
       await indexShadowTable(table, shadowSchema(projection), lock);
     }
+    // What came while the indexes were made is not left for the last step, in which the live runner waits.
+    ahead = await target();
+    await followUp();
     return await replace(projection, { replay, lock, dependencies });
   } finally {
     // The end of a session frees its lock too, but some time later: whoever comes next would be refused.
@@ -219,7 +227,11 @@ async function replace(
 ): Promise<Rebuilt> {
   const { name, tables, corrected } = projection;
   const schema = shadowSchema(projection);
+  // There is a row to lock, also before the first runner has begun.
+  await lock.query('insert into checkpoints (name) values ($1) on conflict do nothing', [name]);
   await lock.query('begin');
+  // A process that is suspended now, or has lost the log, must not hold up the live runner for ever.
+  await lock.query(`set local idle_in_transaction_session_timeout = '${maxIdle}'`);
   // From here on the live runner waits, so that its tables and checkpoint stand still.
   const { rows } = await lock.query<{ position: string | null }>(
     'select position from checkpoints where name = $1 for update',
@@ -239,7 +251,10 @@ async function replace(
   }
   for (const table of tables) await swapTable(table, schema, lock);
   if (position !== before) {
-    await lock.query('update checkpoints set position = nullif($2, 0) where name = $1', [name, position.toString()]);
+    await lock.query('update checkpoints set position = nullif($2::numeric, 0) where name = $1', [
+      name,
+      position.toString(),
+    ]);
   }
   // Last, since requests wait for the rows that it locks.
   if (corrected) await correctTable(corrected, schema, lock);

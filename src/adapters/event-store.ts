@@ -103,7 +103,16 @@ class EventStoreAdapter implements ConnectedEventStore {
       return outcome;
     } finally {
       this.#pending.delete(pending);
-      this.#observer?.appendEnded(outcome, (performance.now() - pending.startedMs) / 1000);
+      this.#tell(outcome, (performance.now() - pending.startedMs) / 1000);
+    }
+  }
+
+  /** Whatever goes wrong in the telling must not take the place of the outcome. */
+  #tell(outcome: AppendOutcome | 'failed', seconds: number): void {
+    try {
+      this.#observer?.appendEnded(outcome, seconds);
+    } catch (error) {
+      this.#logger?.warn({ err: error }, 'an append could not be counted');
     }
   }
 

@@ -1,5 +1,5 @@
 import { AckPolicy, DiscardPolicy, RetentionPolicy, StorageType, headers, nanos } from 'nats';
-import type { Consumer, JetStreamClient, JsMsg, MsgHdrs, NatsConnection } from 'nats';
+import type { Consumer, JetStreamClient, JetStreamManager, JsMsg, MsgHdrs, NatsConnection } from 'nats';
 import { z } from 'zod';
 import { downloadQueue } from '../commands/ports.ts';
 import type { JobMessage, JobQueue, ReceivedJob } from '../commands/ports.ts';
@@ -39,6 +39,7 @@ export function createJobQueue(
 ): JobQueue & { depth(): Promise<QueueDepth> } {
   const jetStream = connection.jetstream();
   let consumer: Promise<Consumer> | undefined;
+  let manager: Promise<JetStreamManager> | undefined;
 
   /** A server that lost its data gets its stream back; the sweeper fills it again. */
   const withStream = async <Value>(work: (jetStream: JetStreamClient) => Promise<Value>): Promise<Value> => {
@@ -70,16 +71,19 @@ export function createJobQueue(
         const received = await pull(await consumer, stopping);
         return received ? receivedJob(received) : undefined;
       }),
-    depth: () =>
-      withStream(async () => {
-        const manager = await connection.jetstreamManager();
-        const info = await manager.consumers.info(streamName, consumerName);
-        return {
-          pending: info.num_pending,
-          unacknowledged: info.num_ack_pending,
-          redelivered: info.num_redelivered,
-        };
-      }),
+    // Whoever only looks makes nothing: a stream that is gone is an error here.
+    depth: async () => {
+      manager ??= connection.jetstreamManager().catch((error: unknown) => {
+        manager = undefined;
+        throw error;
+      });
+      const info = await (await manager).consumers.info(streamName, consumerName);
+      return {
+        pending: info.num_pending,
+        unacknowledged: info.num_ack_pending,
+        redelivered: info.num_redelivered,
+      };
+    },
   };
 }
 

@@ -56,7 +56,7 @@ export function startTracing(options: TracingOptions): Tracing {
     ],
   });
   return {
-    tracer: createTracer(provider.getTracer('reeltally', version)),
+    tracer: createTracer(provider.getTracer('reeltally', version), logger),
     close: async () => {
       let timer: NodeJS.Timeout | undefined;
       const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, closeTimeoutMs)));
@@ -67,7 +67,7 @@ export function startTracing(options: TracingOptions): Tracing {
   };
 }
 
-function createTracer(tracer: OpenTelemetryTracer): Tracer {
+function createTracer(tracer: OpenTelemetryTracer, logger: Logger): Tracer {
   return {
     start: (name, { kind, parent, attributes = {} }) => {
       const options = { kind: kind ? kinds[kind] : SpanKind.INTERNAL, attributes };
@@ -76,12 +76,17 @@ function createTracer(tracer: OpenTelemetryTracer): Tracer {
       return {
         traceparent: `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`,
         end: ({ errorType, attributes: more } = {}) => {
-          if (more) span.setAttributes(more);
-          if (errorType !== undefined) {
-            span.setAttribute('error.type', errorType);
-            span.setStatus({ code: SpanStatusCode.ERROR });
+          // Whatever goes wrong here must not change the outcome of what was traced.
+          try {
+            if (more) span.setAttributes(more);
+            if (errorType !== undefined) {
+              span.setAttribute('error.type', errorType);
+              span.setStatus({ code: SpanStatusCode.ERROR });
+            }
+            span.end();
+          } catch (error) {
+            logger.warn({ err: error }, 'a span could not be ended');
           }
-          span.end();
         },
       };
     },

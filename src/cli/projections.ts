@@ -98,6 +98,7 @@ function describeRebuilt(
     before > position
       ? [`It stood for position ${data.before}, beyond the end of the log: what it had shown beyond is given up.`]
       : [];
+  const decidedFrom = tables.some((each) => each.name === 'credits' && each.missing + each.surplus > 0);
   const text = [
     `${name} is rebuilt from ${String(events)} events in ${String(seconds)} s, up to position ${data.position}.`,
     ...givenUp,
@@ -106,6 +107,7 @@ function describeRebuilt(
       : 'The tables before it were identical:',
     '',
     table(['table', 'rows', 'missing', 'surplus'], lines),
+    ...(decidedFrom ? ['', 'Start the API processes anew: they may go on from what was wrong in credits.'] : []),
   ].join('\n');
   return { data, text };
 }

@@ -216,8 +216,8 @@ export class UsageLane {
         throw error;
       });
     setInFlight(false);
-    end(outcome);
     if (outcome === 'stored') for (const event of asRecorded(stream, revision + 1, events)) known.fold(event);
+    end(outcome);
     return outcome;
   }
 

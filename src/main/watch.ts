@@ -41,34 +41,41 @@ export function watchProjections(connections: Connections, leadership: () => Lea
   const names = projections.map(({ name }) => name);
   const counted = observeProjections([metrics.registry], names);
   const lastBatchMs = new Map<string, number>();
+  // Apart from the lag: an alarm must not be missing because the log or Postgres does not answer.
   metrics.collect(
-    'projections',
+    'projector',
     {
       reeltally_projector_leading: { help: 'Whether this process is the projector that acts' },
-      reeltally_projection_lag_positions: {
-        help: 'Commit position of the newest event that concerns a read model, less that of the read model',
-        label: 'projection',
-      },
       reeltally_projection_idle_seconds: {
         help: 'Since the last batch was applied to a read model, or since this process began to lead',
         label: 'projection',
       },
     },
+    () => {
+      const { leading } = leadership();
+      const idle = names.map((of) => {
+        const value = (performance.now() - (lastBatchMs.get(of) ?? 0)) / 1000;
+        return { name: 'reeltally_projection_idle_seconds', of, value } as const;
+      });
+      return [{ name: 'reeltally_projector_leading', value: leading ? 1 : 0 }, ...(leading ? idle : [])];
+    },
+  );
+  metrics.collect(
+    'projections',
+    {
+      reeltally_projection_lag_positions: {
+        help: 'Commit position of the newest event that concerns a read model, less that of the read model',
+        label: 'projection',
+      },
+    },
     async () => {
-      const leading = { name: 'reeltally_projector_leading', value: leadership().leading ? 1 : 0 } as const;
-      if (leading.value === 0) return [leading];
-      const measured = await Promise.all(
+      if (!leadership().leading) return [];
+      return Promise.all(
         projections.map(async (projection) => {
-          const of = projection.name;
           const { lag } = await measureLag(connections, projection);
-          const idleSeconds = (performance.now() - (lastBatchMs.get(of) ?? 0)) / 1000;
-          return [
-            { name: 'reeltally_projection_lag_positions', of, value: Number(lag) },
-            { name: 'reeltally_projection_idle_seconds', of, value: idleSeconds },
-          ] as const;
+          return { name: 'reeltally_projection_lag_positions', of: projection.name, value: Number(lag) } as const;
         }),
       );
-      return [leading, ...measured.flat()];
     },
   );
   return {
@@ -106,18 +113,21 @@ export function watchQueue(
     },
   );
   metrics.collect(
+    'dispatcher',
+    { reeltally_dispatcher_leading: { help: 'Whether this process is the dispatcher that acts' } },
+    () => [{ name: 'reeltally_dispatcher_leading', value: leadership.leading ? 1 : 0 }],
+  );
+  metrics.collect(
     'unclaimed_jobs',
     {
-      reeltally_dispatcher_leading: { help: 'Whether this process is the dispatcher that acts' },
       reeltally_oldest_unclaimed_job_seconds: {
         help: 'How long the job that waits longest has waited for a worker; 0 if none waits',
       },
     },
     async () => {
-      const leading = { name: 'reeltally_dispatcher_leading', value: leadership.leading ? 1 : 0 } as const;
-      if (leading.value === 0) return [leading];
+      if (!leadership.leading) return [];
       const value = await oldestWaitingSeconds(pool, clock.now());
-      return [leading, { name: 'reeltally_oldest_unclaimed_job_seconds', value }];
+      return [{ name: 'reeltally_oldest_unclaimed_job_seconds', value }];
     },
   );
 }

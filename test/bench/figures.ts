@@ -15,7 +15,8 @@ function median(values: readonly number[]): number {
 
 /** Half the distance between the largest and the smallest value, as a share of the median. */
 function spread(values: readonly number[]): number {
-  return (Math.max(...values) - Math.min(...values)) / 2 / median(values);
+  const middle = median(values);
+  return middle === 0 ? 0 : (Math.max(...values) - Math.min(...values)) / 2 / middle;
 }
 
 /** Beyond it, a figure is said to be noisy. */

@@ -148,8 +148,11 @@ export function createTokens(secret: string): RequestTokens {
 /** So that each round begins alike: half an hour ago, every key was used so often. */
 export async function resetWindows(pool: Pool, used = 60): Promise<void> {
   await pool.query(
-    `update api_key_window set base = clock_timestamp() - interval '30 minutes',
-       admitted_ms = array(select generate_series(0, $1::int - 1))`,
+    // In the order in which admission locks them: its last batches may be under way.
+    `with locked as materialized (select hash from api_key_window order by hash for update)
+     update api_key_window w set base = clock_timestamp() - interval '30 minutes',
+       admitted_ms = array(select generate_series(0, $1::int - 1))
+     from locked where w.hash = locked.hash`,
     [used],
   );
   await pool.query('vacuum analyze api_key_window, credits, jobs');

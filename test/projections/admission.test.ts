@@ -177,6 +177,31 @@ describe('what comes with an admission', () => {
     expect(usage).toMatchObject({ revision: 0, usage: { period: { start: '2026-12-01T00:00:00.000Z' } } });
   });
 
+  it('is the credits row of now, also where one that was wrong was corrected at the same revision', async () => {
+    const key = await insertKey(pool, { hourlyLimit: 9 });
+    await insertCredits(pool, key.accountId, 11);
+    const downloads = async () => ((await admit(key)).usage?.usage as { downloads?: number } | undefined)?.downloads;
+    expect(await downloads()).toBe(0);
+    await pool.query('update credits set downloads = 5 where account_id = $1', [key.accountId]);
+    expect(await downloads()).toBe(5);
+  });
+
+  it('shows a job’s instants in UTC, to the millisecond', async () => {
+    const key = await insertKey(pool, { hourlyLimit: 9 });
+    const token = newId('key');
+    await insertJob(pool, token, key.accountId);
+    for (const [written, read] of [
+      ['2026-11-21 10:26:11.5+00', '2026-11-21T10:26:11.500Z'],
+      ['2026-11-21 10:26:11+00', '2026-11-21T10:26:11.000Z'],
+      ['2026-11-21 10:26:11.123456+00', '2026-11-21T10:26:11.123Z'],
+      ['2026-11-21 10:26:11.007-05', '2026-11-21T15:26:11.007Z'],
+    ] as const) {
+      await pool.query('update jobs set queued_at = $2, started_at = null where token = $1', [token, written]);
+      const { job } = (await admissions.admit({ keyHash: key.keyHash, token })) ?? {};
+      expect([job?.queued_at, job?.started_at]).toEqual([read, null]);
+    }
+  });
+
   it('is the row of the job asked for, whoever owns it, for every request of a batch', async () => {
     const keys = [await insertKey(pool, { hourlyLimit: 9 }), await insertKey(pool, { hourlyLimit: 9 })];
     const tokens = Array.from({ length: 4 }, () => newId('key'));

@@ -9,7 +9,7 @@ interface GivenEngines {
  * to stop or kill, but they are for tests alone: databases and queues are made and removed in them.
  */
 export function readGivenEngines(): GivenEngines {
-  const isWanted = process.env['TEST_ENGINES'] !== undefined;
+  const isWanted = ['given', 'containers'].includes(process.env['TEST_ENGINES'] ?? '');
   // An empty variable counts as one that is not set, as everywhere in the service.
   const given = (name: string) => (isWanted && process.env[name] !== '' ? process.env[name] : undefined);
   return { eventStoreUrl: given('EVENTSTORE_URL'), databaseUrl: given('DATABASE_URL'), natsUrl: given('NATS_URL') };
