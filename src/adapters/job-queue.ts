@@ -1,4 +1,4 @@
-import { AckPolicy, DiscardPolicy, RetentionPolicy, StorageType, headers, nanos } from 'nats';
+import { AckPolicy, DiscardPolicy, RetentionPolicy, StorageType, headers, nanos, NatsError } from 'nats';
 import type { Consumer, JetStreamClient, JetStreamManager, JsMsg, MsgHdrs, NatsConnection } from 'nats';
 import { z } from 'zod';
 import { downloadQueue } from '../commands/ports.ts';
@@ -71,17 +71,20 @@ export function createJobQueue(
         const received = await pull(await consumer, stopping);
         return received ? receivedJob(received) : undefined;
       }),
-    // Whoever only looks makes nothing: a stream that is gone is an error here.
     depth: async () => {
       manager ??= connection.jetstreamManager().catch((error: unknown) => {
         manager = undefined;
         throw error;
       });
-      const info = await (await manager).consumers.info(streamName, consumerName);
+      const info = await (await manager).consumers.info(streamName, consumerName).catch((error: unknown) => {
+        // Whoever only looks does not make the stream; without one, nothing waits.
+        if (error instanceof NatsError && error.api_error?.code === 404) return undefined;
+        throw error;
+      });
       return {
-        pending: info.num_pending,
-        unacknowledged: info.num_ack_pending,
-        redelivered: info.num_redelivered,
+        pending: info?.num_pending ?? 0,
+        unacknowledged: info?.num_ack_pending ?? 0,
+        redelivered: info?.num_redelivered ?? 0,
       };
     },
   };
