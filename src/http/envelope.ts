@@ -4,29 +4,26 @@ import type { ApiError } from './errors.ts';
 
 /** Contract §2.1: every response has this form. */
 export function sendData(reply: FastifyReply, status: number, data: object): FastifyReply {
-  return sendEnvelope(reply, status, { success: true, data });
+  return reply.code(status).send({ success: true, data });
 }
 
 export function sendError(reply: FastifyReply, error: ApiError): FastifyReply {
-  reply.request.errorCode = error.code;
-  return sendEnvelope(reply, error.status, errorBody(error));
+  return reply.code(error.status).send(errorBody(reply, error));
 }
 
 /** For a request for which Fastify runs no hooks; bytes keep the media type as it is. */
 export function sendErrorWithoutHooks(reply: FastifyReply, error: ApiError): FastifyReply {
-  const bytes = Buffer.from(JSON.stringify(errorBody(error)));
+  const bytes = Buffer.from(JSON.stringify(errorBody(reply, error)));
   return reply.code(error.status).header('content-type', mediaType).send(bytes);
 }
 
 /** As the contract has it, without a charset. */
 export const mediaType = 'application/json';
 
-function errorBody({ code, message }: ApiError) {
+/** Notes the error's code for whoever watches requests, whichever way the answer goes. */
+function errorBody({ request }: FastifyReply, { code, message }: ApiError) {
+  request.errorCode = code;
   return { success: false, error: { code, message } };
-}
-
-function sendEnvelope(reply: FastifyReply, status: number, body: object): FastifyReply {
-  return reply.code(status).send(body);
 }
 
 export const timestamp = z

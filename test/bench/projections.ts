@@ -1,8 +1,5 @@
-import { chmodSync } from 'node:fs';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
-import type { Pool } from 'pg';
 import { pino } from 'pino';
 import { projections } from '../../projections/all.ts';
 import { catchUp } from '../../projections/progress.ts';
@@ -11,6 +8,7 @@ import type { RebuildableProjection } from '../../projections/rebuild.ts';
 import { runProjection } from '../../projections/runner.ts';
 import { migrate, openPool } from '../../src/adapters/postgres.ts';
 import type { EventStore } from '../../src/commands/ports.ts';
+import { secondsOfCopy } from '../projections/bare-copy.ts';
 import { GeneratedAccount, appendAll } from '../projections/generated-account.ts';
 import type { Bench } from './engines.ts';
 import { ratio } from './figures.ts';
@@ -91,30 +89,13 @@ async function measureOne(bench: Bench, store: EventStore, projection: Rebuildab
     const rebuildMs = performance.now();
     await rebuild(projection, { store, pool, progress: () => undefined });
     const rebuildSeconds = secondsSince(rebuildMs);
-    const copySeconds = await secondsOfCopy(bench, pool, projection);
+    const copySeconds = await secondsOfCopy(pool, projection.tables, bench.directory);
     return { eventsPerSecond: (rows[0]?.applied ?? NaN) / seconds, rebuildSeconds, copySeconds };
   } finally {
     await runner.close();
     await pool.end();
     await administrator.end();
   }
-}
-
-/** What Postgres alone takes for the same rows, into empty tables of the same shape, with their indexes. */
-async function secondsOfCopy(bench: Bench, pool: Pool, { tables }: RebuildableProjection): Promise<number> {
-  // Postgres itself writes and reads the files, perhaps as another user.
-  chmodSync(bench.directory, 0o777);
-  let seconds = 0;
-  for (const table of tables) {
-    const file = join(bench.directory, `${table}.copy`);
-    await pool.query(`create schema bare; create table bare.${table} (like ${table} including all)`);
-    await pool.query(`copy ${table} to '${file}'`);
-    const startedMs = performance.now();
-    await pool.query(`copy bare.${table} from '${file}'`);
-    seconds += secondsSince(startedMs);
-    await pool.query('drop schema bare cascade');
-  }
-  return seconds;
 }
 
 const secondsSince = (startedMs: number) => (performance.now() - startedMs) / 1000;

@@ -98,6 +98,14 @@ describe('GET /metrics', () => {
     expect(admissions('admitted')).toBe(letIn?.reduce((sum, { value }) => sum + value, 0));
   });
 
+  it('counts a path that cannot be decoded as not found', async () => {
+    const notFound = async () =>
+      valueOf((await scrape(service.url)).metrics, 'reeltally_refusals_total', { code: 'not_found' });
+    const before = await notFound();
+    expect((await fetch(`${service.url}/api/v1/%zz`)).status).toBe(404);
+    expect(await notFound()).toBe((before ?? NaN) + 1);
+  });
+
   it('counts a request whose connection was cut as that', async () => {
     const cut = async () =>
       valueOf((await scrape(service.url)).metrics, 'reeltally_requests_total', {

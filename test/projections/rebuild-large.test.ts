@@ -1,4 +1,3 @@
-import { chmodSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -7,12 +6,13 @@ import { admissionSessionSettings } from '../../projections/admission-statement.
 import { createAdmissions } from '../../projections/admission.ts';
 import { projections } from '../../projections/all.ts';
 import { rebuild } from '../../projections/rebuild.ts';
-import type { RebuildProgress, RebuildableProjection } from '../../projections/rebuild.ts';
+import type { RebuildProgress } from '../../projections/rebuild.ts';
 import { runProjection } from '../../projections/runner.ts';
 import type { Subscription } from '../../src/commands/ports.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
 import { scaled } from '../support/proof-scale.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { secondsOfCopy } from './bare-copy.ts';
 import { GeneratedAccount, appendAll } from './generated-account.ts';
 import type { GeneratedKey } from './generated-account.ts';
 import { createReadModels, silent } from './read-models-under-test.ts';
@@ -89,29 +89,6 @@ async function load(goOn: () => boolean): Promise<{ admitted: number; longestMs:
   return done;
 }
 
-/** What Postgres alone takes for the same rows: COPY into an empty table of the same shape, with its indexes. */
-async function secondsOfCopy(projection: RebuildableProjection): Promise<number> {
-  const directory = temporaryDirectory();
-  // Postgres itself writes and reads the file, perhaps as another user.
-  chmodSync(directory, 0o777);
-  const client = await models.pool.connect();
-  let seconds = 0;
-  try {
-    for (const table of tablesOf(projection)) {
-      const file = `${directory}/${table}`;
-      await client.query(`create schema bare; create table bare.${table} (like ${table} including all)`);
-      await client.query(`copy ${table} to '${file}'`);
-      const startedMs = performance.now();
-      await client.query(`copy bare.${table} from '${file}'`);
-      seconds += (performance.now() - startedMs) / 1000;
-      await client.query('drop schema bare cascade');
-    }
-  } finally {
-    client.release(true);
-  }
-  return seconds;
-}
-
 async function appliedEvents(): Promise<number> {
   const { rows } = await models.pool.query<{ applied: number }>(
     'select sum(applied_events)::int as applied from checkpoints',
@@ -154,7 +131,7 @@ describe('a long log', () => {
       });
       const { admitted, longestMs, queued } = await loading;
       report(`  beside it`, { admitted, longest_ms: longestMs, queued });
-      report(`  bare copy`, { seconds: await secondsOfCopy(projection) });
+      report(`  bare copy`, { seconds: await secondsOfCopy(models.pool, tablesOf(projection), temporaryDirectory()) });
       for (const { missing, surplus, rows } of tables) {
         expect({ missing, surplus }).toEqual({ missing: 0, surplus: 0 });
         expect(rows).toBeGreaterThanOrEqual(accounts);
