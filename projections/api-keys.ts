@@ -11,7 +11,7 @@ import type { RebuildableProjection } from './rebuild.ts';
  */
 export const apiKeys: RebuildableProjection = {
   name: 'api_keys',
-  tables: ['api_keys', 'hourly_limits'],
+  tables: ['api_keys', 'hourly_limits', 'account_heads'],
   // The windows themselves are nowhere but there.
   corrected: {
     name: 'api_key_window',
@@ -26,7 +26,8 @@ export const apiKeys: RebuildableProjection = {
       if (recorded.stream.startsWith('account-')) accountEvents.push(parseAccountEvent(recorded));
       else {
         const { event, stream } = parseUsageEvent(recorded);
-        if (event.type === 'UsagePeriodOpened' || event.type === 'PlanChanged') {
+        const isNow = event.type === 'PlanChanged' && event.data.effective === 'now';
+        if (event.type === 'UsagePeriodOpened' || isNow) {
           limits.set(stream.split('-')[1] ?? '', event.data.terms.hourly_limit);
         }
       }
@@ -35,11 +36,28 @@ export const apiKeys: RebuildableProjection = {
       if (event.type !== 'AccountOpened' || limits.has(event.data.account_id)) continue;
       limits.set(event.data.account_id, event.data.terms.hourly_limit);
     }
+    await writeHeads(accountEvents, client);
     await writeLimits(limits, client);
     await writeKeys(accountEvents, client);
     await writeWindows(accountEvents, limits, client);
   },
 };
+
+/** Where each account's stream stands: the audit compares it with the log. */
+async function writeHeads(events: readonly ParsedEvent<AccountEvent>[], client: PoolClient): Promise<void> {
+  const heads = new Map(
+    events.map(({ event, revision, metadata }) => [
+      event.data.account_id,
+      { account_id: event.data.account_id, revision, last_hash: metadata.hash },
+    ]),
+  );
+  if (heads.size === 0) return;
+  await client.query(
+    `insert into account_heads select * from json_populate_recordset(null::account_heads, $1::json)
+     on conflict (account_id) do update set revision = excluded.revision, last_hash = excluded.last_hash`,
+    [JSON.stringify([...heads.values()])],
+  );
+}
 
 export interface ApiKeyRow {
   key_id: string;

@@ -15,14 +15,20 @@ export interface CreditsRow {
   credits_revision: string;
   last_hash: string;
   last_time: Date;
-  phase: 'open' | 'ended';
+  phase: OpenUsage['phase'];
   anchor_day: number;
   terms: OpenUsage['terms'];
   downloads: number;
   download_credits: number;
   overage_downloads: number;
   overage_cents: string;
+  lookups: number;
   metadata_credits: number;
+  fee_cents: string;
+  fee_difference_cents: string;
+  due: OpenUsage['due'];
+  warned: OpenUsage['warned'];
+  cap_reached: boolean;
   next: OpenUsage['next'];
 }
 
@@ -41,7 +47,13 @@ const columns = [
   'download_credits',
   'overage_downloads',
   'overage_cents',
+  'lookups',
   'metadata_credits',
+  'fee_cents',
+  'fee_difference_cents',
+  'due',
+  'warned',
+  'cap_reached',
   'next',
 ];
 
@@ -71,7 +83,13 @@ export function snapshotFromRow(row: CreditsRow): UsageSnapshot {
       downloadCredits: row.download_credits,
       overageDownloads: row.overage_downloads,
       overageCents: Number(row.overage_cents),
+      lookups: row.lookups,
       metadataCredits: row.metadata_credits,
+      feeCents: Number(row.fee_cents),
+      feeDifferenceCents: Number(row.fee_difference_cents),
+      due: row.due,
+      warned: row.warned,
+      capReached: row.cap_reached,
       next: row.next,
     },
   };
@@ -108,16 +126,17 @@ export async function applyToCredits(events: readonly ParsedEvent<UsageEvent>[],
   await writeRows([...snapshots.values()], client);
 }
 
+const written = Object.keys(rowOf({} as UsageSnapshot, { period: {}, terms: {} } as OpenUsage));
+const changes = written
+  .filter((column) => !['account_id', 'period_start', 'period_end', 'stream', 'anchor_day'].includes(column))
+  .map((column) => `${column} = excluded.${column}`);
+
 async function writeRows(snapshots: readonly UsageSnapshot[], client: PoolClient): Promise<void> {
   const rows = snapshots.flatMap(({ usage, ...at }) => (usage.phase === 'absent' ? [] : [rowOf(at, usage)]));
   await client.query(
-    `insert into credits
-     select * from jsonb_populate_recordset(null::credits, $1)
-     on conflict (account_id, period_start) do update set
-       revision = excluded.revision, last_hash = excluded.last_hash, last_time = excluded.last_time,
-       phase = excluded.phase, plan = excluded.plan, terms = excluded.terms, downloads = excluded.downloads,
-       download_credits = excluded.download_credits, overage_downloads = excluded.overage_downloads,
-       overage_cents = excluded.overage_cents, metadata_credits = excluded.metadata_credits, next = excluded.next`,
+    `insert into credits (${written.join(', ')})
+     select ${written.join(', ')} from jsonb_populate_recordset(null::credits, $1)
+     on conflict (account_id, period_start) do update set ${changes.join(', ')}`,
     [JSON.stringify(rows)],
   );
 }
@@ -139,7 +158,13 @@ function rowOf({ stream, revision, lastHash, lastTime }: Omit<UsageSnapshot, 'us
     download_credits: usage.downloadCredits,
     overage_downloads: usage.overageDownloads,
     overage_cents: usage.overageCents,
+    lookups: usage.lookups,
     metadata_credits: usage.metadataCredits,
+    fee_cents: usage.feeCents,
+    fee_difference_cents: usage.feeDifferenceCents,
+    due: usage.due,
+    warned: usage.warned,
+    cap_reached: usage.capReached,
     next: usage.next,
   };
 }

@@ -23,6 +23,7 @@ export interface JobRow {
   overage: boolean;
   status: Job['status'];
   revision: number;
+  last_hash: string | null;
   attempts: number;
   worker_id: string | null;
   claim_revision: number | null;
@@ -118,7 +119,7 @@ export async function applyToJobs(
   events: readonly (ParsedEvent<UsageEvent> | ParsedEvent<JobEvent>)[],
   client: PoolClient,
 ): Promise<void> {
-  const changing = events.filter(({ event }) => 'token' in event.data && !isCharge(event));
+  const changing = events.filter(({ event, stream }) => event.type === 'DownloadQueued' || stream.startsWith('job-'));
   if (changing.length === 0) return;
   const tokens = [...new Set(changing.map(({ event }) => (event.data as { token: string }).token))];
   const { rows } = await client.query<{ job: JobRow }>('select to_jsonb(j) as job from jobs j where token = any($1)', [
@@ -131,8 +132,6 @@ export async function applyToJobs(
   }
   await writeRows([...jobs.values()], client);
 }
-
-const isCharge = ({ type }: UsageEvent | JobEvent) => type === 'DownloadCreditDebited' || type === 'OverageCharged';
 
 function queuedRow({ stream, revision, metadata }: ParsedEvent, queued: DownloadQueued): JobRow {
   return {
@@ -148,6 +147,7 @@ function queuedRow({ stream, revision, metadata }: ParsedEvent, queued: Download
     overage: queued.overage,
     status: initialJob.status,
     revision: -1,
+    last_hash: null,
     attempts: 0,
     worker_id: null,
     claim_revision: null,
@@ -179,6 +179,7 @@ function nextRow(jobs: ReadonlyMap<string, JobRow>, parsed: ParsedEvent<UsageEve
   return {
     ...row,
     revision,
+    last_hash: metadata.hash,
     status: job.status,
     attempts: job.attempts,
     worker_id: job.claim?.workerId ?? null,

@@ -3,10 +3,10 @@ import { periodOfUsageStream } from '../src/domain/billing-period.ts';
 import { parseUsageEvent } from '../src/domain/recorded-event.ts';
 import type { Actor, ParsedEvent } from '../src/domain/recorded-event.ts';
 import { centsOf } from '../src/domain/usage-events.ts';
-import type { ChargeEvent, UsageEvent } from '../src/domain/usage-events.ts';
+import type { LedgerEvent, UsageEvent } from '../src/domain/usage-events.ts';
 import type { RebuildableProjection } from './rebuild.ts';
 
-/** The read model behind `ledger show`: table `overage_ledger`, one row per charge, each traced to its event. */
+/** The read model behind `ledger show`: table `overage_ledger`, one row per charge or correction, each traced to its event. */
 export const overageLedger: RebuildableProjection = {
   name: 'overage_ledger',
   tables: ['overage_ledger'],
@@ -27,17 +27,18 @@ export interface LedgerRow {
   event_id: string;
   account_id: string;
   period_start: string;
-  type: ChargeEvent['type'];
+  type: LedgerEvent['type'];
   /** Of the download that was charged, or `lookup_id` of the lookup. */
   token: string | null;
   lookup_id: string | null;
-  /** Counts the downloads, or the lookups, of the period. */
-  ordinal: number;
+  /** Counts the downloads, or the lookups, of the period; null for a correction. */
+  ordinal: number | null;
   stream: string;
   revision: number;
   /** Commit position of the log, in digits: it may be beyond what a number holds exactly. */
   position: string;
   time: string;
+  /** Less than nothing where a charge is given back. */
   cents: number;
   /** Null for a credit: no rate applied. */
   rate_cents: number | null;
@@ -45,6 +46,10 @@ export interface LedgerRow {
   /** The request that led to the charge. */
   request_id: string;
   actor: Actor;
+  /** Event id of the charge that is given back, or a part of it. */
+  corrects: string | null;
+  /** Of a waiver: the case or ticket. */
+  reference: string | null;
 }
 
 /** @returns undefined for an event that charges nothing */
@@ -58,7 +63,7 @@ export function ledgerRow({
 }: ParsedEvent<UsageEvent>): LedgerRow | undefined {
   const cents = centsOf(event);
   if (cents === undefined) return undefined;
-  const { type, data } = event as ChargeEvent;
+  const { type, data } = event as LedgerEvent;
   const { accountId, start } = periodOfUsageStream(stream);
   return {
     event_id: id,
@@ -67,7 +72,7 @@ export function ledgerRow({
     type,
     token: 'token' in data ? data.token : null,
     lookup_id: 'lookup_id' in data ? data.lookup_id : null,
-    ordinal: data.ordinal,
+    ordinal: 'ordinal' in data ? data.ordinal : null,
     stream,
     revision,
     position: position.toString(),
@@ -77,6 +82,8 @@ export function ledgerRow({
     rate_version: 'rate_version' in data ? data.rate_version : null,
     request_id: metadata.$correlationId,
     actor: metadata.actor,
+    corrects: 'charge_event_id' in data ? data.charge_event_id : null,
+    reference: 'reference' in data ? data.reference : null,
   };
 }
 
@@ -87,7 +94,7 @@ export async function readLedger(
 ): Promise<LedgerRow[]> {
   const { rows } = await client.query<Omit<LedgerRow, 'period_start' | 'time'> & { period_start: Date; time: Date }>(
     `select event_id, account_id, period_start, type, token, lookup_id, ordinal, stream, revision::float8,
-            position::text, time, cents::float8, rate_cents::float8, rate_version, request_id, actor
+            position::text, time, cents::float8, rate_cents::float8, rate_version, request_id, actor, corrects, reference
      from overage_ledger l
      where account_id = $1 and period_start = $2 and position <= $3 order by l.position`,
     [accountId, periodStart, upTo.toString()],

@@ -86,7 +86,7 @@ export async function showCommand(cli: CliDependencies, accountId: string): Prom
 
 export async function planCommand(cli: CliDependencies, accountId: string, plan: string): Promise<void> {
   const terms = planNamed(cli.plans, plan);
-  await change(cli, accountId, { kind: 'change_plan', terms });
+  await change(cli, accountId, { kind: 'change_plan', terms, effective: 'now' });
   print(cli.output, { account_id: accountId, plan }, `${accountId} is on ${plan} from now on`);
   const { hourly_limit: hourlyLimit } = terms;
   if (!(await waitForHourlyLimit(cli.pool, accountId, { hourlyLimit, timeoutMs: projectionTimeoutMs }))) {
@@ -103,7 +103,9 @@ export async function capCommand(cli: CliDependencies, accountId: string, ceilin
   await change(
     cli,
     accountId,
-    cents === null ? { kind: 'remove_overage_cap' } : { kind: 'set_overage_cap', overageCapCents: cents },
+    cents === null
+      ? { kind: 'remove_overage_cap', effective: 'now' }
+      : { kind: 'set_overage_cap', overageCapCents: cents, effective: 'now' },
   );
   const text = cents === null ? 'overage charges have no ceiling' : `overage charges stop at ${formatCents(cents)}`;
   print(cli.output, { account_id: accountId, overage_cap_cents: cents }, `${accountId}: ${text} from now on`);

@@ -58,12 +58,13 @@ export async function openFirstPeriod(
       anchor_day: opened.anchor_day,
       period_start: opened.period_start,
       period_end: opened.period_end,
+      previous_period_start: null,
       terms: { ...opened.terms, overage_cap_cents: null },
     },
   };
   const period: Aggregate<Usage, UsageEvent> = {
     stream: usageStream(accountId, { start: opened.period_start }),
-    initial: initialUsage,
+    initial: () => initialUsage,
     parse: parseUsageEvent,
     evolve: evolveUsage,
   };
@@ -125,7 +126,7 @@ async function command(
 
 const account = (accountId: string): Aggregate<Account, AccountEvent> => ({
   stream: accountStream(accountId),
-  initial: initialAccount,
+  initial: () => initialAccount,
   parse: parseAccountEvent,
   evolve: evolveAccount,
 });

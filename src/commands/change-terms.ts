@@ -1,4 +1,5 @@
-import type { UsageCommand, UsageSnapshot } from '../domain/usage.ts';
+import type { UsageCommand } from '../domain/decide-usage.ts';
+import type { UsageSnapshot } from '../domain/usage.ts';
 import type { Cause } from './seal.ts';
 import type { UsageAnswer } from './usage-group.ts';
 import type { UsageLanes } from './usage-lanes.ts';

@@ -13,9 +13,9 @@ import type { Tracer } from './tracing.ts';
 /** An aggregate on a stream of its own that is short enough to be read whole for each command. */
 export interface Aggregate<State, Event extends DomainEvent> {
   stream: string;
-  initial: State;
+  initial: () => State;
   parse: (recorded: RecordedEvent) => ParsedEvent<Event>;
-  evolve: (state: State, event: Event, at: { revision: number; time: string }) => State;
+  evolve: (state: State, event: Event, at: { revision: number; id: string; time: string }) => State;
 }
 
 export interface Handling<State, Event extends DomainEvent> {
@@ -78,7 +78,12 @@ export async function handle<State, Event extends DomainEvent>(
     if (outcome === 'not_sent') break;
     if (outcome === 'stored') {
       const state = events.reduce(
-        (folded, event, index) => aggregate.evolve(folded, event, { revision: loaded.revision + 1 + index, time }),
+        (folded, event, index) =>
+          aggregate.evolve(folded, event, {
+            revision: loaded.revision + 1 + index,
+            id: sealed.events[index]?.id ?? '',
+            time,
+          }),
         loaded.state,
       );
       return { state, events, revision: loaded.revision + events.length };
@@ -114,10 +119,10 @@ export async function load<State, Event extends DomainEvent>(
   store: EventStore,
   { stream, initial, parse, evolve }: Aggregate<State, Event>,
 ): Promise<Loaded<State>> {
-  const loaded: Loaded<State> = { state: initial, revision: -1, lastHash: firstPreviousHash(stream), lastTime: '' };
+  const loaded: Loaded<State> = { state: initial(), revision: -1, lastHash: firstPreviousHash(stream), lastTime: '' };
   for (const recorded of await store.read(stream, 0)) {
-    const { event, metadata, revision } = parse(recorded);
-    loaded.state = evolve(loaded.state, event, { revision, time: metadata.time });
+    const { event, metadata, revision, id } = parse(recorded);
+    loaded.state = evolve(loaded.state, event, { revision, id, time: metadata.time });
     loaded.revision = revision;
     loaded.lastHash = metadata.hash;
     loaded.lastTime = metadata.time;

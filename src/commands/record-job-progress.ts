@@ -106,7 +106,7 @@ export async function readJobOrigin(store: EventStore, token: string): Promise<J
 
 const jobOf = (token: string): Aggregate<Job, JobEvent> => ({
   stream: jobStream(token),
-  initial: initialJob,
+  initial: () => initialJob,
   parse: parseJobEvent,
   evolve: evolveJob,
 });

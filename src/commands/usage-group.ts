@@ -1,8 +1,10 @@
+import { decideUsage } from '../domain/decide-usage.ts';
+import type { UsageCommand } from '../domain/decide-usage.ts';
 import { isRefused } from '../domain/refusals.ts';
 import type { Refusal } from '../domain/refusals.ts';
 import type { UsageEvent } from '../domain/usage-events.ts';
-import { decideUsage, evolveUsage } from '../domain/usage.ts';
-import type { OpenUsage, UsageCommand, UsageSnapshot } from '../domain/usage.ts';
+import { evolveUsage } from '../domain/usage.ts';
+import type { OpenUsage, UsageSnapshot } from '../domain/usage.ts';
 import { EventStoreClosed } from './ports.ts';
 import type { Cause } from './seal.ts';
 
@@ -16,8 +18,11 @@ export type UsageAnswer =
   /** The budget ended with the append under way: it may be stored. */
   | { outcome: 'unknown' };
 
-/** `observe` appends nothing: it only asks for the state of now. */
-export type LaneCommand = UsageCommand | { kind: 'observe' };
+/**
+ * `observe` appends nothing: it only asks for the state of now. `roll_over` appends what the calendar asks for and nothing
+ * else: it ends the periods whose time is over, and opens the one of now.
+ */
+export type LaneCommand = UsageCommand | { kind: 'observe' } | { kind: 'roll_over' };
 
 export interface LaneRequest {
   command: LaneCommand;
@@ -61,7 +66,8 @@ export function decideGroup(known: OpenUsage, group: readonly Waiting[]) {
   let usage = known;
   let sizeBytes = 0;
   for (const waiting of group) {
-    const decision = waiting.command.kind === 'observe' ? [] : decideUsage(usage, waiting.command);
+    const { command } = waiting;
+    const decision = command.kind === 'observe' || command.kind === 'roll_over' ? [] : decideUsage(usage, command);
     if (isRefused(decision)) {
       members.push({ waiting, events: [], refusal: decision.refusal, usage });
       continue;

@@ -1,7 +1,7 @@
 import { usageStream } from '../domain/billing-period.ts';
 import { later } from '../domain/instant.ts';
 import type { UsageEvent } from '../domain/usage-events.ts';
-import { endPeriod, openNextPeriod } from '../domain/usage.ts';
+import { endPeriod, openNextPeriod } from '../domain/usage-periods.ts';
 import type { OpenUsage, UsageSnapshot } from '../domain/usage.ts';
 import { KnownUsage } from './known-usage.ts';
 import type { AppendOutcome, EventStore, EventToAppend, RecordedEvent } from './ports.ts';

@@ -13,6 +13,8 @@ export const planTerms = z.strictObject({
   /** Monthly fee. */
   fee_cents: cents,
   hourly_limit: z.int().min(1).max(10_000),
+  /** The owner is told when a pool's use reaches so many percent of its limit. */
+  warning_percents: z.array(z.int().min(1).max(100)).max(10),
 });
 export type PlanTerms = z.infer<typeof planTerms>;
 
@@ -23,8 +25,13 @@ export type Terms = z.infer<typeof terms>;
 /** The plan file: read only when a plan is chosen. */
 const planFile = z.strictObject({
   rate_version: planTerms.shape.rate_version,
+  warning_percents: planTerms.shape.warning_percents.default([80, 100]),
   plans: z
-    .array(planTerms.omit({ rate_version: true }).extend({ name: z.string().min(1), note: z.string().optional() }))
+    .array(
+      planTerms
+        .omit({ rate_version: true, warning_percents: true })
+        .extend({ name: z.string().min(1), note: z.string().optional() }),
+    )
     .min(1)
     .refine((plans) => new Set(plans.map((plan) => plan.plan)).size === plans.length, 'a plan is named twice'),
 });
@@ -36,8 +43,11 @@ export type PlanCatalogue = ReadonlyMap<string, PlanTerms>;
  * @throws {z.ZodError} naming the field at fault
  */
 export function readPlanCatalogue(file: unknown): PlanCatalogue {
-  const { rate_version, plans } = planFile.parse(file);
+  const { rate_version, warning_percents, plans } = planFile.parse(file);
   return new Map(
-    plans.map(({ name: _name, note: _note, ...plan }) => [plan.plan, planTerms.parse({ ...plan, rate_version })]),
+    plans.map(({ name: _name, note: _note, ...plan }) => [
+      plan.plan,
+      planTerms.parse({ ...plan, rate_version, warning_percents }),
+    ]),
   );
 }

@@ -4,6 +4,8 @@ import type { AccountEvent } from './account-events.ts';
 import { jobEventSchemas } from './download-job-events.ts';
 import type { JobEvent } from './download-job-events.ts';
 import { instant } from './instant.ts';
+import { invoiceEventSchemas } from './invoice-events.ts';
+import type { InvoiceEvent } from './invoice-events.ts';
 import { usageEventSchemas } from './usage-events.ts';
 import type { UsageEvent } from './usage-events.ts';
 
@@ -11,7 +13,7 @@ import type { UsageEvent } from './usage-events.ts';
  * Stored events are contracts: each is parsed on the way in, and one that does not match its schema stops whoever reads it,
  * because to skip an event is to lose money silently.
  */
-export type DomainEvent = AccountEvent | UsageEvent | JobEvent;
+export type DomainEvent = AccountEvent | UsageEvent | JobEvent | InvoiceEvent;
 
 /** Who caused an event. */
 const actor = z.discriminatedUnion('type', [
@@ -60,6 +62,7 @@ const parsers = {
   account: schemaOf<AccountEvent>(accountEventSchemas),
   usage: schemaOf<UsageEvent>(usageEventSchemas),
   job: schemaOf<JobEvent>(jobEventSchemas),
+  invoice: schemaOf<InvoiceEvent>(invoiceEventSchemas),
 };
 
 interface Recorded {
@@ -76,11 +79,13 @@ interface Recorded {
 export const parseAccountEvent = (recorded: Recorded) => parse(recorded, parsers.account);
 export const parseUsageEvent = (recorded: Recorded) => parse(recorded, parsers.usage);
 export const parseJobEvent = (recorded: Recorded) => parse(recorded, parsers.job);
+export const parseInvoiceEvent = (recorded: Recorded) => parse(recorded, parsers.invoice);
 
 const everySchema: Readonly<Record<string, z.ZodType>> = {
   ...accountEventSchemas,
   ...usageEventSchemas,
   ...jobEventSchemas,
+  ...invoiceEventSchemas,
 };
 
 /** What nobody could read back is never stored. @throws {z.ZodError} for data that its own schema refuses */

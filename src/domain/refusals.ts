@@ -3,11 +3,22 @@ export const refusals = [
   'account_not_found',
   'key_not_found',
   'too_many_keys',
+  'idempotency_key_reused',
   'download_quota_exceeded',
   'overage_cap_reached',
   'metadata_quota_exceeded',
   'job_not_claimable',
   'claim_lost',
+  'charge_not_found',
+  'download_confirmed',
+  'download_voided',
+  'period_open',
+  'period_closed',
+  'grace_not_over',
+  'nothing_to_give_back',
+  'exceeds_charge',
+  'reference_reused',
+  'invoice_not_found',
 ] as const;
 
 export type Refusal = (typeof refusals)[number];

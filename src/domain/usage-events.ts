@@ -7,11 +7,22 @@ import { planTerms, terms } from './plans.ts';
 
 /** Streams `usage-{accountId}-{yyyymmdd}`, one per account and billing period (see `usageStream`). */
 const period = { period_start: instant, period_end: instant };
+const count = z.int().min(0);
 const ordinal = z.int().min(1);
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 export const jobToken = z.string().regex(/^[A-Za-z0-9_-]{20,64}$/);
 
-/** Only `now` exists yet; a change for the next period will be another value of the same field. */
-const effective = z.literal('now');
+/** `now`: from this event on. `next_period`: carried by UsagePeriodEnded into the terms that the next period opens with. */
+const effective = z.enum(['now', 'next_period']);
+export type Effective = z.infer<typeof effective>;
+
+/** A case or ticket number: the same correction with the same reference is made once. */
+export const correctionReference = z.string().regex(/^[!-~]{1,100}$/);
+
+/** The two pools of the contract (§1). */
+export const pools = ['downloads', 'metadata'] as const;
+export type PoolName = (typeof pools)[number];
+const warning = { pool: z.enum(pools), threshold_percent: z.int().min(1).max(100) };
 
 export const usageEventSchemas = {
   /** First event of each stream. */
@@ -19,9 +30,16 @@ export const usageEventSchemas = {
     account_id: accountId,
     anchor_day: z.int().min(1).max(31),
     ...period,
+    /** Start of the period before; null for an account's first. */
+    previous_period_start: instant.nullable(),
     terms,
   }),
-  PlanChanged: z.strictObject({ effective, terms: planTerms }),
+  PlanChanged: z.strictObject({
+    effective,
+    terms: planTerms,
+    /** What the monthly fee rises by, due in this period as a whole; 0 for a change that takes effect in the next one. */
+    fee_difference_cents: cents,
+  }),
   OverageCapSet: z.strictObject({ effective, overage_cap_cents: cents }),
   OverageCapRemoved: z.strictObject({ effective }),
   /** A download within the allowance. `ordinal` counts the downloads accepted in this period, credits and overage alike. */
@@ -44,6 +62,18 @@ export const usageEventSchemas = {
     format: z.enum(formats),
     quality: z.enum(qualities),
     overage: z.boolean(),
+    /** SHA-256 of the Idempotency-Key, and of what was asked for with it; null for a request without one. */
+    idempotency: z.strictObject({ key_hash: sha256, fingerprint: sha256 }).nullable(),
+  }),
+  /** A client has been told of the download by other means than its own append: it can no longer be voided. */
+  DownloadConfirmed: z.strictObject({ token: jobToken }),
+  /** The client was told that nothing was queued: what the charge took is given back, and its idempotency key is free. */
+  DownloadVoided: z.strictObject({
+    token: jobToken,
+    charge_event_id: z.uuid(),
+    credits: z.int().min(0).max(1),
+    overage_downloads: z.int().min(0).max(1),
+    cents,
   }),
   MetadataCreditDebited: z.strictObject({
     lookup_id: z.uuid(),
@@ -51,24 +81,72 @@ export const usageEventSchemas = {
     platform: z.string().min(1).max(32),
     video_id: z.string().min(1).max(256),
   }),
+  /** The client was told that the lookup failed: its credit is given back. */
+  MetadataCreditVoided: z.strictObject({ lookup_id: z.uuid(), charge_event_id: z.uuid() }),
+  /** In the append that reaches the threshold; once per pool, threshold and period. */
+  UsageWarningReached: z.strictObject({ ...warning, used: count, limit: count }),
+  /** The mail server has taken the warning. */
+  UsageWarningMailed: z.strictObject({
+    warning_event_id: z.uuid(),
+    ...warning,
+    message_id: z.string().min(1).max(255),
+  }),
+  /** In the first append after which the allowance is used up and one more charge does not fit under the ceiling. */
+  OverageCapReached: z.strictObject({ overage_cents: cents, overage_cap_cents: cents }),
+  /** Staff take back a charge, or a part of it. Who and why stand in the metadata. */
+  ChargeWaived: z.strictObject({
+    reference: correctionReference,
+    token: jobToken,
+    charge_event_id: z.uuid(),
+    cents: cents.min(1),
+    /** 1 where nothing is left of the charge. */
+    overage_downloads: z.int().min(0).max(1),
+  }),
   /** No charges after this one; it carries what the next period begins with. */
   UsagePeriodEnded: z.strictObject({ ...period, next: z.strictObject({ ...period, terms }) }),
+  /** The books are closed: no amount changes any more, and corrections are credit notes. What was charged, less what was given back. */
+  UsagePeriodClosed: z.strictObject({
+    ...period,
+    downloads: count,
+    download_credits: count,
+    overage_downloads: count,
+    overage_cents: cents,
+    metadata_credits: count,
+    fee_difference_cents: cents,
+  }),
 };
 
 export type UsageEvent = {
   [Type in keyof typeof usageEventSchemas]: { type: Type; data: z.infer<(typeof usageEventSchemas)[Type]> };
 }[keyof typeof usageEventSchemas];
 
-/** The events that take something: a credit, or money. */
-export type ChargeEvent = Extract<
-  UsageEvent,
-  { type: 'DownloadCreditDebited' | 'OverageCharged' | 'MetadataCreditDebited' }
+export type UsageEventOf<Type extends UsageEvent['type']> = Extract<UsageEvent, { type: Type }>;
+
+/** The events that take something, a credit or money, and those that give it back. */
+export type LedgerEvent = UsageEventOf<
+  | 'DownloadCreditDebited'
+  | 'OverageCharged'
+  | 'MetadataCreditDebited'
+  | 'DownloadVoided'
+  | 'MetadataCreditVoided'
+  | 'ChargeWaived'
 >;
 
-/** What an event charges, in cents: 0 for a credit; undefined for one that charges nothing. */
+/** What an event charges, in cents: 0 for a credit, less than nothing where it gives back; undefined for any other event. */
 export function centsOf({ type, data }: { type: string; data: object }): number | undefined {
-  if (type === 'OverageCharged') return (data as { cents: number }).cents;
-  return type === 'DownloadCreditDebited' || type === 'MetadataCreditDebited' ? 0 : undefined;
+  switch (type as LedgerEvent['type']) {
+    case 'OverageCharged':
+      return (data as { cents: number }).cents;
+    case 'DownloadVoided':
+    case 'ChargeWaived':
+      return 0 - (data as { cents: number }).cents;
+    case 'DownloadCreditDebited':
+    case 'MetadataCreditDebited':
+    case 'MetadataCreditVoided':
+      return 0;
+    default:
+      return undefined;
+  }
 }
 
-export type DownloadQueued = Extract<UsageEvent, { type: 'DownloadQueued' }>['data'];
+export type DownloadQueued = UsageEventOf<'DownloadQueued'>['data'];

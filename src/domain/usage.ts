@@ -1,34 +1,50 @@
-import { nextBillingPeriod } from './billing-period.ts';
 import type { BillingPeriod } from './billing-period.ts';
-import type { Format, Quality } from './download-options.ts';
 import type { PlanTerms, Terms } from './plans.ts';
-import { refuse } from './refusals.ts';
-import type { Refused } from './refusals.ts';
-import type { UsageEvent } from './usage-events.ts';
+import { capIsReached, warningName } from './usage-notices.ts';
+import type { UsageEvent, UsageEventOf } from './usage-events.ts';
 
 /**
  * The usage of one account in one billing period: the stream on which all money is decided.
  *
- *     absent ──UsagePeriodOpened──▶ open ──UsagePeriodEnded──▶ ended
+ *     absent ──UsagePeriodOpened──▶ open ──UsagePeriodEnded──▶ ended ──UsagePeriodClosed──▶ closed
  *
- * Charges, lookups and changes of terms are events of an open period. An ended one says what the next begins with.
+ * Charges, lookups and changes of terms are events of an open period (`decide-usage.ts`). An ended one says what the next
+ * begins with (`usage-periods.ts`) and still takes corrections (`settlement.ts`); in a closed one no amount changes any more.
  */
 export interface OpenUsage {
-  phase: 'open' | 'ended';
+  phase: 'open' | 'ended' | 'closed';
   accountId: string;
   anchorDay: number;
   period: BillingPeriod;
   terms: Terms;
-  /** Downloads accepted in this period; the next ordinal is one more. */
+  /** Downloads accepted in this period, voided ones included; the next ordinal is one more. */
   downloads: number;
-  /** Of these, how many took a credit of the allowance. */
+  /** Of these, how many hold a credit of the allowance. */
   downloadCredits: number;
-  /** Of these, how many were charged, and for how much in all. */
+  /** Of these, how many are charged, and for how much in all: less what was voided or waived. */
   overageDownloads: number;
   overageCents: number;
+  /** Lookups in this period, voided ones included; the next ordinal is one more. */
+  lookups: number;
+  /** Of these, how many hold a credit. */
   metadataCredits: number;
+  /** The fee of this period, and how much of it upgrades have added since it was opened. */
+  feeCents: number;
+  feeDifferenceCents: number;
+  /** Changes that the next period begins with; null where there are none. */
+  due: DueChanges | null;
+  /** The warnings that were given, as `warningName` writes them. */
+  warned: readonly string[];
+  /** That the ceiling is reached has been said, and has been so since. */
+  capReached: boolean;
   /** Set by UsagePeriodEnded. */
   next: { period: BillingPeriod; terms: Terms } | null;
+}
+
+export interface DueChanges {
+  plan?: PlanTerms;
+  /** Null: no ceiling. */
+  overage_cap_cents?: number | null;
 }
 
 export type Usage = OpenUsage | { phase: 'absent' };
@@ -41,11 +57,11 @@ export function evolveUsage(state: Usage, event: UsageEvent): Usage {
   if (state.phase === 'absent') return state;
   switch (event.type) {
     case 'PlanChanged':
-      return { ...state, terms: { ...event.data.terms, overage_cap_cents: state.terms.overage_cap_cents } };
+      return planChanged(state, event);
     case 'OverageCapSet':
-      return { ...state, terms: { ...state.terms, overage_cap_cents: event.data.overage_cap_cents } };
+      return capChanged(state, event.data.effective, event.data.overage_cap_cents);
     case 'OverageCapRemoved':
-      return { ...state, terms: { ...state.terms, overage_cap_cents: null } };
+      return capChanged(state, event.data.effective, null);
     case 'DownloadCreditDebited':
       return { ...state, downloads: state.downloads + 1, downloadCredits: state.downloadCredits + 1 };
     case 'OverageCharged':
@@ -55,20 +71,34 @@ export function evolveUsage(state: Usage, event: UsageEvent): Usage {
         overageDownloads: state.overageDownloads + 1,
         overageCents: state.overageCents + event.data.cents,
       };
-    case 'DownloadQueued':
-      return state;
+    case 'DownloadVoided':
+      return withRoom({ ...givenBack(state, event.data), downloadCredits: state.downloadCredits - event.data.credits });
+    case 'ChargeWaived':
+      return withRoom(givenBack(state, event.data));
     case 'MetadataCreditDebited':
-      return { ...state, metadataCredits: state.metadataCredits + 1 };
+      return { ...state, lookups: state.lookups + 1, metadataCredits: state.metadataCredits + 1 };
+    case 'MetadataCreditVoided':
+      return { ...state, metadataCredits: state.metadataCredits - 1 };
+    case 'UsageWarningReached':
+      return { ...state, warned: [...state.warned, warningName(event.data)] };
+    case 'OverageCapReached':
+      return { ...state, capReached: true };
+    case 'DownloadQueued':
+    case 'DownloadConfirmed':
+    case 'UsageWarningMailed':
+      return state;
     case 'UsagePeriodEnded': {
       const { period_start: start, period_end: end, terms } = event.data.next;
       return { ...state, phase: 'ended', next: { period: { start, end }, terms } };
     }
+    case 'UsagePeriodClosed':
+      return { ...state, phase: 'closed' };
     default:
       return event satisfies never;
   }
 }
 
-function openedUsage(data: Extract<UsageEvent, { type: 'UsagePeriodOpened' }>['data']): OpenUsage {
+function openedUsage(data: UsageEventOf<'UsagePeriodOpened'>['data']): OpenUsage {
   return {
     phase: 'open',
     accountId: data.account_id,
@@ -79,124 +109,54 @@ function openedUsage(data: Extract<UsageEvent, { type: 'UsagePeriodOpened' }>['d
     downloadCredits: 0,
     overageDownloads: 0,
     overageCents: 0,
+    lookups: 0,
     metadataCredits: 0,
+    feeCents: data.terms.fee_cents,
+    feeDifferenceCents: 0,
+    due: null,
+    warned: [],
+    capReached: false,
     next: null,
   };
 }
 
-export interface QueueDownload {
-  kind: 'queue_download';
-  token: string;
-  video: { platform: string; videoId: string; canonicalUrl: string };
-  format: Format;
-  quality: Quality;
+/** The newest word holds: a change that takes effect now also replaces one that was due. */
+function planChanged(state: OpenUsage, { data }: UsageEventOf<'PlanChanged'>): OpenUsage {
+  if (data.effective === 'next_period') return { ...state, due: { ...state.due, plan: data.terms } };
+  return withRoom({
+    ...state,
+    terms: { ...data.terms, overage_cap_cents: state.terms.overage_cap_cents },
+    feeCents: state.feeCents + data.fee_difference_cents,
+    feeDifferenceCents: state.feeDifferenceCents + data.fee_difference_cents,
+    due: withoutDue(state.due, 'plan'),
+  });
 }
 
-export type UsageCommand =
-  | QueueDownload
-  | { kind: 'debit_metadata'; lookupId: string; video: { platform: string; videoId: string } }
-  | { kind: 'change_plan'; terms: PlanTerms }
-  | { kind: 'set_overage_cap'; overageCapCents: number }
-  | { kind: 'remove_overage_cap' };
-
-/** Decides one command on an open period; the caller has ended and opened periods first (`endPeriod`, `openNextPeriod`). */
-export function decideUsage(state: OpenUsage, command: UsageCommand): UsageEvent[] | Refused {
-  switch (command.kind) {
-    case 'queue_download':
-      return queueDownload(state, command);
-    case 'debit_metadata':
-      return debitMetadata(state, command);
-    case 'change_plan': {
-      const { overage_cap_cents: _cap, ...current } = state.terms;
-      if (sameTerms(current, command.terms)) return [];
-      return [{ type: 'PlanChanged', data: { effective: 'now', terms: command.terms } }];
-    }
-    case 'set_overage_cap':
-      if (state.terms.overage_cap_cents === command.overageCapCents) return [];
-      return [{ type: 'OverageCapSet', data: { effective: 'now', overage_cap_cents: command.overageCapCents } }];
-    case 'remove_overage_cap':
-      if (state.terms.overage_cap_cents === null) return [];
-      return [{ type: 'OverageCapRemoved', data: { effective: 'now' } }];
-  }
+function capChanged(state: OpenUsage, effective: 'now' | 'next_period', capCents: number | null): OpenUsage {
+  if (effective === 'next_period') return { ...state, due: { ...state.due, overage_cap_cents: capCents } };
+  return withRoom({
+    ...state,
+    terms: { ...state.terms, overage_cap_cents: capCents },
+    due: withoutDue(state.due, 'overage_cap_cents'),
+  });
 }
 
-function queueDownload(state: OpenUsage, { token, video, format, quality }: QueueDownload): UsageEvent[] | Refused {
-  const charge = chargeForDownload(state, token);
-  if ('refusal' in charge) return charge;
-  const queued: UsageEvent = {
-    type: 'DownloadQueued',
-    data: {
-      token,
-      platform: video.platform,
-      video_id: video.videoId,
-      url: video.canonicalUrl,
-      format,
-      quality,
-      overage: charge.type === 'OverageCharged',
-    },
-  };
-  return [charge, queued];
+function withoutDue(due: DueChanges | null, name: keyof DueChanges): DueChanges | null {
+  const { [name]: _replaced, ...others } = due ?? {};
+  return Object.keys(others).length === 0 ? null : others;
 }
 
-/** The contract's §8.3: a credit while there is one, then the overage rate up to the owner's ceiling, else no. */
-function chargeForDownload(state: OpenUsage, token: string): UsageEvent | Refused {
-  const ordinal = state.downloads + 1;
-  const { downloads_limit, overage_cents: rateCents, overage_cap_cents: capCents, rate_version } = state.terms;
-  if (state.downloadCredits < downloads_limit) return { type: 'DownloadCreditDebited', data: { token, ordinal } };
-  if (rateCents === null) return refuse('download_quota_exceeded');
-  if (capCents !== null && state.overageCents + rateCents > capCents) return refuse('overage_cap_reached');
-  return { type: 'OverageCharged', data: { token, ordinal, cents: rateCents, rate_cents: rateCents, rate_version } };
-}
-
-function debitMetadata(
-  state: OpenUsage,
-  { lookupId, video }: Extract<UsageCommand, { kind: 'debit_metadata' }>,
-): UsageEvent[] | Refused {
-  if (state.metadataCredits >= state.terms.metadata_limit) return refuse('metadata_quota_exceeded');
-  return [
-    {
-      type: 'MetadataCreditDebited',
-      data: {
-        lookup_id: lookupId,
-        ordinal: state.metadataCredits + 1,
-        platform: video.platform,
-        video_id: video.videoId,
-      },
-    },
-  ];
-}
-
-/** Ends an open period whose time is over. */
-export function endPeriod(state: OpenUsage): UsageEvent {
-  const next = nextBillingPeriod(state.period, state.anchorDay);
+function givenBack(state: OpenUsage, back: { overage_downloads: number; cents: number }): OpenUsage {
   return {
-    type: 'UsagePeriodEnded',
-    data: {
-      period_start: state.period.start,
-      period_end: state.period.end,
-      next: { period_start: next.start, period_end: next.end, terms: state.terms },
-    },
+    ...state,
+    overageDownloads: state.overageDownloads - back.overage_downloads,
+    overageCents: state.overageCents - back.cents,
   };
 }
 
-/** First event of the stream that follows an ended period. */
-export function openNextPeriod(state: OpenUsage): UsageEvent {
-  if (!state.next) throw new Error(`the period from ${state.period.start} has not ended`);
-  const { period, terms } = state.next;
-  return {
-    type: 'UsagePeriodOpened',
-    data: {
-      account_id: state.accountId,
-      anchor_day: state.anchorDay,
-      period_start: period.start,
-      period_end: period.end,
-      terms,
-    },
-  };
-}
-
-function sameTerms(one: PlanTerms, other: PlanTerms): boolean {
-  return (Object.keys(one) as (keyof PlanTerms)[]).every((field) => one[field] === other[field]);
+/** Once there is room again, the ceiling can be reached anew. */
+function withRoom(state: OpenUsage): OpenUsage {
+  return state.capReached && !capIsReached(state) ? { ...state, capReached: false } : state;
 }
 
 /** A usage stream folded up to a revision: what a read model row holds, and where a decision starts from. */

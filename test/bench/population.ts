@@ -31,6 +31,7 @@ const terms: PlanTerms = {
   rate_version: 'bench',
   fee_cents: 0,
   hourly_limit: 120,
+  warning_percents: [80, 100],
 };
 const eventsPerAppend = 400;
 
@@ -69,7 +70,10 @@ async function openOne(store: EventStore, account: BenchAccount | undefined): Pr
     }),
   ]);
   await appendAll(store, usageStream(account_id, period), time, [
-    { type: 'UsagePeriodOpened', data: { account_id, ...dates, terms: { ...terms, overage_cap_cents: null } } },
+    {
+      type: 'UsagePeriodOpened',
+      data: { account_id, ...dates, previous_period_start: null, terms: { ...terms, overage_cap_cents: null } },
+    },
   ]);
 }
 

@@ -51,6 +51,7 @@ export async function openUsage(
       anchor_day: anchorDay,
       period_start: start,
       period_end: end,
+      previous_period_start: null,
       terms: { ...plan, overage_cap_cents: null, ...terms },
     },
   };

@@ -82,12 +82,12 @@ describe('requests of one account at one time', () => {
     const lanes = lanesOf(log.store);
     const lookup = { kind: 'debit_metadata', lookupId: '6f1f6a3e-5d8b-4c52-9d3c-0a4f5f0f9a11', video } as const;
     const answers = await Promise.all([
-      ask(lanes, account, { kind: 'set_overage_cap', overageCapCents: 25 }),
+      ask(lanes, account, { kind: 'set_overage_cap', overageCapCents: 25, effective: 'now' }),
       ask(lanes, account, queueDownload(1)),
       ask(lanes, account, queueDownload(2)),
       ask(lanes, account, lookup),
       ask(lanes, account, { ...lookup, lookupId: '6f1f6a3e-5d8b-4c52-9d3c-0a4f5f0f9a12' }),
-      ask(lanes, account, { kind: 'remove_overage_cap' }),
+      ask(lanes, account, { kind: 'remove_overage_cap', effective: 'now' }),
       ask(lanes, account, queueDownload(3)),
       ask(lanes, account, { kind: 'observe' }),
     ]);
@@ -137,11 +137,11 @@ describe('two processes that serve one account', () => {
     const [api, owner] = [lanesOf(log.store), lanesOf(log.store)];
     const download = async (number: number) => (await ask(api, account, queueDownload(number))).outcome;
     expect([await download(1), await download(2)]).toEqual(['accepted', 'refused']);
-    await ask(owner, account, { kind: 'set_overage_cap', overageCapCents: 25 });
+    await ask(owner, account, { kind: 'set_overage_cap', overageCapCents: 25, effective: 'now' });
     expect([await download(3), await download(4)]).toEqual(['accepted', 'refused']);
-    await ask(owner, account, { kind: 'remove_overage_cap' });
+    await ask(owner, account, { kind: 'remove_overage_cap', effective: 'now' });
     expect(await download(5)).toBe('accepted');
-    await ask(owner, account, { kind: 'set_overage_cap', overageCapCents: 0 });
+    await ask(owner, account, { kind: 'set_overage_cap', overageCapCents: 0, effective: 'now' });
     expect(await download(6)).toBe('refused');
     expect(chargedCents(await readUsage(log.store, account.stream))).toBe(50);
   });
@@ -172,7 +172,11 @@ describe('an observation', () => {
 
 it('a command that changes nothing appends nothing', async () => {
   const account = await openUsage(log.store, { overage_cap_cents: 500 });
-  const answer = await ask(lanesOf(log.store), account, { kind: 'set_overage_cap', overageCapCents: 500 });
+  const answer = await ask(lanesOf(log.store), account, {
+    kind: 'set_overage_cap',
+    overageCapCents: 500,
+    effective: 'now',
+  });
   expect(answer).toMatchObject({ outcome: 'accepted', events: [] });
   expect(await readUsage(log.store, account.stream)).toHaveLength(1);
 });

@@ -99,8 +99,8 @@ describe('the first requests past the end of a period', () => {
     const account = await openUsage(log.store);
     const lanes = lanesOf(log.store, clock.now);
     await queueAll(lanes, account, upFrom(1, 3));
-    await ask(lanes, account, { kind: 'change_plan', terms: { ...sandbox, downloads_limit: 1 } });
-    await ask(lanes, account, { kind: 'set_overage_cap', overageCapCents: 75 });
+    await ask(lanes, account, { kind: 'change_plan', terms: { ...sandbox, downloads_limit: 1 }, effective: 'now' });
+    await ask(lanes, account, { kind: 'set_overage_cap', overageCapCents: 75, effective: 'now' });
     clock.instant = december.start;
     const [first, second] = await queueAll(lanes, account, [4, 5]);
     expect(first).toMatchObject({
@@ -113,7 +113,7 @@ describe('the first requests past the end of a period', () => {
   it('may be a change of the cap, which then belongs to the new period', async () => {
     const account = await openUsage(log.store);
     const lanes = lanesOf(log.store, () => december.start);
-    await ask(lanes, account, { kind: 'set_overage_cap', overageCapCents: 75 });
+    await ask(lanes, account, { kind: 'set_overage_cap', overageCapCents: 75, effective: 'now' });
     expect(typesOf(await periodOf(account, november))).toEqual(['UsagePeriodOpened', 'UsagePeriodEnded']);
     expect(typesOf(await periodOf(account, december))).toEqual(['UsagePeriodOpened', 'OverageCapSet']);
   });

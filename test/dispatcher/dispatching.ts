@@ -12,7 +12,7 @@ import type { JobMessage, JobQueue, Subscription } from '../../src/commands/port
 import { claimJob, readQueuedJob, recordJobProgress } from '../../src/commands/record-job-progress.ts';
 import type { ClaimProof } from '../../src/domain/download-job.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
-import type { QueueDownload } from '../../src/domain/usage.ts';
+import type { QueueDownload } from '../../src/domain/decide-usage.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
 import { ask, freshCause, lanesOf, openUsage } from '../commands/usage-account.ts';
 import { queueDownload } from '../domain/usage-examples.ts';

@@ -1,7 +1,8 @@
 import type { PlanTerms, Terms } from '../../src/domain/plans.ts';
 import type { UsageEvent } from '../../src/domain/usage-events.ts';
+import type { UsageCommand } from '../../src/domain/decide-usage.ts';
 import { evolveUsage, initialUsage } from '../../src/domain/usage.ts';
-import type { OpenUsage, UsageCommand } from '../../src/domain/usage.ts';
+import type { OpenUsage } from '../../src/domain/usage.ts';
 
 /** An account whose first period runs through November 2026, on a plan small enough to be used up in an example. */
 
@@ -15,6 +16,7 @@ export const plan: PlanTerms = {
   rate_version: '2026-11',
   fee_cents: 1900,
   hourly_limit: 30,
+  warning_percents: [],
 };
 
 export const sandbox: PlanTerms = { ...plan, plan: 'sandbox', downloads_limit: 0, overage_cents: null, fee_cents: 0 };
@@ -31,6 +33,7 @@ export function opened(terms: Partial<Terms> = {}): UsageEvent {
       anchor_day: 1,
       period_start: '2026-11-01T00:00:00.000Z',
       period_end: '2026-12-01T00:00:00.000Z',
+      previous_period_start: null,
       terms: { ...plan, overage_cap_cents: null, ...terms },
     },
   };
@@ -72,12 +75,13 @@ export const queued = (number: number, overage: boolean): UsageEvent => ({
     format: 'video',
     quality: 'best',
     overage,
+    idempotency: null,
   },
 });
 
-export const planChanged = (terms: Partial<PlanTerms>): UsageEvent => ({
+export const planChanged = (terms: Partial<PlanTerms>, feeDifferenceCents = 0): UsageEvent => ({
   type: 'PlanChanged',
-  data: { effective: 'now', terms: { ...plan, ...terms } },
+  data: { effective: 'now', terms: { ...plan, ...terms }, fee_difference_cents: feeDifferenceCents },
 });
 
 export const capSet = (overageCapCents: number): UsageEvent => ({

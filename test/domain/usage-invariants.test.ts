@@ -3,8 +3,10 @@ import { describe, expect, it } from 'vitest';
 
 import { isRefused } from '../../src/domain/refusals.ts';
 import type { UsageEvent } from '../../src/domain/usage-events.ts';
-import { decideUsage, evolveUsage } from '../../src/domain/usage.ts';
-import type { OpenUsage, UsageCommand } from '../../src/domain/usage.ts';
+import { decideUsage } from '../../src/domain/decide-usage.ts';
+import type { UsageCommand } from '../../src/domain/decide-usage.ts';
+import { evolveUsage } from '../../src/domain/usage.ts';
+import type { OpenUsage } from '../../src/domain/usage.ts';
 import { given, lookUp, opened, plan, queueDownload } from './usage-examples.ts';
 
 const small = fc.integer({ min: 0, max: 6 });
@@ -27,14 +29,18 @@ const command = fc.oneof(
     weight: 1,
     arbitrary: fc.tuple(small, small, rateCents).map(([downloads_limit, metadata_limit, overage_cents]): CommandAt => {
       const terms = { ...plan, downloads_limit, metadata_limit, overage_cents, rate_version: `at ${overage_cents}` };
-      return () => ({ kind: 'change_plan', terms });
+      return () => ({ kind: 'change_plan', terms, effective: 'now' });
     }),
   },
   {
     weight: 1,
-    arbitrary: capCents.map((overageCapCents): CommandAt => () => ({ kind: 'set_overage_cap', overageCapCents })),
+    arbitrary: capCents.map((overageCapCents): CommandAt => () => ({
+      kind: 'set_overage_cap',
+      overageCapCents,
+      effective: 'now',
+    })),
   },
-  { weight: 1, arbitrary: fc.constant<CommandAt>(() => ({ kind: 'remove_overage_cap' })) },
+  { weight: 1, arbitrary: fc.constant<CommandAt>(() => ({ kind: 'remove_overage_cap', effective: 'now' })) },
 );
 
 /** Any plan, any cap, and any row of commands; each is decided on what the ones before it left. */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { decideUsage, endPeriod, openNextPeriod } from '../../src/domain/usage.ts';
+import { decideUsage } from '../../src/domain/decide-usage.ts';
+import { endPeriod, openNextPeriod } from '../../src/domain/usage-periods.ts';
 import type { UsageEvent } from '../../src/domain/usage-events.ts';
 import {
   accountId,
@@ -88,15 +89,21 @@ describe('the cap on overage charges', () => {
   });
 
   it('is set and removed', () => {
-    expect(decideUsage(given(opened()), { kind: 'set_overage_cap', overageCapCents: 500 })).toEqual([capSet(500)]);
-    expect(decideUsage(given(opened(), capSet(500)), { kind: 'remove_overage_cap' })).toEqual([capRemoved]);
+    expect(decideUsage(given(opened()), { kind: 'set_overage_cap', overageCapCents: 500, effective: 'now' })).toEqual([
+      capSet(500),
+    ]);
+    expect(decideUsage(given(opened(), capSet(500)), { kind: 'remove_overage_cap', effective: 'now' })).toEqual([
+      capRemoved,
+    ]);
   });
 
   it('that is so already yields no event', () => {
     const capped = given(opened(), capSet(500));
-    expect(decideUsage(capped, { kind: 'set_overage_cap', overageCapCents: 500 })).toEqual([]);
-    expect(decideUsage(given(opened()), { kind: 'remove_overage_cap' })).toEqual([]);
-    expect(decideUsage(given(opened(), capSet(0)), { kind: 'set_overage_cap', overageCapCents: 0 })).toEqual([]);
+    expect(decideUsage(capped, { kind: 'set_overage_cap', overageCapCents: 500, effective: 'now' })).toEqual([]);
+    expect(decideUsage(given(opened()), { kind: 'remove_overage_cap', effective: 'now' })).toEqual([]);
+    expect(
+      decideUsage(given(opened(), capSet(0)), { kind: 'set_overage_cap', overageCapCents: 0, effective: 'now' }),
+    ).toEqual([]);
   });
 });
 
@@ -104,18 +111,24 @@ describe('a change of plan', () => {
   const scale = { ...plan, plan: 'scale_2000', downloads_limit: 4, overage_cents: 12, rate_version: '2027-01' };
 
   it('is an event that carries the whole new terms', () => {
-    expect(decideUsage(given(opened()), { kind: 'change_plan', terms: scale })).toEqual([planChanged(scale)]);
+    expect(decideUsage(given(opened()), { kind: 'change_plan', terms: scale, effective: 'now' })).toEqual([
+      planChanged(scale),
+    ]);
   });
 
   it('to the terms that are in force yields no event', () => {
-    expect(decideUsage(given(opened({ overage_cap_cents: 9 })), { kind: 'change_plan', terms: plan })).toEqual([]);
+    expect(
+      decideUsage(given(opened({ overage_cap_cents: 9 })), { kind: 'change_plan', terms: plan, effective: 'now' }),
+    ).toEqual([]);
     const changed = given(opened(), planChanged(scale));
-    expect(decideUsage(changed, { kind: 'change_plan', terms: { ...scale } })).toEqual([]);
+    expect(decideUsage(changed, { kind: 'change_plan', terms: { ...scale }, effective: 'now' })).toEqual([]);
   });
 
   it('of a single field is a change', () => {
     const dearer = { ...plan, rate_version: '2027-01' };
-    expect(decideUsage(given(opened()), { kind: 'change_plan', terms: dearer })).toEqual([planChanged(dearer)]);
+    expect(decideUsage(given(opened()), { kind: 'change_plan', terms: dearer, effective: 'now' })).toEqual([
+      planChanged(dearer),
+    ]);
   });
 
   it('keeps the cap and every counter', () => {

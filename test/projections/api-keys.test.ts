@@ -52,7 +52,7 @@ async function revoke(accountId: string, keyId: string): Promise<void> {
 async function changeHourlyLimit(accountId: string, hourlyLimit: number): Promise<void> {
   const account = { accountId, stream: '', origin: usageOrigin(`usage-${accountId}-20261114`) };
   const terms = { ...plan, hourly_limit: hourlyLimit };
-  await ask(lanesOf(log.store), account, { kind: 'change_plan', terms });
+  await ask(lanesOf(log.store), account, { kind: 'change_plan', terms, effective: 'now' });
   expect(await waitForHourlyLimit(models.pool, accountId, { hourlyLimit, timeoutMs: 10_000 })).toBe(true);
 }
 

@@ -54,8 +54,12 @@ describe('the credits row of an account', () => {
     const lookup = { kind: 'debit_metadata', lookupId: newUuid(), video } as const;
     await queueAll(lanes, account, [1, 2, 3]);
     await ask(lanes, account, lookup);
-    await ask(lanes, account, { kind: 'set_overage_cap', overageCapCents: 500 });
-    await ask(lanes, account, { kind: 'change_plan', terms: { ...plan, overage_cents: null, plan: 'sandbox' } });
+    await ask(lanes, account, { kind: 'set_overage_cap', overageCapCents: 500, effective: 'now' });
+    await ask(lanes, account, {
+      kind: 'change_plan',
+      terms: { ...plan, overage_cents: null, plan: 'sandbox' },
+      effective: 'now',
+    });
     const row = await rowAt(account, account.stream, 9);
     expect(row).toEqual(await foldOf(account));
     expect(row.usage).toMatchObject({

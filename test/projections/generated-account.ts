@@ -45,7 +45,10 @@ export class GeneratedAccount {
     return [
       this.#append(accountStream(account_id), [{ type: 'AccountOpened', data: { ...period, terms, personal } }]),
       this.#append(this.#usageStream, [
-        { type: 'UsagePeriodOpened', data: { ...period, terms: { ...terms, overage_cap_cents: null } } },
+        {
+          type: 'UsagePeriodOpened',
+          data: { ...period, previous_period_start: null, terms: { ...terms, overage_cap_cents: null } },
+        },
       ]),
     ];
   }
@@ -75,7 +78,10 @@ export class GeneratedAccount {
         overage
           ? { type: 'OverageCharged', data: { token, ordinal, ...charged } }
           : { type: 'DownloadCreditDebited', data: { token, ordinal } },
-        { type: 'DownloadQueued', data: { token, platform, video_id, url, format: 'video', quality: 'best', overage } },
+        {
+          type: 'DownloadQueued',
+          data: { token, platform, video_id, url, format: 'video', quality: 'best', overage, idempotency: null },
+        },
       ];
     });
     return this.#append(this.#usageStream, events.flat());

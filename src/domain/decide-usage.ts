@@ -1,0 +1,151 @@
+import type { Format, Quality } from './download-options.ts';
+import type { PlanTerms } from './plans.ts';
+import { refuse } from './refusals.ts';
+import type { Refused } from './refusals.ts';
+import type { Effective, UsageEvent } from './usage-events.ts';
+import { capReached, warningsReached } from './usage-notices.ts';
+import { evolveUsage } from './usage.ts';
+import type { OpenUsage } from './usage.ts';
+
+/** Decisions on an open billing period: charges, lookups, terms. All money is decided here. */
+
+export interface QueueDownload {
+  kind: 'queue_download';
+  token: string;
+  video: { platform: string; videoId: string; canonicalUrl: string };
+  format: Format;
+  quality: Quality;
+  /** SHA-256 of the request's Idempotency-Key, and of what it asks for. */
+  idempotency?: { keyHash: string; fingerprint: string } | undefined;
+}
+
+/** A download that was accepted before: the one with the command's token, or the newest one with its idempotency key. */
+export interface PriorDownload {
+  token: string;
+  overage: boolean;
+  fingerprint: string | null;
+  confirmed: boolean;
+  voided: boolean;
+}
+
+export type UsageCommand =
+  | QueueDownload
+  | { kind: 'debit_metadata'; lookupId: string; video: { platform: string; videoId: string } }
+  | { kind: 'change_plan'; terms: PlanTerms; effective: Effective }
+  | { kind: 'set_overage_cap'; overageCapCents: number; effective: Effective }
+  | { kind: 'remove_overage_cap'; effective: Effective };
+
+/**
+ * Decides one command on an open period; the caller has ended and opened periods first (`usage-periods.ts`).
+ *
+ * @param prior the download that the command may repeat, if there is one: known to the caller, because the state has no tokens
+ * @returns the events of one append, warnings and the reaching of the ceiling included; none where nothing changes
+ */
+export function decideUsage(
+  state: OpenUsage,
+  command: UsageCommand,
+  prior?: PriorDownload,
+): readonly UsageEvent[] | Refused {
+  const decided = decide(state, command, prior);
+  if ('refusal' in decided || decided.length === 0) return decided;
+  const after = decided.reduce(evolveUsage, state) as OpenUsage;
+  const ceiling = command.kind === 'debit_metadata' ? [] : capReached(after);
+  return [...decided, ...warningsReached(after), ...ceiling];
+}
+
+function decide(state: OpenUsage, command: UsageCommand, prior?: PriorDownload): UsageEvent[] | Refused {
+  switch (command.kind) {
+    case 'queue_download':
+      return prior && !prior.voided ? repeatDownload(command, prior) : queueDownload(state, command);
+    case 'debit_metadata':
+      return debitMetadata(state, command);
+    case 'change_plan':
+      return changePlan(state, command);
+    case 'set_overage_cap':
+      return changeCap(state, command.effective, command.overageCapCents);
+    case 'remove_overage_cap':
+      return changeCap(state, command.effective, null);
+  }
+}
+
+/** The download is there: it is not charged again, and from now on it stays. */
+function repeatDownload({ token, idempotency }: QueueDownload, prior: PriorDownload): UsageEvent[] | Refused {
+  if (prior.token === token) return [];
+  if (prior.fingerprint !== idempotency?.fingerprint) return refuse('idempotency_key_reused');
+  return prior.confirmed ? [] : [{ type: 'DownloadConfirmed', data: { token: prior.token } }];
+}
+
+function queueDownload(state: OpenUsage, command: QueueDownload): UsageEvent[] | Refused {
+  const { token, video, format, quality, idempotency } = command;
+  const charge = chargeForDownload(state, token);
+  if ('refusal' in charge) return charge;
+  const queued: UsageEvent = {
+    type: 'DownloadQueued',
+    data: {
+      token,
+      platform: video.platform,
+      video_id: video.videoId,
+      url: video.canonicalUrl,
+      format,
+      quality,
+      overage: charge.type === 'OverageCharged',
+      idempotency: idempotency ? { key_hash: idempotency.keyHash, fingerprint: idempotency.fingerprint } : null,
+    },
+  };
+  return [charge, queued];
+}
+
+/** The contract's §8.3: a credit while there is one, then the overage rate up to the owner's ceiling, else no. */
+function chargeForDownload(state: OpenUsage, token: string): UsageEvent | Refused {
+  const ordinal = state.downloads + 1;
+  const { downloads_limit, overage_cents: rateCents, overage_cap_cents: capCents, rate_version } = state.terms;
+  if (state.downloadCredits < downloads_limit) return { type: 'DownloadCreditDebited', data: { token, ordinal } };
+  if (rateCents === null) return refuse('download_quota_exceeded');
+  if (capCents !== null && state.overageCents + rateCents > capCents) return refuse('overage_cap_reached');
+  return { type: 'OverageCharged', data: { token, ordinal, cents: rateCents, rate_cents: rateCents, rate_version } };
+}
+
+function debitMetadata(
+  state: OpenUsage,
+  { lookupId, video }: Extract<UsageCommand, { kind: 'debit_metadata' }>,
+): UsageEvent[] | Refused {
+  if (state.metadataCredits >= state.terms.metadata_limit) return refuse('metadata_quota_exceeded');
+  return [
+    {
+      type: 'MetadataCreditDebited',
+      data: {
+        lookup_id: lookupId,
+        ordinal: state.lookups + 1,
+        platform: video.platform,
+        video_id: video.videoId,
+      },
+    },
+  ];
+}
+
+/**
+ * No proration: the first rise above what the period's fee is already brings its whole difference into this period, and going
+ * down and up again within a period costs nothing more.
+ */
+function changePlan(state: OpenUsage, command: Extract<UsageCommand, { kind: 'change_plan' }>): UsageEvent[] {
+  const { terms, effective } = command;
+  const { overage_cap_cents: _cap, ...current } = state.terms;
+  const isDue = sameTerms(state.due?.plan ?? current, terms);
+  if (isDue && (effective === 'next_period' || sameTerms(current, terms))) return [];
+  const differenceCents = effective === 'now' ? Math.max(0, terms.fee_cents - state.feeCents) : 0;
+  return [{ type: 'PlanChanged', data: { effective, terms, fee_difference_cents: differenceCents } }];
+}
+
+function changeCap({ terms, due }: OpenUsage, effective: Effective, capCents: number | null): UsageEvent[] {
+  const coming = due?.overage_cap_cents === undefined ? terms.overage_cap_cents : due.overage_cap_cents;
+  const changesNow = effective === 'now' && terms.overage_cap_cents !== capCents;
+  if (!changesNow && coming === capCents) return [];
+  if (capCents === null) return [{ type: 'OverageCapRemoved', data: { effective } }];
+  return [{ type: 'OverageCapSet', data: { effective, overage_cap_cents: capCents } }];
+}
+
+function sameTerms(one: PlanTerms, other: PlanTerms): boolean {
+  return (Object.keys(one) as (keyof PlanTerms)[]).every(
+    (field) => JSON.stringify(one[field]) === JSON.stringify(other[field]),
+  );
+}

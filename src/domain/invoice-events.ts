@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import { accountId } from './account-events.ts';
+import { instant } from './instant.ts';
+import { cents } from './money.ts';
+import { planTerms } from './plans.ts';
+import { correctionReference } from './usage-events.ts';
+
+/** Stream `invoices-{accountId}`: what the account was asked to pay. */
+export const invoicesStream = (accountId: string) => `invoices-${accountId}`;
+
+const revision = z.int().min(0);
+/** The event that a line comes from. */
+const source = z.strictObject({ stream: z.string().min(1), revision, id: z.uuid() });
+
+export const invoiceLine = z.discriminatedUnion('kind', [
+  /** The monthly fee of the period that the line names. */
+  z.strictObject({
+    kind: z.literal('fee'),
+    plan: planTerms.shape.plan,
+    period_start: instant,
+    period_end: instant,
+    cents,
+    event: source,
+  }),
+  /** What an upgrade has added to the fee of the period that is closed. */
+  z.strictObject({ kind: z.literal('fee_difference'), plan: planTerms.shape.plan, cents, event: source }),
+  /** Downloads beyond the allowance at one rate; its charges by their revisions: first, last, and the step between. */
+  z.strictObject({
+    kind: z.literal('overage'),
+    rate_cents: cents,
+    rate_version: planTerms.shape.rate_version,
+    quantity: z.int().min(1),
+    cents,
+    stream: z.string().min(1),
+    revisions: z.array(z.tuple([revision, revision, z.int().min(1)])).min(1),
+  }),
+  /** A charge that was given back before the books were closed. */
+  z.strictObject({
+    kind: z.literal('waiver'),
+    reference: correctionReference,
+    charge_event_id: z.uuid(),
+    cents: z.int().max(-1),
+    event: source,
+  }),
+]);
+export type InvoiceLine = z.infer<typeof invoiceLine>;
+
+export const invoiceEventSchemas = {
+  InvoiceIssued: z.strictObject({
+    /** 1, 2, 3 … without a gap for each account. */
+    number: z.int().min(1),
+    account_id: accountId,
+    /** `opening`: the first fee. `period`: what a closed period has come to, and the fee of the next. */
+    covers: z.enum(['opening', 'period']),
+    period_start: instant,
+    period_end: instant,
+    currency: z.literal('USD'),
+    lines: z.array(invoiceLine).min(1),
+    total_cents: cents.min(1),
+  }),
+  /** Gives back a part of an invoice. Who and why stand in the metadata. */
+  CreditNoteIssued: z.strictObject({
+    number: z.int().min(1),
+    account_id: accountId,
+    reference: correctionReference,
+    invoice_number: z.int().min(1),
+    /** Which line of the invoice, from 1. */
+    line: z.int().min(1),
+    /** The one charge of an overage line that it is about; null: the line as a whole. */
+    charge_event_id: z.uuid().nullable(),
+    currency: z.literal('USD'),
+    cents: cents.min(1),
+  }),
+};
+
+export type InvoiceEvent = {
+  [Type in keyof typeof invoiceEventSchemas]: { type: Type; data: z.infer<(typeof invoiceEventSchemas)[Type]> };
+}[keyof typeof invoiceEventSchemas];
+
+export type InvoiceIssued = Extract<InvoiceEvent, { type: 'InvoiceIssued' }>['data'];
+export type CreditNoteIssued = Extract<InvoiceEvent, { type: 'CreditNoteIssued' }>['data'];

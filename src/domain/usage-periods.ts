@@ -1,0 +1,60 @@
+import { nextBillingPeriod } from './billing-period.ts';
+import type { Terms } from './plans.ts';
+import type { UsageEvent } from './usage-events.ts';
+import type { OpenUsage } from './usage.ts';
+
+/** How one billing period becomes the next: each step is an event of its own, and none is taken twice. */
+
+/** Ends an open period whose time is over: its last word on charges, and the first on what follows. */
+export function endPeriod(state: OpenUsage): UsageEvent {
+  const next = nextBillingPeriod(state.period, state.anchorDay);
+  return {
+    type: 'UsagePeriodEnded',
+    data: {
+      period_start: state.period.start,
+      period_end: state.period.end,
+      next: { period_start: next.start, period_end: next.end, terms: comingTerms(state) },
+    },
+  };
+}
+
+/** What the next period begins with, as far as is known now. */
+export function comingTerms({ terms, due, next }: OpenUsage): Terms {
+  if (next) return next.terms;
+  const { plan, overage_cap_cents: capCents } = due ?? {};
+  return { ...terms, ...plan, overage_cap_cents: capCents === undefined ? terms.overage_cap_cents : capCents };
+}
+
+/** First event of the stream that follows an ended period. */
+export function openNextPeriod(state: OpenUsage): UsageEvent {
+  if (!state.next) throw new Error(`the period from ${state.period.start} has not ended`);
+  const { period, terms } = state.next;
+  return {
+    type: 'UsagePeriodOpened',
+    data: {
+      account_id: state.accountId,
+      anchor_day: state.anchorDay,
+      period_start: period.start,
+      period_end: period.end,
+      previous_period_start: state.period.start,
+      terms,
+    },
+  };
+}
+
+/** Closes the books of an ended period: what it comes to, for the invoice. */
+export function closePeriod(state: OpenUsage): UsageEvent {
+  return {
+    type: 'UsagePeriodClosed',
+    data: {
+      period_start: state.period.start,
+      period_end: state.period.end,
+      downloads: state.downloads,
+      download_credits: state.downloadCredits,
+      overage_downloads: state.overageDownloads,
+      overage_cents: state.overageCents,
+      metadata_credits: state.metadataCredits,
+      fee_difference_cents: state.feeDifferenceCents,
+    },
+  };
+}
