@@ -2,7 +2,7 @@
  * The event log: EventStoreDB or anything that speaks its protocol, through the official client.
  */
 
-import { BACKWARDS, END } from '@eventstore/db-client';
+import { BACKWARDS, END, START } from '@eventstore/db-client';
 import type { Logger } from 'pino';
 
 import type { AppendObserver } from '../commands/observers.ts';
@@ -123,6 +123,14 @@ class EventStoreAdapter implements ConnectedEventStore {
       ...(maxCount === undefined ? {} : { maxCount }),
     };
     return readEvents(this.#connection, (client) => client.readStream(stream, range), this.#readTimeoutMs);
+  }
+
+  async readAll(after: bigint, maxCount: number): Promise<RecordedEvent[]> {
+    const fromPosition = after < 0n ? START : { commit: after, prepare: after };
+    // The server begins with the event at the position itself.
+    const range = { fromPosition, maxCount: maxCount + 1, requiresLeader: true } as const;
+    const events = await readEvents(this.#connection, (client) => client.readAll(range), this.#readTimeoutMs);
+    return events.filter(({ position }) => position > after).slice(0, maxCount);
   }
 
   async headPosition(): Promise<bigint | undefined> {

@@ -66,6 +66,15 @@ export interface EventStore {
    */
   read(stream: string, fromRevision: number, maxCount?: number): Promise<RecordedEvent[]>;
 
+  /**
+   * The next events of the whole log behind a commit position, in order, those of the log's own streams included; empty at
+   * its end.
+   *
+   * @param after -1: from the start
+   * @throws {EventStoreUnavailable}
+   */
+  readAll(after: bigint, maxCount: number): Promise<RecordedEvent[]>;
+
   /** Position of the newest event of the whole log, or undefined when it is empty. @throws {EventStoreUnavailable} */
   headPosition(): Promise<bigint | undefined>;
 
