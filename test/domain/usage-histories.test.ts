@@ -221,7 +221,9 @@ class Run {
           model: () => model.close(period, now),
         };
       }
-      default:
+      case 'void':
+      case 'confirm':
+      case 'waive':
         return this.#prepareCorrection(taken, process);
     }
   }
