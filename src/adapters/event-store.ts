@@ -15,6 +15,7 @@ import type {
   RecordedEvent,
   Subscription,
   SubscriptionOptions,
+  WholeLog,
 } from '../commands/ports.ts';
 import { PendingAppend, prepareAppend } from './event-store-append.ts';
 import { Connection } from './event-store-connection.ts';
@@ -38,7 +39,7 @@ export interface EventStoreOptions {
   observer?: AppendObserver;
 }
 
-export interface ConnectedEventStore extends EventStore {
+export interface ConnectedEventStore extends EventStore, WholeLog {
   /** Whether the log answers, found out by a round trip through the leader. */
   ready(options: { timeoutMs: number }): Promise<boolean>;
   /** Appends whose outcome is not known yet, and how long the oldest has been under way; 0 if there is none. */

@@ -143,7 +143,7 @@ export class Audit {
   }
 
   /** A period that was forgotten, as it was before an event; or a new one. */
-  async #periodBefore(event: RecordedEvent, stream: string): Promise<Period> {
+  async #periodBefore(event: Pick<Link, 'stream' | 'revision' | 'position'>, stream: string): Promise<Period> {
     const period = new Period(stream);
     const isNew = event.stream === stream && event.revision === 0;
     const events = isNew ? [] : await this.#read(stream, 0);
@@ -186,7 +186,7 @@ export class Audit {
 
   #expectJob(job: Job, { position }: Link): void {
     const { token } = job.queued.data;
-    const { stream, revision } = job.revision < 0 ? job.queued : job;
+    const { stream, revision } = job;
     const forget = () => this.jobs.delete(token);
     this.#expect(
       token,
@@ -239,9 +239,10 @@ export class Audit {
   async #invoice(recorded: RecordedEvent, id: string): Promise<void> {
     const account = this.accounts.get(id);
     if (!account) throw new Divergence(recorded, 'stream', 'one of an account that was opened before', recorded.stream);
-    const stream = account.invoices.periodOf(recorded);
-    const period = this.periods.get(stream) ?? (stream ? await this.#periodBefore(recorded, stream) : undefined);
-    const event = account.invoices.apply(recorded, period);
+    const event = account.invoices.follow(recorded);
+    const stream = account.invoices.periodOf(event);
+    const period = this.periods.get(stream) ?? (stream ? await this.#periodBefore(event, stream) : undefined);
+    account.invoices.check(event, period);
     if (period) {
       period.isInvoiced ||= event.data.covers === 'period';
       this.#expectCredits(period, event);

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { EventStore, RecordedEvent } from '../commands/ports.ts';
+import type { RecordedEvent, WholeLog } from '../commands/ports.ts';
 import { Audit, tables } from './audit.ts';
 import type { Entry, Table } from './audit.ts';
 import { Divergence } from './chain.ts';
@@ -14,12 +14,14 @@ export interface Books {
 }
 
 export interface Following {
-  log: Pick<EventStore, 'read' | 'readAll' | 'headPosition'>;
+  log: WholeLog;
   books: Books;
   /** What is verified, instead of everything. */
   scope?: Scope;
   /** How long a read model may take to reach what was read of the log. Default 30 s. */
   patienceMs?: number;
+  /** Events that are read, and rows that are compared, at a time. Default 2 000. */
+  pageEvents?: number;
   /** Told after each page. */
   progress?: (progress: { events: number; position: bigint; target: bigint }) => void;
   /** Called after each page with the time that it took, for whoever must not be in the way. */
@@ -41,8 +43,6 @@ interface Probe {
   found: unknown[];
 }
 
-const pageEvents = 2_000;
-const earlyRows = 2_000;
 const lookAgainMs = 50;
 const streamsAtOnce = 32;
 
@@ -55,6 +55,7 @@ export class Follower {
   readonly audit: Audit;
   readonly #following: Following;
   readonly #checkpoints = new Map<string, bigint>();
+  readonly #pageEvents: number;
   #position = -1n;
   #page: RecordedEvent[] = [];
   #index = 0;
@@ -62,6 +63,7 @@ export class Follower {
 
   constructor(following: Following) {
     this.#following = following;
+    this.#pageEvents = following.pageEvents ?? 2_000;
     this.audit = new Audit((stream, from) => following.log.read(stream, from));
   }
 
@@ -108,8 +110,8 @@ export class Follower {
     for (const table of tables) {
       const entries = (byTable.get(table) ?? []).map(([key, entry]) => ({ key, entry }));
       const found = new Map<Entry, unknown>();
-      for (let from = 0; from < entries.length; from += earlyRows) {
-        const some = entries.slice(from, from + earlyRows).map(({ entry }) => entry);
+      for (let from = 0; from < entries.length; from += this.#pageEvents) {
+        const some = entries.slice(from, from + this.#pageEvents).map(({ entry }) => entry);
         for (const difference of await compare(query, table, some)) found.set(difference.entry, difference.found);
       }
       for (const { key, entry } of entries) if (!found.has(entry)) late.delete(key);
@@ -159,7 +161,7 @@ export class Follower {
         await this.#apply(event);
         this.#index += 1;
       }
-      if (this.audit.early.size >= earlyRows) await this.#compareEarly();
+      if (this.audit.early.size >= this.#pageEvents) await this.#compareEarly();
       const { progress, rest } = this.#following;
       progress?.({ events: this.audit.events, position: this.#position, target });
       await rest?.(performance.now() - startedMs);
@@ -200,8 +202,10 @@ export class Follower {
   /** The page after the next is asked for while the next is checked. @returns false at the end of the log */
   async #turnPage(): Promise<boolean> {
     const { log } = this.#following;
-    const page = await (this.#next ?? log.readAll(this.#page.at(-1)?.position ?? this.#position, pageEvents));
+    const pageEvents = this.#pageEvents;
+    const next = this.#next ?? log.readAll(this.#page.at(-1)?.position ?? this.#position, pageEvents);
     this.#next = undefined;
+    const page = await next;
     if (page.length === 0) return false;
     [this.#page, this.#index] = [page, 0];
     if (page.length === pageEvents) {

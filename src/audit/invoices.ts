@@ -1,4 +1,3 @@
-import type { RecordedEvent } from '../commands/ports.ts';
 import { Chain, Divergence, must } from './chain.ts';
 import type { Link } from './chain.ts';
 import type { Charge, Period } from './period.ts';
@@ -17,18 +16,15 @@ export class Invoices extends Chain {
   readonly #notes: Link[] = [];
 
   /** @param period that an invoice is for, or that the charge of a credit note belongs to */
-  apply(recorded: RecordedEvent, period: Period | undefined): Link {
-    const event = this.follow(recorded);
-    const { data } = event;
-    must(event, { stream: `invoices-${data.account_id}` }, event, '');
+  check(event: Link, period: Period | undefined): void {
+    must(event, { stream: `invoices-${event.data.account_id}` }, event, '');
     if (event.type === 'InvoiceIssued') this.#issue(event, period);
     else this.#credit(event, period);
-    return event;
   }
 
   /** The stream of the period that an event needs. */
-  periodOf({ type, data, stream }: RecordedEvent): string {
-    const { period_start: start, invoice_number: number, line } = data as Link['data'];
+  periodOf({ type, data, stream }: Link): string {
+    const { period_start: start, invoice_number: number, line } = data;
     const lines = this.#issued[number - 1]?.data.lines as Line[] | undefined;
     if (type !== 'InvoiceIssued') return lines?.[line - 1]?.stream ?? '';
     return `usage-${stream.slice('invoices-'.length)}-${start.slice(0, 10).replaceAll('-', '')}`;
@@ -37,7 +33,7 @@ export class Invoices extends Chain {
   #issue(event: Link, period: Period | undefined): void {
     const { covers, period_start } = event.data;
     const isFirst =
-      period?.opened.revision === 0 && (covers === 'opening' ? isFirstOf(period) : period.phase === 'closed');
+      period && period.phase !== 'absent' && (covers === 'opening' ? isFirstOf(period) : period.phase === 'closed');
     if (!period || !isFirst)
       throw new Divergence(event, 'data.covers', 'a first period, or one that is closed', covers);
     const isTwice = this.#issued.some(({ data }) => data.covers === covers && data.period_start === period_start);
@@ -135,9 +131,9 @@ export function linesOf({ stream, charges, waivers, changes, ended }: Period): L
 function rangesOf(revisions: number[]): [number, number, number][] {
   const ranges: [number, number, number][] = [];
   for (const revision of revisions) {
-    const last = ranges.at(-1);
-    if (last && last[0] === last[1]) ranges.splice(-1, 1, [last[0], revision, revision - last[0]]);
-    else if (last && revision - last[1] === last[2]) last[1] = revision;
+    const [first, last, step] = ranges.at(-1) ?? [-1, -2, 0];
+    if (first === last) ranges.splice(-1, 1, [first, revision, revision - first]);
+    else if (revision - last === step) ranges.splice(-1, 1, [first, revision, step]);
     else ranges.push([revision, revision, 1]);
   }
   return ranges;

@@ -52,7 +52,8 @@ export class Period extends Chain {
   /** @throws {Divergence} where the stream ends in the middle of an append */
   requireWhole(): void {
     const [missing] = this.#awaited;
-    if (missing) throw new Divergence({ ...this, revision: this.revision + 1 }, 'type', missing.type, 'nothing');
+    if (missing)
+      throw new Divergence({ stream: this.stream, revision: this.revision + 1 }, 'type', missing.type, 'nothing');
   }
 
   /** As table `credits` must have it. */
@@ -118,24 +119,33 @@ export class Period extends Chain {
         return void Object.assign(this, { phase: 'open', opened: event, terms: data.terms });
       }
       case 'DownloadCreditDebited':
-      case 'OverageCharged':
-        return this.#charge(event, data);
+      case 'OverageCharged': {
+        this.#charge(event, data);
+        return;
+      }
       case 'DownloadQueued': {
         const charge = this.#charges(event, data.token);
         charge.key = data.idempotency;
-        return this.#await(this.#notices(), this.#ceiling());
+        this.#await(this.#notices(), this.#ceiling());
+        return;
       }
       case 'MetadataCreditDebited':
         this.#require(event, counts.lookupCredits < terms.metadata_limit, 'type', 'no lookup: the pool is empty');
         must(event, { ordinal: (counts.lookups += 1) });
         counts.lookupCredits += 1;
         this.#add(event, data.lookup_id, null);
-        return this.#await(this.#notices());
+        {
+          this.#await(this.#notices());
+          return;
+        }
       case 'PlanChanged':
       case 'OverageCapSet':
       case 'OverageCapRemoved':
         this.#changeTerms(event, data);
-        return this.#await(this.#notices(), this.#ceiling());
+        {
+          this.#await(this.#notices(), this.#ceiling());
+          return;
+        }
       case 'UsageWarningReached':
         return void this.warned.set(`${data.pool}:${String(data.threshold_percent)}`, event.id);
       case 'UsageWarningMailed': {
@@ -145,8 +155,10 @@ export class Period extends Chain {
       }
       case 'OverageCapReached':
         return void (this.capReached = true);
-      default:
-        return this.#settle(event, data);
+      default: {
+        this.#settle(event, data);
+        return;
+      }
     }
   }
 

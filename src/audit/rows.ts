@@ -75,12 +75,12 @@ export async function compare(
   });
 }
 
-/** @throws {Divergence} naming the first column, the stream's head before all others */
+/** @throws {Divergence} naming the first column; an end of a stream that only one of the two has comes before all others */
 export function refuse({ entry, expected, found }: Difference): never {
   if (!found) throw new Divergence(entry.at, entry.table, 'a row', 'none');
-  const isOther = (name: string) =>
-    name in entry.row() && JSON.stringify(expected[name]) !== JSON.stringify(found[name]);
-  const column = ['revision', 'last_hash', ...Object.keys(expected)].find(isOther) ?? '';
+  const names = Object.keys(entry.row());
+  const isOther = (name: string) => JSON.stringify(expected[name]) !== JSON.stringify(found[name]);
+  const column = ['revision', 'last_hash', ...names].find((name) => names.includes(name) && isOther(name)) ?? '';
   throw new Divergence(entry.at, `${entry.table}.${column}`, expected[column], found[column]);
 }
 

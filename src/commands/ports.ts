@@ -66,15 +66,6 @@ export interface EventStore {
    */
   read(stream: string, fromRevision: number, maxCount?: number): Promise<RecordedEvent[]>;
 
-  /**
-   * The next events of the whole log behind a commit position, in order, those of the log's own streams included; empty at
-   * its end.
-   *
-   * @param after -1: from the start
-   * @throws {EventStoreUnavailable}
-   */
-  readAll(after: bigint, maxCount: number): Promise<RecordedEvent[]>;
-
   /** Position of the newest event of the whole log, or undefined when it is empty. @throws {EventStoreUnavailable} */
   headPosition(): Promise<bigint | undefined>;
 
@@ -87,6 +78,17 @@ export interface EventStore {
 
   /** Delivers the log in order, for ever: see `SubscriptionOptions`. */
   subscribe(options: SubscriptionOptions): Subscription;
+}
+
+/** The log as a whole, for whoever reads it from its beginning to its end. */
+export interface WholeLog extends Pick<EventStore, 'read' | 'headPosition'> {
+  /**
+   * The next events behind a commit position, in order, those of the log's own streams included; empty at the end.
+   *
+   * @param after -1n: from the start
+   * @throws {EventStoreUnavailable}
+   */
+  readAll(after: bigint, maxCount: number): Promise<RecordedEvent[]>;
 }
 
 export interface LogBatch {

@@ -1,7 +1,7 @@
 #!/usr/bin/env -S node --disable-warning=ExperimentalWarning
 import { Argument, Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { isLed } from '../adapters/leadership.ts';
-import { openPool } from '../adapters/postgres.ts';
+import { createBooks, openPool } from '../adapters/postgres.ts';
 import { connectEventStore } from '../adapters/event-store.ts';
 import { newId, newUuid, randomBits, systemClock } from '../adapters/system.ts';
 import { capCommand, openCommand, planCommand, showCommand } from '../cli/accounts.ts';
@@ -10,6 +10,8 @@ import { showJobCommand, timelineCommand } from '../cli/jobs.ts';
 import { issueCommand, listCommand, revokeCommand } from '../cli/keys.ts';
 import { ledgerCommand } from '../cli/ledger.ts';
 import { CommandFailed } from '../cli/output.ts';
+import { verifyCommand } from '../cli/verify.ts';
+import type { VerifyOptions } from '../cli/verify.ts';
 import { rebuildCommand, rebuildableNames, statusCommand } from '../cli/projections.ts';
 import { UsageLanes } from '../commands/usage-lanes.ts';
 import { accountIdPattern } from '../domain/account-events.ts';
@@ -130,6 +132,21 @@ function addLedgerCommands(program: Command): void {
     .option('--period <day>', 'day on which the period starts, YYYY-MM-DD (default: the newest period)', dayArgument)
     .action((account: string, options: { period?: string }) =>
       run(program, (cli) => ledgerCommand(cli, account, options)),
+    );
+  addVerifyCommand(program, ledger);
+}
+
+function addVerifyCommand(program: Command, ledger: Command): void {
+  ledger
+    .command('verify')
+    .description('recompute every charge and invoice from the log, by rules of its own, and name the first divergence')
+    .option('--account <account>', 'of one account alone', accountIdArgument)
+    .option('--period <day>', 'rows of one billing period alone: the day on which it starts, YYYY-MM-DD', dayArgument)
+    .option('--watch', 'go on with the log, and say so at each divergence')
+    .action((options: VerifyOptions) =>
+      run(program, (cli) => verifyCommand({ ...cli, books: createBooks(cli.pool) }, options), {
+        queryTimeoutMs: wholeTableMs,
+      }),
     );
 }
 

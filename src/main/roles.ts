@@ -16,7 +16,7 @@ import {
   observeJobs,
   observeRequests,
 } from '../adapters/metrics-observers.ts';
-import { openPool } from '../adapters/postgres.ts';
+import { createBooks, openPool } from '../adapters/postgres.ts';
 import { answerProbes, createProbeClient } from '../adapters/probe-channel.ts';
 import { createProgressReporter, followProgress } from '../adapters/progress-channel.ts';
 import { newId, newUuid, randomBits } from '../adapters/system.ts';
@@ -24,6 +24,8 @@ import { createVideoSource } from '../adapters/video-source.ts';
 import { locateEngine } from '../adapters/yt-dlp-engine.ts';
 import { UsageLanes } from '../commands/usage-lanes.ts';
 import type { VideoReference } from '../commands/ports.ts';
+import { auditContinuously } from '../dispatcher/audit-continuously.ts';
+import type { AuditState } from '../dispatcher/audit-continuously.ts';
 import { dispatchDownloads } from '../dispatcher/dispatch-downloads.ts';
 import { startSweeping } from '../dispatcher/sweep.ts';
 import { parseVideoUrl } from '../domain/video-url.ts';
@@ -41,7 +43,7 @@ import { ConfigurationRefused, projectDirectory } from './config.ts';
 import type { Config } from './config.ts';
 import { createFiles, createReadiness, createTokens, filesDirectory } from './connect.ts';
 import type { Connections, Secrets } from './connect.ts';
-import { watchDisks, watchProjections, watchQueue } from './watch.ts';
+import { watchAudit, watchDisks, watchProjections, watchQueue } from './watch.ts';
 
 /** The parts of the service; each can run as a process of its own. */
 export const roles = ['api', 'projector', 'dispatcher', 'worker'] as const;
@@ -130,6 +132,7 @@ const startDispatcher: StartRole = (connections) => {
   const { store, pool, nats, logger, clock, config, addresses, metrics, tracer } = connections;
   const queue = createJobQueue(nats, tracer);
   const observer = metrics.observer(observeJobs);
+  let audited: AuditState | undefined;
   const dispatcher = leadWhenAlone('dispatcher', {
     url: addresses.databaseUrl,
     logger,
@@ -140,12 +143,15 @@ const startDispatcher: StartRole = (connections) => {
         attemptTimeoutSeconds: config.ATTEMPT_TIMEOUT_SECONDS,
         observer,
       });
+      const audit = auditContinuously({ log: store, books: createBooks(pool), logger });
+      audited = audit.state;
       return async () => {
-        await Promise.all([dispatching.close(), sweeping.stop()]);
+        await Promise.all([dispatching.close(), sweeping.stop(), audit.stop()]);
       };
     },
   });
   watchQueue(connections, queue, dispatcher);
+  watchAudit(connections, () => (dispatcher.leading ? audited : undefined));
   return dispatcher;
 };
 
