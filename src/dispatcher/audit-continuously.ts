@@ -21,16 +21,22 @@ export interface AuditDependencies {
   logger: Logger;
   /** Between two looks at the log. Default 10 s. */
   lookEveryMs?: number;
+  /** After a divergence, before it begins anew to see whether it was mended. Default 1 min. */
+  startOverMs?: number;
 }
 
 /** It works for a tenth of the time, and in small pieces: whoever shares the process or the machine does not notice. */
 const restShare = 9;
 const pageEvents = 200;
-/** After a divergence it begins anew, to see whether it was mended. */
-const startOverMs = 60_000;
 
 /** Follows the log for as long as this process leads, and verifies what `ledger verify` does. */
-export function auditContinuously({ log, books, logger, lookEveryMs = 10_000 }: AuditDependencies): {
+export function auditContinuously({
+  log,
+  books,
+  logger,
+  lookEveryMs = 10_000,
+  startOverMs = 60_000,
+}: AuditDependencies): {
   state: AuditState;
   stop: () => Promise<void>;
 } {
