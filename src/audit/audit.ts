@@ -1,9 +1,11 @@
 import type { EventStore, RecordedEvent } from '../commands/ports.ts';
-import { Chain, Divergence, must } from './chain.ts';
+import { Account } from './account.ts';
+import { Divergence, must } from './chain.ts';
 import type { Link } from './chain.ts';
-import { Invoices, linesOf } from './invoices.ts';
+import { creditsRow, invoiceRow, jobRow, ledgerRow } from './expected-rows.ts';
+import { linesOf } from './invoices.ts';
 import { Job } from './job.ts';
-import { anchorAfter, Period } from './period.ts';
+import { Period } from './period.ts';
 import type { Charge } from './period.ts';
 
 export const tables = ['overage_ledger', 'credits', 'jobs', 'idempotency_keys', 'account_heads', 'invoices'] as const;
@@ -19,74 +21,6 @@ export interface Entry {
   /** Of what can change no more: lets go of what the row was computed from, once it is compared. */
   forget?: (() => void) | undefined;
 }
-
-class Account extends Chain {
-  opened!: Link;
-  readonly apiKeys = new Map<string, 'valid' | 'revoked'>();
-  readonly invoices: Invoices;
-  /** The newest period, and what the next must be opened with. */
-  newest: Period | undefined;
-  /** Idempotency keys whose newest download was voided. */
-  readonly freed = new Set<string>();
-  /** The newest download of each idempotency key, of the periods that are not forgotten. */
-  readonly keys = new Map<string, Charge>();
-
-  constructor(id: string) {
-    super(`account-${id}`);
-    this.invoices = new Invoices(`invoices-${id}`);
-  }
-
-  apply(recorded: RecordedEvent): Link {
-    const event = this.follow(recorded);
-    const { type, data } = event;
-    must(event, { stream: `account-${data.account_id}` }, event, '');
-    const isFirst = event.revision === 0;
-    const state = this.apiKeys.get(data.key_id);
-    const isAllowed = isFirst
-      ? type === 'AccountOpened'
-      : type === 'ApiKeyIssued'
-        ? !state
-        : type === 'ApiKeyRevoked' && state === 'valid';
-    if (!isAllowed)
-      throw new Divergence(event, 'type', isFirst ? 'AccountOpened' : 'one that this account and key allow', type);
-    if (!isFirst) this.apiKeys.set(data.key_id, type === 'ApiKeyIssued' ? 'valid' : 'revoked');
-    else {
-      const period_start = `${event.time.slice(0, 10)}T00:00:00.000Z`;
-      const anchor_day = Number(event.time.slice(8, 10));
-      must(event, { period_start, anchor_day, period_end: anchorAfter(period_start, anchor_day) });
-      this.opened = event;
-    }
-    return event;
-  }
-
-  /** Name of the usage stream that the next period has, as far as is known. */
-  get nextStream(): string | undefined {
-    const next = this.newest ? this.newest.ended?.data.next : this.opened.data;
-    return next && `usage-${this.opened.data.account_id}-${dayOf(next.period_start)}`;
-  }
-
-  /** What the next period must be opened with. */
-  opening(event: Link): object {
-    const { newest, opened } = this;
-    if (!newest) {
-      const { account_id, anchor_day, period_start, period_end, terms } = opened.data;
-      return {
-        account_id,
-        anchor_day,
-        period_start,
-        period_end,
-        terms: { ...terms, overage_cap_cents: null },
-        previous_period_start: null,
-      };
-    }
-    if (!newest.ended)
-      throw new Divergence(event, 'type', 'none before UsagePeriodEnded of the period before', event.type);
-    const { account_id, anchor_day, period_start: previous_period_start } = newest.opened.data;
-    return { account_id, anchor_day, previous_period_start, ...newest.ended.data.next };
-  }
-}
-
-const dayOf = (instant: string) => instant.slice(0, 10).replaceAll('-', '');
 
 /** The log, followed event by event, with a second set of rules: nothing here is shared with what charged. */
 export class Audit {
@@ -179,7 +113,7 @@ export class Audit {
     };
     this.#expect(
       stream,
-      { table: 'credits', row: () => period.row(), at: { stream, revision }, position, forget },
+      { table: 'credits', row: () => creditsRow(period), at: { stream, revision }, position, forget },
       isFinal,
     );
   }
@@ -190,7 +124,7 @@ export class Audit {
     const forget = () => this.jobs.delete(token);
     this.#expect(
       token,
-      { table: 'jobs', row: () => job.row(), at: { stream, revision }, position, forget },
+      { table: 'jobs', row: () => jobRow(job), at: { stream, revision }, position, forget },
       job.isFinished,
     );
   }
@@ -250,59 +184,4 @@ export class Audit {
     this.rows.invoices += 1;
     this.#expect(event.id, { table: 'invoices', row: () => invoiceRow(event), at: event, position: event.position });
   }
-}
-
-/** As table `overage_ledger` must have it. */
-function ledgerRow(event: Link, account_id: string): object {
-  const { type, data, stream, revision, position, time, id: event_id, request: request_id, actor } = event;
-  const {
-    token,
-    lookup_id,
-    ordinal,
-    cents = 0,
-    rate_cents,
-    rate_version,
-    charge_event_id: corrects,
-    reference,
-  } = data as Partial<Link['data']>;
-  const day = stream.slice(-8);
-  return {
-    ...{
-      event_id,
-      account_id,
-      period_start: `${day.slice(0, 4)}-${day.slice(4, 6)}-${day.slice(6)}T00:00:00.000Z`,
-      type,
-    },
-    ...{
-      token,
-      lookup_id,
-      ordinal,
-      stream,
-      revision,
-      position: String(position),
-      time,
-      cents: corrects ? -cents : cents,
-    },
-    ...{ rate_cents, rate_version, request_id, actor, corrects, reference },
-  };
-}
-
-/** As table `invoices` must have it. */
-function invoiceRow({ type, data, id: event_id, revision, hash: last_hash, position, time, actor }: Link): object {
-  const { account_id, number, cents, total_cents = cents, covers, period_start } = data as Partial<Link['data']>;
-  return {
-    account_id,
-    type,
-    number,
-    event_id,
-    revision,
-    last_hash,
-    position: String(position),
-    time,
-    covers,
-    period_start,
-    total_cents,
-    data,
-    actor,
-  };
 }

@@ -27,7 +27,7 @@ export type Terms = Record<Split<'plan rate_version'>, string> &
   Record<'overage_cents' | 'overage_cap_cents', number | null> & { warning_percents: readonly number[] };
 
 /** The fields of events, all types together: which of them an event has is checked before anything is read from it. */
-export type Fields = Record<Texts, string> &
+type Fields = Record<Texts, string> &
   Record<Numbers, number> & {
     terms: Terms;
     overage: boolean;
@@ -102,7 +102,7 @@ export class Chain {
 }
 
 /** RFC 8785 for what was JSON: members in the order of their names' UTF-16 units, numbers and texts as ECMAScript writes them. */
-export function canonical(value: unknown): string {
+function canonical(value: unknown): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
   const members = value as Record<string, unknown>;

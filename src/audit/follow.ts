@@ -29,7 +29,7 @@ export interface Following {
 }
 
 /** It cannot be said whether the books are right: a read model is behind, or the log or Postgres away. */
-export class NotVerifiable extends Error {
+class NotVerifiable extends Error {
   override readonly name = 'NotVerifiable';
 }
 

@@ -11,10 +11,10 @@ export class Job extends Chain {
   status: 'queued' | 'claimed' | 'running' | 'done' | 'failed' = 'queued';
   /** The charge was voided: the job may fail for that reason alone. */
   isVoided = false;
-  #attempts = 0;
-  #claim: Link | undefined;
+  attempts = 0;
+  claim: Link | undefined;
   #notBefore = '';
-  #end: Link | undefined;
+  end: Link | undefined;
 
   constructor(queued: Link) {
     super(`job-${queued.data.token}`);
@@ -29,7 +29,7 @@ export class Job extends Chain {
     const event = this.follow(recorded);
     const { type, data } = event;
     const isHeld = this.status === 'claimed' || this.status === 'running';
-    const isRetried = triedAgain.includes(data.reason) && this.#attempts < mostAttempts;
+    const isRetried = triedAgain.includes(data.reason) && this.attempts < mostAttempts;
     const isAllowed = {
       JobClaimed: this.status === 'queued' && event.time >= this.#notBefore,
       JobStarted: this.status === 'claimed',
@@ -42,32 +42,18 @@ export class Job extends Chain {
     if (type === 'JobClaimed') {
       const { stream: usage_stream, revision: usage_revision } = this.queued;
       const account_id = usage_stream.split('-')[1];
-      must(event, { attempt: (this.#attempts += 1), account_id, usage_stream, usage_revision });
-      [this.status, this.#claim] = ['claimed', event];
+      must(event, { attempt: (this.attempts += 1), account_id, usage_stream, usage_revision });
+      [this.status, this.claim] = ['claimed', event];
     } else if (type === 'JobStarted') {
-      must(event, { worker_id: this.#claim?.data.worker_id });
+      must(event, { worker_id: this.claim?.data.worker_id });
       this.status = 'running';
     } else if (type === 'JobReleased') {
-      if (data.reason === 'shutdown') this.#attempts -= 1;
-      [this.status, this.#notBefore, this.#claim] = ['queued', data.not_before, undefined];
+      if (data.reason === 'shutdown') this.attempts -= 1;
+      [this.status, this.#notBefore, this.claim] = ['queued', data.not_before, undefined];
     } else {
-      if (type === 'JobCompleted') must(event, { claim_revision: this.#claim?.revision });
-      [this.status, this.#end, this.#claim] = [type === 'JobCompleted' ? 'done' : 'failed', event, undefined];
+      if (type === 'JobCompleted') must(event, { claim_revision: this.claim?.revision });
+      [this.status, this.end, this.claim] = [type === 'JobCompleted' ? 'done' : 'failed', event, undefined];
     }
     return event;
-  }
-
-  /** As table `jobs` must have it. */
-  row(): object {
-    const { token, platform, video_id, url, format, quality, overage } = this.queued.data;
-    const [, account_id] = this.queued.stream.split('-');
-    const { file_name, file_mime, file_size_bytes, claim_revision, reason } = this.#end?.data ?? {};
-    return {
-      ...{ token, account_id, usage_stream: this.queued.stream, usage_revision: this.queued.revision },
-      ...{ platform, video_id, url, format, quality, overage, queued_at: this.queued.time, status: this.status },
-      ...{ revision: this.revision, last_hash: this.revision < 0 ? null : this.hash, attempts: this.#attempts },
-      ...{ worker_id: this.#claim?.data.worker_id, claim_revision: this.#claim?.revision, failure_reason: reason },
-      ...{ file_claim_revision: claim_revision, file_name, file_mime, file_size_bytes },
-    };
   }
 }

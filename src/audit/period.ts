@@ -56,32 +56,6 @@ export class Period extends Chain {
       throw new Divergence({ stream: this.stream, revision: this.revision + 1 }, 'type', missing.type, 'nothing');
   }
 
-  /** As table `credits` must have it. */
-  row(): object {
-    const { stream, revision, phase, terms, capReached: cap_reached, counts, due, opened, ended } = this as Period;
-    const { account_id, anchor_day, period_start, period_end } = opened.data;
-    const { downloads, credits: download_credits, overage: overage_downloads, cents: overage_cents, lookups } = counts;
-    const { period_start: start, period_end: end, terms: coming } = (ended?.data.next ?? {}) as Partial<Link['data']>;
-    return {
-      ...{ account_id, period_start, period_end, stream, revision, last_hash: this.hash, last_time: this.time, phase },
-      ...{
-        anchor_day,
-        plan: terms.plan,
-        terms,
-        downloads,
-        download_credits,
-        overage_downloads,
-        overage_cents,
-        lookups,
-      },
-      ...{ metadata_credits: counts.lookupCredits, fee_difference_cents: counts.feeDifference },
-      fee_cents: opened.data.terms.fee_cents + counts.feeDifference,
-      due: Object.keys(due).length === 0 ? null : due,
-      ...{ warned: [...this.warned.keys()], cap_reached },
-      next: ended ? { period: { start, end }, terms: coming } : null,
-    };
-  }
-
   apply(recorded: RecordedEvent): Link {
     const event = this.follow(recorded);
     const awaited = this.#awaited.shift();

@@ -44,11 +44,15 @@ describe('ledger verify', () => {
   });
 
   it.each([
-    ['another amount', `update overage_ledger set cents = 24 where ${last}`, 'overage_ledger.cents'],
-    ['a row too few', `delete from overage_ledger where ${last}`, 'overage_ledger'],
-    ['another balance', 'update credits set overage_cents = 0 where account_id = $1', 'credits.overage_cents'],
-    ['another head', `update account_heads set last_hash = 'f' where account_id = $1`, 'account_heads.last_hash'],
-  ])('names %s, until it is rebuilt', async (_what, damage, field) => {
+    ['another amount', `update overage_ledger set cents = 24 where ${last}`, 'overage_ledger.cents', 'overage_ledger'],
+    ['a row too few', `delete from overage_ledger where ${last}`, 'overage_ledger', 'overage_ledger'],
+    [
+      'another head',
+      `update account_heads set last_hash = 'f' where account_id = $1`,
+      'account_heads.last_hash',
+      'api_keys',
+    ],
+  ])('names %s, until it is rebuilt', async (_what, damage, field, projection) => {
     const accountId = await usedAccount();
     expect((await run('ledger', 'verify', '--account', accountId)).code).toBe(0);
     expect(await runSql(service(), damage, [accountId])).toBe(1);
@@ -58,10 +62,17 @@ describe('ledger verify', () => {
     expect({ verdict, field: divergence['field'] }).toEqual({ verdict: 'divergence', field });
     expect(divergence['stream']).toContain(accountId);
     expect(ran.stderr).toMatch(/^reeltally: diverges at event \d+ of .*; what comes after was not looked at\n$/);
+    await run('projections', 'rebuild', projection);
+  });
+
+  it('names a balance that was changed, for people', async () => {
+    const accountId = await usedAccount();
+    expect((await run('ledger', 'verify', '--account', accountId)).code).toBe(0);
+    await runSql(service(), 'update credits set overage_cents = 0 where account_id = $1', [accountId]);
     const text = await run('ledger', 'verify');
     expect(text.code).toBe(1);
-    expect(text.stdout).toMatch(/^stream +\S+\nrevision +\d+\nfield +\S+\nexpected +.+\nfound +.+\n$/);
-    for (const name of ['overage_ledger', 'usage_and_jobs', 'api_keys']) await run('projections', 'rebuild', name);
+    expect(text.stdout).toMatch(/^stream +\S+\nrevision +\d+\nfield +credits.overage_cents\nexpected +50\nfound +0\n$/);
+    await runSql(service(), 'update credits set overage_cents = 50 where account_id = $1', [accountId]);
     expect((await run('ledger', 'verify')).code).toBe(0);
   });
 
