@@ -3,16 +3,17 @@ import type { ParsedEvent } from '../src/domain/recorded-event.ts';
 import type { JobEvent } from '../src/domain/download-job-events.ts';
 import type { UsageEvent } from '../src/domain/usage-events.ts';
 import { applyToCredits } from './credits.ts';
+import { applyToIdempotencyKeys } from './idempotency-keys.ts';
 import { applyToJobs } from './jobs.ts';
 import type { RebuildableProjection } from './rebuild.ts';
 
 /**
- * Credits and jobs change in one transaction under one checkpoint, so that the revision in a credits row holds for the jobs
- * of its account too: a download queued up to that revision has its row.
+ * Credits, jobs and idempotency keys change in one transaction under one checkpoint, so that the revision in a credits row
+ * holds for the jobs and keys of its account too: a download queued up to that revision has its rows.
  */
 export const usageAndJobs: RebuildableProjection = {
   name: 'usage_and_jobs',
-  tables: ['credits', 'jobs'],
+  tables: ['credits', 'jobs', 'idempotency_keys'],
   streamPrefixes: ['usage-', 'job-'],
   apply: async (events, client) => {
     const parsed = events.map((event): ParsedEvent<UsageEvent> | ParsedEvent<JobEvent> =>
@@ -20,6 +21,7 @@ export const usageAndJobs: RebuildableProjection = {
     );
     const usage = parsed.filter(isUsage);
     if (usage.length > 0) await applyToCredits(usage, client);
+    await applyToIdempotencyKeys(usage, client);
     await applyToJobs(parsed, client);
   },
 };

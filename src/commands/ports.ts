@@ -80,6 +80,37 @@ export interface EventStore {
   subscribe(options: SubscriptionOptions): Subscription;
 }
 
+/** An append that may or may not be stored. Sent again, these very bytes tell which. */
+export interface UnknownAppend {
+  accountId: string;
+  stream: string;
+  expected: ExpectedRevision;
+  events: readonly EventToAppend[];
+}
+
+/** A charge that is to be taken back if its append turns out to be stored. */
+export type ChargeToVoid = { kind: 'download'; token: string } | { kind: 'lookup'; lookup_id: string };
+
+export interface PendingVoid {
+  append: UnknownAppend;
+  voids: readonly ChargeToVoid[];
+}
+
+/** Charges of unknown outcome whose clients were told that nothing is charged: a promise that the dispatcher keeps. */
+export interface PendingVoids {
+  /**
+   * Resolves once the promise is durable. Several charges of one append are promised one by one.
+   *
+   * @returns false where the books of the stream are being closed: nothing was promised, and nothing may be
+   * @throws when Postgres is away; the promise may have been made all the same
+   */
+  add(append: UnknownAppend, charge: ChargeToVoid): Promise<boolean>;
+  /** The oldest ones. @throws when Postgres is away */
+  list(limit: number): Promise<PendingVoid[]>;
+  /** Forgets a promise that was kept; not if another charge was added to it meanwhile. @throws when Postgres is away */
+  remove(pending: PendingVoid): Promise<void>;
+}
+
 export interface LogBatch {
   events: readonly RecordedEvent[];
   /** Everything up to this commit position has been delivered, whether or not it matched the filter. */

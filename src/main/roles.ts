@@ -16,6 +16,7 @@ import {
   observeJobs,
   observeRequests,
 } from '../adapters/metrics-observers.ts';
+import { createPendingVoids } from '../adapters/pending-voids.ts';
 import { openPool } from '../adapters/postgres.ts';
 import { answerProbes, createProbeClient } from '../adapters/probe-channel.ts';
 import { createProgressReporter, followProgress } from '../adapters/progress-channel.ts';
@@ -81,6 +82,8 @@ const startApi: StartRole = async (connections, secrets) => {
     trustedProxies: config.TRUSTED_PROXIES,
     tracer,
     lanes: new UsageLanes({ store, now, newId: newUuid, tracer }),
+    store,
+    pendingVoids: createPendingVoids(pool),
     tokens: createTokens(secrets),
     probe: createProbeClient(nats, { timeoutMs: probeTimeoutMs }),
     files,
