@@ -8,7 +8,9 @@ import type {
   JobObserver,
   ProjectionObserver,
   RequestObserver,
+  VoidObserver,
 } from '../commands/observers.ts';
+import { resolutions } from '../commands/observers.ts';
 import { releaseReasons } from '../domain/download-job-events.ts';
 import { failureReasonNames } from '../domain/failure-reasons.ts';
 
@@ -155,6 +157,17 @@ export function observeJobs(registers: Registry[]): JobObserver {
     },
     claimExpired: () => expired.inc(),
   };
+}
+
+export function observeVoids(registers: Registry[]): VoidObserver {
+  const resolved = new Counter({
+    name: 'reeltally_unknown_outcomes_resolved_total',
+    help: 'Charges that were unknown when their clients were told that nothing is charged, by what became of them',
+    labelNames: ['became'],
+    registers,
+  });
+  for (const became of resolutions) resolved.inc({ became }, 0);
+  return { unknownOutcomeResolved: (became) => resolved.inc({ became }) };
 }
 
 export function observeDownloads(registers: Registry[], slots: number): DownloadObserver {

@@ -15,6 +15,7 @@ import {
   observeDownloads,
   observeJobs,
   observeRequests,
+  observeVoids,
 } from '../adapters/metrics-observers.ts';
 import { createPendingVoids } from '../adapters/pending-voids.ts';
 import { openPool } from '../adapters/postgres.ts';
@@ -26,6 +27,7 @@ import { locateEngine } from '../adapters/yt-dlp-engine.ts';
 import { UsageLanes } from '../commands/usage-lanes.ts';
 import type { VideoReference } from '../commands/ports.ts';
 import { dispatchDownloads } from '../dispatcher/dispatch-downloads.ts';
+import { startResolving } from '../dispatcher/resolve-unknown-outcomes.ts';
 import { startSweeping } from '../dispatcher/sweep.ts';
 import { parseVideoUrl } from '../domain/video-url.ts';
 import { AddressWindows } from '../http/address-window.ts';
@@ -42,7 +44,7 @@ import { ConfigurationRefused, projectDirectory } from './config.ts';
 import type { Config } from './config.ts';
 import { createFiles, createReadiness, createTokens, filesDirectory } from './connect.ts';
 import type { Connections, Secrets } from './connect.ts';
-import { watchDisks, watchProjections, watchQueue } from './watch.ts';
+import { watchDisks, watchPendingVoids, watchProjections, watchQueue } from './watch.ts';
 
 /** The parts of the service; each can run as a process of its own. */
 export const roles = ['api', 'projector', 'dispatcher', 'worker'] as const;
@@ -133,6 +135,7 @@ const startDispatcher: StartRole = (connections) => {
   const { store, pool, nats, logger, clock, config, addresses, metrics, tracer } = connections;
   const queue = createJobQueue(nats, tracer);
   const observer = metrics.observer(observeJobs);
+  const voids = metrics.observer(observeVoids);
   const dispatcher = leadWhenAlone('dispatcher', {
     url: addresses.databaseUrl,
     logger,
@@ -143,12 +146,17 @@ const startDispatcher: StartRole = (connections) => {
         attemptTimeoutSeconds: config.ATTEMPT_TIMEOUT_SECONDS,
         observer,
       });
+      const resolving = startResolving({
+        ...{ store, logger, newUuid, now: clock.now, observer, voids, tracer },
+        pendingVoids: createPendingVoids(pool),
+      });
       return async () => {
-        await Promise.all([dispatching.close(), sweeping.stop()]);
+        await Promise.all([dispatching.close(), sweeping.stop(), resolving.stop()]);
       };
     },
   });
   watchQueue(connections, queue, dispatcher);
+  watchPendingVoids(connections, dispatcher);
   return dispatcher;
 };
 

@@ -7,6 +7,7 @@ import type { ConnectedEventStore } from '../adapters/event-store.ts';
 import type { Leadership } from '../adapters/leadership.ts';
 import type { createJobQueue } from '../adapters/job-queue.ts';
 import { observeProjections } from '../adapters/metrics-observers.ts';
+import { measurePendingVoids } from '../adapters/pending-voids.ts';
 import type { Metrics } from '../adapters/metrics.ts';
 import type { ProjectionObserver } from '../commands/observers.ts';
 import type { Connections } from './connect.ts';
@@ -128,6 +129,27 @@ export function watchQueue(
       if (!leadership.leading) return [];
       const value = await oldestWaitingSeconds(pool, clock.now());
       return [{ name: 'reeltally_oldest_unclaimed_job_seconds', value }];
+    },
+  );
+}
+
+/** @param leadership of the dispatcher, which keeps these promises */
+export function watchPendingVoids({ metrics, pool }: Connections, leadership: Leadership): void {
+  metrics.collect(
+    'pending_voids',
+    {
+      reeltally_unknown_outcomes_open: { help: 'Appends of unknown outcome of which nothing must stay charged' },
+      reeltally_oldest_unknown_outcome_seconds: {
+        help: 'How long the oldest of them has been known; 0 if there is none',
+      },
+    },
+    async () => {
+      if (!leadership.leading) return [];
+      const { count, oldestSeconds } = await measurePendingVoids(pool);
+      return [
+        { name: 'reeltally_unknown_outcomes_open', value: count },
+        { name: 'reeltally_oldest_unknown_outcome_seconds', value: oldestSeconds },
+      ];
     },
   );
 }
