@@ -124,13 +124,13 @@ describe('the row of an idempotency key', () => {
     const key = await keyOf(account);
     await applied(account, 0);
     const lanes = api();
-    let isWriting = true;
+    const state = { isWriting: true };
     const writing = (async () => {
       for (let number = 101; number <= 160; number += 1) await queueKeyed(lanes, account, `key-${number}`, { number });
-      isWriting = false;
+      state.isWriting = false;
     })();
     // Each download is two events: at revision 2n the n-th key has its row.
-    for (let seen = 0; isWriting || seen < 120;) {
+    for (let seen = 0; state.isWriting || seen < 120;) {
       const next = 101 + seen / 2;
       const admission = await admit(key, `key-${Math.min(next, 160)}`);
       const revision = admission?.usage?.revision ?? 0;
