@@ -56,7 +56,9 @@ export async function queueDownload(
     if (answer.outcome !== 'found_earlier') return answer;
     const { prior, usage } = answer;
     const isSame = prior.fingerprint === idempotency?.fingerprint;
-    switch (await (isSame ? confirm(dependencies, prior, request) : look(dependencies, prior))) {
+    const found = isSame ? confirm : look;
+    // What is confirmed stays.
+    switch (prior.confirmed ? 'stands' : await found(dependencies, prior, request)) {
       case 'voided':
         // The key is free.
         voidedToken = prior.token;
