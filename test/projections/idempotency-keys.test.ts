@@ -12,7 +12,7 @@ import type { Subscription } from '../../src/commands/ports.ts';
 import { token } from '../domain/usage-examples.ts';
 import { queueKeyed, settle } from '../commands/keyed-downloads.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
-import { lanesOf, openUsage } from '../commands/usage-account.ts';
+import { ask, lanesOf, openUsage } from '../commands/usage-account.ts';
 import type { UsageAccount } from '../commands/usage-account.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { insertKey } from './key-windows.ts';
@@ -81,6 +81,19 @@ describe('the row of an idempotency key', () => {
     expect((await admit(key, 'a'))?.keyed).toMatchObject(newer);
     expect((await admit(key, 'b'))?.keyed).toBeUndefined();
     expect((await admit(key))?.keyed).toBeUndefined();
+  });
+
+  it('counts as confirmed once the books of its period are closed', async () => {
+    const account = await openUsage(log.store);
+    const key = await keyOf(account);
+    const december = () => '2026-12-14T12:00:00.000Z';
+    await queueKeyed(api(), account, 'a', { number: 5 });
+    await ask(lanesOf(log.store, december), account, { kind: 'roll_over' });
+    await applied(account, 3);
+    expect((await admit(key, 'a'))?.keyed).toMatchObject({ token: token(5), confirmed: false });
+    await settle(log.store, account.stream, { kind: 'close_period', graceSeconds: 0 }, december);
+    await applied(account, 4);
+    expect((await admit(key, 'a'))?.keyed).toMatchObject({ token: token(5), confirmed: true, voided: false });
   });
 
   it('belongs to its account', async () => {
