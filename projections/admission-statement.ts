@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import pg from 'pg';
 import type { FieldDef, Pool } from 'pg';
-import type { KeyedDownload } from '../src/commands/known-usage.ts';
+import type { KeyedDownload } from '../src/domain/decide-usage.ts';
 import type { UsageSnapshot } from '../src/domain/usage.ts';
 import { creditsColumnIndex, creditsColumns, snapshotFromRow } from './credits.ts';
 import type { CreditsRow } from './credits.ts';

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import type { Pool } from 'pg';
 import type { AdmissionObserver } from '../src/commands/observers.ts';
-import type { KeyedDownload } from '../src/commands/known-usage.ts';
+import type { KeyedDownload } from '../src/domain/decide-usage.ts';
 import type { UsageSnapshot } from '../src/domain/usage.ts';
 import { AdmissionStatement, keyedName, windowMs } from './admission-statement.ts';
 import type { AdmittedKey } from './admission-statement.ts';

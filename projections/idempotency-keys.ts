@@ -1,5 +1,5 @@
 import type { PoolClient } from 'pg';
-import type { KeyedDownload } from '../src/commands/known-usage.ts';
+import type { KeyedDownload } from '../src/domain/decide-usage.ts';
 import { periodOfUsageStream } from '../src/domain/billing-period.ts';
 import type { ParsedEvent } from '../src/domain/recorded-event.ts';
 import type { UsageEvent } from '../src/domain/usage-events.ts';

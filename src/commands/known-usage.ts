@@ -1,4 +1,4 @@
-import type { PriorDownload } from '../domain/decide-usage.ts';
+import type { KeyedDownload } from '../domain/decide-usage.ts';
 import type { DownloadQueued } from '../domain/usage-events.ts';
 import { evolveUsage, initialUsage } from '../domain/usage.ts';
 import type { UsageSnapshot } from '../domain/usage.ts';
@@ -11,12 +11,6 @@ export interface QueuedDownload extends DownloadQueued {
   stream: string;
   revision: number;
   queuedAt: string;
-}
-
-/** A download that was asked for with an idempotency key, and the event that says so. */
-export interface KeyedDownload extends PriorDownload {
-  stream: string;
-  revision: number;
 }
 
 type Place = Pick<UsageSnapshot, 'stream' | 'revision'>;

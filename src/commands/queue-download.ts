@@ -3,7 +3,7 @@ import { isRefused, refuse } from '../domain/refusals.ts';
 import type { OpenUsage, UsageSnapshot } from '../domain/usage.ts';
 import { NotStored, OutcomeUnknown } from './handle.ts';
 import { fingerprintOf } from './idempotency.ts';
-import type { KeyedDownload } from './known-usage.ts';
+import type { KeyedDownload } from '../domain/decide-usage.ts';
 import { EventStoreClosed, EventStoreUnavailable } from './ports.ts';
 import type { EventStore, VideoReference } from './ports.ts';
 import type { Cause } from './seal.ts';

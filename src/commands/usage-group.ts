@@ -1,11 +1,11 @@
 import { decideUsage } from '../domain/decide-usage.ts';
-import type { PriorDownload, UsageCommand } from '../domain/decide-usage.ts';
+import type { KeyedDownload, PriorDownload, UsageCommand } from '../domain/decide-usage.ts';
 import { isRefused } from '../domain/refusals.ts';
 import type { Refusal } from '../domain/refusals.ts';
 import type { UsageEvent } from '../domain/usage-events.ts';
 import { evolveUsage } from '../domain/usage.ts';
 import type { OpenUsage, UsageSnapshot } from '../domain/usage.ts';
-import type { KeyedDownload, KnownUsage } from './known-usage.ts';
+import type { KnownUsage } from './known-usage.ts';
 import type { ChargeToVoid, EventToAppend, RecordedEvent, UnknownAppend } from './ports.ts';
 import type { Cause } from './seal.ts';
 

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { PolledJob } from '../../projections/jobs.ts';
 import { hashIdempotencyKey, hasIdempotencyKeyForm } from '../commands/idempotency.ts';
-import type { KeyedDownload } from '../commands/known-usage.ts';
+import type { KeyedDownload } from '../domain/decide-usage.ts';
 import type { Cause } from '../commands/seal.ts';
 import type { Actor } from '../domain/recorded-event.ts';
 import type { UsageSnapshot } from '../domain/usage.ts';

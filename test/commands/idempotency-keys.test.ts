@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { hashIdempotencyKey, hasIdempotencyKeyForm } from '../../src/commands/idempotency.ts';
 import { readOn } from '../../src/commands/known-usage.ts';
-import type { KeyedDownload } from '../../src/commands/known-usage.ts';
+import type { KeyedDownload } from '../../src/domain/decide-usage.ts';
 import { usageStream } from '../../src/domain/billing-period.ts';
 import { token } from '../domain/usage-examples.ts';
 import { queueKeyed, settle } from './keyed-downloads.ts';
