@@ -19,7 +19,7 @@ export function invoicePage(invoice: InvoiceDocument): string {
       Period: formatDays(period_start, period_end),
       Currency: currency,
     }),
-    table(['', 'Description', right('Quantity'), right('Unit price'), right('Amount')], lines.map(lineRow)),
+    table(['Line', 'Description', right('Quantity'), right('Unit price'), right('Amount')], lines.map(lineRow)),
     totals(invoice),
     creditNotes(invoice),
     trace(invoice),
@@ -37,18 +37,19 @@ export function creditNotePage(note: CreditNoteDocument): string {
       Account: account_id,
       'Date of issue': formatDay(issued_at),
       'Gives back of': `invoice ${String(invoice_number)}, line ${String(line)}`,
-      Reference: reference,
-      Reason: reason,
       Currency: currency,
+      Reference: reference,
     }),
     table(
       ['Description', right('Amount')],
       [
         html`<tr>
           <td>
-            ${line_description} ${charge !== null && html`<div class="detail">the charge <code>${charge}</code></div>`}
+            ${line_description}
+            <div class="detail">${reason}</div>
+            ${charge !== null && html`<div class="detail">the charge <code>${charge}</code></div>`}
           </td>
-          <td class="number">${money(-cents)}</td>
+          <td class="number">${money(cents)}</td>
         </tr>`,
       ],
     ),
@@ -112,7 +113,7 @@ function lineRow({
   cents,
 }: DocumentLine): Html {
   return html`<tr>
-    <td class="number">${line}</td>
+    <td>${line}</td>
     <td>${description}${version !== null && html`<div class="detail">price list ${version}</div>`}</td>
     <td class="number">${rateCents !== null && quantity}</td>
     <td class="number">${rateCents !== null && money(rateCents)}</td>
@@ -133,8 +134,12 @@ function totals({
   return html`<table class="totals">
     ${
       notes.length === 0
-        ? row('Total', totalCents, true)
-        : [row('Total', totalCents), row('Credited', -creditedCents), row('Remains', totalCents - creditedCents, true)]
+        ? row('Total due', totalCents, true)
+        : [
+            row('Total', totalCents),
+            row('Credited', -creditedCents),
+            row('Remaining', totalCents - creditedCents, true),
+          ]
     }
   </table>`;
 }
@@ -144,15 +149,15 @@ function creditNotes({ credit_notes: notes }: InvoiceDocument): Html {
   const rows = notes.map(
     ({ number, issued_at: issuedAt, line, reference, reason, cents }) =>
       html`<tr>
-        <td class="number">${number}</td>
+        <td>${number}</td>
         <td>${formatDay(issuedAt)}</td>
-        <td class="number">${line}</td>
+        <td>${line}</td>
         <td>${reference}</td>
         <td>${reason}</td>
         <td class="number">${money(-cents)}</td>
       </tr>`,
   );
-  const heads = ['Note', 'Issued', right('Of line'), 'Reference', 'Reason', right('Amount')];
+  const heads = ['Note', 'Issued', 'Of line', 'Reference', 'Reason', right('Amount')];
   return html`<h2>Credit notes</h2>
     ${table(heads, rows)}`;
 }
@@ -164,7 +169,7 @@ function trace({ account_id: accountId, period_start: start, event, lines }: Inv
   const rows = lines.map(
     ({ line, stream, revisions, event_id: eventId, rate_cents: rateCents, rate_version: version }) =>
       html`<tr>
-        <td class="number">${line}</td>
+        <td>${line}</td>
         <td><code>${stream}</code></td>
         <td>${formatRevisions(revisions, mostRanges)}</td>
         <td>
