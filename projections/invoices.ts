@@ -11,7 +11,7 @@ export const invoices: RebuildableProjection = {
   onlyAdds: true,
   streamPrefixes: ['invoices-'],
   apply: async (events, client) => {
-    const rows = events.map((event) => invoiceRow(parseInvoiceEvent(event)));
+    const rows = events.map((event) => ({ ...invoiceRow(parseInvoiceEvent(event)), data: event.data }));
     await client.query('insert into invoices select * from json_populate_recordset(null::invoices, $1::json)', [
       JSON.stringify(rows),
     ]);
@@ -32,7 +32,6 @@ function invoiceRow({ event, metadata, id, revision, position }: ParsedEvent<Inv
     covers: type === 'InvoiceIssued' ? data.covers : null,
     period_start: type === 'InvoiceIssued' ? data.period_start : null,
     total_cents: type === 'InvoiceIssued' ? data.total_cents : data.cents,
-    data,
     actor: metadata.actor,
   };
 }
