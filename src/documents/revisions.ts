@@ -8,5 +8,5 @@ export function formatRevisions(
     return `${String(first)} to ${String(last)}${step === 1 ? '' : ` step ${String(step)}`}`;
   });
   const more = ranges.length - shown.length;
-  return [...shown, ...(more > 0 ? [`and ${String(more)} more ranges`] : [])].join(', ');
+  return [...shown, ...(more > 0 ? [`and ${String(more)} more`] : [])].join(', ');
 }
