@@ -37,7 +37,7 @@ function invoiceRow({ event, metadata, id, revision, position }: ParsedEvent<Inv
 }
 
 /** An invoice or a credit note, with its place in the log. */
-export interface IssuedDocument<Data> {
+interface IssuedDocument<Data> {
   data: Data;
   eventId: string;
   /** In the account's stream of invoices. */
