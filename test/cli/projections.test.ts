@@ -20,7 +20,9 @@ interface Status {
 }
 
 beforeAll(async () => {
-  installation = await startInstallation({ PLANS_FILE: planFile({ downloads_limit: 0, overage_cents: 5, fee_cents: 1 }) });
+  installation = await startInstallation({
+    PLANS_FILE: planFile({ downloads_limit: 0, overage_cents: 5, fee_cents: 1 }),
+  });
   const projector = await installation.startRole('projector');
   const api = await installation.startRole('api');
   ({ account_id: accountId } = await installation.cli<{ account_id: string }>([
