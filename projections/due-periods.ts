@@ -7,8 +7,6 @@ export interface DuePeriod {
   account_id: string;
   /** Its usage stream. */
   stream: string;
-  /** Of the stream's last event that the read model knows. */
-  revision: number;
 }
 
 export interface DueInvoices extends DuePeriod {
@@ -28,7 +26,7 @@ export async function listPeriodsToRollOver(
   { now, except, limit }: Wanted & { now: string },
 ): Promise<DuePeriod[]> {
   const { rows } = await pool.query<DuePeriod>(
-    `select account_id, stream, revision::float8 from credits c
+    `select account_id, stream from credits c
      where phase <> 'closed' and period_end <= $1 and stream <> all($2)
        and (phase = 'open' or not ${hasNext('c')})
      order by period_end, account_id limit $3`,
@@ -48,7 +46,7 @@ export async function listPeriodsToClose(
   { endedBefore, except, limit }: Wanted & { endedBefore: string },
 ): Promise<DuePeriod[]> {
   const { rows } = await pool.query<DuePeriod>(
-    `select account_id, stream, revision::float8 from credits c
+    `select account_id, stream from credits c
      where phase = 'ended' and period_end <= $1 and stream <> all($2) and not opening_invoice_due and ${hasNext('c')}
        and not exists (
          select from credits e where e.account_id = c.account_id and e.period_start < c.period_start
@@ -62,7 +60,7 @@ export async function listPeriodsToClose(
 /** Periods that are not invoiced yet although they have to be; those of one account in the order of time. */
 export async function listInvoicesDue(pool: Pool, { except, limit }: Wanted): Promise<DueInvoices[]> {
   const { rows } = await pool.query<DueInvoices>(
-    `select account_id, stream, revision::float8, opening_invoice_due, period_invoice_due from credits c
+    `select account_id, stream, opening_invoice_due, period_invoice_due from credits c
      where (opening_invoice_due or period_invoice_due) and stream <> all($1)
      order by period_start, account_id limit $2`,
     [except, limit],

@@ -1,8 +1,11 @@
 import { parseUsageEvent } from '../domain/recorded-event.ts';
 import type { Actor } from '../domain/recorded-event.ts';
 import { isRefused } from '../domain/refusals.ts';
+import { decideSettlement, newSettlement } from '../domain/settlement.ts';
+import { evolveUsage, initialUsage } from '../domain/usage.ts';
+import type { UsageSnapshot } from '../domain/usage.ts';
+import { handle } from './handle.ts';
 import type { EventStore, PeriodClosings } from './ports.ts';
-import { settlePeriod } from './settle-period.ts';
 
 export interface ClosingDependencies {
   store: EventStore;
@@ -12,10 +15,8 @@ export interface ClosingDependencies {
 }
 
 export interface ClosingRequest {
-  /** Usage stream of a period that has ended. */
-  stream: string;
-  /** Revision up to which the stream is known to go: where the end is looked for first. */
-  revision: number;
+  /** What the read model knows of a period that has ended: the stream is read on from there, however long it is. */
+  snapshot: UsageSnapshot;
   /** How long after its end a period still takes corrections. */
   graceSeconds: number;
   actor: Actor;
@@ -37,19 +38,24 @@ export type Closing = { outcome: 'closed' } | { outcome: 'not_yet'; notBefore: s
  */
 export async function closePeriod(
   { store, now, newUuid, closings }: ClosingDependencies,
-  { stream, revision, graceSeconds, actor, timeoutMs }: ClosingRequest,
+  { snapshot, graceSeconds, actor, timeoutMs }: ClosingRequest,
 ): Promise<Closing> {
-  const endedAt = await readEnd(store, stream, revision);
+  const { stream, usage: state, ...known } = snapshot;
+  const endedAt = await readEnd(store, snapshot);
   const notBefore = new Date(Date.parse(endedAt) + graceSeconds * 1_000).toISOString();
   // Before the gate: until the grace is over, a charge whose outcome nobody knows must be able to become a pending void.
   if (now() < notBefore) return { outcome: 'not_yet', notBefore };
   if (!(await closings.begin(stream))) return { outcome: 'held_up' };
   const commandId = newUuid();
-  const closed = await settlePeriod(
-    { store, now },
+  const usage = { stream, initial: () => initialUsage, parse: parseUsageEvent, evolve: evolveUsage };
+  const closed = await handle(
+    store,
+    { ...usage, known: { state, ...known } },
     {
-      ...{ stream, timeoutMs, command: { kind: 'close_period', graceSeconds } },
+      decide: (current, at) =>
+        decideSettlement({ ...newSettlement(), usage: current, endedAt }, { kind: 'close_period', graceSeconds }, at),
       cause: { commandId, correlationId: commandId, causationId: commandId, actor },
+      ...{ now, timeoutMs },
     },
   );
   if (!isRefused(closed)) return { outcome: 'closed' };
@@ -62,7 +68,7 @@ export async function closePeriod(
 const tailEvents = 64;
 
 /** When a period ended, as its event says. */
-async function readEnd(store: EventStore, stream: string, revision: number): Promise<string> {
+async function readEnd(store: EventStore, { stream, revision }: UsageSnapshot): Promise<string> {
   for (const from of [Math.max(0, revision - tailEvents), 0]) {
     for (const recorded of await store.read(stream, from)) {
       const { event, metadata } = parseUsageEvent(recorded);

@@ -6,7 +6,7 @@ import type { InvoiceDraft, Invoices } from '../domain/invoice.ts';
 import { parseInvoiceEvent, parseUsageEvent } from '../domain/recorded-event.ts';
 import type { Actor, ParsedEvent } from '../domain/recorded-event.ts';
 import { isRefused } from '../domain/refusals.ts';
-import type { UsageEventOf } from '../domain/usage-events.ts';
+import type { UsageEvent, UsageEventOf } from '../domain/usage-events.ts';
 import { handle } from './handle.ts';
 import type { Aggregate } from './handle.ts';
 import type { EventStore } from './ports.ts';
@@ -54,7 +54,7 @@ async function draftOf(
   stream: string,
   covers: InvoiceIssued['covers'],
 ): Promise<{ draft: InvoiceDraft; causationId: string }> {
-  const events = (await store.read(stream, 0, covers === 'opening' ? 1 : undefined)).map(parseUsageEvent);
+  const events = await readInvoiced(store, stream, covers === 'opening' ? 1 : Infinity);
   const [first] = events;
   if (first?.event.type !== 'UsagePeriodOpened') throw new Error(`${stream} does not exist`);
   if (covers === 'period') {
@@ -66,6 +66,21 @@ async function draftOf(
     draft: openingInvoice(first as ParsedEvent<UsageEventOf<'UsagePeriodOpened'>>),
     causationId: first.id,
   };
+}
+
+const pageEvents = 5_000;
+/** Most events of a stream, and what an invoice does not look at. */
+const passedOver = ['DownloadQueued', 'DownloadCreditDebited', 'MetadataCreditDebited', 'DownloadConfirmed'];
+
+/** The events that an invoice is made of, read page by page: a period may have very many. */
+async function readInvoiced(store: EventStore, stream: string, maxCount: number): Promise<ParsedEvent<UsageEvent>[]> {
+  const kept: ParsedEvent<UsageEvent>[] = [];
+  for (let from = 0; from < maxCount; from += pageEvents) {
+    const page = (await store.read(stream, from, Math.min(pageEvents, maxCount))).map(parseUsageEvent);
+    kept.push(...page.filter(({ event }) => !passedOver.includes(event.type)));
+    if (page.length < pageEvents) break;
+  }
+  return kept;
 }
 
 export const accountInvoices = (accountId: string): Aggregate<Invoices, InvoiceEvent> => ({

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import type { Logger } from 'pino';
-import { readNewestCredits } from '../../projections/credits.ts';
+import { readCredits, readNewestCredits } from '../../projections/credits.ts';
 import {
   beginClosing,
   listInvoicesDue,
@@ -141,13 +141,15 @@ async function rollOver(
 
 async function close(
   dependencies: ClosePeriodsDependencies,
-  { stream, revision }: DuePeriod,
+  { stream }: DuePeriod,
   { done, setAside }: { done: ClosingRound; setAside: SetAside },
 ): Promise<void> {
   const { pool, now, graceSeconds } = dependencies;
+  const snapshot = await readCredits(pool, stream);
+  if (!snapshot) return;
   const closing = await closePeriod(
     { ...dependencies, closings: { begin: (closed) => beginClosing(pool, closed) } },
-    { stream, revision, graceSeconds, actor, timeoutMs: stepTimeoutMs },
+    { snapshot, graceSeconds, actor, timeoutMs: stepTimeoutMs },
   );
   if (closing.outcome === 'closed') {
     done.closed.push(stream);

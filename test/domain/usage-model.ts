@@ -133,9 +133,11 @@ export class UsageModel {
   }
 
   waive(token: string, cents: number, reference: string): ModelAnswer {
-    const known = this.references.get(reference);
     const { period, download } = this.#find(token);
-    if (known && this.#periodOf(known.token) === period) {
+    // A reference is one period's: what is corrected in another one is something else.
+    const named = `${period.dates.start} ${reference}`;
+    const known = this.references.get(named);
+    if (known) {
       const isSame = known.token === token && known.cents === cents;
       return isSame ? { took: 'nothing' } : { took: 'no', why: 'reference_reused' };
     }
@@ -144,7 +146,7 @@ export class UsageModel {
     if (left === 0) return { took: 'no', why: 'nothing_to_give_back' };
     if (cents > left) return { took: 'no', why: 'exceeds_charge' };
     download.waivedCents += cents;
-    this.references.set(reference, { token, cents });
+    this.references.set(named, { token, cents });
     return { took: 'credit', cents: -cents };
   }
 
