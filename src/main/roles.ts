@@ -14,6 +14,7 @@ import {
   observeChildren,
   observeDownloads,
   observeJobs,
+  observeMails,
   observeRequests,
 } from '../adapters/metrics-observers.ts';
 import { openPool } from '../adapters/postgres.ts';
@@ -25,6 +26,7 @@ import { locateEngine } from '../adapters/yt-dlp-engine.ts';
 import { UsageLanes } from '../commands/usage-lanes.ts';
 import type { VideoReference } from '../commands/ports.ts';
 import { dispatchDownloads } from '../dispatcher/dispatch-downloads.ts';
+import { startMailingWarnings } from '../dispatcher/mail-warnings.ts';
 import { startSweeping } from '../dispatcher/sweep.ts';
 import { parseVideoUrl } from '../domain/video-url.ts';
 import { AddressWindows } from '../http/address-window.ts';
@@ -39,9 +41,9 @@ import { openAttemptsDirectory } from '../worker/attempts-directory.ts';
 import { runWorker } from '../worker/run.ts';
 import { ConfigurationRefused, projectDirectory } from './config.ts';
 import type { Config } from './config.ts';
-import { createFiles, createReadiness, createTokens, filesDirectory } from './connect.ts';
+import { createFiles, createMailer, createReadiness, createTokens, filesDirectory } from './connect.ts';
 import type { Connections, Secrets } from './connect.ts';
-import { watchDisks, watchProjections, watchQueue } from './watch.ts';
+import { watchDisks, watchProjections, watchQueue, watchWarnings } from './watch.ts';
 
 /** The parts of the service; each can run as a process of its own. */
 export const roles = ['api', 'projector', 'dispatcher', 'worker'] as const;
@@ -130,6 +132,9 @@ const startDispatcher: StartRole = (connections) => {
   const { store, pool, nats, logger, clock, config, addresses, metrics, tracer } = connections;
   const queue = createJobQueue(nats, tracer);
   const observer = metrics.observer(observeJobs);
+  const mailer = createMailer(config);
+  const mailObserver = metrics.observer(observeMails);
+  const mailerId = newUuid();
   const dispatcher = leadWhenAlone('dispatcher', {
     url: addresses.databaseUrl,
     logger,
@@ -140,12 +145,17 @@ const startDispatcher: StartRole = (connections) => {
         attemptTimeoutSeconds: config.ATTEMPT_TIMEOUT_SECONDS,
         observer,
       });
+      const mailing = startMailingWarnings({
+        ...{ store, pool, mailer, logger, newUuid, now: clock.now, mailerId },
+        observer: mailObserver,
+      });
       return async () => {
-        await Promise.all([dispatching.close(), sweeping.stop()]);
+        await Promise.all([dispatching.close(), sweeping.stop(), mailing.stop()]);
       };
     },
   });
   watchQueue(connections, queue, dispatcher);
+  watchWarnings(connections, dispatcher);
   return dispatcher;
 };
 
