@@ -17,7 +17,7 @@ interface Shown {
 const show = (accountId: string) => service().cli<Shown>('accounts', 'show', accountId);
 const open = (plan: string) => service().openAccount(plan);
 
-describe('accounts plan', () => {
+describe('accounts plan', { timeout: 120_000 }, () => {
   it('brings a dearer plan into force at once, and says what more the period costs', async () => {
     const { accountId } = await open('dev_100');
     const changed = await cli('accounts', 'plan', accountId, 'studio_500');
@@ -87,7 +87,7 @@ describe('accounts plan', () => {
   });
 });
 
-describe('accounts terms', () => {
+describe('accounts terms', { timeout: 120_000 }, () => {
   it('change what is named, and keep the plan’s name and everything else', async () => {
     const { accountId } = await open('dev_100');
     const today = (await show(accountId)).period_start.slice(0, 10);
@@ -132,7 +132,7 @@ describe('accounts terms', () => {
   });
 });
 
-describe('accounts cap', () => {
+describe('accounts cap', { timeout: 120_000 }, () => {
   it('waits for the next period where that is asked for', async () => {
     const { accountId } = await open('dev_100');
     const { period_end: end } = await show(accountId);

@@ -18,7 +18,7 @@ let mailServer: TestMailServer;
 let api: ServiceProcess;
 
 beforeAll(async () => {
-  installation = await startInstallation({ PLANS_FILE: planFile({ downloads_limit: 5 }) });
+  installation = await startInstallation({ PLANS_FILE: planFile({ downloads_limit: 5 }, [80, 100]) });
   mailServer = await startMailServer();
   await installation.startRole('projector');
   api = await installation.startRole('api');

@@ -16,13 +16,16 @@ const usual = {
 /**
  * A plan file with one plan, called `test`, for tests whose counts no plan of the real file has room for. It is removed after
  * the tests of the file that asked for it.
+ *
+ * @param warningPercents without any, nobody is warned: a warning is two more events of the usage stream, one of them later
  */
-export function planFile(terms: Partial<typeof usual>): string {
+export function planFile(terms: Partial<typeof usual>, warningPercents: readonly number[] = []): string {
   const directory = mkdtempSync(join(tmpdir(), 'reeltally-plans-'));
   afterAll(() => {
     rmSync(directory, { recursive: true });
   });
-  const file = join(directory, 'plans.json');
-  writeFileSync(file, JSON.stringify({ rate_version: 'test', plans: [{ ...usual, ...terms }] }));
-  return file;
+  const path = join(directory, 'plans.json');
+  const plans = [{ ...usual, ...terms }];
+  writeFileSync(path, JSON.stringify({ rate_version: 'test', warning_percents: warningPercents, plans }));
+  return path;
 }
