@@ -46,17 +46,18 @@ export function decideUsage(
   command: UsageCommand,
   prior?: PriorDownload,
 ): readonly UsageEvent[] | Refused {
-  const decided = decide(state, command, prior);
+  if (command.kind === 'queue_download' && prior && !prior.voided) return repeatDownload(command, prior);
+  const decided = decide(state, command);
   if ('refusal' in decided || decided.length === 0) return decided;
   const after = decided.reduce(evolveUsage, state) as OpenUsage;
   const ceiling = command.kind === 'debit_metadata' ? [] : capReached(after);
   return [...decided, ...warningsReached(after), ...ceiling];
 }
 
-function decide(state: OpenUsage, command: UsageCommand, prior?: PriorDownload): UsageEvent[] | Refused {
+function decide(state: OpenUsage, command: UsageCommand): UsageEvent[] | Refused {
   switch (command.kind) {
     case 'queue_download':
-      return prior && !prior.voided ? repeatDownload(command, prior) : queueDownload(state, command);
+      return queueDownload(state, command);
     case 'debit_metadata':
       return debitMetadata(state, command);
     case 'change_plan':

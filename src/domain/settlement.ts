@@ -80,7 +80,17 @@ export function evolveSettlement(
       if (warning) warnings.set(event.data.warning_event_id, { ...warning, messageId: event.data.message_id });
       break;
     }
+    case 'UsagePeriodOpened':
+    case 'PlanChanged':
+    case 'OverageCapSet':
+    case 'OverageCapRemoved':
+    case 'OverageCapReached':
+    case 'DownloadQueued':
+    case 'UsagePeriodEnded':
+    case 'UsagePeriodClosed':
+      break;
     default:
+      event satisfies never;
   }
   const endedAt = event.type === 'UsagePeriodEnded' ? time : state.endedAt;
   return { ...state, endedAt, usage: evolveUsage(state.usage, event) };

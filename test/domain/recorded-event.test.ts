@@ -1,7 +1,19 @@
 import { describe, expect, it } from 'vitest';
 
 import { parseAccountEvent, parseJobEvent, parseUsageEvent } from '../../src/domain/recorded-event.ts';
-import { capSet, charge, credit, ended, lookedUp, opened, planChanged, queued } from './usage-examples.ts';
+import {
+  capReached,
+  capSet,
+  charge,
+  credit,
+  ended,
+  lookedUp,
+  opened,
+  planChanged,
+  queued,
+  voidOf,
+  warned,
+} from './usage-examples.ts';
 
 const metadata = {
   $correlationId: 'req-1',
@@ -32,6 +44,9 @@ describe('a stored event', () => {
     charge(3),
     queued(3, true),
     lookedUp(1, lookupId),
+    voidOf(3, 25),
+    warned('metadata', 80, 4, 5),
+    capReached(25, 30),
     ended(),
   ])('of type $type comes back as it was stored', ({ type, data }) => {
     const stored: unknown = JSON.parse(JSON.stringify(data));

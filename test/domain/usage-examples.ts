@@ -89,6 +89,28 @@ export const capSet = (overageCapCents: number): UsageEvent => ({
   data: { effective: 'now', overage_cap_cents: overageCapCents },
 });
 
+export const capReached = (overageCents: number, overageCapCents: number): UsageEvent => ({
+  type: 'OverageCapReached',
+  data: { overage_cents: overageCents, overage_cap_cents: overageCapCents },
+});
+
+export const warned = (pool: 'downloads' | 'metadata', percent: number, used: number, limit: number): UsageEvent => ({
+  type: 'UsageWarningReached',
+  data: { pool, threshold_percent: percent, used, limit },
+});
+
+/** A charge, or with 0 cents a credit, that is given back. */
+export const voidOf = (ordinal: number, cents: number): UsageEvent => ({
+  type: 'DownloadVoided',
+  data: {
+    token: token(ordinal),
+    charge_event_id: '0b6e9a2c-6a4b-5d0e-9c1f-2a7d3e8f4b55',
+    credits: cents === 0 ? 1 : 0,
+    overage_downloads: cents === 0 ? 0 : 1,
+    cents,
+  },
+});
+
 export const capRemoved: UsageEvent = { type: 'OverageCapRemoved', data: { effective: 'now' } };
 
 export const lookedUp = (ordinal: number, lookupId: string): UsageEvent => ({

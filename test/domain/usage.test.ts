@@ -1,10 +1,13 @@
 import { describe, expect, it } from 'vitest';
 
 import { decideUsage } from '../../src/domain/decide-usage.ts';
+import type { UsageCommand } from '../../src/domain/decide-usage.ts';
+import { isRefused } from '../../src/domain/refusals.ts';
 import { endPeriod, openNextPeriod } from '../../src/domain/usage-periods.ts';
 import type { UsageEvent } from '../../src/domain/usage-events.ts';
 import {
   accountId,
+  capReached,
   capRemoved,
   capSet,
   charge,
@@ -19,6 +22,9 @@ import {
   queueDownload,
   queued,
   sandbox,
+  token,
+  voidOf,
+  warned,
 } from './usage-examples.ts';
 
 /** A credit or a charge, and the download that it pays for. */
@@ -59,7 +65,7 @@ describe('queueing a download', () => {
 describe('the cap on overage charges', () => {
   it('is reached to the cent and not passed by one', () => {
     const history = [opened({ overage_cap_cents: 50 }), ...credited(1, 2), ...charged(3)];
-    expect(decideUsage(given(...history), queueDownload(4))).toEqual([charge(4), queued(4, true)]);
+    expect(decideUsage(given(...history), queueDownload(4))).toEqual([charge(4), queued(4, true), capReached(50, 50)]);
     expect(decideUsage(given(...history, ...charged(4)), queueDownload(5))).toEqual({ refusal: 'overage_cap_reached' });
   });
 
@@ -70,7 +76,7 @@ describe('the cap on overage charges', () => {
 
   it('of nothing forbids all overage and no credit', () => {
     const history = [opened(), capSet(0), ...credited(1)];
-    expect(decideUsage(given(...history), queueDownload(2))).toEqual([credit(2), queued(2, false)]);
+    expect(decideUsage(given(...history), queueDownload(2))).toEqual([credit(2), queued(2, false), capReached(0, 0)]);
     expect(decideUsage(given(...history, ...credited(2)), queueDownload(3))).toEqual({
       refusal: 'overage_cap_reached',
     });
@@ -84,7 +90,11 @@ describe('the cap on overage charges', () => {
 
   it('raised or removed lets downloads go on', () => {
     const history = [opened({ overage_cap_cents: 0 }), ...credited(1, 2)];
-    expect(decideUsage(given(...history, capSet(25)), queueDownload(3))).toEqual([charge(3), queued(3, true)]);
+    expect(decideUsage(given(...history, capSet(25)), queueDownload(3))).toEqual([
+      charge(3),
+      queued(3, true),
+      capReached(25, 25),
+    ]);
     expect(decideUsage(given(...history, capRemoved), queueDownload(3))).toEqual([charge(3), queued(3, true)]);
   });
 
@@ -104,6 +114,196 @@ describe('the cap on overage charges', () => {
     expect(
       decideUsage(given(opened(), capSet(0)), { kind: 'set_overage_cap', overageCapCents: 0, effective: 'now' }),
     ).toEqual([]);
+  });
+});
+
+describe('the ceiling', () => {
+  const capped = [opened({ overage_cap_cents: 50 }), ...credited(1, 2), ...charged(3, 4), capReached(50, 50)];
+
+  it('is said to be reached once, by whichever change brings it about', () => {
+    const set = (cents: number): UsageCommand => ({
+      kind: 'set_overage_cap',
+      overageCapCents: cents,
+      effective: 'now',
+    });
+    const used = [opened(), ...credited(1, 2), ...charged(3)];
+    expect(decideUsage(given(...used), set(49))).toEqual([capSet(49), capReached(25, 49)]);
+    expect(decideUsage(given(...used), set(50))).toEqual([capSet(50)]);
+    expect(decideUsage(given(...capped), set(60))).toEqual([capSet(60)]);
+    expect(decideUsage(given(...capped), set(0))).toEqual([capSet(0)]);
+  });
+
+  it('can be reached again once there was room under it', () => {
+    const raised = [...capped, capSet(75)];
+    expect(decideUsage(given(...raised), queueDownload(5))).toEqual([charge(5), queued(5, true), capReached(75, 75)]);
+    const voided = [...capped, voidOf(4, 25)];
+    expect(decideUsage(given(...voided), queueDownload(5))).toEqual([charge(5), queued(5, true), capReached(50, 50)]);
+  });
+
+  it('is not reached while the allowance has a credit', () => {
+    expect(decideUsage(given(opened(), capSet(0)), queueDownload(1))).toEqual([credit(1), queued(1, false)]);
+  });
+});
+
+describe('a warning', () => {
+  const warning = { warning_percents: [80, 100] };
+
+  it('is given in the append that reaches the share, once', () => {
+    const terms = { ...warning, downloads_limit: 5 };
+    const three = [opened(terms), ...credited(1, 2, 3)];
+    expect(decideUsage(given(opened(terms), ...credited(1, 2)), queueDownload(3))).toHaveLength(2);
+    expect(decideUsage(given(...three), queueDownload(4))).toEqual([
+      credit(4),
+      queued(4, false),
+      warned('downloads', 80, 4, 5),
+    ]);
+    const four = [...three, ...credited(4), warned('downloads', 80, 4, 5)];
+    expect(decideUsage(given(...four), queueDownload(5))).toEqual([
+      credit(5),
+      queued(5, false),
+      warned('downloads', 100, 5, 5),
+    ]);
+    const five = [...four, ...credited(5), warned('downloads', 100, 5, 5)];
+    expect(decideUsage(given(...five), queueDownload(6))).toEqual([charge(6), queued(6, true)]);
+    const afterVoid = [...five, voidOf(5, 0)];
+    expect(decideUsage(given(...afterVoid), queueDownload(6))).toEqual([credit(6), queued(6, false)]);
+  });
+
+  it('is given for both shares where one step reaches both, and for each pool by itself', () => {
+    expect(decideUsage(given(opened(warning)), lookUp('6f1f6a3e-5d8b-4c52-9d3c-0a4f5f0f9a11'))).toEqual([
+      lookedUp(1, '6f1f6a3e-5d8b-4c52-9d3c-0a4f5f0f9a11'),
+      warned('metadata', 80, 1, 1),
+      warned('metadata', 100, 1, 1),
+    ]);
+  });
+
+  it('comes of a change of plan too, and never of an empty pool', () => {
+    const usage = given(opened({ ...warning, downloads_limit: 10 }), ...credited(1, 2));
+    const smaller = { ...plan, ...warning, downloads_limit: 2 };
+    expect(decideUsage(usage, { kind: 'change_plan', terms: smaller, effective: 'now' })).toEqual([
+      planChanged(smaller),
+      warned('downloads', 80, 2, 2),
+      warned('downloads', 100, 2, 2),
+    ]);
+    const none = { ...smaller, downloads_limit: 0 };
+    expect(decideUsage(usage, { kind: 'change_plan', terms: none, effective: 'now' })).toEqual([planChanged(none)]);
+  });
+});
+
+describe('a change for the next period', () => {
+  const scale = { ...plan, plan: 'scale_2000', fee_cents: 14900 };
+  const next: UsageEvent = {
+    type: 'PlanChanged',
+    data: { effective: 'next_period', terms: scale, fee_difference_cents: 0 },
+  };
+  const capNext: UsageEvent = { type: 'OverageCapSet', data: { effective: 'next_period', overage_cap_cents: 900 } };
+
+  it('leaves this one as it is, and costs nothing in it', () => {
+    expect(decideUsage(given(opened()), { kind: 'change_plan', terms: scale, effective: 'next_period' })).toEqual([
+      next,
+    ]);
+    expect(given(opened(), next, capNext)).toMatchObject({ terms: plan, feeCents: 1900, feeDifferenceCents: 0 });
+  });
+
+  it('is what the next period begins with', () => {
+    expect(endPeriod(given(opened(), next, capNext))).toEqual(ended({ ...scale, overage_cap_cents: 900 }));
+  });
+
+  it('is replaced by a newer word, for then or for now', () => {
+    const back: UsageCommand = { kind: 'change_plan', terms: plan, effective: 'next_period' };
+    const cancelled = decideUsage(given(opened(), next), back);
+    expect(cancelled).toEqual([{ ...next, data: { ...next.data, terms: plan } }]);
+    const now: UsageCommand = { kind: 'change_plan', terms: plan, effective: 'now' };
+    expect(decideUsage(given(opened(), next), now)).toEqual([planChanged({})]);
+    expect(endPeriod(given(opened(), next, planChanged({})))).toEqual(ended());
+  });
+
+  it('said twice is one event', () => {
+    const again: UsageCommand = { kind: 'change_plan', terms: scale, effective: 'next_period' };
+    expect(decideUsage(given(opened(), next), again)).toEqual([]);
+    const cap: UsageCommand = { kind: 'set_overage_cap', overageCapCents: 900, effective: 'next_period' };
+    expect(decideUsage(given(opened(), capNext), cap)).toEqual([]);
+  });
+});
+
+describe('the fee of an upgrade', () => {
+  const upgrade = (fee_cents: number): UsageCommand => ({
+    kind: 'change_plan',
+    terms: { ...plan, plan: `fee_${String(fee_cents)}`, fee_cents },
+    effective: 'now',
+  });
+  const differences = (...fees: number[]) => {
+    const events: UsageEvent[] = [opened()];
+    for (const fee of fees) {
+      const decision = decideUsage(given(...events), upgrade(fee));
+      if (isRefused(decision)) throw new Error(decision.refusal);
+      events.push(...decision);
+    }
+    return events.flatMap((event) => (event.type === 'PlanChanged' ? event.data.fee_difference_cents : []));
+  };
+
+  it('is the whole difference to what the period has cost so far', () => {
+    expect(differences(5900)).toEqual([4000]);
+    expect(differences(5900, 14900)).toEqual([4000, 9000]);
+  });
+
+  it('is not asked for twice by going down and up again', () => {
+    expect(differences(5900, 1900, 5900, 6000)).toEqual([4000, 0, 0, 100]);
+  });
+});
+
+describe('a download that is there already', () => {
+  const keyed = (number: number): UsageCommand => ({
+    ...(queueDownload(number) as Extract<UsageCommand, { kind: 'queue_download' }>),
+    idempotency: { keyHash: 'a'.repeat(64), fingerprint: 'b'.repeat(64) },
+  });
+  const prior = {
+    token: token(1),
+    overage: false,
+    fingerprint: 'b'.repeat(64),
+    confirmed: false,
+    voided: false,
+  };
+  const empty = given(opened(sandbox));
+
+  it('is not charged again: it is confirmed, before any quota is looked at', () => {
+    expect(decideUsage(empty, keyed(2), prior)).toEqual([{ type: 'DownloadConfirmed', data: { token: token(1) } }]);
+    expect(decideUsage(empty, keyed(2), { ...prior, confirmed: true })).toEqual([]);
+    expect(decideUsage(empty, keyed(1), prior)).toEqual([]);
+  });
+
+  it('is not what another request with its key asked for', () => {
+    const other = { ...prior, fingerprint: 'c'.repeat(64) };
+    expect(decideUsage(given(opened()), keyed(2), other)).toEqual({ refusal: 'idempotency_key_reused' });
+  });
+
+  it('frees its key when it is voided', () => {
+    const decision = decideUsage(given(opened()), keyed(2), { ...prior, voided: true });
+    expect(decision).toMatchObject([{ type: 'DownloadCreditDebited' }, { type: 'DownloadQueued' }]);
+  });
+});
+
+describe('what is voided', () => {
+  it('gives its own credit back to the next download, and its ordinal to nobody', () => {
+    const usage = given(opened(), ...credited(1, 2), ...charged(3), voidOf(1, 0));
+    expect(usage).toMatchObject({ downloads: 3, downloadCredits: 1, overageDownloads: 1, overageCents: 25 });
+    expect(decideUsage(usage, queueDownload(4))).toEqual([credit(4), queued(4, false)]);
+  });
+
+  it('gives its own cents back, at the rate it was charged', () => {
+    const usage = given(opened(), ...credited(1, 2), ...charged(3), planChanged({ overage_cents: 99 }), voidOf(3, 25));
+    expect(usage).toMatchObject({ downloads: 3, downloadCredits: 2, overageDownloads: 0, overageCents: 0 });
+  });
+
+  it('of lookups leaves room for another, with an ordinal of its own', () => {
+    const lookupId = '6f1f6a3e-5d8b-4c52-9d3c-0a4f5f0f9a11';
+    const voided: UsageEvent = {
+      type: 'MetadataCreditVoided',
+      data: { lookup_id: lookupId, charge_event_id: lookupId },
+    };
+    const usage = given(opened(), lookedUp(1, lookupId), voided);
+    expect(usage).toMatchObject({ lookups: 1, metadataCredits: 0 });
+    expect(decideUsage(usage, lookUp(lookupId))).toEqual([lookedUp(2, lookupId)]);
   });
 });
 
@@ -194,6 +394,7 @@ describe('the end of a period', () => {
         anchor_day: 1,
         period_start: '2026-12-01T00:00:00.000Z',
         period_end: '2027-01-01T00:00:00.000Z',
+        previous_period_start: '2026-11-01T00:00:00.000Z',
         terms: { ...sandbox, overage_cap_cents: null },
       },
     });

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { accountEventSchemas } from '../../src/domain/account-events.ts';
 import { jobEventSchemas } from '../../src/domain/download-job-events.ts';
 import { failureReasonNames } from '../../src/domain/failure-reasons.ts';
+import { invoiceEventSchemas, invoiceLine } from '../../src/domain/invoice-events.ts';
 import { planTerms, terms } from '../../src/domain/plans.ts';
 import { eventMetadata } from '../../src/domain/recorded-event.ts';
 import { usageEventSchemas } from '../../src/domain/usage-events.ts';
@@ -14,6 +15,7 @@ const streams: [string, Readonly<Record<string, z.ZodType>>][] = [
   ['Stream `account-{account_id}`', accountEventSchemas],
   ['Stream `usage-{account_id}-{yyyymmdd}`', usageEventSchemas],
   ['Stream `job-{token}`', jobEventSchemas],
+  ['Stream `invoices-{account_id}`', invoiceEventSchemas],
 ];
 const events = streams.flatMap(([, schemas]) => Object.entries(schemas));
 
@@ -66,7 +68,8 @@ function merge(fields: readonly Field[]): Field[] {
 }
 
 function expectDescribed(rows: readonly Record<string, string>[], schema: z.ZodType): void {
-  const fields = fieldsOf(propertiesOf(schema));
+  const { oneOf, ...property } = propertiesOf(schema);
+  const fields = oneOf ? merge(oneOf.flatMap((variant) => fieldsOf(variant))) : fieldsOf(property);
   expect(rows.map((row) => ({ name: codeIn(row['field']), type: row['type'] }))).toEqual(
     fields.map(({ name, type }) => ({ name, type })),
   );
@@ -105,6 +108,10 @@ describe('docs/events.md', () => {
     expectDescribed(tableOf(page, 'Metadata'), eventMetadata);
     const example = sections(page).find(({ title }) => title === 'Metadata')?.code[0]?.text ?? '';
     expect(eventMetadata.safeParse(JSON.parse(example) as unknown)).toMatchObject({ success: true });
+  });
+
+  it('describes every field of the lines of an invoice', () => {
+    expectDescribed(tableOf(page, 'Invoice lines'), invoiceLine);
   });
 
   it('describes the terms', () => {

@@ -1,0 +1,217 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+import { firstBillingPeriod, nextBillingPeriod } from '../../src/domain/billing-period.ts';
+import { decideUsage } from '../../src/domain/decide-usage.ts';
+import type { UsageCommand } from '../../src/domain/decide-usage.ts';
+import { openingInvoice, periodInvoice } from '../../src/domain/invoice-lines.ts';
+import type { InvoiceLine } from '../../src/domain/invoice-events.ts';
+import { formatCents } from '../../src/domain/money.ts';
+import { readPlanCatalogue } from '../../src/domain/plans.ts';
+import type { PlanTerms } from '../../src/domain/plans.ts';
+import type { EventMetadata, ParsedEvent } from '../../src/domain/recorded-event.ts';
+import { isRefused } from '../../src/domain/refusals.ts';
+import { decideSettlement, evolveSettlement, newSettlement } from '../../src/domain/settlement.ts';
+import type { SettlementCommand } from '../../src/domain/settlement.ts';
+import { endPeriod } from '../../src/domain/usage-periods.ts';
+import { summariseUsage } from '../../src/domain/usage-summary.ts';
+import type { UsageEvent, UsageEventOf } from '../../src/domain/usage-events.ts';
+import type { OpenUsage } from '../../src/domain/usage.ts';
+import { accountId, lookUp, queueDownload, token } from '../domain/usage-examples.ts';
+import { sections } from '../tidy/markdown.ts';
+import { root } from '../tidy/source-files.ts';
+
+/** The numbers of docs/billing.md, done: each row of each table to an account of its own, with the plans of the plan file. */
+const plans = readPlanCatalogue(JSON.parse(readFileSync(join(root, 'deploy/plans.json'), 'utf8')));
+const page = sections('docs/billing.md');
+const tables = page.flatMap(({ title, tables: found }) => found.map((rows, index) => ({ title, index, rows })));
+
+const { anchorDay, ...dates } = firstBillingPeriod('2026-11-21T10:00:00.000Z');
+const afterGrace = '2026-12-21T01:00:00.000Z';
+
+class ExampleAccount {
+  readonly #events: ParsedEvent<UsageEvent>[] = [];
+  #settlement = newSettlement();
+  #downloads = 0;
+
+  /** @returns what came of it, in the words of the page */
+  do(what: string): string {
+    const [, count] = /^(\d+) /.exec(what) ?? [];
+    if (what.startsWith('open on ')) return this.#open(plan(what.slice('open on '.length)));
+    if (count !== undefined) return this.#many(Number(count), what.includes('download') ? 'download' : 'lookup');
+    if (what.startsWith('cap at '))
+      return this.#ask({ kind: 'set_overage_cap', overageCapCents: cents(what), effective: 'now' });
+    if (what === 'no cap') return this.#ask({ kind: 'remove_overage_cap', effective: 'now' });
+    const [, name, when] = /^plan (\w+) (now|next)$/.exec(what) ?? [];
+    if (name !== undefined)
+      return this.#ask({ kind: 'change_plan', terms: plan(name), effective: when === 'now' ? 'now' : 'next_period' });
+    const [, number] = /of download (\d+)$/.exec(what) ?? [];
+    if (what.startsWith('void ')) return this.#settle({ kind: 'void_download', token: token(Number(number)) });
+    if (what.startsWith('waive '))
+      return this.#settle({
+        kind: 'waive_charge',
+        token: token(Number(number)),
+        cents: cents(what),
+        reference: what.replaceAll(' ', '-'),
+      });
+    if (what === 'end') {
+      this.#store([endPeriod(this.#usage)]);
+      return `next fee ${formatCents(this.#usage.next?.terms.fee_cents ?? 0)}`;
+    }
+    if (what === 'close') return this.#close();
+    throw new Error(`the page says "${what}", which this test does not understand`);
+  }
+
+  get summary() {
+    return summariseUsage(this.#usage, this.#usage.phase === 'open' ? dates.start : dates.end);
+  }
+
+  get #usage(): OpenUsage {
+    const { usage } = this.#settlement;
+    if (usage.phase === 'absent') throw new Error('an example begins with "open on"');
+    return usage;
+  }
+
+  #open(terms: PlanTerms): string {
+    const data = {
+      ...{ account_id: accountId, anchor_day: anchorDay, period_start: dates.start, period_end: dates.end },
+      ...{ previous_period_start: null, terms: { ...terms, overage_cap_cents: null } },
+    };
+    this.#store([{ type: 'UsagePeriodOpened', data }]);
+    const [opened] = this.#events as [ParsedEvent<UsageEventOf<'UsagePeriodOpened'>>];
+    return openingInvoice(opened).lines.map(lineText).join();
+  }
+
+  #many(count: number, what: 'download' | 'lookup'): string {
+    const took: UsageEvent[] = [];
+    for (let index = 0; index < count; index += 1) {
+      const decision = decideUsage(
+        this.#usage,
+        what === 'download' ? queueDownload((this.#downloads += 1)) : lookUp(uuid(this.#events.length)),
+      );
+      if (isRefused(decision)) {
+        if (count > 1) throw new Error(`of ${String(count)}, number ${String(index + 1)} was refused`);
+        this.#downloads -= 1;
+        return `refused: ${decision.refusal}`;
+      }
+      this.#store(decision);
+      took.push(...decision);
+    }
+    return textOf(took);
+  }
+
+  #ask(command: UsageCommand): string {
+    const decision = decideUsage(this.#usage, command);
+    if (isRefused(decision)) return `refused: ${decision.refusal}`;
+    this.#store(decision);
+    return textOf(decision);
+  }
+
+  #settle(command: SettlementCommand): string {
+    const decision = decideSettlement(this.#settlement, command, afterGrace);
+    if (isRefused(decision)) return `refused: ${decision.refusal}`;
+    this.#store(decision);
+    return textOf(decision);
+  }
+
+  #close(): string {
+    this.#settle({ kind: 'close_period', graceSeconds: 3_600 });
+    const { lines } = periodInvoice(this.#events);
+    const totalCents = lines.reduce((sum, line) => sum + line.cents, 0);
+    if (totalCents === 0) return 'no invoice';
+    return `invoice: ${[...lines.map(lineText), `total ${formatCents(totalCents)}`].join(', ')}`;
+  }
+
+  #store(events: readonly UsageEvent[]): void {
+    for (const event of events) {
+      const revision = this.#events.length;
+      const id = uuid(revision);
+      this.#events.push({ ...{ event, id, revision, stream: 'usage', position: 0n }, metadata: {} as EventMetadata });
+      this.#settlement = evolveSettlement(this.#settlement, event, { id, time: dates.end });
+    }
+  }
+}
+
+/** What a row's events come to: credits, charges, what is given back, what the owner is told. */
+function textOf(events: readonly UsageEvent[]): string {
+  const counted = (type: UsageEvent['type']) => events.filter((event) => event.type === type).length;
+  const several = (count: number, what: string) => `${String(count)} ${what}${count === 1 ? '' : 's'}`;
+  const [credits, lookups] = [counted('DownloadCreditDebited'), counted('MetadataCreditDebited')];
+  const charges = Map.groupBy(
+    events.flatMap((event) => (event.type === 'OverageCharged' ? [event.data.cents] : [])),
+    (amountCents) => amountCents,
+  );
+  const parts = [
+    ...(credits > 0 ? [several(credits, 'credit')] : []),
+    ...(lookups > 0 ? [several(lookups, 'lookup')] : []),
+    ...[...charges].map(([rateCents, same]) => `${String(same.length)} × ${formatCents(rateCents)}`),
+    ...events.flatMap((event) => {
+      if (event.type === 'DownloadVoided')
+        return event.data.cents > 0
+          ? `${formatCents(event.data.cents)} back`
+          : `${several(event.data.credits, 'credit')} back`;
+      if (event.type === 'ChargeWaived') return `${formatCents(event.data.cents)} back`;
+      if (event.type === 'PlanChanged' && event.data.fee_difference_cents > 0)
+        return `fee difference ${formatCents(event.data.fee_difference_cents)}`;
+      if (event.type === 'UsageWarningReached') return `warning at ${String(event.data.threshold_percent)} %`;
+      return event.type === 'OverageCapReached' ? 'ceiling reached' : [];
+    }),
+  ];
+  return parts.join(', ');
+}
+
+function lineText(line: InvoiceLine): string {
+  switch (line.kind) {
+    case 'fee':
+      return `fee ${formatCents(line.cents)}`;
+    case 'fee_difference':
+      return `fee difference ${formatCents(line.cents)}`;
+    case 'overage':
+      return `${String(line.quantity)} × ${formatCents(line.rate_cents)} = ${formatCents(line.cents)}`;
+    case 'waiver':
+      return `waiver −${formatCents(-line.cents)}`;
+  }
+}
+
+const cents = (text: string) => Number(/\$(\d+\.\d\d)/.exec(text)?.[1]?.replace('.', ''));
+const uuid = (number: number) => `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`;
+
+function plan(name: string): PlanTerms {
+  const terms = plans.get(name);
+  if (!terms) throw new Error(`the plan file has no ${name}`);
+  return terms;
+}
+
+describe('docs/billing.md', () => {
+  const [calendar, ...examples] = tables;
+
+  it.each(calendar?.rows ?? [])('has the right periods in row %#', (row) => {
+    const { 'opened on': openedOn = '', ...expected } = row;
+    const { anchorDay: anchor, ...first } = firstBillingPeriod(`${openedOn}T12:00:00.000Z`);
+    const starts: string[] = [];
+    for (let period = first; starts.length < 4; period = nextBillingPeriod(period, anchor))
+      starts.push(period.end.slice(0, 10));
+    expect(starts).toEqual(Object.values(expected));
+  });
+
+  it.each(examples)('$title, table $index: comes out as it says', ({ rows }) => {
+    const account = new ExampleAccount();
+    for (const row of rows) {
+      const what = row['what happens'] ?? '';
+      const comesTo = account.do(what);
+      const { downloads, overage } = account.summary;
+      expect({ ...row }).toEqual({
+        'what happens': what,
+        'comes to': comesTo,
+        credits: `${String(downloads.used)} of ${String(downloads.limit)}`,
+        overage: formatCents(overage.cents),
+      });
+    }
+    expect(rows.length).toBeGreaterThan(4);
+  });
+
+  it('has its examples', () => {
+    expect(examples).toHaveLength(6);
+  });
+});

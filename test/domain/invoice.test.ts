@@ -1,0 +1,193 @@
+import { describe, expect, it } from 'vitest';
+
+import { openingInvoice, periodInvoice, rangesOf } from '../../src/domain/invoice-lines.ts';
+import { decideInvoices, evolveInvoices, initialInvoices } from '../../src/domain/invoice.ts';
+import type { CreditedCharge, InvoiceDraft, Invoices } from '../../src/domain/invoice.ts';
+import type { CreditNoteIssued, InvoiceEvent } from '../../src/domain/invoice-events.ts';
+import type { EventMetadata, ParsedEvent } from '../../src/domain/recorded-event.ts';
+import { closePeriod } from '../../src/domain/usage-periods.ts';
+import type { UsageEvent, UsageEventOf } from '../../src/domain/usage-events.ts';
+import { accountId, charge, credit, ended, given, opened, planChanged, queued, token } from './usage-examples.ts';
+
+const stream = `usage-${accountId}-20261101`;
+const idOf = (revision: number) => `00000000-0000-5000-8000-${String(revision).padStart(12, '0')}`;
+const sourceOf = (revision: number) => ({ stream, revision, id: idOf(revision) });
+
+const parsed = (events: readonly UsageEvent[]): ParsedEvent<UsageEvent>[] =>
+  events.map((event, revision) => ({
+    ...{ stream, revision, event, id: idOf(revision) },
+    ...{ position: 0n, metadata: {} as EventMetadata },
+  }));
+const period = { period_start: '2026-11-01T00:00:00.000Z', period_end: '2026-12-01T00:00:00.000Z' };
+const closedWith = (...events: UsageEvent[]) => [...events, ended(), closePeriod(given(...events, ended()))];
+
+const nextFee = (revision: number, cents = 1900) => ({
+  ...{ kind: 'fee', plan: 'dev_100', cents, event: sourceOf(revision) },
+  ...{ period_start: '2026-12-01T00:00:00.000Z', period_end: '2027-01-01T00:00:00.000Z' },
+});
+
+describe('what a period comes to', () => {
+  it('begins with the first fee, due at opening', () => {
+    const [first] = parsed([opened()]) as [ParsedEvent<UsageEventOf<'UsagePeriodOpened'>>];
+    expect(openingInvoice(first)).toEqual({
+      ...{ account_id: accountId, covers: 'opening', ...period },
+      lines: [{ kind: 'fee', plan: 'dev_100', ...period, cents: 1900, event: sourceOf(0) }],
+    });
+  });
+
+  it('is its overage by rate, what was waived of it, what upgrades added, and the next fee', () => {
+    const waiver: UsageEvent = {
+      type: 'ChargeWaived',
+      data: { reference: 'CASE-1', token: token(3), charge_event_id: idOf(4), cents: 10, overage_downloads: 0 },
+    };
+    const void2: UsageEvent = {
+      type: 'DownloadVoided',
+      data: { token: token(2), charge_event_id: idOf(2), credits: 0, overage_downloads: 1, cents: 25 },
+    };
+    const events = closedWith(
+      opened({ downloads_limit: 0 }),
+      ...[
+        charge(1),
+        charge(2),
+        queued(2, true),
+        charge(3),
+        planChanged({ overage_cents: 12, rate_version: 'v2' }, 4000),
+      ],
+      ...[charge(4, 12, 'v2'), waiver, void2],
+    );
+    expect(periodInvoice(parsed(events)).lines).toEqual([
+      {
+        ...{ kind: 'overage', rate_cents: 25, rate_version: '2026-11', quantity: 2, cents: 50, stream },
+        revisions: [[1, 4, 3]],
+      },
+      {
+        ...{ kind: 'overage', rate_cents: 12, rate_version: 'v2', quantity: 1, cents: 12, stream },
+        revisions: [[6, 6, 1]],
+      },
+      { kind: 'waiver', reference: 'CASE-1', charge_event_id: idOf(4), cents: -10, event: sourceOf(7) },
+      { kind: 'fee_difference', plan: 'dev_100', cents: 4000, event: sourceOf(5) },
+      nextFee(9),
+    ]);
+  });
+
+  it('has no line for a waiver of what was voided after all', () => {
+    const waiver: UsageEvent = {
+      type: 'ChargeWaived',
+      data: { reference: 'CASE-1', token: token(1), charge_event_id: idOf(1), cents: 10, overage_downloads: 0 },
+    };
+    const rest: UsageEvent = {
+      type: 'DownloadVoided',
+      data: { token: token(1), charge_event_id: idOf(1), credits: 0, overage_downloads: 1, cents: 15 },
+    };
+    const events = closedWith(opened({ downloads_limit: 0 }), charge(1), waiver, rest);
+    expect(periodInvoice(parsed(events)).lines).toEqual([nextFee(4)]);
+  });
+
+  it('is nothing without overage and fees', () => {
+    const events = [opened(), credit(1), ended({ fee_cents: 0 })];
+    const draft = periodInvoice(parsed([...events, closePeriod(given(...events))]));
+    expect(draft.lines).toEqual([]);
+    expect(decideInvoices(initialInvoices, { kind: 'issue_invoice', draft })).toEqual([]);
+  });
+
+  it('is not known before its books are closed', () => {
+    expect(() => periodInvoice(parsed([opened(), ended()]))).toThrow('not closed');
+  });
+
+  it.each([
+    [[], []],
+    [[7], [[7, 7, 1]]],
+    [[1, 3, 5, 7], [[1, 7, 2]]],
+    [
+      [1, 2, 9, 11, 13, 14],
+      [
+        [1, 2, 1],
+        [9, 13, 2],
+        [14, 14, 1],
+      ],
+    ],
+  ])('names the revisions %j by their ranges', (revisions, ranges) => {
+    expect(rangesOf(revisions)).toEqual(ranges);
+  });
+});
+
+const draft: InvoiceDraft = {
+  ...{ account_id: accountId, covers: 'period', ...period },
+  lines: [
+    {
+      ...{ kind: 'overage', rate_cents: 25, rate_version: '2026-11', quantity: 4, cents: 100, stream },
+      revisions: [[1, 7, 2]],
+    },
+    { kind: 'waiver', reference: 'CASE-1', charge_event_id: idOf(3), cents: -10, event: sourceOf(9) },
+  ],
+};
+const invoiced = (...events: InvoiceEvent[]): Invoices => events.reduce(evolveInvoices, initialInvoices);
+const issued = (number: number, changed: Partial<InvoiceDraft> = {}): InvoiceEvent => ({
+  type: 'InvoiceIssued',
+  data: { number, ...draft, ...changed, currency: 'USD', total_cents: 90 },
+});
+
+describe('an invoice', () => {
+  it('has the next number, and the sum of its lines', () => {
+    expect(decideInvoices(initialInvoices, { kind: 'issue_invoice', draft })).toEqual([issued(1)]);
+    const opening = issued(1, { covers: 'opening' });
+    expect(decideInvoices(invoiced(opening), { kind: 'issue_invoice', draft })).toEqual([issued(2)]);
+  });
+
+  it('is issued once for a period', () => {
+    expect(decideInvoices(invoiced(issued(1)), { kind: 'issue_invoice', draft })).toEqual([]);
+  });
+});
+
+describe('a credit note', () => {
+  const note: Omit<CreditNoteIssued, 'number' | 'currency'> = {
+    ...{ account_id: accountId, reference: 'CASE-9', invoice_number: 1, line: 1 },
+    ...{ charge_event_id: null, cents: 60 },
+  };
+  const credited = (number: number, changed: Partial<typeof note> = {}): InvoiceEvent => ({
+    type: 'CreditNoteIssued',
+    data: { number, ...note, ...changed, currency: 'USD' },
+  });
+  const decide = (state: Invoices, changed: Partial<typeof note> = {}, chargeOf?: CreditedCharge) =>
+    decideInvoices(state, { kind: 'issue_credit_note', note: { ...note, ...changed }, charge: chargeOf });
+
+  it('gives back a part of a line, under a number of its own', () => {
+    expect(decide(invoiced(issued(1)))).toEqual([credited(1)]);
+  });
+
+  it('of the same reference is issued once, and means one thing', () => {
+    expect(decide(invoiced(issued(1), credited(1)))).toEqual([]);
+    expect(decide(invoiced(issued(1), credited(1)), { cents: 61 })).toEqual({ refusal: 'reference_reused' });
+  });
+
+  it('never gives back more than the line or the invoice has', () => {
+    const state = invoiced(issued(1), credited(1));
+    expect(decide(state, { reference: 'CASE-10', cents: 30 })).toEqual([
+      credited(2, { reference: 'CASE-10', cents: 30 }),
+    ]);
+    expect(decide(state, { reference: 'CASE-10', cents: 31 })).toEqual({ refusal: 'exceeds_charge' });
+    expect(decide(invoiced(issued(1)), { line: 2, cents: 1 })).toEqual({ refusal: 'exceeds_charge' });
+  });
+
+  it('about one charge never gives back more than is left of that charge', () => {
+    const about = { charge_event_id: idOf(3) };
+    const left = { stream, revision: 3, cents: 15 };
+    expect(decide(invoiced(issued(1)), { ...about, cents: 15 }, left)).toEqual([credited(1, { ...about, cents: 15 })]);
+    expect(decide(invoiced(issued(1)), { ...about, cents: 16 }, left)).toEqual({ refusal: 'exceeds_charge' });
+    const again = invoiced(issued(1), credited(1, { ...about, cents: 10 }));
+    expect(decide(again, { ...about, reference: 'CASE-10', cents: 6 }, left)).toEqual({ refusal: 'exceeds_charge' });
+  });
+
+  it('is about a charge that its line names', () => {
+    const about = { charge_event_id: idOf(4), cents: 1 };
+    expect(decide(invoiced(issued(1)), about, { stream, revision: 4, cents: 25 })).toEqual({
+      refusal: 'charge_not_found',
+    });
+    expect(decide(invoiced(issued(1)), about)).toEqual({ refusal: 'charge_not_found' });
+  });
+
+  it('needs an invoice and a line', () => {
+    expect(decide(initialInvoices)).toEqual({ refusal: 'invoice_not_found' });
+    expect(decide(invoiced(issued(1)), { line: 3 })).toEqual({ refusal: 'invoice_not_found' });
+  });
+});

@@ -1,0 +1,78 @@
+/**
+ * A program: periods of every anchor over leap years, and an invoice of each, computed in whatever zone the process runs in.
+ * Prints digests of both as JSON; fails where an instant is in no period or in two.
+ */
+
+import { hash } from 'node:crypto';
+import { billingPeriodAt, firstBillingPeriod, nextBillingPeriod } from '../../src/domain/billing-period.ts';
+import type { BillingPeriod } from '../../src/domain/billing-period.ts';
+import { openingInvoice, periodInvoice } from '../../src/domain/invoice-lines.ts';
+import type { EventMetadata, ParsedEvent } from '../../src/domain/recorded-event.ts';
+import { closePeriod, endPeriod } from '../../src/domain/usage-periods.ts';
+import type { UsageEvent, UsageEventOf } from '../../src/domain/usage-events.ts';
+import { evolveUsage, initialUsage } from '../../src/domain/usage.ts';
+import type { OpenUsage } from '../../src/domain/usage.ts';
+import { accountId, charge, plan } from './usage-examples.ts';
+
+const anchors = Array.from({ length: 31 }, (_, index) => index + 1);
+const months = 60;
+const hour = 3_600_000;
+
+/** Every hour of the nights in which clocks change somewhere, and the first and last instants of leap days. */
+const watched = [
+  ...['2027-03-14', '2027-03-28', '2027-10-31', '2027-11-07', '2026-10-25', '2028-02-28', '2028-02-29', '2028-03-01'],
+  ...['2026-12-31', '2027-01-01', '2027-02-28', '2027-03-01', '2028-12-31'],
+].flatMap((day) => Array.from({ length: 25 }, (_, index) => Date.parse(`${day}T00:00:00.000Z`) + index * hour));
+
+const periods: string[] = [];
+const invoices: string[] = [];
+for (const anchor of anchors) {
+  // October has 31 days, so that every anchor opens in it.
+  const { anchorDay, ...first } = firstBillingPeriod(`2026-10-${String(anchor).padStart(2, '0')}T13:14:15.161Z`);
+  const row = [first];
+  for (let period = first; row.length < months;) row.push((period = nextBillingPeriod(period, anchorDay)));
+  periods.push(...row.map(({ start, end }) => `${String(anchor)} ${start} ${end}`));
+  for (const at of [...watched, ...row.flatMap(({ start }) => [Date.parse(start) - 1, Date.parse(start)])]) {
+    const instant = new Date(at).toISOString();
+    if (instant < first.start) continue;
+    const holding = row.filter(({ start, end }) => start <= instant && instant < end);
+    const found = billingPeriodAt(instant, first, anchorDay);
+    if (holding.length !== 1 || holding[0]?.start !== found.start)
+      throw new Error(`${instant} of anchor ${String(anchor)}`);
+  }
+  invoices.push(...row.slice(0, 24).map((period) => JSON.stringify(invoicesOf(period, anchorDay))));
+}
+
+/** The invoices of a period of three downloads beyond the allowance. */
+function invoicesOf({ start, end }: BillingPeriod, anchorDay: number) {
+  const opened: UsageEventOf<'UsagePeriodOpened'> = {
+    type: 'UsagePeriodOpened',
+    data: {
+      account_id: accountId,
+      anchor_day: anchorDay,
+      period_start: start,
+      period_end: end,
+      previous_period_start: null,
+      terms: { ...plan, downloads_limit: 0, overage_cap_cents: null },
+    },
+  };
+  const charged: UsageEvent[] = [opened, charge(1), charge(2), charge(3)];
+  const fold = (events: readonly UsageEvent[]) => events.reduce(evolveUsage, initialUsage) as OpenUsage;
+  const ended = [...charged, endPeriod(fold(charged))];
+  const events = [...ended, closePeriod(fold(ended))];
+  return [openingInvoice(parsed(opened, 0)), periodInvoice(events.map(parsed))];
+}
+
+function parsed<Event extends UsageEvent>(event: Event, revision: number): ParsedEvent<Event> {
+  const id = `00000000-0000-5000-8000-${String(revision).padStart(12, '0')}`;
+  return { event, revision, id, stream: `usage-${accountId}-20261101`, position: 0n, metadata: {} as EventMetadata };
+}
+
+const offsets = [0, 6].map((month) => -new Date(2027, month, 1).getTimezoneOffset() / 60);
+process.stdout.write(
+  JSON.stringify({
+    offsets,
+    periods: hash('sha256', periods.join('\n')),
+    invoices: hash('sha256', invoices.join('\n')),
+  }),
+);

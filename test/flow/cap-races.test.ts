@@ -1,0 +1,143 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { connectEventStore } from '../../src/adapters/event-store.ts';
+import { firstBillingPeriod, usageStream } from '../../src/domain/billing-period.ts';
+import type { UsageEvent } from '../../src/domain/usage-events.ts';
+import { ask, lanesOf } from '../commands/usage-account.ts';
+import { usageOrigin } from '../../src/commands/known-usage.ts';
+import { call } from '../support/client.ts';
+import type { Answer } from '../support/client.ts';
+import { startInstallation } from '../support/installation.ts';
+import type { Installation } from '../support/installation.ts';
+import { readUsageStream } from '../support/log.ts';
+import { planFile } from '../support/plans.ts';
+import { isLongProof, scaled } from '../support/proof-scale.ts';
+import type { ServiceProcess } from '../support/service.ts';
+
+/** The ceiling on overage is a fact of the append that charges: however many race for the last cent, none is over it. */
+const requests = scaled(300, 2_000);
+const rounds = scaled(2, 20);
+const included = 20;
+const rateCents = 7;
+
+let installation: Installation;
+let apis: [ServiceProcess, ServiceProcess];
+
+beforeAll(async () => {
+  installation = await startInstallation({
+    PLANS_FILE: planFile({ hourly_limit: 10_000, downloads_limit: included, overage_cents: rateCents }),
+  });
+  await installation.startRole('projector');
+  apis = await Promise.all([installation.startRole('api'), installation.startRole('api')]);
+}, 60_000);
+
+afterAll(async () => {
+  await installation[Symbol.asyncDispose]();
+});
+
+async function openAccount(capCents: number): Promise<{ accountId: string; key: string }> {
+  const { account_id: accountId } = await installation.cli<{ account_id: string }>([
+    ...['accounts', 'open', '--email', 'owner@example.com', '--plan', 'test'],
+  ]);
+  const { key } = await installation.cli<{ key: string }>(['keys', 'issue', accountId]);
+  await installation.cli(['accounts', 'cap', accountId, String(capCents)]);
+  return { accountId, key };
+}
+
+/** All at once, spread over both processes. @param answered told after each answer how many there are */
+function race(key: string, answered: (count: number) => void = () => undefined): Promise<Answer[]> {
+  let count = 0;
+  const body = { url: installation.sampleUrl('private') };
+  return Promise.all(
+    Array.from({ length: requests }, async (_, index) => {
+      const answer = await call(apis[index % 2 === 0 ? 0 : 1].url, '/video/download', { key, body });
+      answered((count += 1));
+      return answer;
+    }),
+  );
+}
+
+const eventsOf = (accountId: string) => readUsageStream(installation.environment['EVENTSTORE_URL'] ?? '', accountId);
+
+/** The ceiling in force, event by event, against what is charged up to there. @returns cents charged, and by how much too many */
+function overCapCents(events: readonly { type: string; data: unknown }[]): { cents: number; overCents: number } {
+  let capCents: number | null = null;
+  let cents = 0;
+  let overCents = 0;
+  for (const { type, data } of events as readonly UsageEvent[]) {
+    if (type === 'UsagePeriodOpened') capCents = data.terms.overage_cap_cents;
+    if (type === 'OverageCapSet') capCents = data.overage_cap_cents;
+    if (type === 'OverageCapRemoved') capCents = null;
+    if (type !== 'OverageCharged') continue;
+    cents += data.cents;
+    overCents = Math.max(overCents, cents - (capCents ?? Infinity));
+  }
+  return { cents, overCents };
+}
+
+const accepted = (answers: readonly Answer[]) => answers.filter(({ status }) => status === 202);
+
+describe('downloads that race for a ceiling with room for exactly K', () => {
+  test('are accepted K times in every round, and not a cent over', { timeout: 900_000 }, async () => {
+    const room = Math.floor(requests / 3);
+    for (let round = 1; round <= rounds; round += 1) {
+      const { accountId, key } = await openAccount(room * rateCents + (round % rateCents));
+      const answers = await race(key);
+      expect(accepted(answers)).toHaveLength(included + room);
+      const refused = answers.filter(({ status }) => status !== 202);
+      expect(new Set(refused.map(({ status, code }) => `${String(status)} ${String(code)}`))).toEqual(
+        new Set(['402 overage_cap_reached']),
+      );
+      const events = await eventsOf(accountId);
+      const { cents, overCents } = overCapCents(events);
+      expect(cents).toBe(room * rateCents);
+      expect(overCents).toBeLessThanOrEqual(0);
+      expect(events.filter(({ type }) => type === 'OverageCapReached')).toHaveLength(1);
+    }
+    if (isLongProof)
+      console.log(
+        `cap races: ${String(rounds)} rounds of ${String(requests)} POSTs, K = ${String(included + room)} each`,
+      );
+  });
+});
+
+describe('a ceiling that is moved while downloads race for it', () => {
+  test('holds at every event, wherever it stands', { timeout: 900_000 }, async () => {
+    const store = connectEventStore({ url: installation.environment['EVENTSTORE_URL'] ?? '' });
+    const moved = { rounds, charged: 0, moves: 0 };
+    for (let round = 1; round <= rounds; round += 1) {
+      const { accountId, key } = await openAccount(Math.floor(requests / 5) * rateCents);
+      const stream = usageStream(accountId, firstBillingPeriod(new Date().toISOString()));
+      const lanes = lanesOf(store, () => new Date().toISOString());
+      const move = (overageCapCents: number | null) =>
+        ask(
+          lanes,
+          { accountId, stream, origin: usageOrigin(stream) },
+          overageCapCents === null
+            ? { kind: 'remove_overage_cap', effective: 'now' }
+            : { kind: 'set_overage_cap', overageCapCents, effective: 'now' },
+        );
+      // Raised, lowered below what is charged, removed, and set again: each while requests of both processes are under way.
+      const places = [Math.floor(requests / 3) * rateCents, 0, null, Math.floor(requests / 2) * rateCents];
+      const moves: Promise<unknown>[] = [];
+      const answers = await race(key, (count) => {
+        if (count % Math.floor(requests / 5) !== 0 || places.length === 0) return;
+        moves.push(move(places.shift() ?? null));
+      });
+      await Promise.all(moves);
+      const events = await eventsOf(accountId);
+      const { cents, overCents } = overCapCents(events);
+      const charges = events.filter(({ type }) => type === 'OverageCharged').length;
+      const changes = events.filter(({ type }) => type === 'OverageCapSet' || type === 'OverageCapRemoved').length;
+      expect(overCents).toBeLessThanOrEqual(0);
+      expect(accepted(answers)).toHaveLength(included + charges);
+      expect(cents).toBe(charges * rateCents);
+      expect(changes).toBeGreaterThan(3);
+      const { data } = await call(apis[0].url, '/credits', { key });
+      expect(data['overage']).toEqual({ downloads: charges, cents });
+      moved.charged += charges;
+      moved.moves += changes;
+    }
+    await store.close();
+    if (isLongProof) console.log(`cap moved in the middle: ${JSON.stringify(moved)}`);
+  });
+});
