@@ -7,8 +7,8 @@ import type { Mail, Mailer } from '../commands/ports.ts';
 
 /** Mails over SMTP, or into a folder where no mail server is named. */
 
-/** The longest that one mail may take in all: whoever claims mails counts on it. */
-export const mailTimeoutMs = 60_000;
+/** The longest that one mail may take in all: a claim of it has to last longer. */
+const mailTimeoutMs = 60_000;
 
 export interface SmtpSettings {
   /** `smtp://` or `smtps://`, with the user and password that the server asks for, percent-encoded. */

@@ -31,7 +31,7 @@ export interface Mailing {
   stopProjecting: () => Promise<void>;
 }
 
-export const sender = 'billing@reeltally.test';
+const sender = 'billing@reeltally.test';
 
 export function mailingUnderTest(log: { readonly store: EventStore }): Mailing {
   const parts: Partial<Mailing> = {};
