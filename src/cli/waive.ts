@@ -6,7 +6,7 @@ import { settlePeriod } from '../commands/settle-period.ts';
 import { formatCents } from '../domain/money.ts';
 import { isRefused } from '../domain/refusals.ts';
 import type { Refusal } from '../domain/refusals.ts';
-import { commandTimeoutMs, projectionTimeoutMs } from './accounts.ts';
+import { projectionTimeoutMs } from './accounts.ts';
 import type { CliDependencies } from './accounts.ts';
 import { CommandFailed, facts, print } from './output.ts';
 
@@ -19,6 +19,9 @@ export interface Waiver {
   /** The member of staff who decides it. */
   by: string;
 }
+
+/** The whole stream of the period is read for it, which takes its time for a large one. */
+const waiverTimeoutMs = 60_000;
 
 /** Takes back the charge of a download, or a part of it, while the books of its period are open. */
 export async function waiveCommand(
@@ -34,7 +37,7 @@ export async function waiveCommand(
     stream,
     command: { kind: 'waive_charge', token, cents, reference },
     cause: { commandId, correlationId: commandId, causationId: commandId, actor },
-    timeoutMs: commandTimeoutMs,
+    timeoutMs: waiverTimeoutMs,
   }).catch((error: unknown) => {
     throw error instanceof OutcomeUnknown ? new CommandFailed(unknownText, 2) : error;
   });

@@ -27,7 +27,7 @@ export interface MailDependencies {
   retryMs?: number;
   /** After so long (default 5 min) the claim of another process is taken over. */
   staleClaimSeconds?: number;
-  /** How long the log is given for the event of a mail that was taken. Default: 10 s. */
+  /** How long the log is given for the event of a mail that was taken. Default: 1 min. */
   recordTimeoutMs?: number;
 }
 
@@ -35,7 +35,8 @@ const defaultLookEveryMs = 2_000;
 const defaultRetryMs = 5_000;
 const defaultStaleClaimSeconds = 300;
 const maxWarnings = 100;
-const defaultRecordTimeoutMs = 10_000;
+/** Nobody waits for it, and a large period takes its time to be read. */
+const defaultRecordTimeoutMs = 60_000;
 /** For a mail that is refused, and for a server that is away: one is a person's mailbox, the other keeps everybody waiting. */
 const maxMailRetryMs = 900_000;
 const maxServerRetryMs = 60_000;

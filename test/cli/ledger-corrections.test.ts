@@ -173,7 +173,7 @@ describe('accounts usage', { timeout: 120_000 }, () => {
     const { accountId } = await chargedAccount(2);
     await service().cli('accounts', 'cap', accountId, '500');
     const period = await day(accountId);
-    const usage = await service().cli<{ periods: unknown[] }>('accounts', 'usage', accountId);
+    const usage = await service().cli<{ periods: object[] }>('accounts', 'usage', accountId);
     expect(usage).toMatchObject({
       account_id: accountId,
       behind: false,
@@ -186,11 +186,19 @@ describe('accounts usage', { timeout: 120_000 }, () => {
         },
       ],
     });
-    expect(await service().cli('accounts', 'usage', accountId, '--period', period)).toEqual(usage);
+    await runSql(
+      service(),
+      `insert into invoices values ($1, 'InvoiceIssued', 1, gen_random_uuid(), 0, '', 0, now(), 'opening', $2, now(), 1900, '{}', '{}')`,
+      [accountId, `${period}T00:00:00.000Z`],
+    );
+    const invoices = [{ number: 1, covers: 'opening', total_cents: 1900 }];
+    expect(await service().cli('accounts', 'usage', accountId, '--period', period)).toMatchObject({
+      periods: [{ ...usage.periods[0]!, invoices }],
+    });
     expectText(
       await run('accounts', 'usage', accountId),
       new RegExp(
-        `^from +to +phase .*\n${period} .* open +test +3 +1 of 1 +2 for \\$0\\.50 +0 of 10000 +\\$0\\.00 +\\$5\\.00 +-\n$`,
+        `^from +to +phase .*\n${period} .* open +test +3 +1 of 1 +2 for \\$0\\.50 +0 of 10000 +\\$0\\.00 +\\$5\\.00 +1 \\(\\$19\\.00\\)\n$`,
       ),
     );
     expectRefusal(
