@@ -6,6 +6,7 @@ import type {
   ChildObserver,
   DownloadObserver,
   JobObserver,
+  MailObserver,
   ProjectionObserver,
   RequestObserver,
   VoidObserver,
@@ -201,4 +202,20 @@ export function observeChildren(registers: Registry[]): ChildObserver {
       endings.inc({ ending });
     },
   };
+}
+
+export function observeMails(registers: Registry[]): MailObserver {
+  const sent = new Counter({
+    name: 'reeltally_warning_mails_total',
+    help: 'Warnings that a mail server has taken from this process',
+    registers,
+  });
+  const failures = new Counter({
+    name: 'reeltally_warning_mail_failures_total',
+    help: 'Attempts to mail a warning that failed and are repeated, by reason',
+    labelNames: ['reason'],
+    registers,
+  });
+  for (const reason of ['refused', 'away', 'other']) failures.inc({ reason }, 0);
+  return { mailSent: () => sent.inc(), mailFailed: (reason) => failures.inc({ reason }) };
 }

@@ -62,9 +62,10 @@ export async function handle<State, Event extends DomainEvent>(
   { decide, cause, now, timeoutMs, tracer }: Handling<State, Event>,
 ): Promise<Handled<State, Event> | Refused> {
   const deadlineMs = performance.now() + timeoutMs;
+  // After a conflict only what is new is read: on a busy stream, whoever read all of it again would always come too late.
+  const loaded = knownAtFirst(aggregate);
   while (performance.now() < deadlineMs) {
-    const loaded = await loadIfReachable(store, aggregate);
-    if (!loaded) continue;
+    if (!(await loadIfReachable(store, aggregate, loaded))) continue;
     const events = decide(loaded.state, now());
     if (isRefused(events)) return events;
     if (events.length === 0) return { state: loaded.state, events, revision: loaded.revision };
@@ -102,27 +103,48 @@ interface Loaded<State> {
   lastTime: string;
 }
 
-/** @returns undefined, after a pause, when the log cannot be read now */
+/** Before anything is read: what is known of the stream by other means, or nothing. */
+function knownAtFirst<State, Event extends DomainEvent>({
+  stream,
+  initial,
+  known,
+}: Aggregate<State, Event>): Loaded<State> {
+  if (known) return { ...known };
+  return { state: initial(), revision: -1, lastHash: firstPreviousHash(stream), lastTime: '' };
+}
+
+/** @returns whether the log could be read; if not, after a pause */
 async function loadIfReachable<State, Event extends DomainEvent>(
   store: EventStore,
   aggregate: Aggregate<State, Event>,
-): Promise<Loaded<State> | undefined> {
+  loaded: Loaded<State>,
+): Promise<boolean> {
   try {
-    return await load(store, aggregate);
+    await loadTail(store, aggregate, loaded);
+    return true;
   } catch (error) {
     if (!(error instanceof EventStoreUnavailable)) throw error;
     await sleep(readRetryMs);
-    return undefined;
+    return false;
   }
 }
 
 /** @throws {EventStoreUnavailable} */
 export async function load<State, Event extends DomainEvent>(
   store: EventStore,
-  { stream, initial, parse, evolve, known }: Aggregate<State, Event>,
+  aggregate: Aggregate<State, Event>,
 ): Promise<Loaded<State>> {
-  const unknown = { revision: -1, lastHash: firstPreviousHash(stream), lastTime: '' };
-  const loaded: Loaded<State> = known ? { ...known } : { state: initial(), ...unknown };
+  const loaded = knownAtFirst(aggregate);
+  await loadTail(store, aggregate, loaded);
+  return loaded;
+}
+
+/** Folds what the stream has beyond what is loaded. */
+async function loadTail<State, Event extends DomainEvent>(
+  store: EventStore,
+  { stream, parse, evolve }: Aggregate<State, Event>,
+  loaded: Loaded<State>,
+): Promise<void> {
   for (const recorded of await store.read(stream, loaded.revision + 1)) {
     const { event, metadata, revision, id } = parse(recorded);
     loaded.state = evolve(loaded.state, event, { revision, id, time: metadata.time });
@@ -130,7 +152,6 @@ export async function load<State, Event extends DomainEvent>(
     loaded.lastHash = metadata.hash;
     loaded.lastTime = metadata.time;
   }
-  return loaded;
 }
 
 async function within<Value>(promise: Promise<Value>, deadlineMs: number): Promise<Value> {

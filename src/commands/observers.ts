@@ -59,3 +59,9 @@ export interface ChildObserver {
   childStarted(): void;
   childEnded(ending: string): void;
 }
+
+export interface MailObserver {
+  /** A mail server has taken a warning. */
+  mailSent(): void;
+  mailFailed(reason: 'refused' | 'away' | 'other'): void;
+}

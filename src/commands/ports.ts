@@ -291,3 +291,35 @@ export interface JobQueue {
 export interface ProgressChannel {
   report(token: string, progress: DownloadProgress): void;
 }
+
+/** A mail to one person, in plain text. */
+export interface Mail {
+  /** UUID. The same mail sent again has the same one. */
+  id: string;
+  to: string;
+  subject: string;
+  /** Lines of at most 76 characters. */
+  text: string;
+  /** What the mail says of its own time, UTC ISO-8601. */
+  date: string;
+}
+
+export interface Mailer {
+  /** The Message-ID, with its angle brackets, under which a mail goes out, always the same. */
+  messageIdOf(mailId: string): string;
+  /** Fulfilled once the mail server has taken the mail. @throws {MailNotTaken} */
+  send(mail: Mail): Promise<void>;
+}
+
+/** The mail may have been taken all the same, where the connection broke before the server's answer came. */
+export class MailNotTaken extends Error {
+  override readonly name = 'MailNotTaken';
+  /** `refused`: the server would not take this mail, which says nothing of others. `away`: it could not be spoken to. */
+  readonly reason: 'refused' | 'away';
+
+  /** @param detail for the log, so without any address */
+  constructor(reason: 'refused' | 'away', detail: string) {
+    super(`the mail was not taken: ${detail}`);
+    this.reason = reason;
+  }
+}

@@ -14,6 +14,7 @@ import {
   observeChildren,
   observeDownloads,
   observeJobs,
+  observeMails,
   observeRequests,
   observeVoids,
 } from '../adapters/metrics-observers.ts';
@@ -29,6 +30,7 @@ import type { VideoReference } from '../commands/ports.ts';
 import { startClosingPeriods } from '../dispatcher/close-periods.ts';
 import { dispatchDownloads } from '../dispatcher/dispatch-downloads.ts';
 import { startResolving } from '../dispatcher/resolve-unknown-outcomes.ts';
+import { startMailingWarnings } from '../dispatcher/mail-warnings.ts';
 import { startSweeping } from '../dispatcher/sweep.ts';
 import { parseVideoUrl } from '../domain/video-url.ts';
 import { AddressWindows } from '../http/address-window.ts';
@@ -43,9 +45,9 @@ import { openAttemptsDirectory } from '../worker/attempts-directory.ts';
 import { runWorker } from '../worker/run.ts';
 import { ConfigurationRefused, projectDirectory } from './config.ts';
 import type { Config } from './config.ts';
-import { createFiles, createReadiness, createTokens, filesDirectory } from './connect.ts';
+import { createFiles, createMailer, createReadiness, createTokens, filesDirectory } from './connect.ts';
 import type { Connections, Secrets } from './connect.ts';
-import { watchDisks, watchPendingVoids, watchPeriods, watchProjections, watchQueue } from './watch.ts';
+import { watchDisks, watchPendingVoids, watchPeriods, watchProjections, watchQueue, watchWarnings } from './watch.ts';
 
 /** The parts of the service; each can run as a process of its own. */
 export const roles = ['api', 'projector', 'dispatcher', 'worker'] as const;
@@ -137,6 +139,9 @@ const startDispatcher: StartRole = (connections) => {
   const queue = createJobQueue(nats, tracer);
   const observer = metrics.observer(observeJobs);
   const voids = metrics.observer(observeVoids);
+  const mailer = createMailer(config);
+  const mailObserver = metrics.observer(observeMails);
+  const mailerId = newUuid();
   const dispatcher = leadWhenAlone('dispatcher', {
     url: addresses.databaseUrl,
     logger,
@@ -156,14 +161,20 @@ const startDispatcher: StartRole = (connections) => {
         lanes: new UsageLanes({ store, now: clock.now, newId: newUuid, tracer }),
         graceSeconds: config.CLOSING_GRACE_SECONDS,
       });
+      const mailing = startMailingWarnings({
+        ...{ store, pool, mailer, logger, newUuid, now: clock.now, mailerId },
+        observer: mailObserver,
+      });
       return async () => {
-        await Promise.all([dispatching.close(), sweeping.stop(), resolving.stop(), closing.stop()]);
+        const loops = [sweeping, resolving, closing, mailing].map((loop) => loop.stop());
+        await Promise.all([dispatching.close(), ...loops]);
       };
     },
   });
   watchQueue(connections, queue, dispatcher);
   watchPendingVoids(connections, dispatcher);
   watchPeriods(connections, dispatcher);
+  watchWarnings(connections, dispatcher);
   return dispatcher;
 };
 

@@ -4,6 +4,7 @@ import { projections } from '../../projections/all.ts';
 import { countDue } from '../../projections/due-periods.ts';
 import { measureLag } from '../../projections/progress.ts';
 import { oldestWaitingSeconds } from '../../projections/unfinished-jobs.ts';
+import { measureWaitingWarnings } from '../../projections/usage-warnings.ts';
 import type { ConnectedEventStore } from '../adapters/event-store.ts';
 import type { Leadership } from '../adapters/leadership.ts';
 import type { createJobQueue } from '../adapters/job-queue.ts';
@@ -169,6 +170,25 @@ export function watchPeriods({ metrics, pool, clock }: Connections, leadership: 
       return [
         { name: 'reeltally_periods_not_closed', value: notClosed },
         { name: 'reeltally_invoices_due', value: invoices },
+      ];
+    },
+  );
+}
+
+/** @param leadership of the dispatcher: of several, one tells which mails wait */
+export function watchWarnings({ metrics, pool, clock }: Connections, leadership: Leadership): void {
+  metrics.collect(
+    'warnings',
+    {
+      reeltally_warnings_waiting: { help: 'Warnings that are to be mailed' },
+      reeltally_oldest_waiting_warning_seconds: { help: 'How long the oldest of them has waited; 0 if none waits' },
+    },
+    async () => {
+      if (!leadership.leading) return [];
+      const { count, oldestSeconds } = await measureWaitingWarnings(pool, clock.now());
+      return [
+        { name: 'reeltally_warnings_waiting', value: count },
+        { name: 'reeltally_oldest_waiting_warning_seconds', value: oldestSeconds },
       ];
     },
   );

@@ -38,9 +38,10 @@ interface Reader {
   names: Readonly<Record<string, string>>;
 }
 
-/** An account with a key, a key to be revoked, and a download that is done. */
+/** An account with a key, a key to be revoked, and a download that is done, and charged, so that it can be waived. */
 async function newReader(): Promise<Reader> {
   const { accountId, key } = await service.openAccount('enterprise');
+  await service.cli('accounts', 'terms', accountId, '--downloads', '0');
   const { key_id: keyId } = await service.cli<{ key_id: string }>('keys', 'issue', accountId, '--label', 'to revoke');
   const { request_token: token } = await queue(service.url, key, { url: service.sampleUrl('bars'), quality: '360' });
   await ended(service.url, key, token);
