@@ -1,9 +1,11 @@
 import { LRUCache } from 'lru-cache';
 import pg from 'pg';
 import type { FieldDef, Pool } from 'pg';
+import type { KeyedDownload } from '../src/domain/decide-usage.ts';
 import type { UsageSnapshot } from '../src/domain/usage.ts';
 import { creditsColumnIndex, creditsColumns, snapshotFromRow } from './credits.ts';
 import type { CreditsRow } from './credits.ts';
+import { keyedDownloadColumns, keyedDownloadFromText } from './idempotency-keys.ts';
 import { polledJobColumns, polledJobFromText } from './jobs.ts';
 import type { PolledJob } from './jobs.ts';
 
@@ -16,9 +18,12 @@ const rebaseAfterMs = 1_000_000_000;
 /** The columns of a row that are the key's own. */
 const ownColumns = 7;
 const jobColumns = polledJobColumns('j');
+const creditsCount = creditsColumns('c').split(',').length;
+const keyedColumns = ['k.account_id', 'k.key_hash', ...keyedDownloadColumns('k')];
 const nulls = (count: number) => Array.from({ length: count }, () => 'null').join(', ');
 
-const admissionSql = `
+/** @param further columns of the parts that may follow */
+const admissionSql = (further = '') => `
 with locked as materialized (
   select k.hash, k.key_id, k.account_id, k.hourly_limit, k.base, k.admitted_ms as at, asked.requests, asked.token
   from unnest($1::uuid[], $2::int[], $3::text[]) asked (hash, requests, token)
@@ -46,7 +51,7 @@ with locked as materialized (
 )
 select g.hash, g.key_id, g.account_id, g.hourly_limit, g.kept, g.granted,
   extract(epoch from g.base) * 1000 + case when g.kept > 0 then g.at[g.gone + 1] else g.now_ms end as oldest_ms,
-  ${jobColumns.join(', ')}, ${creditsColumns('c')}
+  ${jobColumns.join(', ')}, ${creditsColumns('c')}${further}
 from granted g
 left join lateral (
   select * from credits where account_id = g.account_id order by period_start desc limit 1
@@ -54,10 +59,29 @@ left join lateral (
 left join jobs j on j.token = g.token`;
 
 /** Rows for more tokens of keys that ask for several in one tick: the same snapshot, so nothing falls between the two. */
-const furtherJobsSql = `
+const furtherJobsSql = (further = '') => `
 union all
-select ${nulls(ownColumns)}, ${jobColumns.join(', ')}, ${nulls(creditsColumns('c').split(',').length)}
+select ${nulls(ownColumns)}, ${jobColumns.join(', ')}, ${nulls(creditsCount)}${further}
 from jobs j where j.token = any($4)`;
+
+/**
+ * Rows for idempotency keys: the same snapshot again, because a credits row that is newer than a miss would hide what was
+ * queued between the two.
+ */
+const keyedSql = `
+union all
+select ${nulls(ownColumns + jobColumns.length + creditsCount)}, ${keyedColumns.join(', ')}
+from granted g
+join unnest($5::uuid[], $6::text[]) asked (hash, key_hash) on asked.hash = g.hash
+join idempotency_keys k on k.account_id = g.account_id and k.key_hash = asked.key_hash`;
+
+const noKeyed = `, ${nulls(keyedColumns.length)}`;
+/** Each has a name, under which a session plans it once. The first is the one of nearly all requests. */
+const statements = {
+  plain: { name: 'admission', text: admissionSql() },
+  further: { name: 'admission-further', text: admissionSql() + furtherJobsSql() },
+  keyed: { name: 'admission-keyed', text: admissionSql(noKeyed) + keyedSql + furtherJobsSql(noKeyed) },
+};
 
 /**
  * A row as Postgres writes it, in the order of the select list: the key's own columns, the job's, the credits'. Most of a
@@ -67,6 +91,7 @@ type TextRow = (string | null)[];
 const asText = { getTypeParser: () => (text: string) => text };
 const parserOf = pg.types.getTypeParser as (dataTypeId: number) => (text: string) => unknown;
 const creditsFrom = ownColumns + jobColumns.length;
+const keyedFrom = creditsFrom + creditsCount;
 const streamAt = creditsFrom + creditsColumnIndex('stream');
 
 /** The session settings that the statement's plan, and the reading of its texts, need; a pool of its own has them. */
@@ -98,6 +123,29 @@ function keyOf([, keyId, accountId, hourlyLimit, kept, granted, oldestMs]: TextR
   };
 }
 
+interface AdmissionAnswer {
+  keys: ReadonlyMap<string, AdmittedKey>;
+  jobs: ReadonlyMap<string, PolledJob>;
+  downloads: ReadonlyMap<string, KeyedDownload>;
+}
+
+/** An idempotency key belongs to its account. */
+export const keyedName = (accountId: string, keyHash: string) => `${accountId} ${keyHash}`;
+
+function queryOf(
+  asked: readonly unknown[],
+  further: readonly string[],
+  keyed: readonly (readonly [hash: string, keyHash: string])[],
+) {
+  if (keyed.length > 0) {
+    const hashes = keyed.map(([hash]) => hash);
+    const keyHashes = keyed.map(([, keyHash]) => keyHash);
+    return { ...statements.keyed, values: [...asked, further, hashes, keyHashes] };
+  }
+  if (further.length > 0) return { ...statements.further, values: [...asked, further] };
+  return { ...statements.plain, values: [...asked] };
+}
+
 /** One statement for many keys at once. */
 export class AdmissionStatement {
   readonly #pool: Pool;
@@ -112,38 +160,43 @@ export class AdmissionStatement {
   /**
    * @param asked distinct hashes in ascending order, how many requests there are of each, and the first job asked for by each
    * @param further tokens of more jobs
-   * @returns the valid keys among them by hash, with how many of their requests are admitted, and the jobs by token
+   * @param keyed idempotency keys that are asked for, by their hashes, each with the hash of the API key that asks
+   * @returns the valid keys among them by hash, with how many of their requests are admitted, the jobs by token, and the
+   *   downloads of idempotency keys by `keyedName`
    */
   async ask(
     asked: readonly [hashes: readonly string[], requests: readonly number[], tokens: readonly (string | null)[]],
     further: readonly string[],
-  ): Promise<{ keys: ReadonlyMap<string, AdmittedKey>; jobs: ReadonlyMap<string, PolledJob> }> {
+    keyed: readonly (readonly [hash: string, keyHash: string])[],
+  ): Promise<AdmissionAnswer> {
     const { rows, fields } = await this.#pool.query<TextRow>({
-      ...(further.length === 0
-        ? { name: 'admission', text: admissionSql, values: [...asked] }
-        : { name: 'admission-further', text: admissionSql + furtherJobsSql, values: [...asked, further] }),
+      ...queryOf(asked, further, keyed),
       rowMode: 'array',
       types: asText,
     });
     const jobs = new Map<string, PolledJob>();
     const keys = new Map<string, AdmittedKey>();
+    const downloads = new Map<string, KeyedDownload>();
     for (const row of rows) {
       const job = polledJobFromText(row.slice(ownColumns, ownColumns + jobColumns.length));
       if (job) jobs.set(job.token, job);
       const [hash] = row;
-      // Rows that carry only a further job have none.
+      const [accountId, keyHash, ...download] = row.slice(keyedFrom);
+      const found = keyedDownloadFromText(download);
+      if (accountId && keyHash && found) downloads.set(keyedName(accountId, keyHash), found);
+      // Rows that carry only a further job, or a download, have none.
       if (typeof hash === 'string') keys.set(hash, { ...keyOf(row), usage: this.#usageOf(row, fields) });
     }
-    return { keys, jobs };
+    return { keys, jobs, downloads };
   }
 
   #usageOf(row: TextRow, fields: readonly FieldDef[]): UsageSnapshot | undefined {
     const stream = row[streamAt] ?? null;
     if (stream === null) return undefined;
-    const texts = row.slice(creditsFrom);
+    const texts = row.slice(creditsFrom, keyedFrom);
     const known = this.#lastUsage.get(stream);
     if (known?.texts.every((text, index) => text === texts[index])) return known.usage;
-    const credits = fields.slice(creditsFrom).map(({ name, dataTypeID }, index) => {
+    const credits = fields.slice(creditsFrom, keyedFrom).map(({ name, dataTypeID }, index) => {
       const text = texts[index] ?? null;
       return [name, text === null ? null : parserOf(dataTypeID)(text)] as const;
     });

@@ -1,8 +1,9 @@
 import pg from 'pg';
 import type { Pool } from 'pg';
 import type { AdmissionObserver } from '../src/commands/observers.ts';
+import type { KeyedDownload } from '../src/domain/decide-usage.ts';
 import type { UsageSnapshot } from '../src/domain/usage.ts';
-import { AdmissionStatement, windowMs } from './admission-statement.ts';
+import { AdmissionStatement, keyedName, windowMs } from './admission-statement.ts';
 import type { AdmittedKey } from './admission-statement.ts';
 import type { PolledJob } from './jobs.ts';
 
@@ -19,7 +20,9 @@ interface AdmissionRequest {
   /** SHA-256 of the raw key, hexadecimal. */
   keyHash: string;
   /** The job asked for, if any; only tokens that passed their own check come this far. */
-  token?: string;
+  token?: string | undefined;
+  /** SHA-256 of the request's Idempotency-Key, hexadecimal. */
+  idempotencyKeyHash?: string | undefined;
 }
 
 export interface RateWindow {
@@ -38,6 +41,8 @@ export interface Admission {
   usage: UsageSnapshot | undefined;
   /** The row of the token asked for, whoever owns it. */
   job: PolledJob | undefined;
+  /** The newest download that the account has for the Idempotency-Key, as of the same point as `usage`. */
+  keyed: KeyedDownload | undefined;
 }
 
 export interface Admissions {
@@ -137,7 +142,12 @@ async function admitBatch(
   const tokens = groups.map((group) => group.flatMap(({ request }) => request.token ?? []));
   const further = [...new Set(tokens.flatMap((asked) => asked.slice(1)))];
   const values = [hashes, groups.map((group) => group.length), tokens.map((asked) => asked[0] ?? null)] as const;
-  const { keys, jobs } = await statement.ask(values, further);
+  const keyed = [...byKey].flatMap(([hash, group]) =>
+    group.flatMap(({ request: { idempotencyKeyHash: keyHash } }) =>
+      keyHash === undefined ? [] : [[hash, keyHash] as const],
+    ),
+  );
+  const { keys, jobs, downloads } = await statement.ask(values, further, keyed);
   const decided = { admitted: 0, rateLimited: 0, unknownKeys: 0 };
   for (const [hash, group] of byKey) {
     const key = keys.get(hash);
@@ -147,16 +157,23 @@ async function admitBatch(
       decided.rateLimited += group.length - key.granted;
     }
     group.forEach(({ request, resolve }, index) => {
-      resolve(
-        key && admissionOf(key, { index, job: request.token === undefined ? undefined : jobs.get(request.token) }),
-      );
+      const { token, idempotencyKeyHash } = request;
+      const job = token === undefined ? undefined : jobs.get(token);
+      const download =
+        idempotencyKeyHash === undefined
+          ? undefined
+          : downloads.get(keyedName(key?.accountId ?? '', idempotencyKeyHash));
+      resolve(key && admissionOf(key, { index, job, keyed: download }));
     });
   }
   return decided;
 }
 
 /** The first `granted` requests of a key, in the order of their arrival, are admitted. */
-function admissionOf(key: AdmittedKey, { index, job }: { index: number; job: PolledJob | undefined }): Admission {
+function admissionOf(
+  key: AdmittedKey,
+  { index, job, keyed }: { index: number } & Pick<Admission, 'job' | 'keyed'>,
+): Admission {
   const { keyId, accountId, hourlyLimit, kept, granted, oldestMs, usage } = key;
   const counted = kept + Math.min(index + 1, granted);
   return {
@@ -170,6 +187,7 @@ function admissionOf(key: AdmittedKey, { index, job }: { index: number; job: Pol
     },
     usage,
     job,
+    keyed,
   };
 }
 

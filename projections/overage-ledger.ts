@@ -87,17 +87,23 @@ export function ledgerRow({
   };
 }
 
-/** The charges of one billing period up to a commit position of the log, in the order of the log. */
+/**
+ * The charges and corrections of one billing period up to a commit position of the log, in the order of the log.
+ *
+ * @param after only those beyond this position
+ * @param limit at most so many; without it, all
+ */
 export async function readLedger(
   client: Pick<PoolClient, 'query'>,
-  { accountId, periodStart, upTo }: { accountId: string; periodStart: string; upTo: bigint },
+  of: { accountId: string; periodStart: string; after?: bigint; upTo: bigint; limit?: number },
 ): Promise<LedgerRow[]> {
+  const { accountId, periodStart, after = -1n, upTo, limit = null } = of;
   const { rows } = await client.query<Omit<LedgerRow, 'period_start' | 'time'> & { period_start: Date; time: Date }>(
     `select event_id, account_id, period_start, type, token, lookup_id, ordinal, stream, revision::float8,
             position::text, time, cents::float8, rate_cents::float8, rate_version, request_id, actor, corrects, reference
      from overage_ledger l
-     where account_id = $1 and period_start = $2 and position <= $3 order by l.position`,
-    [accountId, periodStart, upTo.toString()],
+     where account_id = $1 and period_start = $2 and position > $3 and position <= $4 order by l.position limit $5`,
+    [accountId, periodStart, after.toString(), upTo.toString(), limit],
   );
   return rows.map((row) => ({
     ...row,

@@ -29,7 +29,7 @@ create table idempotency_keys (
   account_id text not null,
   key_hash text not null, -- SHA-256 of the key, hexadecimal
   fingerprint text not null, -- SHA-256 of what was asked for
-  token text not null,
+  token text not null unique,
   overage boolean not null,
   stream text not null,
   revision bigint not null,
@@ -37,7 +37,6 @@ create table idempotency_keys (
   voided boolean not null default false,
   primary key (account_id, key_hash)
 );
-create index idempotency_keys_token on idempotency_keys (token);
 
 -- Corrections stand in the ledger beside what they correct, with less than nothing.
 alter table overage_ledger

@@ -6,9 +6,12 @@ import type {
   ChildObserver,
   DownloadObserver,
   JobObserver,
+  MailObserver,
   ProjectionObserver,
   RequestObserver,
+  VoidObserver,
 } from '../commands/observers.ts';
+import { resolutions } from '../commands/observers.ts';
 import { releaseReasons } from '../domain/download-job-events.ts';
 import { failureReasonNames } from '../domain/failure-reasons.ts';
 
@@ -157,6 +160,17 @@ export function observeJobs(registers: Registry[]): JobObserver {
   };
 }
 
+export function observeVoids(registers: Registry[]): VoidObserver {
+  const resolved = new Counter({
+    name: 'reeltally_unknown_outcomes_resolved_total',
+    help: 'Charges that were unknown when their clients were told that nothing is charged, by what became of them',
+    labelNames: ['became'],
+    registers,
+  });
+  for (const became of resolutions) resolved.inc({ became }, 0);
+  return { unknownOutcomeResolved: (became) => resolved.inc({ became }) };
+}
+
 export function observeDownloads(registers: Registry[], slots: number): DownloadObserver {
   const running = new Gauge({
     name: 'reeltally_downloads_running',
@@ -188,4 +202,20 @@ export function observeChildren(registers: Registry[]): ChildObserver {
       endings.inc({ ending });
     },
   };
+}
+
+export function observeMails(registers: Registry[]): MailObserver {
+  const sent = new Counter({
+    name: 'reeltally_warning_mails_total',
+    help: 'Warnings that a mail server has taken from this process',
+    registers,
+  });
+  const failures = new Counter({
+    name: 'reeltally_warning_mail_failures_total',
+    help: 'Attempts to mail a warning that failed and are repeated, by reason',
+    labelNames: ['reason'],
+    registers,
+  });
+  for (const reason of ['refused', 'away', 'other']) failures.inc({ reason }, 0);
+  return { mailSent: () => sent.inc(), mailFailed: (reason) => failures.inc({ reason }) };
 }

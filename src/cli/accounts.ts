@@ -4,17 +4,16 @@ import { readNewestCredits } from '../../projections/credits.ts';
 import { waitForHourlyLimit } from '../../projections/api-keys.ts';
 import { openAccount, openFirstPeriod, readAccount } from '../commands/accounts.ts';
 import type { AccountDependencies } from '../commands/accounts.ts';
-import { changeTerms } from '../commands/change-terms.ts';
-import type { TermsChange } from '../commands/change-terms.ts';
 import { usageOrigin } from '../commands/known-usage.ts';
 import type { UsageLanes } from '../commands/usage-lanes.ts';
 import { email as emailSchema } from '../domain/account-events.ts';
 import { usageStream } from '../domain/billing-period.ts';
 import { formatCents } from '../domain/money.ts';
-import type { PlanCatalogue, PlanTerms } from '../domain/plans.ts';
+import type { PlanCatalogue, PlanTerms, Terms } from '../domain/plans.ts';
 import type { Actor } from '../domain/recorded-event.ts';
 import { isRefused } from '../domain/refusals.ts';
 import { summariseUsage } from '../domain/usage-summary.ts';
+import { comingTerms } from '../domain/usage-periods.ts';
 import type { OpenUsage, UsageSnapshot } from '../domain/usage.ts';
 import { CommandFailed, facts, print, requireText } from './output.ts';
 import type { Output } from './output.ts';
@@ -30,7 +29,8 @@ export interface CliDependencies extends AccountDependencies {
   output: Output;
 }
 
-const commandTimeoutMs = 10_000;
+/** How long a command waits for the log. */
+export const commandTimeoutMs = 10_000;
 /** How long a command waits for the read models to follow. */
 export const projectionTimeoutMs = 5_000;
 
@@ -58,7 +58,9 @@ export async function showCommand(cli: CliDependencies, accountId: string): Prom
   const usage = await currentUsage(cli, accountId);
   const { plan, downloads, metadata, overage, period } = summariseUsage(usage, cli.now());
   const active = [...keys.values()].filter(({ revoked }) => !revoked).length;
-  const terms = usage.next?.terms ?? usage.terms;
+  const isOver = usage.phase !== 'open' || cli.now() >= usage.period.end;
+  const terms = isOver ? comingTerms(usage) : usage.terms;
+  const coming = isOver || usage.due === null ? null : { from: usage.period.end, terms: comingTerms(usage) };
   const data = {
     account_id: accountId,
     email: opened.personal.email,
@@ -66,9 +68,11 @@ export async function showCommand(cli: CliDependencies, accountId: string): Prom
     downloads,
     metadata,
     overage,
+    fee_cents: terms.fee_cents,
     overage_cap_cents: terms.overage_cap_cents,
     period_start: period.start,
     period_end: period.end,
+    coming,
     active_keys: active,
   };
   const pool = ({ used, limit }: { used: number; limit: number }) => `${String(used)} of ${String(limit)}`;
@@ -79,39 +83,28 @@ export async function showCommand(cli: CliDependencies, accountId: string): Prom
     downloads: pool(downloads),
     metadata: pool(metadata),
     overage: `${String(overage.downloads)} downloads, ${formatCents(overage.cents)}`,
-    overage_cap: terms.overage_cap_cents === null ? 'none' : formatCents(terms.overage_cap_cents),
+    overage_cap: capText(terms),
+    fee: formatCents(terms.fee_cents),
     period: `${period.start} to ${period.end}`,
+    ...(coming && { coming: comingText(coming) }),
     active_keys: active,
   });
   print(cli.output, data, text);
 }
 
-export async function planCommand(cli: CliDependencies, accountId: string, plan: string): Promise<void> {
-  const terms = planNamed(cli.plans, plan);
-  await change(cli, accountId, { kind: 'change_plan', terms, effective: 'now' });
-  print(cli.output, { account_id: accountId, plan }, `${accountId} is on ${plan} from now on`);
-  const { hourly_limit: hourlyLimit } = terms;
-  if (!(await waitForHourlyLimit(cli.pool, accountId, { hourlyLimit, timeoutMs: projectionTimeoutMs }))) {
-    throw new CommandFailed('the plan is in force, but its hourly limit not yet: the projector is behind or away', 2);
-  }
+/** One line of what an account has bought. */
+export function describeTerms(terms: PlanTerms): string {
+  const { downloads_limit, metadata_limit, overage_cents: rateCents, rate_version, fee_cents, hourly_limit } = terms;
+  const overage =
+    rateCents === null ? 'no downloads beyond' : `${formatCents(rateCents)} for each beyond (${rate_version})`;
+  const included = `${String(downloads_limit)} downloads, ${overage}, ${String(metadata_limit)} lookups`;
+  return `${included}, ${formatCents(fee_cents)} a month, ${String(hourly_limit)} requests an hour`;
 }
 
-/** @param ceiling whole cents, or `none` */
-export async function capCommand(cli: CliDependencies, accountId: string, ceiling: string): Promise<void> {
-  if (ceiling !== 'none' && !/^\d{1,12}$/.test(ceiling)) {
-    throw new CommandFailed(`${ceiling} is not a number of cents: give a whole number such as 5000, or none`);
-  }
-  const cents = ceiling === 'none' ? null : Number(ceiling);
-  await change(
-    cli,
-    accountId,
-    cents === null
-      ? { kind: 'remove_overage_cap', effective: 'now' }
-      : { kind: 'set_overage_cap', overageCapCents: cents, effective: 'now' },
-  );
-  const text = cents === null ? 'overage charges have no ceiling' : `overage charges stop at ${formatCents(cents)}`;
-  print(cli.output, { account_id: accountId, overage_cap_cents: cents }, `${accountId}: ${text} from now on`);
-}
+const capText = ({ overage_cap_cents: capCents }: Terms) => (capCents === null ? 'none' : formatCents(capCents));
+
+const comingText = ({ from, terms }: { from: string; terms: Terms }) =>
+  `from ${from.slice(0, 10)} on ${terms.plan}: ${describeTerms(terms)}, overage cap ${capText(terms)}`;
 
 export const requestOf = ({ newUuid, actor }: CliDependencies) => ({
   correlationId: newUuid(),
@@ -119,27 +112,8 @@ export const requestOf = ({ newUuid, actor }: CliDependencies) => ({
   timeoutMs: commandTimeoutMs,
 });
 
-async function change(cli: CliDependencies, accountId: string, terms: TermsChange): Promise<void> {
-  const commandId = cli.newUuid();
-  const answer = await changeTerms(cli.lanes, {
-    accountId,
-    change: terms,
-    snapshot: await snapshotOf(cli, accountId),
-    cause: { commandId, correlationId: commandId, causationId: commandId, actor: cli.actor },
-    timeoutMs: commandTimeoutMs,
-  });
-  if (answer.outcome === 'refused') throw new CommandFailed(answer.refusal);
-  if (answer.outcome === 'not_stored')
-    throw new CommandFailed('nothing was changed: the log could not be written in time');
-  if (answer.outcome === 'unknown') {
-    throw new CommandFailed(
-      'the log has not answered in time: the change may be in force; look with "accounts show"',
-      2,
-    );
-  }
-}
-
-async function currentUsage(cli: CliDependencies, accountId: string): Promise<OpenUsage> {
+/** The newest billing period, as the log has it now. */
+export async function currentUsage(cli: CliDependencies, accountId: string): Promise<OpenUsage> {
   const commandId = cli.newUuid();
   const answer = await cli.lanes.ask(accountId, {
     command: { kind: 'observe' },
@@ -152,7 +126,7 @@ async function currentUsage(cli: CliDependencies, accountId: string): Promise<Op
 }
 
 /** Where to start from: the read model's row, or the account's first stream while there is none. */
-async function snapshotOf(cli: CliDependencies, accountId: string): Promise<UsageSnapshot> {
+export async function snapshotOf(cli: CliDependencies, accountId: string): Promise<UsageSnapshot> {
   const row = await readNewestCredits(cli.pool, accountId);
   if (row) return row;
   const refused = await openFirstPeriod(cli, accountId, requestOf(cli));
@@ -161,7 +135,7 @@ async function snapshotOf(cli: CliDependencies, accountId: string): Promise<Usag
   return usageOrigin(usageStream(accountId, { start: opened?.period_start ?? '' }));
 }
 
-function planNamed(plans: PlanCatalogue, plan: string): PlanTerms {
+export function planNamed(plans: PlanCatalogue, plan: string): PlanTerms {
   const terms = plans.get(plan);
   if (!terms) throw new CommandFailed(`there is no plan ${plan}; the plan file has ${[...plans.keys()].join(', ')}`);
   return terms;

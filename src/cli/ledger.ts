@@ -33,12 +33,13 @@ export async function ledgerCommand(
   const rows = await readLedger(cli.pool, { accountId, periodStart, upTo });
   const charged = events.flatMap((event) => ledgerRow(parseUsageEvent(event)) ?? []);
   const due = charged.filter(({ position }) => BigInt(position) <= upTo);
+  const [shown, logged] = [LedgerTotals.of(rows), LedgerTotals.of(charged)];
   const data = {
     account_id: accountId,
     period_start: periodStart,
-    total_cents: sumOf(rows),
+    total_cents: shown.data.total_cents,
     rows,
-    log: { total_cents: sumOf(charged), charges: charged.length },
+    log: logged.data,
     behind,
   };
   const difference = firstDifference(rows, due);
@@ -46,12 +47,12 @@ export async function ledgerCommand(
   print(cli.output, data, `${describe(rows)}${agrees ? ', as in the log' : ''}`);
   if (difference !== undefined) {
     throw new CommandFailed(
-      `the ledger has ${chargesOf(rows)}, but up to the same position the log has ${chargesOf(due)}: ${difference}`,
+      `the ledger has ${shown.text}, but up to the same position the log has ${LedgerTotals.of(due).text}: ${difference}`,
     );
   }
   if (behind) {
     throw new CommandFailed(
-      `the ledger is behind the log, which has ${chargesOf(charged)} by now: the projector is behind or away`,
+      `the ledger is behind the log, which has ${logged.text} by now: the projector is behind or away`,
       2,
     );
   }
@@ -86,28 +87,61 @@ function nextPeriodStart(event: ReturnType<typeof parseUsageEvent>['event']): st
   return event.type === 'UsagePeriodEnded' ? [event.data.next.period_start] : [];
 }
 
-const sumOf = (rows: readonly LedgerRow[]) => rows.reduce((sum, { cents }) => sum + cents, 0);
+/** Counts rows of the ledger: what was charged, less what was given back. */
+export class LedgerTotals {
+  #charges = 0;
+  #corrections = 0;
+  #cents = 0;
 
-const chargesOf = (rows: readonly LedgerRow[]) => `${String(rows.length)} charges, ${formatCents(sumOf(rows))} in all`;
-
-function firstDifference(rows: readonly LedgerRow[], logged: readonly LedgerRow[]): string | undefined {
-  const recorded = new Map(rows.map((row) => [row.event_id, row]));
-  const wrong = logged.find((charge) => !isSame(charge, recorded.get(charge.event_id)));
-  if (wrong) {
-    const how = recorded.has(wrong.event_id) ? 'is another one in the ledger' : 'is not in the ledger';
-    return `event ${String(wrong.revision)} of ${wrong.stream} ${how}`;
+  static of(rows: readonly LedgerRow[]): LedgerTotals {
+    const totals = new LedgerTotals();
+    for (const row of rows) totals.add(row);
+    return totals;
   }
-  const known = new Set(logged.map(({ event_id: id }) => id));
-  const surplus = rows.find(({ event_id: id }) => !known.has(id));
-  return surplus && `event ${surplus.event_id} of the ledger is not in the log`;
+
+  add({ corrects, cents }: LedgerRow): void {
+    if (corrects === null) this.#charges += 1;
+    else this.#corrections += 1;
+    this.#cents += cents;
+  }
+
+  get data() {
+    return { total_cents: this.#cents, charges: this.#charges, corrections: this.#corrections };
+  }
+
+  get text(): string {
+    const counted = (count: number, what: string) => `${String(count)} ${what}${count === 1 ? '' : 's'}`;
+    const corrections = this.#corrections === 0 ? '' : ` and ${counted(this.#corrections, 'correction')}`;
+    return `${counted(this.#charges, 'charge')}${corrections}, ${formatCents(this.#cents)} in all`;
+  }
 }
 
-function isSame(charge: LedgerRow, row: LedgerRow | undefined): boolean {
+/**
+ * In words, what is wrong with a row of the ledger that stands where the log has a charge: both are in the order of the log.
+ *
+ * @returns undefined where they agree
+ */
+export function differenceBetween(row: LedgerRow | undefined, charge: LedgerRow | undefined): string | undefined {
+  if (charge && (!row || BigInt(charge.position) < BigInt(row.position))) {
+    return `event ${String(charge.revision)} of ${charge.stream} is not in the ledger`;
+  }
+  if (!row || !charge) return row && `event ${row.event_id} of the ledger is not in the log`;
+  if (row.event_id !== charge.event_id) return `event ${row.event_id} of the ledger is not in the log`;
   const names = Object.keys(charge) as (keyof LedgerRow)[];
-  return row !== undefined && names.every((name) => JSON.stringify(charge[name]) === JSON.stringify(row[name]));
+  const isSame = names.every((name) => JSON.stringify(charge[name]) === JSON.stringify(row[name]));
+  return isSame ? undefined : `event ${String(charge.revision)} of ${charge.stream} is another one in the ledger`;
+}
+
+function firstDifference(rows: readonly LedgerRow[], logged: readonly LedgerRow[]): string | undefined {
+  for (let index = 0; index < Math.max(rows.length, logged.length); index += 1) {
+    const difference = differenceBetween(rows[index], logged[index]);
+    if (difference !== undefined) return difference;
+  }
+  return undefined;
 }
 
 function describe(rows: readonly LedgerRow[]): string {
+  const hasCorrections = rows.some(({ corrects }) => corrects !== null);
   const lines = rows.map((row) => [
     row.time,
     row.type,
@@ -117,7 +151,9 @@ function describe(rows: readonly LedgerRow[]): string {
     String(row.revision),
     row.rate_cents === null ? '-' : `${formatCents(row.rate_cents)} (${row.rate_version ?? ''})`,
     formatCents(row.cents),
+    ...(hasCorrections ? [row.corrects ?? '', row.reference ?? ''] : []),
   ]);
   const head = ['time', 'type', 'for', 'event', 'stream', 'revision', 'rate', 'charge'];
-  return `${table(head, lines)}\n\n${chargesOf(rows)}`;
+  const more = hasCorrections ? ['corrects', 'reference'] : [];
+  return `${table([...head, ...more], lines)}\n\n${LedgerTotals.of(rows).text}`;
 }

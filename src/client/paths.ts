@@ -32,7 +32,7 @@ export interface paths {
     put?: never;
     /**
      * Queue the download of a video
-     * @description Takes one download credit, or the overage price of the plan once the allowance is used up. The charge and the download are recorded together or not at all: any other answer than `202` means that nothing is charged. Should neither be known for certain in time, the connection is closed without an answer.
+     * @description Takes one download credit, or the overage price of the plan once the allowance is used up. The charge and the download are recorded together or not at all: any other answer than `202` means that nothing is charged for the request. Should neither be known for certain in time, the connection is closed without an answer; with an `Idempotency-Key`, the request can be repeated until it is answered.
      */
     post: operations['queueDownload'];
     delete?: never;
@@ -612,7 +612,10 @@ export interface operations {
   queueDownload: {
     parameters: {
       query?: never;
-      header?: never;
+      header?: {
+        /** @description 1 to 255 visible ASCII characters of your own making, such as a UUID. A request that repeats the key and asks for the same is answered as the first one was, and charged once, however often and however much later it comes. A key belongs to the account. */
+        'Idempotency-Key'?: string;
+      };
       path?: never;
       cookie?: never;
     };

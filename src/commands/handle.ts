@@ -10,12 +10,14 @@ import type { Cause } from './seal.ts';
 import { traceAppend } from './trace-append.ts';
 import type { Tracer } from './tracing.ts';
 
-/** An aggregate on a stream of its own that is short enough to be read whole for each command. */
+/** An aggregate on a stream of its own, which is read for each command: whole, or from where it is known. */
 export interface Aggregate<State, Event extends DomainEvent> {
   stream: string;
   initial: () => State;
   parse: (recorded: RecordedEvent) => ParsedEvent<Event>;
   evolve: (state: State, event: Event, at: { revision: number; id: string; time: string }) => State;
+  /** Where to read on from, for a stream that is long: what a read model knows of it. */
+  known?: Loaded<State>;
 }
 
 export interface Handling<State, Event extends DomainEvent> {
@@ -60,9 +62,10 @@ export async function handle<State, Event extends DomainEvent>(
   { decide, cause, now, timeoutMs, tracer }: Handling<State, Event>,
 ): Promise<Handled<State, Event> | Refused> {
   const deadlineMs = performance.now() + timeoutMs;
+  // After a conflict only what is new is read: on a busy stream, whoever read all of it again would always come too late.
+  const loaded = knownAtFirst(aggregate);
   while (performance.now() < deadlineMs) {
-    const loaded = await loadIfReachable(store, aggregate);
-    if (!loaded) continue;
+    if (!(await loadIfReachable(store, aggregate, loaded))) continue;
     const events = decide(loaded.state, now());
     if (isRefused(events)) return events;
     if (events.length === 0) return { state: loaded.state, events, revision: loaded.revision };
@@ -100,34 +103,55 @@ interface Loaded<State> {
   lastTime: string;
 }
 
-/** @returns undefined, after a pause, when the log cannot be read now */
+/** Before anything is read: what is known of the stream by other means, or nothing. */
+function knownAtFirst<State, Event extends DomainEvent>({
+  stream,
+  initial,
+  known,
+}: Aggregate<State, Event>): Loaded<State> {
+  if (known) return { ...known };
+  return { state: initial(), revision: -1, lastHash: firstPreviousHash(stream), lastTime: '' };
+}
+
+/** @returns whether the log could be read; if not, after a pause */
 async function loadIfReachable<State, Event extends DomainEvent>(
   store: EventStore,
   aggregate: Aggregate<State, Event>,
-): Promise<Loaded<State> | undefined> {
+  loaded: Loaded<State>,
+): Promise<boolean> {
   try {
-    return await load(store, aggregate);
+    await loadTail(store, aggregate, loaded);
+    return true;
   } catch (error) {
     if (!(error instanceof EventStoreUnavailable)) throw error;
     await sleep(readRetryMs);
-    return undefined;
+    return false;
   }
 }
 
 /** @throws {EventStoreUnavailable} */
 export async function load<State, Event extends DomainEvent>(
   store: EventStore,
-  { stream, initial, parse, evolve }: Aggregate<State, Event>,
+  aggregate: Aggregate<State, Event>,
 ): Promise<Loaded<State>> {
-  const loaded: Loaded<State> = { state: initial(), revision: -1, lastHash: firstPreviousHash(stream), lastTime: '' };
-  for (const recorded of await store.read(stream, 0)) {
+  const loaded = knownAtFirst(aggregate);
+  await loadTail(store, aggregate, loaded);
+  return loaded;
+}
+
+/** Folds what the stream has beyond what is loaded. */
+async function loadTail<State, Event extends DomainEvent>(
+  store: EventStore,
+  { stream, parse, evolve }: Aggregate<State, Event>,
+  loaded: Loaded<State>,
+): Promise<void> {
+  for (const recorded of await store.read(stream, loaded.revision + 1)) {
     const { event, metadata, revision, id } = parse(recorded);
     loaded.state = evolve(loaded.state, event, { revision, id, time: metadata.time });
     loaded.revision = revision;
     loaded.lastHash = metadata.hash;
     loaded.lastTime = metadata.time;
   }
-  return loaded;
 }
 
 async function within<Value>(promise: Promise<Value>, deadlineMs: number): Promise<Value> {

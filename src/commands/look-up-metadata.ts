@@ -8,7 +8,7 @@ import type { UsageLanes } from './usage-lanes.ts';
 export type LookUpAnswer =
   | { outcome: 'found'; metadata: VideoMetadata; usage: Extract<UsageAnswer, { outcome: 'accepted' }>['usage'] }
   | { outcome: 'probe_failed'; detail: string }
-  | Exclude<UsageAnswer, { outcome: 'accepted' }>;
+  | Exclude<UsageAnswer, { outcome: 'accepted' | 'found_earlier' }>;
 
 export interface LookUpRequest {
   accountId: string;
@@ -35,7 +35,7 @@ export async function lookUpMetadata(
     command: { kind: 'observe' },
     deadlineMs: performance.now() + decisionBudgetMs,
   });
-  if (current.outcome !== 'accepted') return current;
+  if (current.outcome !== 'accepted') return notCharged(current);
   if (summariseUsage(current.usage, now).metadata.remaining === 0) {
     return { outcome: 'refused', refusal: 'metadata_quota_exceeded', usage: current.usage };
   }
@@ -46,6 +46,14 @@ export async function lookUpMetadata(
     command: { kind: 'debit_metadata', lookupId, video },
     deadlineMs: performance.now() + decisionBudgetMs,
   });
-  if (answer.outcome !== 'accepted') return answer;
+  if (answer.outcome !== 'accepted') return notCharged(answer);
   return { outcome: 'found', metadata: found.metadata, usage: answer.usage };
+}
+
+type NotCharged = Exclude<UsageAnswer, { outcome: 'accepted' }>;
+
+/** Only downloads have idempotency keys. */
+function notCharged(answer: NotCharged): Exclude<NotCharged, { outcome: 'found_earlier' }> {
+  if (answer.outcome === 'found_earlier') throw new Error('a lookup was taken for a download');
+  return answer;
 }

@@ -43,6 +43,13 @@ export interface JobObserver {
   claimExpired(): void;
 }
 
+/** What became of a charge whose client was told that nothing is charged, while nobody knew. */
+export const resolutions = ['not_stored', 'voided', 'confirmed'] as const;
+
+export interface VoidObserver {
+  unknownOutcomeResolved(became: (typeof resolutions)[number]): void;
+}
+
 export interface DownloadObserver {
   downloadStarted(): void;
   downloadEnded(): void;
@@ -51,4 +58,10 @@ export interface DownloadObserver {
 export interface ChildObserver {
   childStarted(): void;
   childEnded(ending: string): void;
+}
+
+export interface MailObserver {
+  /** A mail server has taken a warning. */
+  mailSent(): void;
+  mailFailed(reason: 'refused' | 'away' | 'other'): void;
 }

@@ -3,7 +3,7 @@ import type { Refused } from '../domain/refusals.ts';
 import { decideSettlement, evolveSettlement, newSettlement } from '../domain/settlement.ts';
 import type { Settlement, SettlementCommand } from '../domain/settlement.ts';
 import type { UsageEvent } from '../domain/usage-events.ts';
-import { handle } from './handle.ts';
+import { handle, load } from './handle.ts';
 import type { Aggregate, Handled } from './handle.ts';
 import type { EventStore } from './ports.ts';
 import type { Cause } from './seal.ts';
@@ -31,6 +31,11 @@ export function settlePeriod(
     decide: (state, at) => decideSettlement(state, command, at),
     ...{ cause, now, timeoutMs },
   });
+}
+
+/** @throws {EventStoreUnavailable} */
+export async function readSettlement(store: EventStore, stream: string): Promise<Settlement> {
+  return (await load(store, settlement(stream))).state;
 }
 
 const settlement = (stream: string): Aggregate<Settlement, UsageEvent> => ({

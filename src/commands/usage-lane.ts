@@ -1,16 +1,27 @@
-import { usageStream } from '../domain/billing-period.ts';
+import { periodOfUsageStream, usageStream } from '../domain/billing-period.ts';
 import { later } from '../domain/instant.ts';
 import type { UsageEvent } from '../domain/usage-events.ts';
 import { endPeriod, openNextPeriod } from '../domain/usage-periods.ts';
-import type { OpenUsage, UsageSnapshot } from '../domain/usage.ts';
-import { KnownUsage } from './known-usage.ts';
-import type { AppendOutcome, EventStore, EventToAppend, RecordedEvent } from './ports.ts';
+import type { OpenUsage } from '../domain/usage.ts';
+import { KnownUsage, readOn } from './known-usage.ts';
+import type { AppendOutcome, EventStore, RecordedEvent, UnknownAppend } from './ports.ts';
 import { EventStoreClosed, EventStoreUnavailable } from './ports.ts';
 import { seal } from './seal.ts';
 import { traceAppend } from './trace-append.ts';
 import type { Tracer } from './tracing.ts';
-import { answer, decideGroup, giveUp, isWriter } from './usage-group.ts';
-import type { CausedEvent, LaneRequest, UsageAnswer, Waiting } from './usage-group.ts';
+import {
+  answer,
+  asRecorded,
+  chargeOf,
+  decideGroup,
+  isWriter,
+  keyHashOf,
+  livePriorOf,
+  startOfPeriod,
+  startWaiting,
+  withoutFoundEarlier,
+} from './usage-group.ts';
+import type { CausedEvent, LaneRequest, Member, UsageAnswer, Waiting } from './usage-group.ts';
 
 export interface LaneDependencies {
   store: EventStore;
@@ -22,7 +33,7 @@ export interface LaneDependencies {
 /** An append that could not be sent this long before the budget's end is withdrawn, so that a clear answer still fits. */
 const sendMarginMs = 250;
 const readRetryMs = 100;
-const maxTokensKept = 10_000;
+const maxKept = 10_000;
 
 /**
  * One account's usage in this process: everything that is asked of it passes through here, one group at a time.
@@ -37,6 +48,8 @@ export class UsageLane {
   #waiting: Waiting[] = [];
   #running = false;
   #known: KnownUsage | undefined;
+  /** Whose events are in the append under way, also once their own budget has ended. */
+  #inFlight: readonly Waiting[] = [];
 
   readonly #onIdle: (lane: UsageLane) => void;
 
@@ -48,7 +61,7 @@ export class UsageLane {
 
   /** For the bound of the cache that keeps lanes. */
   get sizeBytes(): number {
-    return 2_048 + 512 * (this.#known?.queuedCount ?? 0);
+    return 2_048 + 512 * (this.#known?.keptCount ?? 0);
   }
 
   get known(): KnownUsage | undefined {
@@ -57,24 +70,26 @@ export class UsageLane {
 
   /** Never rejects for a log that is away or slow: that is an outcome. */
   ask(request: LaneRequest): Promise<UsageAnswer> {
-    const { promise, resolve, reject } = Promise.withResolvers<UsageAnswer>();
-    const waiting: Waiting = { ...request, settle: resolve, fail: reject, settled: false, inFlight: false };
-    const timer = setTimeout(() => {
-      waiting.settle({ outcome: waiting.inFlight ? 'unknown' : 'not_stored' });
-      this.#waiting = this.#waiting.filter((other) => other !== waiting);
-    }, request.deadlineMs - performance.now());
-    const settleOnce =
-      <Value>(end: (value: Value) => void) =>
-      (value: Value) => {
-        waiting.settled = true;
-        clearTimeout(timer);
-        end(value);
-      };
-    waiting.settle = settleOnce(resolve);
-    waiting.fail = settleOnce(reject);
+    const { waiting, answered } = startWaiting(request, (late) => {
+      late.settle(this.#withoutOutcome(late));
+      this.#waiting = this.#waiting.filter((other) => other !== late);
+    });
     this.#waiting.push(waiting);
     if (!this.#running) void this.#run();
-    return promise;
+    return answered;
+  }
+
+  /**
+   * What to say to a request that was not decided. "Nothing is stored" is wrong for one whose idempotency key has a download
+   * already, or may have one: its client would take it for both.
+   */
+  #withoutOutcome(waiting: Waiting): UsageAnswer {
+    if (waiting.inFlight) return { outcome: 'unknown', withdrawal: waiting.inFlight.withdrawal };
+    const keyHash = keyHashOf(waiting);
+    if (keyHash === undefined) return { outcome: 'not_stored' };
+    const mayRepeat = this.#inFlight.some((other) => keyHashOf(other) === keyHash);
+    const prior = livePriorOf(this.#known ?? new KnownUsage(waiting.snapshot), waiting);
+    return { outcome: mayRepeat || prior ? 'unknown' : 'not_stored' };
   }
 
   async #run(): Promise<void> {
@@ -88,8 +103,12 @@ export class UsageLane {
         await this.#serve(group);
       } catch (error) {
         // A fault of ours or of the log's content, or the end of the process: whoever still waits is told.
+        for (const waiting of group) {
+          if (waiting.inFlight || error instanceof EventStoreClosed) waiting.settle(this.#withoutOutcome(waiting));
+          else waiting.fail(error);
+        }
         this.#known = undefined;
-        for (const waiting of group) giveUp(waiting, error);
+        this.#inFlight = [];
       }
     }
     this.#running = false;
@@ -106,18 +125,20 @@ export class UsageLane {
       // One instant for the choice of the period and for the events' time, so that they cannot disagree.
       const now = this.#dependencies.now();
       if (await this.#rollOver(known, group.find(isWriter), now)) continue;
+      if (await this.#readBehind(known, group)) continue;
 
       const usage = known.snapshot.usage;
-      const decided = usage.phase === 'absent' ? undefined : decideGroup(usage, group);
+      group = usage.phase === 'absent' ? group : withoutFoundEarlier(known, usage, group);
+      const decided = usage.phase === 'absent' ? undefined : decideGroup(known, usage, group);
       if (decided && decided.events.length > 0) {
         this.#waiting.unshift(...decided.leftOver);
         group = decided.members.map(({ waiting }) => waiting);
-        const outcome = await this.#append(known, decided.events, { now, writers: decided.writers });
+        const outcome = await this.#append(known, decided.events, { now, members: decided.members });
         if (outcome === 'stored') {
           answer(decided.members, known.snapshot);
           return;
         }
-        if (outcome === 'not_sent') expireLate(group);
+        if (outcome === 'not_sent') this.#expireLate(group);
         else isCurrent = await this.#readTail(known);
       } else if (decided && isCurrent) {
         answer(decided.members, known.snapshot);
@@ -136,9 +157,27 @@ export class UsageLane {
     const known = (this.#known ??= new KnownUsage(first.snapshot));
     for (const { snapshot } of group) {
       known.adopt(snapshot);
-      if (known.queuedCount > maxTokensKept) known.forgetTokensUpTo(snapshot);
+      if (known.keptCount > maxKept) known.forgetUpTo(snapshot);
     }
     return known;
+  }
+
+  /**
+   * A request may know less than the lane has started from: a download with its idempotency key may lie between. That is
+   * read for this request alone, which then knows as much.
+   *
+   * @returns whether it did something, so that the caller looks again
+   */
+  async #readBehind(known: KnownUsage, group: readonly Waiting[]): Promise<boolean> {
+    for (const waiting of group) {
+      const keyHash = keyHashOf(waiting);
+      if (keyHash === undefined || known.knowsKeyed(keyHash, waiting.snapshot)) continue;
+      const between = await this.#ifReachable(readOn(this.#dependencies.store, waiting.snapshot));
+      if (between) waiting.keyed = between.keyed(keyHash, waiting.keyed);
+      if (between) waiting.snapshot = between.snapshot;
+      return true;
+    }
+    return false;
   }
 
   /**
@@ -149,14 +188,14 @@ export class UsageLane {
   async #rollOver(known: KnownUsage, writer: Waiting | undefined, now: string): Promise<boolean> {
     const { usage } = known.snapshot;
     if (usage.phase === 'absent') return false;
-    if (usage.phase === 'ended') {
+    if (usage.phase !== 'open') {
       return writer ? this.#openNextPeriod(known, usage, { writer, now }) : this.#followToNextPeriod(known, usage);
     }
     if (!writer || now < usage.period.end) return false;
     const ended = this.#rollOverEvent(endPeriod(usage), writer);
-    const outcome = await this.#append(known, [ended], { now, writers: [], deadlineMs: writer.deadlineMs });
+    const outcome = await this.#append(known, [ended], { now, deadlineMs: writer.deadlineMs });
     if (outcome === 'conflict') await this.#readTail(known);
-    if (outcome === 'not_sent') expireLate([writer]);
+    if (outcome === 'not_sent') this.#expireLate([writer]);
     return true;
   }
 
@@ -178,9 +217,9 @@ export class UsageLane {
     const ended = known.snapshot;
     known.followToNextPeriod();
     const opened = this.#rollOverEvent(openNextPeriod(usage), writer);
-    const outcome = await this.#append(known, [opened], { now, writers: [], deadlineMs: writer.deadlineMs });
+    const outcome = await this.#append(known, [opened], { now, deadlineMs: writer.deadlineMs });
     if (outcome === 'conflict') await this.#readTail(known);
-    if (outcome === 'not_sent') expireLate([writer]);
+    if (outcome === 'not_sent') this.#expireLate([writer]);
     if (known.snapshot.revision < 0) known.snapshot = ended;
     return true;
   }
@@ -195,30 +234,45 @@ export class UsageLane {
   async #append(
     known: KnownUsage,
     caused: readonly CausedEvent[],
-    { now, writers, deadlineMs = Infinity }: { now: string; writers: readonly Waiting[]; deadlineMs?: number },
+    { now, members = [], deadlineMs = Infinity }: { now: string; members?: readonly Member[]; deadlineMs?: number },
   ): Promise<AppendOutcome> {
     const { stream, revision, lastHash: previousHash, lastTime } = known.snapshot;
     const expected = revision < 0 ? 'no_stream' : revision;
     const time = later(later(now, lastTime), startOfPeriod(known.snapshot, caused));
     const { traced, end } = traceAppend(this.#dependencies.tracer, stream, caused);
     const { events } = seal(traced, { stream, expected, previousHash, time });
-    const sendBeforeMs = Math.min(deadlineMs, ...writers.map((writer) => writer.deadlineMs)) - sendMarginMs;
-    const setInFlight = (inFlight: boolean) => {
-      for (const writer of writers) writer.inFlight = inFlight;
-    };
-    setInFlight(true);
+    const writers = members.filter((member) => member.events.length > 0);
+    const deadlinesMs = writers.map(({ waiting }) => waiting.deadlineMs);
+    const sendBeforeMs = Math.min(deadlineMs, ...deadlinesMs) - sendMarginMs;
+    this.#setInFlight(writers, { accountId: periodOfUsageStream(stream).accountId, stream, expected, events });
     const outcome = await this.#dependencies.store
       .append(stream, expected, events, { sendBeforeMs })
       .catch((error: unknown) => {
         // Any other error says for certain that nothing was stored.
-        if (!(error instanceof EventStoreClosed)) setInFlight(false);
+        if (!(error instanceof EventStoreClosed)) this.#setInFlight(writers, undefined);
         end('failed');
         throw error;
       });
-    setInFlight(false);
+    this.#setInFlight(writers, undefined);
     if (outcome === 'stored') for (const event of asRecorded(stream, revision + 1, events)) known.fold(event);
     end(outcome);
     return outcome;
+  }
+
+  #setInFlight(writers: readonly Member[], append: UnknownAppend | undefined): void {
+    this.#inFlight = append ? writers.map(({ waiting }) => waiting) : [];
+    for (const writer of writers) {
+      const charge = append && chargeOf(writer);
+      writer.waiting.inFlight = append && { withdrawal: charge && { append, charge } };
+    }
+  }
+
+  /** Nothing of these was sent; those with no time left are told so. */
+  #expireLate(group: readonly Waiting[]): void {
+    for (const waiting of group) {
+      if (!waiting.settled && performance.now() > waiting.deadlineMs - 2 * sendMarginMs)
+        waiting.settle(this.#withoutOutcome(waiting));
+    }
   }
 
   /** @returns whether the state is now the log's; false when the log could not be read */
@@ -229,37 +283,18 @@ export class UsageLane {
     return true;
   }
 
-  async #read(stream: string, fromRevision: number): Promise<RecordedEvent[] | undefined> {
+  #read(stream: string, fromRevision: number): Promise<RecordedEvent[] | undefined> {
+    return this.#ifReachable(this.#dependencies.store.read(stream, fromRevision));
+  }
+
+  /** @returns undefined, after a pause, when the log cannot be read now */
+  async #ifReachable<Value>(reading: Promise<Value>): Promise<Value | undefined> {
     try {
-      return await this.#dependencies.store.read(stream, fromRevision);
+      return await reading;
     } catch (error) {
       if (!(error instanceof EventStoreUnavailable)) throw error;
       await new Promise((resolve) => setTimeout(resolve, readRetryMs));
       return undefined;
     }
   }
-}
-
-/** Nothing of these was sent; those with no time left are told so. */
-function expireLate(group: readonly Waiting[]): void {
-  for (const waiting of group) {
-    if (!waiting.settled && performance.now() > waiting.deadlineMs - 2 * sendMarginMs)
-      waiting.settle({ outcome: 'not_stored' });
-  }
-}
-
-/** No event is older than its period, whatever the clock says. */
-function startOfPeriod({ usage }: UsageSnapshot, [first]: readonly CausedEvent[]): string {
-  if (usage.phase !== 'absent') return usage.period.start;
-  return first?.event.type === 'UsagePeriodOpened' ? first.event.data.period_start : '';
-}
-
-function asRecorded(stream: string, firstRevision: number, events: readonly EventToAppend[]): RecordedEvent[] {
-  return events.map((event, index) => ({
-    ...event,
-    stream,
-    revision: firstRevision + index,
-    position: -1n,
-    created: new Date(0),
-  }));
 }

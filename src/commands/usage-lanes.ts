@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { UsageSnapshot } from '../domain/usage.ts';
-import { KnownUsage } from './known-usage.ts';
+import { readOn } from './known-usage.ts';
 import type { QueuedDownload } from './known-usage.ts';
 import { EventStoreUnavailable } from './ports.ts';
 import type { Cause } from './seal.ts';
@@ -45,23 +45,13 @@ export class UsageLanes {
     if (answer.outcome !== 'accepted') return 'unavailable';
     const { known } = lane;
     if (known?.queued(token)) return known.queued(token);
-    if (known?.coversTokensAfter(row)) return undefined;
+    if (known?.coversAfter(row)) return undefined;
     // The lane started from a newer row than this request saw: what lies between is read for this request alone.
-    return await this.#findInLog(token, row).catch((error: unknown) => {
+    try {
+      return (await readOn(this.#dependencies.store, row)).queued(token);
+    } catch (error) {
       if (error instanceof EventStoreUnavailable) return 'unavailable';
       throw error;
-    });
-  }
-
-  async #findInLog(token: string, row: UsageSnapshot): Promise<QueuedDownload | undefined> {
-    const between = new KnownUsage(row);
-    for (;;) {
-      const { stream, revision } = between.snapshot;
-      const events = await this.#dependencies.store.read(stream, revision + 1);
-      for (const event of events) between.fold(event);
-      if (between.queued(token)) return between.queued(token);
-      if (events.length === 0 || between.snapshot.usage.phase !== 'ended') return undefined;
-      between.followToNextPeriod();
     }
   }
 

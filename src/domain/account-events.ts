@@ -17,6 +17,8 @@ const plainText = (longest: number) =>
     .max(longest, `is longer than ${String(longest)} characters`)
     .refine((text) => text.isWellFormed() && !/\p{Cc}/u.test(text), 'has control characters');
 export const keyLabel = plainText(100);
+/** A name or a reason that staff give for what they do. */
+export const staffText = plainText(500).min(1);
 export const email = plainText(254).regex(/^[^\s@]+@[^\s@]+$/, 'is not an e-mail address');
 
 export const accountEventSchemas = {

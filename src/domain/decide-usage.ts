@@ -28,6 +28,12 @@ export interface PriorDownload {
   voided: boolean;
 }
 
+/** One that was asked for with an idempotency key, and the event that says so. */
+export interface KeyedDownload extends PriorDownload {
+  stream: string;
+  revision: number;
+}
+
 export type UsageCommand =
   | QueueDownload
   | { kind: 'debit_metadata'; lookupId: string; video: { platform: string; videoId: string } }

@@ -11,6 +11,8 @@ import type { Refused } from './refusals.ts';
  *        ▲                 │                  │
  *        └──── release (worker shutdown, lease expired, retryable failure with attempts left) ─┘
  *
+ * From each of the first three it fails (`voided`) when its charge is taken back.
+ *
  * It is queued when its stream does not exist yet. Whoever writes names the revision it decided on, so that a worker whose
  * claim was taken over can write nothing more.
  */
@@ -66,7 +68,9 @@ export type JobCommand =
   | { kind: 'complete'; token: string; claim: ClaimProof; file: FinishedFile }
   | { kind: 'give_up'; token: string; claim: ClaimProof; reason: FailureReason }
   | { kind: 'shut_down'; token: string; claim: ClaimProof }
-  | { kind: 'expire_lease'; token: string; claim: ClaimProof };
+  | { kind: 'expire_lease'; token: string; claim: ClaimProof }
+  /** Its charge was taken back: whoever holds it can write nothing more. */
+  | { kind: 'void'; token: string };
 
 /** Names the claim that a command acts for: it is refused once somebody else holds the job. */
 export interface ClaimProof {
@@ -85,6 +89,7 @@ interface FinishedFile {
 /** @param now instant of the decision, UTC ISO-8601 */
 export function decideJob(state: Job, command: JobCommand, now: string): JobEvent[] | Refused {
   if (command.kind === 'claim') return claimJob(state, command, now);
+  if (command.kind === 'void') return voidJob(state, command.token);
   const { token, claim } = command;
   if (state.claim?.workerId !== claim.workerId || state.claim.revision !== claim.revision) return refuse('claim_lost');
   switch (command.kind) {
@@ -118,6 +123,11 @@ function claimJob(state: Job, command: Extract<JobCommand, { kind: 'claim' }>, n
       },
     },
   ];
+}
+
+function voidJob({ status }: Job, token: string): JobEvent[] {
+  if (status === 'done' || status === 'failed') return [];
+  return [{ type: 'JobFailed', data: { token, reason: 'voided' } }];
 }
 
 function completed({ token, claim, file }: Extract<JobCommand, { kind: 'complete' }>): JobEvent {

@@ -1,18 +1,23 @@
 import { z } from 'zod';
 import { cents } from './money.ts';
 
+/** Far beyond any plan, and within what the tables hold. */
+export const largestAllowance = 1_000_000_000;
+export const largestHourlyLimit = 10_000;
+const allowance = z.int().min(0).max(largestAllowance);
+
 /** What an account has bought: frozen into its usage stream, so that editing the plan file changes nobody's bill. */
 export const planTerms = z.strictObject({
   plan: z.string().regex(/^[a-z][a-z0-9_]{0,31}$/),
-  downloads_limit: z.int().min(0),
-  metadata_limit: z.int().min(0),
+  downloads_limit: allowance,
+  metadata_limit: allowance,
   /** Price of one download beyond the allowance; null: the allowance is a hard cap. */
   overage_cents: cents.min(1).nullable(),
   /** Names the price list that `overage_cents` comes from. */
   rate_version: z.string().min(1).max(64),
   /** Monthly fee. */
   fee_cents: cents,
-  hourly_limit: z.int().min(1).max(10_000),
+  hourly_limit: z.int().min(1).max(largestHourlyLimit),
   /** The owner is told when a pool's use reaches so many percent of its limit. */
   warning_percents: z.array(z.int().min(1).max(100)).max(10),
 });

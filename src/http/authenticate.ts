@@ -6,6 +6,7 @@ import type { RequestTokens } from '../commands/request-token.ts';
 import { summariseUsage } from '../domain/usage-summary.ts';
 import type { UsageSnapshot } from '../domain/usage.ts';
 import type { AddressWindows } from './address-window.ts';
+import { idempotencyKeyHashOf } from './caller.ts';
 import { ApiError } from './errors.ts';
 import type { UsageHeaders } from './usage-headers.ts';
 
@@ -32,8 +33,10 @@ export function createAuthenticate({ admissions, addresses, tokens, now, realNow
   const admit = async (request: FastifyRequest, keyHash: string): Promise<Admission | undefined> => {
     const token = tokenOf(request, tokens);
     request.pollToken = token;
+    const idempotencyKeyHash = idempotencyKeyHashOf(request);
+    request.idempotencyKeyHash = idempotencyKeyHash;
     try {
-      return await admissions.admit({ keyHash, ...(token !== undefined && { token }) });
+      return await admissions.admit({ keyHash, token, idempotencyKeyHash });
     } catch (error) {
       request.log.error({ err: error }, 'Postgres could not be asked to admit a request');
       request.usageHeaders = lastKnown.get(keyHash) ?? {
@@ -50,7 +53,7 @@ export function createAuthenticate({ admissions, addresses, tokens, now, realNow
     const keyHash = hashApiKey(key);
     const admission = await admit(request, keyHash);
     if (!admission) return refuseStranger(request, reply);
-    const { window, usage, keyId, accountId, job } = admission;
+    const { window, usage, keyId, accountId, job, keyed } = admission;
     request.usageHeaders = { window, creditsRemaining: creditsRemaining(usage, now()) };
     lastKnown.set(keyHash, request.usageHeaders);
     if (admission.outcome === 'rate_limited') {
@@ -58,7 +61,7 @@ export function createAuthenticate({ admissions, addresses, tokens, now, realNow
       throw new ApiError('rate_limited');
     }
     if (!usage) throw new ApiError('unavailable');
-    request.caller = { keyId, accountId, usage, job };
+    request.caller = { keyId, accountId, usage, job, keyed };
   };
 }
 

@@ -1,5 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { PolledJob } from '../../projections/jobs.ts';
+import { hashIdempotencyKey, hasIdempotencyKeyForm } from '../commands/idempotency.ts';
+import type { KeyedDownload } from '../domain/decide-usage.ts';
 import type { Cause } from '../commands/seal.ts';
 import type { Actor } from '../domain/recorded-event.ts';
 import type { UsageSnapshot } from '../domain/usage.ts';
@@ -12,6 +14,8 @@ export interface Caller {
   accountId: string;
   usage: UsageSnapshot;
   job: PolledJob | undefined;
+  /** What the read model has for the request's Idempotency-Key. */
+  keyed: KeyedDownload | undefined;
 }
 
 declare module 'fastify' {
@@ -24,6 +28,8 @@ declare module 'fastify' {
     arrivedMs: number;
     /** The token of a status poll, where it passed its check. */
     pollToken: string | undefined;
+    /** SHA-256 of its Idempotency-Key, where its endpoint takes one and the key is well-formed. */
+    idempotencyKeyHash: string | undefined;
     /** Code of the error that it is answered with. */
     errorCode: ApiErrorCode | undefined;
     /** Its span, for what it leads to, where it is traced. */
@@ -40,6 +46,19 @@ export function callerOf({ caller }: FastifyRequest): Caller {
 export function causeOf(request: FastifyRequest, commandId: string): Cause {
   const { id: correlationId, traceparent } = request;
   return { commandId, correlationId, causationId: commandId, actor: actorOf(callerOf(request)), traceparent };
+}
+
+/** As it was sent; several of the header are one, with commas and spaces between. */
+export function idempotencyKeyOf({ raw }: FastifyRequest): string | undefined {
+  const value = raw.headers['idempotency-key'];
+  return Array.isArray(value) ? value.join(', ') : value;
+}
+
+/** Only a key that is well-formed is worth a look-up; what is wrong with another is said once its endpoint reads it. */
+export function idempotencyKeyHashOf(request: FastifyRequest): string | undefined {
+  if (!request.routeOptions.config.takesIdempotencyKey) return undefined;
+  const key = idempotencyKeyOf(request);
+  return key !== undefined && hasIdempotencyKeyForm(key) ? hashIdempotencyKey(key) : undefined;
 }
 
 export const actorOf = ({ keyId }: Caller): Actor => ({ type: 'api_key', id: keyId });

@@ -2,13 +2,15 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { UsageLanes } from '../commands/usage-lanes.ts';
 import type { AccountDependencies } from '../commands/accounts.ts';
 import type { RequestTokens } from '../commands/request-token.ts';
-import type { DownloadProgress, FileStore, MetadataProbe } from '../commands/ports.ts';
+import type { DownloadProgress, EventStore, FileStore, MetadataProbe, PendingVoids } from '../commands/ports.ts';
 import type { ApiErrorCode } from './errors.ts';
 import type { EndpointReference } from './reference/endpoint-reference.ts';
 
 /** What an endpoint is, and what its handler is given. The list of them stands in `endpoints.ts`. */
 export interface EndpointDependencies {
   lanes: UsageLanes;
+  store: EventStore;
+  pendingVoids: PendingVoids;
   tokens: RequestTokens;
   probe: MetadataProbe;
   files: FileStore;
@@ -31,13 +33,16 @@ export interface Endpoint {
   reference: EndpointReference;
   /** Its query names a job whose row is wanted with the admission. */
   polls?: true;
+  /** It takes an Idempotency-Key, whose download is wanted with the admission. */
+  takesIdempotencyKey?: true;
   /** What it answers while a part that it needs is away; 503 unless its own meaning fits better. */
   whenUnavailable?: ApiErrorCode;
 }
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    polls?: true;
-    whenUnavailable?: ApiErrorCode;
+    polls?: true | undefined;
+    takesIdempotencyKey?: true | undefined;
+    whenUnavailable?: ApiErrorCode | undefined;
   }
 }

@@ -15,6 +15,7 @@ export const endpoints: readonly Endpoint[] = [
     path: '/video/download',
     handler: postVideoDownload,
     reference: videoDownloadReference,
+    takesIdempotencyKey: true,
     whenUnavailable: 'enqueue_failed',
   },
   { method: 'GET', path: '/video/status', handler: getVideoStatus, reference: videoStatusReference, polls: true },

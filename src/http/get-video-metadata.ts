@@ -7,6 +7,7 @@ import { cutConnection, sendData } from './envelope.ts';
 import { ApiError } from './errors.ts';
 import type { EndpointReference } from './reference/endpoint-reference.ts';
 import { canonicalUrl, platform, readInput, readVideoUrl, urlParameter, videoId } from './request-input.ts';
+import { withdraw } from './withdraw.ts';
 
 const query = z.object({ url: urlParameter });
 
@@ -35,7 +36,7 @@ const decisionBudgetMs = 5_000;
 
 /** Contract §4.1: a lookup that succeeds takes one metadata credit, any other nothing. */
 export const getVideoMetadata: Endpoint['handler'] =
-  ({ lanes, probe, newUuid, now, samplePlatformOrigin }) =>
+  ({ lanes, probe, pendingVoids, newUuid, now, samplePlatformOrigin }) =>
   async (request, reply) => {
     const caller = callerOf(request);
     const video = readVideoUrl(readInput(query, request.query).url, samplePlatformOrigin);
@@ -54,8 +55,8 @@ export const getVideoMetadata: Endpoint['handler'] =
     );
     switch (answer.outcome) {
       case 'unknown':
-        request.log.error({ lookup: commandId }, 'an append is still unknown at the end of its budget');
-        return cutConnection(request, reply);
+        if (!(await withdraw(request, pendingVoids, answer.withdrawal))) return cutConnection(request, reply);
+        throw new ApiError('metadata_unavailable');
       case 'not_stored':
         throw new ApiError('metadata_unavailable');
       case 'probe_failed':

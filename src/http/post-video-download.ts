@@ -1,16 +1,29 @@
 import { z } from 'zod';
+import { hasIdempotencyKeyForm } from '../commands/idempotency.ts';
 import { queueDownload } from '../commands/queue-download.ts';
 import { defaultFormat, defaultQuality, formats, qualities } from '../domain/download-options.ts';
 import { summariseUsage } from '../domain/usage-summary.ts';
 import type { Endpoint } from './endpoint.ts';
-import { callerOf, causeOf } from './caller.ts';
+import { callerOf, causeOf, idempotencyKeyOf } from './caller.ts';
 import { cutConnection, sendData } from './envelope.ts';
 import { ApiError } from './errors.ts';
 import type { EndpointReference } from './reference/endpoint-reference.ts';
 import { platform, readInput, readJsonBody, readVideoUrl, urlParameter, videoId } from './request-input.ts';
+import { withdraw } from './withdraw.ts';
 
 /** From the request's head to the answer (or the cut connection). */
 const downloadBudgetMs = 10_000;
+
+const headers = z.object({
+  'Idempotency-Key': z
+    .string()
+    .refine(hasIdempotencyKeyForm, 'must be 1 to 255 visible ASCII characters')
+    .optional()
+    .describe(
+      '1 to 255 visible ASCII characters of your own making, such as a UUID. A request that repeats the key and asks for the same is answered as the first one was, and charged once, however often and however much later it comes. A key belongs to the account.',
+    )
+    .meta({ minLength: 1, maxLength: 255, pattern: '^[!-~]+$' }),
+});
 
 const body = z.object(
   {
@@ -43,8 +56,9 @@ export const videoDownloadReference: EndpointReference = {
   summary: 'Queue the download of a video',
   description:
     'Takes one download credit, or the overage price of the plan once the allowance is used up. ' +
-    'The charge and the download are recorded together or not at all: any other answer than `202` means that nothing is charged. ' +
-    'Should neither be known for certain in time, the connection is closed without an answer.',
+    'The charge and the download are recorded together or not at all: any other answer than `202` means that nothing is charged for the request. ' +
+    'Should neither be known for certain in time, the connection is closed without an answer; with an `Idempotency-Key`, the request can be repeated until it is answered.',
+  headers,
   body: { schema: body, required: true },
   success: { status: 202, description: 'The download is queued and charged.', data: queuedDownload },
   errors: ['unsupported_platform', 'download_quota_exceeded', 'overage_cap_reached', 'enqueue_failed'],
@@ -52,41 +66,50 @@ export const videoDownloadReference: EndpointReference = {
 
 /** Contract §4.2: queues a download and charges for it, or does neither. */
 export const postVideoDownload: Endpoint['handler'] =
-  ({ lanes, tokens, newUuid, now, samplePlatformOrigin }) =>
+  ({ lanes, store, pendingVoids, tokens, newUuid, now, samplePlatformOrigin }) =>
   async (request, reply) => {
     const caller = callerOf(request);
+    readInput(headers, { 'Idempotency-Key': idempotencyKeyOf(request) });
     const { url, format, quality } = readInput(body, readJsonBody(request.body, request.raw.headers['content-type']));
     const video = readVideoUrl(url, samplePlatformOrigin);
-    const commandId = newUuid();
-    const token = tokens.issue();
-    const answer = await queueDownload(lanes, {
-      accountId: caller.accountId,
-      token,
-      video,
-      format,
-      quality,
-      snapshot: caller.usage,
-      cause: causeOf(request, commandId),
-      deadlineMs: request.arrivedMs + downloadBudgetMs,
-    });
-    if (answer.outcome === 'unknown') {
+    const answer = await queueDownload(
+      { lanes, store, now, newUuid },
+      {
+        accountId: caller.accountId,
+        token: tokens.issue(),
+        video,
+        format,
+        quality,
+        keyHash: request.idempotencyKeyHash,
+        keyed: caller.keyed,
+        snapshot: caller.usage,
+        cause: causeOf(request, newUuid()),
+        deadlineMs: request.arrivedMs + downloadBudgetMs,
+      },
+    );
+    if (answer.outcome === 'unknown' && !(await withdraw(request, pendingVoids, answer.withdrawal))) {
       // Neither "queued" nor "not queued" would be true, so nothing is said.
-      request.log.error({ token, account: caller.accountId }, 'an append is still unknown at the end of its budget');
       return cutConnection(request, reply);
     }
-    if (answer.outcome === 'not_stored') throw new ApiError('enqueue_failed');
+    if (answer.outcome === 'unknown' || answer.outcome === 'not_stored') throw new ApiError('enqueue_failed');
     if (request.usageHeaders)
       request.usageHeaders.creditsRemaining = summariseUsage(answer.usage, now()).downloads.remaining;
     if (answer.outcome === 'refused') {
+      if (answer.refusal === 'idempotency_key_reused') {
+        throw new ApiError(
+          'invalid_request',
+          'Idempotency-Key: was used for another download; use a fresh key for this one',
+        );
+      }
       throw new ApiError(answer.refusal === 'overage_cap_reached' ? 'overage_cap_reached' : 'download_quota_exceeded');
     }
     return sendData(reply, 202, {
-      request_token: token,
+      request_token: answer.token,
       status: 'queued',
       platform: video.platform,
       video_id: video.videoId,
       format,
       quality,
-      overage: answer.events.some(({ type }) => type === 'OverageCharged'),
+      overage: answer.overage,
     } satisfies z.infer<typeof queuedDownload>);
   };

@@ -63,6 +63,7 @@ export function createServer(dependencies: ServerDependencies): FastifyInstance 
   server.decorateRequest('usageHeaders', null);
   server.decorateRequest('arrivedMs', 0);
   server.decorateRequest('pollToken', undefined);
+  server.decorateRequest('idempotencyKeyHash', undefined);
   server.decorateRequest('errorCode', undefined);
   server.decorateRequest('traceparent', undefined);
 
@@ -88,13 +89,13 @@ export function createServer(dependencies: ServerDependencies): FastifyInstance 
   });
 
   const authenticate = createAuthenticate(dependencies);
-  for (const { method, path, handler, polls, whenUnavailable } of endpoints) {
+  for (const { method, path, handler, polls, takesIdempotencyKey, whenUnavailable } of endpoints) {
     server.route({
       method,
       url: apiPrefix + path,
       onRequest: authenticate,
       handler: handler(dependencies),
-      config: { ...(polls && { polls }), ...(whenUnavailable && { whenUnavailable }) },
+      config: { polls, takesIdempotencyKey, whenUnavailable },
     });
   }
   server.setNotFoundHandler((request, reply) => answerNoRoute(request, reply, addresses));

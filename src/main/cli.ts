@@ -1,22 +1,28 @@
 #!/usr/bin/env -S node --disable-warning=ExperimentalWarning
-import { Argument, Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { Argument, Command, CommanderError, Option } from 'commander';
 import { isLed } from '../adapters/leadership.ts';
 import { createBooks, openPool } from '../adapters/postgres.ts';
 import { connectEventStore } from '../adapters/event-store.ts';
 import { newId, newUuid, randomBits, systemClock } from '../adapters/system.ts';
-import { capCommand, openCommand, planCommand, showCommand } from '../cli/accounts.ts';
-import type { CliDependencies } from '../cli/accounts.ts';
 import { showJobCommand, timelineCommand } from '../cli/jobs.ts';
+import type { InvoicesCli } from '../cli/invoices.ts';
 import { issueCommand, listCommand, revokeCommand } from '../cli/keys.ts';
+import { exportCommand } from '../cli/ledger-export.ts';
+import type { LedgerExport } from '../cli/ledger-export.ts';
 import { ledgerCommand } from '../cli/ledger.ts';
 import { CommandFailed } from '../cli/output.ts';
 import { verifyCommand } from '../cli/verify.ts';
 import type { VerifyOptions } from '../cli/verify.ts';
+import { waiveCommand } from '../cli/waive.ts';
+import type { Waiver } from '../cli/waive.ts';
 import { rebuildCommand, rebuildableNames, statusCommand } from '../cli/projections.ts';
 import { UsageLanes } from '../commands/usage-lanes.ts';
-import { accountIdPattern } from '../domain/account-events.ts';
+import { closePeriods } from '../dispatcher/close-periods.ts';
+import { addAccountCommands } from './account-commands.ts';
+import { accountIdArgument, amountArgument, dayArgument, referenceArgument, staffTextArgument } from './arguments.ts';
 import { ConfigurationRefused, operatorName, readConfig } from './config.ts';
 import { findAddresses } from './instance.ts';
+import { addInvoiceCommands } from './invoice-commands.ts';
 import { createLogger } from './logger.ts';
 import { roles } from './roles.ts';
 import type { Role } from './roles.ts';
@@ -51,40 +57,14 @@ function createProgram(): Command {
       process.exit();
     });
 
-  addAccountCommands(program);
+  addAccountCommands(program, (command) => run(program, command));
   addKeyCommands(program);
   addJobCommands(program);
   addLedgerCommands(program);
+  addInvoiceCommands(program, (command) => run(program, command));
   addProjectionCommands(program);
   allowJsonEverywhere(program);
   return program;
-}
-
-function addAccountCommands(program: Command): void {
-  const accounts = program.command('accounts').description('open accounts and change what they pay for');
-  accounts
-    .command('open')
-    .description('open an account and its first billing period')
-    .requiredOption('--email <address>', "the owner's e-mail address")
-    .requiredOption('--plan <plan>', 'a plan of the plan file')
-    .action((options: { email: string; plan: string }) => run(program, (cli) => openCommand(cli, options)));
-  accounts
-    .command('show')
-    .description('what an account has used, and of what')
-    .argument('<account>', 'account id', accountIdArgument)
-    .action((account: string) => run(program, (cli) => showCommand(cli, account)));
-  accounts
-    .command('plan')
-    .description('put an account on another plan, from now on')
-    .argument('<account>', 'account id', accountIdArgument)
-    .argument('<plan>', 'a plan of the plan file')
-    .action((account: string, plan: string) => run(program, (cli) => planCommand(cli, account, plan)));
-  accounts
-    .command('cap')
-    .description('set or remove the ceiling on overage charges, from now on')
-    .argument('<account>', 'account id', accountIdArgument)
-    .argument('<cents>', 'whole cents per billing period, or none')
-    .action((account: string, cents: string) => run(program, (cli) => capCommand(cli, account, cents)));
 }
 
 function addKeyCommands(program: Command): void {
@@ -124,7 +104,7 @@ function addJobCommands(program: Command): void {
 }
 
 function addLedgerCommands(program: Command): void {
-  const ledger = program.command('ledger').description('look at what was charged');
+  const ledger = program.command('ledger').description('look at what was charged, and correct it');
   ledger
     .command('show')
     .description('every charge of a billing period with its event, and whether the log agrees')
@@ -133,10 +113,23 @@ function addLedgerCommands(program: Command): void {
     .action((account: string, options: { period?: string }) =>
       run(program, (cli) => ledgerCommand(cli, account, options)),
     );
-  addVerifyCommand(program, ledger);
-}
-
-function addVerifyCommand(program: Command, ledger: Command): void {
+  ledger
+    .command('export')
+    .description('every row of a period as CSV or JSON, compared with the log')
+    .requiredOption('--account <account>', 'account id', accountIdArgument)
+    .requiredOption('--period <day>', 'day on which the period starts, YYYY-MM-DD', dayArgument)
+    .addOption(new Option('--format <format>', 'default: csv, or json with --json').choices(['csv', 'json']))
+    .option('--output <file>', 'write there rather than to standard output')
+    .action((options: LedgerExport) => run(program, (cli) => exportCommand(cli, options)));
+  ledger
+    .command('waive')
+    .description('take back the charge of a download, or a part of it, before the books of its period are closed')
+    .argument('<token>', 'request token')
+    .option('--cents <cents>', 'how much (default: all that is left of the charge)', amountArgument)
+    .requiredOption('--reason <text>', 'why', staffTextArgument)
+    .requiredOption('--reference <reference>', 'case or ticket; repeated, it waives nothing twice', referenceArgument)
+    .requiredOption('--by <name>', 'the member of staff who decides it', staffTextArgument)
+    .action((token: string, options: Waiver) => run(program, (cli) => waiveCommand(cli, token, options)));
   ledger
     .command('verify')
     .description('recompute every charge and invoice from the log, by rules of its own, and name the first divergence')
@@ -183,26 +176,13 @@ function allowJsonEverywhere(program: Command): void {
   visit(program);
 }
 
-function accountIdArgument(value: string): string {
-  if (!accountIdPattern.test(value)) throw new InvalidArgumentError('an account id begins with acc_');
-  return value;
-}
-
-function dayArgument(value: string): string {
-  const day = new Date(`${value}T00:00:00.000Z`);
-  if (Number.isNaN(day.getTime()) || day.toISOString().slice(0, 10) !== value) {
-    throw new InvalidArgumentError('a day is written like 2026-11-21');
-  }
-  return value;
-}
-
 /** For queries over whole tables. */
 const wholeTableMs = 3_600_000;
 
 /** Opens what a command needs, runs it, and closes it again. */
 async function run(
   program: Command,
-  command: (cli: CliDependencies) => Promise<void>,
+  command: (cli: InvoicesCli) => Promise<void>,
   { queryTimeoutMs = 10_000 }: { queryTimeoutMs?: number } = {},
 ): Promise<void> {
   const config = readConfig();
@@ -212,10 +192,14 @@ async function run(
   const pool = openPool(databaseUrl, { logger, max: 4, queryTimeoutMs });
   const store = connectEventStore({ url: eventStoreUrl, logger });
   const { now } = systemClock(config.REELTALLY_CLOCK_OFFSET_SECONDS);
+  const lanes = new UsageLanes({ store, now, newId: newUuid });
+  const closing = { ...{ store, pool, now, newUuid, logger, lanes }, graceSeconds: config.CLOSING_GRACE_SECONDS };
+  const setAside = new Map<string, number>();
   try {
     await command({
-      ...{ store, pool, now, newUuid, newId, randomBits, plans: config.plans },
-      lanes: new UsageLanes({ store, now, newId: newUuid }),
+      ...{ store, pool, now, newUuid, newId, randomBits, plans: config.plans, lanes },
+      issuer: config.INVOICE_ISSUER,
+      closePeriods: () => closePeriods(closing, { setAside }),
       actor: { type: 'staff', id: operatorName(), role: 'operator', reason: 'command line' },
       hasProjector: () => isLed(pool, 'projector'),
       output: {

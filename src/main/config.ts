@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { minSecretLength } from '../adapters/secrets.ts';
+import { email } from '../domain/account-events.ts';
 import { readPlanCatalogue } from '../domain/plans.ts';
 import type { PlanCatalogue } from '../domain/plans.ts';
 
@@ -44,6 +45,13 @@ function isNetwork(value: string): boolean {
   return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (version === 4 ? 32 : 128));
 }
 
+/** Whatever else an address may hold would be ignored without a word. */
+function isMailServer(value: string): boolean {
+  if (!URL.canParse(value)) return false;
+  const { hostname, pathname, search, hash } = new URL(value);
+  return hostname !== '' && ['', '/'].includes(pathname) && search === '' && hash === '';
+}
+
 export const environment = z.object({
   REELTALLY_DATA: z.string().min(1).optional(),
   EVENTSTORE_URL: address('esdb:', 'esdb+discover:', 'kurrentdb:').optional(),
@@ -72,10 +80,16 @@ export const environment = z.object({
   MAX_FILE_MIB: whole(1, 1_000_000).default(4_096),
   MAX_DURATION_SECONDS: whole(1, 1_000_000).default(14_400),
   ATTEMPT_TIMEOUT_SECONDS: whole(10, 86_400).default(1_800),
+  CLOSING_GRACE_SECONDS: whole(0, 2_592_000).default(3_600),
+  INVOICE_ISSUER: z.string().min(1).max(200).default('Reeltally'),
   YTDLP_PATH: z.string().min(1).optional(),
   FFMPEG_PATH: z.string().min(1).optional(),
   FFPROBE_PATH: z.string().min(1).optional(),
   NATS_SERVER_PATH: z.string().min(1).optional(),
+  SMTP_URL: address('smtp:', 'smtps:')
+    .refine(isMailServer, 'must hold nothing but user, password, host and port')
+    .optional(),
+  MAIL_FROM: email.default('reeltally@localhost'),
   OTEL_EXPORTER_OTLP_ENDPOINT: webAddress.optional(),
   /** Share of the requests that are traced. */
   OTEL_TRACES_SAMPLER_ARG: z.coerce.number().min(0).max(1).default(1),
@@ -109,6 +123,9 @@ export function readConfig(variables: NodeJS.ProcessEnv = process.env): Config {
     throw new ConfigurationRefused(`The environment has settings that cannot be used:\n${faults.join('\n')}`);
   }
   const settings = parsed.data;
+  if (settings.SMTP_URL !== undefined && given['MAIL_FROM'] === undefined) {
+    throw new ConfigurationRefused('MAIL_FROM: with SMTP_URL, name the address that warning mails come from.');
+  }
   const config: Config = {
     ...settings,
     dataDirectory: resolve(settings.REELTALLY_DATA ?? join(projectDirectory, '.reeltally')),

@@ -7,6 +7,7 @@ import type { Logger } from 'pino';
 import { connectEventStore } from '../adapters/event-store.ts';
 import { createLocalFileStore } from '../adapters/file-store.ts';
 import type { LocalFileStore } from '../adapters/file-store.ts';
+import { createFolderMailer, createSmtpMailer } from '../adapters/mailer.ts';
 import { Metrics } from '../adapters/metrics.ts';
 import { observeAppends } from '../adapters/metrics-observers.ts';
 import { connectNats } from '../adapters/nats.ts';
@@ -16,6 +17,7 @@ import type { DerivedKeys } from '../adapters/secrets.ts';
 import { newUuid, random, randomBits, systemClock } from '../adapters/system.ts';
 import type { Clock } from '../adapters/system.ts';
 import type { Tracing } from '../adapters/tracing.ts';
+import type { Mailer } from '../commands/ports.ts';
 import { RequestTokens } from '../commands/request-token.ts';
 import type { Tracer } from '../commands/tracing.ts';
 import { readOrMakeSecret } from '../embedded/secret-file.ts';
@@ -189,4 +191,11 @@ export function createFiles(config: Config, { current, others }: Secrets, downlo
     signingKeys: { current: signingKey(current), others: others.map(signingKey) },
     nonce: newUuid,
   });
+}
+
+/** Over SMTP where a server is named, else into a folder of the data directory. */
+export function createMailer({ SMTP_URL: url, MAIL_FROM: from, dataDirectory }: Config): Mailer {
+  return url === undefined
+    ? createFolderMailer({ directory: join(dataDirectory, 'mails'), from })
+    : createSmtpMailer({ url, from });
 }

@@ -14,8 +14,11 @@ import {
   observeChildren,
   observeDownloads,
   observeJobs,
+  observeMails,
   observeRequests,
+  observeVoids,
 } from '../adapters/metrics-observers.ts';
+import { createPendingVoids } from '../adapters/pending-voids.ts';
 import { createBooks, openPool } from '../adapters/postgres.ts';
 import { answerProbes, createProbeClient } from '../adapters/probe-channel.ts';
 import { createProgressReporter, followProgress } from '../adapters/progress-channel.ts';
@@ -26,7 +29,10 @@ import { UsageLanes } from '../commands/usage-lanes.ts';
 import type { VideoReference } from '../commands/ports.ts';
 import { auditContinuously } from '../dispatcher/audit-continuously.ts';
 import type { AuditState } from '../dispatcher/audit-continuously.ts';
+import { startClosingPeriods } from '../dispatcher/close-periods.ts';
 import { dispatchDownloads } from '../dispatcher/dispatch-downloads.ts';
+import { startResolving } from '../dispatcher/resolve-unknown-outcomes.ts';
+import { startMailingWarnings } from '../dispatcher/mail-warnings.ts';
 import { startSweeping } from '../dispatcher/sweep.ts';
 import { parseVideoUrl } from '../domain/video-url.ts';
 import { AddressWindows } from '../http/address-window.ts';
@@ -41,9 +47,17 @@ import { openAttemptsDirectory } from '../worker/attempts-directory.ts';
 import { runWorker } from '../worker/run.ts';
 import { ConfigurationRefused, projectDirectory } from './config.ts';
 import type { Config } from './config.ts';
-import { createFiles, createReadiness, createTokens, filesDirectory } from './connect.ts';
+import { createFiles, createMailer, createReadiness, createTokens, filesDirectory } from './connect.ts';
 import type { Connections, Secrets } from './connect.ts';
-import { watchAudit, watchDisks, watchProjections, watchQueue } from './watch.ts';
+import {
+  watchAudit,
+  watchDisks,
+  watchPendingVoids,
+  watchPeriods,
+  watchProjections,
+  watchQueue,
+  watchWarnings,
+} from './watch.ts';
 
 /** The parts of the service; each can run as a process of its own. */
 export const roles = ['api', 'projector', 'dispatcher', 'worker'] as const;
@@ -83,6 +97,8 @@ const startApi: StartRole = async (connections, secrets) => {
     trustedProxies: config.TRUSTED_PROXIES,
     tracer,
     lanes: new UsageLanes({ store, now, newId: newUuid, tracer }),
+    store,
+    pendingVoids: createPendingVoids(pool),
     tokens: createTokens(secrets),
     probe: createProbeClient(nats, { timeoutMs: probeTimeoutMs }),
     files,
@@ -132,6 +148,10 @@ const startDispatcher: StartRole = (connections) => {
   const { store, pool, nats, logger, clock, config, addresses, metrics, tracer } = connections;
   const queue = createJobQueue(nats, tracer);
   const observer = metrics.observer(observeJobs);
+  const voids = metrics.observer(observeVoids);
+  const mailer = createMailer(config);
+  const mailObserver = metrics.observer(observeMails);
+  const mailerId = newUuid();
   let audited: AuditState | undefined;
   const dispatcher = leadWhenAlone('dispatcher', {
     url: addresses.databaseUrl,
@@ -143,15 +163,32 @@ const startDispatcher: StartRole = (connections) => {
         attemptTimeoutSeconds: config.ATTEMPT_TIMEOUT_SECONDS,
         observer,
       });
+      const resolving = startResolving({
+        ...{ store, logger, newUuid, now: clock.now, observer, voids, tracer },
+        pendingVoids: createPendingVoids(pool),
+      });
+      const closing = startClosingPeriods({
+        ...{ store, pool, logger, newUuid, now: clock.now },
+        lanes: new UsageLanes({ store, now: clock.now, newId: newUuid, tracer }),
+        graceSeconds: config.CLOSING_GRACE_SECONDS,
+      });
+      const mailing = startMailingWarnings({
+        ...{ store, pool, mailer, logger, newUuid, now: clock.now, mailerId },
+        observer: mailObserver,
+      });
       const audit = auditContinuously({ log: store, books: createBooks(pool), logger });
       audited = audit.state;
       return async () => {
-        await Promise.all([dispatching.close(), sweeping.stop(), audit.stop()]);
+        const loops = [sweeping, resolving, closing, mailing, audit].map((loop) => loop.stop());
+        await Promise.all([dispatching.close(), ...loops]);
       };
     },
   });
   watchQueue(connections, queue, dispatcher);
   watchAudit(connections, () => (dispatcher.leading ? audited : undefined));
+  watchPendingVoids(connections, dispatcher);
+  watchPeriods(connections, dispatcher);
+  watchWarnings(connections, dispatcher);
   return dispatcher;
 };
 

@@ -1,12 +1,15 @@
 import { statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { projections } from '../../projections/all.ts';
+import { countDue } from '../../projections/due-periods.ts';
 import { measureLag } from '../../projections/progress.ts';
 import { oldestWaitingSeconds } from '../../projections/unfinished-jobs.ts';
+import { measureWaitingWarnings } from '../../projections/usage-warnings.ts';
 import type { ConnectedEventStore } from '../adapters/event-store.ts';
 import type { Leadership } from '../adapters/leadership.ts';
 import type { createJobQueue } from '../adapters/job-queue.ts';
 import { observeProjections } from '../adapters/metrics-observers.ts';
+import { measurePendingVoids } from '../adapters/pending-voids.ts';
 import type { Metrics } from '../adapters/metrics.ts';
 import type { ProjectionObserver } from '../commands/observers.ts';
 import type { AuditState } from '../dispatcher/audit-continuously.ts';
@@ -129,6 +132,65 @@ export function watchQueue(
       if (!leadership.leading) return [];
       const value = await oldestWaitingSeconds(pool, clock.now());
       return [{ name: 'reeltally_oldest_unclaimed_job_seconds', value }];
+    },
+  );
+}
+
+/** @param leadership of the dispatcher, which keeps these promises */
+export function watchPendingVoids({ metrics, pool }: Connections, leadership: Leadership): void {
+  metrics.collect(
+    'pending_voids',
+    {
+      reeltally_unknown_outcomes_open: { help: 'Appends of unknown outcome of which nothing must stay charged' },
+      reeltally_oldest_unknown_outcome_seconds: {
+        help: 'How long the oldest of them has been known; 0 if there is none',
+      },
+    },
+    async () => {
+      if (!leadership.leading) return [];
+      const { count, oldestSeconds } = await measurePendingVoids(pool);
+      return [
+        { name: 'reeltally_unknown_outcomes_open', value: count },
+        { name: 'reeltally_oldest_unknown_outcome_seconds', value: oldestSeconds },
+      ];
+    },
+  );
+}
+
+/** @param leadership of the dispatcher: of several, one tells what its clock has still to do */
+export function watchPeriods({ metrics, pool, clock }: Connections, leadership: Leadership): void {
+  metrics.collect(
+    'periods',
+    {
+      reeltally_periods_not_closed: { help: 'Billing periods that are over and whose books are not closed yet' },
+      reeltally_invoices_due: { help: 'Invoices that have to be issued and are not' },
+    },
+    async () => {
+      if (!leadership.leading) return [];
+      const { notClosed, invoices } = await countDue(pool, clock.now());
+      return [
+        { name: 'reeltally_periods_not_closed', value: notClosed },
+        { name: 'reeltally_invoices_due', value: invoices },
+      ];
+    },
+  );
+}
+
+/** @param leadership of the dispatcher: of several, one tells which mails wait */
+export function watchWarnings({ metrics, pool, clock }: Connections, leadership: Leadership): void {
+  metrics.collect(
+    'warnings',
+    {
+      reeltally_warnings_waiting: { help: 'Warnings that are to be mailed' },
+      reeltally_oldest_waiting_warning_seconds: { help: 'How long the oldest of them has waited; 0 if none waits' },
+    },
+    async () => {
+      if (!leadership.leading) return [];
+      const { count, oldestSeconds } = await measureWaitingWarnings(pool, clock.now());
+      return [
+        { name: 'reeltally_warnings_waiting', value: count },
+        { name: 'reeltally_oldest_waiting_warning_seconds', value: oldestSeconds },
+      ];
     },
   );
 }

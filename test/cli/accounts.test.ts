@@ -6,6 +6,7 @@ import { against, expectRefusal, expectText } from './command-line.ts';
 const service = shareService({ WORKER_SLOTS: '1' });
 const run = (...words: string[]) => against(service())(...words);
 const unknownAccount = 'acc_aaaaaaaaaaaaaaaaaaaa';
+const anyInstant = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) as unknown;
 const instant = expect.stringMatching(/^\d{4}-\d\d-\d\dT00:00:00\.000Z$/) as unknown;
 
 describe('accounts open', () => {
@@ -32,9 +33,11 @@ describe('accounts open', () => {
       downloads: { limit: 100, used: 0, remaining: 100 },
       metadata: { limit: 500, used: 0, remaining: 500 },
       overage: { downloads: 0, cents: 0 },
+      fee_cents: 1900,
       overage_cap_cents: null,
       period_start: instant,
       period_end: instant,
+      coming: null,
       active_keys: 0,
     });
   });
@@ -67,6 +70,9 @@ describe('accounts show, plan and cap', () => {
     expect(await service().cli('accounts', 'cap', accountId, '5000')).toEqual({
       account_id: accountId,
       overage_cap_cents: 5000,
+      effective: 'now',
+      in_force_from: anyInstant,
+      changed: true,
     });
     await queue(url, key, { url: sampleUrl('private') });
     // Never behind a 202, whatever the read models know yet.
@@ -74,20 +80,20 @@ describe('accounts show, plan and cap', () => {
     expectText(shown, /^downloads +1 of 100$/m);
     expectText(shown, /^overage +0 downloads, \$0\.00$/m);
     expectText(shown, /^overage_cap +\$50\.00$/m);
+    expectText(shown, /^fee +\$19\.00$/m);
     expectText(shown, /^active_keys +1$/m);
 
     expectText(await run('accounts', 'cap', accountId, '5'), /overage charges stop at \$0\.05 from now on\n$/);
     expectText(await run('accounts', 'cap', accountId, 'none'), /overage charges have no ceiling from now on\n$/);
     // Told twice, it is the same.
     expectText(await run('accounts', 'cap', accountId, 'none'), /overage charges have no ceiling from now on\n$/);
-    expectText(await run('accounts', 'plan', accountId, 'scale_2000'), / is on scale_2000 from now on\n$/);
-    expect(await service().cli('accounts', 'plan', accountId, 'studio_500')).toEqual({
-      account_id: accountId,
-      plan: 'studio_500',
+    expect(await service().cli('accounts', 'cap', accountId, 'none')).toMatchObject({
+      changed: false,
+      in_force_from: null,
     });
     expect(await service().cli('accounts', 'show', accountId)).toMatchObject({
-      plan: 'studio_500',
-      downloads: { limit: 500, used: 1, remaining: 499 },
+      plan: 'dev_100',
+      downloads: { limit: 100, used: 1, remaining: 99 },
       overage_cap_cents: null,
     });
   });
@@ -103,6 +109,17 @@ describe('accounts show, plan and cap', () => {
     ['cap', [unknownAccount, '--', '-1'], /-1 is not a number of cents/],
     ['cap', [unknownAccount], /missing required argument 'cents'/],
     ['plan', [unknownAccount, 'sandbox', 'dev_100'], /too many arguments/],
+    ['plan', [unknownAccount, 'sandbox', '--effective', 'later'], /Allowed choices are now, next/],
+    ['terms', [unknownAccount], /nothing to change: give --downloads, --metadata/],
+    ['terms', [unknownAccount, '--hourly', '5'], /there is no account acc_aaaaaaaaaaaaaaaaaaaa/],
+    ['terms', [unknownAccount, '--hourly', '0'], /give a whole number from 1 to 10000/],
+    ['terms', [unknownAccount, '--downloads', '1e3'], /give a whole number from 0 to 1000000000/],
+    ['terms', [unknownAccount, '--downloads', '1000000001'], /give a whole number from 0 to 1000000000/],
+    ['terms', [unknownAccount, '--overage-cents', '0'], /a price is at least 1 cent/],
+    ['terms', [unknownAccount, '--overage-cents', '0.5'], /0\.5 is not a number of cents/],
+    ['terms', [unknownAccount, '--fee-cents', 'none'], /none is not a number of cents/],
+    ['usage', [unknownAccount], /there is no account acc_aaaaaaaaaaaaaaaaaaaa/],
+    ['usage', [unknownAccount, '--period', '21.11.2026'], /a day is written like 2026-11-21/],
   ])('refuse: accounts %s %j', async (command, words, message) => {
     expectRefusal(await run('accounts', command, '--json', ...words), message);
   });

@@ -15,7 +15,7 @@ interface Ledger {
   period_start: string;
   total_cents: number;
   rows: { type: string; event_id: string; stream: string; revision: number; token: string | null; cents: number }[];
-  log: { total_cents: number; charges: number };
+  log: { total_cents: number; charges: number; corrections: number };
   behind: boolean;
 }
 
@@ -42,7 +42,7 @@ describe('ledger show', () => {
     const credit = { stream, event_id, cents: 0, rate_cents: null, rate_version: null };
     const charge = { stream, event_id, cents: 25, rate_cents: 25, rate_version: 'test', type: 'OverageCharged' };
     expect(ledger).toMatchObject({ account_id: accountId, total_cents: 50, behind: false });
-    expect(ledger.log).toEqual({ total_cents: 50, charges: 4 });
+    expect(ledger.log).toEqual({ total_cents: 50, charges: 4, corrections: 0 });
     expect(ledger.rows).toMatchObject([
       { ...credit, type: 'DownloadCreditDebited', revision: 1, token: tokens[0] },
       { ...charge, revision: 3, token: tokens[1] },
@@ -85,7 +85,7 @@ describe('ledger show', () => {
     );
     expect(ran.stderr).toContain(`event 3 of usage-${accountId}-`);
     expect(ran.stderr).toContain(how);
-    expect((JSON.parse(ran.stdout) as Ledger).log).toEqual({ total_cents: 50, charges: 4 });
+    expect((JSON.parse(ran.stdout) as Ledger).log).toEqual({ total_cents: 50, charges: 4, corrections: 0 });
 
     const rebuilt = await service().cli('projections', 'rebuild', 'overage_ledger');
     expect(rebuilt).toMatchObject({ name: 'overage_ledger', identical: false });

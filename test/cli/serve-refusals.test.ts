@@ -26,7 +26,7 @@ describe('serve refuses the environment', () => {
       ...{ REELTALLY_SECRET: 'short', REELTALLY_OLD_SECRETS: 'short', DEMO: 'yes', LOG_LEVEL: 'loud' },
       ...{ TRUSTED_PROXIES: '10.0.0.0/8,proxy', UNAUTHENTICATED_HOURLY_LIMIT: '-1', WORKER_SLOTS: '0' },
       ...{ MAX_FILE_MIB: '1.5', MAX_DURATION_SECONDS: 'x', ATTEMPT_TIMEOUT_SECONDS: '1' },
-      REELTALLY_CLOCK_OFFSET_SECONDS: 'tomorrow',
+      ...{ REELTALLY_CLOCK_OFFSET_SECONDS: 'tomorrow', SMTP_URL: 'smtp://a:short@b?pool=1', MAIL_FROM: 'nobody' },
     };
     const data = join(temporaryDirectory(), 'data');
     const ran = await runIn({ REELTALLY_DATA: data, ...wrong })('serve');
@@ -48,6 +48,14 @@ describe('serve refuses the environment', () => {
       writeFileSync(file, content);
       expectRefusal(await runIn(environment)('serve'), /^reeltally: PLANS_FILE: \S+plans\.json cannot be used:\n.+/);
     }
+  });
+
+  it('where a mail server is named, but nobody that mails come from', async () => {
+    const environment = { REELTALLY_DATA: temporaryDirectory(), SMTP_URL: 'smtp://user:password@127.0.0.1' };
+    await expectNoStart(
+      environment,
+      /^reeltally: MAIL_FROM: with SMTP_URL, name the address that warning mails come from\.$/,
+    );
   });
 
   it('where an engine cannot be reached at the address that was given, naming which', async () => {

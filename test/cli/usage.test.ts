@@ -17,19 +17,23 @@ describe('--help', () => {
   it.concurrent.each([
     [[], /accounts[^]*keys[^]*jobs[^]*ledger[^]*projections/],
     [['serve'], /--role <role>[^]*"api", "projector", "dispatcher",\s+"worker", "all"/],
-    [['accounts'], /open[^]*show[^]*plan[^]*cap/],
+    [['accounts'], /open[^]*show[^]*usage[^]*plan[^]*terms[^]*cap/],
     [['keys'], /issue[^]*list[^]*revoke/],
     [['jobs'], /show[^]*timeline/],
-    [['ledger'], /show/],
+    [['ledger'], /show[^]*export[^]*waive/],
     [['projections'], /status[^]*rebuild/],
     [['ledger', 'show'], /--period <day>[^]*--json/],
     [['projections', 'status'], /--json/],
     [
       ['projections', 'rebuild'],
-      /usage_and_jobs[^]*api_keys[^]*overage_ledger[^]*job_timeline[^]*all[^]*--from-older-log[^]*--json/,
+      /usage_and_jobs[^]*api_keys[^]*overage_ledger[^]*job_timeline[^]*usage_warnings[^]*all[^]*--from-older-log[^]*--json/,
     ],
-    ...['open', 'show', 'plan', 'cap'].map((command): [string[], RegExp] => [['accounts', command], /--json/]),
+    ...['open', 'show', 'usage', 'plan', 'terms', 'cap'].map((command): [string[], RegExp] => [
+      ['accounts', command],
+      /--json/,
+    ]),
     ...['issue', 'list', 'revoke'].map((command): [string[], RegExp] => [['keys', command], /--json/]),
+    ...['show', 'export', 'waive'].map((command): [string[], RegExp] => [['ledger', command], /--json/]),
     ...['show', 'timeline'].map((command): [string[], RegExp] => [['jobs', command], /--json/]),
   ])('%j', async (words, text) => {
     const ran = await run(...words, '--help');
@@ -50,7 +54,7 @@ describe('what the command line does not know', () => {
     [['ledger', 'show', 'nobody'], /an account id begins with acc_/],
     [
       ['projections', 'rebuild', 'credits'],
-      /Allowed choices are usage_and_jobs, api_keys, overage_ledger, job_timeline, all/,
+      /Allowed choices are usage_and_jobs, api_keys, overage_ledger, job_timeline, usage_warnings, all/,
     ],
     [[], /^Usage: reeltally /],
     [['keys'], /^Usage: reeltally keys /],
@@ -70,7 +74,11 @@ describe('without a running instance', () => {
     ['keys', 'revoke', 'key_aaaaaaaaaaaaaaaaaaaa'],
     ['jobs', 'show', 'token'],
     ['jobs', 'timeline', 'token', '--json'],
+    ['accounts', 'terms', account, '--hourly', '5'],
+    ['accounts', 'usage', account],
     ['ledger', 'show', account],
+    ['ledger', 'export', '--account', account, '--period', '2026-11-21'],
+    ['ledger', 'waive', 'token', '--reason', 'why', '--reference', 'case-1', '--by', 'Ada'],
     ['projections', 'status'],
     ['projections', 'rebuild', 'job_timeline'],
     ['serve', '--role', 'api', '--json'],

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newUuid } from '../../src/adapters/system.ts';
 import { readJob, recordJobProgress } from '../../src/commands/record-job-progress.ts';
 import type { EventStore } from '../../src/commands/ports.ts';
-import { queueDownload, token } from '../domain/usage-examples.ts';
+import { lookUp, queueDownload, token } from '../domain/usage-examples.ts';
 import { withAdapter } from '../support/event-store-adapter.ts';
 import { EventStoreProxy } from '../support/event-store-proxy.ts';
 import { deadUrl, portOf, startEventStore } from '../support/event-store.ts';
@@ -27,6 +27,12 @@ function watchedClock() {
   const clock = { readings: 0, now: () => ((clock.readings += 1), midNovember) };
   return clock;
 }
+
+/** With all that is needed to take back what may be stored. */
+const unknown = {
+  outcome: 'unknown',
+  withdrawal: { charge: { kind: 'download', token: token(2) }, append: { expected: 2 } },
+};
 
 /** A command on a stream of its own: any will do. */
 function claim(
@@ -67,6 +73,7 @@ describe.each(silences)('when $what', ({ fall, end }) => {
   it('the outcome is unknown at the deadline, what waits behind is not stored, and then the lane goes on', async () => {
     await withAdapter({ url: proxy.url }, async (store) => {
       const account = await openUsage(store);
+      const lookupId = newUuid();
       const clock = watchedClock();
       const lanes = lanesOf(store, clock.now);
       expect((await ask(lanes, account, queueDownload(1))).outcome).toBe('accepted');
@@ -75,12 +82,14 @@ describe.each(silences)('when $what', ({ fall, end }) => {
         const startedAtMs = performance.now();
         const readingsBefore = clock.readings;
         const sent = ask(lanes, account, queueDownload(2), { timeoutMs: 1200 });
+        const looked = ask(lanes, account, lookUp(lookupId), { timeoutMs: 1200 });
         await waitFor(() => clock.readings > readingsBefore, { what: 'the append' });
         const behind = ask(lanes, account, queueDownload(3), { timeoutMs: 600 });
         const observer = ask(lanes, account, { kind: 'observe' }, { timeoutMs: 600 });
         expect(await behind).toEqual({ outcome: 'not_stored' });
         expect(await observer).toEqual({ outcome: 'not_stored' });
-        expect(await sent).toEqual({ outcome: 'unknown' });
+        expect(await sent).toMatchObject(unknown);
+        expect(await looked).toMatchObject({ withdrawal: { charge: { kind: 'lookup', lookup_id: lookupId } } });
         expect(performance.now() - startedAtMs).toBeLessThan(2500);
       } finally {
         end();
@@ -154,7 +163,7 @@ it('a process that ends leaves an append under way unknown, and what waits behin
       await waitFor(() => clock.readings > readingsBefore, { what: 'the append' });
       const behind = ask(lanes, account, queueDownload(3));
       await store.close();
-      expect(await sent).toEqual({ outcome: 'unknown' });
+      expect(await sent).toMatchObject(unknown);
       expect(await behind).toEqual({ outcome: 'not_stored' });
     } finally {
       proxy.heal();

@@ -59,6 +59,8 @@ const giveUp = (reason: keyof typeof failureReasons, revision = 0): JobCommand =
 const shutDown = (revision = 0): JobCommand => ({ kind: 'shut_down', ...held(revision) });
 const expireLease = (revision = 0): JobCommand => ({ kind: 'expire_lease', ...held(revision) });
 
+const voidIt: JobCommand = { kind: 'void', token: job };
+
 const histories: Record<Job['status'], JobEvent[]> = {
   queued: [],
   claimed: [claimed()],
@@ -98,6 +100,9 @@ describe('every move of a job', () => {
       { 'give up': [giveUp('geo_blocked'), lost], 'shut down': [shutDown(), lost], expire: [expireLease(), lost] },
     ],
   ];
+  const voided = [failed('voided')];
+  for (const status of ['queued', 'claimed', 'running'] as const) moves.push([status, { void: [voidIt, voided] }]);
+  for (const status of ['done', 'failed'] as const) moves.push([status, { void: [voidIt, []] }]);
   const cases = moves.flatMap(([status, asked]) =>
     Object.entries(asked).map(([name, [command, decided]]) => ({ status, name, command, decided })),
   );

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -26,7 +26,7 @@ let tokens: string[];
 const hourlyLimit = 200;
 
 beforeAll(async () => {
-  service = await startService({ PLANS_FILE: planFile({ downloads_limit: 2, hourly_limit: hourlyLimit }) });
+  service = await startService({ PLANS_FILE: planFile({ downloads_limit: 2, hourly_limit: hourlyLimit, warningPercents: [80, 100] }) });
   const account = await service.openAccount('test');
   ({ accountId } = account);
   const { url, sampleUrl } = service;
@@ -139,6 +139,23 @@ describe('GET /metrics', () => {
     expect(valueOf(metrics, 'reeltally_child_process_endings_total', { ending: 'exited' })).toBeGreaterThanOrEqual(3);
     for (const idle of ['downloads_running', 'child_processes', 'appends_open', 'oldest_open_append_seconds'])
       expect(valueOf(metrics, `reeltally_${idle}`), idle).toBe(0);
+  });
+
+  it('counts warning mails, which are files where no mail server is named', async () => {
+    const sent = async () => valueOf((await scrape(service.url)).metrics, 'reeltally_warning_mails_total');
+    await waitFor(async () => (await sent()) === 2, { what: 'two mails' });
+    const directory = join(service.dataDirectory, 'mails');
+    const mails = readdirSync(directory).map((name) => readFileSync(join(directory, name), 'utf8'));
+    expect(mails).toHaveLength(2);
+    for (const mail of mails) {
+      expect(mail).toContain('To: owner@example.com');
+      expect(mail).toContain(accountId);
+    }
+    const waiting = async () => valueOf((await scrape(service.url)).metrics, 'reeltally_warnings_waiting');
+    await waitFor(async () => (await waiting()) === 0, { what: 'the read model to follow' });
+    const { metrics } = await scrape(service.url);
+    expect(valueOf(metrics, 'reeltally_oldest_waiting_warning_seconds')).toBe(0);
+    expect(valueOf(metrics, 'reeltally_warning_mail_failures_total')).toBe(0);
   });
 
   it('shows read models and queue that have caught up, and room on the disks', async () => {

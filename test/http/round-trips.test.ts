@@ -37,7 +37,10 @@ afterAll(async () => {
 }, 60_000);
 
 /** How often the API waited for Postgres to answer one request. */
-async function roundTripsOf(path: string, asked: { body?: object } = {}): Promise<{ answer: Answer; trips: number }> {
+async function roundTripsOf(
+  path: string,
+  asked: { body?: object; headers?: Record<string, string> } = {},
+): Promise<{ answer: Answer; trips: number }> {
   const before = proxy.roundTrips();
   const answer = await call(url, path, { key, ...asked });
   return { answer, trips: proxy.roundTrips() - before };
@@ -48,8 +51,11 @@ describe('round trips to Postgres', () => {
     const film = installation.sampleUrl('bars');
     const queued = await roundTripsOf('/video/download', { body: { url: film } });
     const token = String(queued.answer.data['request_token']);
+    const keyed = { body: { url: film }, headers: { 'Idempotency-Key': 'order-1' } };
     const seen = {
       download: queued,
+      'download with a key': await roundTripsOf('/video/download', keyed),
+      'the same again': await roundTripsOf('/video/download', keyed),
       poll: await roundTripsOf(`/video/status?token=${token}`),
       'poll of nothing': await roundTripsOf('/video/status?token=nothing'),
       credits: await roundTripsOf('/credits'),
@@ -59,6 +65,8 @@ describe('round trips to Postgres', () => {
     const told = Object.entries(seen).map(([name, { answer, trips }]) => [name, answer.status, trips]);
     expect(told).toEqual([
       ['download', 202, 1],
+      ['download with a key', 202, 1],
+      ['the same again', 202, 1],
       ['poll', 200, 1],
       ['poll of nothing', 404, 1],
       ['credits', 200, 1],

@@ -7,6 +7,10 @@ import { runProjection } from '../../projections/runner.ts';
 import { newUuid } from '../../src/adapters/system.ts';
 import type { Subscription } from '../../src/commands/ports.ts';
 import { claimJob, readQueuedJob } from '../../src/commands/record-job-progress.ts';
+import { settlePeriod } from '../../src/commands/settle-period.ts';
+import type { Actor } from '../../src/domain/recorded-event.ts';
+import { isRefused } from '../../src/domain/refusals.ts';
+import type { SettlementCommand } from '../../src/domain/settlement.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
 import { ask, freshCause, lanesOf, midNovember, openUsage } from '../commands/usage-account.ts';
 import type { UsageAccount } from '../commands/usage-account.ts';
@@ -46,6 +50,20 @@ async function caughtUp(): Promise<void> {
   }
 }
 
+const periodOf = ({ accountId }: UsageAccount) => ({ accountId, periodStart: '2026-11-01T00:00:00.000Z' });
+
+/** What comes after a charge, by whoever it is. */
+async function settle(
+  account: UsageAccount,
+  command: SettlementCommand,
+  actor: Actor = freshCause().actor,
+): Promise<void> {
+  const cause = { ...freshCause(), actor };
+  const dependencies = { store: log.store, now: () => midNovember };
+  const settled = await settlePeriod(dependencies, { stream: account.stream, command, cause, timeoutMs: 20_000 });
+  expect(isRefused(settled)).toBe(false);
+}
+
 const ledgerOf = ({ accountId }: UsageAccount, periodStart: string) =>
   readLedger(models.pool, { accountId, periodStart, upTo: 10n ** 18n });
 
@@ -70,13 +88,13 @@ describe('the ledger', () => {
       actor: cause.actor,
       request_id: (stored[revision]!.metadata as { $correlationId: string }).$correlationId,
     });
-    const credit = { cents: 0, rate_cents: null, rate_version: null, ordinal: 1 };
+    const credit = { cents: 0, rate_cents: null, rate_version: null, ordinal: 1, corrects: null, reference: null };
     const rows = await ledgerOf(account, '2026-11-01T00:00:00.000Z');
     expect(rows).toEqual([
       { ...traced(1), ...credit, type: 'DownloadCreditDebited', token: included, lookup_id: null },
       {
         ...{ ...traced(3), type: 'OverageCharged', token: charged, lookup_id: null, ordinal: 2 },
-        ...{ cents: 25, rate_cents: 25, rate_version: '2026-11' },
+        ...{ cents: 25, rate_cents: 25, rate_version: '2026-11', corrects: null, reference: null },
       },
       { ...traced(5), ...credit, type: 'MetadataCreditDebited', token: null, lookup_id: lookup },
     ]);
@@ -92,6 +110,34 @@ describe('the ledger', () => {
     const november = await ledgerOf(account, '2026-11-01T00:00:00.000Z');
     const december = await ledgerOf(account, '2026-12-01T00:00:00.000Z');
     expect([november, december].map((rows) => rows.map(({ ordinal }) => ordinal))).toEqual([[1], [1, 2]]);
+  });
+
+  it('has corrections beside what they correct, with less than nothing, and who made them', async () => {
+    const account = await openUsage(log.store, { downloads_limit: 1, overage_cents: 25 });
+    const [credited, charged, waived, lookup] = [freshToken(), freshToken(), freshToken(), newUuid()];
+    for (const token of [credited, charged, waived]) await download(account, token);
+    await ask(lanesOf(log.store), account, lookUp(lookup));
+    const staff = { type: 'staff', id: 'Ada', role: 'operator', reason: 'the file was broken' } as const;
+    await settle(account, { kind: 'void_download', token: credited });
+    await settle(account, { kind: 'waive_charge', token: waived, cents: 10, reference: 'case-1' }, staff);
+    await settle(account, { kind: 'void_download', token: waived });
+    await settle(account, { kind: 'void_lookup', lookupId: lookup });
+    await caughtUp();
+    const rows = await ledgerOf(account, '2026-11-01T00:00:00.000Z');
+    const [credit, , second, looked] = rows.map(({ event_id: id }) => id);
+    const none = { ordinal: null, rate_cents: null, rate_version: null, reference: null, lookup_id: null };
+    expect(rows.slice(4)).toMatchObject([
+      { ...none, type: 'DownloadVoided', token: credited, cents: 0, corrects: credit },
+      { ...none, type: 'ChargeWaived', token: waived, cents: -10, corrects: second, reference: 'case-1', actor: staff },
+      { ...none, type: 'DownloadVoided', token: waived, cents: -15, corrects: second },
+      { ...none, type: 'MetadataCreditVoided', token: null, cents: 0, corrects: looked, lookup_id: lookup },
+    ]);
+    expect(rows.reduce((sum, { cents }) => sum + cents, 0)).toBe(25);
+    const pages = await Promise.all([
+      readLedger(models.pool, { ...periodOf(account), upTo: 10n ** 18n, limit: 3 }),
+      readLedger(models.pool, { ...periodOf(account), after: BigInt(rows[2]!.position), upTo: 10n ** 18n }),
+    ]);
+    expect(pages.flat()).toEqual(rows);
   });
 
   it('ends at the position asked for', async () => {
@@ -132,6 +178,24 @@ describe('a timeline', () => {
       'DownloadQueued',
     ]);
     expect(await readTimeline(models.pool, freshToken())).toEqual([]);
+  });
+
+  it('has what came after the charge: confirmed, voided, waived', async () => {
+    const account = await openUsage(log.store, { downloads_limit: 0, overage_cents: 7 });
+    const [confirmed, voided] = [freshToken(), freshToken()];
+    for (const token of [confirmed, voided]) await download(account, token);
+    await settle(account, { kind: 'confirm_download', token: confirmed });
+    await settle(account, { kind: 'waive_charge', token: confirmed, cents: 2, reference: 'case-1' });
+    await settle(account, { kind: 'void_download', token: voided });
+    await caughtUp();
+    const eventsOf = async (token: string) =>
+      (await readTimeline(models.pool, token)).map(({ type, cents }) => [type, cents]);
+    const charge = [
+      ['OverageCharged', 7],
+      ['DownloadQueued', null],
+    ];
+    expect(await eventsOf(confirmed)).toEqual([...charge, ['DownloadConfirmed', null], ['ChargeWaived', -2]]);
+    expect(await eventsOf(voided)).toEqual([...charge, ['DownloadVoided', -7]]);
   });
 
   it('does not mention lookups', async () => {

@@ -95,7 +95,7 @@ describe('the credits row of an account', () => {
   it('is a place from which another process decides as if it had read everything', async () => {
     const account = await openUsage(log.store, { overage_cap_cents: 25 });
     await queueAll(lanesOf(log.store), account, upFrom(1, 3));
-    const snapshot = await rowAt(account, account.stream, 6);
+    const snapshot = await rowAt(account, account.stream, 7);
     const answer = await ask(lanesOf(log.store), account, queueDownload(4), { snapshot });
     expect(answer).toMatchObject({ outcome: 'refused', refusal: 'overage_cap_reached' });
   });

@@ -4,13 +4,20 @@ import type { AddressInfo, Server, Socket } from 'node:net';
 
 export type WayThrough = 'to_server' | 'to_client';
 
+/** With `answers`, the server takes what it is sent, and nobody hears of it. */
+export type Silence = 'everything' | 'answers';
+
+interface ConnectionState {
+  silence: Silence | undefined;
+}
+
 /** A TCP proxy before an event store that loses connections at an exact byte, or swallows everything. */
 export class EventStoreProxy {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   readonly #targetPort: number;
   #cut: { way: WayThrough; afterBytes: number } | undefined;
-  #isSilent = false;
+  #silence: Silence | undefined;
   /** How many connections were cut. */
   cuts = 0;
 
@@ -40,14 +47,14 @@ export class EventStoreProxy {
     this.#cut = undefined;
   }
 
-  /** From now on accepts and swallows, and never says anything. */
-  silence(): void {
-    this.#isSilent = true;
+  /** From now on accepts, and swallows everything, or what the server says. */
+  silence(what: Silence = 'everything'): void {
+    this.#silence = what;
   }
 
   /** New connections work again; those that were silent stay so. */
   heal(): void {
-    this.#isSilent = false;
+    this.#silence = undefined;
   }
 
   cutAll(): void {
@@ -62,7 +69,7 @@ export class EventStoreProxy {
 
   #join(client: Socket): void {
     this.#track(client);
-    if (this.#isSilent) {
+    if (this.#silence === 'everything') {
       client.resume();
       return;
     }
@@ -74,7 +81,7 @@ export class EventStoreProxy {
     };
     client.on('close', end);
     upstream.on('close', end);
-    const state = { isSwallowing: false };
+    const state: ConnectionState = { silence: undefined };
     client.on('data', (chunk: Buffer) => this.#pass('to_server', chunk, upstream, end, state));
     upstream.on('data', (chunk: Buffer) => this.#pass('to_client', chunk, client, end, state));
   }
@@ -85,10 +92,10 @@ export class EventStoreProxy {
     socket.on('close', () => this.#sockets.delete(socket));
   }
 
-  #pass(way: WayThrough, chunk: Buffer, target: Socket, end: () => void, state: { isSwallowing: boolean }): void {
+  #pass(way: WayThrough, chunk: Buffer, target: Socket, end: () => void, state: ConnectionState): void {
     // A connection that was silenced stays silent, or what it swallowed would be missing in the middle.
-    state.isSwallowing ||= this.#isSilent;
-    if (state.isSwallowing) return;
+    state.silence ??= this.#silence;
+    if (state.silence === 'everything' || (state.silence === 'answers' && way === 'to_client')) return;
     if (this.#cut?.way !== way) {
       target.write(chunk);
       return;

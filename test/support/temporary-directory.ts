@@ -1,7 +1,7 @@
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
+import { afterAll, onTestFinished } from 'vitest';
 
 /** A fresh folder, readable by this user only. Whoever makes it removes it. */
 export function makeTemporaryDirectory(): string {
@@ -12,6 +12,15 @@ export function makeTemporaryDirectory(): string {
 export function temporaryDirectory(): string {
   const directory = makeTemporaryDirectory();
   onTestFinished(() => {
+    rmSync(directory, { recursive: true, force: true });
+  });
+  return directory;
+}
+
+/** The same for the tests of one file: it is removed after them. */
+export function temporaryDirectoryOfFile(): string {
+  const directory = makeTemporaryDirectory();
+  afterAll(() => {
     rmSync(directory, { recursive: true, force: true });
   });
   return directory;

@@ -30,7 +30,7 @@ export interface Operation {
 
 export interface Parameter {
   name: string;
-  in: 'query';
+  in: 'query' | 'header';
   required: boolean;
   description: string;
   schema: JsonSchema;

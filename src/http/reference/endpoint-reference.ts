@@ -9,6 +9,8 @@ export interface EndpointReference {
   /** Sentences; `code` stands in backticks. */
   description: string;
   query?: z.ZodObject;
+  /** By the names that the reference shows. */
+  headers?: z.ZodObject;
   body?: { schema: z.ZodType; required: boolean };
   success: { status: 200 | 201 | 202; description: string; data: z.ZodType };
   /** Its errors beside those of every endpoint. A test compares them with what its code throws. */

@@ -93,13 +93,19 @@ interface Context {
 }
 
 function operationOf({ reference }: Endpoint, context: Context): Operation {
-  const { operationId, summary, description, query, body, success } = reference;
+  const { operationId, summary, description, query, headers, body, success } = reference;
   const { schemas, examples } = context;
   return {
     operationId,
     summary,
     description,
-    ...(query && { parameters: parametersOf(schemas.ofInput(query), examples) }),
+    ...(query && {
+      parameters: parametersOf(schemas.ofInput(query), 'query').map((parameter) => ({
+        ...parameter,
+        ...examplesOf(examples, ({ request }) => request.query?.[parameter.name]),
+      })),
+    }),
+    ...(headers && { parameters: parametersOf(schemas.ofInput(headers), 'header') }),
     ...(body && {
       requestBody: {
         required: body.required,
@@ -127,14 +133,13 @@ function operationOf({ reference }: Endpoint, context: Context): Operation {
   };
 }
 
-function parametersOf({ properties = {}, required = [] }: JsonSchema, examples: readonly Example[]): Parameter[] {
+function parametersOf({ properties = {}, required = [] }: JsonSchema, place: Parameter['in']): Parameter[] {
   return Object.entries(properties).map(([name, { description = '', ...schema }]) => ({
     name,
-    in: 'query',
+    in: place,
     required: required.includes(name),
     description,
     schema,
-    ...examplesOf(examples, ({ request }) => request.query?.[name]),
   }));
 }
 

@@ -1,0 +1,110 @@
+import type { Pool, PoolClient } from 'pg';
+import { periodOfUsageStream } from '../src/domain/billing-period.ts';
+import { parseUsageEvent } from '../src/domain/recorded-event.ts';
+import type { RebuildableProjection } from './rebuild.ts';
+
+/**
+ * What the dispatcher mails from: table `usage_warnings`, one row per warning, with the Message-ID once it is mailed. It only
+ * says where to look: whether a mail is sent is decided by the log.
+ */
+export const usageWarnings: RebuildableProjection = {
+  name: 'usage_warnings',
+  tables: ['usage_warnings'],
+  streamPrefixes: ['usage-'],
+  apply: async (events, client) => {
+    // Most events of these streams are charges, which other read models parse: here, a look at the type is enough.
+    const concerning = events.filter(({ type }) => type === 'UsageWarningReached' || type === 'UsageWarningMailed');
+    const parsed = concerning.map(parseUsageEvent);
+    const reached = parsed.flatMap(({ event, stream, revision, id, metadata }) => {
+      if (event.type !== 'UsageWarningReached') return [];
+      const { limit, ...warning } = event.data;
+      const { accountId } = periodOfUsageStream(stream);
+      const at = { event_id: id, account_id: accountId, stream, revision, time: metadata.time };
+      return [{ ...at, ...warning, credit_limit: limit }];
+    });
+    const mailed = parsed.flatMap(({ event }) => (event.type === 'UsageWarningMailed' ? [event.data] : []));
+    await insertReached(reached, client);
+    await markMailed(mailed, client);
+  },
+};
+
+async function insertReached(rows: readonly object[], client: PoolClient): Promise<void> {
+  if (rows.length === 0) return;
+  await client.query(
+    'insert into usage_warnings select * from jsonb_populate_recordset(null::usage_warnings, $1::jsonb)',
+    [JSON.stringify(rows)],
+  );
+}
+
+async function markMailed(
+  mailed: readonly { warning_event_id: string; message_id: string }[],
+  client: PoolClient,
+): Promise<void> {
+  if (mailed.length === 0) return;
+  await client.query(
+    `update usage_warnings w set message_id = m.message_id
+     from unnest($1::uuid[], $2::text[]) m (event_id, message_id) where w.event_id = m.event_id`,
+    [mailed.map((each) => each.warning_event_id), mailed.map((each) => each.message_id)],
+  );
+}
+
+/** A warning that the read model has not seen mailed. */
+export interface WaitingWarning {
+  event_id: string;
+  account_id: string;
+  stream: string;
+}
+
+/** Those that wait longest, oldest first. @param except event ids of warnings that are not to be tried now */
+export async function listWaitingWarnings(
+  pool: Pool,
+  { except, limit }: { except: readonly string[]; limit: number },
+): Promise<WaitingWarning[]> {
+  const { rows } = await pool.query<WaitingWarning>(
+    `select event_id, account_id, stream from usage_warnings
+     where message_id is null and event_id <> all($1::uuid[]) order by time, stream, revision limit $2`,
+    [except, limit],
+  );
+  return rows;
+}
+
+/** How many warnings wait to be mailed, and how long the oldest has. @param now business time, UTC ISO-8601 */
+export async function measureWaitingWarnings(
+  pool: Pool,
+  now: string,
+): Promise<{ count: number; oldestSeconds: number }> {
+  const { rows } = await pool.query<{ count: number; seconds: number | null }>(
+    `select count(*)::int as count, extract(epoch from $1::timestamptz - min(time))::float8 as seconds
+     from usage_warnings where message_id is null`,
+    [now],
+  );
+  const { count = 0, seconds = null } = rows[0] ?? {};
+  return { count, oldestSeconds: Math.max(0, seconds ?? 0) };
+}
+
+/**
+ * Takes a warning to mail: before the mail server is spoken to, so that of two dispatchers one sends it.
+ *
+ * @param by names this process
+ * @param staleSeconds after so long, a claim of another process is taken over: longer than any sending takes
+ * @returns whether this process has it now
+ */
+export async function claimWarning(
+  pool: Pool,
+  eventId: string,
+  { by, staleSeconds }: { by: string; staleSeconds: number },
+): Promise<boolean> {
+  const { rowCount } = await pool.query(
+    `insert into warning_mails as claimed (event_id, claimed_by) values ($1, $2)
+     on conflict (event_id) do update set claimed_by = excluded.claimed_by, claimed_at = clock_timestamp()
+     where claimed.claimed_by = excluded.claimed_by
+        or claimed.claimed_at < clock_timestamp() - $3 * interval '1 second'`,
+    [eventId, by, staleSeconds],
+  );
+  return rowCount === 1;
+}
+
+/** Only once the log says that the warning is mailed: from then on the log answers whoever claims it. */
+export async function forgetClaim(pool: Pool, eventId: string): Promise<void> {
+  await pool.query('delete from warning_mails where event_id = $1', [eventId]);
+}

@@ -1,0 +1,105 @@
+import { mkdir, open, rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createTransport } from 'nodemailer';
+import type { SendMailOptions } from 'nodemailer';
+import { MailNotTaken } from '../commands/ports.ts';
+import type { Mail, Mailer } from '../commands/ports.ts';
+
+/** Mails over SMTP, or into a folder where no mail server is named. */
+
+/** The longest that one mail may take in all: a claim of it has to last longer. */
+const mailTimeoutMs = 60_000;
+
+export interface SmtpSettings {
+  /** `smtp://` or `smtps://`, with the user and password that the server asks for, percent-encoded. */
+  url: string;
+  /** Address that the mails come from. */
+  from: string;
+  /** For tests. Default: `mailTimeoutMs`. */
+  timeoutMs?: number;
+}
+
+/**
+ * A connection for each mail: they are few. `smtps` is TLS from the start; `smtp` takes up STARTTLS where the server offers it,
+ * and insists on it before a password leaves this machine. Certificates have to be valid.
+ */
+export function createSmtpMailer({ url, from, timeoutMs = mailTimeoutMs }: SmtpSettings): Mailer {
+  const { protocol, hostname, port, username, password } = new URL(url);
+  const host = hostname.replace(/^\[|\]$/g, '');
+  const secure = protocol === 'smtps:';
+  const isLocal = ['localhost', '127.0.0.1', '::1'].includes(host);
+  const transport = createTransport({
+    ...{ host, secure, port: Number(port === '' ? (secure ? 465 : 587) : port) },
+    ...(username !== '' && { auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) } }),
+    requireTLS: !secure && username !== '' && !isLocal,
+    ...{ dnsTimeout: 10_000, connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 20_000 },
+    ...{ disableFileAccess: true, disableUrlAccess: true },
+  });
+  return {
+    messageIdOf: (mailId) => messageIdOf(mailId, from),
+    send: async (mail) => {
+      try {
+        await transport.sendMail({ ...contentOf(mail, from), signal: AbortSignal.timeout(timeoutMs) });
+      } catch (error) {
+        throw notTaken(error);
+      }
+    },
+  };
+}
+
+/**
+ * A readable file for each mail, named by its time and id: the same mail twice is the same file. After a crash a file is there
+ * whole or not at all. Only this user may read them, because addresses stand in them.
+ */
+export function createFolderMailer({ directory, from }: { directory: string; from: string }): Mailer {
+  const transport = createTransport({ streamTransport: true, buffer: true, newline: 'windows' });
+  return {
+    messageIdOf: (mailId) => messageIdOf(mailId, from),
+    send: async (mail) => {
+      const { message } = await transport.sendMail(contentOf(mail, from));
+      if (!Buffer.isBuffer(message)) throw new Error('the mail was not written into memory');
+      await mkdir(directory, { recursive: true, mode: 0o700 });
+      const path = join(directory, `${mail.date.replaceAll(':', '-')}-${mail.id}.eml`);
+      const incomplete = `${path}.incomplete`;
+      const file = await open(incomplete, 'w', 0o600);
+      try {
+        await file.writeFile(message);
+        await file.sync();
+      } finally {
+        await file.close();
+      }
+      await rename(incomplete, path);
+      await syncDirectory(directory);
+    },
+  };
+}
+
+async function syncDirectory(directory: string): Promise<void> {
+  const handle = await open(directory, 'r');
+  await handle.sync().finally(() => handle.close());
+}
+
+const messageIdOf = (mailId: string, from: string) => `<${mailId}@${from.split('@')[1] ?? 'localhost'}>`;
+
+function contentOf(mail: Mail, from: string): SendMailOptions {
+  return {
+    // As parts and not as text, so that nothing in an address is read as a second one.
+    from: { name: 'Reeltally', address: from },
+    to: { name: '', address: mail.to },
+    subject: mail.subject,
+    text: mail.text,
+    date: new Date(mail.date),
+    messageId: messageIdOf(mail.id, from),
+    // Nobody's holiday greeting is wanted (RFC 3834).
+    headers: { 'Auto-Submitted': 'auto-generated' },
+  };
+}
+
+/** What the library says may quote the address and what the server wrote: only the codes are kept. */
+function notTaken(error: unknown): MailNotTaken {
+  const { code, responseCode, command } = error as { code?: string; responseCode?: number; command?: string };
+  const detail = [code, responseCode, command].filter((part) => part !== undefined).join(' ');
+  const isAboutThisMail = code === 'EENVELOPE' || code === 'EMESSAGE';
+  // 421: the server is about to close, whatever it was asked.
+  return new MailNotTaken(isAboutThisMail && responseCode !== 421 ? 'refused' : 'away', detail);
+}

@@ -1,0 +1,172 @@
+import { createWriteStream } from 'node:fs';
+import { rename, rm } from 'node:fs/promises';
+import { Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { stringify } from 'csv-stringify';
+import { ledgerRow, overageLedger, readLedger } from '../../projections/overage-ledger.ts';
+import type { LedgerRow } from '../../projections/overage-ledger.ts';
+import { catchUp } from '../../projections/progress.ts';
+import { readCheckpoint } from '../../projections/runner.ts';
+import { usageStream } from '../domain/billing-period.ts';
+import { parseUsageEvent } from '../domain/recorded-event.ts';
+import { projectionTimeoutMs } from './accounts.ts';
+import type { CliDependencies } from './accounts.ts';
+import { LedgerTotals, differenceBetween } from './ledger.ts';
+import { CommandFailed, print } from './output.ts';
+
+export interface LedgerExport {
+  account: string;
+  /** Day on which the billing period starts, YYYY-MM-DD. */
+  period: string;
+  /** Without it: csv, or json where `--json` asks for it. */
+  format?: 'csv' | 'json';
+  /** Without it, to standard output. */
+  output?: string;
+}
+
+interface Source {
+  accountId: string;
+  periodStart: string;
+  stream: string;
+  /** Commit position of the log, which the ledger has reached. */
+  upTo: bigint;
+}
+
+const pageRows = 1_000;
+
+/**
+ * Every row of a period's ledger, in the order of the log, and whether the log has the same: both are read page by page beside
+ * each other, so that a period of any size needs no more memory than a small one.
+ */
+export async function exportCommand(
+  cli: CliDependencies,
+  { account: accountId, period, output, ...wanted }: LedgerExport,
+): Promise<void> {
+  const format = wanted.format ?? (cli.output.json ? 'json' : 'csv');
+  if (cli.output.json && format === 'csv' && output === undefined) {
+    throw new CommandFailed('--json asks for one JSON document, which CSV is not: name a file with --output');
+  }
+  const periodStart = `${period}T00:00:00.000Z`;
+  const stream = usageStream(accountId, { start: periodStart });
+  if ((await cli.store.read(stream, 0, 1)).length === 0) {
+    throw new CommandFailed(`${accountId} has no billing period that starts on ${period}`);
+  }
+  const behind = !(await catchUp(cli, overageLedger, projectionTimeoutMs));
+  const upTo = (await readCheckpoint(cli.pool, overageLedger.name)) ?? 0n;
+  const compared = new ComparedRows(cli, { accountId, periodStart, stream, upTo });
+  if (output === undefined) await write(compared, format, standardOutput(cli));
+  else await writeFile(compared, format, output);
+  const { difference, totals } = compared;
+  if (difference !== undefined) throw new CommandFailed(`what was exported is not what the log has: ${difference}`);
+  if (output !== undefined) {
+    const data = { account_id: accountId, period_start: periodStart, file: output, format, ...totals.data, behind };
+    print(cli.output, data, `${totals.text}, as in the log, are in ${output}`);
+  }
+  if (behind) throw new CommandFailed('the ledger is behind the log: rows may be missing at the end', 2);
+}
+
+/** The rows of the read model, each compared with the log's while it is handed on. */
+class ComparedRows {
+  readonly #cli: CliDependencies;
+  readonly source: Source;
+  readonly totals = new LedgerTotals();
+  /** The first one, in words; complete once all rows have been read. */
+  difference: string | undefined;
+
+  constructor(cli: CliDependencies, source: Source) {
+    this.#cli = cli;
+    this.source = source;
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<LedgerRow> {
+    const logged = this.#logged();
+    for await (const row of this.#recorded()) {
+      const { value: charge } = (await logged.next()) as { value: LedgerRow | undefined };
+      this.difference ??= differenceBetween(row, charge);
+      this.totals.add(row);
+      yield row;
+    }
+    const { value: missing } = (await logged.next()) as { value: LedgerRow | undefined };
+    this.difference ??= differenceBetween(undefined, missing);
+  }
+
+  async *#recorded(): AsyncGenerator<LedgerRow> {
+    let after = -1n;
+    for (;;) {
+      const page = await readLedger(this.#cli.pool, { ...this.source, after, limit: pageRows });
+      yield* page;
+      const last = page.at(-1);
+      if (!last || page.length < pageRows) return;
+      after = BigInt(last.position);
+    }
+  }
+
+  async *#logged(): AsyncGenerator<LedgerRow> {
+    const { stream, upTo } = this.source;
+    let revision = 0;
+    for (;;) {
+      const page = await this.#cli.store.read(stream, revision, pageRows);
+      for (const recorded of page) {
+        if (recorded.position > upTo) return;
+        const row = ledgerRow(parseUsageEvent(recorded));
+        if (row) yield row;
+      }
+      if (page.length < pageRows) return;
+      revision += page.length;
+    }
+  }
+}
+
+async function write(rows: ComparedRows, format: 'csv' | 'json', sink: Writable): Promise<void> {
+  if (format === 'json') await pipeline(jsonDocument(rows), sink);
+  else await pipeline(flatRows(rows), stringify({ header: true, columns: [...columns], escape_formulas: true }), sink);
+}
+
+/** A file is there when all of it is, and is what the log has; until then it has another name. */
+async function writeFile(rows: ComparedRows, format: 'csv' | 'json', file: string): Promise<void> {
+  const incomplete = `${file}.incomplete`;
+  try {
+    await write(rows, format, createWriteStream(incomplete, { flush: true }));
+    if (rows.difference !== undefined) {
+      throw new CommandFailed(`nothing was written, because the ledger is not what the log has: ${rows.difference}`);
+    }
+    await rename(incomplete, file);
+  } catch (error) {
+    await rm(incomplete, { force: true });
+    const { code, path } = error as NodeJS.ErrnoException;
+    if (code === undefined || path === undefined) throw error;
+    throw new CommandFailed(`${file} cannot be written (${code}): name another file with --output`);
+  }
+}
+
+const standardOutput = ({ output }: CliDependencies) =>
+  new Writable({
+    write: (chunk: Buffer, _encoding, done) => {
+      output.write(chunk.toString());
+      done();
+    },
+  });
+
+async function* jsonDocument(rows: ComparedRows): AsyncGenerator<string> {
+  const { accountId: account_id, periodStart: period_start, stream } = rows.source;
+  yield `${JSON.stringify({ account_id, period_start, stream }).slice(0, -1)},"rows":[`;
+  let separator = '\n';
+  for await (const row of rows) {
+    yield separator + JSON.stringify(row);
+    separator = ',\n';
+  }
+  yield `\n],${JSON.stringify(rows.totals.data).slice(1)}\n`;
+}
+
+const columns = [
+  ...['event_id', 'stream', 'revision', 'position', 'time', 'type', 'token', 'lookup_id', 'ordinal'],
+  ...['rate_cents', 'rate_version', 'cents', 'corrects', 'reference', 'request_id'],
+  ...['actor_type', 'actor_id', 'actor_role', 'actor_reason', 'account_id', 'period_start'],
+] as const;
+
+async function* flatRows(rows: ComparedRows): AsyncGenerator<object> {
+  for await (const { actor, ...row } of rows) {
+    const staff = actor.type === 'staff' ? { actor_role: actor.role, actor_reason: actor.reason } : {};
+    yield { ...row, actor_type: actor.type, actor_id: actor.id, ...staff };
+  }
+}

@@ -1,0 +1,76 @@
+import { listAccountPeriods } from '../../projections/account-periods.ts';
+import type { PeriodInvoice } from '../../projections/account-periods.ts';
+import { catchUp } from '../../projections/progress.ts';
+import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
+import { readAccount } from '../commands/accounts.ts';
+import { formatCents } from '../domain/money.ts';
+import { comingTerms } from '../domain/usage-periods.ts';
+import type { OpenUsage } from '../domain/usage.ts';
+import { projectionTimeoutMs } from './accounts.ts';
+import type { CliDependencies } from './accounts.ts';
+import { CommandFailed, print, table } from './output.ts';
+
+/**
+ * Every billing period of an account, oldest first, as the read model has them.
+ *
+ * @param period day on which the one period starts that is asked for, YYYY-MM-DD
+ */
+export async function usageCommand(
+  cli: CliDependencies,
+  accountId: string,
+  { period }: { period?: string },
+): Promise<void> {
+  const behind = !(await catchUp(cli, usageAndJobs, projectionTimeoutMs));
+  const all = (await listAccountPeriods(cli.pool, accountId)).flatMap(({ snapshot: { usage }, invoices }) =>
+    usage.phase === 'absent' ? [] : [describePeriod(usage, invoices)],
+  );
+  const periods = all.filter(({ period_start: start }) => period === undefined || start.slice(0, 10) === period);
+  if (periods.length === 0 && !behind) {
+    const { opened } = await readAccount(cli.store, accountId);
+    if (!opened) throw new CommandFailed(`there is no account ${accountId}`);
+    if (period !== undefined) throw new CommandFailed(`${accountId} has no billing period that starts on ${period}`);
+  }
+  print(cli.output, { account_id: accountId, periods, behind }, textOf(periods));
+  if (behind)
+    throw new CommandFailed('usage is missing that the read model does not have yet: it is behind the log', 2);
+}
+
+type Period = ReturnType<typeof describePeriod>;
+
+function describePeriod(usage: OpenUsage, invoices: PeriodInvoice[]) {
+  const { phase, period, terms } = usage;
+  return {
+    ...{ period_start: period.start, period_end: period.end, phase, plan: terms.plan },
+    downloads: {
+      accepted: usage.downloads,
+      credits: { used: usage.downloadCredits, limit: terms.downloads_limit },
+      overage: { count: usage.overageDownloads, cents: usage.overageCents },
+    },
+    metadata: { accepted: usage.lookups, credits: { used: usage.metadataCredits, limit: terms.metadata_limit } },
+    fee_cents: usage.feeCents,
+    fee_difference_cents: usage.feeDifferenceCents,
+    overage_cap_cents: terms.overage_cap_cents,
+    next_fee_cents: comingTerms(usage).fee_cents,
+    invoices,
+  };
+}
+
+function textOf(periods: readonly Period[]): string {
+  const lines = periods.map(({ downloads, metadata, ...each }) => [
+    each.period_start.slice(0, 10),
+    each.period_end.slice(0, 10),
+    each.phase,
+    each.plan,
+    String(downloads.accepted),
+    creditsText(downloads.credits),
+    `${String(downloads.overage.count)} for ${formatCents(downloads.overage.cents)}`,
+    creditsText(metadata.credits),
+    formatCents(each.fee_cents),
+    each.overage_cap_cents === null ? 'none' : formatCents(each.overage_cap_cents),
+    each.invoices.map((invoice) => `${String(invoice.number)} (${formatCents(invoice.total_cents)})`).join(', ') || '-',
+  ]);
+  const head = ['from', 'to', 'phase', 'plan', 'downloads', 'credits', 'overage', 'metadata', 'fee', 'cap', 'invoices'];
+  return table(head, lines);
+}
+
+const creditsText = ({ used, limit }: { used: number; limit: number }) => `${String(used)} of ${String(limit)}`;

@@ -1,0 +1,157 @@
+import type { Pool } from 'pg';
+import type { Logger } from 'pino';
+import { claimWarning, forgetClaim, listWaitingWarnings } from '../../projections/usage-warnings.ts';
+import type { WaitingWarning } from '../../projections/usage-warnings.ts';
+import { readAccount } from '../commands/accounts.ts';
+import type { MailObserver } from '../commands/observers.ts';
+import { MailNotTaken } from '../commands/ports.ts';
+import type { EventStore, Mailer } from '../commands/ports.ts';
+import { readWarning, recordWarningMail } from '../commands/record-warning-mail.ts';
+import { repeat } from './repeat.ts';
+import { warningMail } from './warning-mail.ts';
+
+export interface MailDependencies {
+  store: EventStore;
+  pool: Pool;
+  mailer: Mailer;
+  /** The clock of business time. */
+  now: () => string;
+  newUuid: () => string;
+  logger: Logger;
+  /** Names this process among those that might mail. */
+  mailerId: string;
+  observer?: MailObserver;
+  /** Default: 2 s. */
+  lookEveryMs?: number;
+  /** How long after a first failure it is tried again (default 5 s); twice as long after each further one. */
+  retryMs?: number;
+  /** After so long (default 5 min) the claim of another process is taken over. */
+  staleClaimSeconds?: number;
+  /** How long the log is given for the event of a mail that was taken. Default: 1 min. */
+  recordTimeoutMs?: number;
+}
+
+const defaultLookEveryMs = 2_000;
+const defaultRetryMs = 5_000;
+const defaultStaleClaimSeconds = 300;
+const maxWarnings = 100;
+/** Nobody waits for it, and a large period takes its time to be read. */
+const defaultRecordTimeoutMs = 60_000;
+/** For a mail that is refused, and for a server that is away: one is a person's mailbox, the other keeps everybody waiting. */
+const maxMailRetryMs = 900_000;
+const maxServerRetryMs = 60_000;
+/** The read model follows the log within moments; until then a warning that is done would be looked at for nothing. */
+const lookAgainMs = 10_000;
+
+/**
+ * Mails the warnings that the log holds and that the read model has not seen mailed, oldest first.
+ *
+ *     claimed (row of `warning_mails`) → not mailed yet, says the log → taken by the mail server → UsageWarningMailed
+ *
+ * The read model may be behind, or empty: the log alone says whether a warning is mailed, and it is read after the claim, so
+ * that of two dispatchers one sends. A process that ends between the server's answer and the event leaves a mail that is sent
+ * again by the next, under the same Message-ID. Nothing is given up: what cannot be mailed waits and is tried again.
+ */
+export function startMailingWarnings(dependencies: MailDependencies): { stop: () => Promise<void> } {
+  const state: MailState = { postponed: new Map(), taken: new Set(), server: { failures: 0, untilMs: 0 } };
+  return repeat((stopping) => mailRound(dependencies, state, stopping), {
+    everyMs: dependencies.lookEveryMs ?? defaultLookEveryMs,
+    logger: dependencies.logger,
+    failed: 'a look for warnings to mail did not finish',
+  });
+}
+
+/** Instants are milliseconds of `performance.now()`. */
+interface Postponement {
+  failures: number;
+  untilMs: number;
+}
+
+interface MailState {
+  /** Warnings that are not to be tried before an instant, by the id of their event. */
+  postponed: Map<string, Postponement>;
+  /** Those that the mail server has taken and the log does not know of yet: they are not sent again by this process. */
+  taken: Set<string>;
+  /** Of the mail server as a whole. */
+  server: Postponement;
+}
+
+async function mailRound(dependencies: MailDependencies, state: MailState, stopping: AbortSignal): Promise<void> {
+  const { pool } = dependencies;
+  if (performance.now() < state.server.untilMs) return;
+  const waiting = await listWaitingWarnings(pool, { except: postponedNow(state), limit: maxWarnings });
+  if (waiting.length < maxWarnings) forgetPast(state, waiting);
+  for (const warning of waiting) {
+    if (stopping.aborted) return;
+    try {
+      await mail(dependencies, state, warning);
+      state.postponed.set(warning.event_id, { failures: 0, untilMs: performance.now() + lookAgainMs });
+    } catch (error) {
+      const goesOn = noteFailure(dependencies, state, { warning, error });
+      if (!goesOn) return;
+    }
+  }
+}
+
+const postponedNow = ({ postponed }: MailState): string[] =>
+  [...postponed].filter(([, { untilMs }]) => untilMs > performance.now()).map(([eventId]) => eventId);
+
+/** Whatever may be tried again and waits no more is done with. */
+function forgetPast({ postponed }: MailState, waiting: readonly WaitingWarning[]): void {
+  const stillWaiting = new Set(waiting.map(({ event_id: eventId }) => eventId));
+  for (const [eventId, { untilMs }] of postponed) {
+    if (untilMs <= performance.now() && !stillWaiting.has(eventId)) postponed.delete(eventId);
+  }
+}
+
+async function mail(
+  dependencies: MailDependencies,
+  { taken, server }: MailState,
+  { event_id: eventId, account_id: accountId, stream }: WaitingWarning,
+): Promise<void> {
+  const { store, pool, mailer, mailerId, observer, staleClaimSeconds = defaultStaleClaimSeconds } = dependencies;
+  const claimedMs = performance.now();
+  if (!(await claimWarning(pool, eventId, { by: mailerId, staleSeconds: staleClaimSeconds }))) return;
+  const warning = await readWarning(store, { stream, eventId });
+  if (!warning) throw new Error(`${stream} holds no warning ${eventId}, though the read model does`);
+  if (!warning.mailed) {
+    if (!taken.has(eventId)) {
+      const { opened } = await readAccount(store, accountId);
+      if (!opened) throw new Error(`${accountId} was never opened, though it has used something`);
+      // Whoever was suspended meanwhile no longer knows whether the claim is its own.
+      const isClaimOld = performance.now() - claimedMs > (staleClaimSeconds * 1_000) / 3;
+      if (isClaimOld) throw new Error('the claim of a warning has become too old to send it');
+      await mailer.send(warningMail(warning, opened.personal.email));
+      taken.add(eventId);
+      Object.assign(server, { failures: 0, untilMs: 0 });
+      observer?.mailSent();
+    }
+    const timeoutMs = dependencies.recordTimeoutMs ?? defaultRecordTimeoutMs;
+    await recordWarningMail(dependencies, warning, { messageId: mailer.messageIdOf(eventId), timeoutMs });
+  }
+  taken.delete(eventId);
+  await forgetClaim(pool, eventId);
+}
+
+/** @returns whether the others may be tried: not while the mail server, the log or Postgres is away */
+function noteFailure(
+  { logger, observer, retryMs = defaultRetryMs }: MailDependencies,
+  { postponed, server }: MailState,
+  { warning: { event_id: eventId }, error }: { warning: WaitingWarning; error: unknown },
+): boolean {
+  const reason = error instanceof MailNotTaken ? error.reason : 'other';
+  observer?.mailFailed(reason);
+  const failures = (postponed.get(eventId)?.failures ?? 0) + 1;
+  // One that the server breaks off at, each time, must not stay the first in line.
+  const longestMs = reason === 'away' ? 2 * maxServerRetryMs : maxMailRetryMs;
+  postponed.set(eventId, { failures, untilMs: performance.now() + delayMs(failures, retryMs, longestMs) });
+  if (reason === 'away') {
+    server.failures += 1;
+    server.untilMs = performance.now() + delayMs(server.failures, retryMs, maxServerRetryMs);
+  }
+  logger.warn({ err: error, reason, warning: eventId, failures }, 'a warning could not be mailed; it is tried again');
+  return reason === 'refused';
+}
+
+const delayMs = (failures: number, retryMs: number, longestMs: number) =>
+  Math.min(longestMs, retryMs * 2 ** Math.min(failures - 1, 20));

@@ -1,0 +1,152 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { VoidObserver } from '../commands/observers.ts';
+import type { ChargeToVoid, EventToAppend, PendingVoid, PendingVoids } from '../commands/ports.ts';
+import { recordJobProgress } from '../commands/record-job-progress.ts';
+import type { JobDependencies } from '../commands/record-job-progress.ts';
+import type { Cause } from '../commands/seal.ts';
+import { settlePeriod } from '../commands/settle-period.ts';
+import { isRefused } from '../domain/refusals.ts';
+
+export interface ResolveDependencies extends JobDependencies {
+  pendingVoids: PendingVoids;
+  logger: Logger;
+  voids?: VoidObserver;
+  /** Default: 1 s. */
+  resolveEveryMs?: number;
+}
+
+const defaultResolveEveryMs = 1_000;
+const maxListed = 1_000;
+const maxUnderWay = 16;
+const stepTimeoutMs = 10_000;
+
+/**
+ * Keeps the promises of `pending_voids`: sends each append again, the identical bytes, until its outcome is known; takes back
+ * what turns out to be stored; ends its job; and only then forgets the promise. Each step may be repeated, by this process
+ * after a crash or by two at once: what was done is found in the log and not done again.
+ */
+export function startResolving(dependencies: ResolveDependencies): { stop: () => Promise<void> } {
+  const stopping = new AbortController();
+  const underWay = new Map<string, Promise<void>>();
+  const running = (async () => {
+    while (!stopping.signal.aborted) {
+      await look(dependencies, underWay, stopping.signal).catch((error: unknown) => {
+        dependencies.logger.warn({ err: error }, 'pending voids could not be listed');
+      });
+      await sleep(dependencies.resolveEveryMs ?? defaultResolveEveryMs, undefined, { signal: stopping.signal }).catch(
+        () => undefined,
+      );
+    }
+    await Promise.all(underWay.values());
+  })();
+  return {
+    stop: async () => {
+      stopping.abort();
+      await running;
+    },
+  };
+}
+
+/** Begins with what waits, some at a time. One that does not come to an end, or fails, does not keep the others waiting. */
+async function look(
+  dependencies: ResolveDependencies,
+  underWay: Map<string, Promise<void>>,
+  stopping: AbortSignal,
+): Promise<void> {
+  const { pendingVoids, logger } = dependencies;
+  for (const pending of await pendingVoids.list(maxListed)) {
+    const { stream, events } = pending.append;
+    const appendId = events[0]?.id ?? '';
+    if (underWay.has(appendId)) continue;
+    while (underWay.size >= maxUnderWay && !stopping.aborted)
+      await untilStopped(stopping, Promise.race(underWay.values()));
+    if (stopping.aborted) return;
+    const resolving = resolve(dependencies, pending, stopping)
+      .catch((error: unknown) => {
+        logger.warn({ err: error, stream, append: appendId }, 'an unknown outcome could not be resolved yet');
+      })
+      .finally(() => underWay.delete(appendId));
+    underWay.set(appendId, resolving);
+  }
+}
+
+/** @returns undefined when it is time to stop first */
+async function untilStopped<Value>(stopping: AbortSignal, work: Promise<Value>): Promise<Value | undefined> {
+  const { promise: stopped, resolve } = Promise.withResolvers<undefined>();
+  const stop = () => {
+    resolve(undefined);
+  };
+  stopping.addEventListener('abort', stop);
+  if (stopping.aborted) stop();
+  try {
+    return await Promise.race([work, stopped]);
+  } finally {
+    stopping.removeEventListener('abort', stop);
+  }
+}
+
+async function resolve(dependencies: ResolveDependencies, pending: PendingVoid, stopping: AbortSignal): Promise<void> {
+  const { store, pendingVoids, logger, voids } = dependencies;
+  const { stream, expected, events } = pending.append;
+  const appending = store.append(stream, expected, events);
+  // It goes on being resent when this process stops waiting; the end of that has nobody to tell.
+  appending.catch(() => undefined);
+  const outcome = await untilStopped(stopping, appending);
+  if (outcome !== 'stored' && outcome !== 'conflict') return;
+  for (const charge of pending.voids) {
+    const became = outcome === 'conflict' ? 'not_stored' : await takeBack(dependencies, pending, charge);
+    voids?.unknownOutcomeResolved(became);
+    logger.info({ stream, ...charge, became }, 'an unknown outcome is resolved');
+  }
+  await pendingVoids.remove(pending);
+}
+
+/** @returns `confirmed` for a download that a client has been told of meanwhile: it stays */
+async function takeBack(
+  dependencies: ResolveDependencies,
+  { append: { stream, events } }: PendingVoid,
+  charge: ChargeToVoid,
+): Promise<'voided' | 'confirmed'> {
+  const { store, now, newUuid } = dependencies;
+  const cause = causeOf(events, charge);
+  const settled = await settlePeriod(
+    { store, now },
+    {
+      stream,
+      command:
+        charge.kind === 'download'
+          ? { kind: 'void_download', token: charge.token }
+          : { kind: 'void_lookup', lookupId: charge.lookup_id },
+      cause: { ...cause, commandId: newUuid() },
+      timeoutMs: stepTimeoutMs,
+    },
+  );
+  if (isRefused(settled)) {
+    if (settled.refusal === 'download_confirmed') return 'confirmed';
+    throw new Error(`a charge of ${stream} cannot be voided: ${settled.refusal}`);
+  }
+  if (charge.kind === 'download') {
+    await recordJobProgress(
+      dependencies,
+      { kind: 'void', token: charge.token },
+      { ...cause, timeoutMs: stepTimeoutMs },
+    );
+  }
+  return 'voided';
+}
+
+/** What the void goes back to: the event that charged, and the request that asked for it. */
+function causeOf(events: readonly EventToAppend[], charge: ChargeToVoid): Omit<Cause, 'commandId'> {
+  const charged = events.find(({ data }) =>
+    charge.kind === 'download' ? data['token'] === charge.token : data['lookup_id'] === charge.lookup_id,
+  );
+  if (!charged) throw new Error('a pending void names a charge that its append does not have');
+  const { $correlationId, $traceparent } = charged.metadata as { $correlationId: string; $traceparent?: string };
+  return {
+    correlationId: $correlationId,
+    causationId: charged.id,
+    actor: { type: 'system', id: 'resolver' },
+    traceparent: $traceparent,
+  };
+}

@@ -1,0 +1,80 @@
+import { InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
+import { openCommand, showCommand } from '../cli/accounts.ts';
+import type { CliDependencies } from '../cli/accounts.ts';
+import { capCommand, planCommand, termsCommand } from '../cli/terms.ts';
+import type { OwnTerms, When } from '../cli/terms.ts';
+import { usageCommand } from '../cli/usage.ts';
+import { largestAllowance, largestHourlyLimit } from '../domain/plans.ts';
+import {
+  accountIdArgument,
+  centsArgument,
+  centsOrNoneArgument,
+  dayArgument,
+  effectiveOption,
+  wholeArgument,
+} from './arguments.ts';
+
+/** `reeltally accounts …`. @param run opens what a command needs and runs it */
+export function addAccountCommands(
+  program: Command,
+  run: (command: (cli: CliDependencies) => Promise<void>) => Promise<void>,
+): void {
+  const accounts = program
+    .command('accounts')
+    .description('open accounts, change what they pay for, see what they use');
+  accounts
+    .command('open')
+    .description('open an account and its first billing period')
+    .requiredOption('--email <address>', "the owner's e-mail address")
+    .requiredOption('--plan <plan>', 'a plan of the plan file')
+    .action((options: { email: string; plan: string }) => run((cli) => openCommand(cli, options)));
+  accounts
+    .command('show')
+    .description('what an account has used, and of what')
+    .argument('<account>', 'account id', accountIdArgument)
+    .action((account: string) => run((cli) => showCommand(cli, account)));
+  accounts
+    .command('usage')
+    .description('every billing period of an account: what was used, what it comes to, and its invoices')
+    .argument('<account>', 'account id', accountIdArgument)
+    .option('--period <day>', 'only the period that starts on this day, YYYY-MM-DD', dayArgument)
+    .action((account: string, options: { period?: string }) => run((cli) => usageCommand(cli, account, options)));
+  accounts
+    .command('plan')
+    .description('put an account on another plan')
+    .argument('<account>', 'account id', accountIdArgument)
+    .argument('<plan>', 'a plan of the plan file')
+    .addOption(effectiveOption('now, unless its fee is lower'))
+    .action((account: string, plan: string, options: { effective?: When }) =>
+      run((cli) => planCommand(cli, account, { plan, ...options })),
+    );
+  accounts
+    .command('terms')
+    .description('give an account terms of its own; what is not named stays as it is')
+    .argument('<account>', 'account id', accountIdArgument)
+    .option('--downloads <number>', 'downloads included in a period', wholeArgument(0, largestAllowance))
+    .option('--metadata <number>', 'lookups included in a period', wholeArgument(0, largestAllowance))
+    .option('--overage-cents <cents>', 'price of a download beyond, or none for a hard cap', overageArgument)
+    .option('--fee-cents <cents>', 'monthly fee', centsArgument)
+    .option('--hourly <number>', 'requests an hour of each key', wholeArgument(1, largestHourlyLimit))
+    .addOption(effectiveOption('now, unless the fee is lower'))
+    .action((account: string, options: OwnTerms & { effective?: When }) =>
+      run((cli) => termsCommand(cli, account, options)),
+    );
+  accounts
+    .command('cap')
+    .description('set or remove the ceiling on overage charges')
+    .argument('<account>', 'account id', accountIdArgument)
+    .argument('<cents>', 'whole cents per billing period, or none', centsOrNoneArgument)
+    .addOption(effectiveOption('now'))
+    .action((account: string, cap: number | 'none', options: { effective?: When }) =>
+      run((cli) => capCommand(cli, account, { cap, ...options })),
+    );
+}
+
+function overageArgument(value: string): number | 'none' {
+  const price = centsOrNoneArgument(value);
+  if (price === 0) throw new InvalidArgumentError('a price is at least 1 cent; none: there are no downloads beyond');
+  return price;
+}

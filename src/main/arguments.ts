@@ -1,0 +1,70 @@
+import { InvalidArgumentError, Option } from 'commander';
+import { accountIdPattern, staffText } from '../domain/account-events.ts';
+import { correctionReference } from '../domain/usage-events.ts';
+
+/** What is typed at the command line, read into what commands take; whatever cannot be read is refused with an example. */
+
+export function accountIdArgument(value: string): string {
+  if (!accountIdPattern.test(value)) throw new InvalidArgumentError('an account id begins with acc_');
+  return value;
+}
+
+export function dayArgument(value: string): string {
+  const day = new Date(`${value}T00:00:00.000Z`);
+  if (Number.isNaN(day.getTime()) || day.toISOString().slice(0, 10) !== value) {
+    throw new InvalidArgumentError('a day is written like 2026-11-21');
+  }
+  return value;
+}
+
+const mostCents = 1_000_000_000_000;
+
+export function centsArgument(value: string): number {
+  if (!/^\d{1,13}$/.test(value) || Number(value) > mostCents) {
+    throw new InvalidArgumentError(`${value} is not a number of cents: give a whole number such as 5000`);
+  }
+  return Number(value);
+}
+
+export function centsOrNoneArgument(value: string): number | 'none' {
+  if (value === 'none') return value;
+  try {
+    return centsArgument(value);
+  } catch {
+    throw new InvalidArgumentError(`${value} is not a number of cents: give a whole number such as 5000, or none`);
+  }
+}
+
+export const wholeArgument =
+  (least: number, most: number) =>
+  (value: string): number => {
+    const number = /^\d{1,15}$/.test(value) ? Number(value) : NaN;
+    if (!(number >= least && number <= most)) {
+      throw new InvalidArgumentError(`give a whole number from ${String(least)} to ${String(most)}`);
+    }
+    return number;
+  };
+
+export const effectiveOption = (usual: string): Option =>
+  new Option('--effective <when>', `now, or with the next billing period (default: ${usual})`).choices(['now', 'next']);
+
+/** At least one cent: what is given back. */
+export function amountArgument(value: string): number {
+  const amountCents = centsArgument(value);
+  if (amountCents === 0) throw new InvalidArgumentError('give at least 1 cent');
+  return amountCents;
+}
+
+/** A case or ticket, under which a correction is made once. */
+export function referenceArgument(value: string): string {
+  if (correctionReference.safeParse(value).success) return value;
+  throw new InvalidArgumentError(
+    'a reference is up to 100 letters, digits and signs without spaces, such as case-1234',
+  );
+}
+
+/** Who decides something, or why: kept in the log for ever. */
+export function staffTextArgument(value: string): string {
+  if (staffText.safeParse(value).success) return value;
+  throw new InvalidArgumentError('give up to 500 characters, without control characters');
+}

@@ -1,0 +1,209 @@
+import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { countEvents, runSql } from '../http/engines-behind.ts';
+import { shareService } from '../http/shared-service.ts';
+import { queue } from '../support/downloads.ts';
+import { planFile } from '../support/plans.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { against, expectRefusal, expectText } from './command-line.ts';
+
+// A plan with one download included, so that those after it are overage.
+const service = shareService({ PLANS_FILE: planFile({ downloads_limit: 1, overage_cents: 25 }) });
+const run = (...words: string[]) => against(service())(...words);
+
+const day = async (accountId: string) =>
+  (await service().cli<{ period_start: string }>('accounts', 'show', accountId)).period_start.slice(0, 10);
+
+/** An account with a download included, and so many charged. */
+async function chargedAccount(charged: number): Promise<{ accountId: string; tokens: string[] }> {
+  const { url, sampleUrl, openAccount } = service();
+  const { accountId, key } = await openAccount('test');
+  const tokens: string[] = [];
+  for (let number = 0; number <= charged; number += 1) {
+    tokens.push((await queue(url, key, { url: sampleUrl('private') })).request_token);
+  }
+  return { accountId, tokens };
+}
+
+const waive = (token: string, ...more: string[]) => ['ledger', 'waive', token, '--by', 'Ada', ...more];
+const because = (reference: string) => ['--reason', 'the file was broken', '--reference', reference];
+
+describe('ledger waive', { timeout: 120_000 }, () => {
+  it('takes back a charge in parts, once for each reference, and never more than it was', async () => {
+    const { accountId, tokens } = await chargedAccount(1);
+    const [, charged = ''] = tokens;
+    const first = await service().cli(...waive(charged, '--cents', '10', ...because('case-1')));
+    expect(first).toMatchObject({
+      account_id: accountId,
+      token: charged,
+      cents: 10,
+      reference: 'case-1',
+      overage_downloads: 0,
+    });
+    const events = await countEvents(service(), `usage-${accountId}`);
+    expect(await service().cli(...waive(charged, '--cents', '10', ...because('case-1')))).toEqual(first);
+    expect(await countEvents(service(), `usage-${accountId}`)).toBe(events);
+
+    expectRefusal(await run(...waive(charged, '--cents', '16', ...because('case-2'))), /that is more than is left/);
+    expectRefusal(
+      await run(...waive(charged, '--cents', '11', ...because('case-1'))),
+      /case-1 stands for another waiver/,
+    );
+    expectText(await run(...waive(charged, ...because('case-2'))), /^\$0\.15 is waived\n\naccount_id +acc_/);
+    expectRefusal(await run(...waive(charged, ...because('case-3'))), /nothing is left to waive/);
+    expectRefusal(
+      await run(...waive('ATokenThatNobodyEverHadBefore0000', ...because('c'))),
+      /there is no download ATok/,
+    );
+
+    // The ledger has the net sum, each correction beside what it corrects, and who decided it and why.
+    const ledger = await service().cli<{ rows: Record<string, unknown>[] }>('ledger', 'show', accountId);
+    const charge = ledger.rows[1]?.['event_id'];
+    const actor = { type: 'staff', id: 'Ada', role: 'operator', reason: 'the file was broken' };
+    expect(ledger).toMatchObject({ total_cents: 0, log: { total_cents: 0, charges: 2, corrections: 2 } });
+    expect(ledger.rows.slice(2)).toMatchObject([
+      { type: 'ChargeWaived', token: charged, cents: -10, corrects: charge, reference: 'case-1', actor },
+      { type: 'ChargeWaived', token: charged, cents: -15, corrects: charge, reference: 'case-2', actor },
+    ]);
+    const text = await run('ledger', 'show', accountId);
+    expectText(text, / charge +corrects +reference\n/);
+    expectText(text, / ChargeWaived .* -\$0\.10 +[0-9a-f-]{36} +case-1\n/);
+    expectText(text, /\n2 charges and 2 corrections, \$0\.00 in all, as in the log\n$/);
+    expectText(await run('jobs', 'timeline', charged), / ChargeWaived .* staff Ada +-\$0\.15 /);
+  });
+
+  it.concurrent.each([
+    [['--reason', 'r', '--reference', 'two words'], /a reference is up to 100 letters/],
+    [['--reason', '', '--reference', 'case-1'], /give up to 500 characters/],
+    [['--reason', 'r', '--reference', 'case-1', '--cents', '0'], /give at least 1 cent/],
+    [['--reason', 'r', '--reference', 'case-1', '--cents', '-5'], /-5 is not a number of cents/],
+    [['--reference', 'case-1'], /required option '--reason <text>' not specified/],
+    [['--reason', 'r'], /required option '--reference <reference>' not specified/],
+  ])('refuses %j', async (words, message) => {
+    expectRefusal(await run(...waive('token', ...words)), message);
+  });
+});
+
+describe('ledger export', { timeout: 120_000 }, () => {
+  it('gives every row as CSV and as JSON, to standard output or into a file', async () => {
+    const { accountId, tokens } = await chargedAccount(2);
+    await service().cli(
+      ...waive(tokens[1] ?? '', '--cents', '5', '--reason', '=HYPERLINK("x")', '--reference', 'case,"1"'),
+    );
+    const period = await day(accountId);
+    const exported = ['ledger', 'export', '--account', accountId, '--period', period];
+    const { rows } = await service().cli<{ rows: Record<string, unknown>[] }>('ledger', 'show', accountId);
+
+    expect(await service().cli(...exported)).toEqual({
+      account_id: accountId,
+      period_start: `${period}T00:00:00.000Z`,
+      stream: `usage-${accountId}-${period.replaceAll('-', '')}`,
+      rows,
+      total_cents: 45,
+      charges: 3,
+      corrections: 1,
+    });
+
+    const csv = await run(...exported);
+    expect({ code: csv.code, stderr: csv.stderr }).toEqual({ code: 0, stderr: '' });
+    const lines = csv.stdout.trimEnd().split('\n');
+    expect(lines).toHaveLength(5);
+    expect(lines[0]).toMatch(
+      /^event_id,stream,revision,position,time,type,token,.*,rate_cents,rate_version,cents,corrects,/,
+    );
+    expect(lines[2]).toContain(`,OverageCharged,${tokens[1] ?? ''},,2,25,test,25,,,`);
+    // Amounts stay numbers, and what a spreadsheet would run is text.
+    expect(lines[4]).toContain(
+      `,ChargeWaived,${tokens[1] ?? ''},,,,,-5,${String(rows[1]?.['event_id'])},"case,""1""",`,
+    );
+    expect(lines[4]).toContain(`,staff,Ada,operator,"'=HYPERLINK(""x"")",${accountId},`);
+
+    const directory = temporaryDirectory();
+    const file = join(directory, 'ledger.csv');
+    writeFileSync(file, 'an older one');
+    expect(await service().cli(...exported, '--format', 'csv', '--output', file)).toEqual({
+      ...{ account_id: accountId, period_start: `${period}T00:00:00.000Z`, file, format: 'csv' },
+      ...{ total_cents: 45, charges: 3, corrections: 1, behind: false },
+    });
+    expect(readFileSync(file, 'utf8')).toBe(csv.stdout);
+    expect(readdirSync(directory)).toEqual(['ledger.csv']);
+    expectText(
+      await run(...exported, '--output', file),
+      /^3 charges and 1 correction, \$0\.45 in all, as in the log, are in /,
+    );
+  });
+
+  it('refuses what there is not, and what it cannot write', async () => {
+    const { accountId } = await service().openAccount('test');
+    const period = await day(accountId);
+    const exported = (start: string, ...more: string[]) =>
+      run('ledger', 'export', '--account', accountId, '--period', start, ...more);
+    const [unknown, both, nowhere, format] = await Promise.all([
+      exported('2020-02-29'),
+      exported(period, '--json', '--format', 'csv'),
+      exported(period, '--output', '/no/such/folder/ledger.csv'),
+      exported(period, '--format', 'xml'),
+    ]);
+    expectRefusal(unknown, /has no billing period that starts on 2020-02-29/);
+    expectRefusal(both, /--json asks for one JSON document, which CSV is not: name a file/);
+    expectRefusal(nowhere, /\/no\/such\/folder\/ledger\.csv cannot be written \(ENOENT\)/);
+    expectRefusal(format, /Allowed choices are csv, json/);
+  });
+
+  it('fails, and leaves no file, where the ledger is not what the log has', async () => {
+    const { accountId } = await chargedAccount(1);
+    const period = await day(accountId);
+    await service().cli('ledger', 'show', accountId);
+    await runSql(service(), 'update overage_ledger set cents = 24 where account_id = $1 and cents = 25', [accountId]);
+    const file = join(temporaryDirectory(), 'ledger.json');
+    const exported = ['ledger', 'export', '--account', accountId, '--period', period];
+    expectRefusal(
+      await run(...exported, '--output', file),
+      /nothing was written.*event \d+ of usage-.* is another one/,
+    );
+    expect(existsSync(file)).toBe(false);
+    const ran = await run(...exported);
+    expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining('is not what the log has') as unknown });
+  });
+});
+
+describe('accounts usage', { timeout: 120_000 }, () => {
+  it('shows every period, or one', async () => {
+    const { accountId } = await chargedAccount(2);
+    await service().cli('accounts', 'cap', accountId, '500');
+    const period = await day(accountId);
+    const usage = await service().cli<{ periods: object[] }>('accounts', 'usage', accountId);
+    expect(usage).toMatchObject({
+      account_id: accountId,
+      behind: false,
+      periods: [
+        {
+          ...{ period_start: `${period}T00:00:00.000Z`, phase: 'open', plan: 'test' },
+          downloads: { accepted: 3, credits: { used: 1, limit: 1 }, overage: { count: 2, cents: 50 } },
+          metadata: { accepted: 0, credits: { used: 0, limit: 10_000 } },
+          ...{ fee_cents: 0, fee_difference_cents: 0, overage_cap_cents: 500, next_fee_cents: 0, invoices: [] },
+        },
+      ],
+    });
+    await runSql(
+      service(),
+      `insert into invoices values ($1, 'InvoiceIssued', 1, gen_random_uuid(), 0, '', 0, now(), 'opening', $2, now(), 1900, '{}', '{}')`,
+      [accountId, `${period}T00:00:00.000Z`],
+    );
+    const invoices = [{ number: 1, covers: 'opening', total_cents: 1900 }];
+    expect(await service().cli('accounts', 'usage', accountId, '--period', period)).toMatchObject({
+      periods: [{ ...usage.periods[0]!, invoices }],
+    });
+    expectText(
+      await run('accounts', 'usage', accountId),
+      new RegExp(
+        `^from +to +phase .*\n${period} .* open +test +3 +1 of 1 +2 for \\$0\\.50 +0 of 10000 +\\$0\\.00 +\\$5\\.00 +1 \\(\\$19\\.00\\)\n$`,
+      ),
+    );
+    expectRefusal(
+      await run('accounts', 'usage', accountId, '--period', '2020-02-29'),
+      /no billing period that starts on/,
+    );
+  });
+});

@@ -1,0 +1,46 @@
+import { newUuid } from '../../src/adapters/system.ts';
+import { hashIdempotencyKey } from '../../src/commands/idempotency.ts';
+import type { EventStore } from '../../src/commands/ports.ts';
+import { queueDownload } from '../../src/commands/queue-download.ts';
+import type { QueueDownloadAnswer, QueueDownloadRequest } from '../../src/commands/queue-download.ts';
+import { settlePeriod } from '../../src/commands/settle-period.ts';
+import type { UsageLanes } from '../../src/commands/usage-lanes.ts';
+import type { SettlementCommand } from '../../src/domain/settlement.ts';
+import { token, video } from '../domain/usage-examples.ts';
+import { freshCause, midNovember } from './usage-account.ts';
+import type { UsageAccount } from './usage-account.ts';
+
+export interface Process {
+  store: EventStore;
+  lanes: UsageLanes;
+  now?: () => string;
+}
+
+/** Asks for a download with an idempotency key, under a token of its own. */
+export function queueKeyed(
+  { store, lanes, now = () => midNovember }: Process,
+  { accountId, origin }: UsageAccount,
+  key: string,
+  { number = 1, timeoutMs = 20_000, ...request }: KeyedRequest = {},
+): Promise<QueueDownloadAnswer> {
+  return queueDownload(
+    { lanes, store, now, newUuid },
+    {
+      ...{ accountId, token: token(number), video, format: 'video', quality: 'best', snapshot: origin },
+      ...{ keyHash: hashIdempotencyKey(key), cause: freshCause(), deadlineMs: performance.now() + timeoutMs },
+      ...request,
+    },
+  );
+}
+
+type KeyedRequest = Partial<QueueDownloadRequest> & { number?: number; timeoutMs?: number };
+
+/** One step in the stream of a charge's own period. */
+export function settle(
+  store: EventStore,
+  stream: string,
+  command: SettlementCommand,
+  now: () => string = () => midNovember,
+): ReturnType<typeof settlePeriod> {
+  return settlePeriod({ store, now }, { stream, command, cause: freshCause(), timeoutMs: 10_000 });
+}

@@ -1,0 +1,55 @@
+import { expect, it } from 'vitest';
+
+import { settlePeriod } from '../../src/commands/settle-period.ts';
+import { isRefused } from '../../src/domain/refusals.ts';
+import { token } from '../domain/usage-examples.ts';
+import { scaled } from '../support/proof-scale.ts';
+import { logUnderTest } from './log-under-test.ts';
+import {
+  freshCause,
+  lanesOf,
+  midNovember,
+  openUsage,
+  outcomesOf,
+  queueAll,
+  readUsage,
+  upFrom,
+} from './usage-account.ts';
+
+const log = logUnderTest();
+
+it('what comes after a charge is recorded though downloads are charged in the same stream all the while', async () => {
+  const account = await openUsage(log.store, { downloads_limit: 0, overage_cents: 5 });
+  const lanes = lanesOf(log.store);
+  const before = scaled(200, 5_000);
+  for (let first = 1; first <= before; first += 100) await queueAll(lanes, account, upFrom(first, 100));
+  const turns = { done: false };
+  const charging = (async () => {
+    let next = before + 1;
+    while (!turns.done) {
+      const answers = await queueAll(lanes, account, upFrom(next, 5));
+      expect(new Set(outcomesOf(answers))).toEqual(new Set(['accepted']));
+      next += 5;
+    }
+    return next - 1;
+  })();
+  const settled = scaled(5, 50);
+  for (let number = 1; number <= settled; number += 1) {
+    const waived = await settlePeriod(
+      { store: log.store, now: () => midNovember },
+      {
+        stream: account.stream,
+        command: { kind: 'waive_charge', token: token(number), reference: `case-${String(number)}` },
+        cause: { ...freshCause(), actor: { type: 'staff', id: 'Ada', role: 'operator', reason: 'busy' } },
+        timeoutMs: 60_000,
+      },
+    );
+    expect(isRefused(waived)).toBe(false);
+  }
+  turns.done = true;
+  const charged = await charging;
+  const stored = await readUsage(log.store, account.stream);
+  expect(stored.filter(({ event }) => event.type === 'ChargeWaived')).toHaveLength(settled);
+  expect(stored.filter(({ event }) => event.type === 'DownloadQueued')).toHaveLength(charged);
+  expect(charged).toBeGreaterThan(before);
+});

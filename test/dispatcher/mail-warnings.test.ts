@@ -1,0 +1,204 @@
+import { describe, expect, it } from 'vitest';
+
+import { rebuild } from '../../projections/rebuild.ts';
+import { runProjection } from '../../projections/runner.ts';
+import { catchUp } from '../../projections/progress.ts';
+import { measureWaitingWarnings, usageWarnings } from '../../projections/usage-warnings.ts';
+import { newUuid } from '../../src/adapters/system.ts';
+import { logUnderTest } from '../commands/log-under-test.ts';
+import { ask, lanesOf, readUsage } from '../commands/usage-account.ts';
+import { lookUp } from '../domain/usage-examples.ts';
+import { createReadModels, rememberingLogger, silent } from '../projections/read-models-under-test.ts';
+import { startMailServer } from '../support/mail-server.ts';
+import { scaled } from '../support/proof-scale.ts';
+import { waitFor } from '../support/wait-for.ts';
+import {
+  mailed,
+  mailerTo,
+  mailingUnderTest,
+  mailsTo,
+  openOwned,
+  ownerOf,
+  recordedIds,
+  useDownloads,
+} from './mailing.ts';
+
+const log = logUnderTest();
+const mailing = mailingUnderTest(log);
+
+const caughtUp = () => catchUp({ store: log.store, pool: mailing.models.pool }, usageWarnings, 20_000);
+
+describe('warning mails', () => {
+  it('go to the owner, once each, and are recorded with their Message-ID', async () => {
+    const { server, start } = mailing;
+    start();
+    const account = await useDownloads(log.store, 5);
+    const ids = await mailed(log.store, account, 2);
+    const mails = mailsTo(server.taken, account);
+    expect(mails.map(({ messageId }) => messageId)).toEqual(ids);
+    const warnings = (await log.store.read(account.stream, 0)).filter(({ type }) => type === 'UsageWarningReached');
+    expect(ids).toEqual(warnings.map(({ id }) => `<${id}@reeltally.test>`));
+    expect(mails[0]!.raw).toContain('Subject: 80 % of the downloads of this period are used');
+    expect(mails[1]!.raw).toContain('Subject: All downloads of this period are used');
+    const recorded = (await readUsage(log.store, account.stream)).filter(
+      ({ event }) => event.type === 'UsageWarningMailed',
+    );
+    expect(recorded[0]).toMatchObject({
+      event: { data: { warning_event_id: warnings[0]!.id, pool: 'downloads', threshold_percent: 80 } },
+      metadata: { actor: { type: 'system', id: 'warning-mails' }, $causationId: warnings[0]!.id },
+    });
+  });
+
+  it('tell of lookups too', async () => {
+    const { server, start } = mailing;
+    start();
+    const account = await openOwned(log.store);
+    const lanes = lanesOf(log.store);
+    for (let number = 0; number < 4; number += 1) await ask(lanes, account, lookUp(newUuid()));
+    await mailed(log.store, account, 1);
+    expect(mailsTo(server.taken, account)[0]!.raw).toContain('80 % of the metadata lookups of this period are used');
+  });
+
+  it('that are refused are tried again until they are taken, and hold up nobody else', async () => {
+    const { server, start } = mailing;
+    const unlucky = await useDownloads(log.store, 4);
+    const { logger, text } = rememberingLogger();
+    let refusals = 0;
+    server.treat(({ to }) => (to === ownerOf(unlucky) && refusals++ < 3 ? 550 : 'take'));
+    start({ logger });
+    const other = await useDownloads(log.store, 4);
+    await mailed(log.store, other, 1);
+    const [id] = await mailed(log.store, unlucky, 1);
+    const mails = mailsTo(server.received, unlucky);
+    expect(mails.map(({ messageId }) => messageId)).toEqual(Array<string>(4).fill(id!));
+    expect(mailsTo(server.taken, unlucky)).toHaveLength(1);
+    // The log says which warning, and keeps the address to itself.
+    expect(text()).toContain('EMESSAGE 550 DATA');
+    expect(text()).not.toContain('example.com');
+  });
+
+  it('whose connection breaks off before the server has answered are sent again under the same Message-ID', async () => {
+    const { server, start } = mailing;
+    let cuts = 0;
+    server.treat(() => (cuts++ < 2 ? 'cut' : 'take'));
+    start();
+    const account = await useDownloads(log.store, 4);
+    const [id] = await mailed(log.store, account, 1);
+    expect(mailsTo(server.received, account).map(({ messageId }) => messageId)).toEqual([id, id, id]);
+    expect(await recordedIds(log.store, account)).toHaveLength(1);
+  });
+
+  it('wait for a mail server that is away, and are sent when it is there', async () => {
+    const { server, start, models } = mailing;
+    await server.close();
+    const failed: string[] = [];
+    start({ observer: { mailSent: () => undefined, mailFailed: (reason) => failed.push(reason) } });
+    const accounts = await Promise.all([useDownloads(log.store, 5), useDownloads(log.store, 4)]);
+    await waitFor(() => failed.length >= 3, { what: 'attempts in vain' });
+    expect(new Set(failed)).toEqual(new Set(['away']));
+    expect((await measureWaitingWarnings(models.pool, '2026-11-14T12:01:00.000Z')).oldestSeconds).toBe(60);
+    await using back = await startMailServer({ port: server.port });
+    await mailed(log.store, accounts[0], 2);
+    await mailed(log.store, accounts[1], 1);
+    expect(back.taken).toHaveLength(3);
+    await waitFor(async () => (await measureWaitingWarnings(models.pool, '2026-11-14T12:01:00.000Z')).count === 0, {
+      what: 'the read model to follow',
+    });
+  });
+
+  it('are sent once by two dispatchers that both think they lead', async () => {
+    const { server, start, models } = mailing;
+    // Slow enough for the other to look meanwhile.
+    server.treat(() => new Promise((resolve) => setTimeout(resolve, 5, 'take')));
+    const accounts = await Promise.all(Array.from({ length: scaled(8, 100) }, () => useDownloads(log.store, 5)));
+    for (let process = 0; process < 2; process += 1) {
+      start({ pool: models.openAnother(), mailer: mailerTo(server) });
+    }
+    for (const account of accounts) {
+      const ids = await mailed(log.store, account, 2);
+      expect(mailsTo(server.received, account).map(({ messageId }) => messageId)).toEqual(ids);
+    }
+    expect(server.received).toHaveLength(2 * accounts.length);
+  });
+
+  it('are left to whoever has claimed them, until the claim is old', async () => {
+    const { server, start, models } = mailing;
+    const account = await useDownloads(log.store, 4);
+    await caughtUp();
+    const { pool } = models;
+    await pool.query(
+      "insert into warning_mails select event_id, 'another process' from usage_warnings where stream = $1",
+      [account.stream],
+    );
+    const patient = start({ lookEveryMs: 5 });
+    const other = await useDownloads(log.store, 4);
+    await mailed(log.store, other, 1);
+    await patient.stop();
+    expect(mailsTo(server.received, account)).toEqual([]);
+    await pool.query("update warning_mails set claimed_at = claimed_at - interval '6 minutes'");
+    start();
+    await mailed(log.store, account, 1);
+    expect((await pool.query('select from warning_mails')).rowCount).toBe(0);
+  });
+});
+
+describe('a rebuild of the warnings', () => {
+  it('mails nobody twice, whether some are mailed and others not', async () => {
+    const { server, start, models } = mailing;
+    const before = start();
+    const done = await useDownloads(log.store, 5);
+    await mailed(log.store, done, 2);
+    await before.stop();
+    const waiting = await useDownloads(log.store, 5);
+    await caughtUp();
+    const rebuilt = await rebuild(usageWarnings, { store: log.store, pool: models.pool, progress: () => undefined });
+    expect(rebuilt.tables).toMatchObject([{ name: 'usage_warnings', missing: 0, surplus: 0 }]);
+    start();
+    await mailed(log.store, waiting, 2);
+    expect(mailsTo(server.received, done)).toHaveLength(2);
+    expect(mailsTo(server.received, waiting)).toHaveLength(2);
+  });
+
+  it('from nothing, with a dispatcher at work all the while, neither', async () => {
+    const { server, start, stopProjecting } = mailing;
+    const before = start();
+    const accounts = await Promise.all([1, 2, 3].map(() => useDownloads(log.store, 5)));
+    for (const account of accounts) await mailed(log.store, account, 2);
+    await before.stop();
+    await stopProjecting();
+    const mails = server.received.length;
+    await using empty = await createReadModels();
+    start({ pool: empty.pool });
+    const runner = runProjection(usageWarnings, { store: log.store, pool: empty.openAnother(), logger: silent });
+    try {
+      const last = await useDownloads(log.store, 4);
+      await mailed(log.store, last, 1);
+      expect(mailsTo(server.received, last)).toHaveLength(1);
+      expect(server.received).toHaveLength(mails + 1);
+    } finally {
+      await runner.close();
+    }
+  });
+
+  it('that shows what is mailed as waiting, because it is behind, neither', async () => {
+    const { server, start, models } = mailing;
+    const before = start();
+    const account = await useDownloads(log.store, 5);
+    await mailed(log.store, account, 2);
+    await before.stop();
+    await caughtUp();
+    await mailing.stopProjecting();
+    await models.pool.query('update usage_warnings set message_id = null');
+    const other = await useDownloads(log.store, 4);
+    const [warning] = (await log.store.read(other.stream, 0)).filter(({ type }) => type === 'UsageWarningReached');
+    await models.pool.query(`insert into usage_warnings values ($1, $2, $3, 0, 'downloads', 80, 4, 5, $4)`, [
+      warning!.id,
+      other.accountId,
+      other.stream,
+      '2026-11-14T13:00:00.000Z',
+    ]);
+    start();
+    await mailed(log.store, other, 1);
+    expect(mailsTo(server.received, account)).toHaveLength(2);
+  });
+});

@@ -1,0 +1,114 @@
+import { afterEach, beforeEach } from 'vitest';
+
+import { runProjection } from '../../projections/runner.ts';
+import { usageWarnings } from '../../projections/usage-warnings.ts';
+import { createSmtpMailer } from '../../src/adapters/mailer.ts';
+import { newId, newUuid, randomBits } from '../../src/adapters/system.ts';
+import { openAccount } from '../../src/commands/accounts.ts';
+import { usageOrigin } from '../../src/commands/known-usage.ts';
+import type { EventStore, Mailer, Subscription } from '../../src/commands/ports.ts';
+import { startMailingWarnings } from '../../src/dispatcher/mail-warnings.ts';
+import type { MailDependencies } from '../../src/dispatcher/mail-warnings.ts';
+import { usageStream } from '../../src/domain/billing-period.ts';
+import type { PlanTerms } from '../../src/domain/plans.ts';
+import { isRefused } from '../../src/domain/refusals.ts';
+import { freshCause, lanesOf, midNovember, queueAll, readUsage, upFrom } from '../commands/usage-account.ts';
+import type { UsageAccount } from '../commands/usage-account.ts';
+import { plan } from '../domain/usage-examples.ts';
+import { createReadModels, silent } from '../projections/read-models-under-test.ts';
+import type { TestReadModels } from '../projections/read-models-under-test.ts';
+import { startMailServer } from '../support/mail-server.ts';
+import type { ReceivedMail, TestMailServer } from '../support/mail-server.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+/** Read models with their projection running, and a mail server; fresh for each test. */
+export interface Mailing {
+  models: TestReadModels;
+  server: TestMailServer;
+  /** A dispatcher's part, as a process of its own would run it; it stops with the test at the latest. */
+  start: (changed?: Partial<MailDependencies>) => { stop: () => Promise<void> };
+  /** Stops the projection. */
+  stopProjecting: () => Promise<void>;
+}
+
+const sender = 'billing@reeltally.test';
+
+export function mailingUnderTest(log: { readonly store: EventStore }): Mailing {
+  const parts: Partial<Mailing> = {};
+  let projecting: Subscription | undefined;
+  let started: { stop: () => Promise<void> }[] = [];
+  const stopProjecting = async () => {
+    await projecting?.close();
+    projecting = undefined;
+  };
+  beforeEach(async () => {
+    const models = await createReadModels();
+    const server = await startMailServer();
+    projecting = runProjection(usageWarnings, { store: log.store, pool: models.pool, logger: silent });
+    const start = (changed: Partial<MailDependencies> = {}) => {
+      const mailing = startMailingWarnings({
+        ...{ store: log.store, pool: models.pool, logger: silent, newUuid, now: () => midNovember },
+        ...{ mailerId: newUuid(), mailer: mailerTo(server), lookEveryMs: 20, retryMs: 50, ...changed },
+      });
+      started.push(mailing);
+      return mailing;
+    };
+    Object.assign(parts, { models, server, start, stopProjecting });
+  });
+  afterEach(async () => {
+    await Promise.all(started.map((each) => each.stop()));
+    started = [];
+    await stopProjecting();
+    await parts.server?.close();
+    await parts.models?.[Symbol.asyncDispose]();
+  });
+  return parts as Mailing;
+}
+
+export const mailerTo = ({ url }: { url: string }): Mailer => createSmtpMailer({ url, from: sender, timeoutMs: 5_000 });
+
+const ownersOf = new WeakMap<UsageAccount, string>();
+export const ownerOf = (account: UsageAccount): string => ownersOf.get(account) ?? '';
+
+/** An account with an owner, on a plan of five downloads. */
+export async function openOwned(store: EventStore, terms: Partial<PlanTerms> = {}): Promise<UsageAccount> {
+  const email = `${newUuid()}@example.com`;
+  const asked = { correlationId: newUuid(), actor: freshCause().actor, timeoutMs: 20_000 };
+  const bought = { ...plan, downloads_limit: 5, metadata_limit: 5, warning_percents: [80, 100], ...terms };
+  const dependencies = { store, now: () => midNovember, newUuid, newId, randomBits };
+  const opened = await openAccount(dependencies, { email, terms: bought, ...asked });
+  if (isRefused(opened)) throw new Error(opened.refusal);
+  const { accountId } = opened;
+  const stream = usageStream(accountId, { start: '2026-11-14T00:00:00.000Z' });
+  const account = { accountId, stream, origin: usageOrigin(stream) };
+  ownersOf.set(account, email);
+  return account;
+}
+
+/** An account that has used so many of five downloads: four reach 80 %, five 100 %. */
+export async function useDownloads(store: EventStore, count: number): Promise<UsageAccount> {
+  const account = await openOwned(store);
+  await queueAll(lanesOf(store), account, upFrom(1, count));
+  return account;
+}
+
+/** The Message-IDs that the log has for an account's warnings, in its order. */
+export async function recordedIds(store: EventStore, { stream }: UsageAccount): Promise<string[]> {
+  const stored = await readUsage(store, stream);
+  return stored.flatMap(({ event }) => (event.type === 'UsageWarningMailed' ? [event.data.message_id] : []));
+}
+
+/** Waits until the log says of so many of an account's warnings that they are mailed. */
+export function mailed(store: EventStore, account: UsageAccount, count: number): Promise<string[]> {
+  return waitFor(
+    async () => {
+      const ids = await recordedIds(store, account);
+      return ids.length >= count && ids;
+    },
+    { what: `${count} warnings of ${account.accountId} to be mailed`, timeoutMs: 20_000 },
+  );
+}
+
+/** Mails to the owner of an account. */
+export const mailsTo = (mails: readonly ReceivedMail[], account: UsageAccount) =>
+  mails.filter(({ to }) => to === ownerOf(account));

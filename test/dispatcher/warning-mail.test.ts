@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest';
+
+import { warningMail } from '../../src/dispatcher/warning-mail.ts';
+import type { Terms } from '../../src/domain/plans.ts';
+import { accountId, given, opened } from '../domain/usage-examples.ts';
+
+const eventId = '6f1c2a58-5b7e-5d0e-9d4b-3a1f0c9b8e77';
+
+const mailOf = (
+  data: { pool: 'downloads' | 'metadata'; threshold_percent: number; used: number; limit: number },
+  terms: Partial<Terms> = {},
+) =>
+  warningMail(
+    {
+      ...{ eventId, stream: 'usage', correlationId: 'req', mailed: false, time: '2026-11-14T12:00:00.000Z' },
+      ...{ data, usage: given(opened({ downloads_limit: 100, ...terms })) },
+    },
+    'owner@example.com',
+  );
+
+const downloads = { pool: 'downloads', threshold_percent: 80, used: 80, limit: 100 } as const;
+const allDownloads = { ...downloads, threshold_percent: 100, used: 100 } as const;
+
+describe('a warning mail', () => {
+  it('says which pool, how much of it is used, until when, and what comes then', () => {
+    expect(mailOf(downloads, { overage_cap_cents: 5000 })).toEqual({
+      id: eventId,
+      to: 'owner@example.com',
+      subject: '80 % of the downloads of this period are used',
+      date: '2026-11-14T12:00:00.000Z',
+      text: `Your account ${accountId} has used
+80 of the 100 downloads that its plan,
+dev_100, includes in a billing period: 80 %.
+
+Once all are used, each further download costs $0.25.
+Your ceiling on these charges is $50.00 per period;
+a download that would go beyond it is refused.
+
+This period began on 2026-11-01 and ends on 2026-12-01, at 00:00 UTC.
+From then on what the plan includes is there again.
+
+So it stood on 2026-11-14 at 12:00:00 UTC.
+This mail is sent once in a period, when 80 % are used.
+`,
+    });
+  });
+
+  it.each([
+    [allDownloads, {}, 'From now on, each further download costs $0.25.\nYou have set no ceiling on these charges.\n'],
+    [allDownloads, { overage_cents: null }, 'From now on, downloads are refused until the period ends.\n'],
+    [downloads, { overage_cents: null }, 'Once all are used, downloads are refused until the period ends.\n'],
+    [
+      { pool: 'metadata', threshold_percent: 100, used: 50, limit: 50 } as const,
+      {},
+      'From now on, lookups are refused until the period ends.\n',
+    ],
+  ])('tells what comes next: %j with %j', (data, terms, text) => {
+    expect(mailOf(data, terms).text).toContain(`\n\n${text}\n`);
+  });
+
+  it('has lines that no mail program breaks', () => {
+    const long = mailOf(
+      { pool: 'metadata', threshold_percent: 100, used: 1_000_000_000, limit: 1_000_000_000 },
+      { plan: 'a_plan_with_the_longest_name_of_a' },
+    );
+    expect(Math.max(...long.text.split('\n').map((line) => line.length))).toBeLessThanOrEqual(76);
+    expect(long.subject.length).toBeLessThanOrEqual(78);
+  });
+});

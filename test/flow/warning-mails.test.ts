@@ -1,0 +1,136 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import pg from 'pg';
+import { call } from '../support/client.ts';
+import { startInstallation } from '../support/installation.ts';
+import type { Installation } from '../support/installation.ts';
+import { readUsageStream } from '../support/log.ts';
+import { startMailServer } from '../support/mail-server.ts';
+import type { TestMailServer } from '../support/mail-server.ts';
+import { planFile } from '../support/plans.ts';
+import { scaled } from '../support/proof-scale.ts';
+import { scrape, valueOf } from '../support/scrape.ts';
+import type { ServiceProcess } from '../support/service.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+/** Warnings by mail as an owner gets them: real processes, a real mail server, and kills at the worst instant. */
+let installation: Installation;
+let mailServer: TestMailServer;
+let api: ServiceProcess;
+
+beforeAll(async () => {
+  installation = await startInstallation({ PLANS_FILE: planFile({ downloads_limit: 5, warningPercents: [80, 100] }) });
+  mailServer = await startMailServer();
+  await installation.startRole('projector');
+  api = await installation.startRole('api');
+}, 60_000);
+
+afterAll(async () => {
+  await mailServer.close();
+  await installation[Symbol.asyncDispose]();
+});
+
+const startDispatcher = () =>
+  installation.startRole('dispatcher', { SMTP_URL: mailServer.url, MAIL_FROM: 'billing@reeltally.test' });
+
+/** An account that has used four of its five downloads. */
+async function warnedAccount(): Promise<{ accountId: string; key: string }> {
+  const { account_id: accountId } = await installation.cli<{ account_id: string }>([
+    ...['accounts', 'open', '--email', 'owner@example.com', '--plan', 'test'],
+  ]);
+  const { key } = await installation.cli<{ key: string }>(['keys', 'issue', accountId]);
+  const body = { url: installation.sampleUrl('private') };
+  for (let number = 0; number < 4; number += 1) {
+    expect((await call(api.url, '/video/download', { key, body })).status).toBe(202);
+  }
+  return { accountId, key };
+}
+
+const mailedOf = async (accountId: string) =>
+  (await readUsageStream(installation.environment['EVENTSTORE_URL'] ?? '', accountId))
+    .filter(({ type }) => type === 'UsageWarningMailed')
+    .map(({ data }) => (data as { message_id: string }).message_id);
+
+const mailed = (accountId: string, count = 1) =>
+  waitFor(
+    async () => {
+      const ids = await mailedOf(accountId);
+      return ids.length >= count && ids;
+    },
+    { what: `${count} mails of ${accountId}`, timeoutMs: 30_000, pollMs: 50 },
+  );
+
+const idsOfMailsAbout = (accountId: string) =>
+  mailServer.received.filter(({ raw }) => raw.includes(accountId)).map(({ messageId }) => messageId);
+
+async function letClaimsGrowOld(): Promise<void> {
+  const client = new pg.Client({ connectionString: installation.environment['DATABASE_URL'] });
+  await client.connect();
+  try {
+    await client.query("update warning_mails set claimed_at = claimed_at - interval '10 minutes'");
+  } finally {
+    await client.end();
+  }
+}
+
+const countOf = async (process: ServiceProcess, name: string) =>
+  valueOf((await scrape(process.url)).metrics, name) ?? 0;
+
+describe('a dispatcher that is killed', () => {
+  test(
+    'between the answer of the mail server and its event sends the same Message-ID again, and one event is stored',
+    { timeout: scaled(60_000, 600_000) },
+    async () => {
+      for (let round = 0; round < scaled(1, 10); round += 1) {
+        mailServer.treat(() => {
+          // The log answers nobody from here on: the mail is taken, and cannot be recorded.
+          installation.silenceEventStore();
+          return 'take';
+        });
+        const { accountId } = await warnedAccount();
+        const first = await startDispatcher();
+        await waitFor(async () => (await countOf(first, 'reeltally_warning_mails_total')) === 1, {
+          what: 'the mail to be taken',
+          timeoutMs: 30_000,
+        });
+        await first.kill();
+        installation.wakeEventStore();
+        mailServer.treat(() => 'take');
+        await letClaimsGrowOld();
+        const second = await startDispatcher();
+        const [id] = await mailed(accountId);
+        expect(idsOfMailsAbout(accountId)).toEqual([id, id]);
+        expect(await mailedOf(accountId)).toEqual([id]);
+        await second.stop();
+        // A third finds nothing left to do.
+        const third = await startDispatcher();
+        const { accountId: last } = await warnedAccount();
+        await mailed(last);
+        expect(idsOfMailsAbout(accountId)).toEqual([id, id]);
+        await third.stop();
+      }
+    },
+  );
+});
+
+describe('while the mail server is away', () => {
+  test('everything else goes on, and the mails follow when it is back', { timeout: 60_000 }, async () => {
+    await mailServer.close();
+    await using dispatcher = await startDispatcher();
+    const { accountId, key } = await warnedAccount();
+    const failed = async () => (await countOf(dispatcher, 'reeltally_warning_mail_failures_total')) > 0;
+    await waitFor(failed, { what: 'an attempt in vain', timeoutMs: 20_000, pollMs: 50 });
+    const { metrics } = await scrape(dispatcher.url);
+    expect(valueOf(metrics, 'reeltally_warnings_waiting')).toBe(1);
+    expect(valueOf(metrics, 'reeltally_oldest_waiting_warning_seconds')).toBeGreaterThan(0);
+    // A download is accepted and reaches the work queue all the same.
+    const queue = async () => countOf(dispatcher, 'reeltally_queue_pending_messages');
+    const before = await queue();
+    const body = { url: installation.sampleUrl('bars') };
+    expect((await call(api.url, '/video/download', { key, body })).status).toBe(202);
+    await waitFor(async () => (await queue()) > before, { what: 'the download to be dispatched', pollMs: 50 });
+    mailServer = await startMailServer({ port: mailServer.port });
+    const ids = await mailed(accountId, 2);
+    expect(idsOfMailsAbout(accountId).sort()).toEqual(ids.toSorted());
+    expect(dispatcher.log()).not.toContain('owner@example.com');
+  });
+});
