@@ -107,6 +107,17 @@ export async function readNewestCredits(
   return rows[0] && snapshotFromRow(rows[0]);
 }
 
+/** The row of one period. @param stream its usage stream */
+export async function readCredits(
+  client: Pick<PoolClient, 'query'>,
+  stream: string,
+): Promise<UsageSnapshot | undefined> {
+  const { rows } = await client.query<CreditsRow>(`select ${creditsColumns('c')} from credits c where stream = $1`, [
+    stream,
+  ]);
+  return rows[0] && snapshotFromRow(rows[0]);
+}
+
 /** Folds events into the rows of their streams. */
 export async function applyToCredits(events: readonly ParsedEvent<UsageEvent>[], client: PoolClient): Promise<void> {
   const streams = [...new Set(events.map(({ stream }) => stream))];

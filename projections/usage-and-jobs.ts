@@ -1,30 +1,36 @@
-import { parseJobEvent, parseUsageEvent } from '../src/domain/recorded-event.ts';
+import { parseInvoiceEvent, parseJobEvent, parseUsageEvent } from '../src/domain/recorded-event.ts';
 import type { ParsedEvent } from '../src/domain/recorded-event.ts';
 import type { JobEvent } from '../src/domain/download-job-events.ts';
 import type { UsageEvent } from '../src/domain/usage-events.ts';
 import { applyToCredits } from './credits.ts';
 import { applyToIdempotencyKeys } from './idempotency-keys.ts';
+import { applyToInvoicesDue } from './invoices-due.ts';
 import { applyToJobs } from './jobs.ts';
 import type { RebuildableProjection } from './rebuild.ts';
 
 /**
  * Credits, jobs and idempotency keys change in one transaction under one checkpoint, so that the revision in a credits row
- * holds for the jobs and keys of its account too: a download queued up to that revision has its rows.
+ * holds for the jobs and keys of its account too: a download queued up to that revision has its rows. What is invoiced clears
+ * what is due.
  */
 export const usageAndJobs: RebuildableProjection = {
   name: 'usage_and_jobs',
   tables: ['credits', 'jobs', 'idempotency_keys'],
-  streamPrefixes: ['usage-', 'job-'],
+  streamPrefixes: ['usage-', 'job-', 'invoices-'],
   apply: async (events, client) => {
-    const parsed = events.map((event): ParsedEvent<UsageEvent> | ParsedEvent<JobEvent> =>
+    const [invoiced, others] = [events.filter(isInvoice), events.filter((event) => !isInvoice(event))];
+    const parsed = others.map((event): ParsedEvent<UsageEvent> | ParsedEvent<JobEvent> =>
       event.stream.startsWith('usage-') ? parseUsageEvent(event) : parseJobEvent(event),
     );
     const usage = parsed.filter(isUsage);
     if (usage.length > 0) await applyToCredits(usage, client);
     await applyToIdempotencyKeys(usage, client);
+    await applyToInvoicesDue({ usage, invoices: invoiced.map(parseInvoiceEvent) }, client);
     await applyToJobs(parsed, client);
   },
 };
+
+const isInvoice = ({ stream }: { stream: string }) => stream.startsWith('invoices-');
 
 function isUsage(parsed: ParsedEvent<UsageEvent> | ParsedEvent<JobEvent>): parsed is ParsedEvent<UsageEvent> {
   return parsed.stream.startsWith('usage-');

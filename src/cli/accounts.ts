@@ -28,7 +28,7 @@ export interface CliDependencies extends AccountDependencies {
   output: Output;
 }
 
-const commandTimeoutMs = 10_000;
+export const commandTimeoutMs = 10_000;
 /** How long a command waits for the read models to follow. */
 export const projectionTimeoutMs = 5_000;
 

@@ -14,6 +14,7 @@ import type { Usage } from '../domain/usage.ts';
 import { newApiKey } from './api-key.ts';
 import { handle, load } from './handle.ts';
 import type { Aggregate } from './handle.ts';
+import { issueInvoice } from './issue-invoice.ts';
 import type { EventStore } from './ports.ts';
 import type { Cause } from './seal.ts';
 
@@ -32,7 +33,7 @@ export interface AccountRequest {
   timeoutMs: number;
 }
 
-/** Opens an account and its first billing period. */
+/** Opens an account and its first billing period, and invoices the first fee. */
 export async function openAccount(
   dependencies: AccountDependencies,
   { email, terms, ...request }: AccountRequest & { email: string; terms: PlanTerms },
@@ -43,7 +44,10 @@ export async function openAccount(
   return (await openFirstPeriod(dependencies, accountId, request)) ?? { accountId };
 }
 
-/** Completes what a crash may have left out between an account's two first events. Does nothing where nothing is missing. */
+/**
+ * Completes what a crash may have left out of an account's opening: its first period, and the invoice of its first fee. Does
+ * nothing where nothing is missing.
+ */
 export async function openFirstPeriod(
   dependencies: AccountDependencies,
   accountId: string,
@@ -74,7 +78,9 @@ export async function openFirstPeriod(
     now: dependencies.now,
     timeoutMs: request.timeoutMs,
   });
-  return isRefused(handled) ? handled : undefined;
+  if (isRefused(handled)) return handled;
+  await issueInvoice(dependencies, { stream: period.stream, covers: 'opening', ...request });
+  return undefined;
 }
 
 export type IssuedKey = ApiKey & { key: string };

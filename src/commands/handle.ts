@@ -10,12 +10,14 @@ import type { Cause } from './seal.ts';
 import { traceAppend } from './trace-append.ts';
 import type { Tracer } from './tracing.ts';
 
-/** An aggregate on a stream of its own that is short enough to be read whole for each command. */
+/** An aggregate on a stream of its own, which is read for each command: whole, or from where it is known. */
 export interface Aggregate<State, Event extends DomainEvent> {
   stream: string;
   initial: () => State;
   parse: (recorded: RecordedEvent) => ParsedEvent<Event>;
   evolve: (state: State, event: Event, at: { revision: number; id: string; time: string }) => State;
+  /** Where to read on from, for a stream that is long: what a read model knows of it. */
+  known?: Loaded<State>;
 }
 
 export interface Handling<State, Event extends DomainEvent> {
@@ -117,10 +119,11 @@ async function loadIfReachable<State, Event extends DomainEvent>(
 /** @throws {EventStoreUnavailable} */
 export async function load<State, Event extends DomainEvent>(
   store: EventStore,
-  { stream, initial, parse, evolve }: Aggregate<State, Event>,
+  { stream, initial, parse, evolve, known }: Aggregate<State, Event>,
 ): Promise<Loaded<State>> {
-  const loaded: Loaded<State> = { state: initial(), revision: -1, lastHash: firstPreviousHash(stream), lastTime: '' };
-  for (const recorded of await store.read(stream, 0)) {
+  const unknown = { revision: -1, lastHash: firstPreviousHash(stream), lastTime: '' };
+  const loaded: Loaded<State> = known ? { ...known } : { state: initial(), ...unknown };
+  for (const recorded of await store.read(stream, loaded.revision + 1)) {
     const { event, metadata, revision, id } = parse(recorded);
     loaded.state = evolve(loaded.state, event, { revision, id, time: metadata.time });
     loaded.revision = revision;

@@ -152,6 +152,16 @@ export class EventStoreClosed extends Error {
   override readonly name = 'EventStoreClosed';
 }
 
+/** The gate between an ended period's pending voids and the closing of its books. */
+export interface PeriodClosings {
+  /**
+   * Shuts the gate: nothing of the stream can become a pending void any more. Shutting it again is fine.
+   *
+   * @returns false, with the gate left open, while a pending void names the stream
+   */
+  begin(stream: string): Promise<boolean>;
+}
+
 /** One item of one platform: all that the service keeps of a client's URL. */
 export interface VideoReference {
   platform: string;

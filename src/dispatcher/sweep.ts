@@ -1,5 +1,4 @@
 import type { Pool } from 'pg';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { forgetOldWorkers, listClaimedJobs, listWaitingJobs } from '../../projections/unfinished-jobs.ts';
 import type { ClaimedJob, WaitingJob } from '../../projections/unfinished-jobs.ts';
@@ -8,6 +7,7 @@ import type { JobDependencies } from '../commands/record-job-progress.ts';
 import type { JobQueue } from '../commands/ports.ts';
 import { isRefused } from '../domain/refusals.ts';
 import { messageId } from './dispatch-downloads.ts';
+import { repeat } from './repeat.ts';
 
 export interface SweepDependencies extends JobDependencies {
   queue: JobQueue;
@@ -36,24 +36,9 @@ const stepTimeoutMs = 5_000;
  * behind, or two at once, change nothing that is right.
  */
 export function startSweeping(dependencies: SweepDependencies): { stop: () => Promise<void> } {
-  const stopping = new AbortController();
   const state: SweepState = { reachableSinceMs: undefined, published: new Map() };
-  const running = (async () => {
-    while (!stopping.signal.aborted) {
-      await sweep(dependencies, state).catch((error: unknown) => {
-        dependencies.logger.warn({ err: error }, 'a sweep did not finish');
-      });
-      await sleep(dependencies.sweepEveryMs ?? defaultSweepEveryMs, undefined, { signal: stopping.signal }).catch(
-        () => undefined,
-      );
-    }
-  })();
-  return {
-    stop: async () => {
-      stopping.abort();
-      await running;
-    },
-  };
+  const { logger, sweepEveryMs: everyMs = defaultSweepEveryMs } = dependencies;
+  return repeat(() => sweep(dependencies, state), { everyMs, logger, failed: 'a sweep did not finish' });
 }
 
 interface SweepState {

@@ -5,16 +5,18 @@ import { openPool } from '../adapters/postgres.ts';
 import { connectEventStore } from '../adapters/event-store.ts';
 import { newId, newUuid, randomBits, systemClock } from '../adapters/system.ts';
 import { capCommand, openCommand, planCommand, showCommand } from '../cli/accounts.ts';
-import type { CliDependencies } from '../cli/accounts.ts';
 import { showJobCommand, timelineCommand } from '../cli/jobs.ts';
+import type { InvoicesCli } from '../cli/invoices.ts';
 import { issueCommand, listCommand, revokeCommand } from '../cli/keys.ts';
 import { ledgerCommand } from '../cli/ledger.ts';
 import { CommandFailed } from '../cli/output.ts';
 import { rebuildCommand, rebuildableNames, statusCommand } from '../cli/projections.ts';
 import { UsageLanes } from '../commands/usage-lanes.ts';
+import { closePeriods } from '../dispatcher/close-periods.ts';
 import { accountIdPattern } from '../domain/account-events.ts';
 import { ConfigurationRefused, operatorName, readConfig } from './config.ts';
 import { findAddresses } from './instance.ts';
+import { addInvoiceCommands } from './invoice-commands.ts';
 import { createLogger } from './logger.ts';
 import { roles } from './roles.ts';
 import type { Role } from './roles.ts';
@@ -53,6 +55,7 @@ function createProgram(): Command {
   addKeyCommands(program);
   addJobCommands(program);
   addLedgerCommands(program);
+  addInvoiceCommands(program, (command) => run(program, command), accountIdArgument);
   addProjectionCommands(program);
   allowJsonEverywhere(program);
   return program;
@@ -185,7 +188,7 @@ const wholeTableMs = 3_600_000;
 /** Opens what a command needs, runs it, and closes it again. */
 async function run(
   program: Command,
-  command: (cli: CliDependencies) => Promise<void>,
+  command: (cli: InvoicesCli) => Promise<void>,
   { queryTimeoutMs = 10_000 }: { queryTimeoutMs?: number } = {},
 ): Promise<void> {
   const config = readConfig();
@@ -195,10 +198,14 @@ async function run(
   const pool = openPool(databaseUrl, { logger, max: 4, queryTimeoutMs });
   const store = connectEventStore({ url: eventStoreUrl, logger });
   const { now } = systemClock(config.REELTALLY_CLOCK_OFFSET_SECONDS);
+  const lanes = new UsageLanes({ store, now, newId: newUuid });
+  const closing = { ...{ store, pool, now, newUuid, logger, lanes }, graceSeconds: config.CLOSING_GRACE_SECONDS };
+  const setAside = new Map<string, number>();
   try {
     await command({
-      ...{ store, pool, now, newUuid, newId, randomBits, plans: config.plans },
-      lanes: new UsageLanes({ store, now, newId: newUuid }),
+      ...{ store, pool, now, newUuid, newId, randomBits, plans: config.plans, lanes },
+      issuer: config.INVOICE_ISSUER,
+      closePeriods: () => closePeriods(closing, { setAside }),
       actor: { type: 'staff', id: operatorName(), role: 'operator', reason: 'command line' },
       hasProjector: () => isLed(pool, 'projector'),
       output: {

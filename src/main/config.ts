@@ -72,6 +72,8 @@ export const environment = z.object({
   MAX_FILE_MIB: whole(1, 1_000_000).default(4_096),
   MAX_DURATION_SECONDS: whole(1, 1_000_000).default(14_400),
   ATTEMPT_TIMEOUT_SECONDS: whole(10, 86_400).default(1_800),
+  CLOSING_GRACE_SECONDS: whole(0, 2_592_000).default(3_600),
+  INVOICE_ISSUER: z.string().min(1).max(200).default('Reeltally'),
   YTDLP_PATH: z.string().min(1).optional(),
   FFMPEG_PATH: z.string().min(1).optional(),
   FFPROBE_PATH: z.string().min(1).optional(),

@@ -26,6 +26,7 @@ import { createVideoSource } from '../adapters/video-source.ts';
 import { locateEngine } from '../adapters/yt-dlp-engine.ts';
 import { UsageLanes } from '../commands/usage-lanes.ts';
 import type { VideoReference } from '../commands/ports.ts';
+import { startClosingPeriods } from '../dispatcher/close-periods.ts';
 import { dispatchDownloads } from '../dispatcher/dispatch-downloads.ts';
 import { startResolving } from '../dispatcher/resolve-unknown-outcomes.ts';
 import { startSweeping } from '../dispatcher/sweep.ts';
@@ -44,7 +45,7 @@ import { ConfigurationRefused, projectDirectory } from './config.ts';
 import type { Config } from './config.ts';
 import { createFiles, createReadiness, createTokens, filesDirectory } from './connect.ts';
 import type { Connections, Secrets } from './connect.ts';
-import { watchDisks, watchPendingVoids, watchProjections, watchQueue } from './watch.ts';
+import { watchDisks, watchPendingVoids, watchPeriods, watchProjections, watchQueue } from './watch.ts';
 
 /** The parts of the service; each can run as a process of its own. */
 export const roles = ['api', 'projector', 'dispatcher', 'worker'] as const;
@@ -150,13 +151,19 @@ const startDispatcher: StartRole = (connections) => {
         ...{ store, logger, newUuid, now: clock.now, observer, voids, tracer },
         pendingVoids: createPendingVoids(pool),
       });
+      const closing = startClosingPeriods({
+        ...{ store, pool, logger, newUuid, now: clock.now },
+        lanes: new UsageLanes({ store, now: clock.now, newId: newUuid, tracer }),
+        graceSeconds: config.CLOSING_GRACE_SECONDS,
+      });
       return async () => {
-        await Promise.all([dispatching.close(), sweeping.stop(), resolving.stop()]);
+        await Promise.all([dispatching.close(), sweeping.stop(), resolving.stop(), closing.stop()]);
       };
     },
   });
   watchQueue(connections, queue, dispatcher);
   watchPendingVoids(connections, dispatcher);
+  watchPeriods(connections, dispatcher);
   return dispatcher;
 };
 

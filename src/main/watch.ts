@@ -1,6 +1,7 @@
 import { statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { projections } from '../../projections/all.ts';
+import { countDue } from '../../projections/due-periods.ts';
 import { measureLag } from '../../projections/progress.ts';
 import { oldestWaitingSeconds } from '../../projections/unfinished-jobs.ts';
 import type { ConnectedEventStore } from '../adapters/event-store.ts';
@@ -149,6 +150,25 @@ export function watchPendingVoids({ metrics, pool }: Connections, leadership: Le
       return [
         { name: 'reeltally_unknown_outcomes_open', value: count },
         { name: 'reeltally_oldest_unknown_outcome_seconds', value: oldestSeconds },
+      ];
+    },
+  );
+}
+
+/** @param leadership of the dispatcher: of several, one tells what its clock has still to do */
+export function watchPeriods({ metrics, pool, clock }: Connections, leadership: Leadership): void {
+  metrics.collect(
+    'periods',
+    {
+      reeltally_periods_not_closed: { help: 'Billing periods that are over and whose books are not closed yet' },
+      reeltally_invoices_due: { help: 'Invoices that have to be issued and are not' },
+    },
+    async () => {
+      if (!leadership.leading) return [];
+      const { notClosed, invoices } = await countDue(pool, clock.now());
+      return [
+        { name: 'reeltally_periods_not_closed', value: notClosed },
+        { name: 'reeltally_invoices_due', value: invoices },
       ];
     },
   );

@@ -97,7 +97,7 @@ async function runPage(page: string): Promise<void> {
 /** The names that a level of the command line's help lists. */
 async function listedCommands(...words: string[]): Promise<string[]> {
   const { stdout } = await runCommand([...words, '--help'], {});
-  const names = [...(stdout.split('Commands:')[1] ?? '').matchAll(/^ {2}(\w+) /gm)].map(([, name = '']) => name);
+  const names = [...(stdout.split('Commands:')[1] ?? '').matchAll(/^ {2}([\w-]+) /gm)].map(([, name = '']) => name);
   return names.filter((name) => name !== 'help');
 }
 
@@ -106,7 +106,7 @@ it('the README lists every command that there is', async () => {
   const commands = await Promise.all(
     groups.map(async (group) => (await listedCommands(group)).map((name) => `${group} ${name}`)),
   );
-  const shown = commandBlocks('README.md').flatMap(({ text }) => [...text.matchAll(/reeltally -- (\w+ \w+)/g)]);
+  const shown = commandBlocks('README.md').flatMap(({ text }) => [...text.matchAll(/reeltally -- (\w+ [\w-]+)/g)]);
   expect(shown.map(([, command]) => command).sort()).toEqual(commands.flat().sort());
 });
 

@@ -3,6 +3,7 @@ import type { EventStore, EventToAppend, ExpectedRevision } from '../../src/comm
 import { firstPreviousHash, seal } from '../../src/commands/seal.ts';
 import { accountStream } from '../../src/domain/account-events.ts';
 import { firstBillingPeriod, usageStream } from '../../src/domain/billing-period.ts';
+import { invoicesStream } from '../../src/domain/invoice-events.ts';
 import { jobStream } from '../../src/domain/download-job-events.ts';
 import type { JobEvent } from '../../src/domain/download-job-events.ts';
 import type { DomainEvent } from '../../src/domain/recorded-event.ts';
@@ -63,6 +64,24 @@ export class GeneratedAccount {
   revokeKey({ keyId }: GeneratedKey): Append {
     const data = { account_id: this.accountId, key_id: keyId };
     return this.#append(accountStream(this.accountId), [{ type: 'ApiKeyRevoked', data }]);
+  }
+
+  /** The invoice of the first fee. */
+  invoice(): Append {
+    const { accountId: account_id } = this;
+    const { start: period_start, end: period_end } = this.#period;
+    const event = { stream: this.#usageStream, revision: 0, id: newUuid() };
+    const line = { kind: 'fee', plan: plan.plan, period_start, period_end, cents: plan.fee_cents, event } as const;
+    const covered = { account_id, covers: 'opening', period_start, period_end } as const;
+    const issued = { number: 1, ...covered, currency: 'USD', lines: [line], total_cents: plan.fee_cents } as const;
+    return this.#append(invoicesStream(account_id), [{ type: 'InvoiceIssued', data: { ...issued, lines: [line] } }]);
+  }
+
+  /** A cent of that invoice given back. */
+  credit(number: number): Append {
+    const note = { number, account_id: this.accountId, reference: `case-${number}`, invoice_number: 1, line: 1 };
+    const data = { ...note, charge_event_id: null, currency: 'USD', cents: 1 } as const;
+    return this.#append(invoicesStream(this.accountId), [{ type: 'CreditNoteIssued', data }]);
   }
 
   queue(count: number): Append {

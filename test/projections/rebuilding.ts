@@ -37,17 +37,20 @@ export async function liveModels(
 }
 
 /**
- * Accounts with keys, downloads and jobs, of which every round adds to.
+ * Accounts with keys, downloads, jobs and credit notes, of which every round adds to.
  *
  * @param goOn asked before each round, or how many rounds
  */
 export async function writeLog(store: EventStore, goOn: number | (() => boolean)): Promise<void> {
   const account = new GeneratedAccount();
-  await appendAll(store, account.open());
+  await appendAll(store, [...account.open(), account.invoice()]);
   for (let round = 0; typeof goOn === 'number' ? round < goOn : goOn(); round += 1) {
     const key = account.issueKey();
     const revoked = round % 2 === 0 ? [account.revokeKey(key)] : [];
-    await appendAll(store, [key.append, ...revoked, account.queue(2), ...account.work(), account.queue(1)]);
+    await appendAll(store, [
+      ...[key.append, ...revoked, account.queue(2), ...account.work(), account.queue(1)],
+      account.credit(round + 1),
+    ]);
     // A pause after each: the log must not grow faster than it can be read again and again.
     if (typeof goOn !== 'number') await sleep(50);
   }

@@ -14,15 +14,21 @@ const usual = {
 };
 
 /**
- * A plan file with one plan, called `test`, for tests whose counts no plan of the real file has room for. It is removed after
- * the tests of the file that asked for it.
+ * A plan file with one plan, called `test`, for tests whose counts no plan of the real file has room for, and with others that
+ * have names of their own. It is removed after the tests of the file that asked for it.
  */
-export function planFile(terms: Partial<typeof usual>): string {
+export function planFile(
+  terms: Partial<typeof usual>,
+  ...others: (Partial<typeof usual> & { plan: string })[]
+): string {
   const directory = mkdtempSync(join(tmpdir(), 'reeltally-plans-'));
   afterAll(() => {
     rmSync(directory, { recursive: true });
   });
   const file = join(directory, 'plans.json');
-  writeFileSync(file, JSON.stringify({ rate_version: 'test', plans: [{ ...usual, ...terms }] }));
+  writeFileSync(
+    file,
+    JSON.stringify({ rate_version: 'test', plans: [terms, ...others].map((each) => ({ ...usual, ...each })) }),
+  );
   return file;
 }

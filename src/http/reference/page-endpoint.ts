@@ -1,7 +1,7 @@
 import { resolve } from './document.ts';
 import type { ErrorResponse, Examples, JsonSchema, OpenApiDocument, Operation, Response } from './document.ts';
-import { code, html, prose, table } from './html.ts';
-import type { Html } from './html.ts';
+import { code, html, prose, table } from '../../documents/html.ts';
+import type { Html } from '../../documents/html.ts';
 
 export interface ListedOperation extends Operation {
   method: 'get' | 'post';

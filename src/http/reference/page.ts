@@ -1,6 +1,6 @@
 import { resolve } from './document.ts';
 import type { ErrorResponse, Header, JsonSchema, OpenApiDocument } from './document.ts';
-import { code, html, Html, prose, table } from './html.ts';
+import { code, html, Html, prose, table } from '../../documents/html.ts';
 import { curlLine, endpointSection, errorRow, methodBadge, operationsOf, pathPrefix } from './page-endpoint.ts';
 import type { ListedOperation } from './page-endpoint.ts';
 import { pageStyle } from './page-style.ts';

@@ -33,7 +33,7 @@ export function prose(text: string): Html {
   return html`${text.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part))}`;
 }
 
-export function table(heads: readonly string[], rows: readonly Html[]): Html {
+export function table(heads: readonly (string | Html)[], rows: readonly Html[]): Html {
   if (rows.length === 0) return html``;
   return html`<table>
     <thead>

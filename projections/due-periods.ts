@@ -1,0 +1,110 @@
+import type { Pool, PoolClient } from 'pg';
+
+/** What the dispatcher's clock has to do, as the read model has it, and the gate that a period passes when it is closed. */
+
+/** One billing period of an account. */
+export interface DuePeriod {
+  account_id: string;
+  /** Its usage stream. */
+  stream: string;
+}
+
+export interface DueInvoices extends DuePeriod {
+  opening_invoice_due: boolean;
+  period_invoice_due: boolean;
+}
+
+interface Wanted {
+  /** Streams that were tried in vain a short time ago. */
+  except: readonly string[];
+  limit: number;
+}
+
+/** Periods whose time is over while no other one is open: they are still open, or have ended and the next never began. */
+export async function listPeriodsToRollOver(
+  pool: Pool,
+  { now, except, limit }: Wanted & { now: string },
+): Promise<DuePeriod[]> {
+  const { rows } = await pool.query<DuePeriod>(
+    `select account_id, stream from credits c
+     where phase <> 'closed' and period_end <= $1 and stream <> all($2)
+       and (phase = 'open' or not ${hasNext('c')})
+     order by period_end, account_id limit $3`,
+    [now, except, limit],
+  );
+  return rows;
+}
+
+/**
+ * Ended periods, of each account the first that is not closed: its books are closed in the order of time, and not before
+ * everything earlier is invoiced, so that the numbers of invoices follow the periods.
+ *
+ * @param endedBefore UTC ISO-8601; a period that ends later is left alone
+ */
+export async function listPeriodsToClose(
+  pool: Pool,
+  { endedBefore, except, limit }: Wanted & { endedBefore: string },
+): Promise<DuePeriod[]> {
+  const { rows } = await pool.query<DuePeriod>(
+    `select account_id, stream from credits c
+     where phase = 'ended' and period_end <= $1 and stream <> all($2) and not opening_invoice_due and ${hasNext('c')}
+       and not exists (
+         select from credits e where e.account_id = c.account_id and e.period_start < c.period_start
+           and (e.phase <> 'closed' or e.opening_invoice_due or e.period_invoice_due))
+     order by period_end, account_id limit $3`,
+    [endedBefore, except, limit],
+  );
+  return rows;
+}
+
+/** Periods that are not invoiced yet although they have to be; those of one account in the order of time. */
+export async function listInvoicesDue(pool: Pool, { except, limit }: Wanted): Promise<DueInvoices[]> {
+  const { rows } = await pool.query<DueInvoices>(
+    `select account_id, stream, opening_invoice_due, period_invoice_due from credits c
+     where (opening_invoice_due or period_invoice_due) and stream <> all($1)
+     order by period_start, account_id limit $2`,
+    [except, limit],
+  );
+  return rows;
+}
+
+const hasNext = (alias: string) =>
+  `exists (select from credits n where n.account_id = ${alias}.account_id and n.period_start = ${alias}.period_end)`;
+
+/** For whoever watches: periods past their end that are not closed, and invoices that are due. */
+export async function countDue(pool: Pool, now: string): Promise<{ notClosed: number; invoices: number }> {
+  const { rows } = await pool.query<{ not_closed: number; invoices: number }>(
+    `select (select count(*)::int from credits where phase <> 'closed' and period_end <= $1) as not_closed,
+            (select count(*)::int from credits where opening_invoice_due or period_invoice_due) as invoices`,
+    [now],
+  );
+  return { notClosed: rows[0]?.not_closed ?? 0, invoices: rows[0]?.invoices ?? 0 };
+}
+
+/**
+ * From its success on nothing of the stream may become a pending void any more, so that nobody is told "not charged" about
+ * a charge that can no longer be given back. Whoever writes a pending void takes the same lock and looks for this row.
+ *
+ * @returns false, with nothing changed, while a pending void names the stream
+ */
+export async function beginClosing(pool: Pool, stream: string): Promise<boolean> {
+  const client = await pool.connect();
+  try {
+    await client.query('begin');
+    await client.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [stream]);
+    await client.query('insert into period_closings (stream) values ($1) on conflict do nothing', [stream]);
+    const isFree = await hasNoPendingVoid(client, stream);
+    await client.query(isFree ? 'commit' : 'rollback');
+    client.release();
+    return isFree;
+  } catch (error) {
+    // A connection that failed may be broken, and ends with whatever it had begun.
+    client.release(true);
+    throw error;
+  }
+}
+
+async function hasNoPendingVoid(client: PoolClient, stream: string): Promise<boolean> {
+  const { rowCount } = await client.query('select from pending_voids where stream = $1 limit 1', [stream]);
+  return rowCount === 0;
+}

@@ -1,0 +1,77 @@
+import type { PoolClient } from 'pg';
+import type { CreditNoteIssued, InvoiceEvent, InvoiceIssued } from '../src/domain/invoice-events.ts';
+import { parseInvoiceEvent } from '../src/domain/recorded-event.ts';
+import type { Actor, ParsedEvent } from '../src/domain/recorded-event.ts';
+import type { RebuildableProjection } from './rebuild.ts';
+
+/** The read model behind `invoices list` and `invoices show`: table `invoices`, one row per invoice or credit note. */
+export const invoices: RebuildableProjection = {
+  name: 'invoices',
+  tables: ['invoices'],
+  onlyAdds: true,
+  streamPrefixes: ['invoices-'],
+  apply: async (events, client) => {
+    const rows = events.map((event) => ({ ...invoiceRow(parseInvoiceEvent(event)), data: event.data }));
+    await client.query('insert into invoices select * from json_populate_recordset(null::invoices, $1::json)', [
+      JSON.stringify(rows),
+    ]);
+  },
+};
+
+function invoiceRow({ event, metadata, id, revision, position }: ParsedEvent<InvoiceEvent>) {
+  const { type, data } = event;
+  return {
+    account_id: data.account_id,
+    type,
+    number: data.number,
+    event_id: id,
+    revision,
+    last_hash: metadata.hash,
+    position: position.toString(),
+    time: metadata.time,
+    covers: type === 'InvoiceIssued' ? data.covers : null,
+    period_start: type === 'InvoiceIssued' ? data.period_start : null,
+    total_cents: type === 'InvoiceIssued' ? data.total_cents : data.cents,
+    actor: metadata.actor,
+  };
+}
+
+/** An invoice or a credit note, with its place in the log. */
+interface IssuedDocument<Data> {
+  data: Data;
+  eventId: string;
+  /** In the account's stream of invoices. */
+  revision: number;
+  /** UTC ISO-8601. */
+  issuedAt: string;
+  actor: Actor;
+}
+
+export interface AccountInvoices {
+  invoices: IssuedDocument<InvoiceIssued>[];
+  creditNotes: IssuedDocument<CreditNoteIssued>[];
+}
+
+/** All invoices and credit notes of an account, by their numbers. */
+export async function readInvoices(client: Pick<PoolClient, 'query'>, accountId: string): Promise<AccountInvoices> {
+  const { rows } = await client.query<{
+    type: InvoiceEvent['type'];
+    data: unknown;
+    event_id: string;
+    revision: number;
+    time: Date;
+    actor: Actor;
+  }>(
+    `select type, data, event_id, revision::float8, time, actor from invoices i
+     where account_id = $1 order by type, number`,
+    [accountId],
+  );
+  const of = <Data>(wanted: InvoiceEvent['type']): IssuedDocument<Data>[] =>
+    rows
+      .filter(({ type }) => type === wanted)
+      .map(({ data, event_id: eventId, revision, time, actor }) => ({
+        ...{ data: data as Data, eventId, revision, actor },
+        issuedAt: time.toISOString(),
+      }));
+  return { invoices: of('InvoiceIssued'), creditNotes: of('CreditNoteIssued') };
+}

@@ -1,0 +1,63 @@
+import type { CreditNoteIssued, InvoiceIssued } from '../domain/invoice-events.ts';
+import { decideInvoices } from '../domain/invoice.ts';
+import type { CreditedCharge } from '../domain/invoice.ts';
+import { parseUsageEvent } from '../domain/recorded-event.ts';
+import type { Actor } from '../domain/recorded-event.ts';
+import { isRefused } from '../domain/refusals.ts';
+import type { Refused } from '../domain/refusals.ts';
+import { evolveSettlement, newSettlement } from '../domain/settlement.ts';
+import { handle, load } from './handle.ts';
+import { accountInvoices } from './issue-invoice.ts';
+import type { InvoiceDependencies } from './issue-invoice.ts';
+import type { EventStore } from './ports.ts';
+
+export interface CreditNoteRequest {
+  note: Omit<CreditNoteIssued, 'number' | 'currency'>;
+  /** A named member of staff, with the reason. */
+  actor: Extract<Actor, { type: 'staff' }>;
+  timeoutMs: number;
+}
+
+/**
+ * Gives back a part of an invoice, bounded by its line, its total and, where the note names one, the one charge. The same note
+ * under the same reference is issued once, however often it is asked for.
+ *
+ * @returns the note that has this reference, and whether this command has issued it
+ * @throws {NotStored} {OutcomeUnknown} {EventStoreUnavailable}; then it may be asked again
+ */
+export async function issueCreditNote(
+  { store, now, newUuid }: InvoiceDependencies,
+  { note, actor, timeoutMs }: CreditNoteRequest,
+): Promise<{ note: CreditNoteIssued; issued: boolean } | Refused> {
+  const invoices = accountInvoices(note.account_id);
+  const charge = await creditedCharge(store, (await load(store, invoices)).state.invoices, note);
+  const commandId = newUuid();
+  const handled = await handle(store, invoices, {
+    decide: (state) => decideInvoices(state, { kind: 'issue_credit_note', note, charge }),
+    cause: { commandId, correlationId: commandId, causationId: commandId, actor },
+    ...{ now, timeoutMs },
+  });
+  if (isRefused(handled)) return handled;
+  const known = handled.state.creditNotes.find(({ reference }) => reference === note.reference);
+  if (!known) throw new Error(`the credit note ${note.reference} was issued and is not there`);
+  return { note: known, issued: handled.events.length > 0 };
+}
+
+/** The charge that a note names, as its closed period has it: from there on it does not change. */
+async function creditedCharge(
+  store: EventStore,
+  invoices: readonly InvoiceIssued[],
+  { invoice_number, line: lineNumber, charge_event_id: chargeEventId }: CreditNoteRequest['note'],
+): Promise<CreditedCharge | undefined> {
+  const line = invoices.find(({ number }) => number === invoice_number)?.lines[lineNumber - 1];
+  if (chargeEventId === null || line?.kind !== 'overage') return undefined;
+  const { stream } = line;
+  let settlement = newSettlement();
+  let found: { token: string; revision: number } | undefined;
+  for (const { event, metadata, id, revision } of (await store.read(stream, 0)).map(parseUsageEvent)) {
+    settlement = evolveSettlement(settlement, event, { id, time: metadata.time });
+    if (id === chargeEventId && event.type === 'OverageCharged') found = { token: event.data.token, revision };
+  }
+  const charge = found && settlement.charges.get(found.token);
+  return found && charge && { stream, revision: found.revision, cents: charge.cents };
+}

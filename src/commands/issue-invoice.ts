@@ -1,0 +1,91 @@
+import { invoicesStream } from '../domain/invoice-events.ts';
+import type { InvoiceEvent, InvoiceIssued } from '../domain/invoice-events.ts';
+import { openingInvoice, periodInvoice } from '../domain/invoice-lines.ts';
+import { decideInvoices, evolveInvoices, initialInvoices } from '../domain/invoice.ts';
+import type { InvoiceDraft, Invoices } from '../domain/invoice.ts';
+import { parseInvoiceEvent, parseUsageEvent } from '../domain/recorded-event.ts';
+import type { Actor, ParsedEvent } from '../domain/recorded-event.ts';
+import { isRefused } from '../domain/refusals.ts';
+import type { UsageEvent, UsageEventOf } from '../domain/usage-events.ts';
+import { handle } from './handle.ts';
+import type { Aggregate } from './handle.ts';
+import type { EventStore } from './ports.ts';
+
+export interface InvoiceDependencies {
+  store: EventStore;
+  now: () => string;
+  newUuid: () => string;
+}
+
+export interface InvoiceRequest {
+  actor: Actor;
+  /** The request (or command) that leads here; without one, this is where it begins. */
+  correlationId?: string;
+  timeoutMs: number;
+}
+
+/**
+ * Issues the invoice of what a usage stream has come to: the first fee, or a closed period. Asked again, by whomever and
+ * however often, it issues nothing more.
+ *
+ * @param stream of the account's first period for `opening`, of a closed one for `period`
+ * @returns the invoice, if this command has issued it
+ * @throws {NotStored} {OutcomeUnknown} {EventStoreUnavailable}; then it may be asked again
+ */
+export async function issueInvoice(
+  { store, now, newUuid }: InvoiceDependencies,
+  { stream, covers, ...request }: InvoiceRequest & { stream: string; covers: InvoiceIssued['covers'] },
+): Promise<InvoiceIssued | undefined> {
+  const { draft, causationId } = await draftOf(store, stream, covers);
+  const commandId = newUuid();
+  const { actor, correlationId = commandId, timeoutMs } = request;
+  const handled = await handle(store, accountInvoices(draft.account_id), {
+    decide: (state) => decideInvoices(state, { kind: 'issue_invoice', draft }),
+    cause: { commandId, correlationId, causationId, actor },
+    ...{ now, timeoutMs },
+  });
+  if (isRefused(handled)) throw new Error(`an invoice of ${stream} was refused: ${handled.refusal}`);
+  return handled.events.find(({ type }) => type === 'InvoiceIssued')?.data as InvoiceIssued | undefined;
+}
+
+/** What is to be invoiced, from the log alone, and the event that it is due to. */
+async function draftOf(
+  store: EventStore,
+  stream: string,
+  covers: InvoiceIssued['covers'],
+): Promise<{ draft: InvoiceDraft; causationId: string }> {
+  const events = await readInvoiced(store, stream, covers === 'opening' ? 1 : Infinity);
+  const [first] = events;
+  if (first?.event.type !== 'UsagePeriodOpened') throw new Error(`${stream} does not exist`);
+  if (covers === 'period') {
+    const closed = events.find(({ event }) => event.type === 'UsagePeriodClosed');
+    return { draft: periodInvoice(events), causationId: closed?.id ?? first.id };
+  }
+  if (first.event.data.previous_period_start !== null) throw new Error(`${stream} is not the account's first period`);
+  return {
+    draft: openingInvoice(first as ParsedEvent<UsageEventOf<'UsagePeriodOpened'>>),
+    causationId: first.id,
+  };
+}
+
+const pageEvents = 5_000;
+/** Most events of a stream, and what an invoice does not look at. */
+const passedOver = ['DownloadQueued', 'DownloadCreditDebited', 'MetadataCreditDebited', 'DownloadConfirmed'];
+
+/** The events that an invoice is made of, read page by page: a period may have very many. */
+async function readInvoiced(store: EventStore, stream: string, maxCount: number): Promise<ParsedEvent<UsageEvent>[]> {
+  const kept: ParsedEvent<UsageEvent>[] = [];
+  for (let from = 0; from < maxCount; from += pageEvents) {
+    const page = (await store.read(stream, from, Math.min(pageEvents, maxCount))).map(parseUsageEvent);
+    kept.push(...page.filter(({ event }) => !passedOver.includes(event.type)));
+    if (page.length < pageEvents) break;
+  }
+  return kept;
+}
+
+export const accountInvoices = (accountId: string): Aggregate<Invoices, InvoiceEvent> => ({
+  stream: invoicesStream(accountId),
+  initial: () => initialInvoices,
+  parse: parseInvoiceEvent,
+  evolve: evolveInvoices,
+});

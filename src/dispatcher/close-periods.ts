@@ -1,0 +1,180 @@
+import type { Pool } from 'pg';
+import type { Logger } from 'pino';
+import { readCredits, readNewestCredits } from '../../projections/credits.ts';
+import {
+  beginClosing,
+  listInvoicesDue,
+  listPeriodsToClose,
+  listPeriodsToRollOver,
+} from '../../projections/due-periods.ts';
+import type { DueInvoices, DuePeriod } from '../../projections/due-periods.ts';
+import { closePeriod } from '../commands/close-period.ts';
+import { issueInvoice } from '../commands/issue-invoice.ts';
+import type { InvoiceDependencies } from '../commands/issue-invoice.ts';
+import type { UsageLanes } from '../commands/usage-lanes.ts';
+import type { InvoiceIssued } from '../domain/invoice-events.ts';
+import { repeat } from './repeat.ts';
+
+export interface ClosePeriodsDependencies extends InvoiceDependencies {
+  pool: Pool;
+  lanes: UsageLanes;
+  logger: Logger;
+  /** How long after its end a period still takes corrections. */
+  graceSeconds: number;
+  /** Default: 5 s. */
+  everyMs?: number;
+}
+
+/** What one round has done. */
+export interface ClosingRound {
+  /** Usage streams of periods after which the next one was opened. */
+  rolledOver: string[];
+  /** Usage streams of periods whose books were closed. */
+  closed: string[];
+  issued: InvoiceIssued[];
+  /** Usage streams of periods that may still have to give back a charge whose outcome is not known. */
+  heldUp: string[];
+  failed: { stream: string; error: unknown }[];
+}
+
+/** Streams that are left alone until then, in milliseconds of `performance.now()`: so nobody waits behind what does not work. */
+export type SetAside = Map<string, number>;
+
+const defaultEveryMs = 5_000;
+const setAsideMs = 60_000;
+const maxPeriods = 500;
+const accountsAtOnce = 8;
+const stepTimeoutMs = 5_000;
+const actor = { type: 'system', id: 'billing-period' } as const;
+
+/**
+ * The clock of the books: ends the periods whose time is over and opens the next ones, whether or not anybody asks for
+ * anything; closes those whose grace is over, and invoices them. It finds them by the read model and decides on their streams
+ * at the exact revision: a round that is behind, or two at once, change nothing that is right.
+ */
+export function startClosingPeriods(dependencies: ClosePeriodsDependencies): { stop: () => Promise<void> } {
+  const { logger, everyMs = defaultEveryMs } = dependencies;
+  const setAside: SetAside = new Map();
+  const round = async (stopping: AbortSignal) => {
+    const { failed, heldUp } = await closePeriods(dependencies, { setAside, stopping });
+    for (const { stream, error } of failed) logger.warn({ err: error, stream }, 'a period could not be moved on');
+    for (const stream of heldUp) logger.warn({ stream }, 'a period is not closed: a void is pending');
+  };
+  return repeat(round, { everyMs, logger, failed: 'a look at the periods did not finish' });
+}
+
+/** One round: at most so many periods of each kind, one step of each account. @throws when log or read model is away */
+export async function closePeriods(
+  dependencies: ClosePeriodsDependencies,
+  { setAside, stopping }: { setAside: SetAside; stopping?: AbortSignal },
+): Promise<ClosingRound> {
+  const { pool, store, now, graceSeconds } = dependencies;
+  const done: ClosingRound = { rolledOver: [], closed: [], issued: [], heldUp: [], failed: [] };
+  // With the log away every account would wait for it in turn.
+  await store.headPosition();
+  const look = { ...wanted(setAside), now: now() };
+  const endedBefore = new Date(Date.parse(look.now) - graceSeconds * 1_000).toISOString();
+  const steps: [readonly DuePeriod[], (period: DuePeriod) => Promise<void>][] = [
+    // What a crash has left behind comes first.
+    [await listInvoicesDue(pool, look), (period) => invoice(dependencies, period as DueInvoices, done)],
+    [await listPeriodsToRollOver(pool, look), (period) => rollOver(dependencies, period, done)],
+    [
+      await listPeriodsToClose(pool, { ...look, endedBefore }),
+      (period) => close(dependencies, period, { done, setAside }),
+    ],
+  ];
+  for (const [periods, step] of steps) {
+    await eachAccount(periods, stopping, async (period) => {
+      await step(period).catch((error: unknown) => {
+        setAside.set(period.stream, performance.now() + setAsideMs);
+        done.failed.push({ stream: period.stream, error });
+        throw error;
+      });
+    });
+  }
+  return done;
+}
+
+function wanted(setAside: SetAside): { except: string[]; limit: number } {
+  for (const [stream, untilMs] of setAside) if (performance.now() >= untilMs) setAside.delete(stream);
+  return { except: [...setAside.keys()], limit: maxPeriods };
+}
+
+/** Several accounts at a time, the periods of one in their order; what fails ends the turn of its own account alone. */
+async function eachAccount(
+  periods: readonly DuePeriod[],
+  stopping: AbortSignal | undefined,
+  step: (period: DuePeriod) => Promise<void>,
+): Promise<void> {
+  const accounts = Map.groupBy(periods, ({ account_id: accountId }) => accountId).values();
+  const walk = async () => {
+    for (const ofAccount of accounts) {
+      if (stopping?.aborted) return;
+      try {
+        for (const period of ofAccount) await step(period);
+      } catch {
+        // It is in the round's report.
+      }
+    }
+  };
+  // They share one iterator: each account is taken once.
+  await Promise.all(Array.from({ length: accountsAtOnce }, walk));
+}
+
+async function rollOver(
+  { pool, lanes, newUuid }: ClosePeriodsDependencies,
+  { account_id: accountId, stream }: DuePeriod,
+  { rolledOver }: ClosingRound,
+): Promise<void> {
+  const snapshot = await readNewestCredits(pool, accountId);
+  if (!snapshot) return;
+  const commandId = newUuid();
+  const { outcome } = await lanes.ask(accountId, {
+    command: { kind: 'roll_over' },
+    snapshot,
+    cause: { commandId, correlationId: commandId, causationId: commandId, actor },
+    deadlineMs: performance.now() + stepTimeoutMs,
+  });
+  if (outcome !== 'accepted') throw new Error(`the period that follows ${stream} could not be opened: ${outcome}`);
+  rolledOver.push(stream);
+}
+
+async function close(
+  dependencies: ClosePeriodsDependencies,
+  { stream }: DuePeriod,
+  { done, setAside }: { done: ClosingRound; setAside: SetAside },
+): Promise<void> {
+  const { pool, now, graceSeconds } = dependencies;
+  const snapshot = await readCredits(pool, stream);
+  if (!snapshot) return;
+  const closing = await closePeriod(
+    { ...dependencies, closings: { begin: (closed) => beginClosing(pool, closed) } },
+    { snapshot, graceSeconds, actor, timeoutMs: stepTimeoutMs },
+  );
+  if (closing.outcome === 'closed') {
+    done.closed.push(stream);
+    await issue(dependencies, { stream, covers: 'period' }, done);
+    return;
+  }
+  if (closing.outcome === 'held_up') done.heldUp.push(stream);
+  const waitMs = closing.outcome === 'held_up' ? setAsideMs : Date.parse(closing.notBefore) - Date.parse(now());
+  setAside.set(stream, performance.now() + Math.min(waitMs, setAsideMs));
+}
+
+async function invoice(
+  dependencies: ClosePeriodsDependencies,
+  { stream, opening_invoice_due: opening, period_invoice_due: period }: DueInvoices,
+  done: ClosingRound,
+): Promise<void> {
+  if (opening) await issue(dependencies, { stream, covers: 'opening' }, done);
+  if (period) await issue(dependencies, { stream, covers: 'period' }, done);
+}
+
+async function issue(
+  dependencies: ClosePeriodsDependencies,
+  due: { stream: string; covers: InvoiceIssued['covers'] },
+  { issued }: ClosingRound,
+): Promise<void> {
+  const issuedNow = await issueInvoice(dependencies, { ...due, actor, timeoutMs: stepTimeoutMs });
+  if (issuedNow) issued.push(issuedNow);
+}

@@ -1,0 +1,68 @@
+import { stringify } from 'csv-stringify/sync';
+import { formatCents } from '../domain/money.ts';
+import type { CreditNoteDocument, DocumentLine, InvoiceDocument } from './invoice-document.ts';
+import { formatRevisions } from './revisions.ts';
+
+/**
+ * A line of the invoice is a row; an overage line whose charges are shown is a row for each of them instead, so that the cents
+ * of the rows always add up to the total. What a spreadsheet would take for a formula begins with an apostrophe.
+ */
+export function invoiceCsv(document: InvoiceDocument): string {
+  const { account_id, number, issued_at, period_start, period_end, currency, lines } = document;
+  const head = { invoice_number: number, account_id, issued_at, period_start, period_end };
+  return csv(lines.flatMap(rowsOf).map((row) => ({ ...head, ...row, currency })));
+}
+
+export function creditNoteCsv(document: CreditNoteDocument): string {
+  const { number, account_id, issued_at, reference, reason, issued_by, invoice_number, line } = document;
+  const { line_description, charge_event_id, cents, currency, event } = document;
+  return csv([
+    {
+      ...{ credit_note_number: number, account_id, issued_at, invoice_number, line, line_description },
+      ...{ charge_event_id, reference, reason, issued_by, cents, dollars: dollars(cents), currency },
+      ...{ stream: event.stream, revision: event.revision, event_id: event.id },
+    },
+  ]);
+}
+
+interface Row {
+  line: number;
+  kind: string;
+  description: string;
+  quantity: number;
+  rate_cents: number | null;
+  rate_version: string | null;
+  cents: number;
+  dollars: string;
+  stream: string;
+  revisions: string;
+  event_id: string | null;
+  time: string | null;
+  token: string | null;
+}
+
+function rowsOf({ charges, revisions, cents, ...line }: DocumentLine): Row[] {
+  const { line: number, kind, description, quantity, rate_cents, rate_version, stream, event_id } = line;
+  const whole: Row = {
+    ...{ line: number, kind, description, quantity, rate_cents, rate_version, cents, dollars: dollars(cents) },
+    ...{ stream, revisions: formatRevisions(revisions), event_id, time: null, token: null },
+  };
+  return (
+    charges?.map(({ revision, ...charge }) => ({
+      ...{ ...whole, quantity: 1, dollars: dollars(charge.cents), revisions: String(revision) },
+      ...charge,
+    })) ?? [whole]
+  );
+}
+
+/** Such as `-0.25`: the amount alone, for a column. */
+const dollars = (cents: number): string => formatCents(cents).replace('$', '');
+
+function csv(rows: readonly object[]): string {
+  return stringify([...rows], {
+    header: true,
+    escape_formulas: true,
+    // An amount below zero begins like a formula and is none.
+    cast: { string: (value, { column }) => (column === 'dollars' ? { value, escape_formulas: false } : value) },
+  });
+}

@@ -1,0 +1,165 @@
+import type { CreditNoteIssued, InvoiceIssued, InvoiceLine } from '../domain/invoice-events.ts';
+import { formatDays } from './days.ts';
+
+/**
+ * An invoice or a credit note as it is shown: every form (JSON, CSV, text, page) is made from this alone, and this from stored
+ * events alone, so that the same log gives the same bytes wherever and whenever it is asked.
+ */
+export interface InvoiceDocument {
+  type: 'invoice';
+  issuer: string;
+  /** The account's owner. */
+  billed_to: string;
+  account_id: string;
+  number: number;
+  /** UTC ISO-8601. */
+  issued_at: string;
+  covers: InvoiceIssued['covers'];
+  period_start: string;
+  period_end: string;
+  currency: 'USD';
+  lines: DocumentLine[];
+  total_cents: number;
+  /** What was given back since. */
+  credit_notes: { number: number; issued_at: string; line: number; reference: string; reason: string; cents: number }[];
+  credited_cents: number;
+  event: EventReference;
+}
+
+export interface CreditNoteDocument {
+  type: 'credit_note';
+  issuer: string;
+  billed_to: string;
+  account_id: string;
+  number: number;
+  issued_at: string;
+  reference: string;
+  reason: string;
+  issued_by: string;
+  /** What it gives back a part of. */
+  invoice_number: number;
+  line: number;
+  line_description: string;
+  charge_event_id: string | null;
+  currency: 'USD';
+  cents: number;
+  event: EventReference;
+}
+
+interface EventReference {
+  stream: string;
+  revision: number;
+  id: string;
+}
+
+export interface DocumentLine {
+  /** From 1. */
+  line: number;
+  kind: InvoiceLine['kind'];
+  description: string;
+  quantity: number;
+  /** Of one; null where the line is not a number of equal things. */
+  rate_cents: number | null;
+  rate_version: string | null;
+  cents: number;
+  /** Where in the log the line comes from: first, last, and the step between. */
+  stream: string;
+  revisions: [first: number, last: number, step: number][];
+  /** Of a line that comes from one event. */
+  event_id: string | null;
+  /** Each charge of an overage line; only where it was asked for. */
+  charges?: Charge[];
+}
+
+/** One charge of an overage line. */
+export interface Charge {
+  event_id: string;
+  revision: number;
+  time: string;
+  token: string;
+  cents: number;
+}
+
+/** A stored event with its place in the log. */
+interface Issued<Data> {
+  data: Data;
+  eventId: string;
+  revision: number;
+  issuedAt: string;
+  actor: { type: string; id: string; reason?: string };
+}
+
+interface Parties {
+  issuer: string;
+  billedTo: string;
+  /** Name of the account's stream of invoices. */
+  stream: string;
+}
+
+/** @param charges of the invoice's overage lines, by the number of the line */
+export function invoiceDocument(
+  { data, eventId, revision, issuedAt }: Issued<InvoiceIssued>,
+  creditNotes: readonly Issued<CreditNoteIssued>[],
+  { issuer, billedTo, stream, charges }: Parties & { charges?: ReadonlyMap<number, Charge[]> },
+): InvoiceDocument {
+  const { account_id, number, covers, period_start, period_end, currency, total_cents } = data;
+  const notes = creditNotes.filter(({ data: note }) => note.invoice_number === number);
+  return {
+    type: 'invoice',
+    ...{ issuer, billed_to: billedTo, account_id, number, issued_at: issuedAt },
+    ...{ covers, period_start, period_end, currency },
+    lines: data.lines.map((line, index) => {
+      const ofLine = charges?.get(index + 1);
+      return { line: index + 1, ...documentLine(line), ...(ofLine && { charges: ofLine }) };
+    }),
+    total_cents,
+    credit_notes: notes.map(({ data: { number: noteNumber, line, reference, cents }, issuedAt: at, actor }) => ({
+      ...{ number: noteNumber, issued_at: at, line, reference, reason: actor.reason ?? '', cents },
+    })),
+    credited_cents: notes.reduce((sum, { data: { cents } }) => sum + cents, 0),
+    event: { stream, revision, id: eventId },
+  };
+}
+
+/** @param invoice the one that the note gives back a part of */
+export function creditNoteDocument(
+  { data, eventId, revision, issuedAt, actor }: Issued<CreditNoteIssued>,
+  invoice: InvoiceIssued,
+  { issuer, billedTo, stream }: Parties,
+): CreditNoteDocument {
+  const { account_id, number, reference, invoice_number, line, charge_event_id, currency, cents } = data;
+  const credited = invoice.lines[line - 1];
+  if (!credited) throw new Error(`invoice ${String(invoice_number)} has no line ${String(line)}`);
+  return {
+    type: 'credit_note',
+    ...{ issuer, billed_to: billedTo, account_id, number, issued_at: issuedAt, reference },
+    ...{ reason: actor.reason ?? '', issued_by: actor.id },
+    ...{ invoice_number, line, line_description: documentLine(credited).description, charge_event_id, currency, cents },
+    event: { stream, revision, id: eventId },
+  };
+}
+
+function documentLine(line: InvoiceLine): Omit<DocumentLine, 'line' | 'charges'> {
+  const { kind, cents } = line;
+  if (line.kind === 'overage') {
+    const { quantity, rate_cents, rate_version, stream, revisions } = line;
+    const description = 'Downloads beyond the allowance';
+    return { ...{ kind, description, quantity, rate_cents, rate_version, cents, stream, revisions }, event_id: null };
+  }
+  const { stream, revision, id } = line.event;
+  return {
+    ...{ kind, description: describe(line), quantity: 1, rate_cents: null, rate_version: null, cents },
+    ...{ stream, revisions: [[revision, revision, 1]], event_id: id },
+  };
+}
+
+function describe(line: Exclude<InvoiceLine, { kind: 'overage' }>): string {
+  switch (line.kind) {
+    case 'fee':
+      return `Monthly fee, plan ${line.plan}, ${formatDays(line.period_start, line.period_end)}`;
+    case 'fee_difference':
+      return `Upgrade to plan ${line.plan}: the rise of the monthly fee`;
+    case 'waiver':
+      return `Charge waived, reference ${line.reference}`;
+  }
+}

@@ -1,0 +1,138 @@
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+
+import { shareService } from '../http/shared-service.ts';
+import { queue } from '../support/downloads.ts';
+import { planFile } from '../support/plans.ts';
+import { runCommand } from '../support/service.ts';
+import { makeTemporaryDirectory } from '../support/temporary-directory.ts';
+import { against, expectRefusal, expectText } from './command-line.ts';
+
+const plans = planFile({ downloads_limit: 1, overage_cents: 25, fee_cents: 1900 });
+const service = shareService({ PLANS_FILE: plans, INVOICE_ISSUER: 'Tally & Co' });
+const run = (...words: string[]) => against(service())(...words);
+
+/** The command line, five weeks on: nobody else's clock is moved. */
+const later = (...words: string[]) =>
+  runCommand(words, {
+    ...{ REELTALLY_DATA: service().dataDirectory, INVOICE_ISSUER: 'Tally & Co' },
+    ...{ REELTALLY_CLOCK_OFFSET_SECONDS: String(35 * 86_400), CLOSING_GRACE_SECONDS: '0' },
+  });
+
+interface Shown {
+  number: number;
+  issuer: string;
+  lines: { kind: string; cents: number; charges?: { event_id: string; cents: number }[] }[];
+  total_cents: number;
+  credited_cents: number;
+}
+
+let account: string;
+
+// An account with one download included and two charged, whose first period is over, closed and invoiced.
+beforeAll(async () => {
+  const { url, sampleUrl, openAccount } = service();
+  const opened = await openAccount('test');
+  account = opened.accountId;
+  for (const item of ['private', 'gone', 'private']) await queue(url, opened.key, { url: sampleUrl(item) });
+  const issued = await later('invoices', 'issue-due', '--json');
+  expect(issued.code).toBe(0);
+  const { issued: invoices } = JSON.parse(issued.stdout) as { issued: { account_id: string; total_cents: number }[] };
+  expect(invoices.filter(({ account_id: id }) => id === account)).toMatchObject([
+    { number: 2, covers: 'period', total_cents: 1950 },
+  ]);
+}, 90_000);
+
+const show = <Answer>(...words: string[]) => service().cli<Answer>('invoices', 'show', account, ...words);
+const credit = (...words: string[]) => run('invoices', 'credit', account, '2', '--reason', 'it failed', ...words);
+
+describe('invoices', () => {
+  it('issue-due has nothing to do when it is asked again, and says so to people', async () => {
+    expectText(await later('invoices', 'issue-due'), /\n\n0 periods ended, 0 closed, 0 invoices issued\n$/);
+  });
+
+  it('list shows every invoice of an account', async () => {
+    const { invoices } = await service().cli<{ invoices: object[] }>('invoices', 'list', account);
+    expect(invoices).toMatchObject([
+      { number: 1, covers: 'opening', total_cents: 1900 },
+      { number: 2, covers: 'period', total_cents: 1950 },
+    ]);
+    const text = await run('invoices', 'list', account);
+    expectText(text, /^invoice +issued +covers +from +to +total +credited\n1 .* opening .* \$19\.00 +\$0\.00\n2 /);
+  });
+
+  it('show gives one as JSON, text, CSV and a page, and each overage line with its charges', async () => {
+    const shown = await show<Shown>('2', '--charges');
+    expect(shown).toMatchObject({ number: 2, issuer: 'Tally & Co', total_cents: 1950 });
+    const [overage] = shown.lines;
+    expect(overage).toMatchObject({ kind: 'overage', cents: 50, charges: [{ cents: 25 }, { cents: 25 }] });
+    const ledger = await service().cli<{ rows: { type: string; event_id: string }[] }>(
+      ...[
+        'ledger',
+        'show',
+        account,
+        '--period',
+        (shown as unknown as { period_start: string }).period_start.slice(0, 10),
+      ],
+    );
+    const charged = ledger.rows.filter(({ type }) => type === 'OverageCharged').map((row) => row.event_id);
+    expect(overage?.charges?.map((charge) => charge.event_id)).toEqual(charged);
+
+    expectText(
+      await run('invoices', 'show', account, '2'),
+      /^1 +Downloads beyond the allowance +2 +\$0\.25 \(test\) +\$0\.50/m,
+    );
+    expectText(await run('invoices', 'show', account, '2'), /^total +\$19\.50$/m);
+    expectText(await run('invoices', 'show', account, '2', '--format', 'csv'), /^invoice_number,account_id,/);
+    const directory = makeTemporaryDirectory();
+    const file = join(directory, 'invoice.html');
+    expectText(await later('invoices', 'show', account, '2', '--format', 'html', '--output', file), /^written to /);
+    expect(readFileSync(file, 'utf8')).toMatch(/^<!doctype html>[^]*Tally &amp; Co[^]*Invoice 2/);
+    rmSync(directory, { recursive: true });
+  });
+
+  it('credit gives back a part once for each reference, and never more than there is', async () => {
+    const asked = ['--line', '1', '--cents', '25', '--reference', 'CASE-1', '--by', 'R. Example'];
+    expectText(await credit(...asked), /^cents +\$0\.25$[^]*credit note 1 is issued\n$/m);
+    expectText(await credit(...asked), /had been issued before; nothing was written\n$/);
+    expect(await show('1', '--credit-note')).toMatchObject({
+      ...{ type: 'credit_note', number: 1, invoice_number: 2, cents: 25, issued_by: 'R. Example', reason: 'it failed' },
+    });
+    expect(await show<Shown>('2')).toMatchObject({ total_cents: 1950, credited_cents: 25 });
+    const by = ['--by', 'R. Example'];
+    const [reused, exceeds, noLine, noCharge, nobody] = await Promise.all([
+      credit('--line', '1', '--cents', '26', '--reference', 'CASE-1', ...by),
+      credit('--line', '1', '--cents', '26', '--reference', 'CASE-2', ...by),
+      credit('--line', '9', '--cents', '1', '--reference', 'CASE-2', ...by),
+      credit(
+        ...['--line', '1', '--cents', '1', '--reference', 'CASE-2', ...by],
+        ...['--charge', '8fe20dcc-db5c-5fa6-a408-d047d73c8a1c'],
+      ),
+      credit('--line', '1', '--cents', '1', '--reference', 'CASE-2', '--by', ' '),
+    ]);
+    expectRefusal(reused, /CASE-1 is the reference of another credit note: nothing was written/);
+    expectRefusal(exceeds, /\$0\.26 is more than is left of line 1 of invoice 2/);
+    expectRefusal(noLine, /there is no line 9 of invoice 2/);
+    expectRefusal(noCharge, /line 1 of invoice 2 .* charges no event 8fe20dcc/);
+    expectRefusal(nobody, /say who gives this back \(--by\) and why \(--reason\)/);
+    const { credit_notes: notes } = await service().cli<{ credit_notes: object[] }>('invoices', 'list', account);
+    expect(notes).toMatchObject([{ number: 1, reference: 'CASE-1', cents: 25 }]);
+  });
+
+  it('refuse what there is not', async () => {
+    const nobody = 'acc_aaaaaaaaaaaaaaaaaaaa';
+    const [list, showing, missing, note, file] = await Promise.all([
+      run('invoices', 'list', nobody),
+      run('invoices', 'show', account, '9'),
+      run('invoices', 'show', account, 'first'),
+      run('invoices', 'show', account, '9', '--credit-note'),
+      run('invoices', 'show', account, '2', '--output', '/nowhere/at/all'),
+    ]);
+    expectRefusal(list, /there is no account acc_a/);
+    expectRefusal(showing, /has no invoice 9; "invoices list" tells which there are/);
+    expectRefusal(missing, /give a whole number from 1 on/);
+    expectRefusal(note, /has no credit note 9;/);
+    expectRefusal(file, /\/nowhere\/at\/all cannot be written/);
+  });
+});

@@ -1,0 +1,148 @@
+import { describe, expect, it } from 'vitest';
+
+import { newId, newUuid, randomBits } from '../../src/adapters/system.ts';
+import { openAccount, openFirstPeriod } from '../../src/commands/accounts.ts';
+import { issueCreditNote } from '../../src/commands/issue-credit-note.ts';
+import type { CreditNoteRequest } from '../../src/commands/issue-credit-note.ts';
+import { issueInvoice } from '../../src/commands/issue-invoice.ts';
+import { settlePeriod } from '../../src/commands/settle-period.ts';
+import type { SettlementCommand } from '../../src/domain/settlement.ts';
+import { isRefused } from '../../src/domain/refusals.ts';
+import { plan, token } from '../domain/usage-examples.ts';
+import { logUnderTest } from './log-under-test.ts';
+import { expectUnbrokenChain } from './unbroken-chain.ts';
+import { ask, freshCause, lanesOf, openUsage, queueAll, upFrom } from './usage-account.ts';
+import type { UsageAccount } from './usage-account.ts';
+
+const log = logUnderTest();
+
+const december = '2026-12-01T00:00:00.000Z';
+const actor = { type: 'system', id: 'test' } as const;
+const dependencies = () => ({ store: log.store, now: () => december, newUuid });
+
+const issue = (stream: string, covers: 'opening' | 'period') =>
+  issueInvoice(dependencies(), { stream, covers, actor, timeoutMs: 20_000 });
+
+const settle = (stream: string, command: SettlementCommand) =>
+  settlePeriod(dependencies(), { stream, command, cause: freshCause(), timeoutMs: 20_000 });
+
+/** An account whose November is closed: five downloads, of which three were charged with 25 cents each. */
+async function closedAccount(): Promise<UsageAccount> {
+  const account = await openUsage(log.store, { fee_cents: 0 });
+  await queueAll(lanesOf(log.store), account, upFrom(1, 5));
+  await settle(account.stream, { kind: 'waive_charge', token: token(5), cents: 10, reference: 'EARLY' });
+  const closing = lanesOf(log.store, () => december);
+  await ask(closing, account, { kind: 'roll_over' });
+  await settle(account.stream, { kind: 'close_period', graceSeconds: 0 });
+  return account;
+}
+
+async function invoicesOf(accountId: string) {
+  const recorded = await log.store.read(`invoices-${accountId}`, 0);
+  expectUnbrokenChain(recorded);
+  return recorded;
+}
+
+describe('an invoice', () => {
+  it('is issued once, however many ask for it at once', async () => {
+    const { stream, accountId } = await closedAccount();
+    const answers = await Promise.all(upFrom(0, 8).map(() => issue(stream, 'period')));
+    expect(answers.filter((answer) => answer !== undefined)).toHaveLength(1);
+    const [recorded, ...more] = await invoicesOf(accountId);
+    expect(more).toEqual([]);
+    expect(recorded?.data).toMatchObject({
+      ...{ number: 1, covers: 'period', total_cents: 65 },
+      lines: [
+        { kind: 'overage', quantity: 3, cents: 75, revisions: [[5, 9, 2]] },
+        { kind: 'waiver', cents: -10 },
+      ],
+    });
+    const closed = (await log.store.read(stream, 0)).find(({ type }) => type === 'UsagePeriodClosed');
+    expect(recorded?.metadata).toMatchObject({ $causationId: closed?.id, actor, time: december });
+  });
+
+  it('is refused for a period that is not closed, or is not the first', async () => {
+    const account = await openUsage(log.store);
+    await expect(issue(account.stream, 'period')).rejects.toThrow('the period is not closed');
+    await ask(
+      lanesOf(log.store, () => december),
+      account,
+      { kind: 'roll_over' },
+    );
+    const next = account.stream.replace('20261101', '20261201');
+    await expect(issue(next, 'opening')).rejects.toThrow('is not the account');
+    expect(await invoicesOf(account.accountId)).toEqual([]);
+  });
+
+  it('of the first fee comes with the opening of an account, and once', async () => {
+    const request = { correlationId: newUuid(), actor, timeoutMs: 20_000 };
+    const accounts = { ...dependencies(), newId, randomBits };
+    const opened = await openAccount(accounts, { email: 'owner@example.com', terms: plan, ...request });
+    if (isRefused(opened)) throw new Error(opened.refusal);
+    const { accountId } = opened;
+    expect((await invoicesOf(accountId)).map(({ data }) => data)).toMatchObject([
+      { number: 1, covers: 'opening', period_start: december, total_cents: 1900 },
+    ]);
+    await Promise.all([openFirstPeriod(accounts, accountId, request), openFirstPeriod(accounts, accountId, request)]);
+    expect(await invoicesOf(accountId)).toHaveLength(1);
+    const free = { ...plan, fee_cents: 0 };
+    const other = await openAccount(accounts, { email: 'owner@example.com', terms: free, ...request });
+    expect(await invoicesOf(isRefused(other) ? '' : other.accountId)).toEqual([]);
+  });
+});
+
+describe('a credit note', () => {
+  const staff = { type: 'staff', id: 'R. Example', role: 'operator', reason: 'they failed' } as const;
+
+  async function invoicedAccount() {
+    const account = await closedAccount();
+    await issue(account.stream, 'period');
+    const { accountId, stream } = account;
+    const charges = (await log.store.read(stream, 0)).filter(({ type }) => type === 'OverageCharged');
+    const credit = (note: Partial<CreditNoteRequest['note']>) =>
+      issueCreditNote(dependencies(), {
+        note: {
+          ...{ account_id: accountId, reference: 'CASE-1', invoice_number: 1, line: 1, cents: 25 },
+          charge_event_id: null,
+          ...note,
+        },
+        actor: staff,
+        timeoutMs: 20_000,
+      });
+    return { accountId, charges: charges.map(({ id }) => id), credit };
+  }
+
+  it('is issued once for its reference, however often and at once it is asked for', async () => {
+    const { accountId, credit } = await invoicedAccount();
+    const answers = await Promise.all(upFrom(0, 8).map(() => credit({})));
+    expect(answers.filter((answer) => !isRefused(answer) && answer.issued)).toHaveLength(1);
+    expect(answers.every((answer) => !isRefused(answer) && answer.note.number === 1)).toBe(true);
+    expect(await credit({ cents: 24 })).toEqual({ refusal: 'reference_reused' });
+    const [, note, ...more] = await invoicesOf(accountId);
+    expect(more).toEqual([]);
+    expect(note).toMatchObject({
+      type: 'CreditNoteIssued',
+      data: { number: 1, cents: 25 },
+      metadata: { actor: staff },
+    });
+  });
+
+  it('never gives back more than the line, the invoice or the one charge came to', async () => {
+    const { charges, credit } = await invoicedAccount();
+    const exceeds = { refusal: 'exceeds_charge' };
+    expect(await credit({ cents: 66 })).toEqual(exceeds);
+    // What was waived before the close is not given back once more.
+    expect(await credit({ charge_event_id: charges[2] ?? '', cents: 16 })).toEqual(exceeds);
+    expect(await credit({ charge_event_id: charges[2] ?? '', cents: 15 })).toMatchObject({ issued: true });
+    expect(await credit({ charge_event_id: charges[2] ?? '', cents: 1, reference: 'CASE-2' })).toEqual(exceeds);
+    expect(await credit({ charge_event_id: newUuid(), cents: 1, reference: 'CASE-3' })).toEqual({
+      refusal: 'charge_not_found',
+    });
+    const raced = await Promise.all(upFrom(1, 10).map((number) => credit({ cents: 10, reference: `RACE-${number}` })));
+    expect(raced.filter((answer) => !isRefused(answer))).toHaveLength(5);
+    expect(await credit({ cents: 1, reference: 'LAST' })).toEqual(exceeds);
+    expect(await credit({ line: 2, cents: 1, reference: 'WAIVER' })).toEqual(exceeds);
+    expect(await credit({ line: 3, cents: 1, reference: 'NONE' })).toEqual({ refusal: 'invoice_not_found' });
+    expect(await credit({ invoice_number: 2, reference: 'NONE' })).toEqual({ refusal: 'invoice_not_found' });
+  });
+});

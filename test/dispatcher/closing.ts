@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, expect } from 'vitest';
+
+import { catchUp } from '../../projections/progress.ts';
+import { runProjection } from '../../projections/runner.ts';
+import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
+import { newUuid } from '../../src/adapters/system.ts';
+import type { EventStore, Subscription } from '../../src/commands/ports.ts';
+import { UsageLanes } from '../../src/commands/usage-lanes.ts';
+import { closePeriods } from '../../src/dispatcher/close-periods.ts';
+import type { ClosePeriodsDependencies, ClosingRound } from '../../src/dispatcher/close-periods.ts';
+import { usageStream } from '../../src/domain/billing-period.ts';
+import type { InvoiceIssued } from '../../src/domain/invoice-events.ts';
+import { parseInvoiceEvent } from '../../src/domain/recorded-event.ts';
+import { logUnderTest } from '../commands/log-under-test.ts';
+import { readUsage } from '../commands/usage-account.ts';
+import type { UsageAccount } from '../commands/usage-account.ts';
+import { expectUnbrokenChain } from '../commands/unbroken-chain.ts';
+import { createReadModels, silent } from '../projections/read-models-under-test.ts';
+import type { TestReadModels } from '../projections/read-models-under-test.ts';
+
+/** A log and the read model of credits, both real, and the dispatcher's clock at any hour. */
+export interface Closing {
+  store: EventStore;
+  models: TestReadModels;
+}
+
+export function closingUnderTest(): Closing {
+  const log = logUnderTest();
+  const parts: Partial<Closing> = {};
+  let runner: Subscription;
+  beforeAll(async () => {
+    const models = await createReadModels();
+    Object.assign(parts, { store: log.store, models });
+    runner = runProjection(usageAndJobs, { store: log.store, pool: models.openAnother(), logger: silent });
+  });
+  afterAll(async () => {
+    await runner.close();
+    await parts.models?.[Symbol.asyncDispose]();
+  });
+  return parts as Closing;
+}
+
+type Changed = Partial<Omit<ClosePeriodsDependencies, 'now'>> & { now: string };
+
+/** What a dispatcher has at a standing hour; one of its own each time, as after a restart. */
+export function dispatcherAt({ store, models }: Closing, { now, ...changed }: Changed): ClosePeriodsDependencies {
+  const own = { store, now: () => now, newUuid, ...changed };
+  const lanes = new UsageLanes({ store: own.store, now: own.now, newId: newUuid });
+  return { ...own, pool: models.pool, lanes, logger: silent, graceSeconds: changed.graceSeconds ?? 3_600 };
+}
+
+export async function caughtUp({ store, models }: Closing): Promise<void> {
+  expect(await catchUp({ store, pool: models.pool }, usageAndJobs, 10_000)).toBe(true);
+}
+
+/** One round on a read model that knows everything. */
+export async function roundAt(parts: Closing, changed: Changed): Promise<ClosingRound> {
+  await caughtUp(parts);
+  return closePeriods(dispatcherAt(parts, changed), { setAside: new Map() });
+}
+
+/** Rounds until one does nothing more to this account. */
+export async function roundsAt(parts: Closing, account: UsageAccount, changed: Changed): Promise<void> {
+  for (;;) {
+    const { rolledOver, closed, issued } = await roundAt(parts, changed);
+    const isOfAccount = (name: string) => name.includes(account.accountId);
+    const done = [...rolledOver, ...closed, ...issued.map(({ account_id: id }) => id)].filter(isOfAccount);
+    if (done.length === 0) return;
+  }
+}
+
+/** Types of the events of an account's period that starts on a day. */
+export async function typesOf({ store }: Closing, { accountId }: UsageAccount, day: string): Promise<string[]> {
+  return (await readUsage(store, usageStream(accountId, { start: day }))).map(({ event }) => event.type);
+}
+
+export async function invoicesOf({ store }: Closing, { accountId }: Pick<UsageAccount, 'accountId'>) {
+  const recorded = await store.read(`invoices-${accountId}`, 0);
+  expectUnbrokenChain(recorded);
+  return recorded.map(parseInvoiceEvent);
+}
+
+/** Of each invoice what it covers, the day its period starts, and its total. */
+export async function issuedTo(parts: Closing, account: UsageAccount): Promise<string[]> {
+  const issued = (await invoicesOf(parts, account)).map(({ event }) => event.data as InvoiceIssued);
+  expect(issued.map(({ number }) => number)).toEqual(issued.map((_, index) => index + 1));
+  for (const { lines, total_cents: total } of issued) {
+    expect(lines.reduce((sum, { cents }) => sum + cents, 0)).toBe(total);
+  }
+  return issued.map(({ covers, period_start: start, total_cents }) => `${covers} ${start.slice(0, 10)} ${total_cents}`);
+}
+
+/** The same log, and how many appends to each account's streams were stored through it. */
+export function countingAppends(store: EventStore): { store: EventStore; appends: string[] } {
+  const appends: string[] = [];
+  return {
+    appends,
+    store: {
+      append: async (stream, ...rest) => {
+        const outcome = await store.append(stream, ...rest);
+        if (outcome === 'stored') appends.push(stream);
+        return outcome;
+      },
+      read: (...given) => store.read(...given),
+      headPosition: () => store.headPosition(),
+      newestPosition: (...given) => store.newestPosition(...given),
+      subscribe: (options) => store.subscribe(options),
+    },
+  };
+}

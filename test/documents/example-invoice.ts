@@ -1,0 +1,50 @@
+import type { CreditNoteIssued, InvoiceIssued } from '../../src/domain/invoice-events.ts';
+import { creditNoteDocument, invoiceDocument } from '../../src/documents/invoice-document.ts';
+import type { Charge, CreditNoteDocument, InvoiceDocument } from '../../src/documents/invoice-document.ts';
+import { accountId } from '../domain/usage-examples.ts';
+
+/** An invoice with a line of every kind, and a note that gives a part of it back. */
+
+const stream = `usage-${accountId}-20261121`;
+const event = (revision: number) => ({ stream, revision, id: `c491a13c-b809-55e8-851d-83ddc20950${String(revision)}` });
+
+const invoice: InvoiceIssued = {
+  ...{ number: 7, account_id: accountId, covers: 'period', currency: 'USD', total_cents: 310_882 },
+  ...{ period_start: '2026-11-21T00:00:00.000Z', period_end: '2026-12-21T00:00:00.000Z' },
+  lines: [
+    {
+      ...{ kind: 'overage', rate_cents: 25, rate_version: '2026-11', quantity: 4, cents: 100, stream },
+      revisions: [
+        [21, 25, 2],
+        [28, 28, 1],
+      ],
+    },
+    { kind: 'waiver', reference: '=CASE-1', charge_event_id: event(21).id, cents: -18, event: event(40) },
+    { kind: 'fee_difference', plan: 'studio_500', cents: 4_000, event: event(41) },
+    {
+      ...{ kind: 'fee', plan: 'studio_500', cents: 306_800, event: event(50) },
+      ...{ period_start: '2026-12-21T00:00:00.000Z', period_end: '2027-01-21T00:00:00.000Z' },
+    },
+  ],
+};
+
+const note: CreditNoteIssued = {
+  ...{ number: 2, account_id: accountId, reference: 'CASE-2', invoice_number: 7, line: 1, currency: 'USD', cents: 25 },
+  charge_event_id: event(23).id,
+};
+
+const at = { eventId: event(60).id, actor: { type: 'system', id: 'billing-period' } };
+const issued = { ...at, data: invoice, revision: 8, issuedAt: '2026-12-21T01:00:03.112Z' };
+const staff = { type: 'staff', id: 'R. Example', reason: '<script>alert("1")</script> & more' };
+const noted = { ...at, data: note, revision: 9, issuedAt: '2027-01-04T23:59:59.999Z', actor: staff };
+const parties = { issuer: 'Reeltally & Sons', billedTo: 'owner@example.com', stream: `invoices-${accountId}` };
+
+const charges: Charge[] = [21, 23, 25, 28].map((revision) => ({
+  ...{ event_id: event(revision).id, revision, time: '2026-11-30T23:59:59.999Z', token: `-token-${String(revision)}` },
+  cents: 25,
+}));
+
+export const exampleInvoice = (withCharges = false): InvoiceDocument =>
+  invoiceDocument(issued, [noted], { ...parties, ...(withCharges && { charges: new Map([[1, charges]]) }) });
+
+export const exampleNote = (): CreditNoteDocument => creditNoteDocument(noted, invoice, parties);

@@ -1,0 +1,126 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+
+import { countDue } from '../../projections/due-periods.ts';
+import { openPool } from '../../src/adapters/postgres.ts';
+import { systemClock } from '../../src/adapters/system.ts';
+import type { InvoiceIssued } from '../../src/domain/invoice-events.ts';
+import { silent } from '../projections/read-models-under-test.ts';
+import { queue } from '../support/downloads.ts';
+import { startInstallation } from '../support/installation.ts';
+import type { Installation } from '../support/installation.ts';
+import { readLog } from '../support/log.ts';
+import type { LoggedEvent } from '../support/log.ts';
+import { planFile } from '../support/plans.ts';
+import { scaled } from '../support/proof-scale.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+/** Months that a dispatcher ends, closes and invoices by the clock, killed in each of them in the middle of its work. */
+let installation: Installation;
+let accountIds: string[];
+
+const kills = scaled(3, 20);
+const accounts = 4;
+const daySeconds = 86_400;
+
+beforeAll(async () => {
+  const small = { downloads_limit: 1, overage_cents: 25, fee_cents: 1900 };
+  const large = { plan: 'large', downloads_limit: 3, overage_cents: 18, fee_cents: 5900 };
+  installation = await startInstallation({ PLANS_FILE: planFile(small, large), CLOSING_GRACE_SECONDS: '1' });
+  await installation.startRole('projector');
+  const api = await installation.startRole('api');
+  accountIds = await Promise.all(Array.from({ length: accounts }, () => useAccount(api.url)));
+  await api.stop();
+}, 120_000);
+
+afterAll(async () => {
+  await installation[Symbol.asyncDispose]();
+});
+
+/** An included download and two charged ones, an upgrade, two within the larger allowance and one beyond it. */
+async function useAccount(url: string): Promise<string> {
+  const { cli, sampleUrl } = installation;
+  const opened = await cli<{ account_id: string }>(['accounts', 'open', '--email', 'a@example.com', '--plan', 'test']);
+  const { account_id: accountId } = opened;
+  const { key } = await cli<{ key: string }>(['keys', 'issue', accountId]);
+  const download = () => queue(url, key, { url: sampleUrl('private') });
+  for (let count = 0; count < 3; count += 1) await download();
+  await cli(['accounts', 'plan', accountId, 'large']);
+  for (let count = 0; count < 3; count += 1) await download();
+  return accountId;
+}
+
+const monthsLater = (months: number) => ({ REELTALLY_CLOCK_OFFSET_SECONDS: String(months * 31 * daySeconds) });
+
+/** What an account's log says of its periods: each opened, ended and closed once, and invoiced once with lines that add up. */
+function expectBooks(events: readonly LoggedEvent[], invoices: readonly InvoiceIssued[]): void {
+  const ofType = (type: string) => events.filter((event) => event.type === type);
+  const starts = ofType('UsagePeriodOpened').map(({ data }) => (data as { period_start: string }).period_start);
+  expect(new Set(starts).size).toBe(starts.length);
+  for (const type of ['UsagePeriodEnded', 'UsagePeriodClosed']) {
+    const ofPeriods = ofType(type).map(({ data }) => (data as { period_start: string }).period_start);
+    expect(ofPeriods, type).toEqual(starts.slice(0, -1));
+  }
+  expect(invoices.map(({ number }) => number)).toEqual(starts.map((_, index) => index + 1));
+  expect(invoices.map(({ covers, period_start: start }) => [covers, start])).toEqual([
+    ['opening', starts[0]],
+    ...starts.slice(0, -1).map((start) => ['period', start]),
+  ]);
+  for (const { lines, total_cents: total } of invoices) {
+    expect(lines.reduce((sum, { cents }) => sum + cents, 0)).toBe(total);
+  }
+  // Two downloads at 25 cents, one at 18, the rise from 19 to 59 dollars, and the next fee; then the fee alone.
+  expect(invoices.map(({ total_cents: cents }) => cents)).toEqual([
+    ...[1_900, 2 * 25 + 18 + 4_000 + 5_900],
+    ...starts.slice(2).map(() => 5_900),
+  ]);
+}
+
+test(
+  'each period of each account is closed once and invoiced once, whenever the dispatcher is killed',
+  { timeout: scaled(180_000, 900_000) },
+  async () => {
+    const pool = openPool(installation.environment['DATABASE_URL'] ?? '', {
+      logger: silent,
+      max: 2,
+      queryTimeoutMs: 5_000,
+    });
+    const applied = async () => {
+      const { rows } = await pool.query<{ applied: number }>(
+        "select applied_events::float8 as applied from checkpoints where name = 'usage_and_jobs'",
+      );
+      return rows[0]?.applied ?? 0;
+    };
+    try {
+      // Of a month come an end and an opening of each account, and a close and an invoice of what ended before.
+      const survived = fc.sample(fc.integer({ min: 1, max: 3 * accounts }), kills);
+      for (const [index, events] of survived.entries()) {
+        const before = await applied();
+        const dispatcher = await installation.startRole('dispatcher', monthsLater(index + 1));
+        const isReached = async () => (await applied()) >= before + events;
+        await waitFor(isReached, { what: `${String(events)} events`, timeoutMs: 60_000, pollMs: 1 });
+        await dispatcher.kill();
+      }
+      const last = systemClock((kills + 1) * 31 * daySeconds);
+      await installation.startRole('dispatcher', monthsLater(kills + 1));
+      const isAllDone = async () => {
+        const { notClosed, invoices } = await countDue(pool, last.now());
+        return notClosed + invoices === 0;
+      };
+      await waitFor(isAllDone, { what: 'all books to be closed', timeoutMs: scaled(90_000, 300_000), pollMs: 100 });
+      console.log(`${String(kills)} kills, each after so many events: ${survived.join(' ')}`);
+    } finally {
+      await pool.end();
+    }
+    const url = installation.environment['EVENTSTORE_URL'] ?? '';
+    const [usage, invoices] = [await readLog(url, 'usage-'), await readLog(url, 'invoices-')];
+    for (const accountId of accountIds) {
+      const issued = invoices.filter(({ stream }) => stream === `invoices-${accountId}`);
+      const events = usage.filter(({ stream }) => stream.startsWith(`usage-${accountId}-`));
+      expectBooks(
+        events,
+        issued.map(({ data }) => data as InvoiceIssued),
+      );
+    }
+  },
+);

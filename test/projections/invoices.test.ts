@@ -1,0 +1,125 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+
+import { listInvoicesDue } from '../../projections/due-periods.ts';
+import { invoices, readInvoices } from '../../projections/invoices.ts';
+import { catchUp } from '../../projections/progress.ts';
+import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
+import { newUuid } from '../../src/adapters/system.ts';
+import { issueCreditNote } from '../../src/commands/issue-credit-note.ts';
+import { issueInvoice } from '../../src/commands/issue-invoice.ts';
+import { settlePeriod } from '../../src/commands/settle-period.ts';
+import type { SettlementCommand } from '../../src/domain/settlement.ts';
+import { logUnderTest } from '../commands/log-under-test.ts';
+import { ask, freshCause, lanesOf, midNovember, openUsage, queueAll, upFrom } from '../commands/usage-account.ts';
+import type { UsageAccount } from '../commands/usage-account.ts';
+import { plan, token } from '../domain/usage-examples.ts';
+import { keptReadModels } from './kept-read-models.ts';
+import { rebuildOn, rowsOf } from './rebuilding.ts';
+import type { TestReadModels } from './read-models-under-test.ts';
+
+const log = logUnderTest();
+const kept = keptReadModels(log);
+let models: TestReadModels;
+beforeEach(async () => {
+  models = await kept.create();
+  for (const projection of [usageAndJobs, invoices]) kept.run(models, projection);
+});
+
+const actor = { type: 'system', id: 'test' } as const;
+const december = '2026-12-01T00:00:00.000Z';
+
+const issue = ({ stream }: UsageAccount, covers: 'opening' | 'period', now = december) =>
+  issueInvoice({ store: log.store, now: () => now, newUuid }, { stream, covers, actor, timeoutMs: 5_000 });
+
+const settle = ({ stream }: UsageAccount, command: SettlementCommand) =>
+  settlePeriod({ store: log.store, now: () => december }, { stream, command, cause: freshCause(), timeoutMs: 5_000 });
+
+async function close(account: UsageAccount): Promise<void> {
+  await ask(
+    lanesOf(log.store, () => december),
+    account,
+    { kind: 'roll_over' },
+  );
+  await settle(account, { kind: 'close_period', graceSeconds: 0 });
+}
+
+/** What is due of an account, as the read model has it and as a rebuild of it has it. */
+async function dueOf({ accountId }: UsageAccount): Promise<string[]> {
+  const { store } = log;
+  expect(await catchUp({ store, pool: models.pool }, usageAndJobs, 10_000)).toBe(true);
+  const due = await listInvoicesDue(models.pool, { except: [], limit: 1_000 });
+  return due
+    .filter(({ account_id: id }) => id === accountId)
+    .map(({ opening_invoice_due: opening, period_invoice_due: period }) =>
+      [opening && 'opening', period && 'period'].filter(Boolean).join(' and '),
+    );
+}
+
+describe('what is due', () => {
+  it.each([
+    ['nothing while there is no fee', { fee_cents: 0 }, 0, [], []],
+    ['the first fee, then the next', {}, 0, ['opening'], ['opening and period']],
+    ['overage alone', { fee_cents: 0 }, 3, [], ['period']],
+  ] as const)('is %s', async (_what, terms, downloads, atOpening, atClose) => {
+    const account = await openUsage(log.store, terms);
+    expect(await dueOf(account)).toEqual(atOpening);
+    await queueAll(lanesOf(log.store), account, upFrom(1, downloads));
+    await close(account);
+    expect(await dueOf(account)).toEqual(atClose);
+    expect((await rebuildOn(log.store, models, usageAndJobs)).tables).toMatchObject([
+      { name: 'credits', missing: 0, surplus: 0 },
+      { name: 'jobs', missing: 0, surplus: 0 },
+    ]);
+    expect(await dueOf(account)).toEqual(atClose);
+    await issue(account, 'opening');
+    await issue(account, 'period');
+    expect(await dueOf(account)).toEqual([]);
+  });
+
+  it('is nothing where all overage was waived or voided, and a rise of the fee even if the next one is none', async () => {
+    const given = { fee_cents: 0, downloads_limit: 0 };
+    const [back, risen] = [await openUsage(log.store, given), await openUsage(log.store, given)];
+    await queueAll(lanesOf(log.store), back, [1, 2]);
+    await settle(back, { kind: 'void_download', token: token(1) });
+    await settle(back, { kind: 'waive_charge', token: token(2), reference: 'CASE-1' });
+    const { fee_cents: _fee, ...others } = plan;
+    const change = (fee_cents: number, effective: 'now' | 'next_period') =>
+      ask(lanesOf(log.store), risen, { kind: 'change_plan', terms: { ...others, fee_cents }, effective });
+    await change(500, 'now');
+    await change(0, 'next_period');
+    for (const account of [back, risen]) await close(account);
+    expect(await dueOf(back)).toEqual([]);
+    expect(await issue(back, 'period')).toBeUndefined();
+    expect(await dueOf(risen)).toEqual(['period']);
+    expect(await issue(risen, 'period')).toMatchObject({ number: 1, total_cents: 500 });
+    expect(await dueOf(risen)).toEqual([]);
+  });
+});
+
+describe('the read model of invoices', () => {
+  it('has invoices and credit notes as they were issued, also when it is rebuilt', async () => {
+    const account = await openUsage(log.store);
+    const { accountId } = account;
+    await issue(account, 'opening', midNovember);
+    const note = { account_id: accountId, reference: 'CASE-7', invoice_number: 1, line: 1, cents: 40 };
+    const staff = { type: 'staff', id: 'R. Example', role: 'operator', reason: 'half a day away' } as const;
+    await issueCreditNote(
+      { store: log.store, now: () => december, newUuid },
+      { note: { ...note, charge_event_id: null }, actor: staff, timeoutMs: 5_000 },
+    );
+    expect(await catchUp({ store: log.store, pool: models.pool }, invoices, 10_000)).toBe(true);
+    const recorded = await log.store.read(`invoices-${accountId}`, 0);
+    const read = await readInvoices(models.pool, accountId);
+    expect(read).toEqual({
+      invoices: [{ data: recorded[0]!.data, eventId: recorded[0]!.id, revision: 0, issuedAt: midNovember, actor }],
+      creditNotes: [
+        { data: recorded[1]!.data, eventId: recorded[1]!.id, revision: 1, issuedAt: december, actor: staff },
+      ],
+    });
+    expect(JSON.stringify(read.invoices[0]!.data)).toBe(JSON.stringify(recorded[0]!.data));
+    const before = await rowsOf(models, invoices);
+    const rebuilt = await rebuildOn(log.store, models, invoices);
+    expect(rebuilt.tables).toMatchObject([{ name: 'invoices', missing: 0, surplus: 0 }]);
+    expect(await rowsOf(models, invoices)).toEqual(before);
+  });
+});
