@@ -2,7 +2,7 @@
  * The event log: EventStoreDB or anything that speaks its protocol, through the official client.
  */
 
-import { BACKWARDS, END } from '@eventstore/db-client';
+import { BACKWARDS, END, START } from '@eventstore/db-client';
 import type { Logger } from 'pino';
 
 import type { AppendObserver } from '../commands/observers.ts';
@@ -15,6 +15,7 @@ import type {
   RecordedEvent,
   Subscription,
   SubscriptionOptions,
+  WholeLog,
 } from '../commands/ports.ts';
 import { PendingAppend, prepareAppend } from './event-store-append.ts';
 import { Connection } from './event-store-connection.ts';
@@ -38,7 +39,7 @@ export interface EventStoreOptions {
   observer?: AppendObserver;
 }
 
-export interface ConnectedEventStore extends EventStore {
+export interface ConnectedEventStore extends EventStore, WholeLog {
   /** Whether the log answers, found out by a round trip through the leader. */
   ready(options: { timeoutMs: number }): Promise<boolean>;
   /** Appends whose outcome is not known yet, and how long the oldest has been under way; 0 if there is none. */
@@ -123,6 +124,14 @@ class EventStoreAdapter implements ConnectedEventStore {
       ...(maxCount === undefined ? {} : { maxCount }),
     };
     return readEvents(this.#connection, (client) => client.readStream(stream, range), this.#readTimeoutMs);
+  }
+
+  async readAll(after: bigint, maxCount: number): Promise<RecordedEvent[]> {
+    const fromPosition = after < 0n ? START : { commit: after, prepare: after };
+    // The server begins with the event at the position itself.
+    const range = { fromPosition, maxCount: maxCount + 1, requiresLeader: true } as const;
+    const events = await readEvents(this.#connection, (client) => client.readAll(range), this.#readTimeoutMs);
+    return events.filter(({ position }) => position > after).slice(0, maxCount);
   }
 
   async headPosition(): Promise<bigint | undefined> {

@@ -70,3 +70,34 @@ export async function clockSkewMs(pool: Pool, realNowMs: () => number): Promise<
   const after = realNowMs();
   return (before + after) / 2 - Number(rows[0]?.ms);
 }
+
+type Ask = (sql: string, values: unknown[]) => Promise<Record<string, unknown>[]>;
+
+/** Postgres as the audit asks it: one question, or several as of one instant. */
+export function createBooks(pool: Pool): {
+  query: Ask;
+  snapshot: <Result>(work: (query: Ask) => Promise<Result>) => Promise<Result>;
+} {
+  const asked =
+    (client: Pick<Pool, 'query'>): Ask =>
+    async (sql, values) =>
+      (await client.query<Record<string, unknown>>(sql, values)).rows;
+  return {
+    query: asked(pool),
+    snapshot: async (work) => {
+      const client = await pool.connect();
+      let failure: Error | undefined;
+      try {
+        await client.query('begin isolation level repeatable read read only');
+        const result = await work(asked(client));
+        await client.query('commit');
+        return result;
+      } catch (error) {
+        failure = error instanceof Error ? error : new Error(String(error));
+        throw failure;
+      } finally {
+        client.release(failure);
+      }
+    },
+  };
+}

@@ -1,3 +1,4 @@
+import type { EventStore, WholeLog } from '../commands/ports.ts';
 import type { Pool } from 'pg';
 import { readNewestCredits } from '../../projections/credits.ts';
 import { waitForHourlyLimit } from '../../projections/api-keys.ts';
@@ -18,6 +19,7 @@ import { CommandFailed, facts, print, requireText } from './output.ts';
 import type { Output } from './output.ts';
 
 export interface CliDependencies extends AccountDependencies {
+  store: EventStore & WholeLog;
   pool: Pool;
   lanes: UsageLanes;
   plans: PlanCatalogue;

@@ -111,6 +111,17 @@ export interface PendingVoids {
   remove(pending: PendingVoid): Promise<void>;
 }
 
+/** The log as a whole, for whoever reads it from its beginning to its end. */
+export interface WholeLog extends Pick<EventStore, 'read' | 'headPosition'> {
+  /**
+   * The next events behind a commit position, in order, those of the log's own streams included; empty at the end.
+   *
+   * @param after -1n: from the start
+   * @throws {EventStoreUnavailable}
+   */
+  readAll(after: bigint, maxCount: number): Promise<RecordedEvent[]>;
+}
+
 export interface LogBatch {
   events: readonly RecordedEvent[];
   /** Everything up to this commit position has been delivered, whether or not it matched the filter. */

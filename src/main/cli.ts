@@ -1,7 +1,7 @@
 #!/usr/bin/env -S node --disable-warning=ExperimentalWarning
 import { Argument, Command, CommanderError, Option } from 'commander';
 import { isLed } from '../adapters/leadership.ts';
-import { openPool } from '../adapters/postgres.ts';
+import { createBooks, openPool } from '../adapters/postgres.ts';
 import { connectEventStore } from '../adapters/event-store.ts';
 import { newId, newUuid, randomBits, systemClock } from '../adapters/system.ts';
 import { showJobCommand, timelineCommand } from '../cli/jobs.ts';
@@ -11,6 +11,8 @@ import { exportCommand } from '../cli/ledger-export.ts';
 import type { LedgerExport } from '../cli/ledger-export.ts';
 import { ledgerCommand } from '../cli/ledger.ts';
 import { CommandFailed } from '../cli/output.ts';
+import { verifyCommand } from '../cli/verify.ts';
+import type { VerifyOptions } from '../cli/verify.ts';
 import { waiveCommand } from '../cli/waive.ts';
 import type { Waiver } from '../cli/waive.ts';
 import { rebuildCommand, rebuildableNames, statusCommand } from '../cli/projections.ts';
@@ -128,6 +130,17 @@ function addLedgerCommands(program: Command): void {
     .requiredOption('--reference <reference>', 'case or ticket; repeated, it waives nothing twice', referenceArgument)
     .requiredOption('--by <name>', 'the member of staff who decides it', staffTextArgument)
     .action((token: string, options: Waiver) => run(program, (cli) => waiveCommand(cli, token, options)));
+  ledger
+    .command('verify')
+    .description('recompute every charge and invoice from the log, by rules of its own, and name the first divergence')
+    .option('--account <account>', 'of one account alone', accountIdArgument)
+    .option('--period <day>', 'rows of one billing period alone: the day on which it starts, YYYY-MM-DD', dayArgument)
+    .option('--watch', 'go on with the log, and say so at each divergence')
+    .action((options: VerifyOptions) =>
+      run(program, (cli) => verifyCommand({ ...cli, books: createBooks(cli.pool) }, options), {
+        queryTimeoutMs: wholeTableMs,
+      }),
+    );
 }
 
 function addProjectionCommands(program: Command): void {

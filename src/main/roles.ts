@@ -19,7 +19,7 @@ import {
   observeVoids,
 } from '../adapters/metrics-observers.ts';
 import { createPendingVoids } from '../adapters/pending-voids.ts';
-import { openPool } from '../adapters/postgres.ts';
+import { createBooks, openPool } from '../adapters/postgres.ts';
 import { answerProbes, createProbeClient } from '../adapters/probe-channel.ts';
 import { createProgressReporter, followProgress } from '../adapters/progress-channel.ts';
 import { newId, newUuid, randomBits } from '../adapters/system.ts';
@@ -27,6 +27,8 @@ import { createVideoSource } from '../adapters/video-source.ts';
 import { locateEngine } from '../adapters/yt-dlp-engine.ts';
 import { UsageLanes } from '../commands/usage-lanes.ts';
 import type { VideoReference } from '../commands/ports.ts';
+import { auditContinuously } from '../dispatcher/audit-continuously.ts';
+import type { AuditState } from '../dispatcher/audit-continuously.ts';
 import { startClosingPeriods } from '../dispatcher/close-periods.ts';
 import { dispatchDownloads } from '../dispatcher/dispatch-downloads.ts';
 import { startResolving } from '../dispatcher/resolve-unknown-outcomes.ts';
@@ -47,7 +49,15 @@ import { ConfigurationRefused, projectDirectory } from './config.ts';
 import type { Config } from './config.ts';
 import { createFiles, createMailer, createReadiness, createTokens, filesDirectory } from './connect.ts';
 import type { Connections, Secrets } from './connect.ts';
-import { watchDisks, watchPendingVoids, watchPeriods, watchProjections, watchQueue, watchWarnings } from './watch.ts';
+import {
+  watchAudit,
+  watchDisks,
+  watchPendingVoids,
+  watchPeriods,
+  watchProjections,
+  watchQueue,
+  watchWarnings,
+} from './watch.ts';
 
 /** The parts of the service; each can run as a process of its own. */
 export const roles = ['api', 'projector', 'dispatcher', 'worker'] as const;
@@ -142,6 +152,7 @@ const startDispatcher: StartRole = (connections) => {
   const mailer = createMailer(config);
   const mailObserver = metrics.observer(observeMails);
   const mailerId = newUuid();
+  let audited: AuditState | undefined;
   const dispatcher = leadWhenAlone('dispatcher', {
     url: addresses.databaseUrl,
     logger,
@@ -165,13 +176,16 @@ const startDispatcher: StartRole = (connections) => {
         ...{ store, pool, mailer, logger, newUuid, now: clock.now, mailerId },
         observer: mailObserver,
       });
+      const audit = auditContinuously({ log: store, books: createBooks(pool), logger });
+      audited = audit.state;
       return async () => {
-        const loops = [sweeping, resolving, closing, mailing].map((loop) => loop.stop());
+        const loops = [sweeping, resolving, closing, mailing, audit].map((loop) => loop.stop());
         await Promise.all([dispatching.close(), ...loops]);
       };
     },
   });
   watchQueue(connections, queue, dispatcher);
+  watchAudit(connections, () => (dispatcher.leading ? audited : undefined));
   watchPendingVoids(connections, dispatcher);
   watchPeriods(connections, dispatcher);
   watchWarnings(connections, dispatcher);

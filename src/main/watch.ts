@@ -12,6 +12,7 @@ import { observeProjections } from '../adapters/metrics-observers.ts';
 import { measurePendingVoids } from '../adapters/pending-voids.ts';
 import type { Metrics } from '../adapters/metrics.ts';
 import type { ProjectionObserver } from '../commands/observers.ts';
+import type { AuditState } from '../dispatcher/audit-continuously.ts';
 import type { Connections } from './connect.ts';
 
 /** The gauges that are asked for at a scrape, each by the role that it belongs to. */
@@ -189,6 +190,27 @@ export function watchWarnings({ metrics, pool, clock }: Connections, leadership:
       return [
         { name: 'reeltally_warnings_waiting', value: count },
         { name: 'reeltally_oldest_waiting_warning_seconds', value: oldestSeconds },
+      ];
+    },
+  );
+}
+
+/** @param audit its state; undefined in a process that does not lead */
+export function watchAudit({ metrics }: Connections, audit: () => AuditState | undefined): void {
+  metrics.collect(
+    'audit',
+    {
+      reeltally_audit_divergences: { help: 'Whether the audit has found a divergence that is not known to be mended' },
+      reeltally_audit_events: { help: 'Events that the audit has verified since it last began from the start' },
+      reeltally_audit_behind_seconds: { help: 'Since everything up to then was last verified, or since it began' },
+    },
+    () => {
+      const state = audit();
+      if (!state) return [];
+      return [
+        { name: 'reeltally_audit_divergences', value: state.divergences },
+        { name: 'reeltally_audit_events', value: state.events },
+        { name: 'reeltally_audit_behind_seconds', value: (performance.now() - state.caughtUpMs) / 1000 },
       ];
     },
   );

@@ -14,12 +14,13 @@ import { createTokens, insertJobs, insertOthers, openAccounts, putFiles, waitUnt
 import { benchProjections } from './projections.ts';
 import { benchSigning } from './signing.ts';
 import { benchSizes } from './sizes.ts';
+import { benchVerify } from './verify.ts';
 
 const count = (text: string) => {
   if (!/^[1-9]\d*$/.test(text)) throw new InvalidArgumentError('must be a whole number from 1');
   return Number(text);
 };
-const parts = ['http', 'appends', 'claims', 'projections', 'sizes'] as const;
+const parts = ['http', 'appends', 'claims', 'projections', 'verify', 'sizes'] as const;
 const { rounds, seconds, only, json } = new Command('bench')
   .description(
     'measures the service beside what could stand in its place; on loopback only, for about a quarter of an hour',
@@ -94,6 +95,11 @@ if (wanted('projections')) {
   await withAccounts({ accounts: 1, otherJobs: 0 }, async ({ bench, store }) => {
     add(await benchProjections(bench, store, { rounds: Math.min(rounds, 3), progress }));
   });
+}
+if (wanted('verify')) {
+  // Engines of its own: rows of the read models that are not in the log would be a divergence.
+  await using bench = await startBench();
+  add(await benchVerify(bench, { rounds: Math.min(rounds, 3), progress }));
 }
 if (wanted('sizes')) {
   await withAccounts({ accounts: 500, otherJobs: 0 }, async ({ bench, pool, many: accounts, one }) => {

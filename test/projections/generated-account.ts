@@ -22,6 +22,7 @@ export interface GeneratedKey {
   keyHash: string;
 }
 
+const openedAt = '2026-11-01T00:00:00.000Z';
 const included = 2;
 const rateCents = 25;
 
@@ -31,7 +32,7 @@ const rateCents = 25;
  */
 export class GeneratedAccount {
   readonly accountId = newId('acc');
-  readonly #period = firstBillingPeriod('2026-11-01T00:00:00.000Z');
+  readonly #period = firstBillingPeriod(openedAt);
   readonly #usageStream = usageStream(this.accountId, this.#period);
   readonly #ends = new Map<string, { revision: number; hash: string }>();
   #downloads = 0;
@@ -44,7 +45,7 @@ export class GeneratedAccount {
     const period = { account_id, anchor_day, period_start, period_end };
     const personal = { email: 'owner@example.com' };
     return [
-      this.#append(accountStream(account_id), [{ type: 'AccountOpened', data: { ...period, terms, personal } }]),
+      this.#append(accountStream(account_id), [{ type: 'AccountOpened', data: { ...period, terms, personal } }], openedAt),
       this.#append(this.#usageStream, [
         {
           type: 'UsagePeriodOpened',
@@ -126,7 +127,7 @@ export class GeneratedAccount {
     });
   }
 
-  #append(stream: string, events: readonly DomainEvent[]): Append {
+  #append(stream: string, events: readonly DomainEvent[], time = midNovember): Append {
     const end = this.#ends.get(stream);
     const commandId = newUuid();
     const actor = { type: 'system', id: 'test' } as const;
@@ -134,7 +135,7 @@ export class GeneratedAccount {
     const expected = end?.revision ?? 'no_stream';
     const previousHash = end?.hash ?? firstPreviousHash(stream);
     const caused = events.map((event) => ({ event, cause }));
-    const sealed = seal(caused, { stream, expected, previousHash, time: midNovember });
+    const sealed = seal(caused, { stream, expected, previousHash, time });
     // Nothing follows on the stream of a job: hundreds of thousands of them are not kept.
     if (!stream.startsWith('job-')) {
       this.#ends.set(stream, { revision: (end?.revision ?? -1) + events.length, hash: sealed.lastHash });

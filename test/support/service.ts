@@ -13,6 +13,9 @@ import { makeTemporaryDirectory } from './temporary-directory.ts';
 const cliFile = fileURLToPath(new URL('../../src/main/cli.ts', import.meta.url));
 const nodeArguments = ['--disable-warning=ExperimentalWarning', cliFile];
 
+/** The command line itself, for tests that speak to it while it runs. */
+export const cliCommand: readonly string[] = [process.execPath, ...nodeArguments];
+
 export type Environment = Readonly<Record<string, string>>;
 
 /** What `serve --json` prints once it is ready. */

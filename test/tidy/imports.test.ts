@@ -21,7 +21,7 @@ const parts: Record<string, { parts: readonly string[]; packages?: readonly stri
   // Only what a client outside would have: the generated types.
   'src/client': { parts: [], packages: ['openapi-fetch'] },
   'src/console': { parts: ['src/commands', 'projections', 'src/domain', 'src/documents'] },
-  'src/dispatcher': { parts: ['src/commands', 'projections', 'src/domain'] },
+  'src/dispatcher': { parts: ['src/commands', 'projections', 'src/domain', 'src/audit'] },
   'src/worker': { parts: ['src/commands', 'projections', 'src/domain'] },
   'src/cli': { parts: ['src/commands', 'projections', 'src/domain', 'src/audit', 'src/documents'] },
   // The audit shares no rule with what charged: only the shape in which the log hands out its events.

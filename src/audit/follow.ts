@@ -1,0 +1,256 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { RecordedEvent, WholeLog } from '../commands/ports.ts';
+import { Audit, tables } from './audit.ts';
+import type { Entry, Table } from './audit.ts';
+import { Divergence } from './chain.ts';
+import { compare, countRows, kept, listOrigins, readCheckpoints, refuse } from './rows.ts';
+import type { Query, Scope } from './rows.ts';
+
+/** Postgres, as the audit asks it. */
+export interface Books {
+  query: Query;
+  /** All questions of `work` are answered as of one instant. */
+  snapshot: <Result>(work: (query: Query) => Promise<Result>) => Promise<Result>;
+}
+
+export interface Following {
+  log: WholeLog;
+  books: Books;
+  /** What is verified, instead of everything. */
+  scope?: Scope;
+  /** How long a read model may take to reach what was read of the log. Default 30 s. */
+  patienceMs?: number;
+  /** Events that are read, and rows that are compared, at a time. Default 2 000. */
+  pageEvents?: number;
+  /** Told after each page. */
+  progress?: (progress: { events: number; position: bigint; target: bigint }) => void;
+  /** Called after each page with the time that it took, for whoever must not be in the way. */
+  rest?: (tookMs: number) => Promise<void>;
+}
+
+/** It cannot be said whether the books are right: a read model is behind, or the log or Postgres away. */
+class NotVerifiable extends Error {
+  override readonly name = 'NotVerifiable';
+}
+
+/** A table as it was when its checkpoint stood at a position. */
+interface Probe {
+  table: Table;
+  position: bigint;
+  count: number;
+  /** Rows that were not what the log was read for by then. */
+  differing: { key: string; entry: Entry }[];
+  found: unknown[];
+}
+
+const lookAgainMs = 50;
+const streamsAtOnce = 32;
+
+/**
+ * Reads the log in order, once, and compares what stands in Postgres with it: rows that are final as it goes, all others at
+ * the end. The log may go on meanwhile: a row that is not what was read stands for a later position of the log, at which it
+ * is looked at again.
+ */
+export class Follower {
+  readonly audit: Audit;
+  readonly #following: Following;
+  readonly #checkpoints = new Map<string, bigint>();
+  readonly #pageEvents: number;
+  #position = -1n;
+  #page: RecordedEvent[] = [];
+  #index = 0;
+  #next: Promise<RecordedEvent[]> | undefined;
+
+  constructor(following: Following) {
+    this.#following = following;
+    this.#pageEvents = following.pageEvents ?? 2_000;
+    this.audit = new Audit((stream, from) => following.log.read(stream, from));
+  }
+
+  /** Commit position up to which everything was verified; -1 before the first event. */
+  get position(): bigint {
+    return this.#position;
+  }
+
+  /**
+   * Verifies everything up to now.
+   *
+   * @throws {Divergence} the first one
+   * @throws {NotVerifiable} when a read model does not get as far as the log in time
+   */
+  async catchUp(): Promise<void> {
+    const head = (await this.#following.log.headPosition()) ?? -1n;
+    await this.#readTo(head, head);
+    await this.#compareEarly();
+    this.audit.requireWhole();
+    for (const { table, position } of this.audit.late.values()) await this.#reach(kept[table].checkpoint, position);
+    const probes = await this.#following.books.snapshot((query) => this.#probe(query));
+    for (const probe of probes.sort((one, other) => (one.position < other.position ? -1 : 1))) {
+      await this.#readTo(probe.position, probe.position);
+      await this.#requireSame(probe);
+    }
+    const ahead = probes.find(({ position }) => position > this.#position);
+    if (ahead) {
+      const at = { stream: '$all', revision: Number(this.#position) };
+      throw new Divergence(
+        at,
+        'position',
+        `at least ${String(ahead.position)}, which ${ahead.table} stands for`,
+        'the end of the log',
+      );
+    }
+  }
+
+  async #probe(query: Query): Promise<Probe[]> {
+    const { scope = {} } = this.#following;
+    const checkpoints = await readCheckpoints(query);
+    const { late } = this.audit;
+    const byTable = Map.groupBy(late, ([, { table }]) => table);
+    const probes: Probe[] = [];
+    for (const table of tables) {
+      const entries = (byTable.get(table) ?? []).map(([key, entry]) => ({ key, entry }));
+      const found = new Map<Entry, unknown>();
+      for (let from = 0; from < entries.length; from += this.#pageEvents) {
+        const some = entries.slice(from, from + this.#pageEvents).map(({ entry }) => entry);
+        for (const difference of await compare(query, table, some)) found.set(difference.entry, difference.found);
+      }
+      for (const { key, entry } of entries) if (!found.has(entry)) late.delete(key);
+      probes.push({
+        ...{
+          table,
+          position: checkpoints.get(kept[table].checkpoint) ?? -1n,
+          count: await countRows(query, table, scope),
+        },
+        differing: entries.filter(({ entry }) => found.has(entry)),
+        found: [...found.values()].filter((row) => row !== null),
+      });
+    }
+    return probes;
+  }
+
+  /** The log has been read up to the probe's position. */
+  async #requireSame({ table, count, differing, found }: Probe): Promise<void> {
+    const { audit } = this;
+    const { query } = this.#following.books;
+    const entries = differing.map(({ key, entry }) => audit.late.get(key) ?? audit.early.get(key) ?? entry);
+    for (const difference of await compare(query, table, entries, found)) refuse(difference);
+    for (const { key, entry } of differing) if (audit.late.get(key) === entry) audit.late.delete(key);
+    if (count !== audit.rows[table]) await this.#nameSurplus(table, count);
+  }
+
+  /** Slow, and only where something is wrong: the row that comes from nowhere in the log. */
+  async #nameSurplus(table: Table, count: number): Promise<never> {
+    const { log, books, scope = {} } = this.#following;
+    const expected = this.audit.rows[table];
+    for (const at of await listOrigins(books.query, table, scope)) {
+      const [event] = await log.read(at.stream, at.revision, 1);
+      if (event?.revision !== at.revision)
+        throw new Divergence(at, table, 'no row', 'one whose event is not in the log');
+    }
+    throw new Divergence({ stream: table, revision: count }, 'rows', expected, count);
+  }
+
+  async #readTo(upTo: bigint, target: bigint): Promise<void> {
+    const { accountId } = this.#following.scope ?? {};
+    if (accountId !== undefined) return this.#readAccount(accountId, upTo);
+    while (this.#position < upTo) {
+      const startedMs = performance.now();
+      while (this.#index < this.#page.length) {
+        const event = this.#page[this.#index];
+        if (!event || event.position > upTo) return;
+        await this.#apply(event);
+        this.#index += 1;
+      }
+      if (this.audit.early.size >= this.#pageEvents) await this.#compareEarly();
+      const { progress, rest } = this.#following;
+      progress?.({ events: this.audit.events, position: this.#position, target });
+      await rest?.(performance.now() - startedMs);
+      if (!(await this.#turnPage())) return;
+    }
+  }
+
+  /** Stream by stream: what came before in the log is read before. */
+  async #readAccount(accountId: string, upTo: bigint): Promise<void> {
+    const { accounts, periods, jobs } = this.audit;
+    const read = async (streams: readonly { stream: string; revision: number }[]) => {
+      for (let from = 0; from < streams.length; from += streamsAtOnce) {
+        const reading = streams
+          .slice(from, from + streamsAtOnce)
+          .map(({ stream, revision }) => this.#following.log.read(stream, revision + 1));
+        for (const events of await Promise.all(reading))
+          for (const event of events) if (event.position <= upTo) await this.audit.apply(event);
+      }
+    };
+    await read([accounts.get(accountId) ?? { stream: `account-${accountId}`, revision: -1 }]);
+    const account = accounts.get(accountId);
+    if (!account) throw new NotVerifiable(`there is no account ${accountId}`);
+    await read([...periods.values()]);
+    for (let stream = account.nextStream; stream !== undefined && !periods.has(stream); stream = account.nextStream) {
+      await read([{ stream, revision: -1 }]);
+      if (!periods.has(stream)) break;
+    }
+    await read([...jobs.values()].filter((job) => !job.isFinished));
+    await read([account.invoices]);
+    this.#position = upTo;
+  }
+
+  async #apply(event: RecordedEvent): Promise<void> {
+    await this.audit.apply(event);
+    this.#position = event.position;
+  }
+
+  /** The page after the next is asked for while the next is checked. @returns false at the end of the log */
+  async #turnPage(): Promise<boolean> {
+    const { log } = this.#following;
+    const pageEvents = this.#pageEvents;
+    const next = this.#next ?? log.readAll(this.#page.at(-1)?.position ?? this.#position, pageEvents);
+    this.#next = undefined;
+    const page = await next;
+    if (page.length === 0) return false;
+    [this.#page, this.#index] = [page, 0];
+    if (page.length === pageEvents) {
+      this.#next = log.readAll(page.at(-1)?.position ?? -1n, pageEvents);
+      this.#next.catch(() => undefined);
+    }
+    return true;
+  }
+
+  async #compareEarly(): Promise<void> {
+    const { early, late } = this.audit;
+    const byTable = Map.groupBy(early, ([, { table }]) => table);
+    for (const [table, entries] of byTable) {
+      const newest = entries.reduce(
+        (position, [, entry]) => (entry.position > position ? entry.position : position),
+        0n,
+      );
+      await this.#reach(kept[table].checkpoint, newest);
+      const differences = await compare(
+        this.#following.books.query,
+        table,
+        entries.map(([, entry]) => entry),
+      );
+      const differing = new Set(differences.map(({ entry }) => entry));
+      for (const difference of differences) if (table === 'overage_ledger' || table === 'invoices') refuse(difference);
+      for (const [key, entry] of entries) {
+        if (differing.has(entry)) late.set(key, entry);
+        else if (this.#following.scope?.accountId === undefined) entry.forget?.();
+      }
+    }
+    early.clear();
+  }
+
+  async #reach(checkpoint: string, position: bigint): Promise<void> {
+    const deadlineMs = performance.now() + (this.#following.patienceMs ?? 30_000);
+    while ((this.#checkpoints.get(checkpoint) ?? -1n) < position) {
+      for (const [name, reached] of await readCheckpoints(this.#following.books.query))
+        this.#checkpoints.set(name, reached);
+      if ((this.#checkpoints.get(checkpoint) ?? -1n) >= position) return;
+      if (performance.now() > deadlineMs) {
+        throw new NotVerifiable(
+          `the read model ${checkpoint} has not come as far as the log: see "projections status", then try again`,
+        );
+      }
+      await sleep(lookAgainMs);
+    }
+  }
+}

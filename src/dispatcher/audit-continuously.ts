@@ -1,0 +1,84 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { Divergence } from '../audit/chain.ts';
+import { Follower } from '../audit/follow.ts';
+import type { Books } from '../audit/follow.ts';
+import type { WholeLog } from '../commands/ports.ts';
+
+/** What the metrics tell of the audit that runs beside the service. */
+export interface AuditState {
+  /** Events verified since this process began to lead. */
+  events: number;
+  /** 1 from a divergence on, until everything was verified again from the start without one. */
+  divergences: 0 | 1;
+  /** When everything up to that time had been verified, in milliseconds of `performance.now()`; before, when it began. */
+  caughtUpMs: number;
+}
+
+export interface AuditDependencies {
+  log: WholeLog;
+  books: Books;
+  logger: Logger;
+  /** Between two looks at the log. Default 10 s. */
+  lookEveryMs?: number;
+  /** After a divergence, before it begins anew to see whether it was mended. Default 1 min. */
+  startOverMs?: number;
+}
+
+/** It works for a tenth of the time, and in small pieces: whoever shares the process or the machine does not notice. */
+const restShare = 9;
+const pageEvents = 200;
+
+/** Follows the log for as long as this process leads, and verifies what `ledger verify` does. */
+export function auditContinuously({
+  log,
+  books,
+  logger,
+  lookEveryMs = 10_000,
+  startOverMs = 60_000,
+}: AuditDependencies): {
+  state: AuditState;
+  stop: () => Promise<void>;
+} {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const state: AuditState = { events: 0, divergences: 0, caughtUpMs: performance.now() };
+  const pause = (ms: number) => sleep(ms, undefined, { signal }).catch(() => undefined);
+  const rest = async (tookMs: number) => {
+    await pause(tookMs * restShare);
+    signal.throwIfAborted();
+  };
+  const begin = () => new Follower({ log, books, pageEvents, rest, progress: ({ events }) => (state.events = events) });
+  const running = (async () => {
+    let follower = begin();
+    let reported = '';
+    while (!signal.aborted) {
+      try {
+        await follower.catchUp();
+        Object.assign(state, { events: follower.audit.events, divergences: 0, caughtUpMs: performance.now() });
+        reported = '';
+        await pause(lookEveryMs);
+      } catch (error) {
+        if (stopping.signal.aborted) return;
+        if (error instanceof Divergence) {
+          state.divergences = 1;
+          if (error.message !== reported)
+            logger.error(error.facts, 'the books diverge: what is found is not what the log makes it');
+          reported = error.message;
+          await pause(startOverMs);
+          follower = begin();
+        } else {
+          logger.warn({ err: error }, 'the audit could not go on, and tries again');
+          await pause(lookEveryMs);
+        }
+      }
+    }
+  })();
+  return {
+    state,
+    stop: async () => {
+      stopping.abort();
+      await running;
+    },
+  };
+}

@@ -1,0 +1,131 @@
+import { cpSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { projections } from '../../projections/all.ts';
+import { catchUp } from '../../projections/progress.ts';
+import { runProjection } from '../../projections/runner.ts';
+import { connectEventStore } from '../../src/adapters/event-store.ts';
+import { createBooks } from '../../src/adapters/postgres.ts';
+import { Divergence } from '../../src/audit/chain.ts';
+import { Follower } from '../../src/audit/follow.ts';
+import { openDatabase } from '../../src/embedded/event-store/database.ts';
+import { startServer } from '../../src/embedded/event-store/server.ts';
+import { createReadModels, silent } from '../projections/read-models-under-test.ts';
+import type { TestReadModels } from '../projections/read-models-under-test.ts';
+import { scaled } from '../support/proof-scale.ts';
+import { makeTemporaryDirectory } from '../support/temporary-directory.ts';
+import { Random } from './random.ts';
+import { RichHistory } from './rich-history.ts';
+import { tamperWithLedger, tamperWithLog } from './tampers.ts';
+import type { Lie } from './tampers.ts';
+
+/**
+ * A log with everything there is, its read models, and somebody who changes one thing: in a copy of the log's file, or in the
+ * ledger. Whatever it is, the audit must name it; and where nothing was changed, it must say so.
+ */
+const lies = scaled(40, 500);
+const accounts = scaled(3, 6);
+const seed = Number(process.env['PROOF_SEED'] ?? 20_261_121);
+const timeoutMs = scaled(120_000, 1_800_000);
+
+const random = new Random(seed);
+const original = makeTemporaryDirectory();
+let models: TestReadModels;
+
+/** The log of a folder, served in this process and read by the real client over the wire. */
+async function withLog<Result>(
+  directory: string,
+  use: (store: ReturnType<typeof connectEventStore>) => Promise<Result>,
+): Promise<Result> {
+  const database = openDatabase(directory);
+  const onFailure = (error: unknown) => {
+    throw error instanceof Error ? error : new Error(String(error));
+  };
+  const server = await startServer({ database, host: '127.0.0.1', port: 0, onFailure });
+  const store = connectEventStore({ url: `esdb://127.0.0.1:${String(server.port)}?tls=false` });
+  try {
+    return await use(store);
+  } finally {
+    await store.close();
+    await server.stop();
+    database.close();
+  }
+}
+
+/** What the audit says of a log. @returns undefined where it finds nothing */
+async function verify(directory: string): Promise<Divergence | undefined> {
+  return withLog(directory, async (log) => {
+    try {
+      await new Follower({ log, books: createBooks(models.pool) }).catchUp();
+      return undefined;
+    } catch (error) {
+      if (error instanceof Divergence) return error;
+      throw error;
+    }
+  });
+}
+
+beforeAll(async () => {
+  models = await createReadModels();
+  await withLog(original, async (store) => {
+    for (let account = 0; account < accounts; account += 1) {
+      const openedAt = random.pick([
+        '2026-01-31T10:00:00.000Z',
+        '2024-01-30T23:59:59.999Z',
+        '2025-11-01T00:00:00.000Z',
+      ]);
+      await new RichHistory(store, random, openedAt).live(2, 22);
+    }
+    const runners = projections.map((projection) =>
+      runProjection(projection, { store, pool: models.openAnother(), logger: silent }),
+    );
+    for (const projection of projections)
+      expect(await catchUp({ store, pool: models.pool }, projection, 20_000)).toBe(true);
+    await Promise.all(runners.map((runner) => runner.close()));
+  });
+}, 120_000);
+
+afterAll(async () => {
+  await models[Symbol.asyncDispose]();
+  rmSync(original, { recursive: true, force: true });
+});
+
+it('passes a log that nobody has touched', async () => {
+  expect(await verify(original)).toBeUndefined();
+});
+
+it('names every lie', { timeout: timeoutMs }, async () => {
+  const told = new Map<string, { times: number; streamNamed: number }>();
+  const missed: Lie[] = [];
+  for (let number = 0; number < lies; number += 1) {
+    const { lie, found } = await tellOne();
+    if (!found) missed.push(lie);
+    const tally = told.get(lie.kind) ?? { times: 0, streamNamed: 0 };
+    told.set(lie.kind, {
+      times: tally.times + 1,
+      streamNamed: tally.streamNamed + (found?.facts.stream === lie.where ? 1 : 0),
+    });
+  }
+  console.log(`seed ${String(seed)}: ${String(lies - missed.length)} of ${String(lies)} lies named`);
+  console.table(Object.fromEntries(told));
+  expect(missed).toEqual([]);
+  expect(await verify(original)).toBeUndefined();
+});
+
+async function tellOne(): Promise<{ lie: Lie; found: Divergence | undefined }> {
+  if (random.below(5) === 0) {
+    const { restore, ...lie } = await tamperWithLedger(models.pool, random);
+    const found = await verify(original);
+    await restore();
+    return { lie, found };
+  }
+  const copy = makeTemporaryDirectory();
+  cpSync(join(original, 'events.sqlite'), join(copy, 'events.sqlite'));
+  const database = new DatabaseSync(join(copy, 'events.sqlite'));
+  const lie = tamperWithLog(database, random);
+  database.close();
+  const found = await verify(copy);
+  rmSync(copy, { recursive: true });
+  return { lie, found };
+}

@@ -1,0 +1,344 @@
+import type { EventStore, RecordedEvent } from '../../src/commands/ports.ts';
+import { firstPreviousHash, seal } from '../../src/commands/seal.ts';
+import { decideAccount, evolveAccount, initialAccount } from '../../src/domain/account.ts';
+import { usageStream } from '../../src/domain/billing-period.ts';
+import { decideUsage } from '../../src/domain/decide-usage.ts';
+import type { UsageCommand } from '../../src/domain/decide-usage.ts';
+import { decideJob, evolveJob, initialJob } from '../../src/domain/download-job.ts';
+import type { JobCommand } from '../../src/domain/download-job.ts';
+import { decideInvoices, evolveInvoices, initialInvoices } from '../../src/domain/invoice.ts';
+import type { InvoiceCommand } from '../../src/domain/invoice.ts';
+import { openingInvoice, periodInvoice } from '../../src/domain/invoice-lines.ts';
+import type { PlanTerms } from '../../src/domain/plans.ts';
+import { parseUsageEvent } from '../../src/domain/recorded-event.ts';
+import type { Actor, DomainEvent } from '../../src/domain/recorded-event.ts';
+import { isRefused } from '../../src/domain/refusals.ts';
+import { decideSettlement, evolveSettlement, newSettlement } from '../../src/domain/settlement.ts';
+import type { SettlementCommand } from '../../src/domain/settlement.ts';
+import { endPeriod, openNextPeriod } from '../../src/domain/usage-periods.ts';
+import { evolveUsage, initialUsage } from '../../src/domain/usage.ts';
+import type { OpenUsage } from '../../src/domain/usage.ts';
+import { plan, video } from '../domain/usage-examples.ts';
+import type { Random } from './random.ts';
+
+const staff: Actor = { type: 'staff', id: 'maria', role: 'finance', reason: 'the file was broken' };
+const system: Actor = { type: 'system', id: 'test' };
+const dayMs = 86_400_000;
+
+/** A plan that a few requests use up. */
+const small: PlanTerms = { ...plan, downloads_limit: 4, metadata_limit: 3, warning_percents: [80, 100] };
+
+/**
+ * The log of an account that has lived through everything there is: decided by the service's own rules, event by event, at
+ * instants of its own. The same random numbers make the same events, their ids included.
+ */
+export class RichHistory {
+  readonly accountId: string;
+  readonly #store: EventStore;
+  readonly #random: Random;
+  readonly #streams = new Map<string, { recorded: RecordedEvent[]; hash: string; time: string }>();
+  #nowMs: number;
+  #usage: OpenUsage | undefined;
+  #keys: string[] = [];
+
+  constructor(store: EventStore, random: Random, openedAt: string) {
+    this.#store = store;
+    this.#random = random;
+    this.#nowMs = Date.parse(openedAt);
+    this.accountId = `acc_${random.hex(20)}`;
+  }
+
+  /** Billing periods that end, each closed and invoiced; the last one stays open. */
+  async live(periods: number, requestsEach: number): Promise<void> {
+    await this.#open();
+    for (let period = 0; period < periods; period += 1) {
+      const stream = this.#stream();
+      await this.#use(requestsEach);
+      await this.#rollOver();
+      await this.#correct(stream, 3);
+      // The last one is not closed yet.
+      if (period === periods - 1) continue;
+      this.#pass(3_600_000);
+      await this.#settle(stream, { kind: 'close_period', graceSeconds: 60 });
+      await this.#mail(stream);
+      await this.#invoice({ kind: 'issue_invoice', draft: periodInvoice(this.#read(stream).map(parseUsageEvent)) });
+      await this.#creditNotes();
+    }
+    await this.#use(requestsEach);
+  }
+
+  async #open(): Promise<void> {
+    const { accountId } = this;
+    const cap = this.#random.pick([null, 60, 200]);
+    const overage = this.#random.pick([25, 25, 25, null]);
+    const terms = { ...small, overage_cents: overage };
+    await this.#account({ kind: 'open_account', accountId, email: 'owner@example.com', terms });
+    const { opened } = this.#fold(`account-${accountId}`, initialAccount, evolveAccount);
+    if (!opened) throw new Error('the account was not opened');
+    const { anchor_day, period_start, period_end } = opened;
+    const data = { account_id: accountId, anchor_day, period_start, period_end, previous_period_start: null };
+    const first: DomainEvent = {
+      type: 'UsagePeriodOpened',
+      data: { ...data, terms: { ...terms, overage_cap_cents: null } },
+    };
+    const stream = usageStream(accountId, { start: period_start });
+    await this.#append(stream, [first]);
+    this.#usage = evolveUsage(initialUsage, first) as OpenUsage;
+    const [recorded] = this.#read(stream).map(parseUsageEvent);
+    await this.#invoice({
+      kind: 'issue_invoice',
+      draft: openingInvoice(recorded as Parameters<typeof openingInvoice>[0]),
+    });
+    const keys = [this.#random.hex(20), this.#random.hex(20)].map((id) => `key_${id}`);
+    for (const keyId of keys) {
+      const [keyHash, keyPrefix] = [this.#random.hex(64), 'rtk_test'];
+      await this.#account({ kind: 'issue_key', accountId, keyId, keyHash, keyPrefix, label: 'a key' });
+    }
+    await this.#account({ kind: 'revoke_key', accountId, keyId: keys[0] ?? '' });
+    if (cap !== null) await this.#command({ kind: 'set_overage_cap', overageCapCents: cap, effective: 'now' });
+  }
+
+  async #use(requests: number): Promise<void> {
+    const stream = this.#stream();
+    for (let request = 0; request < requests; request += 1) {
+      this.#pass(60_000);
+      const what = this.#random.below(20);
+      if (what < 11) await this.#download();
+      else if (what < 14) await this.#lookUp();
+      else if (what < 16) await this.#changeTerms();
+      else if (what < 18) await this.#correct(stream, 1);
+      else await this.#mail(stream);
+    }
+  }
+
+  async #download(): Promise<void> {
+    const { accountId } = this;
+    const token = this.#random.hex(24);
+    const keyHash = this.#random.below(3) === 0 ? this.#random.hex(64) : this.#keys.pop();
+    const idempotency = keyHash === undefined ? undefined : { keyHash, fingerprint: this.#random.hex(64) };
+    const events = await this.#command({
+      ...{ kind: 'queue_download', token, video, format: 'video', quality: 'best', idempotency },
+    });
+    if (events === 0) return;
+    const usageStream = this.#stream();
+    const queued = this.#read(usageStream).find(
+      ({ type, data }) => type === 'DownloadQueued' && (data as { token: string }).token === token,
+    );
+    const workerId = `wrk_${this.#random.hex(20)}`;
+    const claim: JobCommand = {
+      kind: 'claim',
+      token,
+      workerId,
+      accountId,
+      usageStream,
+      usageRevision: queued?.revision ?? 0,
+    };
+    const fate = this.#random.below(8);
+    if (fate === 0) return;
+    await this.#job(claim);
+    if (fate === 1) return;
+    await this.#job({ kind: 'start', token, claim: { workerId, revision: 0 } });
+    if (fate === 2) return;
+    if (fate < 5) {
+      const kinds = [
+        { kind: 'shut_down' },
+        { kind: 'expire_lease' },
+        { kind: 'give_up', reason: 'timed_out' },
+      ] as const;
+      await this.#job({ ...this.#random.pick(kinds), token, claim: { workerId, revision: 0 } });
+      // Longer than any pause before another attempt.
+      this.#nowMs += 10_000;
+      await this.#job(claim);
+    }
+    const revision = fate < 5 ? 3 : 0;
+    const file = {
+      name: 'media.mp4',
+      mime: 'video/mp4',
+      sizeBytes: 1234,
+      sha256: 'b'.repeat(64),
+      durationSeconds: 9.5,
+    };
+    if (fate < 7) await this.#job({ kind: 'complete', token, claim: { workerId, revision }, file });
+    else await this.#job({ kind: 'give_up', token, claim: { workerId, revision }, reason: 'private_video' });
+  }
+
+  async #lookUp(): Promise<void> {
+    await this.#command({ kind: 'debit_metadata', lookupId: this.#random.uuid(), video });
+  }
+
+  async #changeTerms(): Promise<void> {
+    const effective = this.#random.pick(['now', 'next_period'] as const);
+    const more = 1 + this.#random.below(4);
+    const larger = {
+      ...small,
+      plan: 'studio_500',
+      fee_cents: 1000 * more,
+      downloads_limit: 2 * more,
+      rate_version: 'other',
+    };
+    await this.#command(
+      this.#random.pick<UsageCommand>([
+        { kind: 'change_plan', terms: { ...larger, overage_cents: 10 * more }, effective },
+        { kind: 'set_overage_cap', overageCapCents: 40 * more, effective },
+        { kind: 'remove_overage_cap', effective },
+      ]),
+    );
+  }
+
+  /** Voids, confirmations and waivers, as far as the rules let them. */
+  async #correct(stream: string, times: number): Promise<void> {
+    for (let time = 0; time < times; time += 1) {
+      const charges = [...this.#fold(stream, newSettlement(), evolveSettlement).charges];
+      if (charges.length === 0) return;
+      const [name, { type }] = this.#random.pick(charges);
+      const token = name;
+      const reference = `case-${this.#random.hex(6)}`;
+      const commands: SettlementCommand[] =
+        type === 'MetadataCreditDebited'
+          ? [{ kind: 'void_lookup', lookupId: name }]
+          : [
+              { kind: 'confirm_download', token },
+              { kind: 'void_download', token },
+              { kind: 'waive_charge', token, cents: 1 + this.#random.below(10), reference },
+              { kind: 'waive_charge', token, reference },
+            ];
+      await this.#settle(stream, this.#random.pick(commands));
+    }
+  }
+
+  async #mail(stream: string): Promise<void> {
+    for (const [warningEventId] of this.#fold(stream, newSettlement(), evolveSettlement).warnings) {
+      await this.#settle(stream, {
+        kind: 'record_mail',
+        warningEventId,
+        messageId: `<${this.#random.hex(8)}@example.com>`,
+      });
+    }
+  }
+
+  async #rollOver(): Promise<void> {
+    if (!this.#usage) throw new Error('no period is open');
+    this.#nowMs = Date.parse(this.#usage.period.end) + this.#random.below(dayMs);
+    const stream = this.#stream();
+    const ended = endPeriod(this.#usage);
+    await this.#append(stream, [ended]);
+    const next = openNextPeriod(evolveUsage(this.#usage, ended) as OpenUsage);
+    this.#usage = evolveUsage(initialUsage, next) as OpenUsage;
+    await this.#append(this.#stream(), [next]);
+  }
+
+  async #creditNotes(): Promise<void> {
+    const stream = `invoices-${this.accountId}`;
+    const { invoices } = this.#fold(stream, initialInvoices, evolveInvoices);
+    const invoice = invoices.at(-1);
+    const overage = invoice?.lines.find((line) => line.kind === 'overage');
+    if (!invoice) return;
+    const note = { account_id: this.accountId, invoice_number: invoice.number, line: 1 };
+    await this.#invoice({
+      kind: 'issue_credit_note',
+      note: { ...note, reference: `note-${this.#random.hex(6)}`, charge_event_id: null, cents: 1 },
+    });
+    if (overage?.kind !== 'overage') return;
+    const revision = overage.revisions[0]?.[0] ?? 0;
+    const charged = this.#read(overage.stream)[revision];
+    const { token } = (charged?.data ?? {}) as { token: string };
+    const cents = this.#fold(overage.stream, newSettlement(), evolveSettlement).charges.get(token)?.cents ?? 0;
+    await this.#invoice({
+      kind: 'issue_credit_note',
+      note: { ...note, reference: `note-${this.#random.hex(6)}`, charge_event_id: charged?.id ?? '', cents: 2 },
+      charge: { stream: overage.stream, revision, cents },
+    });
+  }
+
+  async #command(command: UsageCommand): Promise<number> {
+    if (!this.#usage) throw new Error('no period is open');
+    const decided = decideUsage(this.#usage, command);
+    if (isRefused(decided)) return 0;
+    for (const event of decided) this.#usage = evolveUsage(this.#usage, event) as OpenUsage;
+    await this.#append(this.#stream(), decided);
+    return decided.length;
+  }
+
+  async #settle(stream: string, command: SettlementCommand): Promise<void> {
+    const state = this.#fold(stream, newSettlement(), evolveSettlement);
+    const decided = decideSettlement(state, command, this.#now());
+    if (isRefused(decided)) return;
+    if (stream === this.#stream() && this.#usage)
+      for (const event of decided) this.#usage = evolveUsage(this.#usage, event) as OpenUsage;
+    await this.#append(stream, decided, command.kind === 'waive_charge' ? staff : system);
+    if (command.kind !== 'void_download' || decided.length === 0) return;
+    const job = this.#fold(`job-${command.token}`, initialJob, evolveJob);
+    const isFinished = job.status === 'done' || job.status === 'failed';
+    const voided: DomainEvent = { type: 'JobFailed', data: { token: command.token, reason: 'voided' } };
+    if (!isFinished) await this.#append(`job-${command.token}`, [voided]);
+    const queued = this.#read(stream).find(
+      ({ type, data }) => type === 'DownloadQueued' && (data as { token: string }).token === command.token,
+    );
+    const { idempotency } = (queued?.data ?? {}) as { idempotency?: { key_hash: string } | null };
+    if (idempotency) this.#keys.push(idempotency.key_hash);
+  }
+
+  async #job(command: JobCommand): Promise<void> {
+    const decided = decideJob(this.#fold(`job-${command.token}`, initialJob, evolveJob), command, this.#now());
+    if (isRefused(decided)) throw new Error(`${command.kind} was refused: ${decided.refusal}`);
+    await this.#append(`job-${command.token}`, decided);
+  }
+
+  async #account(command: Parameters<typeof decideAccount>[1]): Promise<void> {
+    const stream = `account-${this.accountId}`;
+    const decided = decideAccount(this.#fold(stream, initialAccount, evolveAccount), command, this.#now());
+    if (isRefused(decided)) throw new Error(`${command.kind} was refused: ${decided.refusal}`);
+    await this.#append(stream, decided);
+  }
+
+  async #invoice(command: InvoiceCommand): Promise<void> {
+    const stream = `invoices-${this.accountId}`;
+    const decided = decideInvoices(this.#fold(stream, initialInvoices, evolveInvoices), command);
+    if (isRefused(decided)) return;
+    await this.#append(stream, decided, command.kind === 'issue_credit_note' ? staff : system);
+  }
+
+  #fold<State>(
+    stream: string,
+    initial: State,
+    evolve: (state: State, event: never, at: { revision: number; id: string; time: string }) => State,
+  ): State {
+    return this.#read(stream).reduce((state, { type, data, revision, id, metadata }) => {
+      const { time } = metadata as { time: string };
+      return evolve(state, { type, data } as never, { revision, id, time });
+    }, initial);
+  }
+
+  #read(stream: string): RecordedEvent[] {
+    return this.#streams.get(stream)?.recorded ?? [];
+  }
+
+  #stream(): string {
+    return usageStream(this.accountId, this.#usage?.period ?? { start: '' });
+  }
+
+  #now(): string {
+    return new Date(this.#nowMs).toISOString();
+  }
+
+  #pass(mostMs: number): void {
+    this.#nowMs += this.#random.below(mostMs);
+  }
+
+  async #append(stream: string, events: readonly DomainEvent[], actor: Actor = system): Promise<void> {
+    if (events.length === 0) return;
+    const known = this.#streams.get(stream) ?? { recorded: [], hash: firstPreviousHash(stream), time: '' };
+    const commandId = this.#random.uuid();
+    const cause = { commandId, correlationId: `req-${commandId}`, causationId: commandId, actor };
+    const expected = known.recorded.length === 0 ? 'no_stream' : known.recorded.length - 1;
+    const time = this.#now() > known.time ? this.#now() : known.time;
+    const caused = events.map((event) => ({ event, cause }));
+    const sealed = seal(caused, { stream, expected, previousHash: known.hash, time });
+    if ((await this.#store.append(stream, expected, sealed.events)) !== 'stored') throw new Error('not stored');
+    const recorded = sealed.events.map((event, index) => {
+      const revision = known.recorded.length + index;
+      return { ...event, stream, revision, position: -1n, created: new Date(0) };
+    });
+    this.#streams.set(stream, { recorded: [...known.recorded, ...recorded], hash: sealed.lastHash, time });
+  }
+}

@@ -1,0 +1,90 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { projections } from '../../projections/all.ts';
+import { catchUp } from '../../projections/progress.ts';
+import { connectEventStore } from '../../src/adapters/event-store.ts';
+import { openPool } from '../../src/adapters/postgres.ts';
+import { GeneratedAccount, appendAll } from '../projections/generated-account.ts';
+import { silent } from '../projections/read-models-under-test.ts';
+import { startInstallation } from '../support/installation.ts';
+import type { Installation } from '../support/installation.ts';
+import { scaled } from '../support/proof-scale.ts';
+import { cliCommand } from '../support/service.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+/** The audit of a long log by the command itself: some thousand events to see that it works, long a million. */
+const accounts = scaled(10, 2_080);
+const downloadsEach = 100;
+const timeoutMs = scaled(120_000, 3_000_000);
+/** However long the log is. */
+const mostMemoryMib = 700;
+
+let installation: Installation;
+beforeAll(async () => {
+  installation = await startInstallation();
+});
+afterAll(async () => {
+  await installation[Symbol.asyncDispose]();
+});
+
+it('verifies a long log within bounds of memory', { timeout: timeoutMs }, async () => {
+  const { environment } = installation;
+  const store = connectEventStore({ url: environment['EVENTSTORE_URL'] ?? '' });
+  const pool = openPool(environment['DATABASE_URL'] ?? '', { logger: silent, max: 2, queryTimeoutMs: timeoutMs });
+  try {
+    await using projector = await installation.startRole('projector');
+    for (let written = 0; written < accounts; written += 1) {
+      const account = new GeneratedAccount();
+      await appendAll(store, [...account.open(), account.issueKey().append]);
+      await appendAll(store, [account.queue(downloadsEach)]);
+      await appendAll(store, account.work());
+    }
+    for (const projection of projections) expect(await catchUp({ store, pool }, projection, timeoutMs)).toBe(true);
+    expect(projector.pid).toBeGreaterThan(0);
+    const { code, stdout, peakMib, seconds } = await verify(environment);
+    expect(code, stdout).toBe(0);
+    const { events } = JSON.parse(stdout) as { events: number };
+    expect(events).toBe(accounts * (3 + downloadsEach * 2 + (downloadsEach / 5) * 14));
+    const perSecond = Math.round(events / seconds);
+    console.log(
+      `verified ${String(events)} events in ${seconds.toFixed(1)} s (${String(perSecond)}/s), peak memory ${String(peakMib)} MiB`,
+    );
+    expect(peakMib).toBeLessThan(mostMemoryMib);
+  } finally {
+    await store.close();
+    await pool.end();
+  }
+});
+
+async function verify(environment: Readonly<Record<string, string>>) {
+  const [program = '', ...words] = cliCommand;
+  const startedMs = performance.now();
+  const child = spawn(program, [...words, 'ledger', 'verify', '--json'], {
+    env: { PATH: process.env['PATH'], ...environment },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let stdout = '';
+  let peakMib = 0;
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+  const closed = once(child, 'close') as Promise<[number | null]>;
+  const look = () => {
+    if (child.exitCode !== null) return true;
+    const peak = /VmHWM:\s+(\d+) kB/.exec(readStatus(child.pid ?? 0))?.[1];
+    if (peak !== undefined) peakMib = Math.round(Number(peak) / 1024);
+    return false;
+  };
+  await waitFor(look, { what: 'the audit to end', timeoutMs, pollMs: 50 });
+  const [code] = await closed;
+  return { code, stdout, peakMib, seconds: (performance.now() - startedMs) / 1000 };
+}
+
+/** What Linux says of a process; nothing once it is gone. */
+function readStatus(pid: number): string {
+  try {
+    return readFileSync(`/proc/${String(pid)}/status`, 'utf8');
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,74 @@
+import { EventStoreDBClient, START } from '@eventstore/db-client';
+import { pino } from 'pino';
+import { projections } from '../../projections/all.ts';
+import { catchUp } from '../../projections/progress.ts';
+import { connectEventStore } from '../../src/adapters/event-store.ts';
+import { createBooks, openPool } from '../../src/adapters/postgres.ts';
+import { Follower } from '../../src/audit/follow.ts';
+import { GeneratedAccount, appendAll } from '../projections/generated-account.ts';
+import type { Bench } from './engines.ts';
+import { ratio } from './figures.ts';
+import type { Figure } from './figures.ts';
+
+const logger = pino({ level: 'silent' });
+const accounts = 400;
+const downloadsEach = 100;
+
+/** The audit of a whole log with its read models, beside nothing but reading that log to its end. */
+export async function benchVerify(
+  bench: Bench,
+  { rounds, progress }: { rounds: number; progress: (sentence: string) => void },
+): Promise<{ ratios: Figure[]; figures: Figure[] }> {
+  progress(`writing a log of ${accounts} accounts, ${accounts * downloadsEach} downloads and their jobs`);
+  const projector = await bench.startRole('projector');
+  const store = connectEventStore({ url: bench.addresses.EVENTSTORE_URL, logger });
+  const pool = openPool(bench.addresses.DATABASE_URL, { logger, max: 4, queryTimeoutMs: 600_000 });
+  const client = EventStoreDBClient.connectionString(bench.addresses.EVENTSTORE_URL);
+  const bare: number[] = [];
+  const verified: number[] = [];
+  try {
+    for (let written = 0; written < accounts; written += 1) {
+      const account = new GeneratedAccount();
+      await appendAll(store, [...account.open(), account.issueKey().append]);
+      // A job's events come behind its download, in the order of the whole log too.
+      await appendAll(store, [account.queue(downloadsEach)]);
+      await appendAll(store, account.work());
+    }
+    for (const projection of projections) await catchUp({ store, pool }, projection, 600_000);
+    await projector.stop();
+    for (let round = 1; round <= rounds; round += 1) {
+      progress(`audit, round ${round} of ${rounds}`);
+      bare.push(await perSecond(() => readToTheEnd(client)));
+      verified.push(
+        await perSecond(async () => {
+          const follower = new Follower({ log: store, books: createBooks(pool) });
+          await follower.catchUp();
+          return follower.audit.events;
+        }),
+      );
+    }
+  } finally {
+    await client.dispose();
+    await store.close();
+    await pool.end();
+  }
+  return {
+    ratios: [ratio('audit of the log and the read models: to a bare readAll', verified, bare)],
+    figures: [
+      { name: 'audit', unit: 'events/s', values: verified },
+      { name: 'bare readAll', unit: 'events/s', values: bare },
+    ],
+  };
+}
+
+async function readToTheEnd(client: EventStoreDBClient): Promise<number> {
+  let events = 0;
+  for await (const { event } of client.readAll({ fromPosition: START })) if (event) events += 1;
+  return events;
+}
+
+async function perSecond(work: () => Promise<number>): Promise<number> {
+  const startedMs = performance.now();
+  const events = await work();
+  return (events * 1000) / (performance.now() - startedMs);
+}

@@ -1,0 +1,109 @@
+import { spawn } from 'node:child_process';
+import { describe, expect, it } from 'vitest';
+import { runSql } from '../http/engines-behind.ts';
+import { shareService } from '../http/shared-service.ts';
+import { queue } from '../support/downloads.ts';
+import { planFile } from '../support/plans.ts';
+import { cliCommand } from '../support/service.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { against, expectText } from './command-line.ts';
+
+// A plan with one download included, so that those after it are overage.
+// The dispatcher finds what the tests damage too, and says so.
+const service = shareService({ PLANS_FILE: planFile({ downloads_limit: 1, overage_cents: 25 }) }, [
+  'the books diverge: what is found is not what the log makes it',
+]);
+const run = (...words: string[]) => against(service())(...words);
+
+async function usedAccount(): Promise<string> {
+  const { url, sampleUrl, openAccount } = service();
+  const { accountId, key } = await openAccount('test');
+  for (const item of ['private', 'gone', 'private']) await queue(url, key, { url: sampleUrl(item) });
+  return accountId;
+}
+
+/** The newest charge of an account. */
+const last = 'account_id = $1 and revision = (select max(revision) from overage_ledger where account_id = $1)';
+
+describe('ledger verify', () => {
+  it('says that everything agrees, also while downloads are under way', async () => {
+    const accountId = await usedAccount();
+    const all = await run('ledger', 'verify', '--json');
+    expect(all).toMatchObject({ code: 0, stderr: '' });
+    expect(JSON.parse(all.stdout)).toMatchObject({
+      verdict: 'verified',
+      position: expect.stringMatching(/^\d+$/) as unknown,
+    });
+    const one = await run('ledger', 'verify', '--account', accountId, '--json');
+    expect(JSON.parse(one.stdout)).toMatchObject({ verdict: 'verified', accounts: 1 });
+    const { period_start: start } = await service().cli<{ period_start: string }>('accounts', 'show', accountId);
+    expectText(
+      await run('ledger', 'verify', '--account', accountId, '--period', start.slice(0, 10)),
+      /^Verified: \d+ events of 1 accounts, up to position \d+\. Log, ledger and invoices agree\.\n$/,
+    );
+  });
+
+  it.each([
+    ['another amount', `update overage_ledger set cents = 24 where ${last}`, 'overage_ledger.cents', 'overage_ledger'],
+    ['a row too few', `delete from overage_ledger where ${last}`, 'overage_ledger', 'overage_ledger'],
+    [
+      'another head',
+      `update account_heads set last_hash = 'f' where account_id = $1`,
+      'account_heads.last_hash',
+      'api_keys',
+    ],
+  ])('names %s, until it is rebuilt', async (_what, damage, field, projection) => {
+    const accountId = await usedAccount();
+    expect((await run('ledger', 'verify', '--account', accountId)).code).toBe(0);
+    expect(await runSql(service(), damage, [accountId])).toBe(1);
+    const ran = await run('ledger', 'verify', '--account', accountId, '--json');
+    expect(ran.code).toBe(1);
+    const { verdict, divergence } = JSON.parse(ran.stdout) as { verdict: string; divergence: Record<string, unknown> };
+    expect({ verdict, field: divergence['field'] }).toEqual({ verdict: 'divergence', field });
+    expect(divergence['stream']).toContain(accountId);
+    expect(ran.stderr).toMatch(/^reeltally: diverges at event \d+ of .*; what comes after was not looked at\n$/);
+    await run('projections', 'rebuild', projection);
+  });
+
+  it('names a balance that was changed, for people', async () => {
+    const accountId = await usedAccount();
+    expect((await run('ledger', 'verify', '--account', accountId)).code).toBe(0);
+    await runSql(service(), 'update credits set overage_cents = 0 where account_id = $1', [accountId]);
+    const text = await run('ledger', 'verify');
+    expect(text.code).toBe(1);
+    expect(text.stdout).toMatch(/^stream +\S+\nrevision +\d+\nfield +credits.overage_cents\nexpected +50\nfound +0\n$/);
+    await runSql(service(), 'update credits set overage_cents = 50 where account_id = $1', [accountId]);
+    expect((await run('ledger', 'verify')).code).toBe(0);
+  });
+
+  it('says that it could not find out', async () => {
+    const ran = await run('ledger', 'verify', '--account', 'acc_aaaaaaaaaaaaaaaaaaaa', '--json');
+    expect(ran.code).toBe(2);
+    expect(JSON.parse(ran.stdout)).toMatchObject({ verdict: 'not_verified' });
+    expect(ran.stderr).toMatch(/^reeltally: it could not be verified: there is no account acc_/);
+  });
+
+  it('goes on with the log when it watches', async () => {
+    const [program = '', ...words] = cliCommand;
+    const child = spawn(program, [...words, 'ledger', 'verify', '--watch', '--json'], {
+      env: { PATH: process.env['PATH'], REELTALLY_DATA: service().dataDirectory },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    let printed = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text));
+    const events = () =>
+      printed
+        .split('\n')
+        .filter(Boolean)
+        .map((line) => (JSON.parse(line) as { events: number }).events);
+    await waitFor(() => events().length > 0, { what: 'a first verdict', timeoutMs: 20_000 });
+    const [before = 0] = events();
+    await usedAccount();
+    await waitFor(() => (events().at(-1) ?? 0) >= before + 8, {
+      what: 'a verdict about what came since',
+      timeoutMs: 20_000,
+    });
+    child.kill();
+    expect(printed).not.toContain('divergence');
+  });
+});

@@ -1,0 +1,47 @@
+import { expect, it } from 'vitest';
+import { projections } from '../../projections/all.ts';
+import { createBooks } from '../../src/adapters/postgres.ts';
+import { auditContinuously } from '../../src/dispatcher/audit-continuously.ts';
+import { logUnderTest } from '../commands/log-under-test.ts';
+import { GeneratedAccount, appendAll } from '../projections/generated-account.ts';
+import { keptReadModels } from '../projections/kept-read-models.ts';
+import { rememberingLogger } from '../projections/read-models-under-test.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const log = logUnderTest();
+const kept = keptReadModels(log);
+
+it('follows the log, tells of a divergence once, and that it is mended', async () => {
+  const models = await kept.create();
+  for (const projection of projections) kept.run(models, projection);
+  const account = new GeneratedAccount();
+  await appendAll(log.store, [...account.open(), account.issueKey().append, account.queue(5)]);
+  await appendAll(log.store, account.work());
+  const { logger, text } = rememberingLogger();
+  const books = createBooks(models.pool);
+  const audit = auditContinuously({ log: log.store, books, logger, lookEveryMs: 20, startOverMs: 20 });
+  try {
+    await waitFor(() => audit.state.events >= 27, { what: 'the first events to be verified' });
+    await appendAll(log.store, [account.queue(3)]);
+    await waitFor(() => audit.state.events >= 33, { what: 'what came since to be verified' });
+    expect(audit.state.divergences).toBe(0);
+
+    await models.pool.query(`update overage_ledger set cents = cents + 1 where type = 'OverageCharged'`);
+    // What was verified once is looked at again when there is one row too many, and from then on from the start.
+    await models.pool.query(
+      `insert into overage_ledger select gen_random_uuid(), account_id, period_start, type, token, lookup_id, ordinal, stream,
+         revision + 1000, position, time, cents, rate_cents, rate_version, request_id, actor from overage_ledger limit 1`,
+    );
+    await waitFor(() => audit.state.divergences === 1, { what: 'the divergence' });
+    await waitFor(() => text().includes('overage_ledger.cents'), { what: 'the changed rows to be named' });
+    await models.pool.query('delete from overage_ledger where revision >= 1000');
+    await models.pool.query(`update overage_ledger set cents = cents - 1 where type = 'OverageCharged'`);
+    await waitFor(() => audit.state.divergences === 0, { what: 'all to be well again' });
+  } finally {
+    await audit.stop();
+  }
+  const said = text()
+    .split('\n')
+    .filter((line) => line.includes('the books diverge'));
+  expect(new Set(said.map((line) => (JSON.parse(line) as { found: unknown }).found)).size).toBe(said.length);
+});
