@@ -1,6 +1,13 @@
 -- What the migrations in projections/migrations make, all together; they say what it is for.
 -- Written by "npm run update:schema" from a migrated Postgres, and compared with one by "npm run check".
 
+create table account_heads (
+  account_id text not null,
+  revision bigint not null,
+  last_hash text not null,
+  constraint account_heads_pkey PRIMARY KEY (account_id)
+);
+
 create table api_key_window (
   hash uuid not null,
   key_id text not null,
@@ -53,10 +60,20 @@ create table credits (
   overage_cents bigint not null,
   metadata_credits integer not null,
   next jsonb,
+  lookups integer not null default 0,
+  fee_cents bigint not null default 0,
+  fee_difference_cents bigint not null default 0,
+  due jsonb,
+  warned jsonb not null default '[]'::jsonb,
+  cap_reached boolean not null default false,
+  opening_invoice_due boolean not null default false,
+  period_invoice_due boolean not null default false,
   constraint credits_stream_key UNIQUE (stream),
   constraint credits_pkey PRIMARY KEY (account_id, period_start),
-  constraint credits_phase_check CHECK ((phase = ANY (ARRAY['open'::text, 'ended'::text])))
+  constraint credits_phase_check CHECK ((phase = ANY (ARRAY['open'::text, 'ended'::text, 'closed'::text])))
 );
+CREATE INDEX credits_invoice_due ON credits USING btree (account_id) WHERE (opening_invoice_due OR period_invoice_due);
+CREATE INDEX credits_not_closed ON credits USING btree (period_end) WHERE (phase <> 'closed'::text);
 
 create table hourly_limits (
   account_id text not null,
@@ -64,11 +81,45 @@ create table hourly_limits (
   constraint hourly_limits_pkey PRIMARY KEY (account_id)
 );
 
+create table idempotency_keys (
+  account_id text not null,
+  key_hash text not null,
+  fingerprint text not null,
+  token text not null,
+  overage boolean not null,
+  stream text not null,
+  revision bigint not null,
+  confirmed boolean not null default false,
+  voided boolean not null default false,
+  constraint idempotency_keys_token_key UNIQUE (token),
+  constraint idempotency_keys_pkey PRIMARY KEY (account_id, key_hash)
+);
+
 create table installation (
   only_row boolean not null default true,
   secret_id text not null,
   constraint installation_pkey PRIMARY KEY (only_row),
   constraint installation_only_row_check CHECK (only_row)
+);
+
+create table invoices (
+  account_id text not null,
+  type text not null,
+  number integer not null,
+  event_id uuid not null,
+  revision bigint not null,
+  last_hash text not null,
+  "position" numeric(20,0) not null,
+  "time" timestamp with time zone not null,
+  covers text,
+  period_start timestamp with time zone,
+  total_cents bigint not null,
+  data json not null,
+  actor json not null,
+  constraint invoices_account_id_revision_key UNIQUE (account_id, revision),
+  constraint invoices_event_id_key UNIQUE (event_id),
+  constraint invoices_pkey PRIMARY KEY (account_id, type, number),
+  constraint invoices_type_check CHECK ((type = ANY (ARRAY['InvoiceIssued'::text, 'CreditNoteIssued'::text])))
 );
 
 create table job_timeline (
@@ -112,6 +163,7 @@ create table jobs (
   file_mime text,
   file_size_bytes bigint,
   failure_reason text,
+  last_hash text,
   constraint jobs_pkey PRIMARY KEY (token),
   constraint jobs_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'claimed'::text, 'running'::text, 'done'::text, 'failed'::text])))
 );
@@ -124,7 +176,7 @@ create table overage_ledger (
   type text not null,
   token text,
   lookup_id uuid,
-  ordinal integer not null,
+  ordinal integer,
   stream text not null,
   revision bigint not null,
   "position" numeric(20,0) not null,
@@ -134,18 +186,61 @@ create table overage_ledger (
   rate_version text,
   request_id text not null,
   actor json not null,
+  corrects uuid,
+  reference text,
   constraint overage_ledger_stream_revision_key UNIQUE (stream, revision),
   constraint overage_ledger_pkey PRIMARY KEY (event_id),
   constraint overage_ledger_check CHECK ((num_nonnulls(token, lookup_id) = 1)),
   constraint overage_ledger_check1 CHECK ((num_nonnulls(rate_cents, rate_version) = ANY (ARRAY[0, 2]))),
-  constraint overage_ledger_type_check CHECK ((type = ANY (ARRAY['DownloadCreditDebited'::text, 'OverageCharged'::text, 'MetadataCreditDebited'::text])))
+  constraint overage_ledger_corrects_check CHECK ((num_nonnulls(ordinal, corrects) = 1)),
+  constraint overage_ledger_type_check CHECK ((type = ANY (ARRAY['DownloadCreditDebited'::text, 'OverageCharged'::text, 'MetadataCreditDebited'::text, 'DownloadVoided'::text, 'MetadataCreditVoided'::text, 'ChargeWaived'::text])))
 );
 CREATE INDEX overage_ledger_account_id_period_start_position_idx ON overage_ledger USING btree (account_id, period_start, "position");
+
+create table pending_voids (
+  append_id uuid not null,
+  account_id text not null,
+  stream text not null,
+  expected_revision bigint not null,
+  events text not null,
+  voids jsonb not null,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  constraint pending_voids_pkey PRIMARY KEY (append_id)
+);
+CREATE INDEX pending_voids_stream ON pending_voids USING btree (stream);
+
+create table period_closings (
+  stream text not null,
+  begun_at timestamp with time zone not null default clock_timestamp(),
+  constraint period_closings_pkey PRIMARY KEY (stream)
+);
 
 create table schema_migrations (
   name text not null,
   applied_at timestamp with time zone not null default now(),
   constraint schema_migrations_pkey PRIMARY KEY (name)
+);
+
+create table usage_warnings (
+  event_id uuid not null,
+  account_id text not null,
+  stream text not null,
+  revision bigint not null,
+  pool text not null,
+  threshold_percent smallint not null,
+  used integer not null,
+  credit_limit integer not null,
+  "time" timestamp with time zone not null,
+  message_id text,
+  constraint usage_warnings_pkey PRIMARY KEY (event_id)
+);
+CREATE INDEX usage_warnings_not_mailed ON usage_warnings USING btree ("time") WHERE (message_id IS NULL);
+
+create table warning_mails (
+  event_id uuid not null,
+  claimed_by text not null,
+  claimed_at timestamp with time zone not null default clock_timestamp(),
+  constraint warning_mails_pkey PRIMARY KEY (event_id)
 );
 
 create table worker_heartbeats (

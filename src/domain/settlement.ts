@@ -21,7 +21,7 @@ export interface Settlement {
   endedAt: string | null;
 }
 
-export interface Charge {
+interface Charge {
   eventId: string;
   type: 'DownloadCreditDebited' | 'OverageCharged' | 'MetadataCreditDebited';
   /** What is left of it, in cents. */

@@ -20,7 +20,7 @@ export type Effective = z.infer<typeof effective>;
 export const correctionReference = z.string().regex(/^[!-~]{1,100}$/);
 
 /** The two pools of the contract (§1). */
-export const pools = ['downloads', 'metadata'] as const;
+const pools = ['downloads', 'metadata'] as const;
 export type PoolName = (typeof pools)[number];
 const warning = { pool: z.enum(pools), threshold_percent: z.int().min(1).max(100) };
 

@@ -41,7 +41,7 @@ export interface OpenUsage {
   next: { period: BillingPeriod; terms: Terms } | null;
 }
 
-export interface DueChanges {
+interface DueChanges {
   plan?: PlanTerms;
   /** Null: no ceiling. */
   overage_cap_cents?: number | null;

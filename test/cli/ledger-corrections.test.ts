@@ -188,7 +188,7 @@ describe('accounts usage', { timeout: 120_000 }, () => {
     });
     await runSql(
       service(),
-      `insert into invoices values ($1, 'InvoiceIssued', 1, gen_random_uuid(), 0, '', 0, now(), 'opening', $2, now(), 1900, '{}', '{}')`,
+      `insert into invoices values ($1, 'InvoiceIssued', 1, gen_random_uuid(), 0, '', 0, now(), 'opening', $2, 1900, '{}', '{}')`,
       [accountId, `${period}T00:00:00.000Z`],
     );
     const invoices = [{ number: 1, covers: 'opening', total_cents: 1900 }];

@@ -59,6 +59,7 @@ describe('opening an account', () => {
           anchor_day: 30,
           period_start: '2026-11-30T00:00:00.000Z',
           period_end: '2026-12-30T00:00:00.000Z',
+          previous_period_start: null,
           terms: { ...plan, overage_cap_cents: null },
         },
       },

@@ -130,3 +130,9 @@ export const ended = (next: Partial<Terms> = {}): UsageEvent => ({
     },
   },
 });
+
+/** A credit or a charge, and the download that it pays for. */
+export const credited = (...ordinals: number[]): UsageEvent[] =>
+  ordinals.flatMap((ordinal) => [credit(ordinal), queued(ordinal, false)]);
+export const charged = (...ordinals: number[]): UsageEvent[] =>
+  ordinals.flatMap((ordinal) => [charge(ordinal), queued(ordinal, true)]);

@@ -2,16 +2,15 @@ import { describe, expect, it } from 'vitest';
 
 import { decideUsage } from '../../src/domain/decide-usage.ts';
 import type { UsageCommand } from '../../src/domain/decide-usage.ts';
-import { isRefused } from '../../src/domain/refusals.ts';
 import { endPeriod, openNextPeriod } from '../../src/domain/usage-periods.ts';
 import type { UsageEvent } from '../../src/domain/usage-events.ts';
 import {
   accountId,
-  capReached,
-  capRemoved,
   capSet,
   charge,
+  charged,
   credit,
+  credited,
   ended,
   given,
   lookUp,
@@ -26,12 +25,6 @@ import {
   voidOf,
   warned,
 } from './usage-examples.ts';
-
-/** A credit or a charge, and the download that it pays for. */
-const credited = (...ordinals: number[]): UsageEvent[] =>
-  ordinals.flatMap((ordinal) => [credit(ordinal), queued(ordinal, false)]);
-const charged = (...ordinals: number[]): UsageEvent[] =>
-  ordinals.flatMap((ordinal) => [charge(ordinal), queued(ordinal, true)]);
 
 describe('queueing a download', () => {
   it('takes a credit while the allowance has one', () => {
@@ -59,89 +52,6 @@ describe('queueing a download', () => {
     const usage = given(opened(), ...credited(1, 2), ...charged(3, 4));
     expect(usage).toMatchObject({ downloads: 4, downloadCredits: 2, overageDownloads: 2, overageCents: 50 });
     expect(decideUsage(usage, queueDownload(5))).toEqual([charge(5), queued(5, true)]);
-  });
-});
-
-describe('the cap on overage charges', () => {
-  it('is reached to the cent and not passed by one', () => {
-    const history = [opened({ overage_cap_cents: 50 }), ...credited(1, 2), ...charged(3)];
-    expect(decideUsage(given(...history), queueDownload(4))).toEqual([charge(4), queued(4, true), capReached(50, 50)]);
-    expect(decideUsage(given(...history, ...charged(4)), queueDownload(5))).toEqual({ refusal: 'overage_cap_reached' });
-  });
-
-  it('is not passed by the last charge either when it is no multiple of the rate', () => {
-    const usage = given(opened({ overage_cap_cents: 74 }), ...credited(1, 2), ...charged(3, 4));
-    expect(decideUsage(usage, queueDownload(5))).toEqual({ refusal: 'overage_cap_reached' });
-  });
-
-  it('of nothing forbids all overage and no credit', () => {
-    const history = [opened(), capSet(0), ...credited(1)];
-    expect(decideUsage(given(...history), queueDownload(2))).toEqual([credit(2), queued(2, false), capReached(0, 0)]);
-    expect(decideUsage(given(...history, ...credited(2)), queueDownload(3))).toEqual({
-      refusal: 'overage_cap_reached',
-    });
-  });
-
-  it('lowered below what is charged takes nothing back and allows nothing more', () => {
-    const usage = given(opened(), ...credited(1, 2), ...charged(3, 4), capSet(30));
-    expect(usage.overageCents).toBe(50);
-    expect(decideUsage(usage, queueDownload(5))).toEqual({ refusal: 'overage_cap_reached' });
-  });
-
-  it('raised or removed lets downloads go on', () => {
-    const history = [opened({ overage_cap_cents: 0 }), ...credited(1, 2)];
-    expect(decideUsage(given(...history, capSet(25)), queueDownload(3))).toEqual([
-      charge(3),
-      queued(3, true),
-      capReached(25, 25),
-    ]);
-    expect(decideUsage(given(...history, capRemoved), queueDownload(3))).toEqual([charge(3), queued(3, true)]);
-  });
-
-  it('is set and removed', () => {
-    expect(decideUsage(given(opened()), { kind: 'set_overage_cap', overageCapCents: 500, effective: 'now' })).toEqual([
-      capSet(500),
-    ]);
-    expect(decideUsage(given(opened(), capSet(500)), { kind: 'remove_overage_cap', effective: 'now' })).toEqual([
-      capRemoved,
-    ]);
-  });
-
-  it('that is so already yields no event', () => {
-    const capped = given(opened(), capSet(500));
-    expect(decideUsage(capped, { kind: 'set_overage_cap', overageCapCents: 500, effective: 'now' })).toEqual([]);
-    expect(decideUsage(given(opened()), { kind: 'remove_overage_cap', effective: 'now' })).toEqual([]);
-    expect(
-      decideUsage(given(opened(), capSet(0)), { kind: 'set_overage_cap', overageCapCents: 0, effective: 'now' }),
-    ).toEqual([]);
-  });
-});
-
-describe('the ceiling', () => {
-  const capped = [opened({ overage_cap_cents: 50 }), ...credited(1, 2), ...charged(3, 4), capReached(50, 50)];
-
-  it('is said to be reached once, by whichever change brings it about', () => {
-    const set = (cents: number): UsageCommand => ({
-      kind: 'set_overage_cap',
-      overageCapCents: cents,
-      effective: 'now',
-    });
-    const used = [opened(), ...credited(1, 2), ...charged(3)];
-    expect(decideUsage(given(...used), set(49))).toEqual([capSet(49), capReached(25, 49)]);
-    expect(decideUsage(given(...used), set(50))).toEqual([capSet(50)]);
-    expect(decideUsage(given(...capped), set(60))).toEqual([capSet(60)]);
-    expect(decideUsage(given(...capped), set(0))).toEqual([capSet(0)]);
-  });
-
-  it('can be reached again once there was room under it', () => {
-    const raised = [...capped, capSet(75)];
-    expect(decideUsage(given(...raised), queueDownload(5))).toEqual([charge(5), queued(5, true), capReached(75, 75)]);
-    const voided = [...capped, voidOf(4, 25)];
-    expect(decideUsage(given(...voided), queueDownload(5))).toEqual([charge(5), queued(5, true), capReached(50, 50)]);
-  });
-
-  it('is not reached while the allowance has a credit', () => {
-    expect(decideUsage(given(opened(), capSet(0)), queueDownload(1))).toEqual([credit(1), queued(1, false)]);
   });
 });
 
@@ -187,68 +97,6 @@ describe('a warning', () => {
     ]);
     const none = { ...smaller, downloads_limit: 0 };
     expect(decideUsage(usage, { kind: 'change_plan', terms: none, effective: 'now' })).toEqual([planChanged(none)]);
-  });
-});
-
-describe('a change for the next period', () => {
-  const scale = { ...plan, plan: 'scale_2000', fee_cents: 14900 };
-  const next: UsageEvent = {
-    type: 'PlanChanged',
-    data: { effective: 'next_period', terms: scale, fee_difference_cents: 0 },
-  };
-  const capNext: UsageEvent = { type: 'OverageCapSet', data: { effective: 'next_period', overage_cap_cents: 900 } };
-
-  it('leaves this one as it is, and costs nothing in it', () => {
-    expect(decideUsage(given(opened()), { kind: 'change_plan', terms: scale, effective: 'next_period' })).toEqual([
-      next,
-    ]);
-    expect(given(opened(), next, capNext)).toMatchObject({ terms: plan, feeCents: 1900, feeDifferenceCents: 0 });
-  });
-
-  it('is what the next period begins with', () => {
-    expect(endPeriod(given(opened(), next, capNext))).toEqual(ended({ ...scale, overage_cap_cents: 900 }));
-  });
-
-  it('is replaced by a newer word, for then or for now', () => {
-    const back: UsageCommand = { kind: 'change_plan', terms: plan, effective: 'next_period' };
-    const cancelled = decideUsage(given(opened(), next), back);
-    expect(cancelled).toEqual([{ ...next, data: { ...next.data, terms: plan } }]);
-    const now: UsageCommand = { kind: 'change_plan', terms: plan, effective: 'now' };
-    expect(decideUsage(given(opened(), next), now)).toEqual([planChanged({})]);
-    expect(endPeriod(given(opened(), next, planChanged({})))).toEqual(ended());
-  });
-
-  it('said twice is one event', () => {
-    const again: UsageCommand = { kind: 'change_plan', terms: scale, effective: 'next_period' };
-    expect(decideUsage(given(opened(), next), again)).toEqual([]);
-    const cap: UsageCommand = { kind: 'set_overage_cap', overageCapCents: 900, effective: 'next_period' };
-    expect(decideUsage(given(opened(), capNext), cap)).toEqual([]);
-  });
-});
-
-describe('the fee of an upgrade', () => {
-  const upgrade = (fee_cents: number): UsageCommand => ({
-    kind: 'change_plan',
-    terms: { ...plan, plan: `fee_${String(fee_cents)}`, fee_cents },
-    effective: 'now',
-  });
-  const differences = (...fees: number[]) => {
-    const events: UsageEvent[] = [opened()];
-    for (const fee of fees) {
-      const decision = decideUsage(given(...events), upgrade(fee));
-      if (isRefused(decision)) throw new Error(decision.refusal);
-      events.push(...decision);
-    }
-    return events.flatMap((event) => (event.type === 'PlanChanged' ? event.data.fee_difference_cents : []));
-  };
-
-  it('is the whole difference to what the period has cost so far', () => {
-    expect(differences(5900)).toEqual([4000]);
-    expect(differences(5900, 14900)).toEqual([4000, 9000]);
-  });
-
-  it('is not asked for twice by going down and up again', () => {
-    expect(differences(5900, 1900, 5900, 6000)).toEqual([4000, 0, 0, 100]);
   });
 });
 
@@ -304,62 +152,6 @@ describe('what is voided', () => {
     const usage = given(opened(), lookedUp(1, lookupId), voided);
     expect(usage).toMatchObject({ lookups: 1, metadataCredits: 0 });
     expect(decideUsage(usage, lookUp(lookupId))).toEqual([lookedUp(2, lookupId)]);
-  });
-});
-
-describe('a change of plan', () => {
-  const scale = { ...plan, plan: 'scale_2000', downloads_limit: 4, overage_cents: 12, rate_version: '2027-01' };
-
-  it('is an event that carries the whole new terms', () => {
-    expect(decideUsage(given(opened()), { kind: 'change_plan', terms: scale, effective: 'now' })).toEqual([
-      planChanged(scale),
-    ]);
-  });
-
-  it('to the terms that are in force yields no event', () => {
-    expect(
-      decideUsage(given(opened({ overage_cap_cents: 9 })), { kind: 'change_plan', terms: plan, effective: 'now' }),
-    ).toEqual([]);
-    const changed = given(opened(), planChanged(scale));
-    expect(decideUsage(changed, { kind: 'change_plan', terms: { ...scale }, effective: 'now' })).toEqual([]);
-  });
-
-  it('of a single field is a change', () => {
-    const dearer = { ...plan, rate_version: '2027-01' };
-    expect(decideUsage(given(opened()), { kind: 'change_plan', terms: dearer, effective: 'now' })).toEqual([
-      planChanged(dearer),
-    ]);
-  });
-
-  it('keeps the cap and every counter', () => {
-    const history = [opened({ overage_cap_cents: 60 }), ...credited(1, 2), ...charged(3), lookedUp(1, 'a')];
-    const before = given(...history);
-    expect(given(...history, planChanged(scale))).toEqual({
-      ...before,
-      terms: { ...scale, overage_cap_cents: 60 },
-    });
-  });
-
-  it('prices what comes, and never what was', () => {
-    const history = [opened(), ...credited(1, 2), ...charged(3), planChanged({ ...scale, downloads_limit: 2 })];
-    expect(given(...history).overageCents).toBe(25);
-    expect(decideUsage(given(...history), queueDownload(4))).toEqual([charge(4, 12, '2027-01'), queued(4, true)]);
-    expect(given(...history, charge(4, 12, '2027-01'), queued(4, true)).overageCents).toBe(37);
-  });
-
-  it('to a larger allowance gives credits again, after charges too', () => {
-    const usage = given(opened(), ...credited(1, 2), ...charged(3), planChanged(scale));
-    expect(decideUsage(usage, queueDownload(4))).toEqual([credit(4), queued(4, false)]);
-  });
-
-  it('to an allowance below what is used charges the next download', () => {
-    const usage = given(opened(), ...credited(1, 2), planChanged({ downloads_limit: 1 }));
-    expect(decideUsage(usage, queueDownload(3))).toEqual([charge(3), queued(3, true)]);
-  });
-
-  it('to a plan without overage ends downloads beyond the allowance', () => {
-    const usage = given(opened(), ...credited(1, 2), ...charged(3), planChanged(sandbox));
-    expect(decideUsage(usage, queueDownload(4))).toEqual({ refusal: 'download_quota_exceeded' });
   });
 });
 
