@@ -106,8 +106,10 @@ function canonical(value: unknown): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
   const members = value as Record<string, unknown>;
-  const names = Object.keys(members).sort();
-  return `{${names.map((name) => `${JSON.stringify(name)}:${canonical(members[name])}`).join(',')}}`;
+  let json = '';
+  for (const name of Object.keys(members).sort())
+    json += `${json && ','}${JSON.stringify(name)}:${canonical(members[name])}`;
+  return `{${json}}`;
 }
 
 /** @throws {Divergence} at the first of these fields that is another one */

@@ -60,6 +60,7 @@ export class Follower {
   #page: RecordedEvent[] = [];
   #index = 0;
   #next: Promise<RecordedEvent[]> | undefined;
+  #comparing: Promise<void> = Promise.resolve();
 
   constructor(following: Following) {
     this.#following = following;
@@ -82,6 +83,7 @@ export class Follower {
     const head = (await this.#following.log.headPosition()) ?? -1n;
     await this.#readTo(head, head);
     await this.#compareEarly();
+    await this.#compared();
     this.audit.requireWhole();
     for (const { table, position } of this.audit.late.values()) await this.#reach(kept[table].checkpoint, position);
     const probes = await this.#following.books.snapshot((query) => this.#probe(query));
@@ -215,28 +217,49 @@ export class Follower {
     return true;
   }
 
+  /** Rows that are probably final, while the log is read on; one batch at a time. */
   async #compareEarly(): Promise<void> {
-    const { early, late } = this.audit;
-    const byTable = Map.groupBy(early, ([, { table }]) => table);
+    await this.#compared();
+    const batch = new Map(this.audit.early);
+    this.audit.early.clear();
+    this.#comparing = this.#compareBatch(batch).catch((error: unknown) => {
+      // What came since about a row stands for it; the rest is compared again, if it is tried again.
+      for (const [key, entry] of batch) if (!this.#isNewer(key)) this.audit.late.set(key, entry);
+      throw error;
+    });
+    this.#comparing.catch(() => undefined);
+  }
+
+  /** The batch under way, whose failure is told once. */
+  async #compared(): Promise<void> {
+    const comparing = this.#comparing;
+    this.#comparing = Promise.resolve();
+    await comparing;
+  }
+
+  #isNewer(key: string): boolean {
+    return this.audit.early.has(key) || this.audit.late.has(key);
+  }
+
+  async #compareBatch(batch: ReadonlyMap<string, Entry>): Promise<void> {
+    const { query } = this.#following.books;
+    const byTable = Map.groupBy(batch, ([, { table }]) => table);
     for (const [table, entries] of byTable) {
       const newest = entries.reduce(
         (position, [, entry]) => (entry.position > position ? entry.position : position),
         0n,
       );
       await this.#reach(kept[table].checkpoint, newest);
-      const differences = await compare(
-        this.#following.books.query,
-        table,
-        entries.map(([, entry]) => entry),
-      );
-      const differing = new Set(differences.map(({ entry }) => entry));
+      const rows = entries.map(([, entry]) => entry);
+      const differences = await compare(query, table, rows);
       for (const difference of differences) if (table === 'overage_ledger' || table === 'invoices') refuse(difference);
+      const differing = new Set(differences.map(({ entry }) => entry));
       for (const [key, entry] of entries) {
-        if (differing.has(entry)) late.set(key, entry);
+        if (this.#isNewer(key)) continue;
+        if (differing.has(entry)) this.audit.late.set(key, entry);
         else if (this.#following.scope?.accountId === undefined) entry.forget?.();
       }
     }
-    early.clear();
   }
 
   async #reach(checkpoint: string, position: bigint): Promise<void> {
