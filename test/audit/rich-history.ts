@@ -1,5 +1,4 @@
-import type { EventStore, RecordedEvent } from '../../src/commands/ports.ts';
-import { firstPreviousHash, seal } from '../../src/commands/seal.ts';
+import type { EventStore } from '../../src/commands/ports.ts';
 import { decideAccount, evolveAccount, initialAccount } from '../../src/domain/account.ts';
 import { usageStream } from '../../src/domain/billing-period.ts';
 import { decideUsage } from '../../src/domain/decide-usage.ts';
@@ -20,10 +19,10 @@ import { evolveUsage, initialUsage } from '../../src/domain/usage.ts';
 import type { OpenUsage } from '../../src/domain/usage.ts';
 import { plan, video } from '../domain/usage-examples.ts';
 import type { Random } from './random.ts';
+import { SealedLog } from './sealed-log.ts';
 
 const staff: Actor = { type: 'staff', id: 'maria', role: 'finance', reason: 'the file was broken' };
 const system: Actor = { type: 'system', id: 'test' };
-const dayMs = 86_400_000;
 
 /** A plan that a few requests use up. */
 const small: PlanTerms = { ...plan, downloads_limit: 4, metadata_limit: 3, warning_percents: [80, 100] };
@@ -34,15 +33,14 @@ const small: PlanTerms = { ...plan, downloads_limit: 4, metadata_limit: 3, warni
  */
 export class RichHistory {
   readonly accountId: string;
-  readonly #store: EventStore;
+  readonly #log: SealedLog;
   readonly #random: Random;
-  readonly #streams = new Map<string, { recorded: RecordedEvent[]; hash: string; time: string }>();
   #nowMs: number;
   #usage: OpenUsage | undefined;
   #keys: string[] = [];
 
   constructor(store: EventStore, random: Random, openedAt: string) {
-    this.#store = store;
+    this.#log = new SealedLog(store, random);
     this.#random = random;
     this.#nowMs = Date.parse(openedAt);
     this.accountId = `acc_${random.hex(20)}`;
@@ -58,10 +56,11 @@ export class RichHistory {
       await this.#correct(stream, 3);
       // The last one is not closed yet.
       if (period === periods - 1) continue;
-      this.#pass(3_600_000);
+      // Longer than the grace.
+      this.#nowMs += 3_600_000;
       await this.#settle(stream, { kind: 'close_period', graceSeconds: 60 });
       await this.#mail(stream);
-      await this.#invoice({ kind: 'issue_invoice', draft: periodInvoice(this.#read(stream).map(parseUsageEvent)) });
+      await this.#invoice({ kind: 'issue_invoice', draft: periodInvoice(this.#log.read(stream).map(parseUsageEvent)) });
       await this.#creditNotes();
     }
     await this.#use(requestsEach);
@@ -70,10 +69,9 @@ export class RichHistory {
   async #open(): Promise<void> {
     const { accountId } = this;
     const cap = this.#random.pick([null, 60, 200]);
-    const overage = this.#random.pick([25, 25, 25, null]);
-    const terms = { ...small, overage_cents: overage };
+    const terms = { ...small, overage_cents: this.#random.pick([25, 25, 25, null]) };
     await this.#account({ kind: 'open_account', accountId, email: 'owner@example.com', terms });
-    const { opened } = this.#fold(`account-${accountId}`, initialAccount, evolveAccount);
+    const { opened } = this.#log.fold(`account-${accountId}`, initialAccount, evolveAccount);
     if (!opened) throw new Error('the account was not opened');
     const { anchor_day, period_start, period_end } = opened;
     const data = { account_id: accountId, anchor_day, period_start, period_end, previous_period_start: null };
@@ -84,7 +82,7 @@ export class RichHistory {
     const stream = usageStream(accountId, { start: period_start });
     await this.#append(stream, [first]);
     this.#usage = evolveUsage(initialUsage, first) as OpenUsage;
-    const [recorded] = this.#read(stream).map(parseUsageEvent);
+    const [recorded] = this.#log.read(stream).map(parseUsageEvent);
     await this.#invoice({
       kind: 'issue_invoice',
       draft: openingInvoice(recorded as Parameters<typeof openingInvoice>[0]),
@@ -101,10 +99,10 @@ export class RichHistory {
   async #use(requests: number): Promise<void> {
     const stream = this.#stream();
     for (let request = 0; request < requests; request += 1) {
-      this.#pass(60_000);
+      this.#nowMs += this.#random.below(60_000);
       const what = this.#random.below(20);
       if (what < 11) await this.#download();
-      else if (what < 14) await this.#lookUp();
+      else if (what < 14) await this.#command({ kind: 'debit_metadata', lookupId: this.#random.uuid(), video });
       else if (what < 16) await this.#changeTerms();
       else if (what < 18) await this.#correct(stream, 1);
       else await this.#mail(stream);
@@ -121,9 +119,7 @@ export class RichHistory {
     });
     if (events === 0) return;
     const usageStream = this.#stream();
-    const queued = this.#read(usageStream).find(
-      ({ type, data }) => type === 'DownloadQueued' && (data as { token: string }).token === token,
-    );
+    const queued = this.#log.queued(usageStream, token);
     const workerId = `wrk_${this.#random.hex(20)}`;
     const claim: JobCommand = {
       kind: 'claim',
@@ -162,10 +158,6 @@ export class RichHistory {
     else await this.#job({ kind: 'give_up', token, claim: { workerId, revision }, reason: 'private_video' });
   }
 
-  async #lookUp(): Promise<void> {
-    await this.#command({ kind: 'debit_metadata', lookupId: this.#random.uuid(), video });
-  }
-
   async #changeTerms(): Promise<void> {
     const effective = this.#random.pick(['now', 'next_period'] as const);
     const more = 1 + this.#random.below(4);
@@ -188,7 +180,7 @@ export class RichHistory {
   /** Voids, confirmations and waivers, as far as the rules let them. */
   async #correct(stream: string, times: number): Promise<void> {
     for (let time = 0; time < times; time += 1) {
-      const charges = [...this.#fold(stream, newSettlement(), evolveSettlement).charges];
+      const charges = [...this.#log.fold(stream, newSettlement(), evolveSettlement).charges];
       if (charges.length === 0) return;
       const [name, { type }] = this.#random.pick(charges);
       const token = name;
@@ -207,7 +199,7 @@ export class RichHistory {
   }
 
   async #mail(stream: string): Promise<void> {
-    for (const [warningEventId] of this.#fold(stream, newSettlement(), evolveSettlement).warnings) {
+    for (const [warningEventId] of this.#log.fold(stream, newSettlement(), evolveSettlement).warnings) {
       await this.#settle(stream, {
         kind: 'record_mail',
         warningEventId,
@@ -218,7 +210,7 @@ export class RichHistory {
 
   async #rollOver(): Promise<void> {
     if (!this.#usage) throw new Error('no period is open');
-    this.#nowMs = Date.parse(this.#usage.period.end) + this.#random.below(dayMs);
+    this.#nowMs = Date.parse(this.#usage.period.end) + this.#random.below(86_400_000);
     const stream = this.#stream();
     const ended = endPeriod(this.#usage);
     await this.#append(stream, [ended]);
@@ -229,7 +221,7 @@ export class RichHistory {
 
   async #creditNotes(): Promise<void> {
     const stream = `invoices-${this.accountId}`;
-    const { invoices } = this.#fold(stream, initialInvoices, evolveInvoices);
+    const { invoices } = this.#log.fold(stream, initialInvoices, evolveInvoices);
     const invoice = invoices.at(-1);
     const overage = invoice?.lines.find((line) => line.kind === 'overage');
     if (!invoice) return;
@@ -240,9 +232,9 @@ export class RichHistory {
     });
     if (overage?.kind !== 'overage') return;
     const revision = overage.revisions[0]?.[0] ?? 0;
-    const charged = this.#read(overage.stream)[revision];
+    const charged = this.#log.read(overage.stream)[revision];
     const { token } = (charged?.data ?? {}) as { token: string };
-    const cents = this.#fold(overage.stream, newSettlement(), evolveSettlement).charges.get(token)?.cents ?? 0;
+    const cents = this.#log.fold(overage.stream, newSettlement(), evolveSettlement).charges.get(token)?.cents ?? 0;
     await this.#invoice({
       kind: 'issue_credit_note',
       note: { ...note, reference: `note-${this.#random.hex(6)}`, charge_event_id: charged?.id ?? '', cents: 2 },
@@ -260,85 +252,49 @@ export class RichHistory {
   }
 
   async #settle(stream: string, command: SettlementCommand): Promise<void> {
-    const state = this.#fold(stream, newSettlement(), evolveSettlement);
+    const state = this.#log.fold(stream, newSettlement(), evolveSettlement);
     const decided = decideSettlement(state, command, this.#now());
     if (isRefused(decided)) return;
     if (stream === this.#stream() && this.#usage)
       for (const event of decided) this.#usage = evolveUsage(this.#usage, event) as OpenUsage;
     await this.#append(stream, decided, command.kind === 'waive_charge' ? staff : system);
     if (command.kind !== 'void_download' || decided.length === 0) return;
-    const job = this.#fold(`job-${command.token}`, initialJob, evolveJob);
+    const job = this.#log.fold(`job-${command.token}`, initialJob, evolveJob);
     const isFinished = job.status === 'done' || job.status === 'failed';
     const voided: DomainEvent = { type: 'JobFailed', data: { token: command.token, reason: 'voided' } };
     if (!isFinished) await this.#append(`job-${command.token}`, [voided]);
-    const queued = this.#read(stream).find(
-      ({ type, data }) => type === 'DownloadQueued' && (data as { token: string }).token === command.token,
-    );
+    const queued = this.#log.queued(stream, command.token);
     const { idempotency } = (queued?.data ?? {}) as { idempotency?: { key_hash: string } | null };
     if (idempotency) this.#keys.push(idempotency.key_hash);
   }
 
   async #job(command: JobCommand): Promise<void> {
-    const decided = decideJob(this.#fold(`job-${command.token}`, initialJob, evolveJob), command, this.#now());
+    const decided = decideJob(this.#log.fold(`job-${command.token}`, initialJob, evolveJob), command, this.#now());
     if (isRefused(decided)) throw new Error(`${command.kind} was refused: ${decided.refusal}`);
     await this.#append(`job-${command.token}`, decided);
   }
 
   async #account(command: Parameters<typeof decideAccount>[1]): Promise<void> {
     const stream = `account-${this.accountId}`;
-    const decided = decideAccount(this.#fold(stream, initialAccount, evolveAccount), command, this.#now());
+    const decided = decideAccount(this.#log.fold(stream, initialAccount, evolveAccount), command, this.#now());
     if (isRefused(decided)) throw new Error(`${command.kind} was refused: ${decided.refusal}`);
     await this.#append(stream, decided);
   }
 
   async #invoice(command: InvoiceCommand): Promise<void> {
     const stream = `invoices-${this.accountId}`;
-    const decided = decideInvoices(this.#fold(stream, initialInvoices, evolveInvoices), command);
+    const decided = decideInvoices(this.#log.fold(stream, initialInvoices, evolveInvoices), command);
     if (isRefused(decided)) return;
     await this.#append(stream, decided, command.kind === 'issue_credit_note' ? staff : system);
-  }
-
-  #fold<State>(
-    stream: string,
-    initial: State,
-    evolve: (state: State, event: never, at: { revision: number; id: string; time: string }) => State,
-  ): State {
-    return this.#read(stream).reduce((state, { type, data, revision, id, metadata }) => {
-      const { time } = metadata as { time: string };
-      return evolve(state, { type, data } as never, { revision, id, time });
-    }, initial);
-  }
-
-  #read(stream: string): RecordedEvent[] {
-    return this.#streams.get(stream)?.recorded ?? [];
   }
 
   #stream(): string {
     return usageStream(this.accountId, this.#usage?.period ?? { start: '' });
   }
 
-  #now(): string {
-    return new Date(this.#nowMs).toISOString();
-  }
-
-  #pass(mostMs: number): void {
-    this.#nowMs += this.#random.below(mostMs);
-  }
+  #now = (): string => new Date(this.#nowMs).toISOString();
 
   async #append(stream: string, events: readonly DomainEvent[], actor: Actor = system): Promise<void> {
-    if (events.length === 0) return;
-    const known = this.#streams.get(stream) ?? { recorded: [], hash: firstPreviousHash(stream), time: '' };
-    const commandId = this.#random.uuid();
-    const cause = { commandId, correlationId: `req-${commandId}`, causationId: commandId, actor };
-    const expected = known.recorded.length === 0 ? 'no_stream' : known.recorded.length - 1;
-    const time = this.#now() > known.time ? this.#now() : known.time;
-    const caused = events.map((event) => ({ event, cause }));
-    const sealed = seal(caused, { stream, expected, previousHash: known.hash, time });
-    if ((await this.#store.append(stream, expected, sealed.events)) !== 'stored') throw new Error('not stored');
-    const recorded = sealed.events.map((event, index) => {
-      const revision = known.recorded.length + index;
-      return { ...event, stream, revision, position: -1n, created: new Date(0) };
-    });
-    this.#streams.set(stream, { recorded: [...known.recorded, ...recorded], hash: sealed.lastHash, time });
+    await this.#log.append(stream, events, { actor, now: this.#now() });
   }
 }

@@ -1,0 +1,58 @@
+import type { EventStore, RecordedEvent } from '../../src/commands/ports.ts';
+import { firstPreviousHash, seal } from '../../src/commands/seal.ts';
+import type { Actor, DomainEvent } from '../../src/domain/recorded-event.ts';
+import type { Random } from './random.ts';
+
+/** Appends events as the service does, sealed and at exact revisions, and remembers them. */
+export class SealedLog {
+  readonly #store: EventStore;
+  readonly #random: Random;
+  readonly #streams = new Map<string, { recorded: RecordedEvent[]; hash: string; time: string }>();
+
+  constructor(store: EventStore, random: Random) {
+    this.#store = store;
+    this.#random = random;
+  }
+
+  fold<State>(
+    stream: string,
+    initial: State,
+    evolve: (state: State, event: never, at: { revision: number; id: string; time: string }) => State,
+  ): State {
+    return this.read(stream).reduce((state, { type, data, revision, id, metadata }) => {
+      const { time } = metadata as { time: string };
+      return evolve(state, { type, data } as never, { revision, id, time });
+    }, initial);
+  }
+
+  read(stream: string): RecordedEvent[] {
+    return this.#streams.get(stream)?.recorded ?? [];
+  }
+
+  /** The event that queued a download. */
+  queued(stream: string, token: string): RecordedEvent | undefined {
+    const isOfToken = ({ data }: RecordedEvent) => (data as { token?: string }).token === token;
+    return this.read(stream).find((event) => event.type === 'DownloadQueued' && isOfToken(event));
+  }
+
+  async append(
+    stream: string,
+    events: readonly DomainEvent[],
+    { actor, now }: { actor: Actor; now: string },
+  ): Promise<void> {
+    if (events.length === 0) return;
+    const known = this.#streams.get(stream) ?? { recorded: [], hash: firstPreviousHash(stream), time: '' };
+    const commandId = this.#random.uuid();
+    const cause = { commandId, correlationId: `req-${commandId}`, causationId: commandId, actor };
+    const expected = known.recorded.length === 0 ? 'no_stream' : known.recorded.length - 1;
+    const time = now > known.time ? now : known.time;
+    const caused = events.map((event) => ({ event, cause }));
+    const sealed = seal(caused, { stream, expected, previousHash: known.hash, time });
+    if ((await this.#store.append(stream, expected, sealed.events)) !== 'stored') throw new Error('not stored');
+    const recorded = sealed.events.map((event, index) => {
+      const revision = known.recorded.length + index;
+      return { ...event, stream, revision, position: -1n, created: new Date(0) };
+    });
+    this.#streams.set(stream, { recorded: [...known.recorded, ...recorded], hash: sealed.lastHash, time });
+  }
+}
