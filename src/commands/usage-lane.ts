@@ -243,8 +243,7 @@ export class UsageLane {
     const { traced, end } = traceAppend(this.#dependencies.tracer, stream, caused);
     const { events } = seal(traced, { stream, expected, previousHash, time });
     const writers = members.filter((member) => member.events.length > 0);
-    const deadlinesMs = writers.map(({ waiting }) => waiting.deadlineMs);
-    const sendBeforeMs = Math.min(deadlineMs, ...deadlinesMs) - sendMarginMs;
+    const sendBeforeMs = Math.min(deadlineMs, ...writers.map(({ waiting }) => waiting.deadlineMs)) - sendMarginMs;
     this.#setInFlight(writers, { accountId: periodOfUsageStream(stream).accountId, stream, expected, events });
     const outcome = await this.#dependencies.store
       .append(stream, expected, events, { sendBeforeMs })
