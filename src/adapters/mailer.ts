@@ -2,8 +2,8 @@ import { mkdir, open, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createTransport } from 'nodemailer';
 import type { SendMailOptions } from 'nodemailer';
-import { MailNotTaken } from '../commands/ports.ts';
-import type { Mail, Mailer } from '../commands/ports.ts';
+import { MailNotTaken } from '../commands/billing-ports.ts';
+import type { Mail, Mailer } from '../commands/billing-ports.ts';
 
 /** Mails over SMTP, or into a folder where no mail server is named. */
 

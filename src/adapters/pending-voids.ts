@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
-import type { ChargeToVoid, EventToAppend, PendingVoids } from '../commands/ports.ts';
+import type { ChargeToVoid, PendingVoids } from '../commands/billing-ports.ts';
+import type { EventToAppend } from '../commands/ports.ts';
 
 interface Row {
   account_id: string;

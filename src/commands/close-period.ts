@@ -5,7 +5,8 @@ import { decideSettlement, newSettlement } from '../domain/settlement.ts';
 import { evolveUsage, initialUsage } from '../domain/usage.ts';
 import type { UsageSnapshot } from '../domain/usage.ts';
 import { handle } from './handle.ts';
-import type { EventStore, PeriodClosings } from './ports.ts';
+import type { PeriodClosings } from './billing-ports.ts';
+import type { EventStore } from './ports.ts';
 
 export interface ClosingDependencies {
   store: EventStore;

@@ -6,7 +6,8 @@ import type { UsageEvent } from '../domain/usage-events.ts';
 import { evolveUsage } from '../domain/usage.ts';
 import type { OpenUsage, UsageSnapshot } from '../domain/usage.ts';
 import type { KnownUsage } from './known-usage.ts';
-import type { ChargeToVoid, EventToAppend, RecordedEvent, UnknownAppend } from './ports.ts';
+import type { ChargeToVoid, UnknownAppend } from './billing-ports.ts';
+import type { EventToAppend, RecordedEvent } from './ports.ts';
 import type { Cause } from './seal.ts';
 
 /** The requests that one append answers, and what is decided for each: the inside of `usage-lane.ts`. */

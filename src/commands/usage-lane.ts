@@ -4,7 +4,8 @@ import type { UsageEvent } from '../domain/usage-events.ts';
 import { endPeriod, openNextPeriod } from '../domain/usage-periods.ts';
 import type { OpenUsage } from '../domain/usage.ts';
 import { KnownUsage, readOn } from './known-usage.ts';
-import type { AppendOutcome, EventStore, RecordedEvent, UnknownAppend } from './ports.ts';
+import type { UnknownAppend } from './billing-ports.ts';
+import type { AppendOutcome, EventStore, RecordedEvent } from './ports.ts';
 import { EventStoreClosed, EventStoreUnavailable } from './ports.ts';
 import { seal } from './seal.ts';
 import { traceAppend } from './trace-append.ts';
@@ -242,8 +243,7 @@ export class UsageLane {
     const { traced, end } = traceAppend(this.#dependencies.tracer, stream, caused);
     const { events } = seal(traced, { stream, expected, previousHash, time });
     const writers = members.filter((member) => member.events.length > 0);
-    const deadlinesMs = writers.map(({ waiting }) => waiting.deadlineMs);
-    const sendBeforeMs = Math.min(deadlineMs, ...deadlinesMs) - sendMarginMs;
+    const sendBeforeMs = Math.min(deadlineMs, ...writers.map(({ waiting }) => waiting.deadlineMs)) - sendMarginMs;
     this.#setInFlight(writers, { accountId: periodOfUsageStream(stream).accountId, stream, expected, events });
     const outcome = await this.#dependencies.store
       .append(stream, expected, events, { sendBeforeMs })

@@ -4,8 +4,9 @@ import { claimWarning, forgetClaim, listWaitingWarnings } from '../../projection
 import type { WaitingWarning } from '../../projections/usage-warnings.ts';
 import { readAccount } from '../commands/accounts.ts';
 import type { MailObserver } from '../commands/observers.ts';
-import { MailNotTaken } from '../commands/ports.ts';
-import type { EventStore, Mailer } from '../commands/ports.ts';
+import { MailNotTaken } from '../commands/billing-ports.ts';
+import type { Mailer } from '../commands/billing-ports.ts';
+import type { EventStore } from '../commands/ports.ts';
 import { readWarning, recordWarningMail } from '../commands/record-warning-mail.ts';
 import { repeat } from './repeat.ts';
 import { warningMail } from './warning-mail.ts';

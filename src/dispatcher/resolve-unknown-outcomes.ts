@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { VoidObserver } from '../commands/observers.ts';
-import type { ChargeToVoid, EventToAppend, PendingVoid, PendingVoids } from '../commands/ports.ts';
+import type { ChargeToVoid, PendingVoid, PendingVoids } from '../commands/billing-ports.ts';
+import type { EventToAppend } from '../commands/ports.ts';
 import { recordJobProgress } from '../commands/record-job-progress.ts';
 import type { JobDependencies } from '../commands/record-job-progress.ts';
 import type { Cause } from '../commands/seal.ts';

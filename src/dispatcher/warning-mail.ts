@@ -1,5 +1,5 @@
 import type { LoggedWarning } from '../commands/record-warning-mail.ts';
-import type { Mail } from '../commands/ports.ts';
+import type { Mail } from '../commands/billing-ports.ts';
 import { formatCents } from '../domain/money.ts';
 import type { Terms } from '../domain/plans.ts';
 

@@ -65,6 +65,9 @@ function overageLines(charges: readonly Parsed<'OverageCharged'>[]): OverageLine
   });
 }
 
+/** An event has room for so many ranges; a line of more names all between its first charge and its last. */
+const maxRanges = 5_000;
+
 /** Each revision once, in order: `[1, 3, 5, 8]` becomes `[[1, 5, 2], [8, 8, 1]]`. */
 export function rangesOf(revisions: readonly number[]): [first: number, last: number, step: number][] {
   const ranges: [number, number, number][] = [];
@@ -74,7 +77,7 @@ export function rangesOf(revisions: readonly number[]): [first: number, last: nu
     else if (range && revision === range[1] + range[2]) range[1] = revision;
     else ranges.push([revision, revision, 1]);
   }
-  return ranges;
+  return ranges.length > maxRanges ? [[revisions[0] ?? 0, revisions.at(-1) ?? 0, 1]] : ranges;
 }
 
 function waiverLine(waived: Parsed<'ChargeWaived'>): InvoiceLine {

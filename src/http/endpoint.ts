@@ -2,7 +2,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { UsageLanes } from '../commands/usage-lanes.ts';
 import type { AccountDependencies } from '../commands/accounts.ts';
 import type { RequestTokens } from '../commands/request-token.ts';
-import type { DownloadProgress, EventStore, FileStore, MetadataProbe, PendingVoids } from '../commands/ports.ts';
+import type { PendingVoids } from '../commands/billing-ports.ts';
+import type { DownloadProgress, EventStore, FileStore, MetadataProbe } from '../commands/ports.ts';
 import type { ApiErrorCode } from './errors.ts';
 import type { EndpointReference } from './reference/endpoint-reference.ts';
 

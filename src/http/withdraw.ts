@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import type { PendingVoids } from '../commands/ports.ts';
+import type { PendingVoids } from '../commands/billing-ports.ts';
 import type { Withdrawal } from '../commands/usage-group.ts';
 import { callerOf } from './caller.ts';
 

@@ -17,7 +17,7 @@ import type { DerivedKeys } from '../adapters/secrets.ts';
 import { newUuid, random, randomBits, systemClock } from '../adapters/system.ts';
 import type { Clock } from '../adapters/system.ts';
 import type { Tracing } from '../adapters/tracing.ts';
-import type { Mailer } from '../commands/ports.ts';
+import type { Mailer } from '../commands/billing-ports.ts';
 import { RequestTokens } from '../commands/request-token.ts';
 import type { Tracer } from '../commands/tracing.ts';
 import { readOrMakeSecret } from '../embedded/secret-file.ts';

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 
 import { createPendingVoids, measurePendingVoids } from '../../src/adapters/pending-voids.ts';
 import { newId, newUuid } from '../../src/adapters/system.ts';
-import type { ChargeToVoid, EventStore, PendingVoids, UnknownAppend } from '../../src/commands/ports.ts';
+import type { ChargeToVoid, PendingVoids, UnknownAppend } from '../../src/commands/billing-ports.ts';
+import type { EventStore } from '../../src/commands/ports.ts';
 import { claimJob, readJob, readQueuedJob, recordJobProgress } from '../../src/commands/record-job-progress.ts';
 import { startResolving } from '../../src/dispatcher/resolve-unknown-outcomes.ts';
 import { isRefused } from '../../src/domain/refusals.ts';

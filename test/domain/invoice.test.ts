@@ -94,6 +94,11 @@ describe('what a period comes to', () => {
     expect(() => periodInvoice(parsed([opened(), ended()]))).toThrow('not closed');
   });
 
+  it('names everything from the first charge to the last where there would be too many ranges', () => {
+    const scattered = Array.from({ length: 20_000 }, (_, index) => index * 5 + (index % 3));
+    expect(rangesOf(scattered)).toEqual([[0, scattered.at(-1), 1]]);
+  });
+
   it.each([
     [[], []],
     [[7], [[7, 7, 1]]],

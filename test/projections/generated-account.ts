@@ -45,7 +45,11 @@ export class GeneratedAccount {
     const period = { account_id, anchor_day, period_start, period_end };
     const personal = { email: 'owner@example.com' };
     return [
-      this.#append(accountStream(account_id), [{ type: 'AccountOpened', data: { ...period, terms, personal } }], openedAt),
+      this.#append(
+        accountStream(account_id),
+        [{ type: 'AccountOpened', data: { ...period, terms, personal } }],
+        openedAt,
+      ),
       this.#append(this.#usageStream, [
         {
           type: 'UsagePeriodOpened',

@@ -14,7 +14,9 @@ const parts: Record<string, { parts: readonly string[]; packages?: readonly stri
     parts: ['src/domain'],
     packages: ['node:crypto', 'node:timers/promises', 'node:zlib', 'canonicalize', 'lru-cache'],
   },
-  projections: { parts: ['src/domain', 'src/commands/ports.ts', 'src/commands/observers.ts'] },
+  projections: {
+    parts: ['src/domain', 'src/commands/ports.ts', 'src/commands/billing-ports.ts', 'src/commands/observers.ts'],
+  },
   // What is shown to people as a page or a file, whoever shows it: pure, so that the same facts give the same bytes.
   'src/documents': { parts: ['src/domain'], packages: ['csv-stringify/sync'] },
   'src/http': { parts: ['src/commands', 'projections', 'src/domain', 'src/documents'] },
@@ -27,7 +29,13 @@ const parts: Record<string, { parts: readonly string[]; packages?: readonly stri
   // The audit shares no rule with what charged: only the shape in which the log hands out its events.
   'src/audit': { parts: ['src/commands/ports.ts'] },
   'src/adapters': {
-    parts: ['src/commands/ports.ts', 'src/commands/observers.ts', 'src/commands/tracing.ts', 'src/domain'],
+    parts: [
+      'src/commands/ports.ts',
+      'src/commands/billing-ports.ts',
+      'src/commands/observers.ts',
+      'src/commands/tracing.ts',
+      'src/domain',
+    ],
   },
   'src/embedded': { parts: [] },
   'src/main': { parts: ['src', 'projections'] },
