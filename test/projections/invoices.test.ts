@@ -69,6 +69,7 @@ describe('what is due', () => {
     expect((await rebuildOn(log.store, models, usageAndJobs)).tables).toMatchObject([
       { name: 'credits', missing: 0, surplus: 0 },
       { name: 'jobs', missing: 0, surplus: 0 },
+      { name: 'idempotency_keys', missing: 0, surplus: 0 },
     ]);
     expect(await dueOf(account)).toEqual(atClose);
     await issue(account, 'opening');
