@@ -131,7 +131,7 @@ describe('invoices', () => {
     ]);
     expectRefusal(list, /there is no account acc_a/);
     expectRefusal(showing, /has no invoice 9; "invoices list" tells which there are/);
-    expectRefusal(missing, /give a whole number from 1 on/);
+    expectRefusal(missing, /give a whole number from 1 to/);
     expectRefusal(note, /has no credit note 9;/);
     expectRefusal(file, /\/nowhere\/at\/all cannot be written/);
   });

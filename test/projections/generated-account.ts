@@ -82,6 +82,11 @@ export class GeneratedAccount {
     return this.#append(invoicesStream(account_id), [{ type: 'InvoiceIssued', data: { ...issued, lines: [line] } }]);
   }
 
+  warn(): Append {
+    const data = { pool: 'downloads', threshold_percent: 80, used: 4, limit: 5 } as const;
+    return this.#append(this.#usageStream, [{ type: 'UsageWarningReached', data }]);
+  }
+
   /** A cent of that invoice given back. */
   credit(number: number): Append {
     const note = { number, account_id: this.accountId, reference: `case-${number}`, invoice_number: 1, line: 1 };
@@ -94,6 +99,9 @@ export class GeneratedAccount {
     const events = Array.from({ length: count }, (_, index): UsageEvent[] => {
       this.#downloads += 1;
       const [token, ordinal] = [newUuid().replaceAll('-', '_'), this.#downloads];
+      // The first has an idempotency key.
+      const hash = () => randomBits(32).toString('hex');
+      const idempotency = ordinal === 1 ? { key_hash: hash(), fingerprint: hash() } : null;
       const overage = ordinal > included;
       this.#unworked.push({ token, revision: first + index * 2 + 1 });
       const { platform, videoId: video_id, canonicalUrl: url } = video;
@@ -104,7 +112,7 @@ export class GeneratedAccount {
           : { type: 'DownloadCreditDebited', data: { token, ordinal } },
         {
           type: 'DownloadQueued',
-          data: { token, platform, video_id, url, format: 'video', quality: 'best', overage, idempotency: null },
+          data: { token, platform, video_id, url, format: 'video', quality: 'best', overage, idempotency },
         },
       ];
     });

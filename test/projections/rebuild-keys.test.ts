@@ -105,6 +105,7 @@ describe('a rebuild of api_keys', { timeout: 60_000 }, () => {
     expect(tables.map(({ name, missing, surplus }) => ({ name, missing, surplus }))).toEqual([
       { name: 'api_keys', missing: 0, surplus: 0 },
       { name: 'hourly_limits', missing: 0, surplus: 0 },
+      { name: 'account_heads', missing: 0, surplus: 0 },
       { name: 'api_key_window', missing: 4, surplus: 4 },
     ]);
     expect(tables.at(-1)?.rows).toBe(rows);

@@ -54,10 +54,11 @@ async function writeAccount(account: GeneratedAccount): Promise<void> {
   const opened = account.open(10_000);
   const key = account.issueKey();
   keys.push(key);
-  await appendAll(log.store, [...opened, key.append]);
+  await appendAll(log.store, [...opened, key.append, account.invoice()]);
   for (let queued = 0; queued < downloadsPerAccount; queued += downloadsPerAppend) {
     await appendAll(log.store, [account.queue(downloadsPerAppend), ...account.work()]);
   }
+  await appendAll(log.store, [account.warn()]);
 }
 
 function report(what: string, figures: Record<string, number>): void {
