@@ -74,12 +74,14 @@ async function readCharges(store: EventStore, { lines }: InvoiceIssued): Promise
   for (const [index, line] of lines.entries()) {
     if (line.kind !== 'overage') continue;
     const named = new Set(line.revisions.flatMap(revisionsOf));
-    const events = (await store.read(line.stream, 0)).filter(({ revision }) => named.has(revision));
+    const events = (await store.read(line.stream, 0)).map(parseUsageEvent);
+    const voided = new Set(events.flatMap(({ event }) => (event.type === 'DownloadVoided' ? event.data.token : [])));
     charges.set(
       index + 1,
-      events.map(parseUsageEvent).flatMap(({ event, id, revision, metadata }) => {
-        if (event.type !== 'OverageCharged') return [];
-        const { token, cents } = event.data;
+      events.flatMap(({ event, id, revision, metadata }) => {
+        if (event.type !== 'OverageCharged' || !named.has(revision) || voided.has(event.data.token)) return [];
+        const { token, cents, rate_cents, rate_version } = event.data;
+        if (rate_cents !== line.rate_cents || rate_version !== line.rate_version) return [];
         return { event_id: id, revision, time: metadata.time, token, cents };
       }),
     );

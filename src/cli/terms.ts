@@ -65,8 +65,8 @@ export async function termsCommand(
     downloads_limit: own.downloads ?? base.downloads_limit,
     metadata_limit: own.metadata ?? base.metadata_limit,
     overage_cents: overageCents,
-    // A price that stands in no price list is named by the day on which it was agreed.
-    rate_version: overageCents === base.overage_cents ? base.rate_version : `own-${cli.now().slice(0, 10)}`,
+    // A price that stands in no price list is named by itself and the day on which it was agreed.
+    rate_version: overageCents === base.overage_cents ? base.rate_version : ownVersion(cli.now(), overageCents),
     fee_cents: own.feeCents ?? base.fee_cents,
     hourly_limit: own.hourly ?? base.hourly_limit,
   };
@@ -170,3 +170,6 @@ async function applyChange(cli: CliDependencies, accountId: string, change: Term
   const { events, time, usage } = answer;
   return { events, time, before, usage };
 }
+
+const ownVersion = (now: string, overageCents: number | null): string =>
+  `own-${now.slice(0, 10)}-${overageCents === null ? 'none' : String(overageCents)}`;

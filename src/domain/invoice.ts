@@ -1,4 +1,4 @@
-import type { CreditNoteIssued, InvoiceEvent, InvoiceIssued } from './invoice-events.ts';
+import type { CreditNoteIssued, InvoiceEvent, InvoiceIssued, InvoiceLine } from './invoice-events.ts';
 import { refuse } from './refusals.ts';
 import type { Refused } from './refusals.ts';
 
@@ -77,6 +77,10 @@ function issueCreditNote(
       .reduce((sum, { cents }) => sum + cents, note.cents);
   if (credited(() => true) > invoice.total_cents) return refuse('exceeds_charge');
   if (credited((other) => other.line === note.line) > line.cents) return refuse('exceeds_charge');
+  // What was waived before the close is given back already.
+  const overageCents = invoice.lines.reduce((sum, { kind, cents }) => sum + (isOverage(kind) ? cents : 0), 0);
+  if (line.kind === 'overage' && credited((other) => invoice.lines[other.line - 1]?.kind === 'overage') > overageCents)
+    return refuse('exceeds_charge');
   if (note.charge_event_id !== null) {
     if (!charge || line.kind !== 'overage' || !names(line, charge)) return refuse('charge_not_found');
     if (credited((other) => other.charge_event_id === note.charge_event_id) > charge.cents)
@@ -84,6 +88,8 @@ function issueCreditNote(
   }
   return [{ type: 'CreditNoteIssued', data: { number: creditNotes.length + 1, ...note, currency: 'USD' } }];
 }
+
+const isOverage = (kind: InvoiceLine['kind']): boolean => kind === 'overage' || kind === 'waiver';
 
 function isSameNote(same: CreditNoteIssued, note: Omit<CreditNoteIssued, 'number' | 'currency'>): boolean {
   return (

@@ -1,7 +1,7 @@
 #!/usr/bin/env -S node --disable-warning=ExperimentalWarning
 import { Argument, Command, CommanderError, Option } from 'commander';
 import { isLed } from '../adapters/leadership.ts';
-import { createBooks, openPool } from '../adapters/postgres.ts';
+import { clockSkewMs, createBooks, openPool } from '../adapters/postgres.ts';
 import { connectEventStore } from '../adapters/event-store.ts';
 import { newId, newUuid, randomBits, systemClock } from '../adapters/system.ts';
 import { showJobCommand, timelineCommand } from '../cli/jobs.ts';
@@ -191,9 +191,12 @@ async function run(
   const logger = createLogger({ ...config, LOG_LEVEL: config.LOG_LEVEL ?? 'error' }, 'cli', 'warn');
   const pool = openPool(databaseUrl, { logger, max: 4, queryTimeoutMs });
   const store = connectEventStore({ url: eventStoreUrl, logger });
-  const { now } = systemClock(config.REELTALLY_CLOCK_OFFSET_SECONDS);
+  const { now, realNowMs } = systemClock(config.REELTALLY_CLOCK_OFFSET_SECONDS);
   const lanes = new UsageLanes({ store, now, newId: newUuid });
-  const closing = { ...{ store, pool, now, newUuid, logger, lanes }, graceSeconds: config.CLOSING_GRACE_SECONDS };
+  const closing = {
+    ...{ store, pool, now, newUuid, logger, lanes, graceSeconds: config.CLOSING_GRACE_SECONDS },
+    clockSkewMs: () => clockSkewMs(pool, realNowMs),
+  };
   const setAside = new Map<string, number>();
   try {
     await command({
@@ -221,7 +224,14 @@ function explain(error: unknown): { message: string; exitCode: number } {
   if (error instanceof CommandFailed) return { message: error.message, exitCode: error.exitCode };
   if (error instanceof ConfigurationRefused) return { message: error.message, exitCode: 1 };
   if (error instanceof Error) {
-    const expected = ['DataDirectoryRefused', 'EngineUnusable', 'EventStoreUnavailable', 'NotStored', 'OutcomeUnknown'];
+    const expected = [
+      'ClockIsWrong',
+      'DataDirectoryRefused',
+      'EngineUnusable',
+      'EventStoreUnavailable',
+      'NotStored',
+      'OutcomeUnknown',
+    ];
     return { message: expected.includes(error.name) ? error.message : (error.stack ?? error.message), exitCode: 1 };
   }
   return { message: String(error), exitCode: 1 };

@@ -19,7 +19,7 @@ import {
   observeVoids,
 } from '../adapters/metrics-observers.ts';
 import { createPendingVoids } from '../adapters/pending-voids.ts';
-import { createBooks, openPool } from '../adapters/postgres.ts';
+import { clockSkewMs, createBooks, openPool } from '../adapters/postgres.ts';
 import { answerProbes, createProbeClient } from '../adapters/probe-channel.ts';
 import { createProgressReporter, followProgress } from '../adapters/progress-channel.ts';
 import { newId, newUuid, randomBits } from '../adapters/system.ts';
@@ -171,6 +171,7 @@ const startDispatcher: StartRole = (connections) => {
         ...{ store, pool, logger, newUuid, now: clock.now },
         lanes: new UsageLanes({ store, now: clock.now, newId: newUuid, tracer }),
         graceSeconds: config.CLOSING_GRACE_SECONDS,
+        clockSkewMs: () => clockSkewMs(pool, clock.realNowMs),
       });
       const mailing = startMailingWarnings({
         ...{ store, pool, mailer, logger, newUuid, now: clock.now, mailerId },

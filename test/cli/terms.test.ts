@@ -99,7 +99,7 @@ describe('accounts terms', { timeout: 120_000 }, () => {
       effective: 'now',
       fee_difference_cents: 0,
       terms: {
-        ...{ downloads_limit: 7, metadata_limit: 500, overage_cents: 20, rate_version: `own-${today}` },
+        ...{ downloads_limit: 7, metadata_limit: 500, overage_cents: 20, rate_version: `own-${today}-20` },
         ...{ fee_cents: 1900, hourly_limit: 60 },
       },
     });

@@ -81,7 +81,7 @@ describe('two warm API processes', () => {
 
   it('both obey "accounts plan" with the next request, also where both had just refused', async () => {
     const { accountId, key } = await openAccount('sandbox');
-    const plan = (name: string) => cli('accounts', 'plan', accountId, name);
+    const plan = (name: string) => cli('accounts', 'plan', accountId, name, '--effective', 'now');
     expect(await download(key)).toEqual(both('download_quota_exceeded'));
     await plan('studio_500');
     expect(await download(key)).toEqual(both(202));
@@ -95,7 +95,7 @@ describe('two warm API processes', () => {
     expect(await onBoth('/credits', key)).toEqual(both('rate_limited'));
     await cli('accounts', 'plan', accountId, 'studio_500');
     expect(await onBoth('/credits', key)).toEqual(both(200));
-    await cli('accounts', 'plan', accountId, 'sandbox');
+    await cli('accounts', 'plan', accountId, 'sandbox', '--effective', 'now');
     expect(await onBoth('/credits', key)).toEqual(both('rate_limited'));
   });
 });

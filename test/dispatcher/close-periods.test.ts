@@ -162,6 +162,19 @@ describe('the clock', () => {
     await pool.query('delete from credits where account_id = $1', [broken.accountId]);
   });
 
+  it('that is wrong ends, closes and invoices nothing, and says so', async () => {
+    const account = await openUsage(parts.store, { openedAt: '2026-11-01T00:00:00.000Z' });
+    await caughtUp(parts);
+    for (const skewMs of [70 * 86_400_000, -2_000]) {
+      const wrong = dispatcherAt(parts, {
+        now: '2027-01-10T00:00:00.000Z',
+        clockSkewMs: () => Promise.resolve(skewMs),
+      });
+      await expect(closePeriods(wrong, { setAside: new Map() })).rejects.toThrow('set them right');
+    }
+    expect(await parts.store.read(account.stream, 1)).toEqual([]);
+  });
+
   it('in two dispatchers at once comes to the same', async () => {
     const accounts = await Promise.all(upFrom(0, 10).map(() => openUsage(parts.store)));
     for (const now of ['2026-12-01T00:00:00.000Z', '2026-12-01T01:00:00.000Z', '2026-12-01T02:00:00.000Z']) {

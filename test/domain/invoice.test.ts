@@ -174,6 +174,17 @@ describe('a credit note', () => {
     expect(decide(invoiced(issued(1)), { line: 2, cents: 1 })).toEqual({ refusal: 'exceeds_charge' });
   });
 
+  it('never gives back again what was waived before the close', () => {
+    const fee = {
+      ...{ kind: 'fee', plan: 'dev_100', ...period, cents: 1900, event: sourceOf(10) },
+    } as const;
+    const invoice = issued(1, { lines: [...draft.lines, fee] });
+    if (invoice.type === 'InvoiceIssued') invoice.data.total_cents = 1990;
+    expect(decide(invoiced(invoice), { cents: 90 })).toHaveLength(1);
+    expect(decide(invoiced(invoice), { cents: 91 })).toEqual({ refusal: 'exceeds_charge' });
+    expect(decide(invoiced(invoice), { line: 3, cents: 1900 })).toHaveLength(1);
+  });
+
   it('about one charge never gives back more than is left of that charge', () => {
     const about = { charge_event_id: idOf(3) };
     const left = { stream, revision: 3, cents: 15 };

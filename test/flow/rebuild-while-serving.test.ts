@@ -64,7 +64,8 @@ it('while everything is rebuilt, every request is answered as always', { timeout
       const ran = await runIn(installation.environment)('projections', 'rebuild', 'all', '--json');
       expect({ code: ran.code, stderr: ran.stderr }).toEqual({ code: 0, stderr: '' });
       const { projections } = JSON.parse(ran.stdout) as { projections: { name: string; identical: boolean }[] };
-      expect(projections.map(({ identical }) => identical)).toEqual([true, true, true, true]);
+      expect(projections.map(({ identical }) => identical)).toEqual(projections.map(() => true));
+      expect(projections.length).toBeGreaterThan(5);
     }
   })().finally(() => (isDone = true));
   await Promise.all([asking, rebuilding]);

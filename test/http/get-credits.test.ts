@@ -45,7 +45,7 @@ describe('GET /credits, 200 and 429', () => {
     expect(await shown()).toEqual(['dev_100', 100, 500, '30']);
     await service().cli('accounts', 'plan', accountId, 'scale_2000');
     expect(await shown()).toEqual(['scale_2000', 2000, 10_000, '120']);
-    await service().cli('accounts', 'plan', accountId, 'sandbox');
+    await service().cli('accounts', 'plan', accountId, 'sandbox', '--effective', 'now');
     expect(await shown()).toEqual(['sandbox', 0, 50, '10']);
   });
 

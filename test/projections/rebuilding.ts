@@ -48,7 +48,7 @@ export async function writeLog(store: EventStore, goOn: number | (() => boolean)
     const key = account.issueKey();
     const revoked = round % 2 === 0 ? [account.revokeKey(key)] : [];
     await appendAll(store, [
-      ...[key.append, ...revoked, account.queue(2), ...account.work(), account.queue(1)],
+      ...[key.append, ...revoked, account.queue(2), ...account.work(), account.queue(1), account.warn()],
       account.credit(round + 1),
     ]);
     // A pause after each: the log must not grow faster than it can be read again and again.
