@@ -175,9 +175,7 @@ describe('a credit note', () => {
   });
 
   it('never gives back again what was waived before the close', () => {
-    const fee = {
-      ...{ kind: 'fee', plan: 'dev_100', ...period, cents: 1900, event: sourceOf(10) },
-    } as const;
+    const fee = { kind: 'fee', plan: 'dev_100', ...period, cents: 1900, event: sourceOf(10) } as const;
     const invoice = issued(1, { lines: [...draft.lines, fee] });
     if (invoice.type === 'InvoiceIssued') invoice.data.total_cents = 1990;
     expect(decide(invoiced(invoice), { cents: 90 })).toHaveLength(1);
