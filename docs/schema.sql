@@ -240,6 +240,7 @@ create table warning_mails (
   event_id uuid not null,
   claimed_by text not null,
   claimed_at timestamp with time zone not null default clock_timestamp(),
+  taken_at timestamp with time zone,
   constraint warning_mails_pkey PRIMARY KEY (event_id)
 );
 

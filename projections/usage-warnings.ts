@@ -83,25 +83,35 @@ export async function measureWaitingWarnings(
 }
 
 /**
- * Takes a warning to mail: before the mail server is spoken to, so that of two dispatchers one sends it.
+ * Takes a warning to mail: before the mail server is spoken to, so that of two dispatchers one sends it. What the mail server
+ * has taken already anybody may claim: it is only recorded, which may be done twice.
  *
  * @param by names this process
  * @param staleSeconds after so long, a claim of another process is taken over: longer than any sending takes
- * @returns whether this process has it now
+ * @returns what this process has now, and whether the mail server has taken it; undefined where another process has it
  */
 export async function claimWarning(
   pool: Pool,
   eventId: string,
   { by, staleSeconds }: { by: string; staleSeconds: number },
-): Promise<boolean> {
-  const { rowCount } = await pool.query(
+): Promise<{ taken: boolean } | undefined> {
+  const { rows } = await pool.query<{ taken: boolean }>(
     `insert into warning_mails as claimed (event_id, claimed_by) values ($1, $2)
      on conflict (event_id) do update set claimed_by = excluded.claimed_by, claimed_at = clock_timestamp()
      where claimed.claimed_by = excluded.claimed_by
-        or claimed.claimed_at < clock_timestamp() - $3 * interval '1 second'`,
+        or claimed.claimed_at < clock_timestamp() - $3 * interval '1 second'
+        or claimed.taken_at is not null
+     returning taken_at is not null as taken`,
     [eventId, by, staleSeconds],
   );
-  return rowCount === 1;
+  return rows[0];
+}
+
+/** Once the mail server has taken a warning: nobody sends it again, even if the log cannot be told of it for long. */
+export async function noteTaken(pool: Pool, eventId: string): Promise<void> {
+  await pool.query('update warning_mails set taken_at = clock_timestamp() where event_id = $1 and taken_at is null', [
+    eventId,
+  ]);
 }
 
 /** Only once the log says that the warning is mailed: from then on the log answers whoever claims it. */

@@ -107,5 +107,6 @@ create table period_closings (
 create table warning_mails (
   event_id uuid primary key,
   claimed_by text not null,
-  claimed_at timestamptz not null default clock_timestamp()
+  claimed_at timestamptz not null default clock_timestamp(),
+  taken_at timestamptz -- the mail server has taken it: whoever claims it from then on only records it
 );

@@ -75,7 +75,7 @@ export async function queueDownload(
 /** In the stream of its own period: from then on it cannot be voided any more. */
 async function confirm(
   { store, now, newUuid }: QueueDownloadDependencies,
-  { token, stream }: KeyedDownload,
+  { token, stream, revision }: KeyedDownload,
   { cause, deadlineMs }: Pick<QueueDownloadRequest, 'cause' | 'deadlineMs'>,
 ): Promise<'stands' | 'voided' | 'unknown'> {
   const settled = await settlePeriod(
@@ -83,6 +83,7 @@ async function confirm(
     {
       stream,
       command: { kind: 'confirm_download', token },
+      fromRevision: chargeRevisionOf(revision),
       // The request's own command may still queue a download.
       cause: { ...cause, commandId: newUuid() },
       timeoutMs: deadlineMs - performance.now(),
@@ -101,13 +102,16 @@ async function confirm(
 
 async function look(
   { store }: QueueDownloadDependencies,
-  { token, stream }: KeyedDownload,
+  { token, stream, revision }: KeyedDownload,
 ): Promise<'stands' | 'voided' | 'unknown'> {
   try {
-    const { charges } = await readSettlement(store, stream);
+    const { charges } = await readSettlement(store, stream, chargeRevisionOf(revision));
     return charges.get(token)?.voided ? 'voided' : 'stands';
   } catch (error) {
     if (error instanceof EventStoreUnavailable) return 'unknown';
     throw error;
   }
 }
+
+/** The charge stands right before its DownloadQueued. */
+const chargeRevisionOf = (queuedRevision: number) => queuedRevision - 1;

@@ -10,6 +10,7 @@ import { settlePeriod } from './settle-period.ts';
 export interface LoggedWarning {
   eventId: string;
   stream: string;
+  revision: number;
   /** Pool, percent, used and limit. */
   data: UsageEventOf<'UsageWarningReached'>['data'];
   /** The period as it stood when the warning was reached. */
@@ -33,11 +34,11 @@ export async function readWarning(
   let usage: Usage = initialUsage;
   let warning: LoggedWarning | undefined;
   for (const recorded of await store.read(stream, 0)) {
-    const { event, id, metadata } = parseUsageEvent(recorded);
+    const { event, id, metadata, revision } = parseUsageEvent(recorded);
     if (!warning) usage = evolveUsage(usage, event);
     if (event.type === 'UsageWarningReached' && id === eventId && usage.phase !== 'absent') {
       const { time, $correlationId: correlationId } = metadata;
-      warning = { eventId, stream, data: event.data, usage, time, correlationId, mailed: false };
+      warning = { eventId, stream, revision, data: event.data, usage, time, correlationId, mailed: false };
     }
     if (warning && event.type === 'UsageWarningMailed' && event.data.warning_event_id === eventId)
       warning.mailed = true;
@@ -52,12 +53,13 @@ export async function readWarning(
  */
 export async function recordWarningMail(
   dependencies: { store: EventStore; now: () => string; newUuid: () => string },
-  { eventId, stream, correlationId }: LoggedWarning,
+  { eventId, stream, revision, correlationId }: LoggedWarning,
   { messageId, timeoutMs }: { messageId: string; timeoutMs: number },
 ): Promise<void> {
   const recorded = await settlePeriod(dependencies, {
     stream,
     command: { kind: 'record_mail', warningEventId: eventId, messageId },
+    fromRevision: revision,
     cause: {
       commandId: dependencies.newUuid(),
       correlationId,

@@ -13,34 +13,39 @@ export interface SettlementRequest {
   stream: string;
   command: SettlementCommand;
   cause: Cause;
+  /**
+   * Revision from which the stream is read: of the charge or the warning that the command is about, or before it. Without it,
+   * the whole stream, which takes long in a large period. To waive and to close, the whole stream is needed.
+   */
+  fromRevision?: number;
   /** How long the caller waits, in milliseconds. */
   timeoutMs: number;
 }
 
 /**
- * What comes after a charge, in its own period's stream whether that is the newest one or not: the stream is read whole, and
- * the decision appended at its exact revision.
+ * What comes after a charge, in its own period's stream whether that is the newest one or not: the stream is read to its end,
+ * and the decision appended at its exact revision.
  *
  * @throws {NotStored} @throws {OutcomeUnknown}
  */
 export function settlePeriod(
   { store, now }: { store: EventStore; now: () => string },
-  { stream, command, cause, timeoutMs }: SettlementRequest,
+  { stream, command, cause, fromRevision, timeoutMs }: SettlementRequest,
 ): Promise<Handled<Settlement, UsageEvent> | Refused> {
-  return handle(store, settlement(stream), {
+  return handle(store, settlement(stream, fromRevision), {
     decide: (state, at) => decideSettlement(state, command, at),
     ...{ cause, now, timeoutMs },
   });
 }
 
-/** @throws {EventStoreUnavailable} */
-export async function readSettlement(store: EventStore, stream: string): Promise<Settlement> {
-  return (await load(store, settlement(stream))).state;
+/** @param fromRevision see `SettlementRequest` @throws {EventStoreUnavailable} */
+export async function readSettlement(store: EventStore, stream: string, fromRevision: number): Promise<Settlement> {
+  return (await load(store, settlement(stream, fromRevision))).state;
 }
 
-const settlement = (stream: string): Aggregate<Settlement, UsageEvent> => ({
-  stream,
-  initial: newSettlement,
-  parse: parseUsageEvent,
-  evolve: evolveSettlement,
-});
+function settlement(stream: string, fromRevision = 0): Aggregate<Settlement, UsageEvent> {
+  const whole = { stream, initial: newSettlement, parse: parseUsageEvent, evolve: evolveSettlement };
+  if (fromRevision === 0) return whole;
+  // Hash and time come from the events that are read. Where there are none there is no charge, and nothing is appended.
+  return { ...whole, known: { state: newSettlement(), revision: fromRevision - 1, lastHash: '', lastTime: '' } };
+}

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import type { Logger } from 'pino';
-import { claimWarning, forgetClaim, listWaitingWarnings } from '../../projections/usage-warnings.ts';
+import { claimWarning, forgetClaim, listWaitingWarnings, noteTaken } from '../../projections/usage-warnings.ts';
 import type { WaitingWarning } from '../../projections/usage-warnings.ts';
 import { readAccount } from '../commands/accounts.ts';
 import type { MailObserver } from '../commands/observers.ts';
@@ -21,6 +21,11 @@ export interface MailDependencies {
   logger: Logger;
   /** Names this process among those that might mail. */
   mailerId: string;
+  /**
+   * Warnings that the mail server has taken from this process and the log does not know of yet, by the id of their event. It
+   * lives as long as the process, for the case that Postgres cannot be told of them either.
+   */
+  taken: Set<string>;
   observer?: MailObserver;
   /** Default: 2 s. */
   lookEveryMs?: number;
@@ -47,14 +52,16 @@ const lookAgainMs = 10_000;
 /**
  * Mails the warnings that the log holds and that the read model has not seen mailed, oldest first.
  *
- *     claimed (row of `warning_mails`) → not mailed yet, says the log → taken by the mail server → UsageWarningMailed
+ *     claimed (row of `warning_mails`) → not mailed yet, says the log → taken by the mail server → noted as taken (the same
+ *     row, and in memory) → UsageWarningMailed
  *
  * The read model may be behind, or empty: the log alone says whether a warning is mailed, and it is read after the claim, so
- * that of two dispatchers one sends. A process that ends between the server's answer and the event leaves a mail that is sent
- * again by the next, under the same Message-ID. Nothing is given up: what cannot be mailed waits and is tried again.
+ * that of two dispatchers one sends. What is noted as taken is only recorded, by whoever claims it next. A process that ends
+ * between the server's answer and that note leaves a mail that is sent again by the next, under the same Message-ID. Nothing is
+ * given up: what cannot be mailed waits and is tried again.
  */
 export function startMailingWarnings(dependencies: MailDependencies): { stop: () => Promise<void> } {
-  const state: MailState = { postponed: new Map(), taken: new Set(), server: { failures: 0, untilMs: 0 } };
+  const state: MailState = { postponed: new Map(), server: { failures: 0, untilMs: 0 } };
   return repeat((stopping) => mailRound(dependencies, state, stopping), {
     everyMs: dependencies.lookEveryMs ?? defaultLookEveryMs,
     logger: dependencies.logger,
@@ -71,8 +78,6 @@ interface Postponement {
 interface MailState {
   /** Warnings that are not to be tried before an instant, by the id of their event. */
   postponed: Map<string, Postponement>;
-  /** Those that the mail server has taken and the log does not know of yet: they are not sent again by this process. */
-  taken: Set<string>;
   /** Of the mail server as a whole. */
   server: Postponement;
 }
@@ -107,16 +112,18 @@ function forgetPast({ postponed }: MailState, waiting: readonly WaitingWarning[]
 
 async function mail(
   dependencies: MailDependencies,
-  { taken, server }: MailState,
+  { server }: MailState,
   { event_id: eventId, account_id: accountId, stream }: WaitingWarning,
 ): Promise<void> {
-  const { store, pool, mailer, mailerId, observer, staleClaimSeconds = defaultStaleClaimSeconds } = dependencies;
+  const { store, pool, mailer, mailerId, taken, observer } = dependencies;
+  const { logger, staleClaimSeconds = defaultStaleClaimSeconds } = dependencies;
   const claimedMs = performance.now();
-  if (!(await claimWarning(pool, eventId, { by: mailerId, staleSeconds: staleClaimSeconds }))) return;
+  const claim = await claimWarning(pool, eventId, { by: mailerId, staleSeconds: staleClaimSeconds });
+  if (!claim) return;
   const warning = await readWarning(store, { stream, eventId });
   if (!warning) throw new Error(`${stream} holds no warning ${eventId}, though the read model does`);
   if (!warning.mailed) {
-    if (!taken.has(eventId)) {
+    if (!claim.taken && !taken.has(eventId)) {
       const { opened } = await readAccount(store, accountId);
       if (!opened) throw new Error(`${accountId} was never opened, though it has used something`);
       // Whoever was suspended meanwhile no longer knows whether the claim is its own.
@@ -124,8 +131,14 @@ async function mail(
       if (isClaimOld) throw new Error('the claim of a warning has become too old to send it');
       await mailer.send(warningMail(warning, opened.personal.email));
       taken.add(eventId);
-      Object.assign(server, { failures: 0, untilMs: 0 });
       observer?.mailSent();
+      Object.assign(server, { failures: 0, untilMs: 0 });
+    }
+    if (!claim.taken) {
+      await noteTaken(pool, eventId).catch((error: unknown) => {
+        // The log is told next, and until it knows, this process remembers.
+        logger.warn({ err: error, warning: eventId }, 'a warning was mailed, which Postgres could not be told');
+      });
     }
     const timeoutMs = dependencies.recordTimeoutMs ?? defaultRecordTimeoutMs;
     await recordWarningMail(dependencies, warning, { messageId: mailer.messageIdOf(eventId), timeoutMs });

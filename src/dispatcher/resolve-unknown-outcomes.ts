@@ -106,7 +106,7 @@ async function resolve(dependencies: ResolveDependencies, pending: PendingVoid, 
 /** @returns `confirmed` for a download that a client has been told of meanwhile: it stays */
 async function takeBack(
   dependencies: ResolveDependencies,
-  { append: { stream, events } }: PendingVoid,
+  { append: { stream, expected, events } }: PendingVoid,
   charge: ChargeToVoid,
 ): Promise<'voided' | 'confirmed'> {
   const { store, now, newUuid } = dependencies;
@@ -119,6 +119,7 @@ async function takeBack(
         charge.kind === 'download'
           ? { kind: 'void_download', token: charge.token }
           : { kind: 'void_lookup', lookupId: charge.lookup_id },
+      fromRevision: expected === 'no_stream' ? 0 : expected + 1,
       cause: { ...cause, commandId: newUuid() },
       timeoutMs: stepTimeoutMs,
     },

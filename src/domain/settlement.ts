@@ -6,12 +6,16 @@ import { evolveUsage, initialUsage } from './usage.ts';
 import type { Usage } from './usage.ts';
 
 /**
- * One billing period with each of its charges: for what comes after a charge and is rare enough to read the period's whole
- * stream for. A charge is confirmed or voided, never both; it may be waived in parts; what is given back in all is never more
- * than it took.
+ * One billing period with each of its charges: for what comes after a charge. A charge is confirmed or voided, never both; it
+ * may be waived in parts; what is given back in all is never more than it took.
+ *
+ * The fold may begin in the middle of the period, because a period may be very long: whatever concerns a charge or a warning
+ * stands behind it. Then it has no `usage`, and earlier charges, warnings and waivers are not in it.
  */
 export interface Settlement {
   usage: Usage;
+  /** Whether the books are closed; unlike `usage`, known to any fold. */
+  closed: boolean;
   /** By token of the download, or id of the lookup. */
   charges: Map<string, Charge>;
   /** Warnings by the id of their event; with the Message-ID once they are mailed. */
@@ -33,6 +37,7 @@ interface Charge {
 /** The maps belong to one fold, which fills them in place: a period may have very many charges. */
 export const newSettlement = (): Settlement => ({
   usage: initialUsage,
+  closed: false,
   charges: new Map(),
   warnings: new Map(),
   waivers: new Map(),
@@ -93,14 +98,15 @@ export function evolveSettlement(
       event satisfies never;
   }
   const endedAt = event.type === 'UsagePeriodEnded' ? time : state.endedAt;
-  return { ...state, endedAt, usage: evolveUsage(state.usage, event) };
+  const closed = state.closed || event.type === 'UsagePeriodClosed';
+  return { ...state, closed, endedAt, usage: evolveUsage(state.usage, event) };
 }
 
 export type SettlementCommand =
   | { kind: 'confirm_download'; token: string }
   | { kind: 'void_download'; token: string }
   | { kind: 'void_lookup'; lookupId: string }
-  /** Without an amount: all that is left of the charge. */
+  /** Without an amount: all that is left of the charge. Needs the whole period, because its references are the period's. */
   | { kind: 'waive_charge'; token: string; cents?: number | undefined; reference: string }
   | { kind: 'record_mail'; warningEventId: string; messageId: string }
   | { kind: 'close_period'; graceSeconds: number };
@@ -127,21 +133,21 @@ export function decideSettlement(state: Settlement, command: SettlementCommand, 
 }
 
 /** In a closed period nothing can be voided any more, so that there is nothing to protect it from. */
-function confirmDownload({ charges, usage }: Settlement, token: string): UsageEvent[] | Refused {
+function confirmDownload({ charges, closed }: Settlement, token: string): UsageEvent[] | Refused {
   const charge = charges.get(token);
   if (!charge) return refuse('charge_not_found');
   if (charge.voided) return refuse('download_voided');
-  if (charge.confirmed || usage.phase === 'closed') return [];
+  if (charge.confirmed || closed) return [];
   return [{ type: 'DownloadConfirmed', data: { token } }];
 }
 
 /** Gives back exactly what the charge took, less what was waived: nothing is rated again, and its ordinal stays used. */
-function voidDownload({ charges, usage }: Settlement, token: string): UsageEvent[] | Refused {
+function voidDownload({ charges, closed }: Settlement, token: string): UsageEvent[] | Refused {
   const charge = charges.get(token);
   if (!charge) return refuse('charge_not_found');
   if (charge.voided) return [];
   if (charge.confirmed) return refuse('download_confirmed');
-  if (usage.phase === 'closed') return refuse('period_closed');
+  if (closed) return refuse('period_closed');
   return [
     {
       type: 'DownloadVoided',
@@ -156,16 +162,16 @@ function voidDownload({ charges, usage }: Settlement, token: string): UsageEvent
   ];
 }
 
-function voidLookup({ charges, usage }: Settlement, lookupId: string): UsageEvent[] | Refused {
+function voidLookup({ charges, closed }: Settlement, lookupId: string): UsageEvent[] | Refused {
   const charge = charges.get(lookupId);
   if (!charge) return refuse('charge_not_found');
   if (charge.voided) return [];
-  if (usage.phase === 'closed') return refuse('period_closed');
+  if (closed) return refuse('period_closed');
   return [{ type: 'MetadataCreditVoided', data: { lookup_id: lookupId, charge_event_id: charge.eventId } }];
 }
 
 function waiveCharge(
-  { charges, waivers, usage }: Settlement,
+  { charges, waivers, closed }: Settlement,
   { token, cents, reference }: Extract<SettlementCommand, { kind: 'waive_charge' }>,
 ): UsageEvent[] | Refused {
   const waived = waivers.get(reference);
@@ -175,7 +181,7 @@ function waiveCharge(
   }
   const charge = charges.get(token);
   if (!charge) return refuse('charge_not_found');
-  if (usage.phase === 'closed') return refuse('period_closed');
+  if (closed) return refuse('period_closed');
   if (charge.cents === 0) return refuse('nothing_to_give_back');
   const amountCents = cents ?? charge.cents;
   if (amountCents > charge.cents) return refuse('exceeds_charge');

@@ -152,6 +152,7 @@ const startDispatcher: StartRole = (connections) => {
   const mailer = createMailer(config);
   const mailObserver = metrics.observer(observeMails);
   const mailerId = newUuid();
+  const takenMails = new Set<string>();
   let audited: AuditState | undefined;
   const dispatcher = leadWhenAlone('dispatcher', {
     url: addresses.databaseUrl,
@@ -175,7 +176,7 @@ const startDispatcher: StartRole = (connections) => {
       });
       const mailing = startMailingWarnings({
         ...{ store, pool, mailer, logger, newUuid, now: clock.now, mailerId },
-        observer: mailObserver,
+        ...{ taken: takenMails, observer: mailObserver },
       });
       const audit = auditContinuously({ log: store, books: createBooks(pool), logger });
       audited = audit.state;

@@ -49,7 +49,14 @@ export function mailingUnderTest(log: { readonly store: EventStore }): Mailing {
     const start = (changed: Partial<MailDependencies> = {}) => {
       const mailing = startMailingWarnings({
         ...{ store: log.store, pool: models.pool, logger: silent, newUuid, now: () => midNovember },
-        ...{ mailerId: newUuid(), mailer: mailerTo(server), lookEveryMs: 20, retryMs: 50, ...changed },
+        ...{
+          mailerId: newUuid(),
+          taken: new Set<string>(),
+          mailer: mailerTo(server),
+          lookEveryMs: 20,
+          retryMs: 50,
+          ...changed,
+        },
       });
       started.push(mailing);
       return mailing;

@@ -10,6 +10,7 @@ import { isRefused } from '../../src/domain/refusals.ts';
 import { queueDownload, token, video } from '../domain/usage-examples.ts';
 import { settle } from '../commands/keyed-downloads.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
+import { noteReads } from '../commands/noted-reads.ts';
 import { ask, freshCause, lanesOf, midNovember, openUsage, readUsage } from '../commands/usage-account.ts';
 import type { UsageAccount } from '../commands/usage-account.ts';
 import { createReadModels, silent } from '../projections/read-models-under-test.ts';
@@ -26,13 +27,7 @@ beforeAll(async () => {
 afterAll(() => models[Symbol.asyncDispose]());
 
 /** A log with another way to append. */
-const appending = (append: EventStore['append']): EventStore => ({
-  append,
-  read: (...range) => log.store.read(...range),
-  headPosition: () => log.store.headPosition(),
-  newestPosition: (...asked) => log.store.newestPosition(...asked),
-  subscribe: (options) => log.store.subscribe(options),
-});
+const appending = (append: EventStore['append']): EventStore => noteReads(log.store, append).store;
 
 /** A log that notes what it is told to append to usage streams, and does it or not. */
 function noting(isStored: boolean): { store: EventStore; appends: UnknownAppend[] } {
@@ -95,6 +90,23 @@ describe('an append of unknown outcome', () => {
     expect(became).toEqual(['voided']);
     const [failed] = await log.store.read(`job-${jobToken}`, 0);
     expect(failed).toMatchObject({ type: 'JobFailed', data: { reason: 'voided' } });
+  });
+
+  it('is taken back without reading the many downloads before it', async () => {
+    const account = await openUsage(log.store, { downloads_limit: 0 });
+    for (let earlier = 0; earlier < 30; earlier += 1) await ask(lanesOf(log.store), account, download(freshToken()));
+    const [jobToken, lookupId] = [freshToken(), newUuid()];
+    const charged = await appendOf(account, download(jobToken), { isStored: true });
+    const lookedUp = await appendOf(account, { kind: 'debit_metadata', lookupId, video }, { isStored: true });
+    await pendingVoids.add(charged, chargeFor(jobToken));
+    await pendingVoids.add(lookedUp, { kind: 'lookup', lookup_id: lookupId });
+    const { store, reads } = noteReads(log.store);
+    const { became } = resolving(store);
+    await resolved(account.stream);
+    expect(became).toEqual(['voided', 'voided']);
+    // The two may meet, and one then reads on.
+    expect(Math.min(...reads(account.stream))).toBe(Number(charged.expected) + 1);
+    expect(reads(account.stream)).toContain(Number(lookedUp.expected) + 1);
   });
 
   it('that was not stored is stored now, and taken back', async () => {

@@ -12,7 +12,14 @@ const mailOf = (
 ) =>
   warningMail(
     {
-      ...{ eventId, stream: 'usage', correlationId: 'req', mailed: false, time: '2026-11-14T12:00:00.000Z' },
+      ...{
+        eventId,
+        stream: 'usage',
+        revision: 9,
+        correlationId: 'req',
+        mailed: false,
+        time: '2026-11-14T12:00:00.000Z',
+      },
       ...{ data, usage: given(opened({ downloads_limit: 100, ...terms })) },
     },
     'owner@example.com',

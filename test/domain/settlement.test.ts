@@ -50,6 +50,67 @@ const waived = (cents: number, overage_downloads: number, reference = 'CASE-1'):
   data: { reference, token: token(2), charge_event_id: idOf(3), cents, overage_downloads },
 });
 
+/** As `decide`, of a fold that begins at a revision of the period. */
+function decideFrom(first: number, events: UsageEvent[], command: SettlementCommand) {
+  const state = events
+    .map((event, revision) => ({ event, at: { id: idOf(revision), time: endedAt } }))
+    .slice(first)
+    .reduce((folded, { event, at }) => evolveSettlement(folded, event, at), newSettlement());
+  return decideSettlement(state, command, endedAt);
+}
+
+describe('a fold that begins at the charge', () => {
+  const warning = warned('downloads', 80, 2, 2);
+  const messageId = '<a@example.com>';
+  const mailedWarning: UsageEvent = {
+    type: 'UsageWarningMailed',
+    data: { warning_event_id: idOf(6), pool: 'downloads', threshold_percent: 80, message_id: messageId },
+  };
+  const lookupVoided: UsageEvent = {
+    type: 'MetadataCreditVoided',
+    data: { lookup_id: lookupId, charge_event_id: idOf(5) },
+  };
+  const commands: { first: number; command: SettlementCommand; done: UsageEvent; instead?: UsageEvent }[] = [
+    { first: 3, command: { kind: 'confirm_download', token: token(2) }, done: confirmed(2), instead: voided(2, 3, 25) },
+    { first: 3, command: { kind: 'void_download', token: token(2) }, done: voided(2, 3, 25), instead: confirmed(2) },
+    { first: 5, command: { kind: 'void_lookup', lookupId }, done: lookupVoided },
+    { first: 6, command: { kind: 'record_mail', warningEventId: idOf(6), messageId }, done: mailedWarning },
+  ];
+
+  it.each(commands)(
+    'or the warning decides as one of the whole period: $command.kind',
+    ({ first, command, ...events }) => {
+      const { done, instead } = events;
+      const after = [
+        [],
+        [done],
+        [ended()],
+        [ended(), closed],
+        [done, ended(), closed],
+        [waived(10, 0)],
+        [waived(25, 1)],
+      ];
+      for (const later of instead ? [...after, [instead], [instead, ended(), closed]] : after) {
+        const history = [...used, warning, ...later];
+        expect(decideFrom(first, history, command)).toEqual(decide(history, command));
+      }
+      expect(decideFrom(first, [...used, warning], command)).toEqual([done]);
+    },
+  );
+
+  it('knows that the books are closed', () => {
+    const books = [...used, ended(), closed];
+    expect(decideFrom(3, books, { kind: 'void_download', token: token(2) })).toEqual({ refusal: 'period_closed' });
+    expect(decideFrom(3, books, { kind: 'confirm_download', token: token(2) })).toEqual([]);
+    expect(decideFrom(5, books, { kind: 'void_lookup', lookupId })).toEqual({ refusal: 'period_closed' });
+  });
+
+  it('finds nothing where it begins too late', () => {
+    const late = decideFrom(4, used, { kind: 'void_download', token: token(2) });
+    expect(late).toEqual({ refusal: 'charge_not_found' });
+  });
+});
+
 describe('a download', () => {
   it('is voided for exactly what its own charge took', () => {
     expect(decide(used, { kind: 'void_download', token: token(1) })).toEqual([voided(1, 1, 0)]);

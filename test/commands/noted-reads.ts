@@ -1,0 +1,22 @@
+import type { EventStore } from '../../src/commands/ports.ts';
+
+/** A log that notes from where on streams are read. @param append another way to append */
+export function noteReads(
+  store: EventStore,
+  append: EventStore['append'] = (...appended) => store.append(...appended),
+): { store: EventStore; reads: (stream: string) => number[] } {
+  const noted: { stream: string; fromRevision: number }[] = [];
+  return {
+    store: {
+      append,
+      read: (stream, fromRevision, ...rest) => {
+        noted.push({ stream, fromRevision });
+        return store.read(stream, fromRevision, ...rest);
+      },
+      headPosition: () => store.headPosition(),
+      newestPosition: (...asked) => store.newestPosition(...asked),
+      subscribe: (options) => store.subscribe(options),
+    },
+    reads: (stream) => noted.filter((each) => each.stream === stream).map(({ fromRevision }) => fromRevision),
+  };
+}
