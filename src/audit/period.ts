@@ -1,6 +1,7 @@
 import type { RecordedEvent } from '../commands/ports.ts';
-import { Chain, Divergence, must } from './chain.ts';
-import type { Link, Terms } from './chain.ts';
+import { must, mustEqual } from '../verify/divergence.ts';
+import type { Link, Terms } from '../verify/forms.ts';
+import { Chain, mustBeStaff } from './chain.ts';
 
 /** What was taken for one download or lookup, and what of it is left. */
 export interface Charge {
@@ -14,280 +15,232 @@ export interface Charge {
   key: Link['data']['idempotency'];
 }
 
-const afterwards = [
+interface Due {
+  type: string;
+  data: object;
+}
+
+const corrections = [
   'DownloadConfirmed',
   'DownloadVoided',
   'MetadataCreditVoided',
   'ChargeWaived',
   'UsageWarningMailed',
 ];
-/** What must not stand in an open period: it opens or closes one, or only follows from another event of its append. */
-const notOpen = [
-  'UsagePeriodOpened',
-  'UsagePeriodClosed',
-  'DownloadQueued',
-  'UsageWarningReached',
-  'OverageCapReached',
-];
+const changes = ['PlanChanged', 'OverageCapSet', 'OverageCapRemoved'];
+const charges = ['DownloadCreditDebited', 'OverageCharged', 'MetadataCreditDebited'];
+/** What an append may begin with. The other events stand only behind the event that they follow from. */
+const mayCome = {
+  absent: ['UsagePeriodOpened'],
+  open: [...charges, ...changes, ...corrections, 'UsagePeriodEnded'],
+  ended: [...corrections, 'UsagePeriodClosed'],
+  closed: ['UsageWarningMailed'],
+};
 
 /** One billing period, rated again: each event must be one that those before it ask for or allow. */
 export class Period extends Chain {
-  phase: 'absent' | 'open' | 'ended' | 'closed' = 'absent';
+  phase: keyof typeof mayCome = 'absent';
   opened!: Link;
   ended: Link | undefined;
   terms!: Terms;
-  due: { plan?: Omit<Terms, 'overage_cap_cents'>; overage_cap_cents?: number | null } = {};
+  /** Changes that the next period begins with. */
+  readonly due = new Map<'plan' | 'cap', Partial<Terms>>();
   /** By the token of the download, or the id of the lookup. */
   readonly charges = new Map<string, Charge>();
   readonly waivers: Link[] = [];
-  readonly changes: Link[] = [];
-  readonly counts = { downloads: 0, credits: 0, overage: 0, cents: 0, lookups: 0, lookupCredits: 0, feeDifference: 0 };
+  readonly planChanges: Link[] = [];
+  lookups = 0;
+  /** What UsagePeriodClosed adds up to. */
+  readonly totals = {
+    ...{ downloads: 0, download_credits: 0, overage_downloads: 0, overage_cents: 0 },
+    ...{ metadata_credits: 0, fee_difference_cents: 0 },
+  };
   /** Warnings given, such as `downloads:80`, with the id of their event until they are mailed. */
   readonly warned = new Map<string, string | null>();
   capReached = false;
   isInvoiced = false;
-  #awaited: { type: string; data: object }[] = [];
+  /** What must come next, in the append that the leader began. */
+  awaited: Due[] = [];
   #leader!: Link;
-
-  /** @throws {Divergence} where the stream ends in the middle of an append */
-  requireWhole(): void {
-    const [missing] = this.#awaited;
-    if (missing)
-      throw new Divergence({ stream: this.stream, revision: this.revision + 1 }, 'type', missing.type, 'nothing');
-  }
 
   apply(recorded: RecordedEvent): Link {
     const event = this.follow(recorded);
-    const awaited = this.#awaited.shift();
+    const awaited = this.awaited.shift();
     if (awaited) {
-      const { request, cause, time } = this.#leader;
-      must(event, { type: awaited.type, request, cause, time }, event, '');
-      must(event, awaited.data);
+      const { $correlationId, $causationId, time } = this.#leader.metadata;
+      mustEqual(event, { type: awaited.type }, '');
+      mustEqual(event, { $correlationId, $causationId, time }, 'metadata.');
+      mustEqual(event, awaited.data);
     } else {
-      const isAllowed = {
-        absent: () => event.type === 'UsagePeriodOpened',
-        open: () => !notOpen.includes(event.type),
-        ended: () => [...afterwards, 'UsagePeriodClosed'].includes(event.type),
-        closed: () => event.type === 'UsageWarningMailed',
-      };
-      this.#require(event, isAllowed[this.phase](), 'type', `one that may stand here: the period is ${this.phase}`);
+      const isRight = mayCome[this.phase].includes(event.type);
+      must(isRight, event, 'type', `one that may stand here: the period is ${this.phase}`);
       this.#leader = event;
     }
     this.#change(event, event.data);
+    this.capReached &&= this.#isCapReached();
+    if (['DownloadQueued', 'MetadataCreditDebited', ...changes].includes(event.type)) this.awaited = this.#notices();
+    // A lookup uses up nothing that the ceiling is about.
+    if (event.type === 'MetadataCreditDebited')
+      this.awaited = this.awaited.filter(({ type }) => type === 'UsageWarningReached');
     return event;
   }
 
-  #require(event: Link, isRight: boolean, field: string, expected: unknown): void {
-    const name = field.replace('data.', '') as keyof Link['data'];
-    if (!isRight) throw new Divergence(event, field, expected, field === 'type' ? event.type : event.data[name]);
-  }
-
   #change(event: Link, data: Link['data']): void {
-    const { counts, terms } = this;
-    switch (event.type) {
-      case 'UsagePeriodOpened': {
-        const day = data.period_start.slice(0, 10).replaceAll('-', '');
-        must(event, { stream: `usage-${data.account_id}-${day}` }, event, '');
-        must(event, { period_end: anchorAfter(data.period_start, data.anchor_day) });
-        this.#require(event, event.time >= data.period_start, 'data.period_start', `at or before ${event.time}`);
-        return void Object.assign(this, { phase: 'open', opened: event, terms: data.terms });
-      }
-      case 'DownloadCreditDebited':
-      case 'OverageCharged': {
-        this.#charge(event, data);
-        return;
-      }
-      case 'DownloadQueued': {
-        const charge = this.#charges(event, data.token);
-        charge.key = data.idempotency;
-        this.#await(this.#notices(), this.#ceiling());
-        return;
-      }
-      case 'MetadataCreditDebited':
-        this.#require(event, counts.lookupCredits < terms.metadata_limit, 'type', 'no lookup: the pool is empty');
-        must(event, { ordinal: (counts.lookups += 1) });
-        counts.lookupCredits += 1;
-        this.#add(event, data.lookup_id, null);
-        {
-          this.#await(this.#notices());
-          return;
-        }
-      case 'PlanChanged':
-      case 'OverageCapSet':
-      case 'OverageCapRemoved':
-        this.#changeTerms(event, data);
-        {
-          this.#await(this.#notices(), this.#ceiling());
-          return;
-        }
-      case 'UsageWarningReached':
-        return void this.warned.set(`${data.pool}:${String(data.threshold_percent)}`, event.id);
-      case 'UsageWarningMailed': {
-        const name = `${data.pool}:${String(data.threshold_percent)}`;
-        must(event, { warning_event_id: this.warned.get(name) ?? 'that of a warning that was not mailed yet' });
-        return void this.warned.set(name, null);
-      }
-      case 'OverageCapReached':
-        return void (this.capReached = true);
-      default: {
-        this.#settle(event, data);
-        return;
-      }
-    }
+    const { type } = event;
+    const warning = `${data.pool}:${data.threshold_percent}`;
+    if (type === 'UsagePeriodOpened') {
+      mustEqual(event, { stream: `usage-${data.account_id}-${dayOf(data.period_start)}` }, '');
+      mustEqual(event, { period_end: anchorAfter(data.period_start, data.anchor_day) });
+      must(this.time >= data.period_start, event, 'data.period_start', `at or before ${this.time}`);
+      Object.assign(this, { phase: 'open', opened: event, terms: data.terms });
+    } else if (charges.includes(type)) this.#charge(event, data);
+    else if (changes.includes(type)) this.#changeTerms(event, data);
+    else if (type === 'DownloadQueued') this.chargeOf(event).key = data.idempotency;
+    else if (type === 'UsageWarningReached') this.warned.set(warning, event.id);
+    else if (type === 'UsageWarningMailed') {
+      mustEqual(event, { warning_event_id: this.warned.get(warning) ?? 'that of a warning that was not mailed yet' });
+      this.warned.set(warning, null);
+    } else if (type === 'OverageCapReached') this.capReached = true;
+    else if (type.startsWith('UsagePeriod')) this.#end(event);
+    else this.#giveBack(event, data);
   }
 
   /** A credit while there is one, then the rate in force, up to the ceiling in force. */
-  #charge(event: Link, data: Link['data']): void {
-    const { counts, terms } = this;
-    const hasCredit = counts.credits < terms.downloads_limit;
-    const { overage_cents: cents, overage_cap_cents: capCents, rate_version } = terms;
-    const due = hasCredit ? 'DownloadCreditDebited' : cents === null ? 'no download' : 'OverageCharged';
-    this.#require(event, event.type === due, 'type', due);
-    must(event, { ordinal: (counts.downloads += 1) });
-    if (hasCredit || cents === null) counts.credits += 1;
+  #charge(event: Link, { token, lookup_id }: Link['data']): void {
+    const { totals, terms } = this;
+    const { overage_cents: cents, rate_version, overage_cap_cents } = terms;
+    const isLookup = event.type === 'MetadataCreditDebited';
+    const [used, limit] = isLookup
+      ? [totals.metadata_credits, terms.metadata_limit]
+      : [totals.download_credits, terms.downloads_limit];
+    const hasCredit = used < limit;
+    const rate = hasCredit || isLookup || cents === null ? null : { rate_cents: cents, rate_version };
+    const due = rate ? 'OverageCharged' : isLookup ? 'MetadataCreditDebited' : 'DownloadCreditDebited';
+    must(hasCredit || rate !== null, event, 'type', 'no charge: the pool is empty');
+    mustEqual(event, { type: due }, '');
+    mustEqual(event, { ordinal: isLookup ? (this.lookups += 1) : (totals.downloads += 1) });
+    const name = isLookup ? lookup_id : token;
+    must(!this.charges.has(name), event, isLookup ? 'data.lookup_id' : 'data.token', 'one that has no charge yet');
+    const leftCents = rate?.rate_cents ?? 0;
+    const { id, revision } = event;
+    this.charges.set(name, { id, revision, rate, leftCents, confirmed: false, voided: false, key: null });
+    if (!isLookup) this.awaited = [{ type: 'DownloadQueued', data: { token, overage: !hasCredit } }];
+    if (!rate) totals[isLookup ? 'metadata_credits' : 'download_credits'] += 1;
     else {
-      must(event, { cents, rate_cents: cents, rate_version });
-      counts.overage += 1;
-      counts.cents += cents;
-      const fits = capCents === null || counts.cents <= capCents;
-      this.#require(
+      mustEqual(event, { cents, ...rate });
+      totals.overage_downloads += 1;
+      totals.overage_cents += leftCents;
+      const cap = overage_cap_cents ?? Infinity;
+      must(
+        totals.overage_cents <= cap,
         event,
-        fits,
         'data.cents',
-        `what keeps ${String(counts.cents)} within the ceiling of ${String(capCents)}`,
+        `what keeps ${totals.overage_cents} within the ceiling of ${cap}`,
       );
     }
-    this.#add(event, data.token, hasCredit || cents === null ? null : { rate_cents: cents, rate_version });
-    this.#await([{ type: 'DownloadQueued', data: { token: data.token, overage: !hasCredit } }]);
   }
 
-  #add({ id, revision, ...event }: Link, name: string, rate: Charge['rate']): void {
-    this.#require({ id, revision, ...event }, !this.charges.has(name), 'data.token', 'one that has no charge yet');
-    const leftCents = rate?.rate_cents ?? 0;
-    this.charges.set(name, { id, revision, rate, leftCents, confirmed: false, voided: false, key: null });
-  }
-
-  #charges(event: Link, name: string): Charge {
-    const charge = this.charges.get(name);
-    if (!charge) throw new Divergence(event, 'data.token', 'one that was charged in this period', name);
+  chargeOf(event: Link): Charge {
+    const field = event.type.startsWith('Metadata') ? 'lookup_id' : 'token';
+    const charge = this.charges.get(event.data[field]);
+    must(charge !== undefined, event, `data.${field}`, 'one that was charged in this period');
     return charge;
   }
 
-  #changeTerms(event: Link, data: Link['data']): void {
-    const isNow = data.effective === 'now';
+  #changeTerms(event: Link, { terms: plan, effective, overage_cap_cents }: Link['data']): void {
+    const isNow = effective === 'now';
+    must(isNow || effective === 'next_period', event, 'data.effective', 'now or next_period');
+    let change: Partial<Terms> = { overage_cap_cents: event.type === 'OverageCapSet' ? overage_cap_cents : null };
     if (event.type === 'PlanChanged') {
-      const { terms: plan } = data;
-      const feeCents = this.opened.data.terms.fee_cents + this.counts.feeDifference;
-      const rise = isNow ? Math.max(0, plan.fee_cents - feeCents) : 0;
-      must(event, { fee_difference_cents: rise });
-      this.counts.feeDifference += rise;
-      this.changes.push(event);
-      if (!isNow) this.due.plan = plan;
-      else {
-        this.terms = { ...plan, overage_cap_cents: this.terms.overage_cap_cents };
-        delete this.due.plan;
-      }
-    } else {
-      const overage_cap_cents = event.type === 'OverageCapSet' ? data.overage_cap_cents : null;
-      if (!isNow) this.due.overage_cap_cents = overage_cap_cents;
-      else {
-        this.terms = { ...this.terms, overage_cap_cents };
-        delete this.due.overage_cap_cents;
-      }
+      const rise = isNow ? Math.max(0, plan.fee_cents - this.feeCents) : 0;
+      mustEqual(event, { fee_difference_cents: rise });
+      mustEqual(event, { overage_cap_cents: undefined }, 'data.terms.');
+      this.totals.fee_difference_cents += rise;
+      this.planChanges.push(event);
+      change = plan;
     }
-    this.capReached &&= this.#isCapReached();
+    const name = event.type === 'PlanChanged' ? 'plan' : 'cap';
+    if (!isNow) this.due.set(name, change);
+    else {
+      this.due.delete(name);
+      this.terms = { ...this.terms, ...change };
+    }
   }
 
-  /** What is given back, and what ends. */
-  #settle(event: Link, data: Link['data']): void {
-    const { counts } = this;
+  /** The fee of the period with what upgrades have added to it. */
+  get feeCents(): number {
+    return this.opened.data.terms.fee_cents + this.totals.fee_difference_cents;
+  }
+
+  #end(event: Link): void {
     const { period_start, period_end, anchor_day } = this.opened.data;
-    if (event.type === 'UsagePeriodEnded') {
-      this.#require(event, event.time >= period_end, 'data.period_end', `at or before ${event.time}`);
-      const terms = {
-        ...this.terms,
-        ...this.due.plan,
-        ...('overage_cap_cents' in this.due && { overage_cap_cents: this.due.overage_cap_cents }),
-      };
-      const next = { period_start: period_end, period_end: anchorAfter(period_end, anchor_day), terms };
-      must(event, { period_start, period_end, next });
-      return void Object.assign(this, { phase: 'ended', ended: event });
-    }
     if (event.type === 'UsagePeriodClosed') {
-      const { downloads, credits: download_credits, overage: overage_downloads, cents: overage_cents } = counts;
-      const { lookupCredits: metadata_credits, feeDifference: fee_difference_cents } = counts;
-      must(event, {
-        period_start,
-        period_end,
-        downloads,
-        download_credits,
-        overage_downloads,
-        overage_cents,
-        metadata_credits,
-        fee_difference_cents,
-      });
-      return void (this.phase = 'closed');
+      mustEqual(event, { period_start, period_end, ...this.totals });
+      this.phase = 'closed';
+    } else {
+      must(this.time >= period_end, event, 'data.period_end', `at or before ${this.time}`);
+      const terms = Object.assign({}, this.terms, ...this.due.values()) as Terms;
+      const next = { period_start: period_end, period_end: anchorAfter(period_end, anchor_day), terms };
+      mustEqual(event, { period_start, period_end, next });
+      Object.assign(this, { phase: 'ended', ended: event });
     }
-    const charge = this.#charges(event, event.type === 'MetadataCreditVoided' ? data.lookup_id : data.token);
-    this.#require(event, !charge.voided, 'type', 'nothing more about a charge that was voided');
+  }
+
+  /** A charge is confirmed or voided, never both, and voided once; waivers take back no more than it was. */
+  #giveBack(event: Link, { cents, reference }: Link['data']): void {
+    const { totals } = this;
+    const charge = this.chargeOf(event);
+    must(!charge.voided, event, 'type', 'nothing more about a charge that was voided');
     if (event.type === 'DownloadConfirmed') return void (charge.confirmed = true);
-    must(event, { charge_event_id: charge.id });
+    mustEqual(event, { charge_event_id: charge.id });
+    const nothingLeft = charge.leftCents > 0 ? 1 : 0;
     if (event.type === 'ChargeWaived') {
-      const isNew = !this.waivers.some((other) => other.data.reference === data.reference);
-      this.#require(event, isNew, 'data.reference', 'one that was not used in this period');
-      this.#require(event, data.cents <= charge.leftCents, 'data.cents', `at most ${String(charge.leftCents)}`);
-      must(event, { type: 'staff' }, event.actor, 'metadata.actor.');
-      must(event, { overage_downloads: data.cents === charge.leftCents ? 1 : 0 });
+      mustBeStaff(event);
+      const isNew = !this.waivers.some(({ data }) => data.reference === reference);
+      must(isNew, event, 'data.reference', 'one that was not used in this period');
+      must(cents > 0 && cents <= charge.leftCents, event, 'data.cents', `at least 1 and at most ${charge.leftCents}`);
+      mustEqual(event, { overage_downloads: cents === charge.leftCents ? 1 : 0 });
       this.waivers.push(event);
     } else {
-      this.#require(event, !charge.confirmed, 'type', 'no void of a download that was confirmed');
+      must(!charge.confirmed, event, 'type', 'no void of a download that was confirmed');
       charge.voided = true;
-      if (event.type === 'MetadataCreditVoided') return void (counts.lookupCredits -= 1);
-      must(event, {
-        credits: charge.rate ? 0 : 1,
-        overage_downloads: charge.leftCents > 0 ? 1 : 0,
-        cents: charge.leftCents,
-      });
-      counts.credits -= data.credits;
+      if (event.type === 'MetadataCreditVoided') return void (totals.metadata_credits -= 1);
+      mustEqual(event, { credits: charge.rate ? 0 : 1, overage_downloads: nothingLeft, cents: charge.leftCents });
+      totals.download_credits -= event.data.credits;
     }
-    charge.leftCents -= data.cents;
-    counts.cents -= data.cents;
-    counts.overage -= data.overage_downloads;
-    this.capReached &&= this.#isCapReached();
+    charge.leftCents -= cents;
+    totals.overage_cents -= cents;
+    totals.overage_downloads -= event.data.overage_downloads;
   }
 
-  #await(...awaited: { type: string; data: object }[][]): void {
-    this.#awaited.push(...awaited.flat());
-  }
-
-  #notices() {
-    const { terms, counts } = this;
+  /** What the owner must hear of: thresholds that a pool has reached, and that no other charge fits under the ceiling. */
+  #notices(): Due[] {
+    const { terms, totals, warned } = this;
     const pools = [
-      ['downloads', counts.credits, terms.downloads_limit],
-      ['metadata', counts.lookupCredits, terms.metadata_limit],
-    ] as const;
-    return pools.flatMap(([pool, credits, limit]) => {
-      const used = Math.min(credits, limit);
-      return terms.warning_percents
-        .filter(
-          (percent) => limit > 0 && used * 100 >= limit * percent && !this.warned.has(`${pool}:${String(percent)}`),
-        )
-        .map((percent) => ({ type: 'UsageWarningReached', data: { pool, threshold_percent: percent, used, limit } }));
-    });
+      { pool: 'downloads', used: totals.download_credits, limit: terms.downloads_limit },
+      { pool: 'metadata', used: totals.metadata_credits, limit: terms.metadata_limit },
+    ];
+    const warnings = pools.flatMap(({ pool, used, limit }) =>
+      (terms.warning_percents as number[])
+        .filter((percent) => limit > 0 && used * 100 >= limit * percent && !warned.has(`${pool}:${percent}`))
+        .map((threshold_percent) => ({ pool, threshold_percent, used: Math.min(used, limit), limit }))
+        .map((data) => ({ type: 'UsageWarningReached', data })),
+    );
+    const data = { overage_cents: totals.overage_cents, overage_cap_cents: terms.overage_cap_cents };
+    const isNew = this.#isCapReached() && !this.capReached;
+    return isNew ? [...warnings, { type: 'OverageCapReached', data }] : warnings;
   }
 
-  #ceiling() {
-    if (this.capReached || !this.#isCapReached()) return [];
-    const { overage_cap_cents } = this.terms;
-    return [{ type: 'OverageCapReached', data: { overage_cents: this.counts.cents, overage_cap_cents } }];
-  }
-
+  /** The allowance is used up, and one more charge does not fit. */
   #isCapReached(): boolean {
-    const { downloads_limit, overage_cents: cents, overage_cap_cents: capCents } = this.terms;
-    if (cents === null || capCents === null || this.counts.credits < downloads_limit) return false;
-    return this.counts.cents + cents > capCents;
+    const { downloads_limit, overage_cents: cents, overage_cap_cents } = this.terms;
+    if (cents === null || this.totals.download_credits < downloads_limit) return false;
+    return this.totals.overage_cents + cents > (overage_cap_cents ?? Infinity);
   }
 }
+
+/** Of an instant: its day, as the names of streams have it. */
+export const dayOf = (instant: string) => instant.slice(0, 10).replaceAll('-', '');
 
 /** The end of a period: the same day of the next month, or its last day where it has none. */
 export function anchorAfter(start: string, anchorDay: number): string {

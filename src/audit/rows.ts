@@ -1,117 +1,114 @@
-import { Divergence } from './chain.ts';
-import type { Entry, Table } from './audit.ts';
+import type { Row } from '../verify/expected.ts';
+import type { Link } from '../verify/forms.ts';
+import type { Account } from './account.ts';
+import type { Chain } from './chain.ts';
+import { linesOf } from './invoices.ts';
+import type { Job } from './job.ts';
+import type { Charge, Period } from './period.ts';
 
-/** Asks Postgres. */
-export type Query = (sql: string, values: unknown[]) => Promise<Record<string, unknown>[]>;
+/** What Postgres must hold, by what the log has come to: columns that a table does not have are left out where they are compared. */
 
-interface Kept {
-  /** Name of the checkpoint up to which a table stands for the log. */
-  checkpoint: string;
-  key: readonly string[];
-  /** Where in the log a row comes from. */
-  stream: string;
-  revision: string;
-  /** Ends with the day on which its billing period starts. */
-  period: string;
+export function headRow(account: Account): Row {
+  const { revision, hash: last_hash, opened } = account;
+  const { account_id } = opened.data;
+  return { table: 'account_heads', key: account_id, of: account, columns: { account_id, revision, last_hash } };
 }
 
-const usageStream = { stream: 'stream', revision: 'revision', period: 'stream' };
-
-export const kept: Readonly<Record<Table, Kept>> = {
-  overage_ledger: { checkpoint: 'overage_ledger', key: ['event_id'], ...usageStream },
-  credits: { checkpoint: 'usage_and_jobs', key: ['stream'], ...usageStream },
-  jobs: {
-    ...{ checkpoint: 'usage_and_jobs', key: ['token'] },
-    ...{ stream: 'usage_stream', revision: 'usage_revision', period: 'usage_stream' },
-  },
-  idempotency_keys: { checkpoint: 'usage_and_jobs', key: ['account_id', 'key_hash'], ...usageStream },
-  account_heads: {
-    ...{ checkpoint: 'api_keys', key: ['account_id'] },
-    ...{ stream: `'account-' || account_id`, revision: 'revision', period: '$2' },
-  },
-  invoices: {
-    ...{ checkpoint: 'invoices', key: ['event_id'], stream: `'invoices-' || account_id`, revision: 'revision' },
-    period: `to_char(period_start at time zone 'utc', 'YYYYMMDD')`,
-  },
-};
-
-export interface Difference {
-  entry: Entry;
-  expected: Record<string, unknown>;
-  /** Null: there is no such row. */
-  found: Record<string, unknown> | null;
+export function creditsRow(period: Period): Row {
+  const { stream: key, revision, hash: last_hash, time: last_time, phase, lookups, totals, terms, due } = period;
+  const fee_cents = period.opened.data.terms.fee_cents + totals.fee_difference_cents;
+  const { period_start: start, period_end: end, terms: coming } = period.ended?.data.next ?? {};
+  const columns = {
+    ...{
+      ...period.opened.data,
+      ...totals,
+      stream: key,
+      revision,
+      last_hash,
+      last_time,
+      phase,
+      lookups,
+      terms,
+      fee_cents,
+    },
+    ...{ plan: terms.plan, cap_reached: period.capReached, warned: [...period.warned.keys()] },
+    due: due.size === 0 ? null : { plan: due.get('plan'), ...due.get('cap') },
+    next: coming ? { period: { start, end }, terms: coming } : null,
+  };
+  // An invoice still asks for the charges of a period that is closed.
+  const isFinal = phase === 'closed' && (period.isInvoiced || linesOf(period).length === 0);
+  return { table: 'credits', key, of: period, columns, isFinal };
 }
 
-/**
- * Compares rows column by column, by Postgres's own equality.
- *
- * @param captured rows as they were at another time, instead of the table's of now
- * @returns the rows that are missing or other ones
- */
-export async function compare(
-  query: Query,
-  table: Table,
-  entries: readonly Entry[],
-  captured?: readonly unknown[],
-): Promise<Difference[]> {
-  if (entries.length === 0) return [];
-  const rows = entries.map(({ row }, entry) => ({ ...row(), entry }));
-  const { entry: _entry, ...columns } = rows[0] ?? { entry: 0 };
-  const list = (alias: string) =>
-    Object.keys(columns)
-      .map((name) => `${alias}.${name}${['actor', 'data'].includes(name) ? '::jsonb' : ''}`)
-      .join();
-  const keys = (alias: string) => kept[table].key.map((name) => `${alias}.${name}`).join();
-  const differing = await query(
-    `select n::int - 1 as entry, to_jsonb(e) as expected, to_jsonb(f) as found
-     from jsonb_array_elements($1::jsonb) with ordinality j (one, n), jsonb_populate_record(null::${table}, one) e
-     left join ${captured ? `jsonb_populate_recordset(null::${table}, $2::jsonb)` : table} f on (${keys('f')}) = (${keys('e')})
-     where (${list('e')}) is distinct from (${list('f')})`,
-    [JSON.stringify(rows), ...(captured ? [JSON.stringify(captured)] : [])],
-  );
-  return differing.flatMap(({ entry, ...rest }) => {
-    const of = entries[entry as number];
-    return of ? { entry: of, ...(rest as Omit<Difference, 'entry'>) } : [];
-  });
+export function jobRow(job: Job): Row {
+  const { queued, status, revision, attempts, claim, end } = job;
+  const { stream: usage_stream, revision: usage_revision, metadata, data } = queued;
+  const account_id = usage_stream.split('-')[1];
+  const { claim_revision: file_claim_revision, reason: failure_reason, ...file } = end?.data ?? {};
+  const columns = {
+    ...{
+      ...data,
+      ...file,
+      account_id,
+      usage_stream,
+      usage_revision,
+      queued_at: metadata.time,
+      status,
+      revision,
+      attempts,
+    },
+    ...{ worker_id: claim?.data.worker_id, claim_revision: claim?.revision, file_claim_revision, failure_reason },
+    last_hash: revision < 0 ? null : job.hash,
+  };
+  return { table: 'jobs', key: data.token, of: job, columns, isFinal: end !== undefined };
 }
 
-/** @throws {Divergence} naming the first column; an end of a stream that only one of the two has comes before all others */
-export function refuse({ entry, expected, found }: Difference): never {
-  if (!found) throw new Divergence(entry.at, entry.table, 'a row', 'none');
-  const names = Object.keys(entry.row());
-  const isOther = (name: string) => JSON.stringify(expected[name]) !== JSON.stringify(found[name]);
-  const column = ['revision', 'last_hash', ...names].find((name) => names.includes(name) && isOther(name)) ?? '';
-  throw new Divergence(entry.at, `${entry.table}.${column}`, expected[column], found[column]);
+export function ledgerRow(event: Link, { opened }: Period): Row {
+  const { id: event_id, type, stream, revision, position, data } = event;
+  const { $correlationId: request_id, time, actor } = event.metadata;
+  const { cents = 0, charge_event_id: corrects } = data as Partial<Link['data']>;
+  const { account_id, period_start } = opened.data;
+  const columns = {
+    ...{
+      ...data,
+      event_id,
+      account_id,
+      period_start,
+      type,
+      stream,
+      revision,
+      position: String(position),
+      time,
+      request_id,
+    },
+    ...{ actor, corrects, cents: corrects === undefined ? cents : -cents },
+  };
+  return { table: 'overage_ledger', key: event_id, of: event, columns };
 }
 
-/** One account, one billing period (the day on which it starts, YYYYMMDD), or both. */
-export interface Scope {
-  accountId?: string | undefined;
-  period?: string | undefined;
+export function keyRow(event: Link, { key, rate, revision, confirmed, voided }: Charge): Row {
+  const { stream, data } = event;
+  const account_id = stream.split('-')[1] ?? '';
+  const of = { account_id, ...key, token: data.token, stream, revision: revision + 1 };
+  const columns = { ...of, overage: rate !== null, confirmed, voided };
+  return { table: 'idempotency_keys', key: `${account_id} ${key?.key_hash ?? ''}`, of: event, columns };
 }
 
-const inScope = (table: Table) =>
-  `($1::text is null or account_id = $1) and ($2::text is null or right(${kept[table].period}, 8) = $2)`;
-
-export async function countRows(query: Query, table: Table, { accountId, period }: Scope): Promise<number> {
-  const sql = `select count(*)::float8 as count from ${table} where ${inScope(table)}`;
-  const [row] = await query(sql, [accountId, period]);
-  return row?.['count'] as number;
-}
-
-/** Where the rows of a table say that they come from. */
-export async function listOrigins(
-  query: Query,
-  table: Table,
-  { accountId, period }: Scope,
-): Promise<{ stream: string; revision: number }[]> {
-  const { stream, revision } = kept[table];
-  const sql = `select ${stream} as stream, ${revision}::float8 as revision from ${table} where ${inScope(table)} order by 1, 2`;
-  return (await query(sql, [accountId, period])) as { stream: string; revision: number }[];
-}
-
-/** @returns the commit position of the log that each read model stands for */
-export async function readCheckpoints(query: Query): Promise<Map<string, bigint>> {
-  const rows = await query('select name, position::text from checkpoints where position is not null', []);
-  return new Map(rows.map(({ name, position }) => [name as string, BigInt(position as string)]));
+export function invoiceRow(event: Link, { hash: last_hash }: Chain): Row {
+  const { id: event_id, type, revision, position, data } = event;
+  const { time, actor } = event.metadata;
+  const { cents, total_cents = cents } = data as Partial<Link['data']>;
+  const columns = {
+    ...data,
+    event_id,
+    type,
+    revision,
+    last_hash,
+    position: String(position),
+    time,
+    total_cents,
+    data,
+    actor,
+  };
+  return { table: 'invoices', key: event_id, of: event, columns };
 }

@@ -1,0 +1,137 @@
+import { Divergence } from './divergence.ts';
+import type { Entry, Table } from './expected.ts';
+
+/** Asks Postgres. */
+export type Query = (sql: string, values: unknown[]) => Promise<Record<string, unknown>[]>;
+
+interface Kept {
+  /** Name of the checkpoint up to which a table stands for the log. */
+  checkpoint: string;
+  key: readonly string[];
+  /** What is compared besides: all that the log decides. */
+  columns: readonly string[];
+  /** Where in the log a row comes from. */
+  stream: string;
+  revision: string;
+  /** Ends with the day on which its billing period starts. */
+  period: string;
+}
+
+const usageStream = { stream: 'stream', revision: 'revision', period: 'stream' };
+const words = (text: string) => text.trim().split(/\s+/);
+
+export const kept: Readonly<Record<Table, Kept>> = {
+  overage_ledger: {
+    ...{ checkpoint: 'overage_ledger', key: ['event_id'], ...usageStream },
+    columns: words(`account_id period_start type token lookup_id ordinal stream revision position time cents
+      rate_cents rate_version request_id actor corrects reference`),
+  },
+  credits: {
+    ...{ checkpoint: 'usage_and_jobs', key: ['stream'], ...usageStream },
+    columns: words(`account_id period_start period_end revision last_hash last_time phase anchor_day plan terms
+      downloads download_credits overage_downloads overage_cents lookups metadata_credits fee_difference_cents
+      fee_cents due warned cap_reached next`),
+  },
+  jobs: {
+    ...{ checkpoint: 'usage_and_jobs', key: ['token'] },
+    ...{ stream: 'usage_stream', revision: 'usage_revision', period: 'usage_stream' },
+    columns: words(`account_id usage_stream usage_revision platform video_id url format quality overage queued_at
+      status revision last_hash attempts worker_id claim_revision failure_reason
+      file_claim_revision file_name file_mime file_size_bytes`),
+  },
+  idempotency_keys: {
+    ...{ checkpoint: 'usage_and_jobs', key: ['account_id', 'key_hash'], ...usageStream },
+    columns: words('fingerprint token overage stream revision confirmed voided'),
+  },
+  account_heads: {
+    ...{ checkpoint: 'api_keys', key: ['account_id'], columns: ['revision', 'last_hash'] },
+    ...{ stream: `'account-' || account_id`, revision: 'revision', period: '$2' },
+  },
+  invoices: {
+    ...{ checkpoint: 'invoices', key: ['event_id'], stream: `'invoices-' || account_id`, revision: 'revision' },
+    columns: words(
+      'account_id type number revision last_hash position time covers period_start total_cents data actor',
+    ),
+    period: `to_char(period_start at time zone 'utc', 'YYYYMMDD')`,
+  },
+};
+
+export interface Difference {
+  entry: Entry;
+  expected: Record<string, unknown>;
+  /** Null: there is no such row. */
+  found: Record<string, unknown> | null;
+}
+
+/**
+ * Compares rows column by column, by Postgres's own equality.
+ *
+ * @param captured rows as they were at another time, instead of the table's of now
+ * @returns the rows that are missing or other ones
+ */
+export async function compare(
+  query: Query,
+  table: Table,
+  entries: readonly Entry[],
+  captured?: readonly unknown[],
+): Promise<Difference[]> {
+  if (entries.length === 0) return [];
+  const columns = [...kept[table].key, ...kept[table].columns];
+  const rows = entries.map((entry) => Object.fromEntries(columns.map((name) => [name, entry.columns[name]])));
+  const list = (alias: string) =>
+    columns.map((name) => `${alias}.${name}${['actor', 'data'].includes(name) ? '::jsonb' : ''}`).join();
+  const keys = (alias: string) => kept[table].key.map((name) => `${alias}.${name}`).join();
+  const differing = await query(
+    `select n::int - 1 as entry, to_jsonb(e) as expected, to_jsonb(f) as found
+     from jsonb_array_elements($1::jsonb) with ordinality j (one, n), jsonb_populate_record(null::${table}, one) e
+     left join ${captured ? `jsonb_populate_recordset(null::${table}, $2::jsonb)` : table} f on (${keys('f')}) = (${keys('e')})
+     where (${list('e')}) is distinct from (${list('f')})`,
+    [JSON.stringify(rows), ...(captured ? [JSON.stringify(captured)] : [])],
+  );
+  return differing.flatMap(({ entry, ...rest }) => {
+    const of = entries[entry as number];
+    return of ? { entry: of, ...(rest as Omit<Difference, 'entry'>) } : [];
+  });
+}
+
+/** @throws {Divergence} naming the first column; an end of a stream that only one of the two has comes before all others */
+export function refuse({ entry, expected, found }: Difference): never {
+  if (!found) throw new Divergence(entry.at, entry.table, 'a row', 'none');
+  const { key, columns } = kept[entry.table];
+  const names = [...key, ...columns];
+  const isOther = (name: string) => JSON.stringify(expected[name]) !== JSON.stringify(found[name]);
+  const column = ['revision', 'last_hash', ...names].find((name) => names.includes(name) && isOther(name)) ?? '';
+  throw new Divergence(entry.at, `${entry.table}.${column}`, expected[column], found[column]);
+}
+
+/** One account, one billing period (the day on which it starts, YYYYMMDD), or both. */
+export interface Scope {
+  accountId?: string | undefined;
+  period?: string | undefined;
+}
+
+const inScope = (table: Table) =>
+  `($1::text is null or account_id = $1) and ($2::text is null or right(${kept[table].period}, 8) = $2)`;
+
+export async function countRows(query: Query, table: Table, { accountId, period }: Scope): Promise<number> {
+  const sql = `select count(*)::float8 as count from ${table} where ${inScope(table)}`;
+  const [row] = await query(sql, [accountId, period]);
+  return row?.['count'] as number;
+}
+
+/** Where the rows of a table say that they come from. */
+export async function listOrigins(
+  query: Query,
+  table: Table,
+  { accountId, period }: Scope,
+): Promise<{ stream: string; revision: number }[]> {
+  const { stream, revision } = kept[table];
+  const sql = `select ${stream} as stream, ${revision}::float8 as revision from ${table} where ${inScope(table)} order by 1, 2`;
+  return (await query(sql, [accountId, period])) as { stream: string; revision: number }[];
+}
+
+/** @returns the commit position of the log that each read model stands for */
+export async function readCheckpoints(query: Query): Promise<Map<string, bigint>> {
+  const rows = await query('select name, position::text from checkpoints where position is not null', []);
+  return new Map(rows.map(({ name, position }) => [name as string, BigInt(position as string)]));
+}
