@@ -2,46 +2,34 @@ import type { RecordedEvent } from '../commands/ports.ts';
 import { must, mustEqual } from '../verify/divergence.ts';
 import type { Link } from '../verify/forms.ts';
 import { Chain } from './chain.ts';
-import { Invoices } from './invoices.ts';
-import { anchorAfter, dayOf } from './period.ts';
+import { anchorAfter } from './period.ts';
 import type { Charge } from './period.ts';
 
-/** An account with its keys, and what goes from one billing period to the next. */
+/** An account, and what goes from one billing period to the next. */
 export class Account extends Chain {
   opened!: Link;
-  readonly apiKeys = new Map<string, 'valid' | 'revoked'>();
-  readonly invoices: Invoices;
+  readonly #apiKeys = new Map<string, 'valid' | 'revoked'>();
   /** What the next period must be opened with; not known while one is open. */
   next: Pick<Link['data'], 'previous_period_start' | 'period_start' | 'period_end' | 'terms'> | undefined;
   /** The newest download of each idempotency key. */
   readonly idempotencyKeys = new Map<string, Charge>();
 
-  constructor(id: string) {
-    super(`account-${id}`);
-    this.invoices = new Invoices(`invoices-${id}`);
-  }
-
-  apply(recorded: RecordedEvent): Link {
+  apply(recorded: RecordedEvent): void {
     const event = this.follow(recorded);
     const { type, data, revision } = event;
     mustEqual(event, { stream: `account-${data.account_id}` }, '');
-    const key = this.apiKeys.get(data.key_id);
+    const key = this.#apiKeys.get(data.key_id);
     const isFirst = revision === 0;
     const mayCome = { AccountOpened: isFirst, ApiKeyIssued: !isFirst && !key, ApiKeyRevoked: key === 'valid' }[type];
     must(mayCome === true, event, 'type', 'one that this account and this key allow');
-    if (isFirst) this.#open(event, data.terms);
-    else this.apiKeys.set(data.key_id, type === 'ApiKeyIssued' ? 'valid' : 'revoked');
-    return event;
-  }
-
-  #open(event: Link, terms: Link['data']['terms']): void {
+    if (!isFirst) return void this.#apiKeys.set(data.key_id, type === 'ApiKeyIssued' ? 'valid' : 'revoked');
     const day = this.time.slice(0, 10);
     const [period_start, anchor_day] = [`${day}T00:00:00.000Z`, Number(day.slice(8))];
     const period_end = anchorAfter(period_start, anchor_day);
     mustEqual(event, { anchor_day, period_start, period_end });
     mustEqual(event, { overage_cap_cents: undefined }, 'data.terms.');
-    this.opened = event;
-    this.next = { previous_period_start: null, period_start, period_end, terms: { ...terms, overage_cap_cents: null } };
+    const terms = { ...data.terms, overage_cap_cents: null };
+    Object.assign(this, { opened: event, next: { previous_period_start: null, period_start, period_end, terms } });
   }
 
   /** Periods follow each other without a gap, each with the terms that the one before ended with. */
@@ -49,14 +37,16 @@ export class Account extends Chain {
     const { type, data } = event;
     if (type === 'UsagePeriodOpened') {
       must(this.next !== undefined, event, 'type', 'none before UsagePeriodEnded of the period before');
-      const { account_id, anchor_day } = this.opened.data;
-      mustEqual(event, { account_id, anchor_day, ...this.next });
+      mustEqual(event, { anchor_day: this.opened.data.anchor_day, ...this.next });
       this.next = undefined;
     } else if (type === 'UsagePeriodEnded') this.next = { previous_period_start: data.period_start, ...data.next };
   }
 
-  /** The stream that the next period must have. */
-  get nextStream(): string | undefined {
-    return this.next && `usage-${this.opened.data.account_id}-${dayOf(this.next.period_start)}`;
+  /** A download takes its idempotency key, unless another has it that is not voided. @returns whether nobody had it before */
+  takeKey(event: Link, charge: Charge, keyHash: string): boolean {
+    const holder = this.idempotencyKeys.get(keyHash);
+    must(!holder || holder.voided, event, 'data.idempotency', 'a key that no other download has');
+    this.idempotencyKeys.set(keyHash, charge);
+    return !holder;
   }
 }

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { RecordedEvent } from '../commands/ports.ts';
 import { must, mustEqual } from '../verify/divergence.ts';
-import { wrongField } from '../verify/forms.ts';
+import { mustHaveForm } from '../verify/forms.ts';
 import type { Link } from '../verify/forms.ts';
 
 /** A stream, as far as it was followed: each event is hashed together with the hash of the one before it. */
@@ -9,12 +9,11 @@ export class Chain {
   readonly stream: string;
   revision = -1;
   position = -1n;
-  hash: string;
+  lastHash: string | null = null;
   time = '';
 
   constructor(stream: string) {
     this.stream = stream;
-    this.hash = hash('sha256', stream);
   }
 
   /** @throws {Divergence} unless the event is the next one, chained to the last, in the form of its type, and no older */
@@ -23,12 +22,12 @@ export class Chain {
     const { stream, revision, id, type, data, position } = event;
     const { hash: found, ...metadata } = Object(event.metadata) as Link['metadata'];
     const link = Buffer.from(canonical({ stream, revision, id, type, data, metadata }));
-    const expected = hash('sha256', Buffer.concat([Buffer.from(this.hash, 'hex'), link]));
+    const previous = Buffer.from(this.lastHash ?? hash('sha256', stream), 'hex');
+    const expected = hash('sha256', Buffer.concat([previous, link]));
     must(found === expected, event, 'metadata.hash', expected);
-    const wrong = wrongField(event.metadata, 'metadata') ?? wrongField(data, type, 'data');
-    must(wrong === undefined, event, wrong ?? '', 'in the form that docs/events.md gives it');
+    mustHaveForm(event);
     must(metadata.time >= this.time, event, 'metadata.time', `at or after ${this.time}`);
-    Object.assign(this, { revision, position, hash: found, time: metadata.time });
+    Object.assign(this, { revision, position, lastHash: found, time: metadata.time });
     return event as Link;
   }
 }
@@ -40,15 +39,4 @@ function canonical(value: unknown): string {
   const members = value as Record<string, unknown>;
   const names = Object.keys(members).sort();
   return `{${names.map((name) => `${JSON.stringify(name)}:${canonical(members[name])}`).join(',')}}`;
-}
-
-/** What was charged is taken back only by somebody with a name, who has said why. */
-export function mustBeStaff(event: Link): void {
-  const { type, role = '', reason = '' } = event.metadata.actor;
-  must(
-    type === 'staff' && role !== '' && reason !== '',
-    event,
-    'metadata.actor',
-    'a member of staff, with role and reason',
-  );
 }

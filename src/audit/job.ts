@@ -9,6 +9,7 @@ const triedAgain = ['platform_error', 'rate_limited_by_platform', 'timed_out', '
 /** What became of a download: queued → claimed → running → done or failed, and queued again when a claim is released. */
 export class Job extends Chain {
   readonly queued: Link;
+  readonly accountId: string;
   status: 'queued' | 'claimed' | 'running' | 'done' | 'failed' = 'queued';
   /** The charge was voided: the job may fail for that reason alone. */
   isVoided = false;
@@ -17,12 +18,13 @@ export class Job extends Chain {
   end: Link | undefined;
   #notBefore = '';
 
-  constructor(queued: Link) {
+  constructor(queued: Link, accountId: string) {
     super(`job-${queued.data.token}`);
     this.queued = queued;
+    this.accountId = accountId;
   }
 
-  apply(recorded: RecordedEvent): Link {
+  apply(recorded: RecordedEvent): void {
     const event = this.follow(recorded);
     const { type, data } = event;
     const isHeld = this.status === 'claimed' || this.status === 'running';
@@ -38,8 +40,7 @@ export class Job extends Chain {
     mustEqual(event, { token: this.queued.data.token });
     if (type === 'JobClaimed') {
       const { stream: usage_stream, revision: usage_revision } = this.queued;
-      const account_id = usage_stream.split('-')[1];
-      mustEqual(event, { attempt: (this.attempts += 1), account_id, usage_stream, usage_revision });
+      mustEqual(event, { account_id: this.accountId, usage_stream, usage_revision, attempt: (this.attempts += 1) });
       Object.assign(this, { status: 'claimed', claim: event });
     } else if (type === 'JobStarted') {
       mustEqual(event, { worker_id: this.claim?.data.worker_id });
@@ -52,6 +53,5 @@ export class Job extends Chain {
       if (type === 'JobCompleted') mustEqual(event, { claim_revision: this.claim?.revision });
       Object.assign(this, { status: type === 'JobCompleted' ? 'done' : 'failed', end: event, claim: undefined });
     }
-    return event;
   }
 }

@@ -1,114 +1,32 @@
-import type { Row } from '../verify/expected.ts';
 import type { Link } from '../verify/forms.ts';
-import type { Account } from './account.ts';
-import type { Chain } from './chain.ts';
-import { linesOf } from './invoices.ts';
-import type { Job } from './job.ts';
-import type { Charge, Period } from './period.ts';
 
-/** What Postgres must hold, by what the log has come to: columns that a table does not have are left out where they are compared. */
+/** What the rows of Postgres must say, column by column: a field of what a row stands for, under its own or another name. */
+export const columns = {
+  account_heads: 'account_id=opened.data.account_id revision last_hash=lastHash',
+  credits: `stream revision last_hash=lastHash last_time=time phase terms plan=terms.plan cap_reached=capReached lookups
+    account_id=opened.data.account_id anchor_day=opened.data.anchor_day period_start=opened.data.period_start
+    period_end=opened.data.period_end downloads=totals.downloads download_credits=totals.download_credits
+    overage_downloads=totals.overage_downloads overage_cents=totals.overage_cents
+    metadata_credits=totals.metadata_credits fee_difference_cents=totals.fee_difference_cents`,
+  jobs: `token=queued.data.token account_id=accountId usage_stream=queued.stream usage_revision=queued.revision
+    platform=queued.data.platform video_id=queued.data.video_id url=queued.data.url format=queued.data.format
+    quality=queued.data.quality overage=queued.data.overage queued_at=queued.metadata.time status revision
+    last_hash=lastHash attempts worker_id=claim.data.worker_id claim_revision=claim.revision
+    failure_reason=end.data.reason file_claim_revision=end.data.claim_revision file_name=end.data.file_name
+    file_mime=end.data.file_mime file_size_bytes=end.data.file_size_bytes`,
+  overage_ledger: `event_id=id account_id=period.account_id period_start=period.period_start type token=data.token
+    lookup_id=data.lookup_id ordinal=data.ordinal stream revision position time=metadata.time cents=taken
+    rate_cents=data.rate_cents rate_version=data.rate_version request_id=metadata.$correlationId
+    actor=metadata.actor corrects=data.charge_event_id reference=data.reference`,
+  idempotency_keys: `account_id=period.account_id key_hash=charge.key.key_hash fingerprint=charge.key.fingerprint
+    token=event.data.token overage=isOverage stream=event.stream revision=queuedAt confirmed=charge.confirmed
+    voided=charge.voided`,
+  invoices: `event_id=id account_id=data.account_id type number=data.number revision last_hash=metadata.hash position
+    time=metadata.time covers=data.covers period_start=data.period_start total_cents=total data actor=metadata.actor`,
+} as const;
 
-export function headRow(account: Account): Row {
-  const { revision, hash: last_hash, opened } = account;
-  const { account_id } = opened.data;
-  return { table: 'account_heads', key: account_id, of: account, columns: { account_id, revision, last_hash } };
-}
-
-export function creditsRow(period: Period): Row {
-  const { stream: key, revision, hash: last_hash, time: last_time, phase, lookups, totals, terms, due } = period;
-  const fee_cents = period.opened.data.terms.fee_cents + totals.fee_difference_cents;
-  const { period_start: start, period_end: end, terms: coming } = period.ended?.data.next ?? {};
-  const columns = {
-    ...{
-      ...period.opened.data,
-      ...totals,
-      stream: key,
-      revision,
-      last_hash,
-      last_time,
-      phase,
-      lookups,
-      terms,
-      fee_cents,
-    },
-    ...{ plan: terms.plan, cap_reached: period.capReached, warned: [...period.warned.keys()] },
-    due: due.size === 0 ? null : { plan: due.get('plan'), ...due.get('cap') },
-    next: coming ? { period: { start, end }, terms: coming } : null,
-  };
-  // An invoice still asks for the charges of a period that is closed.
-  const isFinal = phase === 'closed' && (period.isInvoiced || linesOf(period).length === 0);
-  return { table: 'credits', key, of: period, columns, isFinal };
-}
-
-export function jobRow(job: Job): Row {
-  const { queued, status, revision, attempts, claim, end } = job;
-  const { stream: usage_stream, revision: usage_revision, metadata, data } = queued;
-  const account_id = usage_stream.split('-')[1];
-  const { claim_revision: file_claim_revision, reason: failure_reason, ...file } = end?.data ?? {};
-  const columns = {
-    ...{
-      ...data,
-      ...file,
-      account_id,
-      usage_stream,
-      usage_revision,
-      queued_at: metadata.time,
-      status,
-      revision,
-      attempts,
-    },
-    ...{ worker_id: claim?.data.worker_id, claim_revision: claim?.revision, file_claim_revision, failure_reason },
-    last_hash: revision < 0 ? null : job.hash,
-  };
-  return { table: 'jobs', key: data.token, of: job, columns, isFinal: end !== undefined };
-}
-
-export function ledgerRow(event: Link, { opened }: Period): Row {
-  const { id: event_id, type, stream, revision, position, data } = event;
-  const { $correlationId: request_id, time, actor } = event.metadata;
-  const { cents = 0, charge_event_id: corrects } = data as Partial<Link['data']>;
-  const { account_id, period_start } = opened.data;
-  const columns = {
-    ...{
-      ...data,
-      event_id,
-      account_id,
-      period_start,
-      type,
-      stream,
-      revision,
-      position: String(position),
-      time,
-      request_id,
-    },
-    ...{ actor, corrects, cents: corrects === undefined ? cents : -cents },
-  };
-  return { table: 'overage_ledger', key: event_id, of: event, columns };
-}
-
-export function keyRow(event: Link, { key, rate, revision, confirmed, voided }: Charge): Row {
-  const { stream, data } = event;
-  const account_id = stream.split('-')[1] ?? '';
-  const of = { account_id, ...key, token: data.token, stream, revision: revision + 1 };
-  const columns = { ...of, overage: rate !== null, confirmed, voided };
-  return { table: 'idempotency_keys', key: `${account_id} ${key?.key_hash ?? ''}`, of: event, columns };
-}
-
-export function invoiceRow(event: Link, { hash: last_hash }: Chain): Row {
-  const { id: event_id, type, revision, position, data } = event;
-  const { time, actor } = event.metadata;
-  const { cents, total_cents = cents } = data as Partial<Link['data']>;
-  const columns = {
-    ...data,
-    event_id,
-    type,
-    revision,
-    last_hash,
-    position: String(position),
-    time,
-    total_cents,
-    data,
-    actor,
-  };
-  return { table: 'invoices', key: event_id, of: event, columns };
+/** What an event of the ledger takes, in cents: nothing for a credit, less than nothing where it gives back. */
+export function centsTaken({ data }: Link): number {
+  const { cents = 0, charge_event_id } = data as Partial<Link['data']>;
+  return charge_event_id === undefined ? cents : 0 - cents;
 }

@@ -49,7 +49,7 @@ function newFollower({ store: log, books, output }: VerifyDependencies, { accoun
 }
 
 async function verifyOnce({ follower, bar }: ReturnType<typeof newFollower>): Promise<Verdict> {
-  const seen = () => ({ events: follower.expected.events, accounts: follower.expected.audit.accounts.size });
+  const seen = () => ({ events: follower.replay.events, accounts: follower.replay.accounts.size });
   try {
     await follower.catchUp().finally(bar.end);
     const { events, accounts } = seen();

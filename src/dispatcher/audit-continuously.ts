@@ -55,7 +55,7 @@ export function auditContinuously({
     while (!signal.aborted) {
       try {
         await follower.catchUp();
-        Object.assign(state, { events: follower.expected.events, divergences: 0, caughtUpMs: performance.now() });
+        Object.assign(state, { events: follower.replay.events, divergences: 0, caughtUpMs: performance.now() });
         reported = '';
         await pause(lookEveryMs);
       } catch (error) {

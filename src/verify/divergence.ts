@@ -33,6 +33,7 @@ export function mustEqual(event: RecordedEvent, expected: object, within = 'data
   }
 }
 
-function valueAt(event: RecordedEvent, field: string): unknown {
-  return field.split('.').reduce<unknown>((part, name) => (Object(part) as Record<string, unknown>)[name], event);
+/** @param field its name, with those of the parts that it stands in before it, and dots between */
+export function valueAt(whole: object, field: string): unknown {
+  return field.split('.').reduce<unknown>((part, name) => (Object(part) as Record<string, unknown>)[name], whole);
 }

@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { dayOf } from '../audit/period.ts';
 import type { RecordedEvent, WholeLog } from '../commands/ports.ts';
 import { Divergence } from './divergence.ts';
-import { Expected, tables } from './expected.ts';
-import type { Entry, Table } from './expected.ts';
+import { tables } from './expected-rows.ts';
+import type { Entry, Table } from './expected-rows.ts';
+import { Replay } from './replay.ts';
 import { compare, countRows, kept, listOrigins, readCheckpoints, refuse } from './rows.ts';
 import type { Query, Scope } from './rows.ts';
 
@@ -52,7 +54,7 @@ const streamsAtOnce = 32;
  * is looked at again.
  */
 export class Follower {
-  readonly expected: Expected;
+  readonly replay: Replay;
   readonly #following: Following;
   readonly #checkpoints = new Map<string, bigint>();
   readonly #pageEvents: number;
@@ -64,7 +66,7 @@ export class Follower {
   constructor(following: Following) {
     this.#following = following;
     this.#pageEvents = following.pageEvents ?? 2_000;
-    this.expected = new Expected((stream, from) => following.log.read(stream, from));
+    this.replay = new Replay((stream, from) => following.log.read(stream, from));
   }
 
   /** Commit position up to which everything was verified; -1 before the first event. */
@@ -82,8 +84,8 @@ export class Follower {
     const head = (await this.#following.log.headPosition()) ?? -1n;
     await this.#readTo(head, head);
     await this.#compareEarly();
-    this.expected.requireWhole();
-    for (const { table, at } of this.expected.late.values()) await this.#reach(kept[table].checkpoint, at.position);
+    this.replay.requireWhole();
+    for (const { table, at } of this.replay.rows.late.values()) await this.#reach(kept[table].checkpoint, at.position);
     const probes = await this.#following.books.snapshot((query) => this.#probe(query));
     for (const probe of probes.sort((one, other) => (one.position < other.position ? -1 : 1))) {
       await this.#readTo(probe.position, probe.position);
@@ -104,7 +106,7 @@ export class Follower {
   async #probe(query: Query): Promise<Probe[]> {
     const { scope = {} } = this.#following;
     const checkpoints = await readCheckpoints(query);
-    const { late } = this.expected;
+    const { late } = this.replay.rows;
     const byTable = Map.groupBy(late, ([, { table }]) => table);
     const probes: Probe[] = [];
     for (const table of tables) {
@@ -130,18 +132,18 @@ export class Follower {
 
   /** The log has been read up to the probe's position. */
   async #requireSame({ table, count, differing, found }: Probe): Promise<void> {
-    const { expected } = this;
+    const { rows } = this.replay;
     const { query } = this.#following.books;
-    const entries = differing.map(({ key, entry }) => expected.late.get(key) ?? expected.early.get(key) ?? entry);
+    const entries = differing.map(({ key, entry }) => rows.late.get(key) ?? rows.early.get(key) ?? entry);
     for (const difference of await compare(query, table, entries, found)) refuse(difference);
-    for (const { key, entry } of differing) if (expected.late.get(key) === entry) expected.late.delete(key);
-    if (count !== expected.rows[table]) await this.#nameSurplus(table, count);
+    for (const { key, entry } of differing) if (rows.late.get(key) === entry) rows.late.delete(key);
+    if (count !== rows.counts[table]) await this.#nameSurplus(table, count);
   }
 
   /** Slow, and only where something is wrong: the row that comes from nowhere in the log. */
   async #nameSurplus(table: Table, count: number): Promise<never> {
     const { log, books, scope = {} } = this.#following;
-    const expected = this.expected.rows[table];
+    const expected = this.replay.rows.counts[table];
     for (const at of await listOrigins(books.query, table, scope)) {
       const [event] = await log.read(at.stream, at.revision, 1);
       if (event?.revision !== at.revision)
@@ -161,9 +163,9 @@ export class Follower {
         await this.#apply(event);
         this.#index += 1;
       }
-      if (this.expected.early.size >= this.#pageEvents) await this.#compareEarly();
+      if (this.replay.rows.early.size >= this.#pageEvents) await this.#compareEarly();
       const { progress, rest } = this.#following;
-      progress?.({ events: this.expected.events, position: this.#position, target });
+      progress?.({ events: this.replay.events, position: this.#position, target });
       await rest?.(performance.now() - startedMs);
       if (!(await this.#turnPage())) return;
     }
@@ -171,32 +173,32 @@ export class Follower {
 
   /** Stream by stream: what came before in the log is read before. */
   async #readAccount(accountId: string, upTo: bigint): Promise<void> {
-    const { periods, audit } = this.expected;
-    const { accounts, jobs } = audit;
+    const { accounts, periods, jobs, invoices } = this.replay;
     const read = async (streams: readonly { stream: string; revision: number }[]) => {
       for (let from = 0; from < streams.length; from += streamsAtOnce) {
         const reading = streams
           .slice(from, from + streamsAtOnce)
           .map(({ stream, revision }) => this.#following.log.read(stream, revision + 1));
         for (const events of await Promise.all(reading))
-          for (const event of events) if (event.position <= upTo) await this.expected.apply(event);
+          for (const event of events) if (event.position <= upTo) await this.replay.apply(event);
       }
     };
     await read([accounts.get(accountId) ?? { stream: `account-${accountId}`, revision: -1 }]);
     const account = accounts.get(accountId);
     if (!account) throw new NotVerifiable(`there is no account ${accountId}`);
     await read([...periods.values()]);
-    for (let stream = account.nextStream; stream !== undefined && !periods.has(stream); stream = account.nextStream) {
+    for (let next = account.next; next; next = account.next) {
+      const stream = `usage-${accountId}-${dayOf(next.period_start)}`;
       await read([{ stream, revision: -1 }]);
       if (!periods.has(stream)) break;
     }
     await read([...jobs.values()].filter((job) => !job.end));
-    await read([account.invoices]);
+    await read([invoices.get(accountId) ?? { stream: `invoices-${accountId}`, revision: -1 }]);
     this.#position = upTo;
   }
 
   async #apply(event: RecordedEvent): Promise<void> {
-    await this.expected.apply(event);
+    await this.replay.apply(event);
     this.#position = event.position;
   }
 
@@ -217,7 +219,7 @@ export class Follower {
   }
 
   async #compareEarly(): Promise<void> {
-    const { early, late } = this.expected;
+    const { early, late } = this.replay.rows;
     const byTable = Map.groupBy(early, ([, { table }]) => table);
     for (const [table, entries] of byTable) {
       const newest = entries.reduce((position, [, { at }]) => (at.position > position ? at.position : position), 0n);
@@ -231,7 +233,7 @@ export class Follower {
       for (const difference of differences) if (table === 'overage_ledger' || table === 'invoices') refuse(difference);
       for (const [key, entry] of entries) {
         if (differing.has(entry)) late.set(key, entry);
-        else if (this.#following.scope?.accountId === undefined) this.expected.forget(entry);
+        else if (this.#following.scope?.accountId === undefined) entry.forget?.();
       }
     }
     early.clear();

@@ -1,4 +1,5 @@
 import type { RecordedEvent } from '../commands/ports.ts';
+import { must } from './divergence.ts';
 
 /**
  * The fields of each event, and of each part of one, written from docs/events.md. A name alone is a text that is not empty, or
@@ -6,7 +7,8 @@ import type { RecordedEvent } from '../commands/ports.ts';
  */
 const forms = {
   metadata: '$correlationId $causationId ~$traceparent #schema actor @time hash',
-  actor: 'type id ~role ~reason',
+  actor: 'type id',
+  staff: 'type id role reason',
   terms:
     'plan #downloads_limit #metadata_limit ?#overage_cents rate_version #fee_cents #hourly_limit *warning_percents ~?#overage_cap_cents',
   next: '@period_start @period_end terms',
@@ -70,8 +72,18 @@ const wordsOf = new Map<string, readonly string[]>(
 );
 const instant = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
+/**
+ * A correction of staff has a role and a reason besides.
+ *
+ * @throws {Divergence} at the first field of the event that is unknown, missing or not in its form
+ */
+export function mustHaveForm(event: RecordedEvent): void {
+  const wrong = wrongField(event.metadata, 'metadata') ?? wrongField(event.data, event.type, 'data');
+  must(wrong === undefined, event, wrong ?? '', 'in the form that docs/events.md gives it');
+}
+
 /** @returns the path of the first field that is unknown, missing or not in its form; the part's own where it has no form */
-export function wrongField(part: unknown, form: string, path = form): string | undefined {
+function wrongField(part: unknown, form: string, path = form): string | undefined {
   const words = wordsOf.get(form);
   if (!words || typeof part !== 'object' || part === null) return path;
   const names = words.map((word) => word.replace(/^[#@?~*]+/, ''));
@@ -89,5 +101,7 @@ function isInForm(value: unknown, word: string): boolean {
   if (word.startsWith('*')) return value !== undefined;
   if (word.startsWith('@')) return typeof value === 'string' && instant.test(value);
   if (word.startsWith('#')) return Number.isSafeInteger(value) && (value as number) >= 0;
+  if (word === 'actor' && (Object(value) as { type?: unknown }).type === 'staff')
+    return wrongField(value, 'staff') === undefined;
   return wordsOf.has(word) ? wrongField(value, word) === undefined : typeof value === 'string' && value !== '';
 }

@@ -1,5 +1,6 @@
-import { Divergence } from './divergence.ts';
-import type { Entry, Table } from './expected.ts';
+import { columns } from '../audit/rows.ts';
+import { Divergence, valueAt } from './divergence.ts';
+import type { Entry, Table } from './expected-rows.ts';
 
 /** Asks Postgres. */
 export type Query = (sql: string, values: unknown[]) => Promise<Record<string, unknown>[]>;
@@ -8,8 +9,6 @@ interface Kept {
   /** Name of the checkpoint up to which a table stands for the log. */
   checkpoint: string;
   key: readonly string[];
-  /** What is compared besides: all that the log decides. */
-  columns: readonly string[];
   /** Where in the log a row comes from. */
   stream: string;
   revision: string;
@@ -18,43 +17,30 @@ interface Kept {
 }
 
 const usageStream = { stream: 'stream', revision: 'revision', period: 'stream' };
-const words = (text: string) => text.trim().split(/\s+/);
 
 export const kept: Readonly<Record<Table, Kept>> = {
-  overage_ledger: {
-    ...{ checkpoint: 'overage_ledger', key: ['event_id'], ...usageStream },
-    columns: words(`account_id period_start type token lookup_id ordinal stream revision position time cents
-      rate_cents rate_version request_id actor corrects reference`),
-  },
-  credits: {
-    ...{ checkpoint: 'usage_and_jobs', key: ['stream'], ...usageStream },
-    columns: words(`account_id period_start period_end revision last_hash last_time phase anchor_day plan terms
-      downloads download_credits overage_downloads overage_cents lookups metadata_credits fee_difference_cents
-      fee_cents due warned cap_reached next`),
-  },
+  overage_ledger: { checkpoint: 'overage_ledger', key: ['event_id'], ...usageStream },
+  credits: { checkpoint: 'usage_and_jobs', key: ['stream'], ...usageStream },
   jobs: {
     ...{ checkpoint: 'usage_and_jobs', key: ['token'] },
     ...{ stream: 'usage_stream', revision: 'usage_revision', period: 'usage_stream' },
-    columns: words(`account_id usage_stream usage_revision platform video_id url format quality overage queued_at
-      status revision last_hash attempts worker_id claim_revision failure_reason
-      file_claim_revision file_name file_mime file_size_bytes`),
   },
-  idempotency_keys: {
-    ...{ checkpoint: 'usage_and_jobs', key: ['account_id', 'key_hash'], ...usageStream },
-    columns: words('fingerprint token overage stream revision confirmed voided'),
-  },
+  idempotency_keys: { checkpoint: 'usage_and_jobs', key: ['account_id', 'key_hash'], ...usageStream },
   account_heads: {
-    ...{ checkpoint: 'api_keys', key: ['account_id'], columns: ['revision', 'last_hash'] },
+    ...{ checkpoint: 'api_keys', key: ['account_id'] },
     ...{ stream: `'account-' || account_id`, revision: 'revision', period: '$2' },
   },
   invoices: {
     ...{ checkpoint: 'invoices', key: ['event_id'], stream: `'invoices-' || account_id`, revision: 'revision' },
-    columns: words(
-      'account_id type number revision last_hash position time covers period_start total_cents data actor',
-    ),
     period: `to_char(period_start at time zone 'utc', 'YYYYMMDD')`,
   },
 };
+
+/** What is compared: each column of a table, and the path of the field that it must equal. */
+function comparedOf(table: Table): { column: string; path: string }[] {
+  const words = columns[table].split(/\s+/).map((word) => word.split('='));
+  return words.map(([column = '', path = column]) => ({ column, path }));
+}
 
 export interface Difference {
   entry: Entry;
@@ -76,10 +62,12 @@ export async function compare(
   captured?: readonly unknown[],
 ): Promise<Difference[]> {
   if (entries.length === 0) return [];
-  const columns = [...kept[table].key, ...kept[table].columns];
-  const rows = entries.map((entry) => Object.fromEntries(columns.map((name) => [name, entry.columns[name]])));
+  const compared = comparedOf(table);
+  const rows = entries.map(({ subject }) =>
+    Object.fromEntries(compared.map(({ column, path }) => [column, asJson(valueAt(subject, path))])),
+  );
   const list = (alias: string) =>
-    columns.map((name) => `${alias}.${name}${['actor', 'data'].includes(name) ? '::jsonb' : ''}`).join();
+    compared.map(({ column: name }) => `${alias}.${name}${['actor', 'data'].includes(name) ? '::jsonb' : ''}`).join();
   const keys = (alias: string) => kept[table].key.map((name) => `${alias}.${name}`).join();
   const differing = await query(
     `select n::int - 1 as entry, to_jsonb(e) as expected, to_jsonb(f) as found
@@ -97,8 +85,7 @@ export async function compare(
 /** @throws {Divergence} naming the first column; an end of a stream that only one of the two has comes before all others */
 export function refuse({ entry, expected, found }: Difference): never {
   if (!found) throw new Divergence(entry.at, entry.table, 'a row', 'none');
-  const { key, columns } = kept[entry.table];
-  const names = [...key, ...columns];
+  const names = comparedOf(entry.table).map(({ column }) => column);
   const isOther = (name: string) => JSON.stringify(expected[name]) !== JSON.stringify(found[name]);
   const column = ['revision', 'last_hash', ...names].find((name) => names.includes(name) && isOther(name)) ?? '';
   throw new Divergence(entry.at, `${entry.table}.${column}`, expected[column], found[column]);
@@ -112,6 +99,9 @@ export interface Scope {
 
 const inScope = (table: Table) =>
   `($1::text is null or account_id = $1) and ($2::text is null or right(${kept[table].period}, 8) = $2)`;
+
+/** Positions are larger than JSON's numbers. */
+const asJson = (value: unknown) => (typeof value === 'bigint' ? String(value) : value);
 
 export async function countRows(query: Query, table: Table, { accountId, period }: Scope): Promise<number> {
   const sql = `select count(*)::float8 as count from ${table} where ${inScope(table)}`;

@@ -43,7 +43,7 @@ export async function benchVerify(
         await perSecond(async () => {
           const follower = new Follower({ log: store, books: createBooks(pool) });
           await follower.catchUp();
-          return follower.expected.events;
+          return follower.replay.events;
         }),
       );
     }
