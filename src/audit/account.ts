@@ -1,4 +1,3 @@
-import type { RecordedEvent } from '../commands/ports.ts';
 import { must, mustEqual } from '../verify/divergence.ts';
 import type { Link } from '../verify/forms.ts';
 import { Chain } from './chain.ts';
@@ -14,8 +13,7 @@ export class Account extends Chain {
   /** The newest download of each idempotency key. */
   readonly idempotencyKeys = new Map<string, Charge>();
 
-  apply(recorded: RecordedEvent): void {
-    const event = this.follow(recorded);
+  check(event: Link): void {
     const { type, data, revision } = event;
     mustEqual(event, { stream: `account-${data.account_id}` }, '');
     const key = this.#apiKeys.get(data.key_id);

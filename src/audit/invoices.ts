@@ -1,7 +1,8 @@
 import { must, mustEqual } from '../verify/divergence.ts';
+import { rangesOf, usageStream } from '../verify/forms.ts';
 import type { Link } from '../verify/forms.ts';
 import { Chain } from './chain.ts';
-import { dayOf, feeLine } from './period.ts';
+import { feeLine } from './period.ts';
 import type { Line, Period } from './period.ts';
 
 /** What an account was asked to pay, each line computed again, and what it was given back of that. */
@@ -11,7 +12,7 @@ export class Invoices extends Chain {
 
   /** The stream of the period that an invoice is for, or that the line of a credit note is about. */
   periodOf({ type, data }: Link): string {
-    if (type === 'InvoiceIssued') return `usage-${data.account_id}-${dayOf(data.period_start)}`;
+    if (type === 'InvoiceIssued') return usageStream(data.account_id, data.period_start);
     return String(this.#linesOf(data.invoice_number)[data.line - 1]?.['stream']);
   }
 
@@ -69,24 +70,15 @@ const sum = (parts: readonly { cents: number }[]) => parts.reduce((total, { cent
 /** Overage by rate, what was waived of it, what upgrades added to the fee, and the fee of the next period. */
 export function linesOf({ stream, charges, lines }: Period): Line[] {
   const charged = [...charges.values()].filter(({ rate, voided }) => rate && !voided);
+  const voided = [...charges.values()].filter((charge) => charge.voided).map(({ id }) => id);
   const byRate = Map.groupBy(charged, ({ rate }) => JSON.stringify(rate));
   const overage = [...byRate.values()].map((ofRate) => {
     const [rate, quantity] = [ofRate[0]?.rate, ofRate.length];
     const revisions = rangesOf(ofRate.map(({ revision }) => revision));
     return { kind: 'overage', ...rate, quantity, cents: quantity * (rate?.rate_cents ?? 0), stream, revisions };
   });
-  const others = ['waiver', 'fee_difference', 'fee'].flatMap((kind) => lines.filter((line) => line.kind === kind));
+  const others = ['waiver', 'fee_difference', 'fee'].flatMap((kind) =>
+    lines.filter((line) => line.kind === kind && !voided.includes(String(line['charge_event_id']))),
+  );
   return [...overage, ...others].filter(({ cents }) => cents !== 0);
-}
-
-/** Each revision once, as first, last and the step between: 1, 3, 5, 8 are 1 to 5 in steps of 2, and 8. */
-function rangesOf(revisions: readonly number[]): [number, number, number][] {
-  const ranges: [number, number, number][] = [];
-  for (const revision of revisions) {
-    const [first, last, step] = ranges.at(-1) ?? [-1, -2, 0];
-    const isNext = first === last || revision - last === step;
-    if (isNext) ranges.splice(-1, 1, [first, revision, revision - last]);
-    else ranges.push([revision, revision, 1]);
-  }
-  return ranges;
 }

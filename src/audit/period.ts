@@ -1,5 +1,5 @@
-import type { RecordedEvent } from '../commands/ports.ts';
 import { must, mustEqual } from '../verify/divergence.ts';
+import { sourceOf, usageStream } from '../verify/forms.ts';
 import type { Link, Terms } from '../verify/forms.ts';
 import { Chain } from './chain.ts';
 
@@ -36,24 +36,23 @@ export class Period extends Chain {
   readonly due = new Map<'plan' | 'cap', Partial<Terms>>();
   /** By the token of the download, or the id of the lookup. */
   readonly charges = new Map<string, Charge>();
-  /** Fees, what upgrades added to them, and what was waived of the overage. */
-  lines: Line[] = [];
-  lookups = 0;
+  /** What an invoice has besides overage: fees, what upgrades added to them, what was waived. */
+  readonly lines: Line[] = [];
   /** What UsagePeriodClosed states. */
   readonly totals = {
     ...{ downloads: 0, download_credits: 0, overage_downloads: 0, overage_cents: 0 },
     ...{ metadata_credits: 0, fee_difference_cents: 0 },
   };
+  lookups = 0;
   /** Warnings given, such as `downloads:80`, with the id of their event until they are mailed. */
-  readonly warned = new Map<string, string | null>();
+  readonly #warned = new Map<string, string | null>();
   capReached = false;
-  /** What must come next, in the same append as the leader. */
+  /** What must come next, in the append that the leader began. */
   awaited: { type: string; data: object }[] = [];
   #leader!: Link;
-  readonly #references = new Set<string>();
 
-  apply(recorded: RecordedEvent): Link {
-    const event = this.follow(recorded);
+  /** @throws {Divergence} unless it is right after what was followed of the period */
+  check(event: Link): void {
     const { type, data } = event;
     const awaited = this.awaited.shift();
     if (awaited) {
@@ -71,14 +70,13 @@ export class Period extends Chain {
     else if (corrections.includes(type)) this.#giveBack(event, data);
     else if (type === 'DownloadQueued') Object.assign(this.charges.get(data.token) ?? {}, { key: data.idempotency });
     else if (type === 'OverageCapReached') this.capReached = true;
-    else if (type === 'UsageWarningReached') this.warned.set(warning, event.id);
+    else if (type === 'UsageWarningReached') this.#warned.set(warning, event.id);
     else if (type === 'UsageWarningMailed') {
-      mustEqual(event, { warning_event_id: this.warned.get(warning) ?? 'that of a warning that was not mailed yet' });
-      this.warned.set(warning, null);
+      mustEqual(event, { warning_event_id: this.#warned.get(warning) ?? 'that of a warning that was not mailed yet' });
+      this.#warned.set(warning, null);
     } else this.#turn(event, type === 'UsagePeriodOpened' ? event : this.opened);
     this.capReached &&= this.#isCapReached();
     if (['DownloadQueued', 'MetadataCreditDebited', ...changes].includes(type)) this.#awaitNotices(type);
-    return event;
   }
 
   /** A credit while there is one, then the rate in force, up to the ceiling in force; a lookup takes credits alone. */
@@ -136,15 +134,14 @@ export class Period extends Chain {
     mustEqual(event, { charge_event_id: charge.id });
     if (type === 'ChargeWaived') {
       mustEqual(event, { type: 'staff' }, 'metadata.actor.');
-      must(!this.#references.has(reference), event, 'data.reference', 'one that was not used in this period');
+      const isNew = !this.lines.some((line) => line['reference'] === reference);
+      must(isNew, event, 'data.reference', 'one that was not used in this period');
       must(cents > 0 && cents <= leftCents, event, 'data.cents', `at least 1 and at most ${leftCents}`);
       mustEqual(event, { overage_downloads: cents === leftCents ? 1 : 0 });
-      this.#references.add(reference);
       this.lines.push({ kind: 'waiver', reference, charge_event_id, cents: -cents, event: sourceOf(event) });
     } else {
       must(!charge.confirmed, event, 'type', 'no void of a download that was confirmed');
       charge.voided = true;
-      this.lines = this.lines.filter((line) => line['charge_event_id'] !== charge.id);
       if (type === 'MetadataCreditVoided') return void (totals.metadata_credits -= 1);
       mustEqual(event, { credits: charge.rate ? 0 : 1, overage_downloads: leftCents > 0 ? 1 : 0, cents: leftCents });
       totals.download_credits -= data.credits;
@@ -158,7 +155,7 @@ export class Period extends Chain {
   #turn(event: Link, { data: { account_id, anchor_day, ...opened } }: Link): void {
     const { period_start, period_end } = opened;
     if (event.type === 'UsagePeriodOpened') {
-      mustEqual(event, { stream: `usage-${account_id}-${dayOf(period_start)}` }, '');
+      mustEqual(event, { stream: usageStream(account_id, period_start) }, '');
       must(this.time >= period_start, event, 'data.period_start', `at or before ${this.time}`);
       Object.assign(this, { phase: 'open', opened: event, terms: opened.terms });
     } else if (event.type === 'UsagePeriodEnded') {
@@ -176,22 +173,20 @@ export class Period extends Chain {
 
   /** What the owner must hear of: thresholds that a pool has reached, and that no further charge fits under the ceiling. */
   #awaitNotices(type: string): void {
-    const { terms, totals, warned } = this;
-    const pools = [
-      { pool: 'downloads', credits: totals.download_credits, limit: terms.downloads_limit },
-      { pool: 'metadata', credits: totals.metadata_credits, limit: terms.metadata_limit },
-    ];
-    for (const { pool, credits, limit } of pools) {
-      for (const threshold_percent of terms.warning_percents as number[]) {
+    const { overage_cap_cents, downloads_limit, metadata_limit, warning_percents } = this.terms;
+    const { overage_cents, download_credits, metadata_credits } = this.totals;
+    const warn = (pool: string, credits: number, limit: number) => {
+      for (const threshold_percent of warning_percents as number[]) {
         const isReached = limit > 0 && credits * 100 >= limit * threshold_percent;
-        if (!isReached || warned.has(`${pool}:${threshold_percent}`)) continue;
+        if (!isReached || this.#warned.has(`${pool}:${threshold_percent}`)) continue;
         const data = { pool, threshold_percent, used: Math.min(credits, limit), limit };
         this.awaited.push({ type: 'UsageWarningReached', data });
       }
-    }
-    if (this.capReached || type === 'MetadataCreditDebited' || !this.#isCapReached()) return;
-    const data = { overage_cents: totals.overage_cents, overage_cap_cents: terms.overage_cap_cents };
-    this.awaited.push({ type: 'OverageCapReached', data });
+    };
+    warn('downloads', download_credits, downloads_limit);
+    warn('metadata', metadata_credits, metadata_limit);
+    const isNew = !this.capReached && this.#isCapReached() && type !== 'MetadataCreditDebited';
+    if (isNew) this.awaited.push({ type: 'OverageCapReached', data: { overage_cents, overage_cap_cents } });
   }
 
   /** The allowance is used up, and one more charge does not fit. */
@@ -202,16 +197,11 @@ export class Period extends Chain {
   }
 }
 
-const sourceOf = ({ stream, revision, id }: Link) => ({ stream, revision, id });
-
 /** The monthly fee of the period that an event brings. */
 export function feeLine(event: Link, of: Pick<Link['data'], 'terms' | 'period_start' | 'period_end'>): Line {
   const { terms, period_start, period_end } = of;
   return { kind: 'fee', plan: terms.plan, period_start, period_end, cents: terms.fee_cents, event: sourceOf(event) };
 }
-
-/** Of an instant: its day, as the names of streams have it. */
-export const dayOf = (instant: string) => instant.slice(0, 10).replaceAll('-', '');
 
 /** The end of a period: the same day of the next month, or its last day where it has none. */
 export function anchorAfter(start: string, anchorDay: number): string {

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { dayOf } from '../audit/period.ts';
 import type { RecordedEvent, WholeLog } from '../commands/ports.ts';
 import { Divergence } from './divergence.ts';
 import { tables } from './expected-rows.ts';
 import type { Entry, Table } from './expected-rows.ts';
+import { usageStream } from './forms.ts';
 import { Replay } from './replay.ts';
 import { compare, countRows, kept, listOrigins, readCheckpoints, refuse } from './rows.ts';
 import type { Query, Scope } from './rows.ts';
@@ -188,7 +188,7 @@ export class Follower {
     if (!account) throw new NotVerifiable(`there is no account ${accountId}`);
     await read([...periods.values()]);
     for (let next = account.next; next; next = account.next) {
-      const stream = `usage-${accountId}-${dayOf(next.period_start)}`;
+      const stream = usageStream(accountId, next.period_start);
       await read([{ stream, revision: -1 }]);
       if (!periods.has(stream)) break;
     }

@@ -105,3 +105,23 @@ function isInForm(value: unknown, word: string): boolean {
     return wrongField(value, 'staff') === undefined;
   return wordsOf.has(word) ? wrongField(value, word) === undefined : typeof value === 'string' && value !== '';
 }
+
+/** The stream of a billing period: its account, and the day on which it starts. */
+export function usageStream(accountId: string, periodStart: string): string {
+  return `usage-${accountId}-${periodStart.slice(0, 10).replaceAll('-', '')}`;
+}
+
+/** As a line of an invoice names the event that it comes from. */
+export const sourceOf = ({ stream, revision, id }: Link) => ({ stream, revision, id });
+
+/** As a line of an invoice writes revisions, each once, as first, last and the step between: 1, 3, 5, 8 are 1 to 5 in steps of 2, and 8. */
+export function rangesOf(revisions: readonly number[]): [number, number, number][] {
+  const ranges: [number, number, number][] = [];
+  for (const revision of revisions) {
+    const [first, last, step] = ranges.at(-1) ?? [-1, -2, 0];
+    const isNext = first === last || revision - last === step;
+    if (isNext) ranges.splice(-1, 1, [first, revision, revision - last]);
+    else ranges.push([revision, revision, 1]);
+  }
+  return ranges;
+}

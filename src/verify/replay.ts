@@ -52,13 +52,14 @@ export class Replay {
 
   #account(event: RecordedEvent, id: string): void {
     const account = this.accounts.get(id) ?? new Account(event.stream);
-    account.apply(event);
+    account.check(account.follow(event));
     this.accounts.set(id, account);
     this.rows.expect({ table: 'account_heads', key: id, subject: account, at: account, isNew: event.revision === 0 });
   }
 
   #usage(recorded: RecordedEvent, period: Period): void {
-    const event = period.apply(recorded);
+    const event = period.follow(recorded);
+    period.check(event);
     this.periods.set(period.stream, period);
     const account = this.accounts.get(period.opened.data.account_id);
     must(account !== undefined, event, 'stream', 'one of an account that was opened before');
@@ -121,7 +122,7 @@ export class Replay {
   #job(event: RecordedEvent, token: string): void {
     const job = this.jobs.get(token);
     must(job !== undefined, event, 'stream', 'one of a download that was queued and has not ended');
-    job.apply(event);
+    job.check(job.follow(event));
     const forget = () => this.jobs.delete(token);
     this.rows.expect({ table: 'jobs', key: token, subject: job, at: job, isFinal: job.end !== undefined, forget });
   }
@@ -145,7 +146,7 @@ export class Replay {
   async #periodAt(stream: string, { position }: Pick<RecordedEvent, 'position'>): Promise<Period | undefined> {
     const period = new Period(stream);
     const events = stream.startsWith('usage-') ? await this.#read(stream, 0) : [];
-    for (const earlier of events) if (earlier.position < position) period.apply(earlier);
+    for (const earlier of events) if (earlier.position < position) period.check(period.follow(earlier));
     if (period.phase === 'absent') return undefined;
     this.periods.set(stream, period);
     return period;
