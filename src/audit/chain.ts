@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import type { RecordedEvent } from '../commands/ports.ts';
 import { must, mustEqual } from '../verify/divergence.ts';
-import { mustHaveForm } from '../verify/forms.ts';
 import type { Link } from '../verify/forms.ts';
 
 /** A stream, as far as it was followed: each event is hashed together with the hash of the one before it. */
@@ -16,7 +15,7 @@ export class Chain {
     this.stream = stream;
   }
 
-  /** @throws {Divergence} unless the event is the next one, chained to the last, in the form of its type, and no older */
+  /** @throws {Divergence} unless the event is the next one, chained to the last, and no older */
   follow(event: RecordedEvent): Link {
     mustEqual(event, { stream: this.stream, revision: this.revision + 1 }, '');
     const { stream, revision, id, type, data, position } = event;
@@ -25,7 +24,6 @@ export class Chain {
     const previous = Buffer.from(this.lastHash ?? hash('sha256', stream), 'hex');
     const expected = hash('sha256', Buffer.concat([previous, link]));
     must(found === expected, event, 'metadata.hash', expected);
-    mustHaveForm(event);
     must(metadata.time >= this.time, event, 'metadata.time', `at or after ${this.time}`);
     Object.assign(this, { revision, position, lastHash: found, time: metadata.time });
     return event as Link;

@@ -7,6 +7,7 @@ const triedAgain = ['platform_error', 'rate_limited_by_platform', 'timed_out', '
 
 /** What became of a download: queued → claimed → running → done or failed, and queued again when a claim is released. */
 export class Job extends Chain {
+  queued!: Link;
   status: 'queued' | 'claimed' | 'running' | 'done' | 'failed' = 'queued';
   /** The charge was voided: the job may fail for that reason alone. */
   isVoided = false;
@@ -14,14 +15,6 @@ export class Job extends Chain {
   claim: Link | undefined;
   end: Link | undefined;
   #notBefore = '';
-  readonly queued: Link;
-  readonly accountId: string;
-
-  constructor(queued: Link, accountId: string) {
-    super(`job-${queued.data.token}`);
-    this.queued = queued;
-    this.accountId = accountId;
-  }
 
   check(event: Link): void {
     const { type, data } = event;
@@ -37,8 +30,8 @@ export class Job extends Chain {
     must(isRight === true, event, 'type', `one that may follow: the job is ${status}`);
     mustEqual(event, { token: queued.data.token });
     if (type === 'JobClaimed') {
-      const of = { account_id: this.accountId, usage_stream: queued.stream, usage_revision: queued.revision };
-      mustEqual(event, { ...of, attempt: (this.attempts += 1) });
+      mustEqual(event, { usage_stream: queued.stream, usage_revision: queued.revision });
+      mustEqual(event, { account_id: queued.stream.split('-')[1], attempt: (this.attempts += 1) });
       Object.assign(this, { status: 'claimed', claim: event });
     } else if (type === 'JobStarted') {
       mustEqual(event, { worker_id: claim?.data.worker_id });

@@ -30,7 +30,6 @@ const mayCome = {
 export class Period extends Chain {
   phase: keyof typeof mayCome = 'absent';
   opened!: Link;
-  ended: Link | undefined;
   terms!: Terms;
   /** Changes that wait for the next period. */
   readonly due = new Map<'plan' | 'cap', Partial<Terms>>();
@@ -38,12 +37,10 @@ export class Period extends Chain {
   readonly charges = new Map<string, Charge>();
   /** What an invoice has besides overage: fees, what upgrades added to them, what was waived. */
   readonly lines: Line[] = [];
-  /** What UsagePeriodClosed states. */
-  readonly totals = {
-    ...{ downloads: 0, download_credits: 0, overage_downloads: 0, overage_cents: 0 },
-    ...{ metadata_credits: 0, fee_difference_cents: 0 },
-  };
-  lookups = 0;
+  /** Downloads and lookups so far, each of which has its ordinal, and those of them that hold a credit. */
+  readonly accepted = { downloads: 0, metadata: 0 };
+  readonly credits = { downloads: 0, metadata: 0 };
+  readonly totals = { overage_downloads: 0, overage_cents: 0, fee_difference_cents: 0 };
   /** Warnings given, such as `downloads:80`, with the id of their event until they are mailed. */
   readonly #warned = new Map<string, string | null>();
   capReached = false;
@@ -81,22 +78,25 @@ export class Period extends Chain {
 
   /** A credit while there is one, then the rate in force, up to the ceiling in force; a lookup takes credits alone. */
   #charge(event: Link): void {
-    const { totals, terms } = this;
+    const { type, id, revision, data } = event;
+    const { credits, totals, terms } = this;
     const { overage_cents: cents, overage_cap_cents, rate_version } = terms;
-    const { id, revision, data } = event;
-    const isLookup = event.type === 'MetadataCreditDebited';
-    const name = isLookup ? data.lookup_id : data.token;
-    const pool = isLookup ? 'metadata_credits' : 'download_credits';
-    const hasCredit = totals[pool] < (isLookup ? terms.metadata_limit : terms.downloads_limit);
-    const rate = hasCredit || isLookup || cents === null ? null : { rate_cents: cents, rate_version };
-    const isDue = rate ? event.type === 'OverageCharged' : hasCredit && event.type !== 'OverageCharged';
-    must(isDue, event, 'type', rate ? 'OverageCharged' : hasCredit ? 'a credit' : 'no charge: the pool is empty');
-    mustEqual(event, { ordinal: isLookup ? (this.lookups += 1) : (totals.downloads += 1) });
+    const pool = type === 'MetadataCreditDebited' ? 'metadata' : 'downloads';
+    const name = pool === 'metadata' ? data.lookup_id : data.token;
+    const hasCredit = credits[pool] < terms[`${pool}_limit`];
+    const rate = hasCredit || cents === null ? null : { rate_cents: cents, rate_version };
+    must(
+      type === 'OverageCharged' ? rate !== null : hasCredit,
+      event,
+      'type',
+      rate ? 'OverageCharged' : 'a credit, if any',
+    );
+    mustEqual(event, { ordinal: (this.accepted[pool] += 1) });
     must(!this.charges.has(name), event, 'data', 'a token or an id that has no charge yet');
     const leftCents = rate?.rate_cents ?? 0;
     this.charges.set(name, { id, revision, rate, leftCents, confirmed: false, voided: false, key: null });
-    if (!isLookup) this.awaited = [{ type: 'DownloadQueued', data: { token: name, overage: !hasCredit } }];
-    if (!rate) return void (totals[pool] += 1);
+    if (pool === 'downloads') this.awaited = [{ type: 'DownloadQueued', data: { token: name, overage: !hasCredit } }];
+    if (!rate) return void (credits[pool] += 1);
     mustEqual(event, { ...rate, cents });
     totals.overage_downloads += 1;
     totals.overage_cents += leftCents;
@@ -125,7 +125,6 @@ export class Period extends Chain {
   /** A charge is confirmed or voided, never both, and voided once; all that is given back is within what was charged. */
   #giveBack(event: Link, { cents, reference, charge_event_id, ...data }: Link['data']): void {
     const { type } = event;
-    const { totals } = this;
     const charge = this.charges.get(type === 'MetadataCreditVoided' ? data.lookup_id : data.token);
     must(charge !== undefined, event, 'data', 'about what was charged in this period');
     const { leftCents } = charge;
@@ -142,13 +141,13 @@ export class Period extends Chain {
     } else {
       must(!charge.confirmed, event, 'type', 'no void of a download that was confirmed');
       charge.voided = true;
-      if (type === 'MetadataCreditVoided') return void (totals.metadata_credits -= 1);
+      if (type === 'MetadataCreditVoided') return void (this.credits.metadata -= 1);
       mustEqual(event, { credits: charge.rate ? 0 : 1, overage_downloads: leftCents > 0 ? 1 : 0, cents: leftCents });
-      totals.download_credits -= data.credits;
+      this.credits.downloads -= data.credits;
     }
     charge.leftCents -= cents;
-    totals.overage_cents -= cents;
-    totals.overage_downloads -= data.overage_downloads;
+    this.totals.overage_cents -= cents;
+    this.totals.overage_downloads -= data.overage_downloads;
   }
 
   /** Opened, ended and closed: the next period begins where this one ends, and the books close on what the events add up to. */
@@ -163,37 +162,37 @@ export class Period extends Chain {
       const terms = Object.assign({}, this.terms, ...this.due.values()) as Terms;
       const next = { period_start: period_end, period_end: anchorAfter(period_end, anchor_day), terms };
       mustEqual(event, { period_start, period_end, next });
-      Object.assign(this, { phase: 'ended', ended: event });
+      this.phase = 'ended';
       this.lines.push(feeLine(event, next));
     } else {
-      mustEqual(event, { period_start, period_end, ...this.totals });
+      const { accepted, credits } = this;
+      mustEqual(event, { period_start, period_end, ...this.totals, downloads: accepted.downloads });
+      mustEqual(event, { download_credits: credits.downloads, metadata_credits: credits.metadata });
       this.phase = 'closed';
     }
   }
 
   /** What the owner must hear of: thresholds that a pool has reached, and that no further charge fits under the ceiling. */
   #awaitNotices(type: string): void {
-    const { overage_cap_cents, downloads_limit, metadata_limit, warning_percents } = this.terms;
-    const { overage_cents, download_credits, metadata_credits } = this.totals;
-    const warn = (pool: string, credits: number, limit: number) => {
-      for (const threshold_percent of warning_percents as number[]) {
+    for (const pool of ['downloads', 'metadata'] as const) {
+      const [credits, limit] = [this.credits[pool], this.terms[`${pool}_limit`]];
+      for (const threshold_percent of this.terms.warning_percents as number[]) {
         const isReached = limit > 0 && credits * 100 >= limit * threshold_percent;
         if (!isReached || this.#warned.has(`${pool}:${threshold_percent}`)) continue;
         const data = { pool, threshold_percent, used: Math.min(credits, limit), limit };
         this.awaited.push({ type: 'UsageWarningReached', data });
       }
-    };
-    warn('downloads', download_credits, downloads_limit);
-    warn('metadata', metadata_credits, metadata_limit);
-    const isNew = !this.capReached && this.#isCapReached() && type !== 'MetadataCreditDebited';
-    if (isNew) this.awaited.push({ type: 'OverageCapReached', data: { overage_cents, overage_cap_cents } });
+    }
+    if (this.capReached || type === 'MetadataCreditDebited' || !this.#isCapReached()) return;
+    const data = { overage_cents: this.totals.overage_cents, overage_cap_cents: this.terms.overage_cap_cents };
+    this.awaited.push({ type: 'OverageCapReached', data });
   }
 
   /** The allowance is used up, and one more charge does not fit. */
   #isCapReached(): boolean {
     const { downloads_limit, overage_cents: cents, overage_cap_cents } = this.terms;
-    const isUsedUp = cents !== null && this.totals.download_credits >= downloads_limit;
-    return isUsedUp && this.totals.overage_cents + cents > (overage_cap_cents ?? Infinity);
+    if (cents === null || this.credits.downloads < downloads_limit) return false;
+    return this.totals.overage_cents + cents > (overage_cap_cents ?? Infinity);
   }
 }
 

@@ -3,11 +3,11 @@ import type { Link } from '../verify/forms.ts';
 /** What the rows of Postgres must say, column by column: a field of what a row stands for, under its own or another name. */
 export const columns = {
   account_heads: 'account_id=opened.data.account_id revision last_hash=lastHash',
-  credits: `stream revision last_hash=lastHash last_time=time phase terms plan=terms.plan cap_reached=capReached lookups
+  credits: `stream revision last_hash=lastHash last_time=time phase terms plan=terms.plan cap_reached=capReached
     account_id=opened.data.account_id anchor_day=opened.data.anchor_day period_start=opened.data.period_start
-    period_end=opened.data.period_end downloads=totals.downloads download_credits=totals.download_credits
+    period_end=opened.data.period_end downloads=accepted.downloads lookups=accepted.metadata download_credits=credits.downloads
     overage_downloads=totals.overage_downloads overage_cents=totals.overage_cents
-    metadata_credits=totals.metadata_credits fee_difference_cents=totals.fee_difference_cents`,
+    metadata_credits=credits.metadata fee_difference_cents=totals.fee_difference_cents`,
   jobs: `token=queued.data.token account_id=accountId usage_stream=queued.stream usage_revision=queued.revision
     platform=queued.data.platform video_id=queued.data.video_id url=queued.data.url format=queued.data.format
     quality=queued.data.quality overage=queued.data.overage queued_at=queued.metadata.time status revision

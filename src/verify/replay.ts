@@ -7,7 +7,10 @@ import { centsTaken } from '../audit/rows.ts';
 import type { EventStore, RecordedEvent } from '../commands/ports.ts';
 import { Divergence, must } from './divergence.ts';
 import { ExpectedRows } from './expected-rows.ts';
+import { mustHaveForm } from './forms.ts';
 import type { Link } from './forms.ts';
+
+const kinds = ['account', 'usage', 'job', 'invoices'];
 
 /** Puts each event of the log before the rules for its stream, and says which rows of Postgres it must have made or changed. */
 export class Replay {
@@ -15,7 +18,7 @@ export class Replay {
   readonly invoices = new Map<string, Invoices>();
   /** Those that are not forgotten. */
   readonly periods = new Map<string, Period>();
-  readonly jobs = new Map<string, Job>();
+  readonly jobs = new Map<string, Job & { accountId: string }>();
   readonly rows = new ExpectedRows();
   events = 0;
   readonly #invoiced = new WeakSet<Period>();
@@ -31,6 +34,7 @@ export class Replay {
     const { stream } = event;
     const kind = stream.slice(0, stream.indexOf('-'));
     const owner = stream.slice(kind.length + 1);
+    if (kinds.includes(kind)) mustHaveForm(event);
     if (kind === 'usage') {
       const known =
         this.periods.get(stream) ?? (event.revision === 0 ? undefined : await this.#periodAt(stream, event));
@@ -76,7 +80,7 @@ export class Replay {
     const { token } = data;
     if (type === 'DownloadQueued') {
       must(!this.jobs.has(token), event, 'data.token', 'one that was never used');
-      const job = new Job(event, opened.data.account_id);
+      const job = Object.assign(new Job(`job-${token}`), { queued: event, accountId: opened.data.account_id });
       this.jobs.set(token, job);
       // Until it is claimed the row stands for the event that queued it.
       this.rows.expect({
