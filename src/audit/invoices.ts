@@ -1,50 +1,40 @@
 import { must, mustEqual } from '../verify/divergence.ts';
-import { rangesOf, usageStream } from '../verify/forms.ts';
-import type { Link } from '../verify/forms.ts';
+import { feeLine, rangesOf } from '../verify/forms.ts';
+import type { Line, Link } from '../verify/forms.ts';
 import { Chain } from './chain.ts';
-import { feeLine } from './period.ts';
-import type { Line, Period } from './period.ts';
+import type { Period } from './period.ts';
 
 /** What an account was asked to pay, each line computed again, and what it was given back of that. */
 export class Invoices extends Chain {
   readonly #issued: Link[] = [];
   readonly #notes: Link['data'][] = [];
 
-  /** The stream of the period that an invoice is for, or that the line of a credit note is about. */
-  periodOf({ type, data }: Link): string {
-    if (type === 'InvoiceIssued') return usageStream(data.account_id, data.period_start);
-    return String(this.#linesOf(data.invoice_number)[data.line - 1]?.['stream']);
-  }
-
-  check(event: Link, period: Period | undefined): void {
-    mustEqual(event, { stream: `invoices-${event.data.account_id}` }, '');
-    mustEqual(event, { currency: 'USD' });
-    if (event.type === 'InvoiceIssued') this.#issue(event, period);
-    else this.#credit(event, period);
-  }
-
-  #linesOf(invoiceNumber: number): Line[] {
+  /** Of an invoice, by its number. */
+  linesOf(invoiceNumber: number): Line[] {
     return (this.#issued[invoiceNumber - 1]?.data.lines ?? []) as Line[];
   }
 
-  #issue(event: Link, period: Period | undefined): void {
+  /** Each period once, when it is closed; the first one's fee when the account is opened. */
+  issue(event: Link, period: Period | undefined): void {
     const { covers, period_start } = event.data;
     const isFirst = covers === 'opening' && period?.opened.data.previous_period_start === null;
     const isDue = isFirst || (covers === 'period' && period?.phase === 'closed');
     must(period !== undefined && isDue, event, 'data.covers', 'a first period, or one that is closed');
     const isTwice = this.#issued.some(({ data }) => data.covers === covers && data.period_start === period_start);
     must(!isTwice, event, 'data.period_start', 'one that was not invoiced yet');
-    const { period_end } = period.opened.data;
+    const { account_id, period_start: start, period_end } = period.opened.data;
+    mustEqual(event, { account_id, period_start: start, period_end, currency: 'USD' });
     const lines = isFirst ? [feeLine(period.opened, period.opened.data)] : linesOf(period);
-    mustEqual(event, { number: this.#issued.push(event), period_end, lines, total_cents: sum(lines) });
+    mustEqual(event, { number: this.#issued.push(event), lines, total_cents: sum(lines) });
     must(sum(lines) > 0, event, 'data.total_cents', 'more than nothing');
   }
 
   /** What is credited stays within the invoice, the line and the charge. */
-  #credit(event: Link, period: Period | undefined): void {
+  credit(event: Link, period: Period | undefined): void {
     const { reference, invoice_number, line, charge_event_id, cents } = event.data;
     mustEqual(event, { type: 'staff' }, 'metadata.actor.');
-    const lines = this.#linesOf(invoice_number);
+    mustEqual(event, { account_id: this.stream.slice('invoices-'.length), currency: 'USD' });
+    const lines = this.linesOf(invoice_number);
     const of = lines[line - 1];
     must(of !== undefined, event, 'data.line', 'a line of an invoice');
     must(!this.#notes.some((note) => note.reference === reference), event, 'data.reference', 'a new one');

@@ -1,6 +1,6 @@
 import { must, mustEqual } from '../verify/divergence.ts';
-import { sourceOf, usageStream } from '../verify/forms.ts';
-import type { Link, Terms } from '../verify/forms.ts';
+import { feeLine, sourceOf, usageStream } from '../verify/forms.ts';
+import type { Line, Link, Terms } from '../verify/forms.ts';
 import { Chain } from './chain.ts';
 
 /** What was taken for one download or lookup, and what of it is left: cents at a rate, or a credit. */
@@ -11,9 +11,6 @@ export interface Charge extends Pick<Link, 'id' | 'revision'> {
   voided: boolean;
   key: Link['data']['idempotency'];
 }
-
-/** Of an invoice: the kind decides what else it has. */
-export type Line = { kind: string; cents: number } & Readonly<Record<string, unknown>>;
 
 const charges = ['DownloadCreditDebited', 'OverageCharged', 'MetadataCreditDebited'];
 const changes = ['PlanChanged', 'OverageCapSet', 'OverageCapRemoved'];
@@ -48,7 +45,6 @@ export class Period extends Chain {
   awaited: { type: string; data: object }[] = [];
   #leader!: Link;
 
-  /** @throws {Divergence} unless it is right after what was followed of the period */
   check(event: Link): void {
     const { type, data } = event;
     const awaited = this.awaited.shift();
@@ -109,8 +105,9 @@ export class Period extends Chain {
     must(isNow || effective === 'next_period', event, 'data.effective', 'now or next_period');
     const name = event.type === 'PlanChanged' ? 'plan' : 'cap';
     const cap = { overage_cap_cents: event.type === 'OverageCapSet' ? overage_cap_cents : null };
+    const change = name === 'plan' ? plan : cap;
     if (isNow) this.due.delete(name);
-    else this.due.set(name, name === 'plan' ? plan : cap);
+    else this.due.set(name, change);
     if (name === 'plan') {
       const feeCents = this.opened.data.terms.fee_cents + this.totals.fee_difference_cents;
       const cents = isNow ? Math.max(0, plan.fee_cents - feeCents) : 0;
@@ -119,7 +116,7 @@ export class Period extends Chain {
       this.totals.fee_difference_cents += cents;
       this.lines.push({ kind: 'fee_difference', plan: plan.plan, cents, event: sourceOf(event) });
     }
-    if (isNow) this.terms = { ...this.terms, ...(name === 'plan' ? plan : cap) };
+    if (isNow) this.terms = { ...this.terms, ...change };
   }
 
   /** A charge is confirmed or voided, never both, and voided once; all that is given back is within what was charged. */
@@ -194,12 +191,6 @@ export class Period extends Chain {
     if (cents === null || this.credits.downloads < downloads_limit) return false;
     return this.totals.overage_cents + cents > (overage_cap_cents ?? Infinity);
   }
-}
-
-/** The monthly fee of the period that an event brings. */
-export function feeLine(event: Link, of: Pick<Link['data'], 'terms' | 'period_start' | 'period_end'>): Line {
-  const { terms, period_start, period_end } = of;
-  return { kind: 'fee', plan: terms.plan, period_start, period_end, cents: terms.fee_cents, event: sourceOf(event) };
 }
 
 /** The end of a period: the same day of the next month, or its last day where it has none. */

@@ -67,6 +67,9 @@ export interface Link extends RecordedEvent {
   metadata: Fields<'metadata'>;
 }
 
+/** Of an invoice: the kind decides what else it has. */
+export type Line = { kind: string; cents: number } & Readonly<Record<string, unknown>>;
+
 const wordsOf = new Map<string, readonly string[]>(
   Object.entries(forms).map(([name, form]) => [name, form.split(' ')]),
 );
@@ -113,6 +116,12 @@ export function usageStream(accountId: string, periodStart: string): string {
 
 /** As a line of an invoice names the event that it comes from. */
 export const sourceOf = ({ stream, revision, id }: Link) => ({ stream, revision, id });
+
+/** The monthly fee of the period that an event brings. */
+export function feeLine(event: Link, of: Pick<Link['data'], 'terms' | 'period_start' | 'period_end'>): Line {
+  const { terms, period_start, period_end } = of;
+  return { kind: 'fee', plan: terms.plan, period_start, period_end, cents: terms.fee_cents, event: sourceOf(event) };
+}
 
 /** As a line of an invoice writes revisions, each once, as first, last and the step between: 1, 3, 5, 8 are 1 to 5 in steps of 2, and 8. */
 export function rangesOf(revisions: readonly number[]): [number, number, number][] {

@@ -3,11 +3,11 @@ import { Invoices, linesOf } from '../audit/invoices.ts';
 import { Job } from '../audit/job.ts';
 import { Period } from '../audit/period.ts';
 import type { Charge } from '../audit/period.ts';
-import { centsTaken } from '../audit/rows.ts';
 import type { EventStore, RecordedEvent } from '../commands/ports.ts';
+import { centsTaken } from './columns.ts';
 import { Divergence, must } from './divergence.ts';
 import { ExpectedRows } from './expected-rows.ts';
-import { mustHaveForm } from './forms.ts';
+import { mustHaveForm, usageStream } from './forms.ts';
 import type { Link } from './forms.ts';
 
 const kinds = ['account', 'usage', 'job', 'invoices'];
@@ -136,13 +136,17 @@ export class Replay {
     const invoices = this.invoices.get(id) ?? new Invoices(recorded.stream);
     this.invoices.set(id, invoices);
     const event = invoices.follow(recorded);
-    const stream = invoices.periodOf(event);
+    const { data } = event;
+    const isInvoice = event.type === 'InvoiceIssued';
+    const stream = isInvoice
+      ? usageStream(id, data.period_start)
+      : String(invoices.linesOf(data.invoice_number)[data.line - 1]?.['stream']);
     const period = this.periods.get(stream) ?? (await this.#periodAt(stream, event));
-    invoices.check(event, period);
+    if (isInvoice) invoices.issue(event, period);
+    else invoices.credit(event, period);
     if (period && event.data.covers === 'period') this.#invoiced.add(period);
     if (period) this.#expectCredits(period);
-    const { data } = event;
-    const subject = { ...event, total: event.type === 'InvoiceIssued' ? data.total_cents : data.cents };
+    const subject = { ...event, total: isInvoice ? data.total_cents : data.cents };
     this.rows.expect({ table: 'invoices', key: event.id, subject, at: event, isNew: true });
   }
 

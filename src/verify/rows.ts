@@ -1,4 +1,4 @@
-import { columns } from '../audit/rows.ts';
+import { columns } from './columns.ts';
 import { Divergence, valueAt } from './divergence.ts';
 import type { Entry, Table } from './expected-rows.ts';
 

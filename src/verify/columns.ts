@@ -1,4 +1,4 @@
-import type { Link } from '../verify/forms.ts';
+import type { Link } from './forms.ts';
 
 /** What the rows of Postgres must say, column by column: a field of what a row stands for, under its own or another name. */
 export const columns = {
