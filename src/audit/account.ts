@@ -18,11 +18,9 @@ export class Account extends Chain {
     const isRight = revision === 0 ? type === 'AccountOpened' : type.startsWith('ApiKey');
     must(isRight, event, 'type', 'AccountOpened first, and once; then only what becomes of keys');
     if (revision > 0) return;
-    const day = this.time.slice(0, 10);
-    const [period_start, anchor_day] = [`${day}T00:00:00.000Z`, Number(day.slice(8))];
+    const [period_start, anchor_day] = [`${this.time.slice(0, 10)}T00:00:00.000Z`, Number(this.time.slice(8, 10))];
     const period_end = anchorAfter(period_start, anchor_day);
     mustEqual(event, { anchor_day, period_start, period_end });
-    mustEqual(event, { overage_cap_cents: undefined }, 'data.terms.');
     const terms = { ...data.terms, overage_cap_cents: null };
     Object.assign(this, { opened: event, next: { previous_period_start: null, period_start, period_end, terms } });
   }

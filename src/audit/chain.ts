@@ -22,8 +22,7 @@ export class Chain {
     const { hash: found, ...metadata } = Object(event.metadata) as Link['metadata'];
     const link = Buffer.from(canonical({ stream, revision, id, type, data, metadata }));
     const previous = Buffer.from(this.lastHash ?? hash('sha256', stream), 'hex');
-    const expected = hash('sha256', Buffer.concat([previous, link]));
-    must(found === expected, event, 'metadata.hash', expected);
+    mustEqual(event, { hash: hash('sha256', Buffer.concat([previous, link])) }, 'metadata.');
     must(metadata.time >= this.time, event, 'metadata.time', `at or after ${this.time}`);
     Object.assign(this, { revision, position, lastHash: found, time: metadata.time });
     return event as Link;

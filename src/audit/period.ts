@@ -30,7 +30,7 @@ export class Period extends Chain {
   terms!: Terms;
   /** Changes that wait for the next period. */
   readonly due = new Map<'plan' | 'cap', Partial<Terms>>();
-  /** By the token of the download, or the id of the lookup. */
+  /** By the token of the download, or by `lookup ` and the id of the lookup. */
   readonly charges = new Map<string, Charge>();
   /** What an invoice has besides overage: fees, what upgrades added to them, what was waived. */
   readonly lines: Line[] = [];
@@ -75,28 +75,24 @@ export class Period extends Chain {
   /** A credit while there is one, then the rate in force, up to the ceiling in force; a lookup takes credits alone. */
   #charge(event: Link): void {
     const { type, id, revision, data } = event;
-    const { credits, totals, terms } = this;
-    const { overage_cents: cents, overage_cap_cents, rate_version } = terms;
+    const { overage_cents: cents, overage_cap_cents, rate_version, ...limits } = this.terms;
     const pool = type === 'MetadataCreditDebited' ? 'metadata' : 'downloads';
-    const name = pool === 'metadata' ? data.lookup_id : data.token;
-    const hasCredit = credits[pool] < terms[`${pool}_limit`];
+    const name = pool === 'metadata' ? `lookup ${data.lookup_id}` : data.token;
+    const hasCredit = this.credits[pool] < limits[`${pool}_limit`];
     const rate = hasCredit || cents === null ? null : { rate_cents: cents, rate_version };
-    must(
-      type === 'OverageCharged' ? rate !== null : hasCredit,
-      event,
-      'type',
-      rate ? 'OverageCharged' : 'a credit, if any',
-    );
+    const isDue = type === 'OverageCharged' ? rate !== null : hasCredit;
+    must(isDue, event, 'type', rate ? 'OverageCharged' : 'a credit, while there is one');
     mustEqual(event, { ordinal: (this.accepted[pool] += 1) });
     must(!this.charges.has(name), event, 'data', 'a token or an id that has no charge yet');
-    const leftCents = rate?.rate_cents ?? 0;
-    this.charges.set(name, { id, revision, rate, leftCents, confirmed: false, voided: false, key: null });
+    const charge = { id, revision, rate, leftCents: rate ? rate.rate_cents : 0, key: null };
+    this.charges.set(name, { ...charge, confirmed: false, voided: false });
     if (pool === 'downloads') this.awaited = [{ type: 'DownloadQueued', data: { token: name, overage: !hasCredit } }];
-    if (!rate) return void (credits[pool] += 1);
+    if (!rate) return void (this.credits[pool] += 1);
     mustEqual(event, { ...rate, cents });
-    totals.overage_downloads += 1;
-    totals.overage_cents += leftCents;
-    must(totals.overage_cents <= (overage_cap_cents ?? Infinity), event, 'data.cents', 'what fits under the ceiling');
+    this.totals.overage_downloads += 1;
+    this.totals.overage_cents += rate.rate_cents;
+    const fits = this.totals.overage_cents <= (overage_cap_cents ?? Infinity);
+    must(fits, event, 'data.cents', 'what fits under the ceiling');
   }
 
   /** A plan for now raises the fee at once, by the whole difference; everything else asked for the next period waits for it. */
@@ -121,24 +117,23 @@ export class Period extends Chain {
 
   /** A charge is confirmed or voided, never both, and voided once; all that is given back is within what was charged. */
   #giveBack(event: Link, { cents, reference, charge_event_id, ...data }: Link['data']): void {
-    const { type } = event;
-    const charge = this.charges.get(type === 'MetadataCreditVoided' ? data.lookup_id : data.token);
+    const charge = this.charges.get(event.type === 'MetadataCreditVoided' ? `lookup ${data.lookup_id}` : data.token);
     must(charge !== undefined, event, 'data', 'about what was charged in this period');
     const { leftCents } = charge;
     must(!charge.voided, event, 'type', 'nothing more about a charge that was voided');
-    if (type === 'DownloadConfirmed') return void (charge.confirmed = true);
+    if (event.type === 'DownloadConfirmed') return void (charge.confirmed = true);
     mustEqual(event, { charge_event_id: charge.id });
-    if (type === 'ChargeWaived') {
+    if (event.type === 'ChargeWaived') {
       mustEqual(event, { type: 'staff' }, 'metadata.actor.');
-      const isNew = !this.lines.some((line) => line['reference'] === reference);
-      must(isNew, event, 'data.reference', 'one that was not used in this period');
+      const isKnown = this.lines.some((line) => line['reference'] === reference);
+      must(!isKnown, event, 'data.reference', 'one that was not used in this period');
       must(cents > 0 && cents <= leftCents, event, 'data.cents', `at least 1 and at most ${leftCents}`);
       mustEqual(event, { overage_downloads: cents === leftCents ? 1 : 0 });
       this.lines.push({ kind: 'waiver', reference, charge_event_id, cents: -cents, event: sourceOf(event) });
     } else {
       must(!charge.confirmed, event, 'type', 'no void of a download that was confirmed');
       charge.voided = true;
-      if (type === 'MetadataCreditVoided') return void (this.credits.metadata -= 1);
+      if (event.type === 'MetadataCreditVoided') return void (this.credits.metadata -= 1);
       mustEqual(event, { credits: charge.rate ? 0 : 1, overage_downloads: leftCents > 0 ? 1 : 0, cents: leftCents });
       this.credits.downloads -= data.credits;
     }
@@ -162,9 +157,8 @@ export class Period extends Chain {
       this.phase = 'ended';
       this.lines.push(feeLine(event, next));
     } else {
-      const { accepted, credits } = this;
-      mustEqual(event, { period_start, period_end, ...this.totals, downloads: accepted.downloads });
-      mustEqual(event, { download_credits: credits.downloads, metadata_credits: credits.metadata });
+      mustEqual(event, { period_start, period_end, ...this.totals, downloads: this.accepted.downloads });
+      mustEqual(event, { download_credits: this.credits.downloads, metadata_credits: this.credits.metadata });
       this.phase = 'closed';
     }
   }

@@ -69,7 +69,7 @@ export class Replay {
     must(account !== undefined, event, 'stream', 'one of an account that was opened before');
     account.followPeriod(event);
     const { data, type } = event;
-    const charge = period.charges.get(type.startsWith('Metadata') ? data.lookup_id : data.token);
+    const charge = period.charges.get(type.startsWith('Metadata') ? `lookup ${data.lookup_id}` : data.token);
     if (charge) this.#charged(event, period);
     if (charge?.key) this.#keyed(event, { charge, period, account, keyHash: charge.key.key_hash });
     this.#expectCredits(period, type === 'UsagePeriodOpened');
