@@ -39,7 +39,7 @@ export class Period extends Chain {
   readonly credits = { downloads: 0, metadata: 0 };
   readonly totals = { overage_downloads: 0, overage_cents: 0, fee_difference_cents: 0 };
   /** Warnings given, such as `downloads:80`, with the id of their event until they are mailed. */
-  readonly #warned = new Map<string, string | null>();
+  readonly warned = new Map<string, string | null>();
   capReached = false;
   /** What must come next, in the append that the leader began. */
   awaited: { type: string; data: object }[] = [];
@@ -63,10 +63,10 @@ export class Period extends Chain {
     else if (corrections.includes(type)) this.#giveBack(event, data);
     else if (type === 'DownloadQueued') Object.assign(this.charges.get(data.token) ?? {}, { key: data.idempotency });
     else if (type === 'OverageCapReached') this.capReached = true;
-    else if (type === 'UsageWarningReached') this.#warned.set(warning, event.id);
+    else if (type === 'UsageWarningReached') this.warned.set(warning, event.id);
     else if (type === 'UsageWarningMailed') {
-      mustEqual(event, { warning_event_id: this.#warned.get(warning) ?? 'that of a warning that was not mailed yet' });
-      this.#warned.set(warning, null);
+      mustEqual(event, { warning_event_id: this.warned.get(warning) ?? 'that of a warning that was not mailed yet' });
+      this.warned.set(warning, null);
     } else this.#turn(event, type === 'UsagePeriodOpened' ? event : this.opened);
     this.capReached &&= this.#isCapReached();
     if (['DownloadQueued', 'MetadataCreditDebited', ...changes].includes(type)) this.#awaitNotices(type);
@@ -169,7 +169,7 @@ export class Period extends Chain {
       const [credits, limit] = [this.credits[pool], this.terms[`${pool}_limit`]];
       for (const threshold_percent of this.terms.warning_percents as number[]) {
         const isReached = limit > 0 && credits * 100 >= limit * threshold_percent;
-        if (!isReached || this.#warned.has(`${pool}:${threshold_percent}`)) continue;
+        if (!isReached || this.warned.has(`${pool}:${threshold_percent}`)) continue;
         const data = { pool, threshold_percent, used: Math.min(credits, limit), limit };
         this.awaited.push({ type: 'UsageWarningReached', data });
       }

@@ -3,11 +3,14 @@ import type { Link } from './forms.ts';
 /** What the rows of Postgres must say, column by column: a field of what a row stands for, under its own or another name. */
 export const columns = {
   account_heads: 'account_id=opened.data.account_id revision last_hash=lastHash',
-  credits: `stream revision last_hash=lastHash last_time=time phase terms plan=terms.plan cap_reached=capReached
-    account_id=opened.data.account_id anchor_day=opened.data.anchor_day period_start=opened.data.period_start
-    period_end=opened.data.period_end downloads=accepted.downloads lookups=accepted.metadata download_credits=credits.downloads
-    overage_downloads=totals.overage_downloads overage_cents=totals.overage_cents
-    metadata_credits=credits.metadata fee_difference_cents=totals.fee_difference_cents`,
+  credits: `stream=period.stream revision=period.revision last_hash=period.lastHash last_time=period.time
+    phase=period.phase terms=period.terms plan=period.terms.plan cap_reached=period.capReached
+    account_id=period.opened.data.account_id anchor_day=period.opened.data.anchor_day
+    period_start=period.opened.data.period_start period_end=period.opened.data.period_end
+    downloads=period.accepted.downloads lookups=period.accepted.metadata download_credits=period.credits.downloads
+    overage_downloads=period.totals.overage_downloads overage_cents=period.totals.overage_cents
+    metadata_credits=period.credits.metadata fee_difference_cents=period.totals.fee_difference_cents
+    fee_cents=feeCents due warned`,
   jobs: `token=queued.data.token account_id=accountId usage_stream=queued.stream usage_revision=queued.revision
     platform=queued.data.platform video_id=queued.data.video_id url=queued.data.url format=queued.data.format
     quality=queued.data.quality overage=queued.data.overage queued_at=queued.metadata.time status revision

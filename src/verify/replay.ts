@@ -87,7 +87,7 @@ export class Replay {
         table: 'jobs',
         key: token,
         subject: job,
-        at: { ...event, stream: job.stream },
+        at: { stream: job.stream, revision: -1, position: event.position },
         isNew: true,
         isFinal: false,
       });
@@ -120,7 +120,15 @@ export class Replay {
       period.charges.clear();
       this.periods.delete(period.stream);
     };
-    this.rows.expect({ table: 'credits', key: period.stream, subject: period, at: period, isNew, isFinal, forget });
+    this.rows.expect({
+      table: 'credits',
+      key: period.stream,
+      subject: creditsOf(period),
+      at: period,
+      isNew,
+      isFinal,
+      forget,
+    });
   }
 
   #job(event: RecordedEvent, token: string): void {
@@ -159,4 +167,21 @@ export class Replay {
     this.periods.set(stream, period);
     return period;
   }
+}
+
+/** A period, with what its row says of it in words of its own. */
+function creditsOf(period: Period): object {
+  const { opened, totals, due, warned } = period;
+  return {
+    period,
+    get feeCents() {
+      return opened.data.terms.fee_cents + totals.fee_difference_cents;
+    },
+    get due() {
+      return due.size === 0 ? null : { plan: due.get('plan'), ...due.get('cap') };
+    },
+    get warned() {
+      return [...warned.keys()];
+    },
+  };
 }
