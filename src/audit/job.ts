@@ -1,59 +1,48 @@
-import type { RecordedEvent } from '../commands/ports.ts';
-import { Chain, Divergence, must } from './chain.ts';
-import type { Link } from './chain.ts';
+import { must, mustEqual } from '../verify/divergence.ts';
+import type { Link } from '../verify/forms.ts';
+import { Chain } from './chain.ts';
 
 const mostAttempts = 3;
 const triedAgain = ['platform_error', 'rate_limited_by_platform', 'timed_out', 'internal_error', 'lease_expired'];
 
 /** What became of a download: queued → claimed → running → done or failed, and queued again when a claim is released. */
 export class Job extends Chain {
-  readonly queued: Link;
+  queued!: Link;
   status: 'queued' | 'claimed' | 'running' | 'done' | 'failed' = 'queued';
   /** The charge was voided: the job may fail for that reason alone. */
   isVoided = false;
   attempts = 0;
   claim: Link | undefined;
-  #notBefore = '';
   end: Link | undefined;
+  #notBefore = '';
 
-  constructor(queued: Link) {
-    super(`job-${queued.data.token}`);
-    this.queued = queued;
-  }
-
-  get isFinished(): boolean {
-    return this.status === 'done' || this.status === 'failed';
-  }
-
-  apply(recorded: RecordedEvent): Link {
-    const event = this.follow(recorded);
+  check(event: Link): void {
     const { type, data } = event;
-    const isHeld = this.status === 'claimed' || this.status === 'running';
-    const isRetried = triedAgain.includes(data.reason) && this.attempts < mostAttempts;
-    const isAllowed = {
-      JobClaimed: this.status === 'queued' && event.time >= this.#notBefore,
-      JobStarted: this.status === 'claimed',
-      JobReleased: isHeld && (isRetried || data.reason === 'shutdown'),
-      JobCompleted: isHeld,
-      JobFailed: data.reason === 'voided' ? this.isVoided && !this.isFinished : isHeld && !isRetried,
+    const { queued, claim, status } = this;
+    const isTriedAgain = triedAgain.includes(data.reason) && this.attempts < mostAttempts;
+    const isRight = {
+      JobClaimed: status === 'queued' && this.time >= this.#notBefore,
+      JobStarted: status === 'claimed',
+      JobReleased: claim && (isTriedAgain || data.reason === 'shutdown'),
+      JobCompleted: claim !== undefined,
+      JobFailed: data.reason === 'voided' ? this.isVoided && !this.end : claim && !isTriedAgain,
     }[type];
-    if (isAllowed !== true) throw new Divergence(event, 'type', `one that may follow: the job is ${this.status}`, type);
-    must(event, { token: this.queued.data.token });
+    must(isRight === true, event, 'type', `one that may follow: the job is ${status}`);
+    mustEqual(event, { token: queued.data.token });
     if (type === 'JobClaimed') {
-      const { stream: usage_stream, revision: usage_revision } = this.queued;
-      const account_id = usage_stream.split('-')[1];
-      must(event, { attempt: (this.attempts += 1), account_id, usage_stream, usage_revision });
-      [this.status, this.claim] = ['claimed', event];
+      mustEqual(event, { usage_stream: queued.stream, usage_revision: queued.revision });
+      mustEqual(event, { account_id: queued.stream.split('-')[1], attempt: (this.attempts += 1) });
+      Object.assign(this, { status: 'claimed', claim: event });
     } else if (type === 'JobStarted') {
-      must(event, { worker_id: this.claim?.data.worker_id });
+      mustEqual(event, { worker_id: claim?.data.worker_id });
       this.status = 'running';
     } else if (type === 'JobReleased') {
       if (data.reason === 'shutdown') this.attempts -= 1;
-      [this.status, this.#notBefore, this.claim] = ['queued', data.not_before, undefined];
+      this.#notBefore = data.not_before;
+      Object.assign(this, { status: 'queued', claim: undefined });
     } else {
-      if (type === 'JobCompleted') must(event, { claim_revision: this.claim?.revision });
-      [this.status, this.end, this.claim] = [type === 'JobCompleted' ? 'done' : 'failed', event, undefined];
+      if (type === 'JobCompleted') mustEqual(event, { claim_revision: claim?.revision });
+      Object.assign(this, { status: type === 'JobFailed' ? 'failed' : 'done', end: event, claim: undefined });
     }
-    return event;
   }
 }

@@ -1,12 +1,10 @@
-import type { RecordedEvent } from '../commands/ports.ts';
-import { Chain, Divergence, must } from './chain.ts';
-import type { Link, Terms } from './chain.ts';
+import { must, mustEqual } from '../verify/divergence.ts';
+import { feeLine, sourceOf, usageStream } from '../verify/forms.ts';
+import type { Line, Link, Terms } from '../verify/forms.ts';
+import { Chain } from './chain.ts';
 
-/** What was taken for one download or lookup, and what of it is left. */
-export interface Charge {
-  id: string;
-  revision: number;
-  /** Null for a credit. */
+/** What was taken for one download or lookup, and what of it is left: cents at a rate, or a credit. */
+export interface Charge extends Pick<Link, 'id' | 'revision'> {
   rate: { rate_cents: number; rate_version: string } | null;
   leftCents: number;
   confirmed: boolean;
@@ -14,278 +12,178 @@ export interface Charge {
   key: Link['data']['idempotency'];
 }
 
-const afterwards = [
-  'DownloadConfirmed',
-  'DownloadVoided',
-  'MetadataCreditVoided',
-  'ChargeWaived',
-  'UsageWarningMailed',
-];
-/** What must not stand in an open period: it opens or closes one, or only follows from another event of its append. */
-const notOpen = [
-  'UsagePeriodOpened',
-  'UsagePeriodClosed',
-  'DownloadQueued',
-  'UsageWarningReached',
-  'OverageCapReached',
-];
+const charges = ['DownloadCreditDebited', 'OverageCharged', 'MetadataCreditDebited'];
+const changes = ['PlanChanged', 'OverageCapSet', 'OverageCapRemoved'];
+const corrections = ['DownloadConfirmed', 'DownloadVoided', 'MetadataCreditVoided', 'ChargeWaived'];
+/** What an append may begin with. All others stand only behind the event that they follow from. */
+const mayCome = {
+  absent: ['UsagePeriodOpened'],
+  open: [...charges, ...changes, ...corrections, 'UsageWarningMailed', 'UsagePeriodEnded'],
+  ended: [...corrections, 'UsageWarningMailed', 'UsagePeriodClosed'],
+  closed: ['UsageWarningMailed'],
+};
 
 /** One billing period, rated again: each event must be one that those before it ask for or allow. */
 export class Period extends Chain {
-  phase: 'absent' | 'open' | 'ended' | 'closed' = 'absent';
+  phase: keyof typeof mayCome = 'absent';
   opened!: Link;
-  ended: Link | undefined;
   terms!: Terms;
-  due: { plan?: Omit<Terms, 'overage_cap_cents'>; overage_cap_cents?: number | null } = {};
-  /** By the token of the download, or the id of the lookup. */
+  /** Changes that wait for the next period. */
+  readonly due = new Map<'plan' | 'cap', Partial<Terms>>();
+  /** By the token of the download, or by `lookup ` and the id of the lookup. */
   readonly charges = new Map<string, Charge>();
-  readonly waivers: Link[] = [];
-  readonly changes: Link[] = [];
-  readonly counts = { downloads: 0, credits: 0, overage: 0, cents: 0, lookups: 0, lookupCredits: 0, feeDifference: 0 };
+  /** What an invoice has besides overage: fees, what upgrades added to them, what was waived. */
+  readonly lines: Line[] = [];
+  /** Downloads and lookups so far, each of which has its ordinal, and those of them that hold a credit. */
+  readonly accepted = { downloads: 0, metadata: 0 };
+  readonly credits = { downloads: 0, metadata: 0 };
+  readonly totals = { overage_downloads: 0, overage_cents: 0, fee_difference_cents: 0 };
   /** Warnings given, such as `downloads:80`, with the id of their event until they are mailed. */
   readonly warned = new Map<string, string | null>();
   capReached = false;
-  isInvoiced = false;
-  #awaited: { type: string; data: object }[] = [];
+  /** What must come next, in the append that the leader began. */
+  awaited: { type: string; data: object }[] = [];
   #leader!: Link;
 
-  /** @throws {Divergence} where the stream ends in the middle of an append */
-  requireWhole(): void {
-    const [missing] = this.#awaited;
-    if (missing)
-      throw new Divergence({ stream: this.stream, revision: this.revision + 1 }, 'type', missing.type, 'nothing');
-  }
-
-  apply(recorded: RecordedEvent): Link {
-    const event = this.follow(recorded);
-    const awaited = this.#awaited.shift();
+  check(event: Link): void {
+    const { type, data } = event;
+    const awaited = this.awaited.shift();
     if (awaited) {
-      const { request, cause, time } = this.#leader;
-      must(event, { type: awaited.type, request, cause, time }, event, '');
-      must(event, awaited.data);
+      const { $correlationId, $causationId, time } = this.#leader.metadata;
+      mustEqual(event, { type: awaited.type }, '');
+      mustEqual(event, { $correlationId, $causationId, time }, 'metadata.');
+      mustEqual(event, awaited.data);
     } else {
-      const isAllowed = {
-        absent: () => event.type === 'UsagePeriodOpened',
-        open: () => !notOpen.includes(event.type),
-        ended: () => [...afterwards, 'UsagePeriodClosed'].includes(event.type),
-        closed: () => event.type === 'UsageWarningMailed',
-      };
-      this.#require(event, isAllowed[this.phase](), 'type', `one that may stand here: the period is ${this.phase}`);
+      must(mayCome[this.phase].includes(type), event, 'type', `one that may come while the period is ${this.phase}`);
       this.#leader = event;
     }
-    this.#change(event, event.data);
-    return event;
-  }
-
-  #require(event: Link, isRight: boolean, field: string, expected: unknown): void {
-    const name = field.replace('data.', '') as keyof Link['data'];
-    if (!isRight) throw new Divergence(event, field, expected, field === 'type' ? event.type : event.data[name]);
-  }
-
-  #change(event: Link, data: Link['data']): void {
-    const { counts, terms } = this;
-    switch (event.type) {
-      case 'UsagePeriodOpened': {
-        const day = data.period_start.slice(0, 10).replaceAll('-', '');
-        must(event, { stream: `usage-${data.account_id}-${day}` }, event, '');
-        must(event, { period_end: anchorAfter(data.period_start, data.anchor_day) });
-        this.#require(event, event.time >= data.period_start, 'data.period_start', `at or before ${event.time}`);
-        return void Object.assign(this, { phase: 'open', opened: event, terms: data.terms });
-      }
-      case 'DownloadCreditDebited':
-      case 'OverageCharged': {
-        this.#charge(event, data);
-        return;
-      }
-      case 'DownloadQueued': {
-        const charge = this.#charges(event, data.token);
-        charge.key = data.idempotency;
-        this.#await(this.#notices(), this.#ceiling());
-        return;
-      }
-      case 'MetadataCreditDebited':
-        this.#require(event, counts.lookupCredits < terms.metadata_limit, 'type', 'no lookup: the pool is empty');
-        must(event, { ordinal: (counts.lookups += 1) });
-        counts.lookupCredits += 1;
-        this.#add(event, data.lookup_id, null);
-        {
-          this.#await(this.#notices());
-          return;
-        }
-      case 'PlanChanged':
-      case 'OverageCapSet':
-      case 'OverageCapRemoved':
-        this.#changeTerms(event, data);
-        {
-          this.#await(this.#notices(), this.#ceiling());
-          return;
-        }
-      case 'UsageWarningReached':
-        return void this.warned.set(`${data.pool}:${String(data.threshold_percent)}`, event.id);
-      case 'UsageWarningMailed': {
-        const name = `${data.pool}:${String(data.threshold_percent)}`;
-        must(event, { warning_event_id: this.warned.get(name) ?? 'that of a warning that was not mailed yet' });
-        return void this.warned.set(name, null);
-      }
-      case 'OverageCapReached':
-        return void (this.capReached = true);
-      default: {
-        this.#settle(event, data);
-        return;
-      }
-    }
-  }
-
-  /** A credit while there is one, then the rate in force, up to the ceiling in force. */
-  #charge(event: Link, data: Link['data']): void {
-    const { counts, terms } = this;
-    const hasCredit = counts.credits < terms.downloads_limit;
-    const { overage_cents: cents, overage_cap_cents: capCents, rate_version } = terms;
-    const due = hasCredit ? 'DownloadCreditDebited' : cents === null ? 'no download' : 'OverageCharged';
-    this.#require(event, event.type === due, 'type', due);
-    must(event, { ordinal: (counts.downloads += 1) });
-    if (hasCredit || cents === null) counts.credits += 1;
-    else {
-      must(event, { cents, rate_cents: cents, rate_version });
-      counts.overage += 1;
-      counts.cents += cents;
-      const fits = capCents === null || counts.cents <= capCents;
-      this.#require(
-        event,
-        fits,
-        'data.cents',
-        `what keeps ${String(counts.cents)} within the ceiling of ${String(capCents)}`,
-      );
-    }
-    this.#add(event, data.token, hasCredit || cents === null ? null : { rate_cents: cents, rate_version });
-    this.#await([{ type: 'DownloadQueued', data: { token: data.token, overage: !hasCredit } }]);
-  }
-
-  #add({ id, revision, ...event }: Link, name: string, rate: Charge['rate']): void {
-    this.#require({ id, revision, ...event }, !this.charges.has(name), 'data.token', 'one that has no charge yet');
-    const leftCents = rate?.rate_cents ?? 0;
-    this.charges.set(name, { id, revision, rate, leftCents, confirmed: false, voided: false, key: null });
-  }
-
-  #charges(event: Link, name: string): Charge {
-    const charge = this.charges.get(name);
-    if (!charge) throw new Divergence(event, 'data.token', 'one that was charged in this period', name);
-    return charge;
-  }
-
-  #changeTerms(event: Link, data: Link['data']): void {
-    const isNow = data.effective === 'now';
-    if (event.type === 'PlanChanged') {
-      const { terms: plan } = data;
-      const feeCents = this.opened.data.terms.fee_cents + this.counts.feeDifference;
-      const rise = isNow ? Math.max(0, plan.fee_cents - feeCents) : 0;
-      must(event, { fee_difference_cents: rise });
-      this.counts.feeDifference += rise;
-      this.changes.push(event);
-      if (!isNow) this.due.plan = plan;
-      else {
-        this.terms = { ...plan, overage_cap_cents: this.terms.overage_cap_cents };
-        delete this.due.plan;
-      }
-    } else {
-      const overage_cap_cents = event.type === 'OverageCapSet' ? data.overage_cap_cents : null;
-      if (!isNow) this.due.overage_cap_cents = overage_cap_cents;
-      else {
-        this.terms = { ...this.terms, overage_cap_cents };
-        delete this.due.overage_cap_cents;
-      }
-    }
+    const warning = `${data.pool}:${data.threshold_percent}`;
+    if (charges.includes(type)) this.#charge(event);
+    else if (changes.includes(type)) this.#changeTerms(event, data);
+    else if (corrections.includes(type)) this.#giveBack(event, data);
+    else if (type === 'DownloadQueued') Object.assign(this.charges.get(data.token) ?? {}, { key: data.idempotency });
+    else if (type === 'OverageCapReached') this.capReached = true;
+    else if (type === 'UsageWarningReached') this.warned.set(warning, event.id);
+    else if (type === 'UsageWarningMailed') {
+      mustEqual(event, { warning_event_id: this.warned.get(warning) ?? 'that of a warning that was not mailed yet' });
+      this.warned.set(warning, null);
+    } else this.#turn(event, type === 'UsagePeriodOpened' ? event : this.opened);
     this.capReached &&= this.#isCapReached();
+    if (['DownloadQueued', 'MetadataCreditDebited', ...changes].includes(type)) this.#awaitNotices(type);
   }
 
-  /** What is given back, and what ends. */
-  #settle(event: Link, data: Link['data']): void {
-    const { counts } = this;
-    const { period_start, period_end, anchor_day } = this.opened.data;
-    if (event.type === 'UsagePeriodEnded') {
-      this.#require(event, event.time >= period_end, 'data.period_end', `at or before ${event.time}`);
-      const terms = {
-        ...this.terms,
-        ...this.due.plan,
-        ...('overage_cap_cents' in this.due && { overage_cap_cents: this.due.overage_cap_cents }),
-      };
-      const next = { period_start: period_end, period_end: anchorAfter(period_end, anchor_day), terms };
-      must(event, { period_start, period_end, next });
-      return void Object.assign(this, { phase: 'ended', ended: event });
+  /** A credit while there is one, then the rate in force, up to the ceiling in force; a lookup takes credits alone. */
+  #charge(event: Link): void {
+    const { type, id, revision, data } = event;
+    const { overage_cents: cents, overage_cap_cents, rate_version, ...limits } = this.terms;
+    const pool = type === 'MetadataCreditDebited' ? 'metadata' : 'downloads';
+    const name = pool === 'metadata' ? `lookup ${data.lookup_id}` : data.token;
+    const hasCredit = this.credits[pool] < limits[`${pool}_limit`];
+    const rate = hasCredit || cents === null ? null : { rate_cents: cents, rate_version };
+    const isDue = type === 'OverageCharged' ? rate !== null : hasCredit;
+    must(isDue, event, 'type', rate ? 'OverageCharged' : 'a credit, while there is one');
+    mustEqual(event, { ordinal: (this.accepted[pool] += 1) });
+    must(!this.charges.has(name), event, 'data', 'a token or an id that has no charge yet');
+    const charge = { id, revision, rate, leftCents: rate ? rate.rate_cents : 0, key: null };
+    this.charges.set(name, { ...charge, confirmed: false, voided: false });
+    if (pool === 'downloads') this.awaited = [{ type: 'DownloadQueued', data: { token: name, overage: !hasCredit } }];
+    if (!rate) return void (this.credits[pool] += 1);
+    mustEqual(event, { ...rate, cents });
+    this.totals.overage_downloads += 1;
+    this.totals.overage_cents += rate.rate_cents;
+    const fits = this.totals.overage_cents <= (overage_cap_cents ?? Infinity);
+    must(fits, event, 'data.cents', 'what fits under the ceiling');
+  }
+
+  /** A plan for now raises the fee at once, by the whole difference; everything else asked for the next period waits for it. */
+  #changeTerms(event: Link, { terms: plan, effective, overage_cap_cents }: Link['data']): void {
+    const isNow = effective === 'now';
+    must(isNow || effective === 'next_period', event, 'data.effective', 'now or next_period');
+    const name = event.type === 'PlanChanged' ? 'plan' : 'cap';
+    const cap = { overage_cap_cents: event.type === 'OverageCapSet' ? overage_cap_cents : null };
+    const change = name === 'plan' ? plan : cap;
+    if (isNow) this.due.delete(name);
+    else this.due.set(name, change);
+    if (name === 'plan') {
+      const feeCents = this.opened.data.terms.fee_cents + this.totals.fee_difference_cents;
+      const cents = isNow ? Math.max(0, plan.fee_cents - feeCents) : 0;
+      mustEqual(event, { fee_difference_cents: cents });
+      mustEqual(event, { overage_cap_cents: undefined }, 'data.terms.');
+      this.totals.fee_difference_cents += cents;
+      this.lines.push({ kind: 'fee_difference', plan: plan.plan, cents, event: sourceOf(event) });
     }
-    if (event.type === 'UsagePeriodClosed') {
-      const { downloads, credits: download_credits, overage: overage_downloads, cents: overage_cents } = counts;
-      const { lookupCredits: metadata_credits, feeDifference: fee_difference_cents } = counts;
-      must(event, {
-        period_start,
-        period_end,
-        downloads,
-        download_credits,
-        overage_downloads,
-        overage_cents,
-        metadata_credits,
-        fee_difference_cents,
-      });
-      return void (this.phase = 'closed');
-    }
-    const charge = this.#charges(event, event.type === 'MetadataCreditVoided' ? data.lookup_id : data.token);
-    this.#require(event, !charge.voided, 'type', 'nothing more about a charge that was voided');
+    if (isNow) this.terms = { ...this.terms, ...change };
+  }
+
+  /** A charge is confirmed or voided, never both, and voided once; all that is given back is within what was charged. */
+  #giveBack(event: Link, { cents, reference, charge_event_id, ...data }: Link['data']): void {
+    const charge = this.charges.get(event.type === 'MetadataCreditVoided' ? `lookup ${data.lookup_id}` : data.token);
+    must(charge !== undefined, event, 'data', 'about what was charged in this period');
+    const { leftCents } = charge;
+    must(!charge.voided, event, 'type', 'nothing more about a charge that was voided');
     if (event.type === 'DownloadConfirmed') return void (charge.confirmed = true);
-    must(event, { charge_event_id: charge.id });
+    mustEqual(event, { charge_event_id: charge.id });
     if (event.type === 'ChargeWaived') {
-      const isNew = !this.waivers.some((other) => other.data.reference === data.reference);
-      this.#require(event, isNew, 'data.reference', 'one that was not used in this period');
-      this.#require(event, data.cents <= charge.leftCents, 'data.cents', `at most ${String(charge.leftCents)}`);
-      must(event, { type: 'staff' }, event.actor, 'metadata.actor.');
-      must(event, { overage_downloads: data.cents === charge.leftCents ? 1 : 0 });
-      this.waivers.push(event);
+      mustEqual(event, { type: 'staff' }, 'metadata.actor.');
+      const isKnown = this.lines.some((line) => line['reference'] === reference);
+      must(!isKnown, event, 'data.reference', 'one that was not used in this period');
+      must(cents > 0 && cents <= leftCents, event, 'data.cents', `at least 1 and at most ${leftCents}`);
+      mustEqual(event, { overage_downloads: cents === leftCents ? 1 : 0 });
+      this.lines.push({ kind: 'waiver', reference, charge_event_id, cents: -cents, event: sourceOf(event) });
     } else {
-      this.#require(event, !charge.confirmed, 'type', 'no void of a download that was confirmed');
+      must(!charge.confirmed, event, 'type', 'no void of a download that was confirmed');
       charge.voided = true;
-      if (event.type === 'MetadataCreditVoided') return void (counts.lookupCredits -= 1);
-      must(event, {
-        credits: charge.rate ? 0 : 1,
-        overage_downloads: charge.leftCents > 0 ? 1 : 0,
-        cents: charge.leftCents,
-      });
-      counts.credits -= data.credits;
+      if (event.type === 'MetadataCreditVoided') return void (this.credits.metadata -= 1);
+      mustEqual(event, { credits: charge.rate ? 0 : 1, overage_downloads: leftCents > 0 ? 1 : 0, cents: leftCents });
+      this.credits.downloads -= data.credits;
     }
-    charge.leftCents -= data.cents;
-    counts.cents -= data.cents;
-    counts.overage -= data.overage_downloads;
-    this.capReached &&= this.#isCapReached();
+    charge.leftCents -= cents;
+    this.totals.overage_cents -= cents;
+    this.totals.overage_downloads -= data.overage_downloads;
   }
 
-  #await(...awaited: { type: string; data: object }[][]): void {
-    this.#awaited.push(...awaited.flat());
+  /** Opened, ended and closed: the next period begins where this one ends, and the books close on what the events add up to. */
+  #turn(event: Link, { data: { account_id, anchor_day, ...opened } }: Link): void {
+    const { period_start, period_end } = opened;
+    if (event.type === 'UsagePeriodOpened') {
+      mustEqual(event, { stream: usageStream(account_id, period_start) }, '');
+      must(this.time >= period_start, event, 'data.period_start', `at or before ${this.time}`);
+      Object.assign(this, { phase: 'open', opened: event, terms: opened.terms });
+    } else if (event.type === 'UsagePeriodEnded') {
+      must(this.time >= period_end, event, 'data.period_end', `at or before ${this.time}`);
+      const terms = Object.assign({}, this.terms, ...this.due.values()) as Terms;
+      const next = { period_start: period_end, period_end: anchorAfter(period_end, anchor_day), terms };
+      mustEqual(event, { period_start, period_end, next });
+      this.phase = 'ended';
+      this.lines.push(feeLine(event, next));
+    } else {
+      mustEqual(event, { period_start, period_end, ...this.totals, downloads: this.accepted.downloads });
+      mustEqual(event, { download_credits: this.credits.downloads, metadata_credits: this.credits.metadata });
+      this.phase = 'closed';
+    }
   }
 
-  #notices() {
-    const { terms, counts } = this;
-    const pools = [
-      ['downloads', counts.credits, terms.downloads_limit],
-      ['metadata', counts.lookupCredits, terms.metadata_limit],
-    ] as const;
-    return pools.flatMap(([pool, credits, limit]) => {
-      const used = Math.min(credits, limit);
-      return terms.warning_percents
-        .filter(
-          (percent) => limit > 0 && used * 100 >= limit * percent && !this.warned.has(`${pool}:${String(percent)}`),
-        )
-        .map((percent) => ({ type: 'UsageWarningReached', data: { pool, threshold_percent: percent, used, limit } }));
-    });
+  /** What the owner must hear of: thresholds that a pool has reached, and that no further charge fits under the ceiling. */
+  #awaitNotices(type: string): void {
+    for (const pool of ['downloads', 'metadata'] as const) {
+      const [credits, limit] = [this.credits[pool], this.terms[`${pool}_limit`]];
+      for (const threshold_percent of this.terms.warning_percents as number[]) {
+        const isReached = limit > 0 && credits * 100 >= limit * threshold_percent;
+        if (!isReached || this.warned.has(`${pool}:${threshold_percent}`)) continue;
+        const data = { pool, threshold_percent, used: Math.min(credits, limit), limit };
+        this.awaited.push({ type: 'UsageWarningReached', data });
+      }
+    }
+    if (this.capReached || type === 'MetadataCreditDebited' || !this.#isCapReached()) return;
+    const data = { overage_cents: this.totals.overage_cents, overage_cap_cents: this.terms.overage_cap_cents };
+    this.awaited.push({ type: 'OverageCapReached', data });
   }
 
-  #ceiling() {
-    if (this.capReached || !this.#isCapReached()) return [];
-    const { overage_cap_cents } = this.terms;
-    return [{ type: 'OverageCapReached', data: { overage_cents: this.counts.cents, overage_cap_cents } }];
-  }
-
+  /** The allowance is used up, and one more charge does not fit. */
   #isCapReached(): boolean {
-    const { downloads_limit, overage_cents: cents, overage_cap_cents: capCents } = this.terms;
-    if (cents === null || capCents === null || this.counts.credits < downloads_limit) return false;
-    return this.counts.cents + cents > capCents;
+    const { downloads_limit, overage_cents: cents, overage_cap_cents } = this.terms;
+    if (cents === null || this.credits.downloads < downloads_limit) return false;
+    return this.totals.overage_cents + cents > (overage_cap_cents ?? Infinity);
   }
 }
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Divergence } from '../audit/chain.ts';
-import { Follower } from '../audit/follow.ts';
-import type { Books } from '../audit/follow.ts';
+import { Divergence } from '../verify/divergence.ts';
+import { Follower } from '../verify/follow.ts';
+import type { Books } from '../verify/follow.ts';
 import type { CliDependencies } from './accounts.ts';
 import { CommandFailed, facts, print } from './output.ts';
 import type { Output } from './output.ts';
@@ -49,7 +49,7 @@ function newFollower({ store: log, books, output }: VerifyDependencies, { accoun
 }
 
 async function verifyOnce({ follower, bar }: ReturnType<typeof newFollower>): Promise<Verdict> {
-  const seen = () => ({ events: follower.audit.events, accounts: follower.audit.accounts.size });
+  const seen = () => ({ events: follower.replay.events, accounts: follower.replay.accounts.size });
   try {
     await follower.catchUp().finally(bar.end);
     const { events, accounts } = seen();

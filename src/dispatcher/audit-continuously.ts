@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { Divergence } from '../audit/chain.ts';
-import { Follower } from '../audit/follow.ts';
-import type { Books } from '../audit/follow.ts';
+import { Divergence } from '../verify/divergence.ts';
+import { Follower } from '../verify/follow.ts';
+import type { Books } from '../verify/follow.ts';
 import type { WholeLog } from '../commands/ports.ts';
 
 /** What the metrics tell of the audit that runs beside the service. */
@@ -55,7 +55,7 @@ export function auditContinuously({
     while (!signal.aborted) {
       try {
         await follower.catchUp();
-        Object.assign(state, { events: follower.audit.events, divergences: 0, caughtUpMs: performance.now() });
+        Object.assign(state, { events: follower.replay.events, divergences: 0, caughtUpMs: performance.now() });
         reported = '';
         await pause(lookEveryMs);
       } catch (error) {

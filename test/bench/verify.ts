@@ -4,7 +4,7 @@ import { projections } from '../../projections/all.ts';
 import { catchUp } from '../../projections/progress.ts';
 import { connectEventStore } from '../../src/adapters/event-store.ts';
 import { createBooks, openPool } from '../../src/adapters/postgres.ts';
-import { Follower } from '../../src/audit/follow.ts';
+import { Follower } from '../../src/verify/follow.ts';
 import { GeneratedAccount, appendAll } from '../projections/generated-account.ts';
 import type { Bench } from './engines.ts';
 import { ratio } from './figures.ts';
@@ -43,7 +43,7 @@ export async function benchVerify(
         await perSecond(async () => {
           const follower = new Follower({ log: store, books: createBooks(pool) });
           await follower.catchUp();
-          return follower.audit.events;
+          return follower.replay.events;
         }),
       );
     }

@@ -1,5 +1,6 @@
-import { Divergence } from './chain.ts';
-import type { Entry, Table } from './audit.ts';
+import { columns } from './columns.ts';
+import { Divergence, valueAt } from './divergence.ts';
+import type { Entry, Table } from './expected-rows.ts';
 
 /** Asks Postgres. */
 export type Query = (sql: string, values: unknown[]) => Promise<Record<string, unknown>[]>;
@@ -35,6 +36,12 @@ export const kept: Readonly<Record<Table, Kept>> = {
   },
 };
 
+/** What is compared: each column of a table, and the path of the field that it must equal. */
+function comparedOf(table: Table): { column: string; path: string }[] {
+  const words = columns[table].split(/\s+/).map((word) => word.split('='));
+  return words.map(([column = '', path = column]) => ({ column, path }));
+}
+
 export interface Difference {
   entry: Entry;
   expected: Record<string, unknown>;
@@ -55,12 +62,12 @@ export async function compare(
   captured?: readonly unknown[],
 ): Promise<Difference[]> {
   if (entries.length === 0) return [];
-  const rows = entries.map(({ row }, entry) => ({ ...row(), entry }));
-  const { entry: _entry, ...columns } = rows[0] ?? { entry: 0 };
+  const compared = comparedOf(table);
+  const rows = entries.map(({ subject }) =>
+    Object.fromEntries(compared.map(({ column, path }) => [column, asJson(valueAt(subject, path))])),
+  );
   const list = (alias: string) =>
-    Object.keys(columns)
-      .map((name) => `${alias}.${name}${['actor', 'data'].includes(name) ? '::jsonb' : ''}`)
-      .join();
+    compared.map(({ column: name }) => `${alias}.${name}${['actor', 'data'].includes(name) ? '::jsonb' : ''}`).join();
   const keys = (alias: string) => kept[table].key.map((name) => `${alias}.${name}`).join();
   const differing = await query(
     `select n::int - 1 as entry, to_jsonb(e) as expected, to_jsonb(f) as found
@@ -78,7 +85,7 @@ export async function compare(
 /** @throws {Divergence} naming the first column; an end of a stream that only one of the two has comes before all others */
 export function refuse({ entry, expected, found }: Difference): never {
   if (!found) throw new Divergence(entry.at, entry.table, 'a row', 'none');
-  const names = Object.keys(entry.row());
+  const names = comparedOf(entry.table).map(({ column }) => column);
   const isOther = (name: string) => JSON.stringify(expected[name]) !== JSON.stringify(found[name]);
   const column = ['revision', 'last_hash', ...names].find((name) => names.includes(name) && isOther(name)) ?? '';
   throw new Divergence(entry.at, `${entry.table}.${column}`, expected[column], found[column]);
@@ -92,6 +99,9 @@ export interface Scope {
 
 const inScope = (table: Table) =>
   `($1::text is null or account_id = $1) and ($2::text is null or right(${kept[table].period}, 8) = $2)`;
+
+/** Positions are larger than JSON's numbers. */
+const asJson = (value: unknown) => (typeof value === 'bigint' ? String(value) : value);
 
 export async function countRows(query: Query, table: Table, { accountId, period }: Scope): Promise<number> {
   const sql = `select count(*)::float8 as count from ${table} where ${inScope(table)}`;

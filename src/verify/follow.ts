@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RecordedEvent, WholeLog } from '../commands/ports.ts';
-import { Audit, tables } from './audit.ts';
-import type { Entry, Table } from './audit.ts';
-import { Divergence } from './chain.ts';
+import { Divergence } from './divergence.ts';
+import { tables } from './expected-rows.ts';
+import type { Entry, Table } from './expected-rows.ts';
+import { usageStream } from './forms.ts';
+import { Replay } from './replay.ts';
 import { compare, countRows, kept, listOrigins, readCheckpoints, refuse } from './rows.ts';
 import type { Query, Scope } from './rows.ts';
 
@@ -52,7 +54,7 @@ const streamsAtOnce = 32;
  * is looked at again.
  */
 export class Follower {
-  readonly audit: Audit;
+  readonly replay: Replay;
   readonly #following: Following;
   readonly #checkpoints = new Map<string, bigint>();
   readonly #pageEvents: number;
@@ -65,7 +67,7 @@ export class Follower {
   constructor(following: Following) {
     this.#following = following;
     this.#pageEvents = following.pageEvents ?? 2_000;
-    this.audit = new Audit((stream, from) => following.log.read(stream, from));
+    this.replay = new Replay((stream, from) => following.log.read(stream, from));
   }
 
   /** Commit position up to which everything was verified; -1 before the first event. */
@@ -84,8 +86,8 @@ export class Follower {
     await this.#readTo(head, head);
     await this.#compareEarly();
     await this.#compared();
-    this.audit.requireWhole();
-    for (const { table, position } of this.audit.late.values()) await this.#reach(kept[table].checkpoint, position);
+    this.replay.requireWhole();
+    for (const { table, at } of this.replay.rows.late.values()) await this.#reach(kept[table].checkpoint, at.position);
     const probes = await this.#following.books.snapshot((query) => this.#probe(query));
     for (const probe of probes.sort((one, other) => (one.position < other.position ? -1 : 1))) {
       await this.#readTo(probe.position, probe.position);
@@ -106,7 +108,7 @@ export class Follower {
   async #probe(query: Query): Promise<Probe[]> {
     const { scope = {} } = this.#following;
     const checkpoints = await readCheckpoints(query);
-    const { late } = this.audit;
+    const { late } = this.replay.rows;
     const byTable = Map.groupBy(late, ([, { table }]) => table);
     const probes: Probe[] = [];
     for (const table of tables) {
@@ -132,18 +134,18 @@ export class Follower {
 
   /** The log has been read up to the probe's position. */
   async #requireSame({ table, count, differing, found }: Probe): Promise<void> {
-    const { audit } = this;
+    const { rows } = this.replay;
     const { query } = this.#following.books;
-    const entries = differing.map(({ key, entry }) => audit.late.get(key) ?? audit.early.get(key) ?? entry);
+    const entries = differing.map(({ key, entry }) => rows.late.get(key) ?? rows.early.get(key) ?? entry);
     for (const difference of await compare(query, table, entries, found)) refuse(difference);
-    for (const { key, entry } of differing) if (audit.late.get(key) === entry) audit.late.delete(key);
-    if (count !== audit.rows[table]) await this.#nameSurplus(table, count);
+    for (const { key, entry } of differing) if (rows.late.get(key) === entry) rows.late.delete(key);
+    if (count !== rows.counts[table]) await this.#nameSurplus(table, count);
   }
 
   /** Slow, and only where something is wrong: the row that comes from nowhere in the log. */
   async #nameSurplus(table: Table, count: number): Promise<never> {
     const { log, books, scope = {} } = this.#following;
-    const expected = this.audit.rows[table];
+    const expected = this.replay.rows.counts[table];
     for (const at of await listOrigins(books.query, table, scope)) {
       const [event] = await log.read(at.stream, at.revision, 1);
       if (event?.revision !== at.revision)
@@ -163,9 +165,9 @@ export class Follower {
         await this.#apply(event);
         this.#index += 1;
       }
-      if (this.audit.early.size >= this.#pageEvents) await this.#compareEarly();
+      if (this.replay.rows.early.size >= this.#pageEvents) await this.#compareEarly();
       const { progress, rest } = this.#following;
-      progress?.({ events: this.audit.events, position: this.#position, target });
+      progress?.({ events: this.replay.events, position: this.#position, target });
       await rest?.(performance.now() - startedMs);
       if (!(await this.#turnPage())) return;
     }
@@ -173,31 +175,32 @@ export class Follower {
 
   /** Stream by stream: what came before in the log is read before. */
   async #readAccount(accountId: string, upTo: bigint): Promise<void> {
-    const { accounts, periods, jobs } = this.audit;
+    const { accounts, periods, jobs, invoices } = this.replay;
     const read = async (streams: readonly { stream: string; revision: number }[]) => {
       for (let from = 0; from < streams.length; from += streamsAtOnce) {
         const reading = streams
           .slice(from, from + streamsAtOnce)
           .map(({ stream, revision }) => this.#following.log.read(stream, revision + 1));
         for (const events of await Promise.all(reading))
-          for (const event of events) if (event.position <= upTo) await this.audit.apply(event);
+          for (const event of events) if (event.position <= upTo) await this.replay.apply(event);
       }
     };
     await read([accounts.get(accountId) ?? { stream: `account-${accountId}`, revision: -1 }]);
     const account = accounts.get(accountId);
     if (!account) throw new NotVerifiable(`there is no account ${accountId}`);
     await read([...periods.values()]);
-    for (let stream = account.nextStream; stream !== undefined && !periods.has(stream); stream = account.nextStream) {
+    for (let next = account.next; next; next = account.next) {
+      const stream = usageStream(accountId, next.period_start);
       await read([{ stream, revision: -1 }]);
       if (!periods.has(stream)) break;
     }
-    await read([...jobs.values()].filter((job) => !job.isFinished));
-    await read([account.invoices]);
+    await read([...jobs.values()].filter((job) => !job.end));
+    await read([invoices.get(accountId) ?? { stream: `invoices-${accountId}`, revision: -1 }]);
     this.#position = upTo;
   }
 
   async #apply(event: RecordedEvent): Promise<void> {
-    await this.audit.apply(event);
+    await this.replay.apply(event);
     this.#position = event.position;
   }
 
@@ -220,11 +223,11 @@ export class Follower {
   /** Rows that are probably final, while the log is read on; one batch at a time. */
   async #compareEarly(): Promise<void> {
     await this.#compared();
-    const batch = new Map(this.audit.early);
-    this.audit.early.clear();
+    const batch = new Map(this.replay.rows.early);
+    this.replay.rows.early.clear();
     this.#comparing = this.#compareBatch(batch).catch((error: unknown) => {
       // What came since about a row stands for it; the rest is compared again, if it is tried again.
-      for (const [key, entry] of batch) if (!this.#isNewer(key)) this.audit.late.set(key, entry);
+      for (const [key, entry] of batch) if (!this.#isNewer(key)) this.replay.rows.late.set(key, entry);
       throw error;
     });
     this.#comparing.catch(() => undefined);
@@ -238,17 +241,14 @@ export class Follower {
   }
 
   #isNewer(key: string): boolean {
-    return this.audit.early.has(key) || this.audit.late.has(key);
+    return this.replay.rows.early.has(key) || this.replay.rows.late.has(key);
   }
 
   async #compareBatch(batch: ReadonlyMap<string, Entry>): Promise<void> {
     const { query } = this.#following.books;
     const byTable = Map.groupBy(batch, ([, { table }]) => table);
     for (const [table, entries] of byTable) {
-      const newest = entries.reduce(
-        (position, [, entry]) => (entry.position > position ? entry.position : position),
-        0n,
-      );
+      const newest = entries.reduce((position, [, { at }]) => (at.position > position ? at.position : position), 0n);
       await this.#reach(kept[table].checkpoint, newest);
       const rows = entries.map(([, entry]) => entry);
       const differences = await compare(query, table, rows);
@@ -256,7 +256,7 @@ export class Follower {
       const differing = new Set(differences.map(({ entry }) => entry));
       for (const [key, entry] of entries) {
         if (this.#isNewer(key)) continue;
-        if (differing.has(entry)) this.audit.late.set(key, entry);
+        if (differing.has(entry)) this.replay.rows.late.set(key, entry);
         else if (this.#following.scope?.accountId === undefined) entry.forget?.();
       }
     }

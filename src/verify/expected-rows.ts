@@ -1,0 +1,35 @@
+export const tables = ['overage_ledger', 'credits', 'jobs', 'idempotency_keys', 'account_heads', 'invoices'] as const;
+export type Table = (typeof tables)[number];
+
+/** A row that must stand in Postgres. */
+export interface Entry {
+  table: Table;
+  /** What its columns are fields of, as it is when they are compared. */
+  subject: object;
+  /** Where in the log it comes from, and the commit position of the newest event that it stands for. */
+  at: { stream: string; revision: number; position: bigint };
+  /** Of what can change no more: lets go of what the row was computed from, once it is compared. */
+  forget?: (() => unknown) | undefined;
+}
+
+/** Rows that wait to be compared, by table and key. */
+export class ExpectedRows {
+  /** Those that are probably final, and those that will change. */
+  readonly early = new Map<string, Entry>();
+  readonly late = new Map<string, Entry>();
+  /** How many there must be. */
+  readonly counts = Object.fromEntries(tables.map((table) => [table, 0])) as Record<Table, number>;
+
+  /**
+   * @param expected isNew: there was no such row before
+   * @param expected isFinal: it will not change, as far as is known. Default true
+   */
+  expect(expected: Entry & { key: string; isNew?: boolean; isFinal?: boolean }): void {
+    const { table, key, subject, at, forget, isNew = false, isFinal = true } = expected;
+    const [into, outOf] = isFinal ? [this.early, this.late] : [this.late, this.early];
+    const { stream, revision, position } = at;
+    into.set(`${table} ${key}`, { table, subject, at: { stream, revision, position }, forget });
+    outOf.delete(`${table} ${key}`);
+    if (isNew) this.counts[table] += 1;
+  }
+}

@@ -1,0 +1,136 @@
+import type { RecordedEvent } from '../commands/ports.ts';
+import { must } from './divergence.ts';
+
+/**
+ * The fields of each event, and of each part of one, written from docs/events.md. A name alone is a text that is not empty, or
+ * a part with fields of its own; `#` a whole number from 0 on; `@` an instant; `?` may be null; `~` may be missing; `*` is not looked into here.
+ */
+const forms = {
+  metadata: '$correlationId $causationId ~$traceparent #schema actor @time hash',
+  actor: 'type id',
+  staff: 'type id role reason',
+  terms:
+    'plan #downloads_limit #metadata_limit ?#overage_cents rate_version #fee_cents #hourly_limit *warning_percents ~?#overage_cap_cents',
+  next: '@period_start @period_end terms',
+  idempotency: 'key_hash fingerprint',
+  AccountOpened: 'account_id terms #anchor_day @period_start @period_end *personal',
+  ApiKeyIssued: 'account_id key_id key_hash key_prefix *personal',
+  ApiKeyRevoked: 'account_id key_id',
+  UsagePeriodOpened: 'account_id #anchor_day @period_start @period_end ?@previous_period_start terms',
+  PlanChanged: 'effective terms #fee_difference_cents',
+  OverageCapSet: 'effective #overage_cap_cents',
+  OverageCapRemoved: 'effective',
+  DownloadCreditDebited: 'token #ordinal',
+  OverageCharged: 'token #ordinal #cents #rate_cents rate_version',
+  DownloadQueued: 'token platform video_id url format quality *overage ?idempotency',
+  DownloadConfirmed: 'token',
+  DownloadVoided: 'token charge_event_id #credits #overage_downloads #cents',
+  MetadataCreditDebited: 'lookup_id #ordinal platform video_id',
+  MetadataCreditVoided: 'lookup_id charge_event_id',
+  UsageWarningReached: 'pool #threshold_percent #used #limit',
+  UsageWarningMailed: 'warning_event_id pool #threshold_percent message_id',
+  OverageCapReached: '#overage_cents #overage_cap_cents',
+  ChargeWaived: 'reference token charge_event_id #cents #overage_downloads',
+  UsagePeriodEnded: '@period_start @period_end next',
+  UsagePeriodClosed:
+    '@period_start @period_end #downloads #download_credits #overage_downloads #overage_cents #metadata_credits #fee_difference_cents',
+  JobClaimed: 'token account_id worker_id #attempt usage_stream #usage_revision',
+  JobStarted: 'token worker_id',
+  JobReleased: 'token reason @not_before',
+  JobCompleted: 'token #claim_revision file_name file_mime #file_size_bytes file_sha256 *duration_seconds',
+  JobFailed: 'token reason',
+  InvoiceIssued: '#number account_id covers @period_start @period_end currency *lines #total_cents',
+  CreditNoteIssued: '#number account_id reference #invoice_number #line ?charge_event_id currency #cents',
+} as const;
+
+type Forms = typeof forms;
+type Words<Text> = Text extends `${infer Word} ${infer Rest}` ? Word | Words<Rest> : Text;
+type Name<Word> = Word extends `${'#' | '@' | '?' | '~' | '*'}${infer Rest}` ? Name<Rest> : Word & string;
+type Value<Word> = Word extends `?${infer Rest}`
+  ? Value<Rest> | null
+  : Word extends `~${infer Rest}`
+    ? Value<Rest> | undefined
+    : Word extends `#${string}`
+      ? number
+      : Word extends `*${string}`
+        ? unknown
+        : Word extends keyof Forms
+          ? Fields<Word>
+          : string;
+type Fields<Form extends keyof Forms> = { [Word in Words<Forms[Form]> as Name<Word>]: Value<Word> };
+
+export type Terms = Fields<'terms'>;
+
+/** An event with the fields of all types together: which of them it has was checked before anything is read from it. */
+export interface Link extends RecordedEvent {
+  data: Fields<Exclude<keyof Forms, 'metadata' | 'actor' | 'terms' | 'next'>>;
+  metadata: Fields<'metadata'>;
+}
+
+/** Of an invoice: the kind decides what else it has. */
+export type Line = { kind: string; cents: number } & Readonly<Record<string, unknown>>;
+
+const wordsOf = new Map<string, readonly string[]>(
+  Object.entries(forms).map(([name, form]) => [name, form.split(' ')]),
+);
+const instant = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+/**
+ * A correction of staff has a role and a reason besides.
+ *
+ * @throws {Divergence} at the first field of the event that is unknown, missing or not in its form
+ */
+export function mustHaveForm(event: RecordedEvent): void {
+  const wrong = wrongField(event.metadata, 'metadata') ?? wrongField(event.data, event.type, 'data');
+  must(wrong === undefined, event, wrong ?? '', 'in the form that docs/events.md gives it');
+}
+
+/** @returns the path of the first field that is unknown, missing or not in its form; the part's own where it has no form */
+function wrongField(part: unknown, form: string, path = form): string | undefined {
+  const words = wordsOf.get(form);
+  if (!words || typeof part !== 'object' || part === null) return path;
+  const names = words.map((word) => word.replace(/^[#@?~*]+/, ''));
+  const unknown = Object.keys(part).find((name) => !names.includes(name));
+  if (unknown !== undefined) return `${path}.${unknown}`;
+  const wrong = words.findIndex(
+    (word, index) => !isInForm((part as Record<string, unknown>)[names[index] ?? ''], word),
+  );
+  return wrong < 0 ? undefined : `${path}.${names[wrong] ?? ''}`;
+}
+
+function isInForm(value: unknown, word: string): boolean {
+  if (word.startsWith('?')) return value === null || isInForm(value, word.slice(1));
+  if (word.startsWith('~')) return value === undefined || isInForm(value, word.slice(1));
+  if (word.startsWith('*')) return value !== undefined;
+  if (word.startsWith('@')) return typeof value === 'string' && instant.test(value);
+  if (word.startsWith('#')) return Number.isSafeInteger(value) && (value as number) >= 0;
+  if (word === 'actor' && (Object(value) as { type?: unknown }).type === 'staff')
+    return wrongField(value, 'staff') === undefined;
+  return wordsOf.has(word) ? wrongField(value, word) === undefined : typeof value === 'string' && value !== '';
+}
+
+/** The stream of a billing period: its account, and the day on which it starts. */
+export function usageStream(accountId: string, periodStart: string): string {
+  return `usage-${accountId}-${periodStart.slice(0, 10).replaceAll('-', '')}`;
+}
+
+/** As a line of an invoice names the event that it comes from. */
+export const sourceOf = ({ stream, revision, id }: Link) => ({ stream, revision, id });
+
+/** The monthly fee of the period that an event brings. */
+export function feeLine(event: Link, of: Pick<Link['data'], 'terms' | 'period_start' | 'period_end'>): Line {
+  const { terms, period_start, period_end } = of;
+  return { kind: 'fee', plan: terms.plan, period_start, period_end, cents: terms.fee_cents, event: sourceOf(event) };
+}
+
+/** As a line of an invoice writes revisions, each once, as first, last and the step between: 1, 3, 5, 8 are 1 to 5 in steps of 2, and 8. */
+export function rangesOf(revisions: readonly number[]): [number, number, number][] {
+  const ranges: [number, number, number][] = [];
+  for (const revision of revisions) {
+    const [first, last, step] = ranges.at(-1) ?? [-1, -2, 0];
+    const isNext = first === last || revision - last === step;
+    if (isNext) ranges.splice(-1, 1, [first, revision, revision - last]);
+    else ranges.push([revision, revision, 1]);
+  }
+  return ranges;
+}
