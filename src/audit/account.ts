@@ -1,8 +1,7 @@
 import { must, mustEqual } from '../verify/divergence.ts';
 import type { Link } from '../verify/forms.ts';
 import { Chain } from './chain.ts';
-import { anchorAfter } from './period.ts';
-import type { Charge } from './period.ts';
+import { anchorAfter, type Charge } from './period.ts';
 
 /** An account, and what goes from one billing period to the next. */
 export class Account extends Chain {

@@ -34,8 +34,6 @@ function canonical(value: unknown): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
   const members = value as Record<string, unknown>;
-  let json = '';
-  for (const name of Object.keys(members).sort())
-    json += `${json && ','}${JSON.stringify(name)}:${canonical(members[name])}`;
-  return `{${json}}`;
+  const names = Object.keys(members).sort();
+  return `{${names.reduce((json, name) => `${json}${json && ','}${JSON.stringify(name)}:${canonical(members[name])}`, '')}}`;
 }

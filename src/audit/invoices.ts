@@ -1,6 +1,5 @@
 import { must, mustEqual } from '../verify/divergence.ts';
-import { feeLine, rangesOf } from '../verify/forms.ts';
-import type { Line, Link } from '../verify/forms.ts';
+import { feeLine, rangesOf, type Line, type Link } from '../verify/forms.ts';
 import { Chain } from './chain.ts';
 import type { Period } from './period.ts';
 
@@ -41,6 +40,10 @@ export class Invoices extends Chain {
     const notes = this.#notes.filter((note) => note.invoice_number === invoice_number);
     const ofLine = notes.filter((note) => note.line === line);
     const left = [sum(lines) - sum(notes), of.cents - sum(ofLine)];
+    // Of the overage, what was waived before the close is given back already.
+    const ofOverage = notes.filter((note) => lines[note.line - 1]?.kind === 'overage');
+    const overage = lines.filter(({ kind }) => kind === 'overage' || kind === 'waiver');
+    if (of.kind === 'overage') left.push(sum(overage) - sum(ofOverage));
     if (charge_event_id !== null) {
       const charge = [...(period?.charges.values() ?? [])].find(({ id, voided }) => id === charge_event_id && !voided);
       // An overage line has all charges of its period at its rate.

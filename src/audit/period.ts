@@ -1,6 +1,5 @@
 import { must, mustEqual } from '../verify/divergence.ts';
-import { feeLine, sourceOf, usageStream } from '../verify/forms.ts';
-import type { Line, Link, Terms } from '../verify/forms.ts';
+import { feeLine, sourceOf, usageStream, type Line, type Link, type Terms } from '../verify/forms.ts';
 import { Chain } from './chain.ts';
 
 /** What was taken for one download or lookup, and what of it is left: cents at a rate, or a credit. */
@@ -91,8 +90,7 @@ export class Period extends Chain {
     mustEqual(event, { ...rate, cents });
     this.totals.overage_downloads += 1;
     this.totals.overage_cents += rate.rate_cents;
-    const fits = this.totals.overage_cents <= (overage_cap_cents ?? Infinity);
-    must(fits, event, 'data.cents', 'what fits under the ceiling');
+    must(this.totals.overage_cents <= (overage_cap_cents ?? Infinity), event, 'data.cents', 'within the ceiling');
   }
 
   /** A plan for now raises the fee at once, by the whole difference; everything else asked for the next period waits for it. */
@@ -125,8 +123,7 @@ export class Period extends Chain {
     mustEqual(event, { charge_event_id: charge.id });
     if (event.type === 'ChargeWaived') {
       mustEqual(event, { type: 'staff' }, 'metadata.actor.');
-      const isKnown = this.lines.some((line) => line['reference'] === reference);
-      must(!isKnown, event, 'data.reference', 'one that was not used in this period');
+      must(!this.lines.some((line) => line['reference'] === reference), event, 'data.reference', 'a new one');
       must(cents > 0 && cents <= leftCents, event, 'data.cents', `at least 1 and at most ${leftCents}`);
       mustEqual(event, { overage_downloads: cents === leftCents ? 1 : 0 });
       this.lines.push({ kind: 'waiver', reference, charge_event_id, cents: -cents, event: sourceOf(event) });

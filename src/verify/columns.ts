@@ -10,7 +10,7 @@ export const columns = {
     downloads=period.accepted.downloads lookups=period.accepted.metadata download_credits=period.credits.downloads
     overage_downloads=period.totals.overage_downloads overage_cents=period.totals.overage_cents
     metadata_credits=period.credits.metadata fee_difference_cents=period.totals.fee_difference_cents
-    fee_cents=feeCents due warned`,
+    fee_cents=feeCents due warned opening_invoice_due=openingInvoiceDue period_invoice_due=periodInvoiceDue`,
   jobs: `token=queued.data.token account_id=accountId usage_stream=queued.stream usage_revision=queued.revision
     platform=queued.data.platform video_id=queued.data.video_id url=queued.data.url format=queued.data.format
     quality=queued.data.quality overage=queued.data.overage queued_at=queued.metadata.time status revision
@@ -26,6 +26,9 @@ export const columns = {
     voided=charge.voided`,
   invoices: `event_id=id account_id=data.account_id type number=data.number revision last_hash=metadata.hash position
     time=metadata.time covers=data.covers period_start=data.period_start total_cents=total data actor=metadata.actor`,
+  usage_warnings: `event_id=id account_id=period.account_id stream revision pool=data.pool
+    threshold_percent=data.threshold_percent used=data.used credit_limit=data.limit time=metadata.time
+    message_id=messageId`,
 } as const;
 
 /** What an event of the ledger takes, in cents: nothing for a credit, less than nothing where it gives back. */

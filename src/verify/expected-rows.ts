@@ -1,4 +1,14 @@
-export const tables = ['overage_ledger', 'credits', 'jobs', 'idempotency_keys', 'account_heads', 'invoices'] as const;
+export const tables = [
+  ...([
+    'overage_ledger',
+    'credits',
+    'jobs',
+    'idempotency_keys',
+    'account_heads',
+    'invoices',
+    'usage_warnings',
+  ] as const),
+];
 export type Table = (typeof tables)[number];
 
 /** A row that must stand in Postgres. */

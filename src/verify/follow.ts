@@ -139,6 +139,8 @@ export class Follower {
     const entries = differing.map(({ key, entry }) => rows.late.get(key) ?? rows.early.get(key) ?? entry);
     for (const difference of await compare(query, table, entries, found)) refuse(difference);
     for (const { key, entry } of differing) if (rows.late.get(key) === entry) rows.late.delete(key);
+    // Of one period, all rows of the account are expected and only its own are counted.
+    if (this.#following.scope?.period !== undefined) return;
     if (count !== rows.counts[table]) await this.#nameSurplus(table, count);
   }
 

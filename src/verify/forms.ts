@@ -132,5 +132,6 @@ export function rangesOf(revisions: readonly number[]): [number, number, number]
     if (isNext) ranges.splice(-1, 1, [first, revision, revision - last]);
     else ranges.push([revision, revision, 1]);
   }
-  return ranges;
+  // Where there would be too many for an event, one stands for all from the first charge to the last.
+  return ranges.length > 5_000 ? [[revisions[0] ?? 0, revisions.at(-1) ?? 0, 1]] : ranges;
 }

@@ -21,7 +21,10 @@ export class Replay {
   readonly jobs = new Map<string, Job & { accountId: string }>();
   readonly rows = new ExpectedRows();
   events = 0;
-  readonly #invoiced = new WeakSet<Period>();
+  /** What was invoiced, such as `period usage-…`. */
+  readonly #invoiced = new Set<string>();
+  /** Rows of warnings that are not mailed yet, by the id of their event. */
+  readonly #warnings = new Map<string, Link & { period: Link['data']; messageId: string | null }>();
   readonly #read: EventStore['read'];
 
   /** @param read of the log: what is finished is forgotten, and read again where something still comes of it */
@@ -72,7 +75,22 @@ export class Replay {
     const charge = period.charges.get(type.startsWith('Metadata') ? `lookup ${data.lookup_id}` : data.token);
     if (charge) this.#charged(event, period);
     if (charge?.key) this.#keyed(event, { charge, period, account, keyHash: charge.key.key_hash });
-    this.#expectCredits(period, type === 'UsagePeriodOpened');
+    if (type.startsWith('UsageWarning')) this.#warned(event, period);
+    this.#expectCredits(period, event.position, type === 'UsagePeriodOpened');
+  }
+
+  #warned(event: Link, { opened }: Period): void {
+    const isNew = event.type === 'UsageWarningReached';
+    const id = isNew ? event.id : event.data.warning_event_id;
+    const subject = isNew ? { ...event, period: opened.data, messageId: null } : this.#warnings.get(id);
+    if (!subject) return;
+    if (isNew) this.#warnings.set(id, subject);
+    else {
+      Object.assign(subject, { messageId: event.data.message_id });
+      this.#warnings.delete(id);
+    }
+    const at = { ...subject, position: event.position };
+    this.rows.expect({ table: 'usage_warnings', key: id, subject, at, isNew, isFinal: !isNew });
   }
 
   #charged(event: Link, { opened }: Period): void {
@@ -108,9 +126,10 @@ export class Replay {
     this.rows.expect({ table: 'idempotency_keys', key: `${data.account_id} ${keyHash}`, subject, at: event, isNew });
   }
 
-  #expectCredits(period: Period, isNew = false): void {
+  #expectCredits(period: Period, position: bigint, isNew = false): void {
+    const subject = creditsOf(period, this.#invoiced);
     // The invoice still asks for the charges of a period that is closed.
-    const isFinal = period.phase === 'closed' && (this.#invoiced.has(period) || linesOf(period).length === 0);
+    const isFinal = period.phase === 'closed' && !subject.periodInvoiceDue;
     const forget = () => {
       const keys = this.accounts.get(period.opened.data.account_id)?.idempotencyKeys;
       for (const charge of period.charges.values()) {
@@ -123,8 +142,8 @@ export class Replay {
     this.rows.expect({
       table: 'credits',
       key: period.stream,
-      subject: creditsOf(period),
-      at: period,
+      subject,
+      at: { stream: period.stream, revision: period.revision, position },
       isNew,
       isFinal,
       forget,
@@ -152,8 +171,8 @@ export class Replay {
     const period = this.periods.get(stream) ?? (await this.#periodAt(stream, event));
     if (isInvoice) invoices.issue(event, period);
     else invoices.credit(event, period);
-    if (period && event.data.covers === 'period') this.#invoiced.add(period);
-    if (period) this.#expectCredits(period);
+    if (isInvoice) this.#invoiced.add(`${data.covers} ${stream}`);
+    if (period) this.#expectCredits(period, event.position);
     const subject = { ...event, total: isInvoice ? data.total_cents : data.cents };
     this.rows.expect({ table: 'invoices', key: event.id, subject, at: event, isNew: true });
   }
@@ -170,12 +189,19 @@ export class Replay {
 }
 
 /** A period, with what its row says of it in words of its own. */
-function creditsOf(period: Period): object {
+function creditsOf(period: Period, invoiced: ReadonlySet<string>) {
   const { opened, totals, due, warned } = period;
   return {
     period,
     get feeCents() {
       return opened.data.terms.fee_cents + totals.fee_difference_cents;
+    },
+    get openingInvoiceDue() {
+      const { previous_period_start: previous, terms } = opened.data;
+      return previous === null && terms.fee_cents > 0 && !invoiced.has(`opening ${period.stream}`);
+    },
+    get periodInvoiceDue() {
+      return period.phase === 'closed' && linesOf(period).length > 0 && !invoiced.has(`period ${period.stream}`);
     },
     get due() {
       return due.size === 0 ? null : { plan: due.get('plan'), ...due.get('cap') };
