@@ -27,7 +27,7 @@ export interface ClosePeriodsDependencies extends InvoiceDependencies {
   everyMs?: number;
 }
 
-export class ClockIsWrong extends Error {
+class ClockIsWrong extends Error {
   override readonly name = 'ClockIsWrong';
 
   constructor(skewMs: number) {

@@ -27,19 +27,27 @@ export class ExpectedRows {
   /** Those that are probably final, and those that will change. */
   readonly early = new Map<string, Entry>();
   readonly late = new Map<string, Entry>();
-  /** How many there must be. */
-  readonly counts = Object.fromEntries(tables.map((table) => [table, 0])) as Record<Table, number>;
+  /** How many there must be, by table and by the day on which their billing period starts. */
+  readonly #counts = new Map<string, number>();
+
+  /** @param day YYYYMMDD; without it, of all periods */
+  count(table: Table, day?: string): number {
+    if (day !== undefined) return this.#counts.get(`${table} ${day}`) ?? 0;
+    return [...this.#counts].reduce((sum, [name, count]) => sum + (name.startsWith(`${table} `) ? count : 0), 0);
+  }
 
   /**
    * @param expected isNew: there was no such row before
    * @param expected isFinal: it will not change, as far as is known. Default true
+   * @param expected day: on which its billing period starts. Default: that of the usage stream that it comes from
    */
-  expect(expected: Entry & { key: string; isNew?: boolean; isFinal?: boolean }): void {
-    const { table, key, subject, at, forget, isNew = false, isFinal = true } = expected;
+  expect(expected: Entry & { key: string; isNew?: boolean; isFinal?: boolean; day?: string }): void {
+    const { table, key, subject, at, forget, isNew = false, isFinal = true, day = at.stream.slice(-8) } = expected;
     const [into, outOf] = isFinal ? [this.early, this.late] : [this.late, this.early];
     const { stream, revision, position } = at;
     into.set(`${table} ${key}`, { table, subject, at: { stream, revision, position }, forget });
     outOf.delete(`${table} ${key}`);
-    if (isNew) this.counts[table] += 1;
+    const counted = `${table} ${day}`;
+    if (isNew) this.#counts.set(counted, (this.#counts.get(counted) ?? 0) + 1);
   }
 }

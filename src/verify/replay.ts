@@ -108,6 +108,7 @@ export class Replay {
         at: { stream: job.stream, revision: -1, position: event.position },
         isNew: true,
         isFinal: false,
+        day: event.stream.slice(-8),
       });
     } else if (type !== 'DownloadConfirmed') {
       const subject = { ...event, period: opened.data, taken: centsTaken(event) };
@@ -174,7 +175,8 @@ export class Replay {
     if (isInvoice) this.#invoiced.add(`${data.covers} ${stream}`);
     if (period) this.#expectCredits(period, event.position);
     const subject = { ...event, total: isInvoice ? data.total_cents : data.cents };
-    this.rows.expect({ table: 'invoices', key: event.id, subject, at: event, isNew: true });
+    const day = isInvoice ? stream.slice(-8) : '';
+    this.rows.expect({ table: 'invoices', key: event.id, subject, at: event, isNew: true, day });
   }
 
   /** A period that was forgotten, as it was before an event. @returns undefined if there was none */
