@@ -91,8 +91,7 @@ export class Period extends Chain {
     mustEqual(event, { ...rate, cents });
     this.totals.overage_downloads += 1;
     this.totals.overage_cents += rate.rate_cents;
-    const fits = this.totals.overage_cents <= (overage_cap_cents ?? Infinity);
-    must(fits, event, 'data.cents', 'what fits under the ceiling');
+    must(this.totals.overage_cents <= (overage_cap_cents ?? Infinity), event, 'data.cents', 'within the ceiling');
   }
 
   /** A plan for now raises the fee at once, by the whole difference; everything else asked for the next period waits for it. */
