@@ -6,6 +6,7 @@ import { anchorAfter, type Charge } from './period.ts';
 /** An account, and what goes from one billing period to the next. */
 export class Account extends Chain {
   opened!: Link;
+  readonly #apiKeys = new Map<string, 'valid' | 'revoked'>();
   /** What the next period must be opened with; not known while one is open. */
   next: Pick<Link['data'], 'previous_period_start' | 'period_start' | 'period_end' | 'terms'> | undefined;
   /** The newest download of each idempotency key. */
@@ -14,9 +15,10 @@ export class Account extends Chain {
   check(event: Link): void {
     const { type, data, revision } = event;
     mustEqual(event, { stream: `account-${data.account_id}` }, '');
-    const isRight = revision === 0 ? type === 'AccountOpened' : type.startsWith('ApiKey');
-    must(isRight, event, 'type', 'AccountOpened first, and once; then only what becomes of keys');
-    if (revision > 0) return;
+    const key = this.#apiKeys.get(data.key_id);
+    must(revision > 0 ? type.startsWith('ApiKey') : type === 'AccountOpened', event, 'type', 'AccountOpened, once');
+    must(key === (type === 'ApiKeyRevoked' ? 'valid' : undefined), event, 'type', 'what this key allows');
+    if (revision > 0) return void this.#apiKeys.set(data.key_id, type === 'ApiKeyIssued' ? 'valid' : 'revoked');
     const [period_start, anchor_day] = [`${this.time.slice(0, 10)}T00:00:00.000Z`, Number(this.time.slice(8, 10))];
     const period_end = anchorAfter(period_start, anchor_day);
     mustEqual(event, { anchor_day, period_start, period_end });

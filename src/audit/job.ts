@@ -14,14 +14,14 @@ export class Job extends Chain {
   attempts = 0;
   claim: Link | undefined;
   end: Link | undefined;
-  #notBefore = '';
+  notBefore = '';
 
   check(event: Link): void {
     const { type, data } = event;
     const { queued, claim, status } = this;
     const isTriedAgain = triedAgain.includes(data.reason) && this.attempts < mostAttempts;
     const isRight = {
-      JobClaimed: status === 'queued' && this.time >= this.#notBefore,
+      JobClaimed: status === 'queued' && this.time >= this.notBefore,
       JobStarted: status === 'claimed',
       JobReleased: claim && (isTriedAgain || data.reason === 'shutdown'),
       JobCompleted: claim !== undefined,
@@ -38,8 +38,7 @@ export class Job extends Chain {
       this.status = 'running';
     } else if (type === 'JobReleased') {
       if (data.reason === 'shutdown') this.attempts -= 1;
-      this.#notBefore = data.not_before;
-      Object.assign(this, { status: 'queued', claim: undefined });
+      Object.assign(this, { status: 'queued', claim: undefined, notBefore: data.not_before });
     } else {
       if (type === 'JobCompleted') mustEqual(event, { claim_revision: claim?.revision });
       Object.assign(this, { status: type === 'JobFailed' ? 'failed' : 'done', end: event, claim: undefined });
