@@ -5,6 +5,8 @@ import { tables } from './expected-rows.ts';
 import type { Entry, Table } from './expected-rows.ts';
 import { usageStream } from './forms.ts';
 import { Replay } from './replay.ts';
+import { isFixed, notVerifiable, NotVerifiable, withinReach } from './probe.ts';
+import type { Probe } from './probe.ts';
 import { compare, countRows, kept, listOrigins, readCheckpoints, refuse } from './rows.ts';
 import type { Query, Scope } from './rows.ts';
 
@@ -28,22 +30,6 @@ export interface Following {
   progress?: (progress: { events: number; position: bigint; target: bigint }) => void;
   /** Called after each page with the time that it took, for whoever must not be in the way. */
   rest?: (tookMs: number) => Promise<void>;
-}
-
-/** It cannot be said whether the books are right: a read model is behind, or the log or Postgres away. */
-class NotVerifiable extends Error {
-  override readonly name = 'NotVerifiable';
-}
-
-/** A table as it was when its checkpoint stood at a position. */
-interface Probe {
-  table: Table;
-  position: bigint;
-  /** How many rows there are; undefined where they are not to be counted. */
-  count: number | undefined;
-  /** Rows that were not what the log was read for by then. */
-  differing: { key: string; entry: Entry }[];
-  found: unknown[];
 }
 
 const lookAgainMs = 50;
@@ -292,22 +278,4 @@ export class Follower {
       await sleep(lookAgainMs);
     }
   }
-}
-
-const isFixed = (table: Table): boolean => table === 'overage_ledger' || table === 'invoices';
-
-/** @throws any other error */
-function notVerifiable(error: unknown): NotVerifiable {
-  if (error instanceof NotVerifiable) return error;
-  throw error;
-}
-
-/** What a read model must have got right by now, although it has not come as far as the log. */
-function withinReach({ differing, position, ...probe }: Probe): Probe {
-  return {
-    ...probe,
-    position,
-    count: undefined,
-    differing: differing.filter(({ entry }) => entry.at.position <= position),
-  };
 }

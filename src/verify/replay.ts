@@ -76,7 +76,7 @@ export class Replay {
     if (charge) this.#charged(event, period);
     if (charge?.key) this.#keyed(event, { charge, period, account, keyHash: charge.key.key_hash });
     if (type.startsWith('UsageWarning')) this.#warned(event, period);
-    this.#expectCredits(period, event.position, type === 'UsagePeriodOpened');
+    this.#expectCredits(period, type === 'UsagePeriodOpened');
   }
 
   #warned(event: Link, { opened }: Period): void {
@@ -127,10 +127,10 @@ export class Replay {
     this.rows.expect({ table: 'idempotency_keys', key: `${data.account_id} ${keyHash}`, subject, at: event, isNew });
   }
 
-  #expectCredits(period: Period, position: bigint, isNew = false): void {
-    const subject = creditsOf(period, this.#invoiced);
+  #expectCredits(period: Period, isNew = false): void {
     // The invoice still asks for the charges of a period that is closed.
-    const isFinal = period.phase === 'closed' && !subject.periodInvoiceDue;
+    const isInvoiced = linesOf(period).length === 0 || this.#invoiced.has(`period ${period.stream}`);
+    const isFinal = period.phase === 'closed' && isInvoiced;
     const forget = () => {
       const keys = this.accounts.get(period.opened.data.account_id)?.idempotencyKeys;
       for (const charge of period.charges.values()) {
@@ -143,8 +143,8 @@ export class Replay {
     this.rows.expect({
       table: 'credits',
       key: period.stream,
-      subject,
-      at: { stream: period.stream, revision: period.revision, position },
+      subject: creditsOf(period),
+      at: period,
       isNew,
       isFinal,
       forget,
@@ -173,7 +173,7 @@ export class Replay {
     if (isInvoice) invoices.issue(event, period);
     else invoices.credit(event, period);
     if (isInvoice) this.#invoiced.add(`${data.covers} ${stream}`);
-    if (period) this.#expectCredits(period, event.position);
+    if (period) this.#expectCredits(period);
     const subject = { ...event, total: isInvoice ? data.total_cents : data.cents };
     const day = isInvoice ? stream.slice(-8) : '';
     this.rows.expect({ table: 'invoices', key: event.id, subject, at: event, isNew: true, day });
@@ -191,19 +191,12 @@ export class Replay {
 }
 
 /** A period, with what its row says of it in words of its own. */
-function creditsOf(period: Period, invoiced: ReadonlySet<string>) {
+function creditsOf(period: Period): object {
   const { opened, totals, due, warned } = period;
   return {
     period,
     get feeCents() {
       return opened.data.terms.fee_cents + totals.fee_difference_cents;
-    },
-    get openingInvoiceDue() {
-      const { previous_period_start: previous, terms } = opened.data;
-      return previous === null && terms.fee_cents > 0 && !invoiced.has(`opening ${period.stream}`);
-    },
-    get periodInvoiceDue() {
-      return period.phase === 'closed' && linesOf(period).length > 0 && !invoiced.has(`period ${period.stream}`);
     },
     get due() {
       return due.size === 0 ? null : { plan: due.get('plan'), ...due.get('cap') };

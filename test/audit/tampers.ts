@@ -211,13 +211,13 @@ const logTampers: Tamper[] = [
     return { kind: 'a stream deleted', where: name };
   },
   (log, random) => {
-    const row = random.pick(log.rows);
+    const row = random.pick(log.rows.slice(0, -1));
     const { data, type } = random.pick(log.rows.filter(({ name }) => name.split('-')[0] === row.name.split('-')[0]));
     log.insert(row, { id: random.uuid(), type, data, metadata: row.metadata });
     return { kind: 'an event inserted', where: row.name };
   },
   (log, random) => {
-    const row = random.pick(log.rows);
+    const row = random.pick(log.rows.slice(0, -1));
     const { data, type } = random.pick(log.rows.filter(({ name }) => name.split('-')[0] === row.name.split('-')[0]));
     log.insert(row, { id: random.uuid(), type, data, metadata: row.metadata });
     log.rechain(row.stream_key);
@@ -226,7 +226,8 @@ const logTampers: Tamper[] = [
   (log, random) => {
     const { stream_key: key } = random.pick(log.rows);
     const last = log.ofStream(key).at(-1);
-    if (!last) return undefined;
+    // Behind everything else it would be an event like any other that is not projected yet.
+    if (!last || last.position === log.rows.at(-1)?.position) return undefined;
     log.insert(last, { ...last, id: random.uuid() });
     log.rechain(key);
     return { kind: 'an event at the end, and the chain made right again', where: last.name };

@@ -1,0 +1,36 @@
+import type { Entry, Table } from './expected-rows.ts';
+
+/** It cannot be said whether the books are right: a read model is behind, or the log or Postgres away. */
+export class NotVerifiable extends Error {
+  override readonly name = 'NotVerifiable';
+}
+
+/** A table as it was when its checkpoint stood at a position. */
+export interface Probe {
+  table: Table;
+  position: bigint;
+  /** How many rows there are; undefined where they are not to be counted. */
+  count: number | undefined;
+  /** Rows that were not what the log was read for by then. */
+  differing: { key: string; entry: Entry }[];
+  found: unknown[];
+}
+
+/** Rows of these never change once they are there. */
+export const isFixed = (table: Table): boolean => table === 'overage_ledger' || table === 'invoices';
+
+/** @throws any other error */
+export function notVerifiable(error: unknown): NotVerifiable {
+  if (error instanceof NotVerifiable) return error;
+  throw error;
+}
+
+/** What a read model must have got right by now, although it has not come as far as the log. */
+export function withinReach({ differing, position, ...probe }: Probe): Probe {
+  return {
+    ...probe,
+    position,
+    count: undefined,
+    differing: differing.filter(({ entry }) => entry.at.position <= position),
+  };
+}
