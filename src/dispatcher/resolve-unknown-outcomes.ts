@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { VoidObserver } from '../commands/observers.ts';
 import type { ChargeToVoid, PendingVoid, PendingVoids } from '../commands/billing-ports.ts';
@@ -8,6 +7,7 @@ import type { JobDependencies } from '../commands/record-job-progress.ts';
 import type { Cause } from '../commands/seal.ts';
 import { settlePeriod } from '../commands/settle-period.ts';
 import { isRefused } from '../domain/refusals.ts';
+import { repeat } from './repeat.ts';
 
 export interface ResolveDependencies extends JobDependencies {
   pendingVoids: PendingVoids;
@@ -28,23 +28,14 @@ const stepTimeoutMs = 10_000;
  * after a crash or by two at once: what was done is found in the log and not done again.
  */
 export function startResolving(dependencies: ResolveDependencies): { stop: () => Promise<void> } {
-  const stopping = new AbortController();
   const underWay = new Map<string, Promise<void>>();
-  const running = (async () => {
-    while (!stopping.signal.aborted) {
-      await look(dependencies, underWay, stopping.signal).catch((error: unknown) => {
-        dependencies.logger.warn({ err: error }, 'pending voids could not be listed');
-      });
-      await sleep(dependencies.resolveEveryMs ?? defaultResolveEveryMs, undefined, { signal: stopping.signal }).catch(
-        () => undefined,
-      );
-    }
-    await Promise.all(underWay.values());
-  })();
+  const { logger, resolveEveryMs: everyMs = defaultResolveEveryMs } = dependencies;
+  const failed = 'pending voids could not be listed';
+  const looking = repeat((stopping) => look(dependencies, underWay, stopping), { everyMs, logger, failed });
   return {
     stop: async () => {
-      stopping.abort();
-      await running;
+      await looking.stop();
+      await Promise.all(underWay.values());
     },
   };
 }

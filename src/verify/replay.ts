@@ -129,8 +129,8 @@ export class Replay {
 
   #expectCredits(period: Period, isNew = false): void {
     // The invoice still asks for the charges of a period that is closed.
-    const isInvoiced = linesOf(period).length === 0 || this.#invoiced.has(`period ${period.stream}`);
-    const isFinal = period.phase === 'closed' && isInvoiced;
+    const isInvoiced = () => this.#invoiced.has(`period ${period.stream}`) || linesOf(period).length === 0;
+    const isFinal = period.phase === 'closed' && isInvoiced();
     const forget = () => {
       const keys = this.accounts.get(period.opened.data.account_id)?.idempotencyKeys;
       for (const charge of period.charges.values()) {
