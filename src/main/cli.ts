@@ -24,8 +24,8 @@ import { ConfigurationRefused, operatorName, readConfig } from './config.ts';
 import { findAddresses } from './instance.ts';
 import { addInvoiceCommands } from './invoice-commands.ts';
 import { createLogger } from './logger.ts';
-import { roles } from './roles.ts';
-import type { Role } from './roles.ts';
+import { roles } from './role.ts';
+import type { Role } from './role.ts';
 import { describeStart } from './describe-start.ts';
 import { serve } from './serve.ts';
 

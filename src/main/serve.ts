@@ -12,8 +12,9 @@ import { startEngines } from './engines.ts';
 import type { Engines } from './engines.ts';
 import { findAddresses, removeInstance, writeInstance } from './instance.ts';
 import { createLogger } from './logger.ts';
-import { roles, startHealthServer, startRole } from './roles.ts';
-import type { Role } from './roles.ts';
+import { roles } from './role.ts';
+import type { Role } from './role.ts';
+import { startHealthServer, startRole } from './roles.ts';
 
 export interface ServeOptions {
   role: Role | 'all';

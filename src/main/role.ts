@@ -1,0 +1,13 @@
+import type { Connections, Secrets } from './connect.ts';
+
+/** The parts of the service; each can run as a process of its own. */
+export const roles = ['api', 'projector', 'dispatcher', 'worker'] as const;
+export type Role = (typeof roles)[number];
+
+export interface RunningRole {
+  /** What a person may open; undefined for a role that only listens for health checks. */
+  url?: string;
+  close: () => Promise<void>;
+}
+
+export type StartRole = (connections: Connections, secrets: Secrets) => Promise<RunningRole> | RunningRole;

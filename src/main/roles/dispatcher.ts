@@ -1,0 +1,67 @@
+import { createJobQueue } from '../../adapters/job-queue.ts';
+import { leadWhenAlone } from '../../adapters/leadership.ts';
+import { observeJobs, observeMails, observeVoids } from '../../adapters/metrics-observers.ts';
+import { createPendingVoids } from '../../adapters/pending-voids.ts';
+import { clockSkewMs, createBooks } from '../../adapters/postgres.ts';
+import { newId, newUuid } from '../../adapters/system.ts';
+import { UsageLanes } from '../../commands/usage-lanes.ts';
+import { auditContinuously } from '../../dispatcher/audit-continuously.ts';
+import type { AuditState } from '../../dispatcher/audit-continuously.ts';
+import { startClosingPeriods } from '../../dispatcher/close-periods.ts';
+import { dispatchDownloads } from '../../dispatcher/dispatch-downloads.ts';
+import { startResolving } from '../../dispatcher/resolve-unknown-outcomes.ts';
+import { startMailingWarnings } from '../../dispatcher/mail-warnings.ts';
+import { startSweeping } from '../../dispatcher/sweep.ts';
+import { createMailer } from '../connect.ts';
+import { watchAudit, watchPendingVoids, watchPeriods, watchQueue, watchWarnings } from '../watch.ts';
+import type { StartRole } from '../role.ts';
+
+export const startDispatcher: StartRole = (connections) => {
+  const { store, pool, nats, logger, clock, config, addresses, metrics, tracer } = connections;
+  const queue = createJobQueue(nats, tracer);
+  const observer = metrics.observer(observeJobs);
+  const voids = metrics.observer(observeVoids);
+  const mailer = createMailer(config);
+  const mailObserver = metrics.observer(observeMails);
+  const mailerId = newUuid();
+  const takenMails = new Set<string>();
+  let audited: AuditState | undefined;
+  const dispatcher = leadWhenAlone('dispatcher', {
+    url: addresses.databaseUrl,
+    logger,
+    lead: () => {
+      const dispatching = dispatchDownloads({ store, queue, pool });
+      const sweeping = startSweeping({
+        ...{ store, queue, pool, logger, newUuid, now: clock.now },
+        attemptTimeoutSeconds: config.ATTEMPT_TIMEOUT_SECONDS,
+        observer,
+      });
+      const resolving = startResolving({
+        ...{ store, logger, newUuid, now: clock.now, observer, voids, tracer },
+        pendingVoids: createPendingVoids(pool),
+      });
+      const closing = startClosingPeriods({
+        ...{ store, pool, logger, newUuid, now: clock.now },
+        lanes: new UsageLanes({ store, now: clock.now, newId: newUuid, tracer }),
+        graceSeconds: config.CLOSING_GRACE_SECONDS,
+        clockSkewMs: () => clockSkewMs(pool, clock.realNowMs),
+      });
+      const mailing = startMailingWarnings({
+        ...{ store, pool, mailer, logger, newUuid, now: clock.now, mailerId },
+        ...{ taken: takenMails, observer: mailObserver },
+      });
+      const audit = auditContinuously({ log: store, books: createBooks(pool), logger });
+      audited = audit.state;
+      return async () => {
+        const loops = [sweeping, resolving, closing, mailing, audit].map((loop) => loop.stop());
+        await Promise.all([dispatching.close(), ...loops]);
+      };
+    },
+  });
+  watchQueue(connections, queue, dispatcher);
+  watchAudit(connections, () => (dispatcher.leading ? audited : undefined));
+  watchPendingVoids(connections, dispatcher);
+  watchPeriods(connections, dispatcher);
+  watchWarnings(connections, dispatcher);
+  return dispatcher;
+};
