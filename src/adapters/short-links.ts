@@ -69,11 +69,16 @@ async function redirectOf(url: URL, signal: AbortSignal, options: ShortLinkOptio
   try {
     const { promise, resolve, reject } = Promise.withResolvers<string | undefined>();
     const stream: Duplex = secure
-      ? connectTls({ socket, servername: url.hostname, ca: options.certificateAuthorities, ALPNProtocols: ['http/1.1'] })
+      ? connectTls({
+          socket,
+          servername: url.hostname,
+          ca: options.certificateAuthorities,
+          ALPNProtocols: ['http/1.1'],
+        })
       : socket;
     const asking = request({
+      // Without an agent: one would connect by itself.
       createConnection: () => stream,
-      agent: false,
       path: `${url.pathname}${url.search}`,
       // A name of our own: what is meant for people is often answered by a page rather than by a redirect.
       headers: { host: url.host, accept: '*/*', 'user-agent': 'reeltally', connection: 'close' },

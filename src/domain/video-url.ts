@@ -151,7 +151,9 @@ function resultOf(
   }
   const { extractor, kind = 'video' } = row;
   const videoId = fill(row.id ?? '{id}', pieces);
-  return { ok: true, video: { platform, videoId, canonicalUrl: fill(row.item, pieces), extractor, kind } };
+  // A piece of a path may become one of the host, which has no capitals.
+  const canonicalUrl = fill(row.item, pieces).replace(/^https:\/\/[^/]+/, (origin) => origin.toLowerCase());
+  return { ok: true, video: { platform, videoId, canonicalUrl, extractor, kind } };
 }
 
 /** Not decoded: an id in escapes is no id. A `;` separates as well as an `&`: `&amp;` is often left over from a page's source. */

@@ -64,7 +64,6 @@ function createHandler(media: SampleMedia): (request: IncomingMessage, response:
     id: string,
     name: string,
   ): Promise<void> {
-    const [, short] = /^\/s\/([a-z0-9-]+)$/.exec(path) ?? [];
     const item = itemOf(id);
     if (item === undefined || item.refusal !== undefined || item.status !== undefined || !isMediaFile(item, name)) {
       sendJson(response, 404, { error: 'no such file' });
@@ -95,6 +94,7 @@ function createHandler(media: SampleMedia): (request: IncomingMessage, response:
     const path = (request.url ?? '/').split('?', 1)[0] ?? '/';
     const [, mediaId, mediaName] = /^\/media\/([a-z0-9-]+)\/([a-z0-9.]+)$/.exec(path) ?? [];
     const [, area, id] = /^\/(watch|thumbnails|api\/items)\/([a-z0-9-]+)(?:\.svg)?$/.exec(path) ?? [];
+    const [, short] = /^\/s\/([a-z0-9-]+)$/.exec(path) ?? [];
     const item = itemOf(id);
     if (request.method !== 'GET' && request.method !== 'HEAD') sendJson(response, 405, { error: 'read only' });
     else if (path === '/') sendHtml(response, indexPage(`http://${request.headers.host ?? '127.0.0.1'}`));

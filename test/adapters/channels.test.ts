@@ -100,7 +100,8 @@ describe('a question about a video', () => {
 describe('a question about a short link', () => {
   const link = { platform: 'sample', videoId: 'clip', url: 'http://127.0.0.1/s/clip' };
   const client = (timeoutMs: number) => createShortLinkClient(api, { timeoutMs });
-  const answerLinks = (answer: Parameters<typeof answerShortLinks>[1]) => untilTestEnds(answerShortLinks(worker, answer));
+  const answerLinks = (answer: Parameters<typeof answerShortLinks>[1]) =>
+    untilTestEnds(answerShortLinks(worker, answer));
 
   it.each<ShortLinkAnswer>([
     { outcome: 'found', url: 'http://127.0.0.1/watch/clip' },
@@ -145,7 +146,10 @@ describe('a question about a short link', () => {
     });
     expect(await answer('a')).toEqual({ outcome: 'found', url: 'a/item' });
     expect(await answer('a')).toEqual({ outcome: 'found', url: 'a/item' });
-    expect([await answer('lost'), await answer('lost')]).toEqual([{ outcome: 'unresolved' }, { outcome: 'unresolved' }]);
+    expect([await answer('lost'), await answer('lost')]).toEqual([
+      { outcome: 'unresolved' },
+      { outcome: 'unresolved' },
+    ]);
     const slow = answer('slow');
     expect(await answer('b')).toEqual({ outcome: 'no_answer' });
     for (const goOn of waiting) goOn();

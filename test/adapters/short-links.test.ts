@@ -22,13 +22,16 @@ async function resolve(
 }
 
 describe('a short link', () => {
-  it.each([301, 302, 303, 307, 308])('that is redirected with %i stands for the item it is redirected to', async (status) => {
-    const { result, hosts } = await resolve({ 'vm.tiktok.com/ZSabc123/': redirectTo(`${item}?_r=1&_t=x`, status) });
-    expect(result).toEqual({ ok: true, url: item });
-    // The item itself is not asked for.
-    expect(hosts.requests).toEqual(['GET vm.tiktok.com/ZSabc123/']);
-    expect(hosts.connections).toEqual(['vm.tiktok.com:443']);
-  });
+  it.each([301, 302, 303, 307, 308])(
+    'that is redirected with %i stands for the item it is redirected to',
+    async (status) => {
+      const { result, hosts } = await resolve({ 'vm.tiktok.com/ZSabc123/': redirectTo(`${item}?_r=1&_t=x`, status) });
+      expect(result).toEqual({ ok: true, url: item });
+      // The item itself is not asked for.
+      expect(hosts.requests).toEqual(['GET vm.tiktok.com/ZSabc123/']);
+      expect(hosts.connections).toEqual(['vm.tiktok.com:443']);
+    },
+  );
 
   it('is followed over several hosts of the platform', async () => {
     const { result, hosts } = await resolve(
@@ -71,7 +74,9 @@ describe('a short link', () => {
   });
 
   it('is not followed without TLS', async () => {
-    const { result, hosts } = await resolve({ 'vm.tiktok.com/ZSabc123/': redirectTo('http://www.tiktok.com/t/ZSabc123/') });
+    const { result, hosts } = await resolve({
+      'vm.tiktok.com/ZSabc123/': redirectTo('http://www.tiktok.com/t/ZSabc123/'),
+    });
     expect(result).toEqual(unresolved('TLS'));
     expect(hosts.connections).toEqual(['vm.tiktok.com:443']);
   });
@@ -84,7 +89,10 @@ describe('a short link', () => {
   it.each([
     ['shows a page', (response: Parameters<ReturnType<typeof redirectTo>>[0]) => void response.end('<html>')],
     ['is unknown', redirectTo(item, 404)],
-    ['redirects to nothing', (response: Parameters<ReturnType<typeof redirectTo>>[0]) => void response.writeHead(302).end()],
+    [
+      'redirects to nothing',
+      (response: Parameters<ReturnType<typeof redirectTo>>[0]) => void response.writeHead(302).end(),
+    ],
   ])('that %s stands for no item', async (_what, answer) => {
     const { result } = await resolve({ 'vm.tiktok.com/ZSabc123/': answer });
     expect(result).toEqual(unresolved('nowhere'));

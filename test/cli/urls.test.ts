@@ -22,7 +22,9 @@ describe('urls explain, with no service running', () => {
       extractor: 'youtube',
       explanation: 'This names a single item.',
     });
-    expect(await explain('https://www.tiktok.com/@somebody/photo/7000000000000000001')).toMatchObject({ kind: 'images' });
+    expect(await explain('https://www.tiktok.com/@somebody/photo/7000000000000000001')).toMatchObject({
+      kind: 'images',
+    });
     expect(await explain(`${samplePlatform}/watch/bars`)).toMatchObject({ platform: 'sample', video_id: 'bars' });
   });
 

@@ -63,8 +63,7 @@ function query(text: string, platform: Platform): fc.Arbitrary<string> {
   const parameters = text.split('&').map((parameter) => {
     const optional = parameter.startsWith('[');
     const [name = '', value = ''] = (optional ? parameter.slice(1, -1) : parameter).split('=', 2);
-    const values =
-      value === '{address}' ? itemAddresses(platform).map(encodeURIComponent) : written(value, platform);
+    const values = value === '{address}' ? itemAddresses(platform).map(encodeURIComponent) : written(value, platform);
     const whole = values.map((chosen) => `${name}=${chosen}`);
     return optional ? fc.oneof(fc.constant(''), whole) : whole;
   });
@@ -73,7 +72,8 @@ function query(text: string, platform: Platform): fc.Arbitrary<string> {
 }
 
 function host(pattern: string, platform: Platform): fc.Arbitrary<string> {
-  if (pattern.startsWith('*')) return fc.constantFrom('m', 'www', 'de', 'a-b').map((label) => `${label}${pattern.slice(1)}`);
+  if (pattern.startsWith('*'))
+    return fc.constantFrom('m', 'www', 'de', 'a-b').map((label) => `${label}${pattern.slice(1)}`);
   return written(pattern, platform).map((name) => name.toLowerCase());
 }
 

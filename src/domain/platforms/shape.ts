@@ -102,7 +102,8 @@ function firstMatch(pattern: RegExp, values: readonly string[]): RegExpExecArray
 }
 
 function take(pieces: Record<string, string>, match: RegExpExecArray): void {
-  for (const [name, text] of Object.entries(match.groups ?? {})) if (text !== undefined) pieces[name] = text;
+  for (const [name, text] of Object.entries<string | undefined>(match.groups ?? {}))
+    if (text !== undefined) pieces[name] = text;
 }
 
 /** Fills in an address or an id; what is in brackets is left out where a piece of it is missing. */

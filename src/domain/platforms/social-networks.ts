@@ -9,7 +9,7 @@ export const tiktok: Platform = {
     {
       item: 'https://www.tiktok.com/@{user}/video/{id}',
       extractor: 'TikTok',
-      at: ['/@{user}/video/{id}[/*]'],
+      at: ['/(@|%40){user}/video/{id}[/*]'],
     },
     {
       item: 'https://www.tiktok.com/@_/video/{id}',
@@ -20,7 +20,7 @@ export const tiktok: Platform = {
       item: 'https://www.tiktok.com/@{user}/photo/{id}',
       extractor: 'tiktok:photo',
       kind: 'images',
-      at: ['/@{user}/photo/{id}[/*]'],
+      at: ['/(@|%40){user}/photo/{id}[/*]'],
     },
     { lookUp: 'https://www.tiktok.com/t/{short}/', at: ['/t/{short}'] },
     { lookUp: 'https://vm.tiktok.com/{short}/', hosts: ['vm.tiktok.com'], at: ['/{short}'] },
@@ -132,6 +132,7 @@ export const twitter: Platform = {
   pieces: {
     id: /\d{1,25}/,
     broadcast: /\w{4,40}/,
+    space: /[\da-zA-Z]{13}/,
     /** Of a post with several videos. */
     index: /[2-9]/,
     amplified: /[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}/,
@@ -140,7 +141,7 @@ export const twitter: Platform = {
   addresses: [
     {
       item: 'https://x.com/i/status/{id}[/video/{index}]',
-      extractor: 'twitter',
+      extractor: 'twitter,twitter:broadcast,twitter:spaces',
       at: [
         '/{_}/(status|statuses)/{id}/(video|photo)/{index}',
         '/{_}/(status|statuses)/{id}[/*]',
@@ -150,10 +151,10 @@ export const twitter: Platform = {
       ],
     },
     {
-      item: 'https://x.com/i/spaces/{broadcast}',
-      id: '{broadcast}',
+      item: 'https://x.com/i/spaces/{space}',
+      id: '{space}',
       extractor: 'twitter:spaces',
-      at: ['/i/spaces/{broadcast}[/peek]'],
+      at: ['/i/spaces/{space}[/peek]'],
     },
     {
       item: 'https://x.com/i/broadcasts/{broadcast}',
@@ -217,7 +218,11 @@ export const pinterest: Platform = {
   hosts: [...pinterestDomains, ...pinterestDomains.map((domain) => `*.${domain}`)],
   pieces: { id: /\d{1,25}/, slug: /[\w-]{1,300}/, short: /\w{4,20}/ },
   addresses: [
-    { item: 'https://www.pinterest.com/pin/{id}/', extractor: 'Pinterest', at: ['/pin/{id}[/*]', '/pin/{slug}--{id}[/*]'] },
+    {
+      item: 'https://www.pinterest.com/pin/{id}/',
+      extractor: 'Pinterest',
+      at: ['/pin/{id}[/*]', '/pin/{slug}--{id}[/*]'],
+    },
     { lookUp: 'https://pin.it/{short}', hosts: ['pin.it', 'www.pin.it'], at: ['/{short}'] },
     { is: 'a list of pins', at: ['/(search|ideas|explore|today|videos|topics)[/*]'] },
     { is: 'a user', at: ['/{_}'] },
@@ -232,6 +237,12 @@ export const tumblr: Platform = {
   pieces: { id: /\d{1,25}/, blog: /[\da-zA-Z-]{1,63}/, slug: /[\w-]{1,100}/, short: /[\w-]{4,40}/ },
   addresses: [
     { item: 'https://{blog}.tumblr.com/post/{id}', extractor: 'Tumblr', at: ['/(post|video)/{id}[/*]'] },
+    {
+      // It would become a host, and these stand for letters other than ASCII.
+      is: 'a blog with an encoded name',
+      hosts: ['tumblr.com', 'www.tumblr.com'],
+      at: ['/[blog/view/](x|X)(n|N)--*'],
+    },
     {
       item: 'https://{blog}.tumblr.com/post/{id}',
       extractor: 'Tumblr',
@@ -276,6 +287,7 @@ export const snapchat: Platform = {
       extractor: 'SnapchatSpotlight',
       at: ['/[@{_}/]spotlight/{id}'],
     },
+    { lookUp: 'https://www.snapchat.com/t/{short}', at: ['/t/{short}'] },
     { lookUp: 'https://t.snapchat.com/{short}', hosts: ['t.snapchat.com'], at: ['/{short}'] },
     { is: 'a user', at: ['/(add|discover|p)/*', '/@{_}'] },
     { is: 'a list of videos', at: ['/spotlight'] },

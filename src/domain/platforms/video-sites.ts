@@ -90,7 +90,7 @@ export const vimeo: Platform = {
     {
       item: 'https://vimeo.com/event/{id}[/{hash}]',
       extractor: 'vimeo:event,vimeo',
-      at: ['/event/{id}[/embed][/interaction]', '/event/{id}/[embed/]{hash}'],
+      at: ['/event/{id}/[embed/]{hash}', '/event/{id}[/embed[/*]]'],
     },
     {
       item: 'https://vimeo.com/{id}[/{hash}]',
@@ -195,7 +195,7 @@ export const rumble: Platform = {
   name: 'rumble',
   title: 'Rumble',
   hosts: ['rumble.com', 'www.rumble.com'],
-  pieces: { id: /[\da-zA-Z]{3,20}/, page: /v[\da-zA-Z]{2,20}/, slug: /[\w.-]{1,300}/ },
+  pieces: { id: /[\da-z]{3,20}/, page: /v[\da-zA-Z]{2,20}/, slug: /[\w.-]{1,300}/ },
   addresses: [
     { is: 'a channel', at: ['/(c|user)/*'] },
     { is: 'a list of videos', at: ['/(videos|browse|search|category|editor-picks|playlists|shorts)[/*]'] },

@@ -9,6 +9,7 @@ import { parseVideoUrl } from '../../../src/domain/video-url.ts';
 import type { ParsedVideo } from '../../../src/domain/video-url.ts';
 import { addressesOf, shapesOfTable } from '../../support/generated-addresses.ts';
 import { findEngine } from '../../support/sample-platform.ts';
+import { scaled } from '../../support/proof-scale.ts';
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts';
 
 const plugins = [
@@ -28,8 +29,16 @@ async function ask(videos: readonly ParsedVideo[]): Promise<Answer[]> {
   const { ytDlpPath } = await findEngine();
   const directory = makeTemporaryDirectory();
   const questions = join(directory, 'questions.json');
-  writeFileSync(questions, JSON.stringify(videos.map(({ extractor, canonicalUrl }) => ({ names: extractor, url: canonicalUrl }))));
-  const given = ['--ignore-config', '--no-update', '--no-plugin-dirs', ...plugins.flatMap((path) => ['--plugin-dirs', path])];
+  writeFileSync(
+    questions,
+    JSON.stringify(videos.map(({ extractor, canonicalUrl }) => ({ names: extractor, url: canonicalUrl }))),
+  );
+  const given = [
+    '--ignore-config',
+    '--no-update',
+    '--no-plugin-dirs',
+    ...plugins.flatMap((path) => ['--plugin-dirs', path]),
+  ];
   const said = await new Promise<string>((resolve) => {
     const environment = { PATH: process.env['PATH'] ?? '', HOME: directory, TMPDIR: directory };
     const words = [...given, '--ies', 'reeltally:which', '--', `reeltally-which:${questions}`];
@@ -44,9 +53,10 @@ async function ask(videos: readonly ParsedVideo[]): Promise<Answer[]> {
 it('the engine has every extractor of the table, by one name each, and it takes every canonical address', async () => {
   const items = shapesOfTable.filter(({ address }) => 'item' in address);
   const videos = items.flatMap(({ platform, address, shape }) =>
-    fc.sample(addressesOf(platform, address, shape), 20).flatMap((sample) => {
+    fc.sample(addressesOf(platform, address, shape), scaled(5, 100)).flatMap((sample) => {
       const result = parseVideoUrl(sample);
-      return result.ok && result.video ? [result.video] : [];
+      // Stills are read by an extractor of our own, which has a test of its own.
+      return result.ok && result.video?.kind === 'video' ? [result.video] : [];
     }),
   );
   expect(new Set(videos.map(({ platform }) => platform)).size).toBe(platforms.length);

@@ -77,7 +77,8 @@ describe('the table of platforms', () => {
 });
 
 /** Characters, classes and groups, each repeated at most so and so often; no `*` or `+`, and no repeated group. */
-const boundedPattern = /^(?:\[[^\]]+\](?:\{\d+(?:,\d+)?\})?\??|\\[dw](?:\{\d+(?:,\d+)?\})?|\\?[\w/\-|]\??|\(\?:|\)\??)+$/;
+const boundedPattern =
+  /^(?:\[[^\]]+\](?:\{\d+(?:,\d+)?\})?\??|\\[dw](?:\{\d+(?:,\d+)?\})?|\\?[\w/\-|]\??|\(\?:|\)\??)+$/;
 
 function isReadAs(address: (typeof shapesOfTable)[number]['address'], result: VideoUrlResult): boolean {
   if ('is' in address) return !result.ok && result.explanation.includes(` is that of ${address.is};`);
