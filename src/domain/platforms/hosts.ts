@@ -4,7 +4,7 @@ import type { CompiledShape } from './shape.ts';
 import { platforms } from './table.ts';
 
 /** One way in which addresses of a host are written. */
-export interface Rule {
+interface Rule {
   address: Address;
   shape: CompiledShape;
 }

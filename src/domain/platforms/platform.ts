@@ -38,7 +38,7 @@ interface Written {
 }
 
 /** Addresses of single items, which all become one. */
-export interface ItemAddress extends Written {
+interface ItemAddress extends Written {
   /** The canonical address, of the pieces; what is in brackets is left out where a piece of it is missing. */
   item: string;
   /** The item's id, of the pieces. Default: `{id}`. */
@@ -50,7 +50,7 @@ export interface ItemAddress extends Written {
 }
 
 /** Addresses that do not say which item they stand for: the platform redirects them to it. */
-export interface ShortLinkAddress extends Written {
+interface ShortLinkAddress extends Written {
   /** The address to ask, of the pieces; `{short}` stands for its id. */
   lookUp: string;
 }
@@ -61,7 +61,7 @@ export interface WrapperAddress extends Written {
 }
 
 /** Addresses of pages that people mistake for items. */
-export interface OtherAddress extends Written {
+interface OtherAddress extends Written {
   /** `a playlist`, say. */
   is: string;
 }
