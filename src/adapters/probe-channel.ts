@@ -1,10 +1,10 @@
-import type { Msg, NatsConnection, Subscription } from 'nats';
+import type { NatsConnection, Subscription } from 'nats';
 import { z } from 'zod';
 import type { MetadataProbe, VideoFailure, VideoMetadata, VideoReference } from '../commands/ports.ts';
 import { failureReasonNames } from '../domain/failure-reasons.ts';
+import { answerQuestions } from './questions.ts';
 
 const subject = 'probes';
-const queueGroup = 'workers';
 
 const question = z.object({ platform: z.string(), video_id: z.string(), url: z.string() });
 
@@ -38,16 +38,8 @@ export function answerProbes(
   connection: NatsConnection,
   probe: (video: VideoReference) => Promise<ProbeAnswer>,
 ): Subscription {
-  const reply = async (message: Msg): Promise<void> => {
-    const asked = question.parse(message.json());
-    const found = await probe({ platform: asked.platform, videoId: asked.video_id, canonicalUrl: asked.url });
-    message.respond(JSON.stringify(found));
-  };
-  return connection.subscribe(subject, {
-    queue: queueGroup,
-    callback: (error, message) => {
-      // A question that cannot be read, or answered, is left to the asker's time limit.
-      if (!error) reply(message).catch(() => undefined);
-    },
+  return answerQuestions(connection, subject, (message) => {
+    const { platform, video_id: videoId, url: canonicalUrl } = question.parse(message);
+    return probe({ platform, videoId, canonicalUrl });
   });
 }

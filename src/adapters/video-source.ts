@@ -26,8 +26,8 @@ import type { YtDlpCommand } from './yt-dlp-unpacked.ts';
 export interface VideoSourceOptions extends Engine {
   /** The folder of plugin packages. */
   pluginsDirectory: string;
-  /** Platform to the name of the one extractor that may read it. A platform that is not here is refused. */
-  extractors: Readonly<Record<string, string>>;
+  /** Name of the one extractor that may read an item, or several where one hands over; what has none is refused. */
+  extractorOf: (video: VideoReference) => string | undefined;
   limits: EngineLimits;
   /** Where all of the engine's traffic goes through; default straight out. */
   proxyUrl?: string;
@@ -135,8 +135,8 @@ async function runYtDlp(
 
 /** What the engine is told about an item; undefined for a platform that has no extractor here. */
 function engineRun({ options }: Context, video: VideoReference): EngineRun | undefined {
-  const { platform, canonicalUrl } = video;
-  const extractor = Object.hasOwn(options.extractors, platform) ? options.extractors[platform] : undefined;
+  const { canonicalUrl } = video;
+  const extractor = options.extractorOf(video);
   if (extractor === undefined || !/^https?:\/\//.test(canonicalUrl)) return undefined;
   const { pluginsDirectory, ffmpegPath, proxyUrl } = options;
   return { extractor, pluginsDirectory, ffmpegPath, proxyUrl, url: canonicalUrl };

@@ -574,7 +574,7 @@ export interface operations {
   getVideoMetadata: {
     parameters: {
       query: {
-        /** @description Address of the video, as a browser shows it; at most 2048 characters. */
+        /** @description Address of the video, as a browser or a share button of a supported platform gives it; at most 2048 characters. */
         url: string;
       };
       header?: never;
@@ -622,7 +622,7 @@ export interface operations {
     requestBody: {
       content: {
         'application/json': {
-          /** @description Address of the video, as a browser shows it; at most 2048 characters. */
+          /** @description Address of the video, as a browser or a share button of a supported platform gives it; at most 2048 characters. */
           url: string;
           /**
            * @description `video` yields an MP4 file, `audio` an MP3 file.

@@ -4,6 +4,7 @@
 
 import type { Format, Quality } from '../domain/download-options.ts';
 import type { FailureReason } from '../domain/failure-reasons.ts';
+import type { ShortLink } from '../domain/video-url.ts';
 
 /** An event as the log holds it: not yet parsed, so `data` and `metadata` are whatever JSON was stored. */
 export interface RecordedEvent {
@@ -215,6 +216,19 @@ export interface FileStore {
   purge(token: string, except?: FileKey): Promise<void>;
   /** A link that serves the file under `downloadName` until `expiresAtSeconds` (Unix time), and differs at every call. */
   link(key: FileKey, options: { expiresAtSeconds: number; downloadName: string }): string;
+}
+
+/**
+ * - `found`: where the platform sends whoever follows the link: an item of the same platform. Not to be believed unread.
+ * - `unresolved`: the platform named no item of its own, or nothing in time.
+ * - `no_answer`: nobody could ask the platform now.
+ */
+export type ShortLinkAnswer = { outcome: 'found'; url: string } | { outcome: 'unresolved' | 'no_answer' };
+
+/** Asks a worker which item a short link stands for; the API process itself never fetches what a client names. */
+export interface ShortLinks {
+  /** Never throws. */
+  lookUp(link: ShortLink): Promise<ShortLinkAnswer>;
 }
 
 /** Asks a worker about a video; the API process itself never fetches what a client names. */

@@ -8,3 +8,6 @@ export type Quality = (typeof qualities)[number];
 
 export const defaultFormat: Format = 'video';
 export const defaultQuality: Quality = 'best';
+
+/** What stands behind an address: one film (or sound), or a post of stills. */
+export type ItemKind = 'video' | 'images';

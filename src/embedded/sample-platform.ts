@@ -48,6 +48,13 @@ function itemOf(id: string | undefined): SampleItem | undefined {
   return id !== undefined && Object.hasOwn(sampleItems, id) ? sampleItems[id] : undefined;
 }
 
+/** Short links: `/s/ID` to an item, and two that lead nowhere. */
+function sendRedirect(response: ServerResponse, id: string): void {
+  const targets: Readonly<Record<string, string>> = { away: 'http://localhost:1/watch/clip', loop: '/s/loop' };
+  response.writeHead(302, { Location: targets[id] ?? `/watch/${id}`, 'Content-Length': 0 });
+  response.end();
+}
+
 function createHandler(media: SampleMedia): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
   const failuresLeft = new Map<string, number>();
 
@@ -87,9 +94,11 @@ function createHandler(media: SampleMedia): (request: IncomingMessage, response:
     const path = (request.url ?? '/').split('?', 1)[0] ?? '/';
     const [, mediaId, mediaName] = /^\/media\/([a-z0-9-]+)\/([a-z0-9.]+)$/.exec(path) ?? [];
     const [, area, id] = /^\/(watch|thumbnails|api\/items)\/([a-z0-9-]+)(?:\.svg)?$/.exec(path) ?? [];
+    const [, short] = /^\/s\/([a-z0-9-]+)$/.exec(path) ?? [];
     const item = itemOf(id);
     if (request.method !== 'GET' && request.method !== 'HEAD') sendJson(response, 405, { error: 'read only' });
     else if (path === '/') sendHtml(response, indexPage(`http://${request.headers.host ?? '127.0.0.1'}`));
+    else if (short !== undefined) sendRedirect(response, short);
     else if (mediaId !== undefined && mediaName !== undefined) await sendMedia(request, response, mediaId, mediaName);
     else if (area !== undefined && id !== undefined && item !== undefined) sendItem(response, area, id, item);
     else sendJson(response, 404, { error: 'no such page' });

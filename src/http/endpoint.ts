@@ -3,7 +3,7 @@ import type { UsageLanes } from '../commands/usage-lanes.ts';
 import type { AccountDependencies } from '../commands/accounts.ts';
 import type { RequestTokens } from '../commands/request-token.ts';
 import type { PendingVoids } from '../commands/billing-ports.ts';
-import type { DownloadProgress, EventStore, FileStore, MetadataProbe } from '../commands/ports.ts';
+import type { DownloadProgress, EventStore, FileStore, MetadataProbe, ShortLinks } from '../commands/ports.ts';
 import type { ApiErrorCode } from './errors.ts';
 import type { EndpointReference } from './reference/endpoint-reference.ts';
 
@@ -14,6 +14,7 @@ export interface EndpointDependencies {
   pendingVoids: PendingVoids;
   tokens: RequestTokens;
   probe: MetadataProbe;
+  shortLinks: ShortLinks;
   files: FileStore;
   accounts: AccountDependencies;
   /** Resolves once a key is in force; false when that takes too long. */

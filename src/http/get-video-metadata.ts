@@ -36,10 +36,13 @@ const decisionBudgetMs = 5_000;
 
 /** Contract §4.1: a lookup that succeeds takes one metadata credit, any other nothing. */
 export const getVideoMetadata: Endpoint['handler'] =
-  ({ lanes, probe, pendingVoids, newUuid, now, samplePlatformOrigin }) =>
+  ({ lanes, probe, pendingVoids, newUuid, now, samplePlatformOrigin, shortLinks }) =>
   async (request, reply) => {
     const caller = callerOf(request);
-    const video = readVideoUrl(readInput(query, request.query).url, samplePlatformOrigin);
+    const { url } = readInput(query, request.query);
+    const video = await readVideoUrl(url, {
+      ...{ samplePlatformOrigin, shortLinks, whenUnanswered: 'metadata_unavailable' },
+    });
     const commandId = newUuid();
     const answer = await lookUpMetadata(
       { lanes, probe },

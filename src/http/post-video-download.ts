@@ -66,12 +66,12 @@ export const videoDownloadReference: EndpointReference = {
 
 /** Contract §4.2: queues a download and charges for it, or does neither. */
 export const postVideoDownload: Endpoint['handler'] =
-  ({ lanes, store, pendingVoids, tokens, newUuid, now, samplePlatformOrigin }) =>
+  ({ lanes, store, pendingVoids, tokens, newUuid, now, samplePlatformOrigin, shortLinks }) =>
   async (request, reply) => {
     const caller = callerOf(request);
     readInput(headers, { 'Idempotency-Key': idempotencyKeyOf(request) });
     const { url, format, quality } = readInput(body, readJsonBody(request.body, request.raw.headers['content-type']));
-    const video = readVideoUrl(url, samplePlatformOrigin);
+    const video = await readVideoUrl(url, { samplePlatformOrigin, shortLinks, whenUnanswered: 'enqueue_failed' });
     const answer = await queueDownload(
       { lanes, store, now, newUuid },
       {

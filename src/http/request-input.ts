@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { maxUrlCharacters, parseVideoUrl } from '../domain/video-url.ts';
-import type { VideoReference } from '../commands/ports.ts';
+import type { ShortLinks } from '../commands/ports.ts';
+import type { ParsedVideo, ShortLink } from '../domain/video-url.ts';
 import { ApiError } from './errors.ts';
+import type { ApiErrorCode } from './errors.ts';
 
 /**
  * Reads what a client sent. Unknown fields and parameters are ignored.
@@ -34,16 +36,41 @@ export function readJsonBody(body: unknown, contentType: string | undefined): un
 export const urlParameter = z
   .string('is required, and must be a string')
   .min(1, 'is required')
-  .describe(`Address of the video, as a browser shows it; at most ${String(maxUrlCharacters)} characters.`);
+  .describe(
+    `Address of the video, as a browser or a share button of a supported platform gives it; at most ${String(maxUrlCharacters)} characters.`,
+  );
 
 /** What answers say of a video. */
 export const platform = z.string().describe("The platform's name in lower case, such as `youtube`.");
 export const videoId = z.string().describe("The platform's own id of the video.");
 export const canonicalUrl = z.string().describe("The video's address in the one form that this service uses.");
 
-/** @throws {ApiError} invalid_request or unsupported_platform, with the reason */
-export function readVideoUrl(url: string, samplePlatformOrigin: string | undefined): VideoReference {
-  const parsed = parseVideoUrl(url, samplePlatformOrigin === undefined ? {} : { samplePlatformOrigin });
+/**
+ * The item that an address names; a short link is looked up by a worker.
+ *
+ * @param options.whenUnanswered the endpoint's own code for a look-up that nobody could make
+ * @throws {ApiError} invalid_request or unsupported_platform, with the reason, or `whenUnanswered`
+ */
+export async function readVideoUrl(
+  url: string,
+  options: { samplePlatformOrigin: string | undefined; shortLinks: ShortLinks; whenUnanswered: ApiErrorCode },
+): Promise<ParsedVideo> {
+  const parsed = parseVideoUrl(url, options);
   if (!parsed.ok) throw new ApiError(parsed.refusal, `url: ${parsed.explanation}`);
-  return parsed.video;
+  return parsed.video ?? (await lookUp(parsed.shortLink, options));
+}
+
+async function lookUp(
+  link: ShortLink,
+  { shortLinks, whenUnanswered, ...options }: Parameters<typeof readVideoUrl>[1],
+): Promise<ParsedVideo> {
+  const answer = await shortLinks.lookUp(link);
+  if (answer.outcome === 'no_answer') throw new ApiError(whenUnanswered);
+  // What a worker says is read as what a client sends would be.
+  const parsed = answer.outcome === 'found' ? parseVideoUrl(answer.url, options) : undefined;
+  if (parsed?.ok && parsed.video?.platform === link.platform) return parsed.video;
+  throw new ApiError(
+    'unsupported_platform',
+    'url: The platform does not say which single video this short link stands for; send the address of the video itself.',
+  );
 }

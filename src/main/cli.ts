@@ -10,6 +10,8 @@ import { exportCommand } from '../cli/ledger-export.ts';
 import type { LedgerExport } from '../cli/ledger-export.ts';
 import { ledgerCommand } from '../cli/ledger.ts';
 import { CommandFailed } from '../cli/output.ts';
+import type { Output } from '../cli/output.ts';
+import { explainUrlCommand } from '../cli/urls.ts';
 import { verifyCommand } from '../cli/verify.ts';
 import type { VerifyOptions } from '../cli/verify.ts';
 import { waiveCommand } from '../cli/waive.ts';
@@ -20,7 +22,7 @@ import { closePeriods } from '../dispatcher/close-periods.ts';
 import { addAccountCommands } from './account-commands.ts';
 import { accountIdArgument, amountArgument, dayArgument, referenceArgument, staffTextArgument } from './arguments.ts';
 import { ConfigurationRefused, operatorName, readConfig } from './config.ts';
-import { findAddresses } from './instance.ts';
+import { findAddresses, findSamplePlatform } from './instance.ts';
 import { addInvoiceCommands } from './invoice-commands.ts';
 import { createLogger } from './logger.ts';
 import { roles } from './role.ts';
@@ -62,6 +64,7 @@ function createProgram(): Command {
   addLedgerCommands(program);
   addInvoiceCommands(program, (command) => run(program, command));
   addProjectionCommands(program);
+  addUrlCommands(program);
   allowJsonEverywhere(program);
   return program;
 }
@@ -158,6 +161,18 @@ function addProjectionCommands(program: Command): void {
     );
 }
 
+/** These need no running service; one is asked only for where its sample platform is. */
+function addUrlCommands(program: Command): void {
+  const urls = program.command('urls').description('see how addresses of videos are read');
+  urls
+    .command('explain')
+    .description('the platform, id and canonical address that an address stands for, or why it is refused')
+    .argument('<url>', 'the address, as a client would send it')
+    .action((url: string) => {
+      explainUrlCommand({ output: outputOf(program), samplePlatformOrigin: findSamplePlatform(readConfig()) }, url);
+    });
+}
+
 /** `--json` may stand in front of a command or behind it. */
 function allowJsonEverywhere(program: Command): void {
   const visit = (command: Command): void => {
@@ -173,6 +188,15 @@ function allowJsonEverywhere(program: Command): void {
     }
   };
   visit(program);
+}
+
+function outputOf(program: Command): Output {
+  return {
+    json: program.opts<{ json?: boolean }>().json === true,
+    write: (text) => process.stdout.write(text),
+    tell: (text) => process.stderr.write(text),
+    terminal: process.stderr.isTTY,
+  };
 }
 
 /** For queries over whole tables. */
@@ -204,12 +228,7 @@ async function run(
       closePeriods: () => closePeriods(closing, { setAside }),
       actor: { type: 'staff', id: operatorName(), role: 'operator', reason: 'command line' },
       hasProjector: () => isLed(pool, 'projector'),
-      output: {
-        json: program.opts<{ json?: boolean }>().json === true,
-        write: (text) => process.stdout.write(text),
-        tell: (text) => process.stderr.write(text),
-        terminal: process.stderr.isTTY,
-      },
+      output: outputOf(program),
     });
   } finally {
     await store.close();

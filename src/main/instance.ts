@@ -53,6 +53,16 @@ export function findAddresses(config: Config): Addresses {
   };
 }
 
+/** Where the sample platform of a demo is, if one runs: by the environment, else by the instance. */
+export function findSamplePlatform(config: Config): string | undefined {
+  if (config.SAMPLE_PLATFORM_URL) return config.SAMPLE_PLATFORM_URL;
+  try {
+    return readInstance(config.dataDirectory).samplePlatformUrl ?? undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 function readInstance(directory: string): Instance {
   const file = join(directory, instanceFile);
   try {

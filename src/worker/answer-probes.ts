@@ -28,7 +28,7 @@ export function createProber(dependencies: ProbeDependencies): (video: VideoRefe
     if (!dependencies.allows(video)) {
       return { ok: false, reason: 'unsupported_media', detail: 'the platform is not served here' };
     }
-    const name = `${video.platform} ${video.videoId}`;
+    const name = video.canonicalUrl;
     const metadata = found.get(name);
     if (metadata) return { ok: true, metadata };
     const asked = underWay.get(name);

@@ -1,9 +1,12 @@
 import type { NatsConnection, Subscription } from 'nats';
+import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 
 import { answerProbes, createProbeClient } from '../../src/adapters/probe-channel.ts';
 import { createProgressReporter, followProgress } from '../../src/adapters/progress-channel.ts';
-import type { VideoReference } from '../../src/commands/ports.ts';
+import { answerShortLinks, createShortLinkClient } from '../../src/adapters/short-link-channel.ts';
+import type { ShortLinkAnswer, VideoReference } from '../../src/commands/ports.ts';
+import { createShortLinkAnswerer } from '../../src/worker/answer-short-links.ts';
 import { connectTo, startNatsServer } from '../support/nats.ts';
 import type { TestNatsServer } from '../support/nats.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -91,6 +94,68 @@ describe('a question about a video', () => {
     api.publish('probes', 'not JSON', { reply: 'nobody' });
     api.publish('probes', '{}');
     expect(await createProbeClient(api, { timeoutMs: 5_000 }).probe(video)).toEqual({ ok: true, metadata });
+  });
+});
+
+describe('a question about a short link', () => {
+  const link = { platform: 'sample', videoId: 'clip', url: 'http://127.0.0.1/s/clip' };
+  const client = (timeoutMs: number) => createShortLinkClient(api, { timeoutMs });
+  const answerLinks = (answer: Parameters<typeof answerShortLinks>[1]) =>
+    untilTestEnds(answerShortLinks(worker, answer));
+
+  it.each<ShortLinkAnswer>([
+    { outcome: 'found', url: 'http://127.0.0.1/watch/clip' },
+    { outcome: 'unresolved' },
+    { outcome: 'no_answer' },
+  ])('is answered by a worker: $outcome', async (answer) => {
+    const asked: string[] = [];
+    await answerLinks((url) => {
+      asked.push(url);
+      return Promise.resolve(answer);
+    });
+    expect(await client(5_000).lookUp(link)).toEqual(answer);
+    expect(asked).toEqual([link.url]);
+  });
+
+  it('is not answered where there is no worker, at once', async () => {
+    const startedAtMs = performance.now();
+    expect(await client(20_000).lookUp(link)).toEqual({ outcome: 'no_answer' });
+    expect(performance.now() - startedAtMs).toBeLessThan(3_000);
+  });
+
+  it.each<[string, Parameters<typeof answerShortLinks>[1]]>([
+    ['says nothing', () => new Promise(() => undefined)],
+    ['fails', () => Promise.reject(new Error('a planted failure'))],
+    ['says what makes no sense', () => Promise.resolve({ outcome: 'found' } as ShortLinkAnswer)],
+  ])('is not answered where the worker %s', async (_what, answer) => {
+    await answerLinks(answer);
+    expect(await client(200).lookUp(link)).toEqual({ outcome: 'no_answer' });
+  });
+
+  it('asks the platform once for a link that is known, again for one that was not resolved, and not for too many at a time', async () => {
+    const asked: string[] = [];
+    const waiting: (() => void)[] = [];
+    const answer = createShortLinkAnswerer({
+      resolve: async (url) => {
+        asked.push(url);
+        if (url.endsWith('slow')) await new Promise<void>((resolve) => waiting.push(resolve));
+        return url.endsWith('lost') ? { ok: false, detail: 'planted' } : { ok: true, url: `${url}/item` };
+      },
+      logger: pino({ level: 'silent' }),
+      maxConcurrent: 1,
+    });
+    expect(await answer('a')).toEqual({ outcome: 'found', url: 'a/item' });
+    expect(await answer('a')).toEqual({ outcome: 'found', url: 'a/item' });
+    expect([await answer('lost'), await answer('lost')]).toEqual([
+      { outcome: 'unresolved' },
+      { outcome: 'unresolved' },
+    ]);
+    const slow = answer('slow');
+    expect(await answer('b')).toEqual({ outcome: 'no_answer' });
+    for (const goOn of waiting) goOn();
+    expect(await slow).toEqual({ outcome: 'found', url: 'slow/item' });
+    expect(await answer('b')).toEqual({ outcome: 'found', url: 'b/item' });
+    expect(asked).toEqual(['a', 'lost', 'lost', 'slow', 'b']);
   });
 });
 

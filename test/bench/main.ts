@@ -11,6 +11,7 @@ import { tableOf } from './figures.ts';
 import type { Figure } from './figures.ts';
 import { benchHttp } from './http.ts';
 import { createTokens, insertJobs, insertOthers, openAccounts, putFiles, waitUntilKeysAreKnown } from './population.ts';
+import { benchParser } from './parser.ts';
 import { benchProjections } from './projections.ts';
 import { benchSigning } from './signing.ts';
 import { benchSizes } from './sizes.ts';
@@ -20,7 +21,7 @@ const count = (text: string) => {
   if (!/^[1-9]\d*$/.test(text)) throw new InvalidArgumentError('must be a whole number from 1');
   return Number(text);
 };
-const parts = ['http', 'appends', 'claims', 'projections', 'verify', 'sizes'] as const;
+const parts = ['http', 'appends', 'claims', 'projections', 'verify', 'sizes', 'parser'] as const;
 const { rounds, seconds, only, json } = new Command('bench')
   .description(
     'measures the service beside what could stand in its place; on loopback only, for about a quarter of an hour',
@@ -91,6 +92,7 @@ if (wanted('http') || wanted('appends') || wanted('claims')) {
   });
 }
 if (wanted('http')) add({ ratios: [], figures: [benchSigning(rounds)] });
+if (wanted('parser')) add(benchParser(rounds));
 if (wanted('projections')) {
   await withAccounts({ accounts: 1, otherJobs: 0 }, async ({ bench, store }) => {
     add(await benchProjections(bench, store, { rounds: Math.min(rounds, 3), progress }));

@@ -55,7 +55,7 @@ export async function startTestPlatform(): Promise<TestPlatform> {
         ...engine,
         ...more,
         pluginsDirectory,
-        extractors: { sample: 'sample', youtube: 'youtube' },
+        extractorOf: ({ platform }) => (['sample', 'youtube'].includes(platform) ? platform : undefined),
         limits: { ...testLimits, ...limits },
         workDirectory: join(directory, 'work'),
       });

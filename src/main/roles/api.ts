@@ -6,6 +6,7 @@ import { createPendingVoids } from '../../adapters/pending-voids.ts';
 import { openPool } from '../../adapters/postgres.ts';
 import { createProbeClient } from '../../adapters/probe-channel.ts';
 import { followProgress } from '../../adapters/progress-channel.ts';
+import { createShortLinkClient } from '../../adapters/short-link-channel.ts';
 import { newId, newUuid, randomBits } from '../../adapters/system.ts';
 import { UsageLanes } from '../../commands/usage-lanes.ts';
 import { AddressWindows } from '../../http/address-window.ts';
@@ -18,7 +19,7 @@ import { createServer } from '../../http/server.ts';
 import { createFiles, createReadiness, createTokens } from '../connect.ts';
 import { listen, localUrl } from '../listen.ts';
 import type { StartRole } from '../role.ts';
-import { probeTimeoutMs } from './probe-time.ts';
+import { probeTimeoutMs, shortLinkTimeoutMs } from './probe-time.ts';
 
 const drainMs = 10_000;
 const keyInForceMs = 5_000;
@@ -46,6 +47,7 @@ export const startApi: StartRole = async (connections, secrets) => {
     pendingVoids: createPendingVoids(pool),
     tokens: createTokens(secrets),
     probe: createProbeClient(nats, { timeoutMs: probeTimeoutMs }),
+    shortLinks: createShortLinkClient(nats, { timeoutMs: shortLinkTimeoutMs }),
     files,
     accounts: { store, now, newUuid, newId, randomBits },
     keyInForce: (keyId) => waitForKey(pool, keyId, { revoked: false, timeoutMs: keyInForceMs }),

@@ -1,15 +1,22 @@
+import { once } from 'node:events';
+import { connect as connectTcp } from 'node:net';
+import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { listLivingWorkers, startHeartbeat } from '../../adapters/heartbeat.ts';
 import { createJobQueue } from '../../adapters/job-queue.ts';
 import { observeChildren, observeDownloads, observeJobs } from '../../adapters/metrics-observers.ts';
 import { answerProbes } from '../../adapters/probe-channel.ts';
 import { createProgressReporter } from '../../adapters/progress-channel.ts';
+import { answerShortLinks } from '../../adapters/short-link-channel.ts';
+import { createShortLinkResolver } from '../../adapters/short-links.ts';
 import { newId, newUuid } from '../../adapters/system.ts';
 import { createVideoSource } from '../../adapters/video-source.ts';
 import { locateEngine } from '../../adapters/yt-dlp-engine.ts';
 import type { VideoReference } from '../../commands/ports.ts';
 import { parseVideoUrl } from '../../domain/video-url.ts';
+import type { ParsedVideo } from '../../domain/video-url.ts';
 import { createProber } from '../../worker/answer-probes.ts';
+import { createShortLinkAnswerer } from '../../worker/answer-short-links.ts';
 import { openAttemptsDirectory } from '../../worker/attempts-directory.ts';
 import { runWorker } from '../../worker/run.ts';
 import { projectDirectory } from '../config.ts';
@@ -17,11 +24,13 @@ import { createFiles, filesDirectory } from '../connect.ts';
 import { watchDisks } from '../watch.ts';
 import { localUrl } from '../listen.ts';
 import type { StartRole } from '../role.ts';
-import { probeTimeoutMs } from './probe-time.ts';
+import { probeTimeoutMs, shortLinkTimeoutMs } from './probe-time.ts';
 
 /** The worker gives up a little before the API stops listening. */
 const probeMarginMs = 1_000;
+const shortLinkMarginMs = 500;
 const maxConcurrentProbes = 8;
+const maxConcurrentLookUps = 32;
 
 export const startWorker: StartRole = async (connections, secrets) => {
   const { config, store, pool, nats, logger, clock, addresses, metrics, tracer } = connections;
@@ -30,10 +39,13 @@ export const startWorker: StartRole = async (connections, secrets) => {
     { ytDlpPath: config.YTDLP_PATH, ffmpegPath: config.FFMPEG_PATH, ffprobePath: config.FFPROBE_PATH },
     config.PATH,
   );
+  const samplePlatformOrigin = addresses.samplePlatformUrl ?? undefined;
+  const ours = readAgain(samplePlatformOrigin);
+  const allows = (video: VideoReference) => ours(video) !== undefined;
   const source = createVideoSource({
     ...engine,
     pluginsDirectory: join(projectDirectory, 'src/embedded/plugins'),
-    extractors: { youtube: 'youtube', ...(addresses.samplePlatformUrl !== null && { sample: 'sample' }) },
+    extractorOf: (video) => ours(video)?.extractor,
     limits: {
       maxFileSizeBytes: config.MAX_FILE_MIB * 1024 * 1024,
       maxDurationSeconds: config.MAX_DURATION_SECONDS,
@@ -47,11 +59,17 @@ export const startWorker: StartRole = async (connections, secrets) => {
   });
   watchDisks(connections, { files: filesDirectory(config), work: workDirectory });
   const workerId = newId('wrk');
-  const allows = isOurs(addresses.samplePlatformUrl ?? undefined);
   const heartbeat = await startHeartbeat(pool, { workerId, logger });
   const timeoutMs = probeTimeoutMs - probeMarginMs;
   const prober = createProber({ source, allows, logger, timeoutMs, maxConcurrent: maxConcurrentProbes });
   const probes = answerProbes(nats, prober);
+  const resolve = createShortLinkResolver({
+    ...{ samplePlatformOrigin, connect: connectDirectly, timeoutMs: shortLinkTimeoutMs - shortLinkMarginMs },
+  });
+  const shortLinks = answerShortLinks(
+    nats,
+    createShortLinkAnswerer({ resolve, logger, maxConcurrent: maxConcurrentLookUps }),
+  );
   const worker = runWorker({
     ...{ workerId, store, source, allows, logger, newUuid, tracer },
     workDirectory: await openAttemptsDirectory(workDirectory, { workerId, living: await listLivingWorkers(pool) }),
@@ -65,7 +83,7 @@ export const startWorker: StartRole = async (connections, secrets) => {
   });
   return {
     close: async () => {
-      await probes.drain().catch(() => undefined);
+      await Promise.allSettled([probes.drain(), shortLinks.drain()]);
       await worker.close();
       await heartbeat.stop();
       source.close();
@@ -74,11 +92,18 @@ export const startWorker: StartRole = async (connections, secrets) => {
 };
 
 /** An address is served here if it comes out the same when it is read and rebuilt. */
-function isOurs(samplePlatformOrigin: string | undefined): (video: VideoReference) => boolean {
+function readAgain(samplePlatformOrigin: string | undefined): (video: VideoReference) => ParsedVideo | undefined {
   return ({ platform, videoId, canonicalUrl }) => {
-    const parsed = parseVideoUrl(canonicalUrl, samplePlatformOrigin === undefined ? {} : { samplePlatformOrigin });
-    if (!parsed.ok) return false;
+    const parsed = parseVideoUrl(canonicalUrl, { samplePlatformOrigin });
+    if (!parsed.ok || parsed.video === undefined) return undefined;
     const { video } = parsed;
-    return video.platform === platform && video.videoId === videoId && video.canonicalUrl === canonicalUrl;
+    const same = video.platform === platform && video.videoId === videoId && video.canonicalUrl === canonicalUrl;
+    return same ? video : undefined;
   };
+}
+
+async function connectDirectly(host: string, port: number, signal: AbortSignal): Promise<Socket> {
+  const socket = connectTcp({ host, port });
+  await once(socket, 'connect', { signal });
+  return socket;
 }

@@ -1,0 +1,99 @@
+import { request } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { connect as connectTls } from 'node:tls';
+import { platformAt, parseVideoUrl } from '../domain/video-url.ts';
+import type { VideoUrlOptions } from '../domain/video-url.ts';
+
+export interface ShortLinkOptions extends VideoUrlOptions {
+  /** Opens a connection to where it is allowed to. Its name resolution and its refusals are what guards the look-ups. */
+  connect: (host: string, port: number, signal: AbortSignal) => Promise<Socket>;
+  /** For a look-up as a whole. */
+  timeoutMs: number;
+  /** Certificate authorities in PEM; default: those that Node trusts. */
+  certificateAuthorities?: string;
+}
+
+/** Where a short link leads, or why it leads nowhere, for the log. */
+export type ShortLinkResult = { ok: true; url: string } | { ok: false; detail: string };
+
+/** From a link to an item it takes one or two; the rest is for consent pages and changes of host. */
+const maxRequests = 5;
+const maxHeaderBytes = 16 * 1024;
+const redirects: readonly (number | undefined)[] = [301, 302, 303, 307, 308];
+
+/**
+ * Asks platforms which item a short link stands for.
+ *
+ * Only hosts of the link's own platform are asked, over https (the sample platform aside), and only the head of an answer is
+ * read. What the platform names is parsed as a client's address would be: nothing but an item of the same platform counts.
+ *
+ * @returns a function that takes a link as `parseVideoUrl` rebuilt it; it never throws
+ */
+export function createShortLinkResolver(options: ShortLinkOptions): (url: string) => Promise<ShortLinkResult> {
+  return async (url) => {
+    const link = parseVideoUrl(url, options);
+    if (!link.ok || link.shortLink === undefined) return { ok: false, detail: 'this is no short link' };
+    try {
+      return await follow(link.shortLink.url, link.shortLink.platform, options);
+    } catch (error) {
+      return { ok: false, detail: error instanceof Error ? error.message : String(error) };
+    }
+  };
+}
+
+async function follow(start: string, platform: string, options: ShortLinkOptions): Promise<ShortLinkResult> {
+  const signal = AbortSignal.timeout(options.timeoutMs);
+  let url = start;
+  for (let requests = 0; requests < maxRequests; requests += 1) {
+    const location = await redirectOf(new URL(url), signal, options);
+    const next = location === undefined ? null : URL.parse(location, url);
+    if (next === null) return { ok: false, detail: 'the platform redirects to nowhere' };
+    const parsed = parseVideoUrl(next.href, options);
+    if (parsed.ok && parsed.video?.platform === platform) return { ok: true, url: parsed.video.canonicalUrl };
+    if (platformAt(next.href, options) !== platform) return { ok: false, detail: 'it leads away from the platform' };
+    if (next.protocol !== 'https:' && next.origin !== options.samplePlatformOrigin) {
+      return { ok: false, detail: 'it leads to an address without TLS' };
+    }
+    url = next.href;
+  }
+  return { ok: false, detail: `it leads nowhere within ${String(maxRequests)} requests` };
+}
+
+/** Where an address redirects to; undefined where it does not. The body is never read. */
+async function redirectOf(url: URL, signal: AbortSignal, options: ShortLinkOptions): Promise<string | undefined> {
+  signal.throwIfAborted();
+  const secure = url.protocol === 'https:';
+  const port = url.port === '' ? (secure ? 443 : 80) : Number(url.port);
+  const socket = await options.connect(url.hostname, port, signal);
+  try {
+    const { promise, resolve, reject } = Promise.withResolvers<string | undefined>();
+    const stream: Duplex = secure
+      ? connectTls({
+          socket,
+          servername: url.hostname,
+          ca: options.certificateAuthorities,
+          ALPNProtocols: ['http/1.1'],
+        })
+      : socket;
+    const asking = request({
+      // Without an agent: one would connect by itself.
+      createConnection: () => stream,
+      path: `${url.pathname}${url.search}`,
+      // A name of our own: what is meant for people is often answered by a page rather than by a redirect.
+      headers: { host: url.host, accept: '*/*', 'user-agent': 'reeltally', connection: 'close' },
+      maxHeaderSize: maxHeaderBytes,
+      signal,
+    });
+    stream.on('error', reject);
+    asking.on('error', reject);
+    asking.on('response', (response) => {
+      response.on('error', () => undefined);
+      resolve(redirects.includes(response.statusCode) ? response.headers.location : undefined);
+    });
+    asking.end();
+    return await promise;
+  } finally {
+    socket.destroy();
+  }
+}

@@ -1,0 +1,67 @@
+import type { Address, Platform } from './platform.ts';
+import { compileShape } from './shape.ts';
+import type { CompiledShape } from './shape.ts';
+import { platforms } from './table.ts';
+
+/** One way in which addresses of a host are written. */
+interface Rule {
+  address: Address;
+  shape: CompiledShape;
+}
+
+/** A host of a platform, with all that can be read there. */
+export interface Site {
+  platform: Platform;
+  rules: readonly Rule[];
+  /** Pieces that the host's name holds, such as a blog. */
+  pieces: Readonly<Record<string, string>>;
+}
+
+type SiteEntry = Omit<Site, 'pieces'> & { rules: Rule[]; label: { name: string; pattern: RegExp } | undefined };
+
+/**
+ * Finds the platform that a host belongs to.
+ *
+ * @param host lower case, as the URL parser gives it
+ */
+export function siteOf(host: string): Site | undefined {
+  const exact = sites.get(host);
+  if (exact !== undefined) return { platform: exact.platform, rules: exact.rules, pieces: {} };
+  const dot = host.indexOf('.');
+  const parent = dot < 1 ? undefined : sites.get(`*${host.slice(dot)}`);
+  if (parent === undefined) return undefined;
+  const label = host.slice(0, dot);
+  if (!(parent.label?.pattern ?? anyLabel).test(label)) return undefined;
+  const pieces = parent.label === undefined ? {} : { [parent.label.name]: label };
+  return { platform: parent.platform, rules: parent.rules, pieces };
+}
+
+const anyLabel = /^[a-z\d-]{1,63}$/;
+
+/** Host, or `*.` and its parent, to what is read there; the rules in the order of the row. */
+const sites = indexSites();
+
+function indexSites(): ReadonlyMap<string, SiteEntry> {
+  const index = new Map<string, SiteEntry>();
+  for (const platform of platforms) {
+    for (const address of platform.addresses) {
+      const rules = address.at.map((shape) => ({ address, shape: compileShape(shape, platform) }));
+      for (const host of address.hosts ?? platform.hosts) {
+        const { key, label } = hostKey(host, platform);
+        const entry = index.get(key) ?? { platform, rules: [], label };
+        if (entry.platform !== platform) throw new Error(`${host} is a host of two platforms.`);
+        entry.rules.push(...rules);
+        index.set(key, entry);
+      }
+    }
+  }
+  return index;
+}
+
+function hostKey(host: string, { pieces }: Platform): { key: string; label: SiteEntry['label'] } {
+  const name = /^\{(?<name>\w+)\}\./.exec(host)?.groups?.['name'];
+  if (name === undefined) return { key: host, label: undefined };
+  const piece = pieces[name];
+  if (piece === undefined) throw new Error(`A host names {${name}}, which the row does not describe: ${host}`);
+  return { key: `*${host.slice(host.indexOf('.'))}`, label: { name, pattern: new RegExp(`^(?:${piece.source})$`) } };
+}

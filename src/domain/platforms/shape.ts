@@ -1,0 +1,117 @@
+import type { Platform } from './platform.ts';
+
+/** Named pieces of an address. */
+export type Pieces = Readonly<Record<string, string>>;
+
+/** An address in the parts that shapes look at. */
+export interface SplitAddress {
+  /** Without doubled slashes. */
+  path: string;
+  /** Query parameters as they were sent, not decoded. */
+  parameters: ReadonlyMap<string, readonly string[]>;
+  /** Without the `#`. */
+  fragment: string;
+}
+
+export interface CompiledShape {
+  path: RegExp | undefined;
+  parameters: readonly { name: string; optional: boolean; value: RegExp | 'address' }[];
+  fragment: RegExp | undefined;
+}
+
+/** Makes a shape of `platform.ts` ready to be matched. @throws when it names a piece that the row does not describe */
+export function compileShape(shape: string, { pieces, ignoresCase = false }: Platform): CompiledShape {
+  const [page = '', fragment] = shape.split('#', 2);
+  const [path = '', query] = page.split('?', 2);
+  const named = new Set<string>();
+  const flags = ignoresCase ? 'i' : '';
+  const pattern = (text: string, end: string): RegExp => new RegExp(`^${source(text, pieces, named)}${end}$`, flags);
+  return {
+    path: path === '' ? undefined : pattern(path, path.endsWith('*') ? '' : '/?'),
+    parameters: (query?.split('&') ?? []).map((written) => {
+      const optional = written.startsWith('[');
+      const [name = '', value = ''] = (optional ? written.slice(1, -1) : written).split('=', 2);
+      return { name, optional, value: value === '{address}' ? 'address' : pattern(value, '') };
+    }),
+    fragment: fragment === undefined ? undefined : pattern(fragment, ''),
+  };
+}
+
+/** @param named the names that stand in the shape already: a name is a group only once */
+function source(text: string, pieces: Platform['pieces'], named: Set<string>): string {
+  return text.replaceAll(/\{(?<name>\w+)\}|[^{}]/g, (character, name: string | undefined) => {
+    if (name === '_') return '[^/]+';
+    if (name !== undefined) {
+      const piece = pieces[name];
+      if (piece === undefined) throw new Error(`A shape names {${name}}, which the row does not describe: ${text}`);
+      if (named.has(name)) return `(?:${piece.source})`;
+      named.add(name);
+      return `(?<${name}>${piece.source})`;
+    }
+    switch (character) {
+      case '[':
+        return '(?:';
+      case ']':
+        return ')?';
+      case '(':
+        return '(?:';
+      case ')':
+      case '|':
+        return character;
+      case '*':
+        return '.*';
+      default:
+        return /[\w/]/.test(character) ? character : `\\${character}`;
+    }
+  });
+}
+
+/** The pieces of an address that has this shape, `address` among them as it was sent; undefined where it has not. */
+export function matchShape(shape: CompiledShape, address: SplitAddress): Pieces | undefined {
+  const pieces: Record<string, string> = {};
+  for (const [pattern, text] of [
+    [shape.path, address.path],
+    [shape.fragment, address.fragment],
+  ] as const) {
+    if (pattern === undefined) continue;
+    const match = pattern.exec(text);
+    if (match === null) return undefined;
+    take(pieces, match);
+  }
+  for (const { name, optional, value } of shape.parameters) {
+    const sent = address.parameters.get(name) ?? [];
+    if (value === 'address') {
+      if (sent[0] === undefined) return undefined;
+      pieces['address'] = sent[0];
+      continue;
+    }
+    const match = firstMatch(value, sent);
+    if (match !== undefined) take(pieces, match);
+    else if (!optional) return undefined;
+  }
+  return pieces;
+}
+
+/** People append a second `?` or a slash to an address, and platforms a path; what follows is not part of the value. */
+function firstMatch(pattern: RegExp, values: readonly string[]): RegExpExecArray | undefined {
+  for (const value of values) {
+    const match = pattern.exec(value.split(/[?#&/]|%2F/i, 1)[0] ?? '');
+    if (match !== null) return match;
+  }
+  return undefined;
+}
+
+function take(pieces: Record<string, string>, match: RegExpExecArray): void {
+  for (const [name, text] of Object.entries<string | undefined>(match.groups ?? {}))
+    if (text !== undefined) pieces[name] = text;
+}
+
+/** Fills in an address or an id; what is in brackets is left out where a piece of it is missing. */
+export function fill(template: string, pieces: Pieces): string {
+  return template
+    .replaceAll(/\[(?<part>[^\]]*)\]/g, (_all, part: string) => {
+      const wanted = [...part.matchAll(/\{(?<name>\w+)\}/g)].map((match) => match.groups?.['name'] ?? '');
+      return wanted.every((name) => pieces[name] !== undefined) ? part : '';
+    })
+    .replaceAll(/\{(?<name>\w+)\}/g, (_all, name: string) => pieces[name] ?? '');
+}

@@ -1,0 +1,31 @@
+import { readFileSync } from 'node:fs';
+import { parseVideoUrl } from '../../src/domain/video-url.ts';
+import { ratio } from './figures.ts';
+import type { Figure } from './figures.ts';
+
+const parsesPerRound = 200_000;
+const file = new URL('../domain/platforms/platform-urls.json', import.meta.url);
+
+/** How many addresses a process can read while it does nothing else, beside Node's own URL parser, which is a part of that. */
+export function benchParser(rounds: number): { ratios: Figure[]; figures: Figure[] } {
+  const { urls } = JSON.parse(readFileSync(file, 'utf8')) as { urls: { url: string }[] };
+  const addresses = urls.map(({ url }) => url);
+  const perSecond = (parse: (address: string) => unknown) => {
+    const startedMs = performance.now();
+    for (let parsed = 0; parsed < parsesPerRound; parsed += 1) parse(addresses[parsed % addresses.length] ?? '');
+    return parsesPerRound / ((performance.now() - startedMs) / 1000);
+  };
+  const bare = (address: string) => new URL(address);
+  perSecond(parseVideoUrl);
+  perSecond(bare);
+  const values = Array.from({ length: rounds }, () => ({ ours: perSecond(parseVideoUrl), bare: perSecond(bare) }));
+  const ours = values.map((round) => round.ours);
+  const alone = values.map((round) => round.bare);
+  return {
+    ratios: [ratio('addresses read: parseVideoUrl / new URL()', ours, alone)],
+    figures: [
+      { name: 'addresses read by parseVideoUrl', unit: 'URLs/s', values: ours },
+      { name: 'addresses read by new URL() alone', unit: 'URLs/s', values: alone },
+    ],
+  };
+}

@@ -1,0 +1,192 @@
+import { describe, expect, it } from 'vitest';
+import { parseVideoUrl } from '../../../src/domain/video-url.ts';
+
+const hex32 = '0123456789abcdef0123456789abcdef';
+const uuid = '01234567-89ab-cdef-0123-456789abcdef';
+
+describe('addresses as platforms write them: id and canonical address', () => {
+  it.each([
+    [
+      'https://www.tiktok.com/@some.body/video/7000000000000000001?lang=en',
+      '7000000000000000001',
+      '/@some.body/video/',
+    ],
+    ['https://m.tiktok.com/v/7000000000000000001.html', '7000000000000000001', 'www.tiktok.com/@_/video/'],
+    ['https://www.tiktok.com/embed/v2/7000000000000000001', '7000000000000000001', 'www.tiktok.com/@_/video/'],
+    ['https://www.instagram.com/somebody/reel/CWabc_-123/?igsh=x', 'CWabc_-123', 'www.instagram.com/reel/CWabc_-123/'],
+    ['http://instagr.am/p/CWabc_-123', 'CWabc_-123', 'www.instagram.com/p/CWabc_-123/'],
+    [
+      'https://www.facebook.com/some.page/videos/a-title/123456789012345/',
+      '123456789012345',
+      '/watch/?v=123456789012345',
+    ],
+    [
+      'https://www.facebook.com/plugins/video.php?href=https%3A%2F%2Fwww.facebook.com%2Fpage%2Fvideos%2F12345%2F',
+      '12345',
+      '?v=',
+    ],
+    ['https://www.facebook.com/login/?next=https%3A%2F%2Fwww.facebook.com%2Freel%2F12345', '12345', '/watch/?v=12345'],
+    ['https://www.facebook.com/#!/video.php?v=12345', '12345', '/watch/?v=12345'],
+    ['https://twitter.com/#!/somebody/status/1234567890', '1234567890', 'https://x.com/i/status/1234567890'],
+    ['https://mobile.twitter.com/somebody/status/1234567890/video/1?s=20', '1234567890', 'x.com/i/status/1234567890'],
+    ['https://x.com/somebody/status/1234567890/video/2', '1234567890', 'x.com/i/status/1234567890/video/2'],
+    ['https://player.vimeo.com/video/12345678?h=0123456789&autoplay=1', '12345678', 'vimeo.com/12345678/0123456789'],
+    ['https://vimeo.com/channels/staffpicks/12345678', '12345678', 'https://vimeo.com/12345678'],
+    ['https://www.dailymotion.com/video/x8abcde_some-words_news', 'x8abcde', 'www.dailymotion.com/video/x8abcde'],
+    ['https://dai.ly/x8abcde', 'x8abcde', 'www.dailymotion.com/video/x8abcde'],
+    [
+      'https://clips.twitch.tv/embed?clip=SomeClipName-abc&parent=x',
+      'SomeClipName-abc',
+      'clips.twitch.tv/SomeClipName-abc',
+    ],
+    ['https://redd.it/abc123', 'abc123', 'www.reddit.com/comments/abc123/'],
+    ['https://old.reddit.com/r/some_where/comments/abc123/a_title/', 'abc123', 'www.reddit.com/comments/abc123/'],
+    ['https://soundcloud.com/somebody/a-track/s-AbC123?in=x/sets/y', 'somebody/a-track', '/somebody/a-track/s-AbC123'],
+    [
+      'https://w.soundcloud.com/player/?url=https%3A//api.soundcloud.com/tracks/123456&color=x',
+      '123456',
+      'tracks/123456',
+    ],
+    ['https://www.bilibili.com/video/BV1abcdefghi/?p=3', 'BV1abcdefghi', '/video/BV1abcdefghi?p=3'],
+    ['https://www.bilibili.com/video/BV1abcdefghi?p=1', 'BV1abcdefghi', '/video/BV1abcdefghi'],
+    ['https://www.bilibili.tv/th/video/12345', '12345', 'www.bilibili.tv/en/video/12345'],
+    ['https://uk.pinterest.com/pin/some-words--123456789/', '123456789', 'www.pinterest.com/pin/123456789/'],
+    [
+      'https://www.tumblr.com/Some-Blog/123456789/some-words',
+      '123456789',
+      'https://some-blog.tumblr.com/post/123456789',
+    ],
+    ['https://bsky.app/profile/did:plc:abc123/post/3labc', '3labc', 'bsky.app/profile/did:plc:abc123/post/3labc'],
+    [`https://rutube.ru/video/private/${hex32}/?p=AbC-123`, hex32, `rutube.ru/video/private/${hex32}/?p=AbC-123`],
+    [`https://rutube.ru/shorts/${hex32}/`, hex32, `rutube.ru/video/${hex32}/`],
+    ['https://m.vk.com/feed?z=clip-12_34%2Fabc', '-12_34', 'https://vk.com/video-12_34'],
+    ['https://vk.com/video_ext.php?id=34&oid=-12&hash=0123abcd', '-12_34', 'video_ext.php?oid=-12&id=34&hash=0123abcd'],
+    [`https://live.vkplay.ru/somebody/record/${uuid}/records`, uuid, `live.vkvideo.ru/somebody/record/${uuid}`],
+    ['https://m.ok.ru/dk?st.cmd=movieLayer&st.mvId=123456789&tkn=1', '123456789', 'https://ok.ru/video/123456789'],
+    ['https://streamable.com/s/abc12/defgh', 'abc12', 'https://streamable.com/abc12'],
+    [`https://www.loom.com/share/Some-Title-${hex32}?sid=x`, hex32, `https://www.loom.com/share/${hex32}`],
+    ['https://www.snapchat.com/@some.body/spotlight/W7_abc', 'W7_abc', 'https://www.snapchat.com/spotlight/W7_abc'],
+    [
+      'http://some-artist.bandcamp.com/track/a-track?from=x',
+      'a-track',
+      'https://some-artist.bandcamp.com/track/a-track',
+    ],
+    ['https://rumble.com/v1abcd-the-u.s.-words.html?e9s=x', 'v1abcd', 'https://rumble.com/v1abcd-the-u.s.-words.html'],
+    ['https://rumble.com/embed/u4x.v1abcd/?pub=4', 'v1abcd', 'https://rumble.com/embed/v1abcd'],
+  ])('%s: %s', (address, videoId, canonicalPart) => {
+    const result = parseVideoUrl(address);
+    expect(result).toMatchObject({ ok: true, video: { videoId, kind: 'video' } });
+    if (!result.ok || !result.video) return;
+    expect(result.video.canonicalUrl).toContain(canonicalPart);
+    expect(parseVideoUrl(result.video.canonicalUrl)).toEqual(result);
+  });
+
+  it('a post of images is one too', () => {
+    expect(parseVideoUrl('https://www.tiktok.com/@somebody/photo/7000000000000000001')).toMatchObject({
+      video: { kind: 'images', canonicalUrl: 'https://www.tiktok.com/@somebody/photo/7000000000000000001' },
+    });
+  });
+});
+
+describe('addresses that only the platform can resolve', () => {
+  it.each([
+    ['tiktok', 'http://vm.tiktok.com/ZSabc123', 'https://vm.tiktok.com/ZSabc123/'],
+    ['tiktok', 'https://www.tiktok.com/t/ZSabc123/?x=y', 'https://www.tiktok.com/t/ZSabc123/'],
+    ['instagram', 'https://www.instagram.com/share/reel/AbC_123', 'https://www.instagram.com/share/reel/AbC_123/'],
+    ['facebook', 'https://fb.watch/AbC_12-3/?mibextid=x', 'https://fb.watch/AbC_12-3/'],
+    ['facebook', 'https://www.facebook.com/share/v/AbC123/', 'https://www.facebook.com/share/v/AbC123/'],
+    ['twitter', 'https://t.co/AbC123', 'https://t.co/AbC123'],
+    ['reddit', 'https://v.redd.it/abc123/HLSPlaylist.m3u8', 'https://v.redd.it/abc123'],
+    ['reddit', 'https://www.reddit.com/r/some_where/s/AbC123', 'https://www.reddit.com/r/some_where/s/AbC123'],
+    ['soundcloud', 'https://on.soundcloud.com/AbC123', 'https://on.soundcloud.com/AbC123'],
+    ['bilibili', 'https://b23.tv/AbC123', 'https://b23.tv/AbC123'],
+    ['pinterest', 'https://pin.it/AbC123', 'https://pin.it/AbC123'],
+    ['snapchat', 'https://t.snapchat.com/AbC123', 'https://t.snapchat.com/AbC123'],
+  ])('%s: %s', (platform, address, url) => {
+    const result = parseVideoUrl(address);
+    expect(result).toMatchObject({ ok: true, shortLink: { platform, url } });
+    expect(parseVideoUrl(url)).toEqual(result);
+  });
+});
+
+describe('addresses of other pages: unsupported_platform, with a word about what they are', () => {
+  it.each([
+    ['a user', 'https://www.tiktok.com/@somebody'],
+    ['a live stream', 'https://www.tiktok.com/@somebody/live'],
+    ['a list of videos', 'https://www.tiktok.com/tag/words'],
+    ['a collection', 'https://www.tiktok.com/@somebody/playlist/words-123'],
+    ['a user', 'https://www.instagram.com/somebody/'],
+    ['a list of videos', 'https://www.instagram.com/explore/tags/words/'],
+    ['the stories', 'https://www.instagram.com/stories/somebody/'],
+    ['a page or a person', 'https://www.facebook.com/some.page'],
+    ['a group', 'https://www.facebook.com/groups/123/'],
+    ['a list of videos', 'https://www.facebook.com/some.page/videos/'],
+    ['a picture', 'https://www.facebook.com/photo/?fbid=123&set=a.1'],
+    ['a user', 'https://x.com/somebody'],
+    ['a list of posts', 'https://x.com/search?q=words'],
+    ['a user', 'https://vimeo.com/somebody'],
+    ['a collection', 'https://vimeo.com/showcase/123'],
+    ['a playlist', 'https://www.dailymotion.com/playlist/x1abc'],
+    ['a user', 'https://www.dailymotion.com/somebody'],
+    ['a live channel', 'https://www.twitch.tv/somebody'],
+    ['a list of videos', 'https://www.twitch.tv/somebody/videos?filter=archives'],
+    ['a collection', 'https://www.twitch.tv/collections/abc'],
+    ['a community', 'https://www.reddit.com/r/some_where/'],
+    ['a user', 'https://www.reddit.com/user/somebody/'],
+    ['a playlist', 'https://soundcloud.com/somebody/sets/words'],
+    ['a user', 'https://soundcloud.com/somebody'],
+    ['a list of tracks', 'https://soundcloud.com/somebody/likes'],
+    ['a series', 'https://www.bilibili.com/bangumi/play/ss123'],
+    ['a live channel', 'https://live.bilibili.com/123'],
+    ['a user', 'https://space.bilibili.com/123'],
+    ['a board', 'https://www.pinterest.com/somebody/words/'],
+    ['a blog', 'https://somebody.tumblr.com/'],
+    ['a user', 'https://bsky.app/profile/somebody.bsky.social'],
+    ['a channel', 'https://rutube.ru/channel/123/'],
+    ['a playlist', 'https://vk.com/video/playlist/-12_3'],
+    ['a post on a wall', 'https://vk.com/wall-12_34'],
+    ['a group or a person', 'https://ok.ru/group/123'],
+    ['a folder', `https://www.loom.com/share/folder/${hex32}`],
+    ['a user', 'https://www.snapchat.com/add/somebody'],
+    ['an album', 'https://some-artist.bandcamp.com/album/words'],
+    ['an artist', 'https://some-artist.bandcamp.com/'],
+    ['a channel', 'https://rumble.com/c/somebody'],
+  ])('%s: %s', (words, address) => {
+    const result = parseVideoUrl(address);
+    expect(result).toMatchObject({ ok: false, refusal: 'unsupported_platform' });
+    expect(result).toHaveProperty('explanation', expect.stringContaining(`is that of ${words}`));
+  });
+
+  it.each([
+    'https://www.tiktok.com/@somebody/video/70000000000000000010000000',
+    'https://www.tiktok.com/@somebody/video/%37000000000000000001',
+    'https://www.tiktok.com/@some%62ody/video/7000000000000000001',
+    'https://vimeo.com/1234567890123456',
+    'https://www.dailymotion.com/video/x%38abcde',
+    'https://vk.com/video-12%5F34',
+    'https://streamable.com/abcdefghijklmnopq',
+    'https://www.facebook.com/watch/?v=%31%32345',
+    `https://soundcloud.com/somebody/${'a'.repeat(200)}`,
+  ])('an id that is too long, or in escapes: %s', (address) => {
+    expect(parseVideoUrl(address)).toMatchObject({ ok: false, refusal: 'unsupported_platform' });
+  });
+
+  it.each([
+    'https://tiktok.com.example.com/@somebody/video/7000000000000000001',
+    'https://tiktok-com.example/@somebody/video/7000000000000000001',
+    'https://www.fxtwitter.com/somebody/status/1234567890',
+    'https://vxtwitter.com/somebody/status/1234567890',
+    'https://xx.com/somebody/status/1234567890',
+    'https://ddinstagram.com/reel/CWabc_-123/',
+    'https://invidious.example/watch?v=dQw4w9WgXcQ',
+    'https://yewtu.be/dQw4w9WgXcQ',
+    'https://facebook.com.evil.example/watch?v=12345',
+    'https://evilfacebook.com/watch?v=12345',
+    'https://some.artist.bandcamp.com/track/a-track',
+    'https://com/watch?v=12345',
+    'https://pinterest.example/pin/123456789/',
+    'https://a.b.facebook.com/watch?v=12345',
+  ])('a host of somebody else: %s', (address) => {
+    expect(parseVideoUrl(address)).toMatchObject({ explanation: 'No supported platform has this host name.' });
+  });
+});
