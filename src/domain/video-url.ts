@@ -5,13 +5,16 @@
  * and id. A platform is a row of the table below; adding one means adding a row.
  */
 
+import type { ItemKind } from './download-options.ts';
+
 export const maxUrlCharacters = 2048;
 
-interface ParsedVideo {
+export interface ParsedVideo {
   platform: string;
   videoId: string;
   /** Rebuilt from platform and id. */
   canonicalUrl: string;
+  kind: ItemKind;
 }
 
 type VideoUrlRefusal = 'invalid_request' | 'unsupported_platform';
@@ -141,9 +144,12 @@ export function parseVideoUrl(input: string, options: { samplePlatformOrigin?: s
 
 /** The sample platform stands on a loopback port, so it is known by its exact origin and not by a row of the table. */
 function parseSampleUrl(url: URL, origin: string): VideoUrlResult {
-  const videoId = /^\/watch\/(?<id>[a-z0-9-]{1,64})$/.exec(url.pathname)?.groups?.['id'];
-  if (videoId === undefined) return unsupported('This address of the sample platform does not name a single video.');
-  return { ok: true, video: { platform: 'sample', videoId, canonicalUrl: `${origin}/watch/${videoId}` } };
+  const { page, videoId } = /^\/(?<page>watch|photo)\/(?<videoId>[a-z0-9-]{1,64})$/.exec(url.pathname)?.groups ?? {};
+  if (page === undefined || videoId === undefined) {
+    return unsupported('This address of the sample platform does not name a single video.');
+  }
+  const kind = page === 'photo' ? 'images' : 'video';
+  return { ok: true, video: { platform: 'sample', videoId, canonicalUrl: `${origin}/${page}/${videoId}`, kind } };
 }
 
 function hostMatches(host: string, pattern: string): boolean {
@@ -164,7 +170,8 @@ function videoOf(platform: Platform, shapes: readonly Shape[], url: URL): VideoU
     }
     const videoId = candidateIds(shape, pathMatch, url).find((candidate) => platform.videoId.test(candidate));
     if (videoId !== undefined) {
-      return { ok: true, video: { platform: platform.name, videoId, canonicalUrl: platform.canonicalUrl(videoId) } };
+      const canonicalUrl = platform.canonicalUrl(videoId);
+      return { ok: true, video: { platform: platform.name, videoId, canonicalUrl, kind: 'video' } };
     }
   }
   const page = platform.otherPages.find((other) => other.path.test(path));

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { maxUrlCharacters, parseVideoUrl } from '../domain/video-url.ts';
-import type { VideoReference } from '../commands/ports.ts';
+import type { ParsedVideo } from '../domain/video-url.ts';
 import { ApiError } from './errors.ts';
 
 /**
@@ -42,7 +42,7 @@ export const videoId = z.string().describe("The platform's own id of the video."
 export const canonicalUrl = z.string().describe("The video's address in the one form that this service uses.");
 
 /** @throws {ApiError} invalid_request or unsupported_platform, with the reason */
-export function readVideoUrl(url: string, samplePlatformOrigin: string | undefined): VideoReference {
+export function readVideoUrl(url: string, samplePlatformOrigin: string | undefined): ParsedVideo {
   const parsed = parseVideoUrl(url, samplePlatformOrigin === undefined ? {} : { samplePlatformOrigin });
   if (!parsed.ok) throw new ApiError(parsed.refusal, `url: ${parsed.explanation}`);
   return parsed.video;

@@ -7,7 +7,7 @@ import { scaled } from '../support/proof-scale.ts';
 const id = 'dQw4w9WgXcQ';
 const youtubeVideo = {
   ok: true,
-  video: { platform: 'youtube', videoId: id, canonicalUrl: `https://www.youtube.com/watch?v=${id}` },
+  video: { platform: 'youtube', videoId: id, canonicalUrl: `https://www.youtube.com/watch?v=${id}`, kind: 'video' },
 };
 
 describe('an address of a YouTube video', () => {
@@ -185,9 +185,16 @@ describe('an address of the sample platform', () => {
     const canonicalUrl = `${samplePlatformOrigin}/watch/forty-seconds`;
     expect(parseVideoUrl(canonicalUrl, { samplePlatformOrigin })).toEqual({
       ok: true,
-      video: { platform: 'sample', videoId: 'forty-seconds', canonicalUrl },
+      video: { platform: 'sample', videoId: 'forty-seconds', canonicalUrl, kind: 'video' },
     });
     expect(parseVideoUrl(`${canonicalUrl}?t=1#x`, { samplePlatformOrigin })).toMatchObject({ video: { canonicalUrl } });
+  });
+
+  it('of a photo page is that of an image post', () => {
+    const canonicalUrl = `${samplePlatformOrigin}/photo/stills`;
+    expect(parseVideoUrl(canonicalUrl, { samplePlatformOrigin })).toMatchObject({
+      video: { videoId: 'stills', canonicalUrl, kind: 'images' },
+    });
   });
 
   it('is refused where none runs', () => {

@@ -31,7 +31,7 @@ describe('Idempotency-Key', () => {
     const { key } = demoOf(service());
     const url = 'https://www.youtube.com/watch?v=jNQXAC9IVRw';
     const first = await queue(key, 'order-2', { url });
-    const again = { url: 'https://youtu.be/jNQXAC9IVRw?t=5', format: 'video', quality: 'best' };
+    const again = { url: 'https://youtu.be/jNQXAC9IVRw?t=5', format: 'video', quality: 'best', audio_format: 'mp3', item: 1 };
     expect((await queue(key, 'order-2', again)).text).toBe(first.text);
   });
 
@@ -45,7 +45,7 @@ describe('Idempotency-Key', () => {
     expect(await countEvents(service(), `usage-${accountId}-`)).toBe(4);
   });
 
-  it.each([{ quality: '720' }, { format: 'audio' }, { url: 'https://www.youtube.com/watch?v=jNQXAC9IVRw' }])(
+  it.each([{ quality: '720' }, { format: 'audio' }, { audio_format: 'm4a' }, { url: 'https://www.youtube.com/watch?v=jNQXAC9IVRw' }])(
     'of another download is refused: %j',
     async (body) => {
       const { key } = demoOf(service());

@@ -8,6 +8,7 @@ import { newId, newUuid } from '../../adapters/system.ts';
 import { createVideoSource } from '../../adapters/video-source.ts';
 import { locateEngine } from '../../adapters/yt-dlp-engine.ts';
 import type { VideoReference } from '../../commands/ports.ts';
+import type { ItemKind } from '../../domain/download-options.ts';
 import { parseVideoUrl } from '../../domain/video-url.ts';
 import { createProber } from '../../worker/answer-probes.ts';
 import { openAttemptsDirectory } from '../../worker/attempts-directory.ts';
@@ -39,6 +40,7 @@ export const startWorker: StartRole = async (connections, secrets) => {
       maxDurationSeconds: config.MAX_DURATION_SECONDS,
       attemptTimeoutMs: config.ATTEMPT_TIMEOUT_SECONDS * 1_000,
       probeTimeoutMs: probeTimeoutMs - probeMarginMs,
+      maxVideoSide: config.MAX_VIDEO_SIDE,
     },
     workDirectory,
     logger,
@@ -47,13 +49,14 @@ export const startWorker: StartRole = async (connections, secrets) => {
   });
   watchDisks(connections, { files: filesDirectory(config), work: workDirectory });
   const workerId = newId('wrk');
-  const allows = isOurs(addresses.samplePlatformUrl ?? undefined);
+  const kindOf = kindsOf(addresses.samplePlatformUrl ?? undefined);
+  const allows = (video: VideoReference) => kindOf(video) !== undefined;
   const heartbeat = await startHeartbeat(pool, { workerId, logger });
   const timeoutMs = probeTimeoutMs - probeMarginMs;
   const prober = createProber({ source, allows, logger, timeoutMs, maxConcurrent: maxConcurrentProbes });
   const probes = answerProbes(nats, prober);
   const worker = runWorker({
-    ...{ workerId, store, source, allows, logger, newUuid, tracer },
+    ...{ workerId, store, source, kindOf, logger, newUuid, tracer },
     workDirectory: await openAttemptsDirectory(workDirectory, { workerId, living: await listLivingWorkers(pool) }),
     now: clock.now,
     queue: createJobQueue(nats),
@@ -73,12 +76,13 @@ export const startWorker: StartRole = async (connections, secrets) => {
   };
 };
 
-/** An address is served here if it comes out the same when it is read and rebuilt. */
-function isOurs(samplePlatformOrigin: string | undefined): (video: VideoReference) => boolean {
+/** What stands behind an address; undefined for one that does not come out the same when it is read and rebuilt. */
+function kindsOf(samplePlatformOrigin: string | undefined): (video: VideoReference) => ItemKind | undefined {
   return ({ platform, videoId, canonicalUrl }) => {
     const parsed = parseVideoUrl(canonicalUrl, samplePlatformOrigin === undefined ? {} : { samplePlatformOrigin });
-    if (!parsed.ok) return false;
+    if (!parsed.ok) return undefined;
     const { video } = parsed;
-    return video.platform === platform && video.videoId === videoId && video.canonicalUrl === canonicalUrl;
+    const isSame = video.platform === platform && video.videoId === videoId && video.canonicalUrl === canonicalUrl;
+    return isSame ? video.kind : undefined;
   };
 }
