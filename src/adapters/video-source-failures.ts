@@ -30,7 +30,11 @@ export function processFailure(result: ProcessResult): VideoFailure | undefined 
  * The engine exits with 0 also where it downloaded nothing, because a filter said no or the announced size is too large. It
  * says so only to people, but what it had announced by then tells the cases apart.
  */
-export function silentRefusal(output: DownloadOutput, wanted: WantedFile, limits: EngineLimits): VideoFailure | undefined {
+export function silentRefusal(
+  output: DownloadOutput,
+  wanted: WantedFile,
+  limits: EngineLimits,
+): VideoFailure | undefined {
   if (output.done) return undefined;
   if (wanted.output === 'jpg' && output.metadata === undefined) {
     return failure('unsupported_media', `The post has no still ${wanted.item}.`);

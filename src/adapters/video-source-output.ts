@@ -15,7 +15,7 @@ const metadataSchema = z.object({
   is_live: z.boolean().nullish(),
 });
 const partsSchema = z.array(z.object({ filesize: sizeSchema, filesize_approx: sizeSchema, tbr: sizeSchema })).max(16);
-const codecsSchema = z.object({ acodec: z.string().nullish() });
+const codecsSchema = z.object({ acodec: z.string().nullish(), protocol: z.string().nullish() });
 const progressSchema = z.object({
   status: z.string(),
   downloaded_bytes: sizeSchema,
@@ -91,6 +91,8 @@ export interface DownloadOutput {
   chosen: boolean;
   /** Of what it chose; undefined where the platform does not say. */
   hasSound: boolean | undefined;
+  /** It comes in pieces: HLS or DASH. */
+  inPieces: boolean;
   done: boolean;
 }
 
@@ -136,6 +138,7 @@ export function followDownload(options: {
     metadata: undefined,
     chosen: false,
     hasSound: undefined,
+    inPieces: false,
     done: false,
     take(line) {
       if (line.startsWith(marks.progress)) {
@@ -146,8 +149,9 @@ export function followDownload(options: {
         const parts = parse(partsSchema, line.slice(marks.parts.length));
         if (parts !== undefined && parts.length > 1) partShares = shares(parts);
       } else if (line.startsWith(marks.codecs)) {
-        const codec = parse(codecsSchema, line.slice(marks.codecs.length))?.acodec;
-        output.hasSound = typeof codec === 'string' ? codec !== 'none' : undefined;
+        const { acodec, protocol } = parse(codecsSchema, line.slice(marks.codecs.length)) ?? {};
+        output.hasSound = typeof acodec === 'string' ? acodec !== 'none' : undefined;
+        output.inPieces = /m3u8|dash/.test(protocol ?? '');
       } else if (line.startsWith(marks.done)) {
         output.done = true;
       } else {

@@ -8,6 +8,8 @@ export interface Announced {
   durationSeconds: number;
   /** Undefined where it did not say. */
   hasSound?: boolean | undefined;
+  /** It came in pieces, the last of which may have been another. */
+  inPieces?: boolean;
 }
 
 /** Sound is written without gaps, silence included, so that a longer pause is a lost piece. */
@@ -97,6 +99,8 @@ export function countPackets(): { take: (line: string) => void; streams: Map<str
   };
 }
 
+const isMedia = (kind: string) => kind === 'audio' || kind === 'video';
+
 /** What is wrong with the times of a stream's packets, if anything is. */
 function wrongPace({ kind, stepCounts }: StreamFacts): string | undefined {
   const steps = [...stepCounts];
@@ -120,7 +124,7 @@ function wrongPackets(facts: StreamFacts): string | undefined {
     return `The file is cut short: ${readPackets} of ${promisedPackets} ${kind} packets.`;
   }
   if (corruptPackets > 0) return `${corruptPackets} ${kind} packets are cut short.`;
-  return kind === 'audio' || kind === 'video' ? wrongPace(facts) : undefined;
+  return isMedia(kind) ? wrongPace(facts) : undefined;
 }
 
 /** @param needed the kind of stream without which the file is not what was asked for */
@@ -137,7 +141,10 @@ export function judgePackets(
     if (wrong !== undefined) return refuse(wrong);
   }
   const durationSeconds = Math.max(...streams.map((stream) => stream.endSeconds));
-  const tolerance = Math.max(toleranceSeconds, announced.durationSeconds * toleranceShare);
+  const tolerance = Math.max(toleranceSeconds, durationSeconds * toleranceShare);
+  const early = streams.find(({ kind, endSeconds }) => isMedia(kind) && durationSeconds - endSeconds > tolerance);
+  if (announced.inPieces === true && early)
+    return refuse(`The ${early.kind} ends after ${early.endSeconds.toFixed(1)} s.`);
   if (announced.durationSeconds > 0 && Math.abs(durationSeconds - announced.durationSeconds) > tolerance) {
     return refuse(`The file lasts ${durationSeconds.toFixed(1)} s instead of ${announced.durationSeconds} s.`);
   }

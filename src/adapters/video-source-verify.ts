@@ -14,10 +14,7 @@ export const finishedFiles = {
   mp3: { name: 'media.mp3', mime: 'audio/mpeg', demuxer: 'mp3', needed: 'audio' },
   m4a: { name: 'media.m4a', mime: 'audio/mp4', demuxer: 'mov', needed: 'audio' },
   jpg: { name: 'media.jpg', mime: 'image/jpeg', demuxer: 'jpeg_pipe', needed: 'video' },
-} as const satisfies Record<
-  Output,
-  { name: string; mime: string; demuxer: string; needed: 'video' | 'audio' }
->;
+} as const satisfies Record<Output, { name: string; mime: string; demuxer: string; needed: 'video' | 'audio' }>;
 
 const probeOutputBytes = 512 * 1024 * 1024;
 
@@ -80,20 +77,27 @@ const wholenessFilters: Readonly<Record<string, string>> = {
   hevc: 'hevc_mp4toannexb',
 };
 
-/** Packets of the right size may still hold the bytes of another place of the file. */
-async function verifyPictures(codec: string, options: CheckOptions): Promise<Verdict | undefined> {
-  const filter = wholenessFilters[codec];
-  if (filter === undefined) return undefined;
+/**
+ * Packets of the right size may still hold the bytes of another place of the file. Sound is decoded, which takes seconds for an
+ * hour; pictures, which would take minutes, are only looked through.
+ */
+async function verifyContents(
+  codecOfPictures: string,
+  options: CheckOptions & { output: Output },
+): Promise<Extract<Verdict, { ok: false }> | undefined> {
+  const filter = wholenessFilters[codecOfPictures];
   const result = await runTool(
     'ffmpeg',
     [
-      ...['-nostdin', '-xerror', '-f', finishedFiles.mp4.demuxer, '-i', `file:${options.path}`],
-      ...['-map', '0:v:0', '-c', 'copy', '-bsf:v', filter, '-f', 'null', '-'],
+      ...['-nostdin', '-xerror', '-threads', '1'],
+      ...['-f', finishedFiles[options.output].demuxer, '-i', `file:${options.path}`],
+      ...(filter === undefined ? [] : ['-map', '0:v:0', '-c:v', 'copy', '-bsf:v', filter]),
+      ...['-map', '0:a?', '-c:a', 'pcm_s16le', '-f', 'null', '-'],
     ],
     options,
   );
   if ('ok' in result) return result;
-  return result.stderr === '' ? undefined : refuse(`The pictures are damaged: ${result.stderr}`);
+  return result.stderr === '' ? undefined : refuse(`The contents are damaged: ${result.stderr}`);
 }
 
 /**
@@ -114,7 +118,7 @@ export async function verifyFile(
   if ('ok' in result) return result;
   const streams = [...packets.streams.values()];
   const verdict = judgePackets(streams, needed, announced);
-  if (!verdict.ok || needed === 'audio') return verdict;
+  if (!verdict.ok) return verdict;
   const codec = streams.find(({ kind }) => kind === 'video')?.codec ?? '';
-  return (await verifyPictures(codec, options)) ?? verdict;
+  return (await verifyContents(codec, options)) ?? verdict;
 }

@@ -214,8 +214,8 @@ async function download(
   const failed = processFailure(result) ?? silentRefusal(output, wanted, limits);
   if (failed !== undefined) return failed;
   const timeoutMs = Math.max(limits.attemptTimeoutMs - (performance.now() - startedMs), 1);
-  const { metadata, hasSound } = output;
-  const announced = { durationSeconds: metadata?.exactSeconds ?? 0, hasSound };
+  const { metadata, hasSound, inPieces } = output;
+  const announced = { durationSeconds: metadata?.exactSeconds ?? 0, hasSound, inPieces };
   return finish(context, wanted.output, announced, { directory, signal, timeoutMs, traceparent });
 }
 

@@ -21,11 +21,17 @@ export interface EngineRun {
 }
 
 /** The marks in front of the lines that the engine prints for us. */
-export const marks = { metadata: 'META ', parts: 'PARTS ', codecs: 'CODECS ', progress: 'PROG ', done: 'DONE ' } as const;
+export const marks = {
+  metadata: 'META ',
+  parts: 'PARTS ',
+  codecs: 'CODECS ',
+  progress: 'PROG ',
+  done: 'DONE ',
+} as const;
 
 const metadataTemplate = `${marks.metadata}%(.{title,duration,thumbnail,is_live})j`;
 const partsTemplate = `${marks.parts}%(requested_formats.:.{filesize,filesize_approx,tbr})j`;
-const codecsTemplate = `${marks.codecs}%(.{vcodec,acodec})j`;
+const codecsTemplate = `${marks.codecs}%(.{acodec,protocol})j`;
 const progressFields =
   'status,downloaded_bytes,total_bytes,total_bytes_estimate,fragment_index,fragment_count,speed,eta';
 
@@ -40,6 +46,9 @@ function commonArguments(run: EngineRun, item = 1): string[] {
     ...['--no-playlist', '--playlist-items', String(item), '--xff', 'never', '--proxy', run.proxyUrl ?? ''],
     ...['--socket-timeout', '15', '--retries', '2', '--fragment-retries', '2', '--extractor-retries', '1'],
     ...['--ffmpeg-location', run.ffmpegPath],
+    // ffmpeg opens nothing but local files, and sound that cannot be decoded is not made into silence.
+    ...['--postprocessor-args', 'ffmpeg_i:-protocol_whitelist file,pipe'],
+    ...['--postprocessor-args', 'ExtractAudio+ffmpeg:-xerror'],
   ];
 }
 

@@ -14,15 +14,16 @@ export const ytDlpFailures: readonly { reason: FailureReason; phrases: readonly 
   {
     reason: 'age_restricted',
     phrases: [
-      ...['confirm your age', 'age-restricted', 'age restricted', 'inappropriate for some users'],
-      ...['18 years old', 'nsfw tweet'],
+      ...['confirm your age', 'age-restricted', 'age restricted', 'age limit', 'inappropriate for some users'],
+      ...['not be comfortable for some', '18 years old', 'restricted video', 'nsfw tweet'],
     ],
   },
   {
     reason: 'rate_limited_by_platform',
     phrases: [
-      ...['http error 429', 'too many requests', 'rate limit', 'rate-limit', 'not a bot', 'http error 412'],
-      ...['blocked by server (412)', 'try again later', 'please wait', 'unable to access the reddit api'],
+      ...['http error 429', 'too many requests', 'rate limit', 'rate-limit', 'not a bot', 'captcha', 'http error 412'],
+      ...['blocked by server (4', 'try again later', 'please wait', 'unable to access the reddit api'],
+      ...['ip is likely being blocked', 'ip may be blocked'],
     ],
   },
   {
@@ -30,25 +31,30 @@ export const ytDlpFailures: readonly { reason: FailureReason; phrases: readonly 
     phrases: [
       ...['geo restriction', 'geo-restrict', 'geo restricted', 'in your country', 'from your country'],
       ...['from your location', 'in your location', 'in your region', 'ip address is blocked'],
+      ...['webpage has been blocked'],
     ],
   },
   {
     reason: 'private_video',
-    phrases: ['is private', 'private video', 'password', 'protected tweet', 'privacy settings'],
+    phrases: [
+      ...['is private', 'private video', 'private subreddit', 'password', 'protected tweet', 'not authorized'],
+      ...['privacy settings', 'video is restricted'],
+    ],
   },
   {
     reason: 'login_required',
     phrases: [
-      ...['registered users', 'login required', 'log in', 'logged in', 'logged-in', 'sign in', '--cookies'],
-      ...['members-only', 'members only', 'join this channel', "channel's members", 'subscriber', 'premium'],
-      ...['requires payment', 'requires authentication', 'authentication is required', 'do not have permission'],
+      ...['registered users', 'login required', 'requiring login', 'log in', 'logged in', 'logged-in', 'sign in'],
+      ...['--cookies', 'members-only', 'members only', 'join this channel', "channel's members", 'subscribe'],
+      ...['premium', 'is paid', 'requires payment', 'requires authentication', 'authentication is required'],
+      ...['do not have permission', 'dashboard-only'],
     ],
   },
   {
     reason: 'live_stream',
     phrases: [
-      ...['not currently live', 'live event', 'live stream', 'livestream', 'premieres in', 'premiere will'],
-      ...['will begin in', 'is offline'],
+      ...['not currently live', 'is not live', 'live event', 'live stream', 'livestream', 'live hls', 'live dash'],
+      ...['not yet started', 'premieres in', 'premiere will', 'will begin in', 'is offline'],
     ],
   },
   { reason: 'too_large', phrases: ['larger than max-filesize', 'file too large'] },
@@ -57,27 +63,35 @@ export const ytDlpFailures: readonly { reason: FailureReason; phrases: readonly 
     phrases: [
       ...['unsupported url', 'no suitable extractor', 'is not a valid url', 'requested format is not available'],
       ...['no video formats found', 'no formats found', 'no video in this', 'no image in this'],
-      ...['no video could be found', 'no media found', 'only images are available', 'embed-only video'],
-      ...['no audio codec', 'unable to obtain file audio codec'],
+      ...['no video could be found', 'no media found', 'contain any tracks', 'only images are available'],
+      ...['embed-only video', 'unable to obtain file audio codec'],
     ],
   },
   { reason: 'timed_out', phrases: ['timed out', 'timeout'] },
   {
+    reason: 'platform_error',
+    phrases: [
+      ...['http error 5', 'failed to resolve', 'name or service not known', 'name resolution', 'connection refused'],
+      ...['connection reset', 'connection aborted', 'remote end closed', 'incompleteread', 'network is unreachable'],
+      ...['no route to host', 'unable to connect to proxy', 'tunnel connection failed', 'ssl:', 'certificate verify'],
+      ...['content too short', 'fragment not found', 'did not get any data', 'file is empty'],
+    ],
+  },
+  {
     reason: 'video_unavailable',
     phrases: [
-      ...['http error 404', 'http error 410', 'unavailable', 'been removed', 'was removed', 'been deleted'],
-      ...['video deleted', 'been terminated', 'been suspended', 'does not exist', "doesn't exist", 'no longer'],
-      ...['not available', 'not been found', 'copyright', 'be deleted'],
+      ...['http error 404', 'http error 410', 'unavailable', 'not available', "isn't available", 'no longer'],
+      ...['been removed', 'was removed', 'been deleted', 'be deleted', 'video deleted', 'been terminated'],
+      ...['been suspended', 'been blocked', 'does not exist', "doesn't exist", 'not found', 'not been found'],
+      ...['copyright'],
     ],
   },
   {
     reason: 'platform_error',
     phrases: [
-      ...['http error 4', 'http error 5', 'failed to resolve', 'name or service not known', 'name resolution'],
-      ...['connection refused', 'connection reset', 'connection aborted', 'remote end closed', 'incompleteread'],
-      ...['network is unreachable', 'no route to host', 'unable to connect to proxy', 'tunnel connection failed'],
-      ...['ssl', 'certificate', 'content too short', 'fragment not found', 'did not get any data', 'file is empty'],
-      ...['unable to extract', 'failed to parse', 'please report this issue', 'conversion failed', 'invalid data found'],
+      ...['http error 4', 'unable to download', 'failed to download', 'unable to extract', 'extraction failed'],
+      ...['failed to parse', 'challenge', 'impersonat', 'please report this issue'],
+      ...['conversion failed', 'invalid data found'],
     ],
   },
 ];

@@ -42,7 +42,10 @@ export function outputOf(
  *
  * @returns the option at fault and why, for the client; undefined where all is well
  */
-export function misfit(kind: ItemKind, { format, item }: Pick<DownloadOptions, 'format' | 'item'>): { option: string; why: string } | undefined {
+export function misfit(
+  kind: ItemKind,
+  { format, item }: Pick<DownloadOptions, 'format' | 'item'>,
+): { option: string; why: string } | undefined {
   if (kind === 'video' && item !== 1) {
     return { option: 'item', why: 'chooses a still of an image post, and this address is that of a video' };
   }

@@ -36,9 +36,12 @@ describe('POST /video/download, 202', () => {
     expect([status, data['format']]).toEqual([202, format]);
   });
 
-  it.each([{ format: 'audio', audio_format: 'm4a' }, { audio_format: 'mp3' }, { item: 1 }])('takes %j', async (more) => {
-    expect((await queue(demoOf(service()).key, more)).status).toBe(202);
-  });
+  it.each([{ format: 'audio', audio_format: 'm4a' }, { audio_format: 'mp3' }, { item: 1 }])(
+    'takes %j',
+    async (more) => {
+      expect((await queue(demoOf(service()).key, more)).status).toBe(202);
+    },
+  );
 
   it('takes a still of an image post, and stores what was asked for, defaults included', async () => {
     const { key } = demoOf(service());
@@ -48,7 +51,11 @@ describe('POST /video/download, 202', () => {
     const { rows } = await service().cli<{ rows: { type: string; data: object }[] }>(
       ...['jobs', 'timeline', String(data['request_token'])],
     );
-    expect(rows.find(({ type }) => type === 'DownloadQueued')?.data).toMatchObject({ audio_format: 'mp3', item: 3, url });
+    expect(rows.find(({ type }) => type === 'DownloadQueued')?.data).toMatchObject({
+      audio_format: 'mp3',
+      item: 3,
+      url,
+    });
   });
 
   it('takes one credit each time, already counted in X-Credits-Remaining, and gives each its own token', async () => {

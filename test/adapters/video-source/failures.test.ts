@@ -20,7 +20,9 @@ describe('what the engine prints', () => {
     const phrases = ytDlpFailures.flatMap((row) => row.phrases.map((phrase) => ({ row, phrase })));
     const unreached = phrases.filter(({ row, phrase }) => {
       const lines = engineComplaints.map(([words]) => words);
-      return !lines.some((line) => line.toLowerCase().replaceAll('’', "'").includes(phrase) && failureRow(line) === row);
+      return !lines.some(
+        (line) => line.toLowerCase().replaceAll('’', "'").includes(phrase) && failureRow(line) === row,
+      );
     });
     expect(unreached.map(({ phrase }) => phrase)).toEqual([]);
   });

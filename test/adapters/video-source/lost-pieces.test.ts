@@ -73,7 +73,9 @@ async function run(cases: readonly Case[]): Promise<{ accepted: string[]; refuse
 
 function report(what: string, cases: readonly Case[], { accepted, refused }: Awaited<ReturnType<typeof run>>): void {
   if (!isLongProof) return;
-  console.log(`seed ${seed}: ${cases.length} ${what}, ${accepted.length} accepted; ${JSON.stringify(refused, null, 1)}`);
+  console.log(
+    `seed ${seed}: ${cases.length} ${what}, ${accepted.length} accepted; ${JSON.stringify(refused, null, 1)}`,
+  );
 }
 
 const outputs: readonly Output[] = ['mp4', 'mp4', 'mp3', 'm4a'];
@@ -86,7 +88,8 @@ describe('a piece of a stream that is lost', () => {
     const output = random.pick(outputs);
     const { files } = filmOf(packaging);
     // Where only the sound is wanted, nobody asks for pieces of the picture.
-    const [video, audio] = [/^piece0\./, /^piece1\./];
+    // A fifth piece of sound, of a few milliseconds, is not in the manifest.
+    const [video, audio] = [/^piece0\./, /^piece1\.[1-4]\./];
     const asked = packaging === 'hls' ? /\.ts$/ : output === 'mp4' ? random.pick([video, audio]) : audio;
     const names = [...files.keys()].filter((name) => asked.test(name)).sort();
     const name = random.pick(names);

@@ -35,7 +35,9 @@ const rutubeId = '0123456789abcdef0123456789abcdef';
 const photoPost = {
   desc: 'Two stills',
   imagePost: {
-    images: ['still1.jpg', 'still3.webp'].map((name) => ({ imageURL: { urlList: [`https://stills.example/${name}`] } })),
+    images: ['still1.jpg', 'still3.webp'].map((name) => ({
+      imageURL: { urlList: [`https://stills.example/${name}`] },
+    })),
   },
 };
 const photoPage = {
@@ -126,11 +128,14 @@ describe('an extractor of the engine’s own', () => {
   test.each<[string, string, string, string]>([
     ['streamable', 'abc123', 'https://streamable.com/abc123', 'A film on Streamable'],
     ['rutube', rutubeId, `https://rutube.ru/video/${rutubeId}/`, 'A film on Rutube'],
-    ['bluesky', '3kabcdefghi2x', `https://bsky.app/profile/${handle}/post/3kabcdefghi2x`, 'Maker on Bluesky'],
+    ['bluesky', '3kabcdefghi2x', `https://bsky.app/profile/${handle}/post/3kabcdefghi2x`, 'A film'],
   ])('%s gives metadata and a film', async (name, videoId, canonicalUrl, title) => {
     const video = { platform: name, videoId, canonicalUrl };
     const [probed, file] = await Promise.all([source.probe(video, { signal }), download(video)]);
-    expect(probed).toMatchObject({ ok: true, metadata: { title, thumbnail: expect.stringContaining('still.jpg') as string } });
+    expect(probed).toMatchObject({
+      ok: true,
+      metadata: { title, thumbnail: expect.stringContaining('still.jpg') as string },
+    });
     if (!file.ok) throw new Error(`${file.reason}: ${file.detail}`);
     expect(file).toMatchObject({ mime: 'video/mp4', durationSeconds: filmSeconds });
     expect(await ffprobe(file.path)).toMatchObject({ codecs: ['aac', 'h264'], height: 180 });

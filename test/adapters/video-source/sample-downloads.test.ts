@@ -135,7 +135,10 @@ describe('a download under way', () => {
 
   test('is ended when it brings more bytes than allowed without having announced them', async () => {
     const small = platform.source({ maxFileSizeBytes: 400_000 });
-    expect(await download('hls', { ...best, quality: '720' }, { from: small })).toMatchObject({ ok: false, reason: 'too_large' });
+    expect(await download('hls', { ...best, quality: '720' }, { from: small })).toMatchObject({
+      ok: false,
+      reason: 'too_large',
+    });
   });
 
   test('does not begin in a directory that holds something', async () => {
