@@ -15,6 +15,7 @@ const metadataSchema = z.object({
   is_live: z.boolean().nullish(),
 });
 const partsSchema = z.array(z.object({ filesize: sizeSchema, filesize_approx: sizeSchema, tbr: sizeSchema })).max(16);
+const codecsSchema = z.object({ acodec: z.string().nullish(), protocol: z.string().nullish() });
 const progressSchema = z.object({
   status: z.string(),
   downloaded_bytes: sizeSchema,
@@ -30,6 +31,8 @@ type PartProgress = z.infer<typeof progressSchema>;
 
 export interface AnnouncedMetadata extends VideoMetadata {
   isLive: boolean;
+  /** As the platform gave it; 0 where it gave none. */
+  exactSeconds: number;
 }
 
 /** An address that a client's page may show, else the empty string: the platform's word is not taken for it. */
@@ -59,6 +62,7 @@ export function parseMetadata(line: string): AnnouncedMetadata | undefined {
     durationSeconds: Math.round(metadata.duration ?? 0),
     thumbnail: imageUrl(metadata.thumbnail),
     isLive: metadata.is_live ?? false,
+    exactSeconds: metadata.duration ?? 0,
   };
 }
 
@@ -85,6 +89,10 @@ export interface DownloadOutput {
   metadata: AnnouncedMetadata | undefined;
   /** The engine chose what to download: the item passed the filters. */
   chosen: boolean;
+  /** Of what it chose; undefined where the platform does not say. */
+  hasSound: boolean | undefined;
+  /** It comes in pieces: HLS or DASH. */
+  inPieces: boolean;
   done: boolean;
 }
 
@@ -129,6 +137,8 @@ export function followDownload(options: {
   const output: DownloadOutput = {
     metadata: undefined,
     chosen: false,
+    hasSound: undefined,
+    inPieces: false,
     done: false,
     take(line) {
       if (line.startsWith(marks.progress)) {
@@ -138,6 +148,10 @@ export function followDownload(options: {
         output.chosen = true;
         const parts = parse(partsSchema, line.slice(marks.parts.length));
         if (parts !== undefined && parts.length > 1) partShares = shares(parts);
+      } else if (line.startsWith(marks.codecs)) {
+        const { acodec, protocol } = parse(codecsSchema, line.slice(marks.codecs.length)) ?? {};
+        output.hasSound = typeof acodec === 'string' ? acodec !== 'none' : undefined;
+        output.inPieces = /m3u8|dash/.test(protocol ?? '');
       } else if (line.startsWith(marks.done)) {
         output.done = true;
       } else {

@@ -4,22 +4,29 @@ import { dirname, join } from 'node:path';
 import type { ChildObserver } from '../commands/observers.ts';
 import { inSpan } from '../commands/tracing.ts';
 import type { Tracer } from '../commands/tracing.ts';
-import type { DownloadedFile, VideoFailure, VideoMetadata, VideoReference, VideoSource } from '../commands/ports.ts';
-import type { Format, Quality } from '../domain/download-options.ts';
-import type { FailureReason } from '../domain/failure-reasons.ts';
+import type {
+  DownloadedFile,
+  VideoFailure,
+  VideoMetadata,
+  VideoReference,
+  VideoSource,
+  WantedFile,
+} from '../commands/ports.ts';
+import type { Output } from '../domain/download-options.ts';
 import { startKeeper } from './contained-process-keeper.ts';
 import type { Keeper } from './contained-process-keeper.ts';
 import { runContained } from './contained-process.ts';
-import type { ContainedProcess, ProcessEnding, ProcessResult } from './contained-process.ts';
+import type { ContainedProcess, ProcessResult } from './contained-process.ts';
 import { downloadArguments, probeArguments } from './yt-dlp-arguments.ts';
 import type { EngineLimits, EngineRun } from './yt-dlp-arguments.ts';
+import { failure, processFailure, silentRefusal } from './video-source-failures.ts';
 import { followDownload, parseMetadata } from './video-source-output.ts';
-import type { AnnouncedMetadata, DownloadOutput } from './video-source-output.ts';
+import type { AnnouncedMetadata } from './video-source-output.ts';
+import type { Announced, Verdict } from './video-source-packets.ts';
+import { makeJpeg, verifyStill } from './video-source-still.ts';
 import { finishedFiles, onlyFile, verifyFile } from './video-source-verify.ts';
-import type { Verdict } from './video-source-verify.ts';
 import type { Engine } from './yt-dlp-engine.ts';
 import { fileSha256 } from './yt-dlp-engine.ts';
-import { cleanDetail, ytDlpFailure } from './yt-dlp-failures.ts';
 import { prepareYtDlp } from './yt-dlp-unpacked.ts';
 import type { YtDlpCommand } from './yt-dlp-unpacked.ts';
 
@@ -43,51 +50,11 @@ export interface EngineVideoSource extends VideoSource {
   close(): void;
 }
 
-interface Wanted {
-  format: Format;
-  quality: Quality;
-}
-
 type DownloadOptions = Parameters<VideoSource['download']>[2];
 
 const maxOutputBytes = 64 * 1024 * 1024;
 /** Beside the parts and the file merged from them: the engine's own temporary files, unpacked programs included. */
 const spareDirectoryBytes = 256 * 1024 * 1024;
-
-const endingReasons: Record<Exclude<ProcessEnding, 'exited'>, { reason: FailureReason; detail: string }> = {
-  aborted: { reason: 'internal_error', detail: 'The attempt was stopped from outside.' },
-  timed_out: { reason: 'timed_out', detail: 'The engine ran into its time limit.' },
-  directory_full: { reason: 'too_large', detail: 'The attempt filled its directory.' },
-  output_flood: { reason: 'platform_error', detail: 'The engine printed too much.' },
-  not_started: { reason: 'internal_error', detail: 'The engine could not be started.' },
-};
-
-function failure(reason: FailureReason, detail: string): VideoFailure {
-  return { ok: false, reason, detail: cleanDetail(detail) };
-}
-
-/** What an engine that did not do what it was asked to says about why; undefined when it exited with 0. */
-function processFailure(result: ProcessResult): VideoFailure | undefined {
-  if (result.ending !== 'exited') {
-    const { reason, detail } = endingReasons[result.ending];
-    return failure(reason, result.ending === 'not_started' ? `${detail} ${result.stderr}` : detail);
-  }
-  return result.exitCode === 0 ? undefined : { ok: false, ...ytDlpFailure(result.stderr) };
-}
-
-/**
- * The engine exits with 0 also where it downloaded nothing, because a filter said no or the announced size is too large. It
- * says so only to people, but what it had announced by then tells the cases apart.
- */
-function silentRefusal(output: DownloadOutput, limits: EngineLimits): VideoFailure | undefined {
-  if (output.done) return undefined;
-  if (output.metadata?.isLive) return failure('live_stream', 'The platform says that this is live.');
-  if ((output.metadata?.durationSeconds ?? 0) > limits.maxDurationSeconds) {
-    return failure('too_long', `The platform announces ${output.metadata?.durationSeconds} s.`);
-  }
-  if (output.chosen) return failure('too_large', 'The platform announces more bytes than are allowed.');
-  return failure('platform_error', 'The engine ended without a file and without a reason.');
-}
 
 /** What every probe and every attempt needs. */
 interface Context {
@@ -168,18 +135,21 @@ async function probe(
 /** Checks the one file that lies in `media`, and takes its hash. */
 async function finish(
   { options, keeper }: Context,
-  format: Format,
-  announcedSeconds: number,
+  output: Output,
+  announced: Announced,
   {
     timeoutMs,
     traceparent,
     ...attempt
   }: Pick<DownloadOptions, 'directory' | 'signal' | 'traceparent'> & { timeoutMs: number },
 ): Promise<DownloadedFile | VideoFailure> {
-  const { limits, ffprobePath } = options;
-  const { name, mime } = finishedFiles[format];
+  const { limits, ffprobePath, ffmpegPath, observer, tracer } = options;
+  const { name, mime } = finishedFiles[output];
   const media = join(attempt.directory, 'media');
   const path = join(media, name);
+  const check = { path, ffprobePath, ffmpegPath, timeoutMs, keeper, observer, ...attempt };
+  const unmade = output === 'jpg' ? await makeJpeg(media, check) : undefined;
+  if (unmade !== undefined) return failure(unmade.reason, unmade.detail);
   const only = await onlyFile(media, name);
   if ('detail' in only) return failure('platform_error', only.detail);
   const { sizeBytes } = only;
@@ -190,9 +160,8 @@ async function finish(
     attributes: { 'process.executable.name': 'ffprobe' },
     failureOf: (verdict: Verdict) => (verdict.ok ? undefined : verdict.reason),
   };
-  const { observer, tracer } = options;
   const verdict = await inSpan(tracer, traced, () =>
-    verifyFile({ path, format, announcedSeconds, ffprobePath, timeoutMs, keeper, observer, ...attempt }),
+    output === 'jpg' ? verifyStill(check) : verifyFile({ ...check, output, announced }),
   );
   if (!verdict.ok) return failure(verdict.reason, verdict.detail);
   const sha256 = await fileSha256(path, attempt.signal);
@@ -202,7 +171,7 @@ async function finish(
 async function download(
   context: Context,
   video: VideoReference,
-  wanted: Wanted,
+  wanted: WantedFile,
   { directory, signal, onProgress, traceparent }: DownloadOptions,
 ): Promise<DownloadedFile | VideoFailure> {
   const { limits } = context.options;
@@ -242,12 +211,12 @@ async function download(
     }),
   );
   if (tooLarge.signal.aborted) return failure('too_large', 'The platform sent more bytes than are allowed.');
-  const failed = processFailure(result) ?? silentRefusal(output, limits);
+  const failed = processFailure(result) ?? silentRefusal(output, wanted, limits);
   if (failed !== undefined) return failed;
   const timeoutMs = Math.max(limits.attemptTimeoutMs - (performance.now() - startedMs), 1);
-  return finish(context, wanted.format, output.metadata?.durationSeconds ?? 0, {
-    ...{ directory, signal, timeoutMs, traceparent },
-  });
+  const { metadata, hasSound, inPieces } = output;
+  const announced = { durationSeconds: metadata?.exactSeconds ?? 0, hasSound, inPieces };
+  return finish(context, wanted.output, announced, { directory, signal, timeoutMs, traceparent });
 }
 
 /** What goes wrong on our side of the engine, such as a full disk, is a failure like any other to the caller. */

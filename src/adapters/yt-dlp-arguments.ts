@@ -1,10 +1,12 @@
-import type { Format, Quality } from '../domain/download-options.ts';
+import type { WantedFile } from '../commands/ports.ts';
 
 export interface EngineLimits {
   maxFileSizeBytes: number;
   maxDurationSeconds: number;
   attemptTimeoutMs: number;
   probeTimeoutMs: number;
+  /** The largest smaller side in pixels that is downloaded, `best` included. */
+  maxVideoSide: number;
 }
 
 export interface EngineRun {
@@ -19,13 +21,17 @@ export interface EngineRun {
 }
 
 /** The marks in front of the lines that the engine prints for us. */
-export const marks = { metadata: 'META ', parts: 'PARTS ', progress: 'PROG ', done: 'DONE ' } as const;
-
-/** The largest smaller side in pixels that `best` means: above it files grow beyond what anybody asked for. */
-const bestSmallerSide = 2160;
+export const marks = {
+  metadata: 'META ',
+  parts: 'PARTS ',
+  codecs: 'CODECS ',
+  progress: 'PROG ',
+  done: 'DONE ',
+} as const;
 
 const metadataTemplate = `${marks.metadata}%(.{title,duration,thumbnail,is_live})j`;
 const partsTemplate = `${marks.parts}%(requested_formats.:.{filesize,filesize_approx,tbr})j`;
+const codecsTemplate = `${marks.codecs}%(.{acodec,protocol})j`;
 const progressFields =
   'status,downloaded_bytes,total_bytes,total_bytes_estimate,fragment_index,fragment_count,speed,eta';
 
@@ -33,13 +39,16 @@ const progressFields =
  * What every run of the engine is told: no configuration, plugins or extractors but ours, nothing of the options through
  * which a platform's answer could reach other programs or files, and few retries, since the service itself tries again.
  */
-function commonArguments(run: EngineRun): string[] {
+function commonArguments(run: EngineRun, item = 1): string[] {
   return [
     ...['--ignore-config', '--no-update', '--no-cache-dir', '--no-colors', '--no-exec', '--abort-on-error'],
     ...['--no-plugin-dirs', '--plugin-dirs', run.pluginsDirectory, '--ies', run.extractor],
-    ...['--no-playlist', '--playlist-items', '1', '--xff', 'never', '--proxy', run.proxyUrl ?? ''],
+    ...['--no-playlist', '--playlist-items', String(item), '--xff', 'never', '--proxy', run.proxyUrl ?? ''],
     ...['--socket-timeout', '15', '--retries', '2', '--fragment-retries', '2', '--extractor-retries', '1'],
     ...['--ffmpeg-location', run.ffmpegPath],
+    // ffmpeg opens nothing but local files, and sound that cannot be decoded is not made into silence.
+    ...['--postprocessor-args', 'ffmpeg_i:-protocol_whitelist file,pipe'],
+    ...['--postprocessor-args', 'ExtractAudio+ffmpeg:-xerror'],
   ];
 }
 
@@ -52,24 +61,34 @@ export function probeArguments(run: EngineRun): string[] {
  * `res` counts the smaller side, so that an upright film of 720 is 720 wide, and falls back to the smallest that there is; a
  * filter on the height would do neither. H.264 and AAC come first because they play everywhere.
  */
-function formatArguments(format: Format, quality: Quality): string[] {
-  if (format === 'audio') return ['-f', 'ba/b', '-x', '--audio-format', 'mp3', '--audio-quality', '192K'];
-  const smallerSide = quality === 'best' ? bestSmallerSide : quality;
-  return [
-    ...['-f', 'bv*+ba/b', '-S', `res:${smallerSide},vcodec:h264,acodec:aac`],
-    ...['--merge-output-format', 'mp4', '--remux-video', 'mp4'],
-  ];
+function formatArguments({ output, quality }: WantedFile, { maxVideoSide }: EngineLimits): string[] {
+  switch (output) {
+    case 'mp4': {
+      const smallerSide = quality === 'best' ? maxVideoSide : Math.min(Number(quality), maxVideoSide);
+      return [
+        ...['-f', 'bv*+ba/b', '-S', `res:${smallerSide},vcodec:h264,acodec:aac`],
+        ...['--merge-output-format', 'mp4', '--remux-video', 'mp4'],
+      ];
+    }
+    case 'mp3':
+      return ['-f', 'ba/b', '-x', '--audio-format', 'mp3', '--audio-quality', '192K'];
+    case 'm4a':
+      return ['-f', 'ba[ext=m4a]/ba/b', '-x', '--audio-format', 'm4a', '--audio-quality', '192K'];
+    case 'jpg':
+      // A still has no codecs, and nothing else to choose from.
+      return ['-f', 'b*'];
+  }
 }
 
-/** Downloads an item as `media.mp4` or `media.mp3` into a directory; no word of the platform's reaches the file system. */
+/** Downloads an item as the one file `media.*` into a directory; no word of the platform's but a still's file type reaches the file system. */
 export function downloadArguments(
   run: EngineRun,
-  wanted: { format: Format; quality: Quality },
+  wanted: WantedFile,
   options: { directory: string; limits: EngineLimits },
 ): string[] {
   const { maxDurationSeconds, maxFileSizeBytes } = options.limits;
   return [
-    ...commonArguments(run),
+    ...commonArguments(run, wanted.item),
     ...['--newline', '--progress', '--progress-delta', '0.25', '--no-mtime', '--abort-on-unavailable-fragments'],
     ...['--downloader', 'native'],
     ...['--match-filters', `!is_live & duration<=?${maxDurationSeconds}`, '--max-filesize', String(maxFileSizeBytes)],
@@ -77,9 +96,10 @@ export function downloadArguments(
     // Before the filters, so that an item that they refuse is still known for what it is.
     ...['--print', `pre_process:${metadataTemplate}`],
     ...['--print', `video:${partsTemplate}`],
+    ...['--print', `video:${codecsTemplate}`],
     ...['--print', `after_move:${marks.done}%(filepath)j`],
     ...['--progress-template', `download:${marks.progress}%(progress.{${progressFields}})j`],
-    ...formatArguments(wanted.format, wanted.quality),
+    ...formatArguments(wanted, options.limits),
     ...['--', run.url],
   ];
 }

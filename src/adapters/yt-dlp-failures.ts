@@ -1,46 +1,99 @@
 import type { FailureReason } from '../domain/failure-reasons.ts';
 
 /**
- * What the engine prints when it fails, and what that means to a client. The first row that matches counts, so the particular
- * stands before the general: a page that is private may well be answered with status 403.
+ * What the engine prints when it fails, and what that means to a client: phrases of its words, in lower case. The first row
+ * that has a phrase of the line counts, so the particular stands before the general: a page that is private may well be
+ * answered with status 403. `docs/failures.md` shows the same table.
  */
-export const ytDlpFailures: readonly { says: RegExp; reason: FailureReason }[] = [
-  { says: /\bDRM protected\b|known to use DRM/i, reason: 'drm_protected' },
-  { says: /confirm your age|age[- ]restricted|inappropriate for some users/i, reason: 'age_restricted' },
+export const ytDlpFailures: readonly { reason: FailureReason; phrases: readonly string[] }[] = [
   {
-    says: /HTTP Error 429|Too Many Requests|rate[- ]limit|confirm you.re not a bot/i,
+    reason: 'internal_error',
+    phrases: ['no space left on device', 'ffmpeg not found', 'permission denied:', 'cannot allocate memory'],
+  },
+  { reason: 'drm_protected', phrases: ['drm protected', 'known to use drm'] },
+  {
+    reason: 'age_restricted',
+    phrases: [
+      ...['confirm your age', 'age-restricted', 'age restricted', 'age limit', 'inappropriate for some users'],
+      ...['not be comfortable for some', '18 years old', 'restricted video', 'nsfw tweet'],
+    ],
+  },
+  {
     reason: 'rate_limited_by_platform',
+    phrases: [
+      ...['http error 429', 'too many requests', 'rate limit', 'rate-limit', 'not a bot', 'captcha', 'http error 412'],
+      ...['blocked by server (4', 'try again later', 'please wait', 'unable to access the reddit api'],
+      ...['ip is likely being blocked', 'ip may be blocked'],
+    ],
   },
   {
-    says: /geo[- ]?restrict|not available (?:from|in) your (?:location|country)|in your country/i,
     reason: 'geo_blocked',
+    phrases: [
+      ...['geo restriction', 'geo-restrict', 'geo restricted', 'in your country', 'from your country'],
+      ...['from your location', 'in your location', 'in your region', 'ip address is blocked'],
+      ...['webpage has been blocked'],
+    ],
   },
-  { says: /\b(?:video|account|post|channel|tweet) is private|\bprivate video\b/i, reason: 'private_video' },
   {
-    says: /registered users|login required|log in|sign in|--cookies|members[- ]only|join this channel/i,
+    reason: 'private_video',
+    phrases: [
+      ...['is private', 'private video', 'private subreddit', 'password', 'protected tweet', 'not authorized'],
+      ...['privacy settings', 'video is restricted'],
+    ],
+  },
+  {
     reason: 'login_required',
+    phrases: [
+      ...['registered users', 'login required', 'requiring login', 'log in', 'logged in', 'logged-in', 'sign in'],
+      ...['--cookies', 'members-only', 'members only', 'join this channel', "channel's members", 'subscribe'],
+      ...['premium', 'is paid', 'requires payment', 'requires authentication', 'authentication is required'],
+      ...['do not have permission', 'dashboard-only'],
+    ],
   },
-  { says: /not currently live|live event will begin|Premieres? (?:in|will)|live stream/i, reason: 'live_stream' },
-  { says: /larger than max-filesize|File too large/i, reason: 'too_large' },
   {
-    says: /Unsupported URL|No suitable extractor|is not a valid URL|Requested format is not available/i,
+    reason: 'live_stream',
+    phrases: [
+      ...['not currently live', 'is not live', 'live event', 'live stream', 'livestream', 'live hls', 'live dash'],
+      ...['not yet started', 'premieres in', 'premiere will', 'will begin in', 'is offline'],
+    ],
+  },
+  { reason: 'too_large', phrases: ['larger than max-filesize', 'file too large'] },
+  {
     reason: 'unsupported_media',
+    phrases: [
+      ...['unsupported url', 'no suitable extractor', 'is not a valid url', 'requested format is not available'],
+      ...['no video formats found', 'no formats found', 'no video in this', 'no image in this'],
+      ...['no video could be found', 'no media found', 'contain any tracks', 'only images are available'],
+      ...['embed-only video', 'unable to obtain file audio codec'],
+    ],
   },
+  { reason: 'timed_out', phrases: ['timed out', 'timeout'] },
   {
-    says: /No video formats found|There is no video in this post|No video could be found|No media found/i,
-    reason: 'unsupported_media',
-  },
-  {
-    says: /Failed to resolve|Name or service not known|Temporary failure in name resolution|Connection refused/i,
     reason: 'platform_error',
+    phrases: [
+      ...['http error 5', 'failed to resolve', 'name or service not known', 'name resolution', 'connection refused'],
+      ...['connection reset', 'connection aborted', 'remote end closed', 'incompleteread', 'network is unreachable'],
+      ...['no route to host', 'unable to connect to proxy', 'tunnel connection failed', 'ssl:', 'certificate verify'],
+      ...['content too short', 'fragment not found', 'did not get any data', 'file is empty'],
+    ],
   },
-  { says: /timed? ?out/i, reason: 'timed_out' },
-  { says: /HTTP Error (?:404|410)\b/i, reason: 'video_unavailable' },
   {
-    says: /video (?:is )?unavailable|has been removed|does(?:n.t| not) exist|no longer available|is not available\b/i,
     reason: 'video_unavailable',
+    phrases: [
+      ...['http error 404', 'http error 410', 'unavailable', 'not available', "isn't available", 'no longer'],
+      ...['been removed', 'was removed', 'been deleted', 'be deleted', 'video deleted', 'been terminated'],
+      ...['been suspended', 'been blocked', 'does not exist', "doesn't exist", 'not found', 'not been found'],
+      ...['copyright'],
+    ],
   },
-  { says: /No space left on device|ffmpeg not found|ffprobe and ffmpeg not found/i, reason: 'internal_error' },
+  {
+    reason: 'platform_error',
+    phrases: [
+      ...['http error 4', 'unable to download', 'failed to download', 'unable to extract', 'extraction failed'],
+      ...['failed to parse', 'challenge', 'impersonat', 'please report this issue'],
+      ...['conversion failed', 'invalid data found'],
+    ],
+  },
 ];
 
 const maxDetailCharacters = 500;
@@ -54,14 +107,19 @@ export function cleanDetail(text: string): string {
     .toWellFormed();
 }
 
+/** The row that an error line falls under, in linear time. */
+export function failureRow(line: string): (typeof ytDlpFailures)[number] | undefined {
+  const words = line.toLowerCase().replaceAll('’', "'");
+  return ytDlpFailures.find(({ phrases }) => phrases.some((phrase) => words.includes(phrase)));
+}
+
 /**
  * Reads the reason from the engine's standard error: its last `ERROR:` line decides, since earlier ones may be of tries that
- * were repeated. What no row knows is the platform's fault until somebody adds a row.
+ * were repeated. What no row knows is a fault of ours until somebody adds a phrase; the log has its text.
  */
 export function ytDlpFailure(stderr: string): { reason: FailureReason; detail: string } {
   const lines = stderr.split('\n');
   const error =
     lines.findLast((line) => line.startsWith('ERROR:')) ?? lines.findLast((line) => line.trim() !== '') ?? '';
-  const row = ytDlpFailures.find(({ says }) => says.test(error));
-  return { reason: row?.reason ?? 'platform_error', detail: cleanDetail(error) };
+  return { reason: failureRow(error)?.reason ?? 'internal_error', detail: cleanDetail(error) };
 }

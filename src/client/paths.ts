@@ -625,7 +625,7 @@ export interface operations {
           /** @description Address of the video, as a browser or a share button of a supported platform gives it; at most 2048 characters. */
           url: string;
           /**
-           * @description `video` yields an MP4 file, `audio` an MP3 file.
+           * @description `video` yields an MP4 file, of an image post a JPG; `audio` the sound alone, as `audio_format` says.
            * @default video
            * @enum {string}
            */
@@ -636,6 +636,17 @@ export interface operations {
            * @enum {string}
            */
           quality?: '360' | '480' | '720' | '1080' | '1440' | '2160' | 'best';
+          /**
+           * @description What `audio` becomes: an MP3 or an M4A file.
+           * @default mp3
+           * @enum {string}
+           */
+          audio_format?: 'mp3' | 'm4a';
+          /**
+           * @description Which still of an image post, from 1. Anything that is no image post has only 1.
+           * @default 1
+           */
+          item?: number;
         };
       };
     };

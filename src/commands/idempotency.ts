@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import canonicalize from 'canonicalize';
-import type { Format, Quality } from '../domain/download-options.ts';
+import type { DownloadOptions } from '../domain/download-options.ts';
 import type { VideoReference } from './ports.ts';
 
 /** 1 to 255 visible ASCII characters. */
@@ -14,8 +14,9 @@ export const hashIdempotencyKey = (key: string): string => hash('sha256', key);
 /** SHA-256 over everything that a download is asked for with, defaults included: what must be the same under the same key. */
 export function fingerprintOf(
   video: VideoReference,
-  { format, quality }: { format: Format; quality: Quality },
+  { format, quality, audioFormat, item }: DownloadOptions,
 ): string {
-  const asked = canonicalize({ platform: video.platform, video_id: video.videoId, format, quality });
+  const { platform, videoId: video_id } = video;
+  const asked = canonicalize({ platform, video_id, format, quality, audio_format: audioFormat, item });
   return hash('sha256', asked ?? '');
 }

@@ -2,7 +2,7 @@
  * What the inside of the service needs from outside. Adapters implement these; `main/` is the only place that joins them.
  */
 
-import type { Format, Quality } from '../domain/download-options.ts';
+import type { Output, Quality } from '../domain/download-options.ts';
 import type { FailureReason } from '../domain/failure-reasons.ts';
 import type { ShortLink } from '../domain/video-url.ts';
 
@@ -166,12 +166,19 @@ export interface DownloadedFile {
   ok: true;
   /** Where the finished file lies, inside the attempt's own directory. */
   path: string;
-  /** `media.mp4` or `media.mp3`. */
+  /** `media.` and the output: `media.mp4`. */
   name: string;
   mime: string;
   sizeBytes: number;
   sha256: string;
   durationSeconds: number;
+}
+
+export interface WantedFile {
+  output: Output;
+  quality: Quality;
+  /** Which still of an image post, from 1. */
+  item: number;
 }
 
 export interface VideoSource {
@@ -187,7 +194,7 @@ export interface VideoSource {
    */
   download(
     video: VideoReference,
-    wanted: { format: Format; quality: Quality },
+    wanted: WantedFile,
     options: {
       directory: string;
       signal: AbortSignal;

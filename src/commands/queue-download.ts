@@ -1,4 +1,4 @@
-import type { Format, Quality } from '../domain/download-options.ts';
+import type { DownloadOptions } from '../domain/download-options.ts';
 import { isRefused, refuse } from '../domain/refusals.ts';
 import type { OpenUsage, UsageSnapshot } from '../domain/usage.ts';
 import { NotStored, OutcomeUnknown } from './handle.ts';
@@ -16,8 +16,7 @@ export interface QueueDownloadRequest {
   /** Fresh random bits with a keyed check (`RequestTokens`). */
   token: string;
   video: VideoReference;
-  format: Format;
-  quality: Quality;
+  options: DownloadOptions;
   /** SHA-256 of the request's Idempotency-Key, if it has one. */
   keyHash?: string | undefined;
   /** The download that the read model has for that key, as of the same point as `snapshot`. */
@@ -42,11 +41,11 @@ export type QueueDownloadAnswer =
 /** Accepting a download is one append: its charge and the job together, or nothing (design of `usage-lane.ts`). */
 export async function queueDownload(
   dependencies: QueueDownloadDependencies,
-  { accountId, token, video, format, quality, keyHash, ...request }: QueueDownloadRequest,
+  { accountId, token, video, options, keyHash, ...request }: QueueDownloadRequest,
 ): Promise<QueueDownloadAnswer> {
   const idempotency =
-    keyHash === undefined ? undefined : { keyHash, fingerprint: fingerprintOf(video, { format, quality }) };
-  const command = { kind: 'queue_download', token, video, format, quality, idempotency } as const;
+    keyHash === undefined ? undefined : { keyHash, fingerprint: fingerprintOf(video, options) };
+  const command = { kind: 'queue_download', token, video, ...options, idempotency } as const;
   for (let voidedToken: string | undefined; ;) {
     const answer = await dependencies.lanes.ask(accountId, { ...request, command, voidedToken });
     if (answer.outcome === 'accepted') {

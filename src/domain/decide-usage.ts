@@ -1,4 +1,4 @@
-import type { Format, Quality } from './download-options.ts';
+import type { DownloadOptions } from './download-options.ts';
 import type { PlanTerms } from './plans.ts';
 import { refuse } from './refusals.ts';
 import type { Refused } from './refusals.ts';
@@ -9,12 +9,10 @@ import type { OpenUsage } from './usage.ts';
 
 /** Decisions on an open billing period: charges, lookups, terms. All money is decided here. */
 
-export interface QueueDownload {
+export interface QueueDownload extends DownloadOptions {
   kind: 'queue_download';
   token: string;
   video: { platform: string; videoId: string; canonicalUrl: string };
-  format: Format;
-  quality: Quality;
   /** SHA-256 of the request's Idempotency-Key, and of what it asks for. */
   idempotency?: { keyHash: string; fingerprint: string } | undefined;
 }
@@ -83,7 +81,7 @@ function repeatDownload({ token, idempotency }: QueueDownload, prior: PriorDownl
 }
 
 function queueDownload(state: OpenUsage, command: QueueDownload): UsageEvent[] | Refused {
-  const { token, video, format, quality, idempotency } = command;
+  const { token, video, format, quality, audioFormat, item, idempotency } = command;
   const charge = chargeForDownload(state, token);
   if ('refusal' in charge) return charge;
   const queued: UsageEvent = {
@@ -95,6 +93,8 @@ function queueDownload(state: OpenUsage, command: QueueDownload): UsageEvent[] |
       url: video.canonicalUrl,
       format,
       quality,
+      audio_format: audioFormat,
+      item,
       overage: charge.type === 'OverageCharged',
       idempotency: idempotency ? { key_hash: idempotency.keyHash, fingerprint: idempotency.fingerprint } : null,
     },

@@ -160,9 +160,10 @@ function released(
   if (!why.retryable || state.attempts >= maxAttempts) {
     return { type: 'JobFailed', data: { token, reason: why.failure } };
   }
-  const notBefore = new Date(Date.parse(now) + retryDelayMs(state.attempts)).toISOString();
+  const notBefore = new Date(Date.parse(now) + retryDelayMs(state.attempts, why.failure)).toISOString();
   return { type: 'JobReleased', data: { token, reason: why.reason, not_before: notBefore } };
 }
 
-/** 2 s after the first attempt, 8 s after the second. */
-const retryDelayMs = (attempts: number) => 2_000 * 4 ** (attempts - 1);
+/** 2 s after the first attempt, 8 s after the second; four times as long where the platform asks for patience. */
+const retryDelayMs = (attempts: number, reason: FailureReason) =>
+  (reason === 'rate_limited_by_platform' ? 8_000 : 2_000) * 4 ** (attempts - 1);

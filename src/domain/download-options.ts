@@ -6,8 +6,51 @@ export type Format = (typeof formats)[number];
 export const qualities = ['best', '2160', '1440', '1080', '720', '480', '360'] as const;
 export type Quality = (typeof qualities)[number];
 
-export const defaultFormat: Format = 'video';
-export const defaultQuality: Quality = 'best';
+export const audioFormats = ['mp3', 'm4a'] as const;
+export type AudioFormat = (typeof audioFormats)[number];
+
+/** More stills than any platform takes in one post. */
+export const maxItem = 100;
+
+export interface DownloadOptions {
+  format: Format;
+  quality: Quality;
+  /** What `audio` becomes. */
+  audioFormat: AudioFormat;
+  /** Which still of an image post, from 1. */
+  item: number;
+}
+
+export const defaultOptions: DownloadOptions = { format: 'video', quality: 'best', audioFormat: 'mp3', item: 1 };
 
 /** What stands behind an address: one film (or sound), or a post of stills. */
 export type ItemKind = 'video' | 'images';
+
+/** What a download becomes: the ending of its file. */
+export type Output = 'mp4' | AudioFormat | 'jpg';
+
+export function outputOf(
+  kind: ItemKind,
+  { format, audioFormat }: Pick<DownloadOptions, 'format' | 'audioFormat'>,
+): Output {
+  if (kind === 'images') return 'jpg';
+  return format === 'audio' ? audioFormat : 'mp4';
+}
+
+/**
+ * Whether the options fit what the address names.
+ *
+ * @returns the option at fault and why, for the client; undefined where all is well
+ */
+export function misfit(
+  kind: ItemKind,
+  { format, item }: Pick<DownloadOptions, 'format' | 'item'>,
+): { option: string; why: string } | undefined {
+  if (kind === 'video' && item !== 1) {
+    return { option: 'item', why: 'chooses a still of an image post, and this address is that of a video' };
+  }
+  if (kind === 'images' && format === 'audio') {
+    return { option: 'format', why: 'an image post has no sound; leave it out, or ask for video' };
+  }
+  return undefined;
+}

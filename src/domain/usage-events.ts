@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { accountId } from './account-events.ts';
-import { formats, qualities } from './download-options.ts';
+import { audioFormats, formats, maxItem, qualities } from './download-options.ts';
 import { instant } from './instant.ts';
 import { cents } from './money.ts';
 import { planTerms, terms } from './plans.ts';
@@ -61,6 +61,10 @@ export const usageEventSchemas = {
     url: z.string().min(1).max(2048),
     format: z.enum(formats),
     quality: z.enum(qualities),
+    /** What `audio` becomes. */
+    audio_format: z.enum(audioFormats),
+    /** Which still of an image post; 1 for anything else. */
+    item: z.int().min(1).max(maxItem),
     overage: z.boolean(),
     /** SHA-256 of the Idempotency-Key, and of what was asked for with it; null for a request without one. */
     idempotency: z.strictObject({ key_hash: sha256, fingerprint: sha256 }).nullable(),

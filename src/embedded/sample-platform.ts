@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 
 import { describeItem, isMediaFile, masterPlaylist, masterPlaylistName } from './sample-platform/catalogue.ts';
-import { sampleItems } from './sample-platform/items.ts';
+import { pagePath, sampleItems } from './sample-platform/items.ts';
 import type { SampleItem } from './sample-platform/items.ts';
 import { createSampleMedia } from './sample-platform/media.ts';
 import type { SampleMedia } from './sample-platform/media.ts';
@@ -84,7 +84,8 @@ function createHandler(media: SampleMedia): (request: IncomingMessage, response:
   }
 
   function sendItem(response: ServerResponse, area: string, id: string, item: SampleItem): void {
-    if (area === 'watch') sendHtml(response, watchPage(id, item));
+    if (pagePath(id, item) === `/${area}/${id}`) sendHtml(response, watchPage(id, item));
+    else if (area === 'watch' || area === 'photo') sendJson(response, 404, { error: 'no such page' });
     else if (area === 'thumbnails') send(response, 200, 'image/svg+xml', thumbnail(item));
     else if (item.status !== undefined) sendJson(response, item.status, { error: item.kind });
     else sendJson(response, 200, describeItem(id, item));
@@ -93,7 +94,7 @@ function createHandler(media: SampleMedia): (request: IncomingMessage, response:
   return async (request, response) => {
     const path = (request.url ?? '/').split('?', 1)[0] ?? '/';
     const [, mediaId, mediaName] = /^\/media\/([a-z0-9-]+)\/([a-z0-9.]+)$/.exec(path) ?? [];
-    const [, area, id] = /^\/(watch|thumbnails|api\/items)\/([a-z0-9-]+)(?:\.svg)?$/.exec(path) ?? [];
+    const [, area, id] = /^\/(watch|photo|thumbnails|api\/items)\/([a-z0-9-]+)(?:\.svg)?$/.exec(path) ?? [];
     const [, short] = /^\/s\/([a-z0-9-]+)$/.exec(path) ?? [];
     const item = itemOf(id);
     if (request.method !== 'GET' && request.method !== 'HEAD') sendJson(response, 405, { error: 'read only' });

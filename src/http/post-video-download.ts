@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { hasIdempotencyKeyForm } from '../commands/idempotency.ts';
 import { queueDownload } from '../commands/queue-download.ts';
-import { defaultFormat, defaultQuality, formats, qualities } from '../domain/download-options.ts';
+import { audioFormats, defaultOptions, formats, maxItem, misfit, qualities } from '../domain/download-options.ts';
+import type { DownloadOptions, ItemKind } from '../domain/download-options.ts';
 import { summariseUsage } from '../domain/usage-summary.ts';
 import type { Endpoint } from './endpoint.ts';
 import { callerOf, causeOf, idempotencyKeyOf } from './caller.ts';
@@ -28,13 +29,26 @@ const headers = z.object({
 const body = z.object(
   {
     url: urlParameter,
-    format: z.enum(formats).default(defaultFormat).describe('`video` yields an MP4 file, `audio` an MP3 file.'),
+    format: z
+      .enum(formats)
+      .default(defaultOptions.format)
+      .describe('`video` yields an MP4 file, of an image post a JPG; `audio` the sound alone, as `audio_format` says.'),
     quality: z
       .enum(qualities)
-      .default(defaultQuality)
+      .default(defaultOptions.quality)
       .describe(
         "The picture's smaller side in pixels, or `best`. A video that has less comes as it is; one that has only more, in its smallest.",
       ),
+    audio_format: z
+      .enum(audioFormats)
+      .default(defaultOptions.audioFormat)
+      .describe('What `audio` becomes: an MP3 or an M4A file.'),
+    item: z
+      .int('must be a whole number')
+      .min(1)
+      .max(maxItem)
+      .default(defaultOptions.item)
+      .describe('Which still of an image post, from 1. Anything that is no image post has only 1.'),
   },
   'a JSON object with a url is required',
 );
@@ -64,22 +78,32 @@ export const videoDownloadReference: EndpointReference = {
   errors: ['unsupported_platform', 'download_quota_exceeded', 'overage_cap_reached', 'enqueue_failed'],
 };
 
+/** @throws {ApiError} invalid_request */
+function mustFit(kind: ItemKind, options: DownloadOptions): void {
+  const wrong = misfit(kind, options);
+  if (wrong) throw new ApiError('invalid_request', `${wrong.option}: ${wrong.why}`);
+}
+
 /** Contract §4.2: queues a download and charges for it, or does neither. */
 export const postVideoDownload: Endpoint['handler'] =
   ({ lanes, store, pendingVoids, tokens, newUuid, now, samplePlatformOrigin, shortLinks }) =>
   async (request, reply) => {
     const caller = callerOf(request);
     readInput(headers, { 'Idempotency-Key': idempotencyKeyOf(request) });
-    const { url, format, quality } = readInput(body, readJsonBody(request.body, request.raw.headers['content-type']));
-    const video = await readVideoUrl(url, { samplePlatformOrigin, shortLinks, whenUnanswered: 'enqueue_failed' });
+    const asked = readInput(body, readJsonBody(request.body, request.raw.headers['content-type']));
+    const { format, quality, audio_format: audioFormat, item } = asked;
+    const options: DownloadOptions = { format, quality, audioFormat, item };
+    const { kind, ...video } = await readVideoUrl(asked.url, {
+      ...{ samplePlatformOrigin, shortLinks, whenUnanswered: 'enqueue_failed' },
+    });
+    mustFit(kind, options);
     const answer = await queueDownload(
       { lanes, store, now, newUuid },
       {
         accountId: caller.accountId,
         token: tokens.issue(),
         video,
-        format,
-        quality,
+        options,
         keyHash: request.idempotencyKeyHash,
         keyed: caller.keyed,
         snapshot: caller.usage,

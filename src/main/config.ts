@@ -78,6 +78,7 @@ export const environment = z.object({
   UNAUTHENTICATED_HOURLY_LIMIT: whole(1, 100_000).default(100),
   WORKER_SLOTS: whole(1, 64).default(2),
   MAX_FILE_MIB: whole(1, 1_000_000).default(4_096),
+  MAX_VIDEO_SIDE: whole(144, 8_640).default(2_160),
   MAX_DURATION_SECONDS: whole(1, 1_000_000).default(14_400),
   ATTEMPT_TIMEOUT_SECONDS: whole(10, 86_400).default(1_800),
   CLOSING_GRACE_SECONDS: whole(0, 2_592_000).default(3_600),

@@ -22,7 +22,7 @@ const forms = {
   OverageCapRemoved: 'effective',
   DownloadCreditDebited: 'token #ordinal',
   OverageCharged: 'token #ordinal #cents #rate_cents rate_version',
-  DownloadQueued: 'token platform video_id url format quality *overage ?idempotency',
+  DownloadQueued: 'token platform video_id url format quality audio_format #item *overage ?idempotency',
   DownloadConfirmed: 'token',
   DownloadVoided: 'token charge_event_id #credits #overage_downloads #cents',
   MetadataCreditDebited: 'lookup_id #ordinal platform video_id',

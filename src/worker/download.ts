@@ -12,6 +12,8 @@ import type {
   VideoSource,
 } from '../commands/ports.ts';
 import { inSpan } from '../commands/tracing.ts';
+import { outputOf } from '../domain/download-options.ts';
+import type { ItemKind } from '../domain/download-options.ts';
 import type { ClaimProof, JobCommand } from '../domain/download-job.ts';
 import { isRefused } from '../domain/refusals.ts';
 
@@ -23,8 +25,8 @@ export interface DownloadDependencies extends JobDependencies {
   logger: Logger;
   /** Under it, each attempt gets a fresh directory of its own. */
   workDirectory: string;
-  /** Whether a video may be fetched here: its address is rebuilt and must come out the same. */
-  allows: (video: VideoReference) => boolean;
+  /** What a video is; undefined where it may not be fetched here: its address is rebuilt and must come out the same. */
+  kindOf: (video: VideoReference) => ItemKind | undefined;
 }
 
 /** Each step waits this long for the log; a step without an outcome is settled by the lease. */
@@ -80,15 +82,17 @@ async function recordStep(dependencies: DownloadDependencies, job: QueuedJob, co
 }
 
 async function fetchFile(
-  { source, allows, progress }: DownloadDependencies,
+  { source, kindOf, progress }: DownloadDependencies,
   job: QueuedJob,
   { directory, stopping }: { directory: string; stopping: AbortSignal },
 ): Promise<DownloadedFile | VideoFailure> {
   const video = { platform: job.platform, videoId: job.video_id, canonicalUrl: job.url };
-  if (!allows(video)) return { ok: false, reason: 'unsupported_media', detail: 'the platform is not served here' };
+  const kind = kindOf(video);
+  if (!kind) return { ok: false, reason: 'unsupported_media', detail: 'the platform is not served here' };
+  const { format, quality, audio_format: audioFormat, item } = job;
   return await source.download(
     video,
-    { format: job.format, quality: job.quality },
+    { output: outputOf(kind, { format, audioFormat }), quality, item },
     {
       directory,
       signal: stopping,

@@ -5,6 +5,7 @@ import { decideUsage } from '../../src/domain/decide-usage.ts';
 import type { UsageCommand } from '../../src/domain/decide-usage.ts';
 import { decideJob, evolveJob, initialJob } from '../../src/domain/download-job.ts';
 import type { JobCommand } from '../../src/domain/download-job.ts';
+import { defaultOptions } from '../../src/domain/download-options.ts';
 import { decideInvoices, evolveInvoices, initialInvoices } from '../../src/domain/invoice.ts';
 import type { InvoiceCommand } from '../../src/domain/invoice.ts';
 import { openingInvoice, periodInvoice } from '../../src/domain/invoice-lines.ts';
@@ -115,7 +116,7 @@ export class RichHistory {
     const keyHash = this.#random.below(3) === 0 ? this.#random.hex(64) : this.#keys.pop();
     const idempotency = keyHash === undefined ? undefined : { keyHash, fingerprint: this.#random.hex(64) };
     const events = await this.#command({
-      ...{ kind: 'queue_download', token, video, format: 'video', quality: 'best', idempotency },
+      ...{ kind: 'queue_download', token, video, ...defaultOptions, idempotency },
     });
     if (events === 0) return;
     const usageStream = this.#stream();

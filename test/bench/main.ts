@@ -10,6 +10,7 @@ import { startBench } from './engines.ts';
 import { tableOf } from './figures.ts';
 import type { Figure } from './figures.ts';
 import { benchHttp } from './http.ts';
+import { benchJobs } from './jobs.ts';
 import { createTokens, insertJobs, insertOthers, openAccounts, putFiles, waitUntilKeysAreKnown } from './population.ts';
 import { benchParser } from './parser.ts';
 import { benchProjections } from './projections.ts';
@@ -21,7 +22,7 @@ const count = (text: string) => {
   if (!/^[1-9]\d*$/.test(text)) throw new InvalidArgumentError('must be a whole number from 1');
   return Number(text);
 };
-const parts = ['http', 'appends', 'claims', 'projections', 'verify', 'sizes', 'parser'] as const;
+const parts = ['http', 'appends', 'claims', 'projections', 'verify', 'sizes', 'parser', 'jobs'] as const;
 const { rounds, seconds, only, json } = new Command('bench')
   .description(
     'measures the service beside what could stand in its place; on loopback only, for about a quarter of an hour',
@@ -103,6 +104,7 @@ if (wanted('verify')) {
   await using bench = await startBench();
   add(await benchVerify(bench, { rounds: Math.min(rounds, 3), progress }));
 }
+if (wanted('jobs')) add(await benchJobs({ rounds, progress }));
 if (wanted('sizes')) {
   await withAccounts({ accounts: 500, otherJobs: 0 }, async ({ bench, pool, many: accounts, one }) => {
     add(await benchSizes(bench, pool, { rounds, seconds: 1, accounts, one, progress }));

@@ -5,6 +5,8 @@ import { queueDownload } from '../../src/commands/queue-download.ts';
 import type { QueueDownloadAnswer, QueueDownloadRequest } from '../../src/commands/queue-download.ts';
 import { settlePeriod } from '../../src/commands/settle-period.ts';
 import type { UsageLanes } from '../../src/commands/usage-lanes.ts';
+import { defaultOptions } from '../../src/domain/download-options.ts';
+import type { Quality } from '../../src/domain/download-options.ts';
 import type { SettlementCommand } from '../../src/domain/settlement.ts';
 import { token, video } from '../domain/usage-examples.ts';
 import { freshCause, midNovember } from './usage-account.ts';
@@ -21,19 +23,19 @@ export function queueKeyed(
   { store, lanes, now = () => midNovember }: Process,
   { accountId, origin }: UsageAccount,
   key: string,
-  { number = 1, timeoutMs = 20_000, ...request }: KeyedRequest = {},
+  { number = 1, timeoutMs = 20_000, quality = 'best', ...request }: KeyedRequest = {},
 ): Promise<QueueDownloadAnswer> {
   return queueDownload(
     { lanes, store, now, newUuid },
     {
-      ...{ accountId, token: token(number), video, format: 'video', quality: 'best', snapshot: origin },
+      ...{ accountId, token: token(number), video, options: { ...defaultOptions, quality }, snapshot: origin },
       ...{ keyHash: hashIdempotencyKey(key), cause: freshCause(), deadlineMs: performance.now() + timeoutMs },
       ...request,
     },
   );
 }
 
-type KeyedRequest = Partial<QueueDownloadRequest> & { number?: number; timeoutMs?: number };
+type KeyedRequest = Partial<QueueDownloadRequest> & { number?: number; timeoutMs?: number; quality?: Quality };
 
 /** One step in the stream of a charge's own period. */
 export function settle(

@@ -146,6 +146,15 @@ describe('attempts', () => {
     expect(decideJob(given(...second, claimed(3)), giveUp('timed_out', 4), now)).toEqual([failed('timed_out')]);
   });
 
+  it('wait four times as long where the platform limits requests', () => {
+    const [once, twice] = ['2026-11-14T10:00:08.000Z', '2026-11-14T10:00:32.000Z'];
+    const first = [claimed(1), released('rate_limited_by_platform', once)];
+    const second = [...first, claimed(2), released('rate_limited_by_platform', twice)];
+    const giveUpAgain = (revision: number) => giveUp('rate_limited_by_platform', revision);
+    expect(decideJob(given(...first.slice(0, 1)), giveUpAgain(0), now)).toEqual([first[1]]);
+    expect(decideJob(given(...second.slice(0, 3)), giveUpAgain(2), now)).toEqual([second[3]]);
+  });
+
   it('end with an internal error when it is the lease that ends the third', () => {
     const third = given(claimed(1), released('timed_out', now), claimed(2), released('timed_out', now), claimed(3));
     expect(decideJob(third, expireLease(4), now)).toEqual([failed('internal_error')]);

@@ -1,3 +1,4 @@
+import { defaultOptions } from '../../src/domain/download-options.ts';
 import type { PlanTerms, Terms } from '../../src/domain/plans.ts';
 import type { UsageEvent } from '../../src/domain/usage-events.ts';
 import type { UsageCommand } from '../../src/domain/decide-usage.ts';
@@ -49,8 +50,7 @@ export const queueDownload = (number: number): UsageCommand => ({
   kind: 'queue_download',
   token: token(number),
   video,
-  format: 'video',
-  quality: 'best',
+  ...defaultOptions,
 });
 
 export const lookUp = (lookupId: string): UsageCommand => ({ kind: 'debit_metadata', lookupId, video });
@@ -74,6 +74,8 @@ export const queued = (number: number, overage: boolean): UsageEvent => ({
     url: video.canonicalUrl,
     format: 'video',
     quality: 'best',
+    audio_format: 'mp3',
+    item: 1,
     overage,
     idempotency: null,
   },

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect } from 'vitest';
 
 import { firstBillingPeriod, usageStream } from '../../src/domain/billing-period.ts';
+import { defaultOptions } from '../../src/domain/download-options.ts';
 import type { PlanTerms } from '../../src/domain/plans.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
 import type { Refused } from '../../src/domain/refusals.ts';
@@ -152,7 +153,7 @@ export class Run {
           kind: 'queue_download',
           token: token(number),
           video,
-          format: 'video',
+          ...defaultOptions,
           quality,
           idempotency,
         } as const;

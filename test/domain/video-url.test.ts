@@ -194,6 +194,13 @@ describe('an address of the sample platform', () => {
     expect(parseVideoUrl(`${canonicalUrl}?t=1#x`, { samplePlatformOrigin })).toMatchObject({ video: { canonicalUrl } });
   });
 
+  it('of a photo page is that of an image post', () => {
+    const canonicalUrl = `${samplePlatformOrigin}/photo/stills`;
+    expect(parseVideoUrl(canonicalUrl, { samplePlatformOrigin })).toMatchObject({
+      video: { videoId: 'stills', canonicalUrl, kind: 'images' },
+    });
+  });
+
   it('is refused where none runs', () => {
     expect(parseVideoUrl(`${samplePlatformOrigin}/watch/clip`)).toMatchObject({ refusal: 'unsupported_platform' });
   });

@@ -110,6 +110,22 @@ describe('a download that succeeds', () => {
     expect(probed.durationSeconds).toBeCloseTo(10, 0);
   });
 
+  test('comes as M4A where that is asked for, also from a DASH stream', async () => {
+    const body = { url: service.sampleUrl('dash'), format: 'audio', audio_format: 'm4a' } as const;
+    const { request_token: token } = await queue(service.url, key, body);
+    const data = await ended(service.url, key, token);
+    expect(data).toMatchObject({ status: 'done', file_mime: 'audio/mp4' });
+    expect(await ffprobe((await download(data)).path)).toMatchObject({ codecs: ['aac'] });
+  });
+
+  test('comes as the JPG of an image post that was asked for', async () => {
+    const url = service.sampleUrl('stills').replace('/watch/', '/photo/');
+    const { request_token: token } = await queue(service.url, key, { url, item: 3 });
+    const data = await ended(service.url, key, token);
+    expect(data).toMatchObject({ status: 'done', file_mime: 'image/jpeg' });
+    expect(await ffprobe((await download(data)).path)).toMatchObject({ codecs: ['mjpeg'], height: 640 });
+  });
+
   test('is tried again where the platform fails at first', async () => {
     const { request_token: token } = await queue(service.url, key, { url: service.sampleUrl('flaky') });
     expect(await ended(service.url, key, token)).toMatchObject({ status: 'done' });
@@ -137,8 +153,8 @@ describe('a download that fails', () => {
   });
 
   test('is given up after three attempts, where each might have succeeded', async () => {
-    const { request_token: token } = await queue(service.url, key, { url: service.sampleUrl('busy') });
-    expect(await ended(service.url, key, token)).toMatchObject({ status: 'failed', error: 'rate_limited_by_platform' });
+    const { request_token: token } = await queue(service.url, key, { url: service.sampleUrl('broken') });
+    expect(await ended(service.url, key, token)).toMatchObject({ status: 'failed', error: 'platform_error' });
     const { rows } = await service.cli<{ rows: { type: string }[] }>('jobs', 'timeline', token);
     expect(rows.filter(({ type }) => type === 'JobClaimed')).toHaveLength(3);
   });

@@ -136,6 +136,8 @@ describe('a body that is answered with invalid_request', () => {
     ...['null', '720', '"4k"', '"720p"', '"best "', '"BEST"', '{}'].map(
       (quality) => `{"url":"${video}","quality":${quality}}`,
     ),
+    ...['null', '"MP3"', '"wav"', '1'].map((sound) => `{"url":"${video}","audio_format":${sound}}`),
+    ...['null', '0', '-1', '1.5', '"1"', '101', '2', '1e400'].map((item) => `{"url":"${video}","item":${item}}`),
     ...[
       '{',
       '{"url":}',

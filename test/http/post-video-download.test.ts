@@ -36,6 +36,28 @@ describe('POST /video/download, 202', () => {
     expect([status, data['format']]).toEqual([202, format]);
   });
 
+  it.each([{ format: 'audio', audio_format: 'm4a' }, { audio_format: 'mp3' }, { item: 1 }])(
+    'takes %j',
+    async (more) => {
+      expect((await queue(demoOf(service()).key, more)).status).toBe(202);
+    },
+  );
+
+  it('takes a still of an image post, and stores what was asked for, defaults included', async () => {
+    const { key } = demoOf(service());
+    const url = service().sampleUrl('stills').replace('/watch/', '/photo/');
+    const { status, data } = await queue(key, { url, item: 3 });
+    expect([status, data['video_id'], data['format']]).toEqual([202, 'stills', 'video']);
+    const { rows } = await service().cli<{ rows: { type: string; data: object }[] }>(
+      ...['jobs', 'timeline', String(data['request_token'])],
+    );
+    expect(rows.find(({ type }) => type === 'DownloadQueued')?.data).toMatchObject({
+      audio_format: 'mp3',
+      item: 3,
+      url,
+    });
+  });
+
   it('takes one credit each time, already counted in X-Credits-Remaining, and gives each its own token', async () => {
     const { key } = demoOf(service());
     const before = await creditsOf(service().url, key);
@@ -96,6 +118,8 @@ describe('POST /video/download, 400', () => {
     ['an unknown format', { url: 'https://youtu.be/dQw4w9WgXcQ', format: 'mp3' }],
     ['an unknown quality', { url: 'https://youtu.be/dQw4w9WgXcQ', quality: '1081' }],
     ['a quality that is a number', { url: 'https://youtu.be/dQw4w9WgXcQ', quality: 720 }],
+    ['an unknown sound', { url: 'https://youtu.be/dQw4w9WgXcQ', format: 'audio', audio_format: 'wav' }],
+    ['a still of a video', { url: 'https://youtu.be/dQw4w9WgXcQ', item: 2 }],
   ])('invalid_request for %s', async (_, body) => {
     const { status, code } = await call(service().url, '/video/download', {
       key: demoOf(service()).key,
@@ -103,6 +127,13 @@ describe('POST /video/download, 400', () => {
       ...(body && { body }),
     });
     expect([status, code]).toEqual([400, 'invalid_request']);
+  });
+
+  it('invalid_request for the sound of an image post', async () => {
+    const url = service().sampleUrl('stills').replace('/watch/', '/photo/');
+    const { status, code, message } = await queue(demoOf(service()).key, { url, format: 'audio' });
+    expect([status, code]).toEqual([400, 'invalid_request']);
+    expect(message).toMatch(/^format: /);
   });
 
   it('unsupported_platform for the address of another site', async () => {

@@ -8,6 +8,7 @@ import { newUuid } from '../../src/adapters/system.ts';
 import type { Subscription } from '../../src/commands/ports.ts';
 import { claimJob, readQueuedJob } from '../../src/commands/record-job-progress.ts';
 import { settlePeriod } from '../../src/commands/settle-period.ts';
+import { defaultOptions } from '../../src/domain/download-options.ts';
 import type { Actor } from '../../src/domain/recorded-event.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
 import type { SettlementCommand } from '../../src/domain/settlement.ts';
@@ -40,7 +41,7 @@ const download = (account: UsageAccount, token: string, now = midNovember, cause
   ask(
     lanesOf(log.store, () => now),
     account,
-    { kind: 'queue_download', token, video, format: 'video', quality: '720' },
+    { kind: 'queue_download', token, video, ...defaultOptions, quality: '720' },
     { cause },
   );
 

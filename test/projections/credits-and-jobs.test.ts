@@ -9,6 +9,7 @@ import { KnownUsage } from '../../src/commands/known-usage.ts';
 import type { Subscription } from '../../src/commands/ports.ts';
 import { recordJobProgress } from '../../src/commands/record-job-progress.ts';
 import type { JobCommand } from '../../src/domain/download-job.ts';
+import { defaultOptions } from '../../src/domain/download-options.ts';
 import type { UsageSnapshot } from '../../src/domain/usage.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
 import { ask, freshCause, lanesOf, midNovember, openUsage, queueAll, upFrom } from '../commands/usage-account.ts';
@@ -108,7 +109,7 @@ describe('the row of a job', () => {
   async function queuedJob(number: number): Promise<{ account: UsageAccount; token: string }> {
     const account = await openUsage(log.store);
     const token = `${newUuid().replaceAll('-', '_')}_${number}`;
-    const asked = { kind: 'queue_download', token, video, format: 'audio', quality: '720' } as const;
+    const asked = { kind: 'queue_download', token, video, ...defaultOptions, format: 'audio', quality: '720' } as const;
     await ask(lanesOf(log.store), account, asked);
     return { account, token };
   }

@@ -105,6 +105,7 @@ export class GeneratedAccount {
       const overage = ordinal > included;
       this.#unworked.push({ token, revision: first + index * 2 + 1 });
       const { platform, videoId: video_id, canonicalUrl: url } = video;
+      const options = { format: 'video', quality: 'best', audio_format: 'mp3', item: 1 } as const;
       const charged = { cents: rateCents, rate_cents: rateCents, rate_version: plan.rate_version };
       return [
         overage
@@ -112,7 +113,7 @@ export class GeneratedAccount {
           : { type: 'DownloadCreditDebited', data: { token, ordinal } },
         {
           type: 'DownloadQueued',
-          data: { token, platform, video_id, url, format: 'video', quality: 'best', overage, idempotency },
+          data: { token, platform, video_id, url, ...options, overage, idempotency },
         },
       ];
     });

@@ -8,6 +8,7 @@ export const refusedItems = [
   ['login', 'login_required'],
   ['age', 'age_restricted'],
   ['drm', 'drm_protected'],
+  ['premiere', 'live_stream'],
 ] as const satisfies [string, FailureReason][];
 
 /** Items that it shows, but that this service does not download. */

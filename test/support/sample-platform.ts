@@ -8,17 +8,19 @@ import type { EngineVideoSource } from '../../src/adapters/video-source.ts';
 import type { EngineLimits } from '../../src/adapters/yt-dlp-arguments.ts';
 import { locateEngine } from '../../src/adapters/yt-dlp-engine.ts';
 import type { Engine } from '../../src/adapters/yt-dlp-engine.ts';
+import { pagePath, sampleItems } from '../../src/embedded/sample-platform/items.ts';
 import { startSamplePlatform } from '../../src/embedded/sample-platform.ts';
 import { makeTemporaryDirectory } from './temporary-directory.ts';
 
 /** Where the sample platform's extractor lies. */
-const pluginsDirectory = fileURLToPath(new URL('../../src/embedded/plugins', import.meta.url));
+export const pluginsDirectory = fileURLToPath(new URL('../../src/embedded/plugins', import.meta.url));
 
 const testLimits: EngineLimits = {
   maxFileSizeBytes: 50_000_000,
   maxDurationSeconds: 3600,
   attemptTimeoutMs: 60_000,
   probeTimeoutMs: 30_000,
+  maxVideoSide: 2160,
 };
 
 export interface TestPlatform {
@@ -26,6 +28,8 @@ export interface TestPlatform {
   engine: Engine;
   /** Holds the films, the engine's work directory and whatever a test puts there; removed by `close`. */
   directory: string;
+  /** Of every source, unless it is given others. */
+  limits: EngineLimits;
   reference(id: string): VideoReference;
   /** The real engine, reading this platform and YouTube. `close` ends it. */
   source(limits?: Partial<EngineLimits>, more?: { proxyUrl?: string; ytDlpPath?: string }): EngineVideoSource;
@@ -34,6 +38,11 @@ export interface TestPlatform {
 
 export function findEngine(): Promise<Engine> {
   return locateEngine({}, process.env['PATH'] ?? '');
+}
+
+function pathOf(id: string): string {
+  const item = sampleItems[id];
+  return item ? pagePath(id, item) : `/watch/${id}`;
 }
 
 /** A sample platform of one's own, with the real engine to read it. Whoever starts it closes it. */
@@ -49,7 +58,8 @@ export async function startTestPlatform(): Promise<TestPlatform> {
     url: platform.url,
     engine,
     directory,
-    reference: (id) => ({ platform: 'sample', videoId: id, canonicalUrl: `${platform.url}/watch/${id}` }),
+    limits: testLimits,
+    reference: (id) => ({ platform: 'sample', videoId: id, canonicalUrl: platform.url + pathOf(id) }),
     source(limits = {}, more = {}) {
       const source = createVideoSource({
         ...engine,

@@ -1,5 +1,5 @@
 import { mediaSets } from './items.ts';
-import type { Rendition, SampleItem } from './items.ts';
+import type { MediaSet, Rendition, SampleItem } from './items.ts';
 
 interface ListedRendition {
   id: string;
@@ -12,13 +12,17 @@ interface ListedRendition {
   audioCodec: string;
 }
 
+function setOf(item: SampleItem): MediaSet {
+  return mediaSets[item.media];
+}
+
 function renditionsOf(item: SampleItem): readonly Rendition[] {
-  return mediaSets[item.media].renditions.slice(0, item.maxRenditions);
+  return setOf(item).renditions.slice(0, item.maxRenditions);
 }
 
 function listedRenditions(id: string, item: SampleItem): ListedRendition[] {
-  const { packaging } = mediaSets[item.media];
-  if (packaging === 'hls') return [];
+  const { packaging } = setOf(item);
+  if (packaging === 'hls' || packaging === 'dash' || packaging === 'stills') return [];
   const pictures = renditionsOf(item).map((rendition) => ({
     id: rendition.name,
     path: `/media/${id}/${rendition.name}.mp4`,
@@ -27,9 +31,9 @@ function listedRenditions(id: string, item: SampleItem): ListedRendition[] {
     height: rendition.height,
     kilobitsPerSecond: rendition.kilobitsPerSecond,
     videoCodec: 'avc1.42C01E',
-    audioCodec: packaging === 'tracks' ? 'none' : 'mp4a.40.2',
+    audioCodec: packaging === 'files' ? 'mp4a.40.2' : 'none',
   }));
-  if (packaging === 'files') return pictures;
+  if (packaging === 'files' || packaging === 'silent') return pictures;
   const sound = {
     id: 'sound',
     path: `/media/${id}/sound.m4a`,
@@ -43,6 +47,7 @@ function listedRenditions(id: string, item: SampleItem): ListedRendition[] {
 
 /** What the engine's extractor reads about an item. */
 export function describeItem(id: string, item: SampleItem): Record<string, unknown> {
+  const { packaging } = setOf(item);
   return {
     id,
     title: item.title,
@@ -51,11 +56,16 @@ export function describeItem(id: string, item: SampleItem): Record<string, unkno
     isLive: item.isLive ?? false,
     refusal: item.refusal ?? null,
     renditions: listedRenditions(id, item),
-    playlistPath: mediaSets[item.media].packaging === 'hls' ? `/media/${id}/${masterPlaylistName}` : null,
+    playlistPath: packaging === 'hls' ? `/media/${id}/${masterPlaylistName}` : null,
+    manifestPath: packaging === 'dash' ? `/media/${id}/${manifestName}` : null,
+    stillPaths: packaging === 'stills' ? renditionsOf(item).map(({ name }) => `/media/${id}/${name}`) : null,
   };
 }
 
 export const masterPlaylistName = 'index.m3u8';
+
+/** The DASH manifest, as ffmpeg writes it. */
+export const manifestName = 'index.mpd';
 
 /** The HLS playlist that names the others, RFC 8216 section 4.3.4.2. */
 export function masterPlaylist(item: SampleItem): string {
@@ -69,13 +79,20 @@ export function masterPlaylist(item: SampleItem): string {
 /** File names that an item serves: only what its own packaging makes, so that no request names a path of its own. */
 export function isMediaFile(item: SampleItem, name: string): boolean {
   const names = renditionsOf(item).map((rendition) => rendition.name);
-  switch (mediaSets[item.media].packaging) {
+  switch (setOf(item).packaging) {
     case 'files':
+    case 'silent':
       return names.some((rendition) => name === `${rendition}.mp4`);
     case 'tracks':
       return name === 'sound.m4a' || names.some((rendition) => name === `${rendition}.mp4`);
     case 'hls':
       if (name === masterPlaylistName) return true;
       return names.some((rendition) => name === `${rendition}.m3u8` || new RegExp(`^${rendition}\\d\\.ts$`).test(name));
+    case 'dash':
+      return name === manifestName || /^(?:init\d\.mp4|piece\d\.\d\.m4s)$/.test(name);
+    case 'sound':
+      return name === 'sound.m4a';
+    case 'stills':
+      return names.includes(name);
   }
 }

@@ -2,7 +2,7 @@
  * What the sample platform offers: one item for every way in which a download can go. The names are the ids in its URLs.
  */
 
-/** A picture format of the generated test film. Everything lasts ten seconds, so that a download is quick on any machine. */
+/** A picture format of the generated test film. Every film lasts ten seconds, so that a download is quick on any machine. */
 export interface Rendition {
   name: string;
   width: number;
@@ -23,13 +23,42 @@ const tallRenditions: readonly Rendition[] = [
   { name: '1080p', width: 1080, height: 1920, kilobitsPerSecond: 1400 },
 ];
 
+const largeRenditions: readonly Rendition[] = [
+  { name: '1440p', width: 2560, height: 1440, kilobitsPerSecond: 2000 },
+  { name: '2160p', width: 3840, height: 2160, kilobitsPerSecond: 3000 },
+];
+
+const stillRenditions: readonly Rendition[] = [
+  { name: 'still1.jpg', width: 1080, height: 1350, kilobitsPerSecond: 0 },
+  { name: 'still2.jpg', width: 800, height: 600, kilobitsPerSecond: 0 },
+  { name: 'still3.webp', width: 640, height: 640, kilobitsPerSecond: 0 },
+];
+
+/**
+ * How a set is cut into files: `files` hold picture and sound together, `silent` only pictures, `tracks` each apart; `hls` and
+ * `dash` are playlists of two-second pieces; `sound` has no picture, `stills` are single pictures.
+ */
+export type Packaging = 'files' | 'silent' | 'tracks' | 'hls' | 'dash' | 'sound' | 'stills';
+
+export interface MediaSet {
+  packaging: Packaging;
+  renditions: readonly Rendition[];
+  framesPerSecond: number;
+}
+
 /** One set of generated files: items share them, since only the platform's manner of serving differs. */
 export const mediaSets = {
-  wide: { packaging: 'files', renditions: wideRenditions },
-  tall: { packaging: 'files', renditions: tallRenditions },
-  tracks: { packaging: 'tracks', renditions: wideRenditions.slice(0, 3) },
-  segments: { packaging: 'hls', renditions: wideRenditions.slice(0, 3) },
-} as const satisfies Record<string, { packaging: 'files' | 'tracks' | 'hls'; renditions: readonly Rendition[] }>;
+  wide: { packaging: 'files', renditions: wideRenditions, framesPerSecond: 4 },
+  // Few frames, because drawing such large ones takes its time.
+  large: { packaging: 'files', renditions: [...wideRenditions.slice(0, 1), ...largeRenditions], framesPerSecond: 2 },
+  tall: { packaging: 'files', renditions: tallRenditions, framesPerSecond: 4 },
+  silent: { packaging: 'silent', renditions: wideRenditions.slice(0, 1), framesPerSecond: 4 },
+  tracks: { packaging: 'tracks', renditions: wideRenditions.slice(0, 3), framesPerSecond: 4 },
+  segments: { packaging: 'hls', renditions: wideRenditions.slice(0, 3), framesPerSecond: 4 },
+  pieces: { packaging: 'dash', renditions: wideRenditions.slice(0, 3), framesPerSecond: 4 },
+  sound: { packaging: 'sound', renditions: [], framesPerSecond: 0 },
+  stills: { packaging: 'stills', renditions: stillRenditions, framesPerSecond: 1 },
+} as const satisfies Record<string, MediaSet>;
 
 export type MediaSetName = keyof typeof mediaSets;
 
@@ -49,8 +78,8 @@ export interface SampleItem {
   /** Most renditions that the item offers, smallest first. Default all. */
   maxRenditions?: number;
   isLive?: boolean;
-  /** The platform knows the item and does not show it. */
-  refusal?: 'private' | 'geo' | 'login' | 'age' | 'drm';
+  /** The platform knows the item and does not show it: `geo`, `login` and `drm` in the engine's own words, else in these. */
+  refusal?: string;
   /** The platform answers every question about the item with this status. */
   status?: number;
 }
@@ -60,8 +89,24 @@ const ordinary = { media: 'wide', delivery: 'plain', durationSeconds: mediaDurat
 export const sampleItems: Readonly<Record<string, SampleItem>> = {
   bars: { ...ordinary, title: 'Colour bars', kind: 'a film in four sizes, 360p to 1080p' },
   vertical: { ...ordinary, media: 'tall', title: 'Tall colour bars', kind: 'an upright film, as phones take them' },
+  cinema: {
+    ...ordinary,
+    media: 'large',
+    title: 'Large colour bars',
+    kind: 'a film in three sizes, 360p, 1440p and 2160p',
+  },
   hls: { ...ordinary, media: 'segments', title: 'Colour bars in segments', kind: 'an HLS stream in three sizes' },
   tracks: { ...ordinary, media: 'tracks', title: 'Colour bars in tracks', kind: 'picture and sound in separate files' },
+  dash: { ...ordinary, media: 'pieces', title: 'Colour bars in pieces', kind: 'a DASH stream in three sizes' },
+  silent: { ...ordinary, media: 'silent', title: 'Silent colour bars', kind: 'a film without sound' },
+  song: { ...ordinary, media: 'sound', title: 'A steady tone', kind: 'sound without a picture' },
+  stills: {
+    ...ordinary,
+    media: 'stills',
+    durationSeconds: null,
+    title: 'Three stills',
+    kind: 'an image post: two JPEGs and a WebP',
+  },
   slow: {
     ...ordinary,
     delivery: 'throttled',
@@ -70,14 +115,37 @@ export const sampleItems: Readonly<Record<string, SampleItem>> = {
     kind: 'takes about 24 seconds to arrive, so that progress can be watched',
   },
   flaky: { ...ordinary, delivery: 'flaky', title: 'Second time lucky', kind: 'fails at first, works when tried again' },
-  private: { ...ordinary, refusal: 'private', title: 'Private film', kind: 'refused: private' },
+  private: { ...ordinary, refusal: 'This video is private', title: 'Private film', kind: 'refused: private' },
   gone: { ...ordinary, status: 410, title: 'Removed film', kind: 'refused: removed' },
   geo: { ...ordinary, refusal: 'geo', title: 'Far-away film', kind: 'refused: not shown in this country' },
   login: { ...ordinary, refusal: 'login', title: 'Members’ film', kind: 'refused: for signed-in users' },
-  age: { ...ordinary, refusal: 'age', title: 'Grown-ups’ film', kind: 'refused: restricted by age' },
+  age: {
+    ...ordinary,
+    refusal: 'Sign in to confirm your age',
+    title: 'Grown-ups’ film',
+    kind: 'refused: restricted by age',
+  },
+  premiere: {
+    ...ordinary,
+    refusal: 'Premieres in 3 hours',
+    title: 'Tomorrow’s film',
+    kind: 'refused: not shown yet',
+  },
   drm: { ...ordinary, refusal: 'drm', title: 'Locked film', kind: 'refused: copy-protected' },
   live: { ...ordinary, isLive: true, durationSeconds: null, title: 'Live colour bars', kind: 'refused: a live stream' },
   large: { ...ordinary, delivery: 'endless', title: 'Enormous film', kind: 'refused: announces 64 GiB' },
   long: { ...ordinary, durationSeconds: 172_800, title: 'Endless film', kind: 'refused: announces 48 hours' },
   busy: { ...ordinary, status: 429, title: 'Popular film', kind: 'the platform says that it is asked too often' },
+  broken: { ...ordinary, status: 503, title: 'Film in repair', kind: 'the platform is out of order' },
+  odd: {
+    ...ordinary,
+    refusal: 'The moon is in the wrong quarter',
+    title: 'Odd film',
+    kind: 'refused in words that nobody knows',
+  },
 };
+
+/** Where an item's page lies. */
+export function pagePath(id: string, { media }: SampleItem): string {
+  return `/${mediaSets[media].packaging === 'stills' ? 'photo' : 'watch'}/${id}`;
+}

@@ -2,48 +2,75 @@ import { spawn } from 'node:child_process';
 import { mkdir, mkdtemp, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
+import { manifestName } from './catalogue.ts';
 import { mediaDurationSeconds, mediaSets } from './items.ts';
-import type { MediaSetName, Rendition } from './items.ts';
+import type { MediaSet, MediaSetName, Rendition } from './items.ts';
 
 /** Raised when a generated film would differ, so that a cache from an earlier version is not served. */
-const mediaVersion = 'v1';
-const framesPerSecond = 12;
+const mediaVersion = 'v2';
 
 const audioArguments = ['-c:a', 'aac', '-b:a', '64k', '-ac', '1'];
 
-function videoArguments(rendition: Rendition): string[] {
-  return [
-    ...['-c:v', 'libx264', '-preset', 'ultrafast', '-profile:v', 'baseline', '-pix_fmt', 'yuv420p'],
-    ...['-g', String(framesPerSecond * 2), '-b:v', `${rendition.kilobitsPerSecond}k`],
-  ];
+const pictureCodec = ['-c:v', 'libx264', '-preset', 'ultrafast', '-profile:v', 'baseline', '-pix_fmt', 'yuv420p'];
+
+function videoArguments({ kilobitsPerSecond }: Rendition, { framesPerSecond }: MediaSet): string[] {
+  return [...pictureCodec, '-g', String(framesPerSecond * 2), '-b:v', `${kilobitsPerSecond}k`];
+}
+
+const soundTrack = ['-map', '1:a', ...audioArguments, 'sound.m4a'];
+
+/** The files of a set, made from the pictures `[picture0]` … and the sound `1:a`. */
+function outputArguments(set: MediaSet): string[] {
+  const { packaging, renditions } = set;
+  const sound = ['-map', '1:a', ...audioArguments];
+  const each = (targetOf: (rendition: Rendition) => string[]) =>
+    renditions.flatMap((rendition, index) => ['-map', `[picture${index}]`, ...targetOf(rendition)]);
+  const file = (rendition: Rendition) => ['-movflags', '+faststart', `${rendition.name}.mp4`];
+  switch (packaging) {
+    case 'files':
+      return each((rendition) => [...videoArguments(rendition, set), ...sound, ...file(rendition)]);
+    case 'silent':
+      return each((rendition) => [...videoArguments(rendition, set), ...file(rendition)]);
+    case 'tracks':
+      return [...each((rendition) => [...videoArguments(rendition, set), ...file(rendition)]), ...soundTrack];
+    case 'hls':
+      return each((rendition) => [
+        ...[...videoArguments(rendition, set), ...sound],
+        ...['-f', 'hls', '-hls_time', '2', '-hls_playlist_type', 'vod', `${rendition.name}.m3u8`],
+      ]);
+    case 'dash':
+      return [
+        ...each(() => []),
+        ...[...pictureCodec, '-g', String(set.framesPerSecond * 2), ...sound],
+        ...renditions.flatMap(({ kilobitsPerSecond }, index) => [`-b:v:${index}`, `${kilobitsPerSecond}k`]),
+        ...['-f', 'dash', '-seg_duration', '2', '-use_timeline', '0'],
+        ...['-init_seg_name', 'init$RepresentationID$.mp4', '-media_seg_name', 'piece$RepresentationID$.$Number$.m4s'],
+        manifestName,
+      ];
+    case 'sound':
+      return soundTrack;
+    case 'stills':
+      return each(({ name }) => ['-frames:v', '1', '-update', '1', name]);
+  }
 }
 
 /** Arguments that make every file of a set in one run, so that the test picture is drawn only once. */
-function ffmpegArguments(set: MediaSetName): string[] {
-  const { packaging, renditions } = mediaSets[set];
-  const largest = renditions.at(-1);
-  if (largest === undefined) throw new Error(`The media set ${set} has no renditions.`);
-  const picture = `testsrc2=size=${largest.width}x${largest.height}:rate=${framesPerSecond}:duration=${mediaDurationSeconds}`;
+function ffmpegArguments(name: MediaSetName): string[] {
+  const set: MediaSet = mediaSets[name];
+  const { renditions, framesPerSecond } = set;
+  const largest = renditions.at(-1) ?? { width: 64, height: 64 };
+  const picture = `testsrc2=size=${largest.width}x${largest.height}:rate=${framesPerSecond || 1}:duration=${mediaDurationSeconds}`;
   const labels = renditions.map((_, index) => `[copy${index}]`).join('');
   const scaled = renditions.map((rendition, index) => {
     return `[copy${index}]scale=${rendition.width}:${rendition.height}[picture${index}]`;
   });
-  const outputs = renditions.flatMap((rendition, index) => {
-    const sound = packaging === 'tracks' ? [] : ['-map', '1:a', ...audioArguments];
-    const target =
-      packaging === 'hls'
-        ? ['-f', 'hls', '-hls_time', '2', '-hls_playlist_type', 'vod', `${rendition.name}.m3u8`]
-        : ['-movflags', '+faststart', `${rendition.name}.mp4`];
-    return ['-map', `[picture${index}]`, ...videoArguments(rendition), ...sound, ...target];
-  });
-  const soundTrack = packaging === 'tracks' ? ['-map', '1:a', ...audioArguments, 'sound.m4a'] : [];
+  const filters = [`[0:v]split=${renditions.length}${labels}`, ...scaled].join(';');
   return [
     ...['-nostdin', '-hide_banner', '-loglevel', 'error'],
     ...['-f', 'lavfi', '-i', picture],
     ...['-f', 'lavfi', '-i', `sine=frequency=440:duration=${mediaDurationSeconds}`],
-    ...['-filter_complex', [`[0:v]split=${renditions.length}${labels}`, ...scaled].join(';')],
-    ...outputs,
-    ...soundTrack,
+    ...(renditions.length === 0 ? [] : ['-filter_complex', filters]),
+    ...outputArguments(set),
   ];
 }
 

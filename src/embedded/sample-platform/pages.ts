@@ -1,4 +1,4 @@
-import { sampleItems } from './items.ts';
+import { pagePath, sampleItems } from './items.ts';
 import type { SampleItem } from './items.ts';
 
 const escapes: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
@@ -34,7 +34,7 @@ ${body}
 /** The list of all items, each with what it is for and its address. */
 export function indexPage(base: string): string {
   const rows = Object.entries(sampleItems).map(([id, item]) => {
-    const url = escapeHtml(`${base}/watch/${id}`);
+    const url = escapeHtml(base + pagePath(id, item));
     return `<tr><td>${escapeHtml(item.title)}</td><td>${escapeHtml(item.kind)}</td><td><a href="${url}"><code>${url}</code></a></td></tr>`;
   });
   const body = `<h1>Sample platform</h1>

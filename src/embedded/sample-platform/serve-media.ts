@@ -13,6 +13,10 @@ const contentTypes: Readonly<Record<string, string>> = {
   '.m4a': 'audio/mp4',
   '.m3u8': 'application/vnd.apple.mpegurl',
   '.ts': 'video/mp2t',
+  '.mpd': 'application/dash+xml',
+  '.m4s': 'video/iso.segment',
+  '.jpg': 'image/jpeg',
+  '.webp': 'image/webp',
 };
 
 const throttledDurationMs = 24_000;

@@ -51,6 +51,7 @@ export const startWorker: StartRole = async (connections, secrets) => {
       maxDurationSeconds: config.MAX_DURATION_SECONDS,
       attemptTimeoutMs: config.ATTEMPT_TIMEOUT_SECONDS * 1_000,
       probeTimeoutMs: probeTimeoutMs - probeMarginMs,
+      maxVideoSide: config.MAX_VIDEO_SIDE,
     },
     workDirectory,
     logger,
@@ -71,7 +72,7 @@ export const startWorker: StartRole = async (connections, secrets) => {
     createShortLinkAnswerer({ resolve, logger, maxConcurrent: maxConcurrentLookUps }),
   );
   const worker = runWorker({
-    ...{ workerId, store, source, allows, logger, newUuid, tracer },
+    ...{ workerId, store, source, kindOf: (video) => ours(video)?.kind, logger, newUuid, tracer },
     workDirectory: await openAttemptsDirectory(workDirectory, { workerId, living: await listLivingWorkers(pool) }),
     now: clock.now,
     queue: createJobQueue(nats),

@@ -27,6 +27,7 @@ describe('metadata', () => {
       durationSeconds: 10,
       thumbnail: 'https://host/a.jpg',
       isLive: false,
+      exactSeconds: 9.6,
     });
   });
 

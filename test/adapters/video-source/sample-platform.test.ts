@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
-import { sampleItems } from '../../../src/embedded/sample-platform/items.ts';
+import { pagePath, sampleItems } from '../../../src/embedded/sample-platform/items.ts';
 import { startSamplePlatform } from '../../../src/embedded/sample-platform.ts';
 import { startTestPlatform } from '../../support/sample-platform.ts';
 import type { TestPlatform } from '../../support/sample-platform.ts';
@@ -24,14 +24,14 @@ test('the index page lists every item with its kind and address', async () => {
   const { text, type } = await fetchText('/');
   expect(type).toBe('text/html; charset=utf-8');
   for (const [id, item] of Object.entries(sampleItems)) {
-    expect(text).toContain(`href="${platform.url}/watch/${id}"`);
+    expect(text).toContain(`href="${platform.url}${pagePath(id, item)}"`);
     expect(text).toContain(item.kind);
   }
 });
 
 test('every item has a page and a still', async () => {
-  for (const id of Object.keys(sampleItems)) {
-    expect((await fetchText(`/watch/${id}`)).status).toBe(200);
+  for (const [id, item] of Object.entries(sampleItems)) {
+    expect((await fetchText(pagePath(id, item))).status).toBe(200);
     const still = await fetchText(`/thumbnails/${id}.svg`);
     expect(still).toMatchObject({ status: 200, type: 'image/svg+xml' });
     expect(still.text).toMatch(/^<svg /);
@@ -40,6 +40,10 @@ test('every item has a page and a still', async () => {
 
 test.each([
   '/watch/nonesuch',
+  '/watch/stills',
+  '/photo/bars',
+  '/media/stills/still9.jpg',
+  '/media/dash/piece0.x.m4s',
   '/watch/__proto__',
   '/media/bars/../../items.ts',
   '/media/private/360p.mp4',
@@ -71,7 +75,7 @@ test('two platforms share a cache, and neither leaves anything unfinished there'
   const answers = await Promise.all(both.map(({ url }) => fetch(`${url}/media/hls/360p.m3u8`)));
   expect(answers.map(({ status }) => status)).toEqual([200, 200]);
   await Promise.all(both.map((each) => each.close()));
-  expect(readdirSync(cacheDirectory)).toEqual(['segments-v1']);
+  expect(readdirSync(cacheDirectory)).toEqual(['segments-v2']);
 });
 
 test('a platform that is closed while it makes films ends, and leaves nothing behind', async () => {

@@ -6,7 +6,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startKeeper } from '../../../src/adapters/contained-process-keeper.ts';
 import { onlyFile, verifyFile } from '../../../src/adapters/video-source-verify.ts';
 import type { Engine } from '../../../src/adapters/yt-dlp-engine.ts';
-import type { Format } from '../../../src/domain/download-options.ts';
 import { findEngine } from '../../support/sample-platform.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
@@ -30,34 +29,34 @@ function make(name: string, ...ffmpegArguments: string[]): string {
   return path;
 }
 
-function verify(path: string, format: Format, announcedSeconds: number) {
-  const { ffprobePath } = engine;
+function verify(path: string, output: 'mp4' | 'mp3' | 'm4a', durationSeconds: number, hasSound?: boolean) {
   const [timeoutMs, signal, directory] = [20_000, new AbortController().signal, temporaryDirectory()];
-  return verifyFile({ path, format, announcedSeconds, ffprobePath, directory, timeoutMs, signal, keeper });
+  const announced = { durationSeconds, hasSound };
+  return verifyFile({ path, output, announced, ...engine, directory, timeoutMs, signal, keeper });
 }
 
 describe('a finished file', () => {
   test('with picture and sound is accepted', async () => {
-    const verdict = await verify(make('a.mp4', ...picture, ...sound, ...playable), 'video', 6);
+    const verdict = await verify(make('a.mp4', ...picture, ...sound, ...playable), 'mp4', 6);
     expect(verdict).toEqual({ ok: true, durationSeconds: expect.closeTo(6, 0) as number });
   });
 
   test('without sound is accepted as a video, since some have none', async () => {
-    expect(await verify(make('a.mp4', ...picture, ...playable), 'video', 0)).toMatchObject({ ok: true });
+    expect(await verify(make('a.mp4', ...picture, ...playable), 'mp4', 0)).toMatchObject({ ok: true });
   });
 
   test('of sound is accepted as audio', async () => {
-    expect(await verify(make('a.mp3', ...sound), 'audio', 6)).toMatchObject({ ok: true });
+    expect(await verify(make('a.mp3', ...sound), 'mp3', 6)).toMatchObject({ ok: true });
   });
 
   test('without a picture is no video', async () => {
     const path = make('a.mp4', ...sound, '-f', 'mp4');
-    expect(await verify(path, 'video', 6)).toMatchObject({ ok: false, reason: 'unsupported_media' });
+    expect(await verify(path, 'mp4', 6)).toMatchObject({ ok: false, reason: 'unsupported_media' });
   });
 
   test.each([3, 60])('of another length than the announced %d s is refused', async (announcedSeconds) => {
     const path = make('a.mp4', ...picture, ...sound, ...playable);
-    expect(await verify(path, 'video', announcedSeconds)).toMatchObject({
+    expect(await verify(path, 'mp4', announcedSeconds)).toMatchObject({
       ok: false,
       reason: 'platform_error',
       detail: expect.stringContaining('instead of') as string,
@@ -67,13 +66,13 @@ describe('a finished file', () => {
   test('that is cut short is refused, although its header still promises everything', async () => {
     const path = make('a.mp4', ...picture, ...sound, ...playable);
     truncateSync(path, Math.floor(readFileSync(path).length * 0.6));
-    expect(await verify(path, 'video', 6)).toMatchObject({ ok: false, reason: 'platform_error' });
+    expect(await verify(path, 'mp4', 6)).toMatchObject({ ok: false, reason: 'platform_error' });
   });
 
   test('in which a piece of the sound is missing is refused, although its length is right', async () => {
     const gap = ['-af', 'asetnsamples=1024,aselect=not(between(t\\,2\\,4))'];
     const path = make('a.mp4', ...picture, ...sound, ...playable, ...gap);
-    expect(await verify(path, 'video', 6)).toMatchObject({
+    expect(await verify(path, 'mp4', 6)).toMatchObject({
       ok: false,
       reason: 'platform_error',
       detail: expect.stringContaining('gap') as string,
@@ -82,16 +81,16 @@ describe('a finished file', () => {
 
   test('of another container is refused under either name', async () => {
     const webm = make('a.webm', ...picture, '-c:v', 'libvpx', '-cpu-used', '8');
-    expect(await verify(webm, 'video', 6)).toMatchObject({ ok: false });
+    expect(await verify(webm, 'mp4', 6)).toMatchObject({ ok: false });
     const page = join(temporaryDirectory(), 'a.mp3');
     writeFileSync(page, '<!doctype html><p>No such film</p>'.repeat(100));
-    expect(await verify(page, 'audio', 6)).toMatchObject({ ok: false });
+    expect(await verify(page, 'mp3', 6)).toMatchObject({ ok: false });
   });
 
   test('that is a playlist in disguise is not followed', async () => {
     const path = join(temporaryDirectory(), 'media.mp4');
     writeFileSync(path, '#EXTM3U\n#EXTINF:10,\nfile:///etc/hostname\n#EXT-X-ENDLIST\n');
-    expect(await verify(path, 'video', 10)).toMatchObject({ ok: false, reason: 'platform_error' });
+    expect(await verify(path, 'mp4', 10)).toMatchObject({ ok: false, reason: 'platform_error' });
   });
 });
 

@@ -1,0 +1,68 @@
+"""Refuses what was cut on its way although the server said that this was all of it.
+
+The engine compares what it gets with the length that was announced, and no more. Film files and the pieces of streams say
+by themselves where they end: MP4 in boxes that state their lengths, MPEG transport streams in packets of 188 bytes. Other
+kinds of files are left alone. The check stands where the engine downloads every file and every piece, so that a cut piece
+is found before it is joined with others.
+"""
+
+import os
+
+from yt_dlp.downloader.http import HttpFD
+from yt_dlp.utils import ContentTooShortError
+
+PACKET_BYTES = 188
+FIRST_BOXES = (b'ftyp', b'styp', b'moof', b'moov', b'sidx', b'mdat', b'emsg', b'prft')
+
+
+def box_end(file, size):
+    """How long the file would have to be for its boxes to be whole."""
+    position = 0
+    while position < size:
+        file.seek(position)
+        head = file.read(16)
+        if len(head) < 8:
+            return position + 8
+        length = int.from_bytes(head[:4], 'big')
+        if length == 1:
+            length = int.from_bytes(head[8:16], 'big')
+        if length == 0:
+            return size
+        if length < 8:
+            return size + 1
+        position += length
+    return position
+
+
+def packet_end(file, size):
+    """The same for a transport stream: whole packets, each of which begins with the same byte."""
+    whole = -(-size // PACKET_BYTES) * PACKET_BYTES
+    file.seek(max(whole - PACKET_BYTES, 0))
+    return whole if file.read(1) == b'G' else size + 1
+
+
+def expected_bytes(path):
+    """The length that the file itself promises, or None where it promises none."""
+    size = os.path.getsize(path)
+    with open(path, 'rb') as file:
+        head = file.read(2 * PACKET_BYTES + 1)
+        if head[4:8] in FIRST_BOXES:
+            return box_end(file, size)
+        if head[:1] == b'G' and head[PACKET_BYTES:PACKET_BYTES + 1] in (b'G', b''):
+            return packet_end(file, size)
+    return None
+
+
+download = HttpFD.real_download
+
+
+def download_whole(self, filename, info_dict):
+    done = download(self, filename, info_dict)
+    if done and os.path.isfile(filename):
+        size, expected = os.path.getsize(filename), expected_bytes(filename)
+        if expected is not None and expected != size:
+            raise ContentTooShortError(size, expected)
+    return done
+
+
+HttpFD.real_download = download_whole

@@ -1,0 +1,102 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { WantedFile } from '../../src/commands/ports.ts';
+import { pluginsDirectory, startTestPlatform } from '../support/sample-platform.ts';
+import type { TestPlatform } from '../support/sample-platform.ts';
+import { ratio } from './figures.ts';
+import type { Figure } from './figures.ts';
+import { processorMicros } from './processor-time.ts';
+
+interface Job {
+  name: string;
+  item: string;
+  wanted: WantedFile;
+  /** What a person would tell yt-dlp, to get the same file. */
+  bareArguments: readonly string[];
+}
+
+const film = ['-f', 'bv*+ba/b', '-S', 'res:720,vcodec:h264,acodec:aac', '--merge-output-format', 'mp4'];
+const jobs: readonly Job[] = [
+  { name: 'MP4 of a file', item: 'bars', wanted: { output: 'mp4', quality: '720', item: 1 }, bareArguments: film },
+  { name: 'MP4 of HLS', item: 'hls', wanted: { output: 'mp4', quality: '720', item: 1 }, bareArguments: film },
+  {
+    name: 'MP3',
+    item: 'bars',
+    wanted: { output: 'mp3', quality: 'best', item: 1 },
+    bareArguments: ['-f', 'ba/b', '-x', '--audio-format', 'mp3', '--audio-quality', '192K'],
+  },
+];
+
+/** A job, contained and checked, beside nothing but the bare command on the same item: time on the clock and of the processors. */
+export async function benchJobs({
+  rounds,
+  progress,
+}: {
+  rounds: number;
+  progress: (sentence: string) => void;
+}): Promise<{ ratios: Figure[]; figures: Figure[] }> {
+  const platform = await startTestPlatform();
+  const ratios: Figure[] = [];
+  const figures: Figure[] = [];
+  try {
+    for (const job of jobs) {
+      const [ours, bare] = [measured(), measured()];
+      // One round is thrown away: it makes the films and unpacks the engine.
+      for (let round = 0; round <= rounds; round += 1) {
+        progress(`${job.name}, round ${round} of ${rounds}`);
+        await ours.run(round, () => runOurs(platform, job));
+        await bare.run(round, () => runBare(platform, job));
+      }
+      ratios.push(
+        ratio(`${job.name}, time: to the bare yt-dlp command`, ours.wallMs, bare.wallMs),
+        ratio(`${job.name}, processor time: to the bare yt-dlp command`, ours.processorMs, bare.processorMs),
+      );
+      figures.push(
+        { name: `${job.name}, time`, unit: 'ms', values: ours.wallMs },
+        { name: `${job.name}, processor time`, unit: 'ms', values: ours.processorMs },
+      );
+    }
+  } finally {
+    await platform.close();
+  }
+  return { ratios, figures };
+}
+
+function measured() {
+  const wallMs: number[] = [];
+  const processorMs: number[] = [];
+  return {
+    wallMs,
+    processorMs,
+    async run(round: number, work: () => Promise<void>): Promise<void> {
+      const [startedMs, usedMicros] = [performance.now(), processorMicros(process.pid)];
+      await work();
+      if (round === 0) return;
+      wallMs.push(performance.now() - startedMs);
+      processorMs.push((processorMicros(process.pid) - usedMicros) / 1000);
+    },
+  };
+}
+
+const sources = new WeakMap<TestPlatform, ReturnType<TestPlatform['source']>>();
+
+async function runOurs(platform: TestPlatform, { item, wanted }: Job): Promise<void> {
+  const source = sources.get(platform) ?? platform.source();
+  sources.set(platform, source);
+  const directory = mkdtempSync(join(platform.directory, 'job-'));
+  const signal = new AbortController().signal;
+  const options = { directory, signal, onProgress: () => undefined };
+  const result = await source.download(platform.reference(item), wanted, options);
+  if (!result.ok) throw new Error(`${result.reason}: ${result.detail}`);
+}
+
+async function runBare(platform: TestPlatform, { item, bareArguments }: Job): Promise<void> {
+  const directory = mkdtempSync(join(platform.directory, 'bare-'));
+  const { ytDlpPath, ffmpegPath } = platform.engine;
+  await promisify(execFile)(ytDlpPath, [
+    ...['--ignore-config', '--no-update', '--plugin-dirs', pluginsDirectory, '--ffmpeg-location', ffmpegPath],
+    ...['-q', '-P', directory, ...bareArguments, '--', platform.reference(item).canonicalUrl],
+  ]);
+}

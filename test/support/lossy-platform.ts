@@ -1,0 +1,98 @@
+import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+import type { VideoReference } from '../../src/commands/ports.ts';
+import { filmSeconds } from './lossy-films.ts';
+import type { Film } from './lossy-films.ts';
+
+/** What goes wrong with one file, every time that it is asked for. */
+export type Fault =
+  | { kind: 'status'; status: number }
+  /** The answer ends there, and says that this is all. */
+  | { kind: 'cut'; atByte: number }
+  /** The answer promises everything, and the connection ends there. */
+  | { kind: 'closed'; atByte: number }
+  /** The connection ends there; what is asked for from there on comes from another place of the file. */
+  | { kind: 'resumed wrongly'; atByte: number; fromByte: number }
+  /** The bytes of another file. */
+  | { kind: 'other'; name: string };
+
+export interface FaultyFile {
+  name: string;
+  fault: Fault;
+}
+
+/** A platform like the sample one, in which each item has a film and one fault of its own. */
+export interface LossyPlatform {
+  url: string;
+  reference(film: Film, fault: FaultyFile | undefined): VideoReference;
+  close(): Promise<void>;
+}
+
+function send(response: ServerResponse, bytes: Buffer, promisedBytes = bytes.length): void {
+  response.writeHead(200, { 'Content-Length': promisedBytes, 'Accept-Ranges': 'bytes' });
+  if (promisedBytes === bytes.length) response.end(bytes);
+  else response.write(bytes, () => response.destroy());
+}
+
+function sendFaulty(request: IncomingMessage, response: ServerResponse, film: Film, { name, fault }: FaultyFile) {
+  const bytes = film.files.get(name) ?? Buffer.alloc(0);
+  const firstByte = Number(/^bytes=(\d+)-/.exec(request.headers.range ?? '')?.[1] ?? 0);
+  switch (fault.kind) {
+    case 'status':
+      response.writeHead(fault.status).end();
+      return;
+    case 'cut':
+      send(response, bytes.subarray(0, fault.atByte));
+      return;
+    case 'closed':
+      send(response, bytes.subarray(0, fault.atByte), bytes.length);
+      return;
+    case 'resumed wrongly': {
+      if (firstByte === 0) {
+        send(response, bytes.subarray(0, fault.atByte), bytes.length);
+        return;
+      }
+      const length = bytes.length - firstByte;
+      const wrong = Buffer.concat([bytes.subarray(fault.fromByte), bytes]).subarray(0, length);
+      const range = `bytes ${firstByte}-${bytes.length - 1}/${bytes.length}`;
+      response.writeHead(206, { 'Content-Range': range, 'Content-Length': length }).end(wrong);
+      return;
+    }
+    case 'other':
+      send(response, film.files.get(fault.name) ?? Buffer.alloc(0));
+      return;
+  }
+}
+
+export async function startLossyPlatform(): Promise<LossyPlatform> {
+  const items = new Map<string, { film: Film; fault: FaultyFile | undefined }>();
+  const server = createServer((request, response) => {
+    const [, area, id = '', name = ''] = /^\/(api\/items|media)\/([a-z0-9-]+)\/?(.*)$/.exec(request.url ?? '') ?? [];
+    const item = items.get(id);
+    const bytes = item?.film.files.get(name);
+    if (area === 'api/items' && item) {
+      const described = { title: 'A film', durationSeconds: filmSeconds, ...item.film.description(`/media/${id}`) };
+      send(response, Buffer.from(JSON.stringify(described)));
+    } else if (item?.fault?.name === name) sendFaulty(request, response, item.film, item.fault);
+    else if (bytes) send(response, bytes);
+    else response.writeHead(404).end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const url = `http://127.0.0.1:${port}`;
+  return {
+    url,
+    reference(film, fault) {
+      const videoId = `case-${items.size + 1}`;
+      items.set(videoId, { film, fault });
+      return { platform: 'sample', videoId, canonicalUrl: `${url}/watch/${videoId}` };
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
