@@ -7,9 +7,9 @@
 
 import type { ItemKind } from './download-options.ts';
 import { siteOf } from './platforms/hosts.ts';
-import type { Site } from './platforms/hosts.ts';
-import type { Address, Platform, WrapperAddress } from './platforms/platform.ts';
-import { fill, matchShape } from './platforms/shape.ts';
+import type { Rule, Site } from './platforms/hosts.ts';
+import type { Platform } from './platforms/platform.ts';
+import { matchShape } from './platforms/shape.ts';
 import type { Pieces } from './platforms/shape.ts';
 
 export const maxUrlCharacters = 2048;
@@ -127,38 +127,35 @@ function itemInPath(site: Site, url: URL, { nested }: { nested: boolean }): Vide
   const { platform } = site;
   const parameters = parametersOf(url.search);
   const address = { path: url.pathname.replaceAll(/\/{2,}/g, '/'), parameters, fragment: url.hash.slice(1) };
-  for (const { address: row, shape } of site.rules) {
-    const matched = matchShape(shape, address);
+  for (const rule of site.rules) {
+    const matched = matchShape(rule.shape, address);
     if (matched === undefined) continue;
     const pieces = { ...matched, ...site.pieces };
-    if (!('wraps' in row)) return resultOf(platform, row, pieces);
+    if (!('wraps' in rule.address)) return resultOf(platform, rule, pieces);
     const inner = nested ? undefined : innerItem(site, decoded(pieces['address'] ?? ''), url);
     if (inner !== undefined) return inner;
   }
   return unsupported(`This address of ${platform.title} does not name a single video.`);
 }
 
-function resultOf(
-  { name: platform, title }: Platform,
-  row: Exclude<Address, WrapperAddress>,
-  pieces: Pieces,
-): VideoUrlResult {
-  if ('is' in row) {
-    return unsupported(`This address of ${title} is that of ${row.is}; send the address of a single video.`);
+function resultOf({ name: platform, title }: Platform, rule: Rule, pieces: Pieces): VideoUrlResult {
+  const { address } = rule;
+  if ('is' in address) {
+    return unsupported(`This address of ${title} is that of ${address.is}; send the address of a single video.`);
   }
-  if ('lookUp' in row) {
-    return { ok: true, shortLink: { platform, videoId: pieces['short'] ?? '', url: fill(row.lookUp, pieces) } };
-  }
-  const { extractor, kind = 'video' } = row;
-  const videoId = fill(row.id ?? '{id}', pieces);
+  const url = rule.url(pieces);
+  const videoId = rule.videoId(pieces);
+  if (!('item' in address)) return { ok: true, shortLink: { platform, videoId, url } };
+  const { item, extractor, kind = 'video' } = address;
   // A piece of a path may become one of the host, which has no capitals.
-  const canonicalUrl = fill(row.item, pieces).replace(/^https:\/\/[^/]+/, (origin) => origin.toLowerCase());
+  const canonicalUrl = item.startsWith('https://{') ? new URL(url).href : url;
   return { ok: true, video: { platform, videoId, canonicalUrl, extractor, kind } };
 }
 
 /** Not decoded: an id in escapes is no id. A `;` separates as well as an `&`: `&amp;` is often left over from a page's source. */
 function parametersOf(search: string): ReadonlyMap<string, readonly string[]> {
   const parameters = new Map<string, string[]>();
+  if (search === '') return parameters;
   for (const parameter of search.slice(1).split(/[&;]/)) {
     const equals = parameter.indexOf('=');
     if (equals < 1) continue;

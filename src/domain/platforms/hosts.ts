@@ -1,12 +1,15 @@
 import type { Address, Platform } from './platform.ts';
-import { compileShape } from './shape.ts';
-import type { CompiledShape } from './shape.ts';
+import { compileShape, compileTemplate } from './shape.ts';
+import type { CompiledShape, Template } from './shape.ts';
 import { platforms } from './table.ts';
 
 /** One way in which addresses of a host are written. */
-interface Rule {
+export interface Rule {
   address: Address;
   shape: CompiledShape;
+  /** Of an item or a short link: its address. */
+  url: Template;
+  videoId: Template;
 }
 
 /** A host of a platform, with all that can be read there. */
@@ -45,7 +48,8 @@ function indexSites(): ReadonlyMap<string, SiteEntry> {
   const index = new Map<string, SiteEntry>();
   for (const platform of platforms) {
     for (const address of platform.addresses) {
-      const rules = address.at.map((shape) => ({ address, shape: compileShape(shape, platform) }));
+      const templates = templatesOf(address);
+      const rules = address.at.map((shape) => ({ address, shape: compileShape(shape, platform), ...templates }));
       for (const host of address.hosts ?? platform.hosts) {
         const { key, label } = hostKey(host, platform);
         const entry = index.get(key) ?? { platform, rules: [], label };
@@ -56,6 +60,13 @@ function indexSites(): ReadonlyMap<string, SiteEntry> {
     }
   }
   return index;
+}
+
+function templatesOf(address: Address): Pick<Rule, 'url' | 'videoId'> {
+  if ('item' in address) {
+    return { url: compileTemplate(address.item), videoId: compileTemplate(address.id ?? '{id}') };
+  }
+  return { url: compileTemplate('lookUp' in address ? address.lookUp : ''), videoId: compileTemplate('{short}') };
 }
 
 function hostKey(host: string, { pieces }: Platform): { key: string; label: SiteEntry['label'] } {

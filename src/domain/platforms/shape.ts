@@ -1,7 +1,7 @@
 import type { Platform } from './platform.ts';
 
-/** Named pieces of an address. */
-export type Pieces = Readonly<Record<string, string>>;
+/** Named pieces of an address; those that are missing are undefined. */
+export type Pieces = Readonly<Record<string, string | undefined>>;
 
 /** An address in the parts that shapes look at. */
 export interface SplitAddress {
@@ -68,16 +68,11 @@ function source(text: string, pieces: Platform['pieces'], named: Set<string>): s
 
 /** The pieces of an address that has this shape, `address` among them as it was sent; undefined where it has not. */
 export function matchShape(shape: CompiledShape, address: SplitAddress): Pieces | undefined {
-  const pieces: Record<string, string> = {};
-  for (const [pattern, text] of [
-    [shape.path, address.path],
-    [shape.fragment, address.fragment],
-  ] as const) {
-    if (pattern === undefined) continue;
-    const match = pattern.exec(text);
-    if (match === null) return undefined;
-    take(pieces, match);
-  }
+  const path = shape.path?.exec(address.path);
+  if (path === null) return undefined;
+  const fragment = shape.fragment?.exec(address.fragment);
+  if (fragment === null) return undefined;
+  const pieces: Record<string, string | undefined> = { ...path?.groups, ...fragment?.groups };
   for (const { name, optional, value } of shape.parameters) {
     const sent = address.parameters.get(name) ?? [];
     if (value === 'address') {
@@ -86,7 +81,7 @@ export function matchShape(shape: CompiledShape, address: SplitAddress): Pieces 
       continue;
     }
     const match = firstMatch(value, sent);
-    if (match !== undefined) take(pieces, match);
+    if (match !== undefined) Object.assign(pieces, match.groups);
     else if (!optional) return undefined;
   }
   return pieces;
@@ -101,17 +96,28 @@ function firstMatch(pattern: RegExp, values: readonly string[]): RegExpExecArray
   return undefined;
 }
 
-function take(pieces: Record<string, string>, match: RegExpExecArray): void {
-  for (const [name, text] of Object.entries<string | undefined>(match.groups ?? {}))
-    if (text !== undefined) pieces[name] = text;
-}
+/** Makes a text of pieces; what is in brackets is left out where a piece of it is missing. */
+export type Template = (pieces: Pieces) => string;
 
-/** Fills in an address or an id; what is in brackets is left out where a piece of it is missing. */
-export function fill(template: string, pieces: Pieces): string {
-  return template
-    .replaceAll(/\[(?<part>[^\]]*)\]/g, (_all, part: string) => {
-      const wanted = [...part.matchAll(/\{(?<name>\w+)\}/g)].map((match) => match.groups?.['name'] ?? '');
-      return wanted.every((name) => pieces[name] !== undefined) ? part : '';
-    })
-    .replaceAll(/\{(?<name>\w+)\}/g, (_all, name: string) => pieces[name] ?? '');
+/** @param template an address or an id, of literal text, `{name}` and `[…]` */
+export function compileTemplate(template: string): Template {
+  const parts = template
+    .split(/[[\]]/)
+    .map((text, index) => ({ texts: text.split(/[{}]/), optional: index % 2 === 1 }));
+  return (pieces) => {
+    let filled = '';
+    for (const { texts, optional } of parts) {
+      let part = '';
+      for (const [index, text] of texts.entries()) {
+        const piece = index % 2 === 0 ? text : pieces[text];
+        if (piece === undefined && optional) {
+          part = '';
+          break;
+        }
+        part += piece ?? '';
+      }
+      filled += part;
+    }
+    return filled;
+  };
 }
