@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createVideoSource } from '../../../src/adapters/video-source.ts';
 import type { EngineVideoSource } from '../../../src/adapters/video-source.ts';
 import type { VideoReference, WantedFile } from '../../../src/commands/ports.ts';
+import { parseVideoUrl } from '../../../src/domain/video-url.ts';
 import { startFakeSites, trustingEngine } from '../../support/fake-sites.ts';
 import type { FakeSites, Site } from '../../support/fake-sites.ts';
 import { ffprobe } from '../../support/ffprobe.ts';
@@ -102,7 +103,10 @@ beforeAll(async () => {
     ...engine,
     ytDlpPath: trustingEngine(directory, engine.ytDlpPath),
     pluginsDirectory,
-    extractors: { streamable: 'Streamable', rutube: 'rutube', bluesky: 'Bluesky', tiktok: 'tiktok:photo' },
+    extractorOf: ({ canonicalUrl }) => {
+      const parsed = parseVideoUrl(canonicalUrl);
+      return parsed.ok ? parsed.video?.extractor : undefined;
+    },
     limits: platform.limits,
     workDirectory: join(directory, 'trusting'),
     proxyUrl: sites.proxyUrl,
