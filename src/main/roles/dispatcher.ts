@@ -3,7 +3,7 @@ import { leadWhenAlone } from '../../adapters/leadership.ts';
 import { observeJobs, observeMails, observeVoids } from '../../adapters/metrics-observers.ts';
 import { createPendingVoids } from '../../adapters/pending-voids.ts';
 import { clockSkewMs, createBooks } from '../../adapters/postgres.ts';
-import { newId, newUuid } from '../../adapters/system.ts';
+import { newUuid } from '../../adapters/system.ts';
 import { UsageLanes } from '../../commands/usage-lanes.ts';
 import { auditContinuously } from '../../dispatcher/audit-continuously.ts';
 import type { AuditState } from '../../dispatcher/audit-continuously.ts';
