@@ -4,7 +4,6 @@ import { jobTimeline } from './job-timeline.ts';
 import { overageLedger } from './overage-ledger.ts';
 import type { RebuildableProjection } from './rebuild.ts';
 import { usageAndJobs } from './usage-and-jobs.ts';
-import { usageWarnings } from './usage-warnings.ts';
 
 /** Every read model that the projector keeps, each under a checkpoint of its own; each can be rebuilt from the log. */
 export const projections: readonly RebuildableProjection[] = [
@@ -13,5 +12,4 @@ export const projections: readonly RebuildableProjection[] = [
   overageLedger,
   jobTimeline,
   invoices,
-  usageWarnings,
 ];

@@ -7,15 +7,16 @@ import { applyToIdempotencyKeys } from './idempotency-keys.ts';
 import { applyToInvoicesDue } from './invoices-due.ts';
 import { applyToJobs } from './jobs.ts';
 import type { RebuildableProjection } from './rebuild.ts';
+import { applyToUsageWarnings } from './usage-warnings.ts';
 
 /**
  * Credits, jobs and idempotency keys change in one transaction under one checkpoint, so that the revision in a credits row
  * holds for the jobs and keys of its account too: a download queued up to that revision has its rows. What is invoiced clears
- * what is due.
+ * what is due. Warnings are read here too, because every further reader of the usage streams costs each download its share.
  */
 export const usageAndJobs: RebuildableProjection = {
   name: 'usage_and_jobs',
-  tables: ['credits', 'jobs', 'idempotency_keys'],
+  tables: ['credits', 'jobs', 'idempotency_keys', 'usage_warnings'],
   streamPrefixes: ['usage-', 'job-', 'invoices-'],
   apply: async (events, client) => {
     const [invoiced, others] = [events.filter(isInvoice), events.filter((event) => !isInvoice(event))];
@@ -25,6 +26,7 @@ export const usageAndJobs: RebuildableProjection = {
     const usage = parsed.filter(isUsage);
     if (usage.length > 0) await applyToCredits(usage, client);
     await applyToIdempotencyKeys(usage, client);
+    await applyToUsageWarnings(usage, client);
     await applyToInvoicesDue({ usage, invoices: invoiced.map(parseInvoiceEvent) }, client);
     await applyToJobs(parsed, client);
   },

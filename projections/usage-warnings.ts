@@ -1,32 +1,27 @@
 import type { Pool, PoolClient } from 'pg';
 import { periodOfUsageStream } from '../src/domain/billing-period.ts';
-import { parseUsageEvent } from '../src/domain/recorded-event.ts';
-import type { RebuildableProjection } from './rebuild.ts';
+import type { ParsedEvent } from '../src/domain/recorded-event.ts';
+import type { UsageEvent } from '../src/domain/usage-events.ts';
 
 /**
  * What the dispatcher mails from: table `usage_warnings`, one row per warning, with the Message-ID once it is mailed. It only
  * says where to look: whether a mail is sent is decided by the log.
  */
-export const usageWarnings: RebuildableProjection = {
-  name: 'usage_warnings',
-  tables: ['usage_warnings'],
-  streamPrefixes: ['usage-'],
-  apply: async (events, client) => {
-    // Most events of these streams are charges, which other read models parse: here, a look at the type is enough.
-    const concerning = events.filter(({ type }) => type === 'UsageWarningReached' || type === 'UsageWarningMailed');
-    const parsed = concerning.map(parseUsageEvent);
-    const reached = parsed.flatMap(({ event, stream, revision, id, metadata }) => {
-      if (event.type !== 'UsageWarningReached') return [];
-      const { limit, ...warning } = event.data;
-      const { accountId } = periodOfUsageStream(stream);
-      const at = { event_id: id, account_id: accountId, stream, revision, time: metadata.time };
-      return [{ ...at, ...warning, credit_limit: limit }];
-    });
-    const mailed = parsed.flatMap(({ event }) => (event.type === 'UsageWarningMailed' ? [event.data] : []));
-    await insertReached(reached, client);
-    await markMailed(mailed, client);
-  },
-};
+export async function applyToUsageWarnings(
+  events: readonly ParsedEvent<UsageEvent>[],
+  client: PoolClient,
+): Promise<void> {
+  const reached = events.flatMap(({ event, stream, revision, id, metadata }) => {
+    if (event.type !== 'UsageWarningReached') return [];
+    const { limit, ...warning } = event.data;
+    const { accountId } = periodOfUsageStream(stream);
+    const at = { event_id: id, account_id: accountId, stream, revision, time: metadata.time };
+    return [{ ...at, ...warning, credit_limit: limit }];
+  });
+  const mailed = events.flatMap(({ event }) => (event.type === 'UsageWarningMailed' ? [event.data] : []));
+  await insertReached(reached, client);
+  await markMailed(mailed, client);
+}
 
 async function insertReached(rows: readonly object[], client: PoolClient): Promise<void> {
   if (rows.length === 0) return;

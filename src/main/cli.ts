@@ -1,4 +1,3 @@
-#!/usr/bin/env -S node --disable-warning=ExperimentalWarning
 import { Argument, Command, CommanderError, Option } from 'commander';
 import { isLed } from '../adapters/leadership.ts';
 import { clockSkewMs, createBooks, openPool } from '../adapters/postgres.ts';

@@ -70,10 +70,26 @@ export interface Link extends RecordedEvent {
 /** Of an invoice: the kind decides what else it has. */
 export type Line = { kind: string; cents: number } & Readonly<Record<string, unknown>>;
 
-const wordsOf = new Map<string, readonly string[]>(
-  Object.entries(forms).map(([name, form]) => [name, form.split(' ')]),
+/** A field of a form: what its word says of it, read once, since every event is held against some thirty of them. */
+interface Field {
+  name: string;
+  /** Of the part that the field is, or the word itself where it has none. */
+  kind: '#' | '@' | '*' | 'text' | (string & {});
+  mayBeNull: boolean;
+  mayBeMissing: boolean;
+}
+
+const fieldsOf = new Map<string, readonly Field[]>(
+  Object.entries(forms).map(([form, words]) => [form, words.split(' ').map(fieldOf)]),
 );
 const instant = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+function fieldOf(word: string): Field {
+  const name = word.replace(/^[#@?~*]+/, '');
+  const marks = word.slice(0, word.length - name.length);
+  const kind = ['#', '@', '*'].find((mark) => marks.includes(mark)) ?? (name in forms ? name : 'text');
+  return { name, kind, mayBeNull: marks.includes('?'), mayBeMissing: marks.includes('~') };
+}
 
 /**
  * A correction of staff has a role and a reason besides.
@@ -87,26 +103,32 @@ export function mustHaveForm(event: RecordedEvent): void {
 
 /** @returns the path of the first field that is unknown, missing or not in its form; the part's own where it has no form */
 function wrongField(part: unknown, form: string, path = form): string | undefined {
-  const words = wordsOf.get(form);
-  if (!words || typeof part !== 'object' || part === null) return path;
-  const names = words.map((word) => word.replace(/^[#@?~*]+/, ''));
-  const unknown = Object.keys(part).find((name) => !names.includes(name));
-  if (unknown !== undefined) return `${path}.${unknown}`;
-  const wrong = words.findIndex(
-    (word, index) => !isInForm((part as Record<string, unknown>)[names[index] ?? ''], word),
-  );
-  return wrong < 0 ? undefined : `${path}.${names[wrong] ?? ''}`;
+  const fields = fieldsOf.get(form);
+  if (!fields || typeof part !== 'object' || part === null) return path;
+  for (const name in part) {
+    if (!fields.some((field) => field.name === name)) return `${path}.${name}`;
+  }
+  const wrong = fields.find((field) => !isInForm((part as Record<string, unknown>)[field.name], field));
+  return wrong && `${path}.${wrong.name}`;
 }
 
-function isInForm(value: unknown, word: string): boolean {
-  if (word.startsWith('?')) return value === null || isInForm(value, word.slice(1));
-  if (word.startsWith('~')) return value === undefined || isInForm(value, word.slice(1));
-  if (word.startsWith('*')) return value !== undefined;
-  if (word.startsWith('@')) return typeof value === 'string' && instant.test(value);
-  if (word.startsWith('#')) return Number.isSafeInteger(value) && (value as number) >= 0;
-  if (word === 'actor' && (Object(value) as { type?: unknown }).type === 'staff')
-    return wrongField(value, 'staff') === undefined;
-  return wordsOf.has(word) ? wrongField(value, word) === undefined : typeof value === 'string' && value !== '';
+function isInForm(value: unknown, { kind, name, mayBeNull, mayBeMissing }: Field): boolean {
+  if (value === null && mayBeNull) return true;
+  if (value === undefined) return mayBeMissing;
+  switch (kind) {
+    case 'text':
+      return typeof value === 'string' && value !== '';
+    case '#':
+      return Number.isSafeInteger(value) && (value as number) >= 0;
+    case '@':
+      return typeof value === 'string' && instant.test(value);
+    case '*':
+      return true;
+    default: {
+      const isStaff = name === 'actor' && (Object(value) as { type?: unknown }).type === 'staff';
+      return wrongField(value, isStaff ? 'staff' : kind) === undefined;
+    }
+  }
 }
 
 /** The stream of a billing period: its account, and the day on which it starts. */

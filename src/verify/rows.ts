@@ -26,7 +26,7 @@ export const kept: Readonly<Record<Table, Kept>> = {
     ...{ stream: 'usage_stream', revision: 'usage_revision', period: 'usage_stream' },
   },
   idempotency_keys: { checkpoint: 'usage_and_jobs', key: ['account_id', 'key_hash'], ...usageStream },
-  usage_warnings: { checkpoint: 'usage_warnings', key: ['event_id'], ...usageStream },
+  usage_warnings: { checkpoint: 'usage_and_jobs', key: ['event_id'], ...usageStream },
   account_heads: {
     ...{ checkpoint: 'api_keys', key: ['account_id'] },
     ...{ stream: `'account-' || account_id`, revision: 'revision', period: '$2' },

@@ -42,7 +42,7 @@ afterAll(async () => {
 });
 
 const run = (...words: string[]) => runIn(installation.environment)(...words);
-const names = ['usage_and_jobs', 'api_keys', 'overage_ledger', 'job_timeline', 'invoices', 'usage_warnings'];
+const names = ['usage_and_jobs', 'api_keys', 'overage_ledger', 'job_timeline', 'invoices'];
 
 it('without a projector, every answer from a read model says that it is behind', { timeout: 60_000 }, async () => {
   const timeline = await run('jobs', 'timeline', seen, '--json');

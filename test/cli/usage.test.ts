@@ -26,7 +26,7 @@ describe('--help', () => {
     [['projections', 'status'], /--json/],
     [
       ['projections', 'rebuild'],
-      /usage_and_jobs[^]*api_keys[^]*overage_ledger[^]*job_timeline[^]*invoices[^]*usage_warnings[^]*all[^]*--from-older-log[^]*--json/,
+      /usage_and_jobs[^]*api_keys[^]*overage_ledger[^]*job_timeline[^]*invoices[^]*all[^]*--from-older-log[^]*--json/,
     ],
     ...['open', 'show', 'usage', 'plan', 'terms', 'cap'].map((command): [string[], RegExp] => [
       ['accounts', command],
@@ -54,7 +54,7 @@ describe('what the command line does not know', () => {
     [['ledger', 'show', 'nobody'], /an account id begins with acc_/],
     [
       ['projections', 'rebuild', 'credits'],
-      /Allowed choices are usage_and_jobs, api_keys, overage_ledger, job_timeline, invoices, usage_warnings, all/,
+      /Allowed choices are usage_and_jobs, api_keys, overage_ledger, job_timeline, invoices, all/,
     ],
     [[], /^Usage: reeltally /],
     [['keys'], /^Usage: reeltally keys /],

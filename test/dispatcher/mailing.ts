@@ -1,7 +1,7 @@
 import { afterEach, beforeEach } from 'vitest';
 
 import { runProjection } from '../../projections/runner.ts';
-import { usageWarnings } from '../../projections/usage-warnings.ts';
+import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { createSmtpMailer } from '../../src/adapters/mailer.ts';
 import { newId, newUuid, randomBits } from '../../src/adapters/system.ts';
 import { openAccount } from '../../src/commands/accounts.ts';
@@ -45,7 +45,7 @@ export function mailingUnderTest(log: { readonly store: EventStore }): Mailing {
   beforeEach(async () => {
     const models = await createReadModels();
     const server = await startMailServer();
-    projecting = runProjection(usageWarnings, { store: log.store, pool: models.pool, logger: silent });
+    projecting = runProjection(usageAndJobs, { store: log.store, pool: models.pool, logger: silent });
     const start = (changed: Partial<MailDependencies> = {}) => {
       const mailing = startMailingWarnings({
         ...{ store: log.store, pool: models.pool, logger: silent, newUuid, now: () => midNovember },

@@ -10,7 +10,7 @@ import { makeTemporaryDirectory } from './temporary-directory.ts';
 
 /** The service as its users meet it: processes of its own, started by its own command line, spoken to over HTTP. */
 
-const cliFile = fileURLToPath(new URL('../../src/main/cli.ts', import.meta.url));
+const cliFile = fileURLToPath(new URL('../../src/main/reeltally.ts', import.meta.url));
 const nodeArguments = ['--disable-warning=ExperimentalWarning', cliFile];
 
 /** The command line itself, for tests that speak to it while it runs. */
