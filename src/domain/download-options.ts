@@ -1,13 +1,13 @@
 /** What a client may ask a download to be (contract §4.2). */
 export const formats = ['video', 'audio'] as const;
-export type Format = (typeof formats)[number];
+type Format = (typeof formats)[number];
 
 /** `best`, or the wanted length of the smaller side in pixels. */
 export const qualities = ['best', '2160', '1440', '1080', '720', '480', '360'] as const;
 export type Quality = (typeof qualities)[number];
 
 export const audioFormats = ['mp3', 'm4a'] as const;
-export type AudioFormat = (typeof audioFormats)[number];
+type AudioFormat = (typeof audioFormats)[number];
 
 /** More stills than any platform takes in one post. */
 export const maxItem = 100;

@@ -115,9 +115,8 @@ export class RichHistory {
     const token = this.#random.hex(24);
     const keyHash = this.#random.below(3) === 0 ? this.#random.hex(64) : this.#keys.pop();
     const idempotency = keyHash === undefined ? undefined : { keyHash, fingerprint: this.#random.hex(64) };
-    const events = await this.#command({
-      ...{ kind: 'queue_download', token, video, ...defaultOptions, idempotency },
-    });
+    const asked = { token, video, ...defaultOptions, idempotency };
+    const events = await this.#command({ kind: 'queue_download', ...asked });
     if (events === 0) return;
     const usageStream = this.#stream();
     const queued = this.#log.queued(usageStream, token);

@@ -183,7 +183,12 @@ describe('a failure', () => {
     const retried = ['platform_error', 'rate_limited_by_platform', 'timed_out', 'internal_error'].includes(reason);
     expect(failureReasons[reason].retryable).toBe(retried);
     expect(decideJob(given(claimed(), started), giveUp(reason), now)).toEqual([
-      retried ? released(reason, '2026-11-14T10:00:02.000Z') : failed(reason),
+      retried
+        ? released(
+            reason,
+            reason === 'rate_limited_by_platform' ? '2026-11-14T10:00:08.000Z' : '2026-11-14T10:00:02.000Z',
+          )
+        : failed(reason),
     ]);
   });
 });

@@ -38,7 +38,7 @@ const stillRenditions: readonly Rendition[] = [
  * How a set is cut into files: `files` hold picture and sound together, `silent` only pictures, `tracks` each apart; `hls` and
  * `dash` are playlists of two-second pieces; `sound` has no picture, `stills` are single pictures.
  */
-export type Packaging = 'files' | 'silent' | 'tracks' | 'hls' | 'dash' | 'sound' | 'stills';
+type Packaging = 'files' | 'silent' | 'tracks' | 'hls' | 'dash' | 'sound' | 'stills';
 
 export interface MediaSet {
   packaging: Packaging;
