@@ -15,6 +15,8 @@ export interface EndpointDependencies {
   tokens: RequestTokens;
   probe: MetadataProbe;
   files: FileStore;
+  /** How long after its end a download's file is given out. */
+  fileRetentionSeconds: number;
   accounts: AccountDependencies;
   /** Resolves once a key is in force; false when that takes too long. */
   keyInForce: (keyId: string) => Promise<boolean>;

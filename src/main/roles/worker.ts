@@ -1,4 +1,6 @@
 import { join } from 'node:path';
+import { countHeldElsewhere } from '../../../projections/unfinished-jobs.ts';
+import { diskFreeBytes } from '../../adapters/disk.ts';
 import { listLivingWorkers, startHeartbeat } from '../../adapters/heartbeat.ts';
 import { createJobQueue } from '../../adapters/job-queue.ts';
 import { observeChildren, observeDownloads, observeJobs } from '../../adapters/metrics-observers.ts';
@@ -11,17 +13,22 @@ import type { VideoReference } from '../../commands/ports.ts';
 import { parseVideoUrl } from '../../domain/video-url.ts';
 import { createProber } from '../../worker/answer-probes.ts';
 import { openAttemptsDirectory } from '../../worker/attempts-directory.ts';
+import { createDiskWatermark } from '../../worker/disk-watermark.ts';
+import { createQuotas } from '../../worker/quotas.ts';
+import type { Quotas } from '../../worker/quotas.ts';
 import { runWorker } from '../../worker/run.ts';
 import { projectDirectory } from '../config.ts';
-import { createFiles, filesDirectory } from '../connect.ts';
-import { watchDisks } from '../watch.ts';
-import { localUrl } from '../listen.ts';
+import type { Config } from '../config.ts';
+import type { Connections } from '../connect.ts';
+import { filesDirectory, openFiles } from '../files.ts';
+import { watchDisks, watchDiskWatermark } from '../watch.ts';
 import type { StartRole } from '../role.ts';
 import { probeTimeoutMs } from './probe-time.ts';
 
 /** The worker gives up a little before the API stops listening. */
 const probeMarginMs = 1_000;
 const maxConcurrentProbes = 8;
+const mebibyte = 1024 * 1024;
 
 export const startWorker: StartRole = async (connections, secrets) => {
   const { config, store, pool, nats, logger, clock, addresses, metrics, tracer } = connections;
@@ -35,7 +42,7 @@ export const startWorker: StartRole = async (connections, secrets) => {
     pluginsDirectory: join(projectDirectory, 'src/embedded/plugins'),
     extractors: { youtube: 'youtube', ...(addresses.samplePlatformUrl !== null && { sample: 'sample' }) },
     limits: {
-      maxFileSizeBytes: config.MAX_FILE_MIB * 1024 * 1024,
+      maxFileSizeBytes: config.MAX_FILE_MIB * mebibyte,
       maxDurationSeconds: config.MAX_DURATION_SECONDS,
       attemptTimeoutMs: config.ATTEMPT_TIMEOUT_SECONDS * 1_000,
       probeTimeoutMs: probeTimeoutMs - probeMarginMs,
@@ -45,7 +52,11 @@ export const startWorker: StartRole = async (connections, secrets) => {
     observer: observeChildren([metrics.registry]),
     tracer,
   });
-  watchDisks(connections, { files: filesDirectory(config), work: workDirectory });
+  const filled = directoriesOf(config, workDirectory);
+  watchDisks(connections, filled);
+  const minFreeBytes = config.MIN_FREE_DISK_MIB * mebibyte;
+  const disk = createDiskWatermark({ directories: filled, minFreeBytes, freeBytes: diskFreeBytes, logger });
+  watchDiskWatermark(connections, () => disk.isLow);
   const workerId = newId('wrk');
   const allows = isOurs(addresses.samplePlatformUrl ?? undefined);
   const heartbeat = await startHeartbeat(pool, { workerId, logger });
@@ -54,12 +65,16 @@ export const startWorker: StartRole = async (connections, secrets) => {
   const probes = answerProbes(nats, prober);
   const worker = runWorker({
     ...{ workerId, store, source, allows, logger, newUuid, tracer },
-    workDirectory: await openAttemptsDirectory(workDirectory, { workerId, living: await listLivingWorkers(pool) }),
+    files: (await openFiles(connections, secrets)).files,
+    workDirectory: await openAttemptsDirectory(workDirectory, {
+      ...{ workerId, living: await listLivingWorkers(pool), nowMs: clock.realNowMs() },
+    }),
     now: clock.now,
     queue: createJobQueue(nats),
-    files: createFiles(config, secrets, config.DOWNLOAD_URL ?? config.PUBLIC_URL ?? localUrl(config)),
     progress: createProgressReporter(nats),
     slots: config.WORKER_SLOTS,
+    disk,
+    quotas: quotasOf(connections, workerId),
     observer: metrics.observer(observeJobs),
     downloads: observeDownloads([metrics.registry], config.WORKER_SLOTS),
   });
@@ -72,6 +87,21 @@ export const startWorker: StartRole = async (connections, secrets) => {
     },
   };
 };
+
+/** What a worker fills. */
+function directoriesOf(config: Config, work: string): Record<string, string> {
+  const files = filesDirectory(config);
+  return { work, ...(files !== undefined && { files }) };
+}
+
+function quotasOf({ config, pool, logger }: Connections, workerId: string): Quotas {
+  return createQuotas({
+    maxJobsPerAccount: config.MAX_JOBS_PER_ACCOUNT,
+    maxJobsPerPlatform: config.MAX_JOBS_PER_PLATFORM,
+    countElsewhere: (accountId) => countHeldElsewhere(pool, { accountId, workerId }),
+    logger,
+  });
+}
 
 /** An address is served here if it comes out the same when it is read and rebuilt. */
 function isOurs(samplePlatformOrigin: string | undefined): (video: VideoReference) => boolean {
