@@ -1,10 +1,11 @@
-import { readdirSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { call } from '../support/client.ts';
 import { ended, queue, statusOf } from '../support/downloads.ts';
 import { readLog } from '../support/log.ts';
+import { planFile } from '../support/plans.ts';
 import { s3Account, startS3Server } from '../support/s3/server.ts';
 import type { S3Server } from '../support/s3/server.ts';
 import { startService } from '../support/service.ts';
@@ -12,7 +13,6 @@ import type { Environment, Service } from '../support/service.ts';
 import { expectRefusal, runIn } from '../cli/command-line.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { readFileSync } from 'node:fs';
 
 /** Downloads whose files lie in a bucket of an S3-compatible service. */
 let s3: S3Server;
@@ -31,8 +31,8 @@ const settingsFor = (url: string): Environment => ({
 
 beforeAll(async () => {
   s3 = await startS3Server();
-  service = await startService(settingsFor(s3.url));
-  ({ key } = await service.openAccount('dev_100'));
+  service = await startService({ ...settingsFor(s3.url), PLANS_FILE: planFile({ hourly_limit: 10_000 }) });
+  ({ key } = await service.openAccount('test'));
 }, 60_000);
 beforeEach(() => {
   s3.failWith(undefined);
