@@ -37,12 +37,21 @@ export interface JobRow {
   file_name: string | null;
   file_mime: string | null;
   file_size_bytes: number | null;
+  file_expired_at: string | null;
   failure_reason: FailureReason | null;
 }
 
 /** `to_jsonb` writes instants with an offset and varying digits; everything else of the service writes them one way. */
 function jobFromJson(json: JobRow): JobRow {
-  const instants = ['claimed_at', 'not_before', 'queued_at', 'waiting_since', 'started_at', 'finished_at'] as const;
+  const instants = [
+    'claimed_at',
+    'not_before',
+    'queued_at',
+    'waiting_since',
+    'started_at',
+    'finished_at',
+    'file_expired_at',
+  ] as const;
   const row: Record<string, unknown> = { ...json };
   for (const name of instants) {
     const instant = json[name];
@@ -66,6 +75,7 @@ const polledColumns = [
   'file_name',
   'file_mime',
   'file_size_bytes',
+  'file_expired_at',
 ] as const;
 export type PolledJob = Pick<JobRow, (typeof polledColumns)[number]>;
 
@@ -79,7 +89,7 @@ export const polledJobColumns = (alias: string): string[] => polledColumns.map((
 export function polledJobFromText(values: readonly (string | null)[]): PolledJob | undefined {
   const [token, account_id, platform, video_id, status, queued_at, started_at, finished_at, failure_reason, ...file] =
     values;
-  const [claimRevision, file_name = null, file_mime = null, sizeBytes] = file;
+  const [claimRevision, file_name = null, file_mime = null, sizeBytes, expired_at] = file;
   if (!token || !account_id || !platform || !video_id || !status || !queued_at) return undefined;
   return {
     token,
@@ -95,6 +105,7 @@ export function polledJobFromText(values: readonly (string | null)[]): PolledJob
     file_name,
     file_mime,
     file_size_bytes: sizeBytes ? Number(sizeBytes) : null,
+    file_expired_at: expired_at ? instantFromText(expired_at) : null,
   };
 }
 
@@ -161,6 +172,7 @@ function queuedRow({ stream, revision, metadata }: ParsedEvent, queued: Download
     file_name: null,
     file_mime: null,
     file_size_bytes: null,
+    file_expired_at: null,
     failure_reason: null,
   };
 }
@@ -188,7 +200,7 @@ function nextRow(jobs: ReadonlyMap<string, JobRow>, parsed: ParsedEvent<UsageEve
     not_before: job.notBefore,
     waiting_since: event.type === 'JobReleased' ? later(time, event.data.not_before) : row.waiting_since,
     started_at: event.type === 'JobStarted' ? time : row.started_at,
-    finished_at: finished ? time : null,
+    finished_at: finished ? (row.finished_at ?? time) : null,
     ...(event.type === 'JobCompleted' && {
       file_claim_revision: event.data.claim_revision,
       file_name: event.data.file_name,
@@ -196,15 +208,20 @@ function nextRow(jobs: ReadonlyMap<string, JobRow>, parsed: ParsedEvent<UsageEve
       file_size_bytes: event.data.file_size_bytes,
     }),
     ...(event.type === 'JobFailed' && { failure_reason: event.data.reason }),
+    ...(event.type === 'FileExpired' && { file_expired_at: time }),
   };
 }
 
-function jobOf({ status, attempts, worker_id, claim_revision, claimed_at, not_before }: JobRow): Job {
+function jobOf(row: JobRow): Job {
+  const { status, attempts, worker_id, claim_revision, claimed_at, not_before } = row;
   const claim =
     worker_id === null || claim_revision === null
       ? null
       : { workerId: worker_id, revision: claim_revision, claimedAt: claimed_at ?? '' };
-  return { status, attempts, claim, notBefore: not_before };
+  const { file_claim_revision: claimRevision, finished_at: completedAt, file_expired_at: expiredAt } = row;
+  const file =
+    claimRevision === null ? null : { claimRevision, completedAt: completedAt ?? '', expired: expiredAt !== null };
+  return { status, attempts, claim, notBefore: not_before, file };
 }
 
 const columns = Object.keys(queuedRow({ stream: '', metadata: {} } as ParsedEvent, {} as DownloadQueued));

@@ -10,18 +10,29 @@ export interface WaitingJob {
   waiting_seconds: number;
 }
 
-/** Jobs that became queued at least so long ago and that nobody has claimed. @param now business time, UTC ISO-8601 */
+export interface WaitingJobsWanted {
+  /** Business time, UTC ISO-8601. */
+  now: string;
+  waitedSeconds: number;
+  /** While so many of an account's jobs are claimed or running, its others wait for their turn, and are left out. */
+  maxJobsPerAccount: number;
+  limit: number;
+}
+
+/** Jobs that became queued at least so long ago and that nobody has claimed although somebody may. */
 export async function listWaitingJobs(
   pool: Pool,
-  { now, waitedSeconds, limit }: { now: string; waitedSeconds: number; limit: number },
+  { now, waitedSeconds, maxJobsPerAccount, limit }: WaitingJobsWanted,
 ): Promise<WaitingJob[]> {
   const { rows } = await pool.query<WaitingJob>(
     `select token, usage_stream, usage_revision::int, revision::int,
             extract(epoch from $1::timestamptz - waiting_since)::float8 as waiting_seconds
      from jobs
      where status = 'queued' and waiting_since <= $1::timestamptz - $2 * interval '1 second'
+       and account_id <> all(array(
+         select account_id from jobs where status in ('claimed', 'running') group by 1 having count(*) >= $4))
      order by waiting_since limit $3`,
-    [now, waitedSeconds, limit],
+    [now, waitedSeconds, limit, maxJobsPerAccount],
   );
   return rows;
 }
@@ -35,6 +46,19 @@ export async function oldestWaitingSeconds(pool: Pool, now: string): Promise<num
     [now],
   );
   return rows[0]?.seconds ?? 0;
+}
+
+/** How many jobs of an account are claimed or running, but for those of one worker. */
+export async function countHeldElsewhere(
+  pool: Pool,
+  { accountId, workerId }: { accountId: string; workerId: string },
+): Promise<number> {
+  const { rows } = await pool.query<{ held: number }>(
+    `select count(*)::int as held from jobs
+     where status in ('claimed', 'running') and account_id = $1 and worker_id <> $2`,
+    [accountId, workerId],
+  );
+  return rows[0]?.held ?? 0;
 }
 
 export interface ClaimedJob {

@@ -1,10 +1,11 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
-import { copyFile, lstat, mkdir, open, readdir, rename, rm, rmdir } from 'node:fs/promises';
+import { copyFile, lstat, mkdir, open, opendir, readdir, rename, rm, rmdir } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
-import { dirname, extname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 import type { FileKey, FileStore } from '../commands/ports.ts';
+import { checkedToken, contentTypeOf, isFileName, isToken, keyPath } from './file-key.ts';
 
 export interface SigningKey {
   /** Stands in every link, so that links outlive a change of the key. */
@@ -36,32 +37,9 @@ export interface LocalFileStore extends FileStore {
   openFile(path: string): Promise<FileHandle | undefined>;
 }
 
-/** What a file can be. The list is short so that nothing is ever served as a page. */
-const contentTypes: Readonly<Record<string, string>> = {
-  '.mp4': 'video/mp4',
-  '.mp3': 'audio/mpeg',
-  '.m4a': 'audio/mp4',
-  '.jpg': 'image/jpeg',
-};
-
 const signatureVersion = 'v1';
-const tokenPattern = /^[A-Za-z0-9_-]{1,200}$/;
-const namePattern = /^[a-z0-9][a-z0-9_-]{0,99}\.(?:mp4|mp3|m4a|jpg)$/;
 const pathPattern = /^\/files\/([A-Za-z0-9_-]{1,200})\/(0|[1-9]\d{0,14})\/([a-z0-9._-]{1,110})$/;
 const parameterNames = ['download', 'key', 'expires', 'nonce', 'signature'] as const;
-
-/** @throws {RangeError} for parts that could leave the directory: such a key is a bug, never a request. */
-function checkedToken(token: string): string {
-  if (!tokenPattern.test(token)) throw new RangeError('A file token holds letters, digits, "-" and "_" only.');
-  return token;
-}
-
-function relativePath(key: FileKey): string {
-  if (!Number.isSafeInteger(key.claimRevision) || key.claimRevision < 0)
-    throw new RangeError('A claim revision counts from 0.');
-  if (!namePattern.test(key.name)) throw new RangeError(`A stored file cannot be named ${JSON.stringify(key.name)}.`);
-  return `${checkedToken(key.token)}/${key.claimRevision}/${key.name}`;
-}
 
 /** One line per part: none of them holds a line break once it is encoded. */
 function sign(key: KeyObject, path: string, query: Readonly<Record<string, string>>): Buffer {
@@ -120,6 +98,24 @@ async function entries(directory: string): Promise<string[]> {
   });
 }
 
+const tokensAtOnce = 500;
+
+/** What else may lie in the directory is nobody's token. */
+async function* listTokens(directory: string): AsyncGenerator<readonly string[]> {
+  const opened = await opendir(directory, { bufferSize: tokensAtOnce }).catch((error: unknown) => {
+    if (isCode(error, 'ENOENT')) return undefined;
+    throw error;
+  });
+  let page: string[] = [];
+  for await (const entry of opened ?? []) {
+    if (entry.isDirectory() && isToken(entry.name)) page.push(entry.name);
+    if (page.length < tokensAtOnce) continue;
+    yield page;
+    page = [];
+  }
+  if (page.length > 0) yield page;
+}
+
 /** Removes a directory if nothing is in it any more. */
 async function removeIfEmpty(directory: string): Promise<void> {
   await rmdir(directory).catch((error: unknown) => {
@@ -132,16 +128,14 @@ function createLinks(options: LocalFileStoreOptions) {
   const keys = new Map([...others, current].map(({ id, key }) => [id, key]));
   return {
     link(key: FileKey, { expiresAtSeconds, downloadName }: { expiresAtSeconds: number; downloadName: string }): string {
-      const path = `/files/${relativePath(key)}`;
+      const path = `/files/${keyPath(key)}`;
       const expires = String(expiresAtSeconds);
       const query = { download: downloadName.toWellFormed(), key: current.id, expires, nonce: options.nonce() };
       const signature = sign(current.key, path, query).toString('base64url');
       return `${options.downloadBaseUrl}${path}?${new URLSearchParams({ ...query, signature }).toString()}`;
     },
     /** What a genuine link stands for. The signature comes first: before it, nothing in the URL is believed. */
-    read(
-      url: string,
-    ): { relative: string; extension: string; downloadName: string; expiresSeconds: number } | undefined {
+    read(url: string): { relative: string; name: string; downloadName: string; expiresSeconds: number } | undefined {
       const [path = '', query = '', ...rest] = url.split('?');
       const parameters = readQuery(query);
       const key = parameters === undefined ? undefined : keys.get(parameters.key);
@@ -152,9 +146,9 @@ function createLinks(options: LocalFileStoreOptions) {
       // Base64 has several spellings of the same bytes; only ours is a link that we gave.
       if (expected.toString('base64url') !== parameters.signature) return undefined;
       const [, token = '', revision = '', name = ''] = pathPattern.exec(path) ?? [];
-      if (!tokenPattern.test(token) || !namePattern.test(name)) return undefined;
-      const [relative, extension] = [`${token}/${revision}/${name}`, extname(name)];
-      return { relative, extension, downloadName: parameters.download, expiresSeconds: Number(parameters.expires) };
+      if (!isToken(token) || !isFileName(name)) return undefined;
+      const relative = `${token}/${revision}/${name}`;
+      return { relative, name, downloadName: parameters.download, expiresSeconds: Number(parameters.expires) };
     },
   };
 }
@@ -165,7 +159,7 @@ function createLinks(options: LocalFileStoreOptions) {
  */
 export function createLocalFileStore(options: LocalFileStoreOptions): LocalFileStore {
   const links = createLinks(options);
-  const pathOf = (key: FileKey) => join(options.directory, relativePath(key));
+  const pathOf = (key: FileKey) => join(options.directory, keyPath(key));
 
   async function sizeOf(path: string): Promise<number | undefined> {
     try {
@@ -180,7 +174,7 @@ export function createLocalFileStore(options: LocalFileStoreOptions): LocalFileS
   return {
     async put(key, path, mime) {
       const target = pathOf(key);
-      if (contentTypes[extname(key.name)] !== mime) throw new RangeError(`${key.name} is not served as ${mime}.`);
+      if (contentTypeOf(key) !== mime) throw new RangeError(`${key.name} is not served as ${mime}.`);
       const directory = dirname(target);
       await mkdir(directory, { recursive: true, mode: 0o700 });
       // The name is no file name of ours, so that it can be neither linked to nor taken for a finished file.
@@ -197,24 +191,31 @@ export function createLocalFileStore(options: LocalFileStoreOptions): LocalFileS
     async purge(token, except) {
       const directory = join(options.directory, checkedToken(token));
       const kept = except?.token === token ? pathOf(except) : undefined;
+      const removed = { files: 0, bytes: 0 };
       for (const revision of await entries(directory)) {
         const attempt = join(directory, revision);
         for (const name of await entries(attempt)) {
           const path = join(attempt, name);
-          if (path !== kept) await rm(path, { recursive: true, force: true });
+          if (path === kept) continue;
+          const sizeBytes = await sizeOf(path);
+          await rm(path, { recursive: true, force: true });
+          if (sizeBytes !== undefined) removed.files += 1;
+          removed.bytes += sizeBytes ?? 0;
         }
         await removeIfEmpty(attempt);
       }
       await removeIfEmpty(directory);
+      return removed;
     },
-    link: (key, served) => links.link(key, served),
+    tokens: () => listTokens(options.directory),
+    link: async (key, served) => links.link(key, served),
     async verifyLink(url, nowMs) {
       const genuine = links.read(url);
       if (genuine === undefined) return { ok: false, status: 403 };
       if (nowMs >= genuine.expiresSeconds * 1000) return { ok: false, status: 410 };
       const path = join(options.directory, genuine.relative);
       const sizeBytes = await sizeOf(path);
-      const mime = contentTypes[genuine.extension];
+      const mime = contentTypeOf(genuine);
       if (sizeBytes === undefined || mime === undefined) return { ok: false, status: 404 };
       return { ok: true, path, downloadName: genuine.downloadName, mime, sizeBytes };
     },

@@ -142,7 +142,8 @@ async function ensureStream(connection: NatsConnection): Promise<void> {
     ack_policy: AckPolicy.Explicit,
     ack_wait: nanos(acknowledgeWithinMs),
     max_deliver: -1,
-    max_ack_pending: 10_000,
+    // What is put off counts too: one account's waiting jobs must not keep everybody else's from being delivered.
+    max_ack_pending: 1_000_000,
   });
 }
 
@@ -156,6 +157,7 @@ function receivedJob(received: JsMsg): ReceivedJob | undefined {
   return {
     message,
     traceparent: received.headers?.has('traceparent') ? received.headers.get('traceparent') : undefined,
+    deliveries: received.info.deliveryCount,
     acknowledge: () => {
       received.ack();
     },

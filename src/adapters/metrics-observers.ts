@@ -5,13 +5,14 @@ import type {
   AppendObserver,
   ChildObserver,
   DownloadObserver,
+  FileObserver,
   JobObserver,
   MailObserver,
   ProjectionObserver,
   RequestObserver,
   VoidObserver,
 } from '../commands/observers.ts';
-import { resolutions } from '../commands/observers.ts';
+import { quotaNames, removals, resolutions } from '../commands/observers.ts';
 import { releaseReasons } from '../domain/download-job-events.ts';
 import { failureReasonNames } from '../domain/failure-reasons.ts';
 
@@ -146,6 +147,11 @@ export function observeJobs(registers: Registry[]): JobObserver {
     help: 'Claims that the sweeper ended because their worker was gone or over its time',
     registers,
   });
+  const filesExpired = new Counter({
+    name: 'reeltally_files_expired_total',
+    help: 'Finished files whose time was ended by this process',
+    registers,
+  });
   finished.inc({ outcome: 'done', reason: 'none' }, 0);
   for (const reason of failureReasonNames) finished.inc({ outcome: 'failed', reason }, 0);
   for (const reason of releaseReasons) released.inc({ reason }, 0);
@@ -155,6 +161,7 @@ export function observeJobs(registers: Registry[]): JobObserver {
       else if (event.type === 'JobCompleted') finished.inc({ outcome: 'done', reason: 'none' });
       else if (event.type === 'JobFailed') finished.inc({ outcome: 'failed', reason: event.data.reason });
       else if (event.type === 'JobReleased') released.inc({ reason: event.data.reason });
+      else if (event.type === 'FileExpired') filesExpired.inc();
     },
     claimExpired: () => expired.inc(),
   };
@@ -178,8 +185,40 @@ export function observeDownloads(registers: Registry[], slots: number): Download
     registers,
   });
   const available = new Gauge({ name: 'reeltally_worker_slots', help: 'Downloads that this worker takes', registers });
+  const postponed = new Counter({
+    name: 'reeltally_jobs_postponed_total',
+    help: 'Jobs put off because their account or their platform has as many downloads as it may',
+    labelNames: ['quota'],
+    registers,
+  });
   available.set(slots);
-  return { downloadStarted: () => running.inc(), downloadEnded: () => running.dec() };
+  for (const quota of quotaNames) postponed.inc({ quota }, 0);
+  return {
+    downloadStarted: () => running.inc(),
+    downloadEnded: () => running.dec(),
+    jobPostponed: (quota) => postponed.inc({ quota }),
+  };
+}
+
+export function observeFiles(registers: Registry[]): FileObserver {
+  const labelNames = ['of'];
+  const files = new Counter({
+    name: 'reeltally_files_removed_total',
+    help: 'Files removed by this process: of downloads whose links are over, or left by attempts at downloads that failed',
+    ...{ labelNames, registers },
+  });
+  const bytes = new Counter({
+    name: 'reeltally_file_bytes_removed_total',
+    help: 'Their bytes',
+    ...{ labelNames, registers },
+  });
+  for (const of of removals) for (const counter of [files, bytes]) counter.inc({ of }, 0);
+  return {
+    filesRemoved: (of, removed) => {
+      files.inc({ of }, removed.files);
+      bytes.inc({ of }, removed.bytes);
+    },
+  };
 }
 
 export function observeChildren(registers: Registry[]): ChildObserver {

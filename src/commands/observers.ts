@@ -1,5 +1,5 @@
 import type { JobEvent } from '../domain/download-job-events.ts';
-import type { AppendOutcome } from './ports.ts';
+import type { AppendOutcome, RemovedFiles } from './ports.ts';
 
 /**
  * Who is told what happens, as it happens. The inside counts nothing by itself: `main/` hands these in where somebody wants
@@ -50,9 +50,22 @@ export interface VoidObserver {
   unknownOutcomeResolved(became: (typeof resolutions)[number]): void;
 }
 
+/** Of what a worker takes only so many downloads at a time. */
+export const quotaNames = ['account', 'platform'] as const;
+export type QuotaName = (typeof quotaNames)[number];
+
 export interface DownloadObserver {
   downloadStarted(): void;
   downloadEnded(): void;
+  /** There is no place for it now, by the quota of its account or of its platform. */
+  jobPostponed(quota: QuotaName): void;
+}
+
+/** Whose files are removed: of downloads whose links are over, or what attempts have left of downloads that failed. */
+export const removals = ['expired', 'failed'] as const;
+
+export interface FileObserver {
+  filesRemoved(of: (typeof removals)[number], removed: RemovedFiles): void;
 }
 
 export interface ChildObserver {

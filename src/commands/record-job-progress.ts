@@ -38,9 +38,13 @@ export interface QueuedJob extends DownloadQueued {
   traceparent?: string | undefined;
 }
 
+/** The account whose usage stream it is; undefined if it is none. */
+export const accountIdOf = (usageStream: string): string | undefined =>
+  /^usage-(acc_[a-z0-9]+)-\d{8}$/.exec(usageStream)?.[1];
+
 /** The event that a message names: undefined unless it really is that token's DownloadQueued. */
 export async function readQueuedJob(store: EventStore, message: JobMessage): Promise<QueuedJob | undefined> {
-  const accountId = /^usage-(acc_[a-z0-9]+)-\d{8}$/.exec(message.usageStream)?.[1];
+  const accountId = accountIdOf(message.usageStream);
   if (accountId === undefined) return undefined;
   const [recorded] = await store.read(message.usageStream, message.usageRevision, 1);
   if (recorded?.revision !== message.usageRevision) return undefined;

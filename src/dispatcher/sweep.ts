@@ -15,6 +15,8 @@ export interface SweepDependencies extends JobDependencies {
   logger: Logger;
   /** The longest that one attempt may take. */
   attemptTimeoutSeconds: number;
+  /** Downloads of one account at a time: what waits for its turn is not lost. */
+  maxJobsPerAccount: number;
   /** A worker beats every 10 s; after so long without (default 30), it is gone. */
   leaseSeconds?: number;
   /** Default: 5 s. */
@@ -59,11 +61,12 @@ async function sweep(dependencies: SweepDependencies, state: SweepState): Promis
   await forgetOldWorkers(dependencies.pool);
 }
 
-async function look({ pool, now }: SweepDependencies, state: SweepState) {
+async function look({ pool, now, maxJobsPerAccount }: SweepDependencies, state: SweepState) {
   try {
     const claimed = await listClaimedJobs(pool, now());
     const limit = maxWaitingJobs;
-    const waiting = await listWaitingJobs(pool, { now: now(), waitedSeconds: firstRepetitionSeconds, limit });
+    const wanted = { now: now(), waitedSeconds: firstRepetitionSeconds, maxJobsPerAccount, limit };
+    const waiting = await listWaitingJobs(pool, wanted);
     state.reachableSinceMs ??= performance.now();
     return { claimed, waiting };
   } catch (error) {

@@ -38,6 +38,8 @@ export const jobEventSchemas = {
     duration_seconds: z.number().min(0),
   }),
   JobFailed: z.strictObject({ token: jobToken, reason: failureReason }),
+  /** From now on no link to the file is given out; its bytes go once the links that were are over. */
+  FileExpired: z.strictObject({ token: jobToken, claim_revision: z.int().min(0) }),
 };
 
 export type JobEvent = {

@@ -11,7 +11,7 @@ import type { Refused } from './refusals.ts';
  *        ▲                 │                  │
  *        └──── release (worker shutdown, lease expired, retryable failure with attempts left) ─┘
  *
- * From each of the first three it fails (`voided`) when its charge is taken back.
+ * From each of the first three it fails (`voided`) when its charge is taken back. A job that is done stays done; its file expires.
  *
  * It is queued when its stream does not exist yet. Whoever writes names the revision it decided on, so that a worker whose
  * claim was taken over can write nothing more.
@@ -24,11 +24,13 @@ export interface Job {
   claim: { workerId: string; revision: number; claimedAt: string } | null;
   /** While queued again: the earliest instant of the next claim. */
   notBefore: string | null;
+  /** Of a job that is done; it lies under the revision of the claim that made it. */
+  file: { claimRevision: number; completedAt: string; expired: boolean } | null;
 }
 
 export const maxAttempts = 3;
 
-export const initialJob: Job = { status: 'queued', attempts: 0, claim: null, notBefore: null };
+export const initialJob: Job = { status: 'queued', attempts: 0, claim: null, notBefore: null, file: null };
 
 /**
  * @param at where the event stands in its stream, and its own time
@@ -37,6 +39,7 @@ export function evolveJob(state: Job, event: JobEvent, at: { revision: number; t
   switch (event.type) {
     case 'JobClaimed':
       return {
+        ...state,
         status: 'claimed',
         attempts: event.data.attempt,
         claim: { workerId: event.data.worker_id, revision: at.revision, claimedAt: at.time },
@@ -47,16 +50,21 @@ export function evolveJob(state: Job, event: JobEvent, at: { revision: number; t
     case 'JobReleased': {
       const uncounted = event.data.reason === 'shutdown' ? 1 : 0;
       return {
+        ...state,
         status: 'queued',
         attempts: state.attempts - uncounted,
         claim: null,
         notBefore: event.data.not_before,
       };
     }
-    case 'JobCompleted':
-      return { ...state, status: 'done', claim: null };
+    case 'JobCompleted': {
+      const file = { claimRevision: event.data.claim_revision, completedAt: at.time, expired: false };
+      return { ...state, status: 'done', claim: null, file };
+    }
     case 'JobFailed':
       return { ...state, status: 'failed', claim: null };
+    case 'FileExpired':
+      return { ...state, file: state.file && { ...state.file, expired: true } };
     default:
       return event satisfies never;
   }
@@ -70,7 +78,9 @@ export type JobCommand =
   | { kind: 'shut_down'; token: string; claim: ClaimProof }
   | { kind: 'expire_lease'; token: string; claim: ClaimProof }
   /** Its charge was taken back: whoever holds it can write nothing more. */
-  | { kind: 'void'; token: string };
+  | { kind: 'void'; token: string }
+  /** Its file has been kept for long enough, if it was finished at this instant or before. */
+  | { kind: 'expire_file'; token: string; completedUntil: string };
 
 /** Names the claim that a command acts for: it is refused once somebody else holds the job. */
 export interface ClaimProof {
@@ -90,6 +100,7 @@ interface FinishedFile {
 export function decideJob(state: Job, command: JobCommand, now: string): JobEvent[] | Refused {
   if (command.kind === 'claim') return claimJob(state, command, now);
   if (command.kind === 'void') return voidJob(state, command.token);
+  if (command.kind === 'expire_file') return expireFile(state, command);
   const { token, claim } = command;
   if (state.claim?.workerId !== claim.workerId || state.claim.revision !== claim.revision) return refuse('claim_lost');
   switch (command.kind) {
@@ -128,6 +139,14 @@ function claimJob(state: Job, command: Extract<JobCommand, { kind: 'claim' }>, n
 function voidJob({ status }: Job, token: string): JobEvent[] {
   if (status === 'done' || status === 'failed') return [];
   return [{ type: 'JobFailed', data: { token, reason: 'voided' } }];
+}
+
+function expireFile(
+  { file }: Job,
+  { token, completedUntil }: Extract<JobCommand, { kind: 'expire_file' }>,
+): JobEvent[] {
+  if (!file || file.expired || file.completedAt > completedUntil) return [];
+  return [{ type: 'FileExpired', data: { token, claim_revision: file.claimRevision } }];
 }
 
 function completed({ token, claim, file }: Extract<JobCommand, { kind: 'complete' }>): JobEvent {

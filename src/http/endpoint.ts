@@ -16,6 +16,8 @@ export interface EndpointDependencies {
   probe: MetadataProbe;
   shortLinks: ShortLinks;
   files: FileStore;
+  /** How long after its end a download's file is given out. */
+  fileRetentionSeconds: number;
   accounts: AccountDependencies;
   /** Resolves once a key is in force; false when that takes too long. */
   keyInForce: (keyId: string) => Promise<boolean>;

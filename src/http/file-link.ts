@@ -1,12 +1,11 @@
 import { z } from 'zod';
 import type { PolledJob } from '../../projections/jobs.ts';
+import { isGivenOut, linkSeconds } from '../domain/file-retention.ts';
 import type { EndpointDependencies } from './endpoint.ts';
+import { FileStoreUnavailable } from '../commands/ports.ts';
 import { ApiError } from './errors.ts';
 
 /** The link to a finished file: what it is called, and for how long it is valid. The file store signs it. */
-
-/** A link's life (contract §3): from the poll that it was issued for. */
-const linkSeconds = 3_600;
 
 /** What the answer for a finished download says of its file. */
 export const fileLink = z.strictObject({
@@ -17,10 +16,12 @@ export const fileLink = z.strictObject({
 });
 type FileLink = z.infer<typeof fileLink>;
 
-/** A link is given only for a file that is there. */
+type FileLinkDependencies = Pick<EndpointDependencies, 'files' | 'fileRetentionSeconds' | 'now' | 'realNowMs'>;
+
+/** A link is given only for a file that has not expired and is there. */
 export async function fileLinkOf(
   job: PolledJob,
-  { files, realNowMs }: Pick<EndpointDependencies, 'files' | 'realNowMs'>,
+  { files, fileRetentionSeconds, now, realNowMs }: FileLinkDependencies,
 ): Promise<FileLink> {
   const {
     token,
@@ -28,18 +29,28 @@ export async function fileLinkOf(
     file_name: name,
     file_mime: mime,
     file_size_bytes: sizeBytes,
+    finished_at: finishedAt,
+    file_expired_at: expiredAt,
   } = job;
-  if (claimRevision === null || name === null || mime === null || sizeBytes === null)
+  if (claimRevision === null || name === null || mime === null || sizeBytes === null || finishedAt === null)
     throw new Error(`job ${token} is done without a file`);
+  if (!isGivenOut({ finishedAt, expiredAt }, fileRetentionSeconds, now())) throw new ApiError('delivery_failed');
   const file = { token, claimRevision, name };
-  if ((await files.sizeBytes(file)) === undefined) throw new ApiError('delivery_failed');
+  if ((await whileThere(files.sizeBytes(file))) === undefined) throw new ApiError('delivery_failed');
   const extension = name.slice(name.lastIndexOf('.'));
   const downloadName = `${job.platform}-${job.video_id.replaceAll(/[^\w-]/g, '_').slice(0, 80)}${extension}`;
   const expiresAtSeconds = Math.floor(realNowMs() / 1000) + linkSeconds;
   return {
-    download_url: files.link(file, { expiresAtSeconds, downloadName }),
+    download_url: await whileThere(files.link(file, { expiresAtSeconds, downloadName })),
     expires_in: linkSeconds,
     file_size_bytes: sizeBytes,
     file_mime: mime,
   };
+}
+
+/** That a file store is away says nothing about the file. */
+async function whileThere<Value>(asking: Promise<Value>): Promise<Value> {
+  return asking.catch((error: unknown) => {
+    throw error instanceof FileStoreUnavailable ? new ApiError('unavailable') : error;
+  });
 }

@@ -2,6 +2,8 @@ import type { Readable } from 'node:stream';
 
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
 
+import { contentDisposition } from '../domain/content-disposition.ts';
+
 /** An open file: what of Node's file handle this route uses. */
 interface OpenFile {
   stat(): Promise<{ size: number }>;
@@ -56,18 +58,6 @@ export function requestedRange(header: string | undefined, sizeBytes: number): B
   if (to !== '' && Number(to) < first) return 'whole';
   if (first >= sizeBytes) return 'unsatisfiable';
   return { first, last: to === '' ? sizeBytes - 1 : Math.min(Number(to), sizeBytes - 1) };
-}
-
-/**
- * An `attachment` header for any name, RFC 6266: plain ASCII for old clients, and the real name in the encoding of RFC 8187.
- */
-export function contentDisposition(name: string): string {
-  const clean = name.toWellFormed().replace(/[\p{Cc}/\\]+/gu, '_');
-  const plain = clean.replace(/[^\x20-\x7e]|["%]/g, '_');
-  const encoded = encodeURIComponent(clean).replace(/['()*]/g, (character) => {
-    return `%${character.charCodeAt(0).toString(16).toUpperCase()}`;
-  });
-  return `attachment; filename="${plain}"${plain === clean ? '' : `; filename*=UTF-8''${encoded}`}`;
 }
 
 async function sendFile(request: FastifyRequest, reply: FastifyReply, file: OpenFile): Promise<FastifyReply> {

@@ -90,12 +90,12 @@ export const getVideoStatus: Endpoint['handler'] = (dependencies) => async (requ
   return sendData(reply, 200, data);
 };
 
-async function statusOfRow(job: PolledJob, { files, progress, realNowMs }: EndpointDependencies): Promise<VideoStatus> {
+async function statusOfRow(job: PolledJob, dependencies: EndpointDependencies): Promise<VideoStatus> {
   const { status } = job;
   const common = { request_token: job.token, video_id: job.video_id, ...timesOf(job) };
   switch (status) {
     case 'done': {
-      const link = await fileLinkOf(job, { files, realNowMs });
+      const link = await fileLinkOf(job, dependencies);
       return { status, ...common, ...link };
     }
     case 'failed': {
@@ -103,7 +103,7 @@ async function statusOfRow(job: PolledJob, { files, progress, realNowMs }: Endpo
       return { status, ...common, error: reason, message: failureReasons[reason].message };
     }
     case 'running': {
-      const now = progress(job.token);
+      const now = dependencies.progress(job.token);
       return {
         status,
         ...common,

@@ -71,16 +71,31 @@ export const environment = z.object({
   PLANS_FILE: z.string().min(1).default(join(projectDirectory, 'deploy/plans.json')),
   FILES_DIRECTORY: z.string().min(1).optional(),
   WORK_DIRECTORY: z.string().min(1).optional(),
+  S3_BUCKET: z.string().min(1).optional(),
+  S3_PREFIX: z
+    .string()
+    .regex(/^(?:[\w.-]+\/)*$/, 'must be made of letters, digits, "_", "." and "-", with a slash behind each part')
+    .default(''),
+  S3_REGION: z.string().min(1).default('us-east-1'),
+  S3_ENDPOINT: webAddress.optional(),
+  S3_PUBLIC_ENDPOINT: webAddress.optional(),
+  S3_FORCE_PATH_STYLE: flag.default(false),
+  S3_ACCESS_KEY_ID: z.string().min(1).optional(),
+  S3_SECRET_ACCESS_KEY: z.string().min(1).optional(),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).optional(),
   TRUSTED_PROXIES: list
     .refine((networks) => networks.every(isNetwork), 'must hold addresses or networks such as 10.0.0.0/8, with commas')
     .default([]),
   UNAUTHENTICATED_HOURLY_LIMIT: whole(1, 100_000).default(100),
   WORKER_SLOTS: whole(1, 64).default(2),
+  MAX_JOBS_PER_ACCOUNT: whole(1, 10_000).default(10),
+  MAX_JOBS_PER_PLATFORM: whole(1, 64).default(64),
+  MIN_FREE_DISK_MIB: whole(0, 1_000_000_000).default(2_048),
   MAX_FILE_MIB: whole(1, 1_000_000).default(4_096),
   MAX_VIDEO_SIDE: whole(144, 8_640).default(2_160),
   MAX_DURATION_SECONDS: whole(1, 1_000_000).default(14_400),
   ATTEMPT_TIMEOUT_SECONDS: whole(10, 86_400).default(1_800),
+  FILE_RETENTION_SECONDS: whole(60, 315_360_000).default(86_400),
   CLOSING_GRACE_SECONDS: whole(0, 2_592_000).default(3_600),
   INVOICE_ISSUER: z.string().min(1).max(200).default('Reeltally'),
   YTDLP_PATH: z.string().min(1).optional(),
@@ -127,6 +142,7 @@ export function readConfig(variables: NodeJS.ProcessEnv = process.env): Config {
   if (settings.SMTP_URL !== undefined && given['MAIL_FROM'] === undefined) {
     throw new ConfigurationRefused('MAIL_FROM: with SMTP_URL, name the address that warning mails come from.');
   }
+  refuseHalfOfS3(settings);
   const config: Config = {
     ...settings,
     dataDirectory: resolve(settings.REELTALLY_DATA ?? join(projectDirectory, '.reeltally')),
@@ -135,6 +151,13 @@ export function readConfig(variables: NodeJS.ProcessEnv = process.env): Config {
     version: readVersion(),
   };
   return Object.freeze(config);
+}
+
+function refuseHalfOfS3({ S3_BUCKET, FILES_DIRECTORY, S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY }: Environment): void {
+  if (S3_BUCKET !== undefined && FILES_DIRECTORY !== undefined)
+    throw new ConfigurationRefused('S3_BUCKET, FILES_DIRECTORY: set one of the two; finished files lie in one place.');
+  if ((S3_ACCESS_KEY_ID === undefined) !== (S3_SECRET_ACCESS_KEY === undefined))
+    throw new ConfigurationRefused('S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY: set both, or neither.');
 }
 
 function readPlans(file: string): PlanCatalogue {

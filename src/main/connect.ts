@@ -5,8 +5,6 @@ import type { NatsConnection } from 'nats';
 import type { Pool } from 'pg';
 import type { Logger } from 'pino';
 import { connectEventStore } from '../adapters/event-store.ts';
-import { createLocalFileStore } from '../adapters/file-store.ts';
-import type { LocalFileStore } from '../adapters/file-store.ts';
 import { createFolderMailer, createSmtpMailer } from '../adapters/mailer.ts';
 import { Metrics } from '../adapters/metrics.ts';
 import { observeAppends } from '../adapters/metrics-observers.ts';
@@ -14,7 +12,7 @@ import { connectNats } from '../adapters/nats.ts';
 import { clockSkewMs, migrate, openPool } from '../adapters/postgres.ts';
 import { deriveKeys } from '../adapters/secrets.ts';
 import type { DerivedKeys } from '../adapters/secrets.ts';
-import { newUuid, random, randomBits, systemClock } from '../adapters/system.ts';
+import { random, randomBits, systemClock } from '../adapters/system.ts';
 import type { Clock } from '../adapters/system.ts';
 import type { Tracing } from '../adapters/tracing.ts';
 import type { Mailer } from '../commands/billing-ports.ts';
@@ -178,19 +176,6 @@ export function createTokens({ current, others }: Secrets): RequestTokens {
     others.map(({ tokenKey }) => tokenKey),
     randomBits,
   );
-}
-
-export const filesDirectory = ({ FILES_DIRECTORY, dataDirectory }: Config): string =>
-  FILES_DIRECTORY ?? join(dataDirectory, 'files');
-
-export function createFiles(config: Config, { current, others }: Secrets, downloadBaseUrl: string): LocalFileStore {
-  const signingKey = ({ id, linkKey }: DerivedKeys) => ({ id, key: linkKey });
-  return createLocalFileStore({
-    directory: filesDirectory(config),
-    downloadBaseUrl,
-    signingKeys: { current: signingKey(current), others: others.map(signingKey) },
-    nonce: newUuid,
-  });
 }
 
 /** Over SMTP where a server is named, else into a folder of the data directory. */

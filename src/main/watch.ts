@@ -1,10 +1,10 @@
-import { statfs } from 'node:fs/promises';
-import { dirname } from 'node:path';
 import { projections } from '../../projections/all.ts';
 import { countDue } from '../../projections/due-periods.ts';
+import { oldestOverdueSeconds } from '../../projections/kept-files.ts';
 import { measureLag } from '../../projections/progress.ts';
 import { oldestWaitingSeconds } from '../../projections/unfinished-jobs.ts';
 import { measureWaitingWarnings } from '../../projections/usage-warnings.ts';
+import { diskFreeBytes } from '../adapters/disk.ts';
 import type { ConnectedEventStore } from '../adapters/event-store.ts';
 import type { Leadership } from '../adapters/leadership.ts';
 import type { createJobQueue } from '../adapters/job-queue.ts';
@@ -13,6 +13,7 @@ import { measurePendingVoids } from '../adapters/pending-voids.ts';
 import type { Metrics } from '../adapters/metrics.ts';
 import type { ProjectionObserver } from '../commands/observers.ts';
 import type { AuditState } from '../dispatcher/audit-continuously.ts';
+import { plusSeconds } from '../domain/file-retention.ts';
 import type { Connections } from './connect.ts';
 
 /** The gauges that are asked for at a scrape, each by the role that it belongs to. */
@@ -195,6 +196,23 @@ export function watchWarnings({ metrics, pool, clock }: Connections, leadership:
   );
 }
 
+/** @param leadership of the dispatcher: of several, one tells which files are late */
+export function watchFiles({ metrics, pool, clock, config }: Connections, leadership: Leadership): void {
+  metrics.collect(
+    'files',
+    {
+      reeltally_oldest_overdue_file_seconds: {
+        help: 'By how much the file that is latest has missed its expiry; 0 if none has',
+      },
+    },
+    async () => {
+      if (!leadership.leading) return [];
+      const value = await oldestOverdueSeconds(pool, plusSeconds(clock.now(), -config.FILE_RETENTION_SECONDS));
+      return [{ name: 'reeltally_oldest_overdue_file_seconds', value }];
+    },
+  );
+}
+
 /** @param audit its state; undefined in a process that does not lead */
 export function watchAudit({ metrics }: Connections, audit: () => AuditState | undefined): void {
   metrics.collect(
@@ -232,13 +250,11 @@ export function watchDisks({ metrics }: Connections, directories: Readonly<Recor
   );
 }
 
-/** A directory that is not there yet will be made where its parent lies. */
-async function diskFreeBytes(directory: string): Promise<number> {
-  try {
-    const { bavail: freeBlocks, bsize: blockBytes } = await statfs(directory);
-    return freeBlocks * blockBytes;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || dirname(directory) === directory) throw error;
-    return diskFreeBytes(dirname(directory));
-  }
+/** @param isLow whether the worker takes no jobs for want of room */
+export function watchDiskWatermark({ metrics }: Connections, isLow: () => boolean): void {
+  metrics.collect(
+    'disk_watermark',
+    { reeltally_disk_low: { help: 'Whether this worker takes no jobs because there is too little room on a disk' } },
+    () => [{ name: 'reeltally_disk_low', value: isLow() ? 1 : 0 }],
+  );
 }

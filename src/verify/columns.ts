@@ -16,7 +16,8 @@ export const columns = {
     quality=queued.data.quality overage=queued.data.overage queued_at=queued.metadata.time status revision
     last_hash=lastHash attempts worker_id=claim.data.worker_id claim_revision=claim.revision
     failure_reason=end.data.reason file_claim_revision=end.data.claim_revision file_name=end.data.file_name
-    file_mime=end.data.file_mime file_size_bytes=end.data.file_size_bytes`,
+    file_mime=end.data.file_mime file_size_bytes=end.data.file_size_bytes
+    file_expired_at=expired.metadata.time`,
   overage_ledger: `event_id=id account_id=period.account_id period_start=period.period_start type token=data.token
     lookup_id=data.lookup_id ordinal=data.ordinal stream revision position time=metadata.time cents=taken
     rate_cents=data.rate_cents rate_version=data.rate_version request_id=metadata.$correlationId

@@ -54,7 +54,7 @@ export class Follower {
   constructor(following: Following) {
     this.#following = following;
     this.#pageEvents = following.pageEvents ?? 2_000;
-    this.replay = new Replay((stream, from) => following.log.read(stream, from));
+    this.replay = new Replay((stream, from, maxCount) => following.log.read(stream, from, maxCount));
   }
 
   /** Commit position up to which everything was verified; -1 before the first event. */
@@ -194,7 +194,7 @@ export class Follower {
       await read([{ stream, revision: -1 }]);
       if (!periods.has(stream)) break;
     }
-    await read([...jobs.values()].filter((job) => !job.end));
+    await read([...jobs.values()].filter(({ status, expired }) => status !== 'failed' && !expired));
     await read([invoices.get(accountId) ?? { stream: `invoices-${accountId}`, revision: -1 }]);
     this.#position = upTo;
   }

@@ -39,6 +39,7 @@ const forms = {
   JobReleased: 'token reason @not_before',
   JobCompleted: 'token #claim_revision file_name file_mime #file_size_bytes file_sha256 *duration_seconds',
   JobFailed: 'token reason',
+  FileExpired: 'token #claim_revision',
   InvoiceIssued: '#number account_id covers @period_start @period_end currency *lines #total_cents',
   CreditNoteIssued: '#number account_id reference #invoice_number #line ?charge_event_id currency #cents',
 } as const;

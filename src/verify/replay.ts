@@ -42,7 +42,7 @@ export class Replay {
       const known =
         this.periods.get(stream) ?? (event.revision === 0 ? undefined : await this.#periodAt(stream, event));
       this.#usage(event, known ?? new Period(stream));
-    } else if (kind === 'job') this.#job(event, owner);
+    } else if (kind === 'job') await this.#job(event, owner);
     else if (kind === 'account') this.#account(event, owner);
     else if (kind === 'invoices') await this.#invoice(event, owner);
     else return;
@@ -151,8 +151,8 @@ export class Replay {
     });
   }
 
-  #job(event: RecordedEvent, token: string): void {
-    const job = this.jobs.get(token);
+  async #job(event: RecordedEvent, token: string): Promise<void> {
+    const job = this.jobs.get(token) ?? (event.type === 'FileExpired' ? await this.#jobAt(event, token) : undefined);
     must(job !== undefined, event, 'stream', 'one of a download that was queued and has not ended');
     job.check(job.follow(event));
     const forget = () => this.jobs.delete(token);
@@ -177,6 +177,19 @@ export class Replay {
     const subject = { ...event, total: isInvoice ? data.total_cents : data.cents };
     const day = isInvoice ? stream.slice(-8) : '';
     this.rows.expect({ table: 'invoices', key: event.id, subject, at: event, isNew: true, day });
+  }
+
+  /** A job that was done and is forgotten, as it was before an event. @returns undefined if there was none */
+  async #jobAt({ stream, position }: RecordedEvent, token: string): Promise<(Job & { accountId: string }) | undefined> {
+    const events = await this.#read(stream, 0);
+    const { usage_stream: usage, usage_revision: revision } = (events[0]?.data ?? {}) as Partial<Link['data']>;
+    const [queued] = usage === undefined ? [] : await this.#read(usage, revision ?? 0, 1);
+    if (queued?.revision !== revision || queued?.type !== 'DownloadQueued') return undefined;
+    const accountId = usage?.split('-')[1] ?? '';
+    const job = Object.assign(new Job(stream), { queued: queued as Link, accountId });
+    for (const earlier of events) if (earlier.position < position) job.check(job.follow(earlier));
+    this.jobs.set(token, job);
+    return job;
   }
 
   /** A period that was forgotten, as it was before an event. @returns undefined if there was none */

@@ -5,6 +5,7 @@ import { recordJobProgress } from '../commands/record-job-progress.ts';
 import type { JobDependencies, QueuedJob } from '../commands/record-job-progress.ts';
 import type {
   DownloadedFile,
+  DownloadProgress,
   FileStore,
   ProgressChannel,
   VideoFailure,
@@ -29,6 +30,8 @@ export interface DownloadDependencies extends JobDependencies {
   kindOf: (video: VideoReference) => ItemKind | undefined;
 }
 
+const internalError = { kind: 'give_up', reason: 'internal_error' } as const;
+
 /** Each step waits this long for the log; a step without an outcome is settled by the lease. */
 const stepTimeoutMs = 60_000;
 
@@ -49,15 +52,17 @@ export async function downloadJob(
     if (stopping.aborted) {
       await record({ kind: 'shut_down', token, claim });
     } else if (result.ok) {
-      await finish(dependencies, { claim, file: result, record, job });
+      await finish(dependencies, { claim, file: result, record, job, stopping });
       logger.info({ sizeBytes: result.sizeBytes }, 'a download is done');
     } else {
       logger.info({ reason: result.reason, detail: result.detail }, 'a download did not succeed');
       await record({ kind: 'give_up', token, claim, reason: result.reason });
     }
   } catch (error) {
-    logger.error({ err: error }, 'a download failed inside the service');
-    await record({ kind: 'give_up', token, claim, reason: 'internal_error' }).catch((second: unknown) => {
+    if (!stopping.aborted) logger.error({ err: error }, 'a download failed inside the service');
+    // What a shutdown has cut short is no failure.
+    const step = stopping.aborted ? ({ kind: 'shut_down' } as const) : internalError;
+    await record({ ...step, token, claim }).catch((second: unknown) => {
       logger.error({ err: second }, 'the failure could not be recorded; the lease will end it');
     });
   } finally {
@@ -106,17 +111,29 @@ async function fetchFile(
 
 /** The file is in place before the log says so; if the claim was lost meanwhile, it goes again. */
 async function finish(
-  { files, tracer }: DownloadDependencies,
+  { files, tracer, progress }: DownloadDependencies,
   {
     claim,
     file,
     record,
     job: { token, traceparent: parent },
-  }: { claim: ClaimProof; file: DownloadedFile; record: (command: JobCommand) => Promise<boolean>; job: QueuedJob },
+    stopping: signal,
+  }: {
+    claim: ClaimProof;
+    file: DownloadedFile;
+    record: (command: JobCommand) => Promise<boolean>;
+    job: QueuedJob;
+    stopping: AbortSignal;
+  },
 ): Promise<void> {
   const key = { token, claimRevision: claim.revision, name: file.name };
-  await inSpan(tracer, { name: 'store file', parent }, () => files.put(key, file.path, file.mime));
   const { name, mime, sizeBytes, sha256, durationSeconds } = file;
+  const onProgress = uploadProgress(sizeBytes, (now) => {
+    progress.report(token, now);
+  });
+  await inSpan(tracer, { name: 'store file', parent }, () =>
+    files.put(key, file.path, mime, { sha256, signal, onProgress }),
+  );
   const completed = await record({
     kind: 'complete',
     token,
@@ -125,4 +142,17 @@ async function finish(
   });
   if (completed) await files.purge(token, key);
   else await files.remove(key);
+}
+
+/** The file is all there; speed and time left are those of its way into the file store. */
+function uploadProgress(
+  sizeBytes: number,
+  report: (progress: DownloadProgress) => void,
+): (storedBytes: number) => void {
+  const startedMs = performance.now();
+  return (storedBytes) => {
+    const bytesPerSecond = storedBytes / Math.max((performance.now() - startedMs) / 1000, 0.001);
+    const etaSeconds = bytesPerSecond > 0 ? Math.round((sizeBytes - storedBytes) / bytesPerSecond) : null;
+    report({ percent: 100, bytesPerSecond: Math.round(bytesPerSecond), etaSeconds });
+  };
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { claimJob, readJob, readQueuedJob } from '../commands/record-job-progress.ts';
+import { accountIdOf, claimJob, readJob, readQueuedJob } from '../commands/record-job-progress.ts';
 import type { QueuedJob } from '../commands/record-job-progress.ts';
-import type { DownloadObserver } from '../commands/observers.ts';
+import type { DownloadObserver, QuotaName } from '../commands/observers.ts';
 import { downloadQueue } from '../commands/ports.ts';
 import type { JobQueue, ReceivedJob } from '../commands/ports.ts';
 import { inSpan } from '../commands/tracing.ts';
@@ -10,11 +10,16 @@ import type { ClaimProof } from '../domain/download-job.ts';
 import { isRefused } from '../domain/refusals.ts';
 import { downloadJob } from './download.ts';
 import type { DownloadDependencies } from './download.ts';
+import type { DiskWatermark } from './disk-watermark.ts';
+import { quotaDelayMs } from './quotas.ts';
+import type { Quotas } from './quotas.ts';
 
 export interface WorkerDependencies extends DownloadDependencies {
   queue: JobQueue;
   /** Downloads at a time. */
   slots: number;
+  quotas: Quotas;
+  disk: Pick<DiskWatermark, 'hasRoom'>;
   downloads?: DownloadObserver;
 }
 
@@ -25,6 +30,8 @@ export interface Worker {
 
 /** While NATS or the log is away. */
 const retryMs = 1_000;
+/** Until the next look, while there is too little room on the disk. */
+const roomRetryMs = 2_000;
 const keepAliveMs = 10_000;
 /** Whether a claim is stored must be known before anything else is done about its job, so the wait for it is long. */
 const claimTimeoutMs = 600_000;
@@ -42,14 +49,19 @@ export function runWorker(dependencies: WorkerDependencies): Worker {
 }
 
 async function runSlot(dependencies: WorkerDependencies, stopping: AbortSignal): Promise<void> {
-  const { queue, logger } = dependencies;
+  const { queue, logger, disk } = dependencies;
+  const pause = (ms: number) => sleep(ms, undefined, { signal: stopping }).catch(() => undefined);
   while (!stopping.aborted) {
     try {
+      if (!(await disk.hasRoom())) {
+        await pause(roomRetryMs);
+        continue;
+      }
       const received = await queue.next(stopping);
       if (received) await work(dependencies, received, stopping);
     } catch (error) {
       logger.warn({ err: error }, 'a job could not be taken');
-      await sleep(retryMs, undefined, { signal: stopping }).catch(() => undefined);
+      await pause(retryMs);
     }
   }
 }
@@ -73,6 +85,7 @@ async function work(dependencies: WorkerDependencies, received: ReceivedJob, sto
     await downloadJob(dependencies, claimed, stopping);
   } finally {
     dependencies.downloads?.downloadEnded();
+    claimed.giveBack();
     claimed.span?.end();
   }
 }
@@ -82,6 +95,8 @@ interface Claimed {
   claim: ClaimProof;
   /** Of everything that is done about the job here. */
   span: Span | undefined;
+  /** Gives back its place in the quotas. */
+  giveBack: () => void;
 }
 
 /** The message may be lost or repeated by the sweeper, without its header: the event knows the trace too. */
@@ -103,14 +118,45 @@ function startProcessing(tracer: Tracer | undefined, received: ReceivedJob, job:
 
 /** The message is only a hint: the job is what the log says, and the claim is what makes it this worker's. */
 async function claim(dependencies: WorkerDependencies, received: ReceivedJob): Promise<Claimed | undefined> {
-  const { store, logger, workerId, now, tracer } = dependencies;
+  const { store, logger, quotas } = dependencies;
   const { message } = received;
+  if (quotas.isFull(accountIdOf(message.usageStream) ?? '')) {
+    postpone(dependencies, received, 'account');
+    return undefined;
+  }
   const queued = await readQueuedJob(store, message);
   if (!queued) {
     logger.warn({ token: message.token, stream: message.usageStream }, 'a message names no queued download');
     received.acknowledge();
     return undefined;
   }
+  const place = await quotas.take(queued);
+  if (!place.ok) {
+    postpone(dependencies, received, place.quota);
+    return undefined;
+  }
+  let claimed: Omit<Claimed, 'giveBack'> | undefined;
+  try {
+    claimed = await claimQueued(dependencies, received, queued);
+  } finally {
+    if (!claimed) place.giveBack();
+  }
+  return claimed && { ...claimed, giveBack: place.giveBack };
+}
+
+/** It stays queued, and nobody has claimed it; others are delivered meanwhile. */
+function postpone({ downloads }: WorkerDependencies, received: ReceivedJob, quota: QuotaName): void {
+  received.postpone(quotaDelayMs(received.deliveries));
+  downloads?.jobPostponed(quota);
+}
+
+async function claimQueued(
+  dependencies: WorkerDependencies,
+  received: ReceivedJob,
+  queued: QueuedJob,
+): Promise<Omit<Claimed, 'giveBack'> | undefined> {
+  const { store, workerId, now, tracer } = dependencies;
+  const { message } = received;
   const span = startProcessing(tracer, received, queued);
   const job = span ? { ...queued, traceparent: span.traceparent } : queued;
   const proof = await inSpan(tracer, { name: 'claim', parent: job.traceparent }, (traceparent) =>

@@ -146,16 +146,11 @@ export class RichHistory {
       this.#nowMs += 10_000;
       await this.#job(claim);
     }
-    const revision = fate < 5 ? 3 : 0;
-    const file = {
-      name: 'media.mp4',
-      mime: 'video/mp4',
-      sizeBytes: 1234,
-      sha256: 'b'.repeat(64),
-      durationSeconds: 9.5,
-    };
+    const [revision, sha256] = [fate < 5 ? 3 : 0, 'b'.repeat(64)];
+    const file = { name: 'media.mp4', mime: 'video/mp4', sizeBytes: 1234, sha256, durationSeconds: 9.5 };
     if (fate < 7) await this.#job({ kind: 'complete', token, claim: { workerId, revision }, file });
-    else await this.#job({ kind: 'give_up', token, claim: { workerId, revision }, reason: 'private_video' });
+    if (fate === 6) await this.#job({ kind: 'expire_file', token, completedUntil: this.#now() });
+    if (fate === 7) await this.#job({ kind: 'give_up', token, claim: { workerId, revision }, reason: 'private_video' });
   }
 
   async #changeTerms(): Promise<void> {

@@ -92,7 +92,7 @@ if (wanted('http') || wanted('appends') || wanted('claims')) {
     if (wanted('appends')) add(await benchAppends(store, { rounds, progress }));
   });
 }
-if (wanted('http')) add({ ratios: [], figures: [benchSigning(rounds)] });
+if (wanted('http')) add({ ratios: [], figures: [await benchSigning(rounds)] });
 if (wanted('parser')) add(benchParser(rounds));
 if (wanted('projections')) {
   await withAccounts({ accounts: 1, otherJobs: 0 }, async ({ bench, store }) => {

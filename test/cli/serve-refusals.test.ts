@@ -25,6 +25,18 @@ describe('serve refuses the environment', () => {
       ...{ NATS_URL: '127.0.0.1', SAMPLE_PLATFORM_URL: 'sample', PUBLIC_URL: 'example.com', DOWNLOAD_URL: 'ftp://a' },
       ...{ REELTALLY_SECRET: 'short', REELTALLY_OLD_SECRETS: 'short', DEMO: 'yes', LOG_LEVEL: 'loud' },
       ...{ TRUSTED_PROXIES: '10.0.0.0/8,proxy', UNAUTHENTICATED_HOURLY_LIMIT: '-1', WORKER_SLOTS: '0' },
+      ...{
+        S3_PREFIX: '/films',
+        S3_ENDPOINT: 's3.example.com',
+        S3_PUBLIC_ENDPOINT: 'ftp://a',
+        S3_FORCE_PATH_STYLE: 'yes',
+      },
+      ...{
+        MAX_JOBS_PER_ACCOUNT: '0',
+        MAX_JOBS_PER_PLATFORM: '0',
+        MIN_FREE_DISK_MIB: '-1',
+        FILE_RETENTION_SECONDS: '1',
+      },
       ...{ MAX_FILE_MIB: '1.5', MAX_DURATION_SECONDS: 'x', ATTEMPT_TIMEOUT_SECONDS: '1' },
       ...{ REELTALLY_CLOCK_OFFSET_SECONDS: 'tomorrow', SMTP_URL: 'smtp://a:short@b?pool=1', MAIL_FROM: 'nobody' },
     };
@@ -48,6 +60,18 @@ describe('serve refuses the environment', () => {
       writeFileSync(file, content);
       expectRefusal(await runIn(environment)('serve'), /^reeltally: PLANS_FILE: \S+plans\.json cannot be used:\n.+/);
     }
+  });
+
+  it('where files would lie in two places, or half of an access key is given', async () => {
+    const environment = { REELTALLY_DATA: temporaryDirectory(), S3_BUCKET: 'films' };
+    await expectNoStart(
+      { ...environment, FILES_DIRECTORY: '/srv/films' },
+      /^reeltally: S3_BUCKET, FILES_DIRECTORY: .+$/,
+    );
+    await expectNoStart(
+      { ...environment, S3_SECRET_ACCESS_KEY: 'not to be repeated' },
+      /^reeltally: S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY: set both, or neither\.$/,
+    );
   });
 
   it('where a mail server is named, but nobody that mails come from', async () => {

@@ -82,6 +82,24 @@ export async function releaseOne(
   await recordJobProgress({ store, now: () => now, newUuid }, command, { ...freshCause(), timeoutMs: 10_000 });
 }
 
+const finishedFile = {
+  name: 'media.mp4',
+  mime: 'video/mp4',
+  sizeBytes: 6,
+  sha256: 'b'.repeat(64),
+  durationSeconds: 9.5,
+};
+
+/** The holder has finished a job. */
+export async function completeOne(
+  { store }: Dispatching,
+  { token }: JobMessage,
+  { claim, now }: { claim: ClaimProof; now: string },
+): Promise<void> {
+  const command = { kind: 'complete', token, claim, file: finishedFile } as const;
+  await recordJobProgress({ store, now: () => now, newUuid }, command, { ...freshCause(), timeoutMs: 10_000 });
+}
+
 /** Waits for a job's row to be as it should. */
 export function rowOf(
   { models }: Dispatching,

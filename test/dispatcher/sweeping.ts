@@ -20,6 +20,7 @@ export function sweep(
     newUuid,
     logger: silent,
     attemptTimeoutSeconds: 600,
+    maxJobsPerAccount: 10,
     leaseSeconds: 1,
     sweepEveryMs: 50,
     ...changed,

@@ -59,6 +59,9 @@ const giveUp = (reason: keyof typeof failureReasons, revision = 0): JobCommand =
 const shutDown = (revision = 0): JobCommand => ({ kind: 'shut_down', ...held(revision) });
 const expireLease = (revision = 0): JobCommand => ({ kind: 'expire_lease', ...held(revision) });
 
+const expire = (completedUntil: string): JobCommand => ({ kind: 'expire_file', token: job, completedUntil });
+const expired: JobEvent = { type: 'FileExpired', data: { token: job, claim_revision: 0 } };
+
 const voidIt: JobCommand = { kind: 'void', token: job };
 
 const histories: Record<Job['status'], JobEvent[]> = {
@@ -100,6 +103,9 @@ describe('every move of a job', () => {
       { 'give up': [giveUp('geo_blocked'), lost], 'shut down': [shutDown(), lost], expire: [expireLease(), lost] },
     ],
   ];
+  for (const status of ['queued', 'claimed', 'running', 'failed'] as const)
+    moves.push([status, { 'expire its file': [expire(now), []] }]);
+  moves.push(['done', { 'expire its file': [expire(now), [expired]] }]);
   const voided = [failed('voided')];
   for (const status of ['queued', 'claimed', 'running'] as const) moves.push([status, { void: [voidIt, voided] }]);
   for (const status of ['done', 'failed'] as const) moves.push([status, { void: [voidIt, []] }]);
@@ -111,6 +117,27 @@ describe('every move of a job', () => {
     const state = given(...histories[status]);
     expect(state.status).toBe(status);
     expect(decideJob(state, command, now)).toEqual(decided);
+  });
+});
+
+describe('the file of a job that is done', () => {
+  const done = given(...histories.done);
+
+  it('expires once it is old enough, and once only', () => {
+    expect(decideJob(done, expire('2026-11-14T09:59:59.999Z'), now)).toEqual([]);
+    expect(decideJob(done, expire(now), now)).toEqual([expired]);
+    expect(decideJob(given(...histories.done, expired), expire(now), now)).toEqual([]);
+  });
+
+  it('is that of the claim that finished it; the job stays done', () => {
+    const second = given(claimed(), released('timed_out', now), claimed(2), completed(2));
+    const expiry = decideJob(second, expire(now), now);
+    expect(expiry).toEqual([{ type: 'FileExpired', data: { token: job, claim_revision: 2 } }]);
+    const after = given(...histories.done, expired);
+    expect(after).toEqual({ ...done, file: { claimRevision: 0, completedAt: now, expired: true } });
+    expect(decideJob(after, claim(bob), now)).toEqual({ refusal: 'job_not_claimable' });
+    expect(decideJob(after, complete(), now)).toEqual({ refusal: 'claim_lost' });
+    expect(decideJob(after, voidIt, now)).toEqual([]);
   });
 });
 

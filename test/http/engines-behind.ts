@@ -1,6 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
+import { connectEventStore } from '../../src/adapters/event-store.ts';
+import { newUuid, systemClock } from '../../src/adapters/system.ts';
+import { recordJobProgress } from '../../src/commands/record-job-progress.ts';
+import { freshCause } from '../commands/usage-account.ts';
 import { readLog } from '../support/log.ts';
 import type { ServiceProcess } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -45,6 +49,20 @@ async function waitForRow(
 
 export async function waitForEnd(service: ServiceProcess, token: string): Promise<void> {
   for (const status of ['queued', 'claimed', 'running']) await waitForChange(service, token, status);
+}
+
+/** Ends the time of a finished file, as the dispatcher would later on, and waits until that is projected. */
+export async function expireFile(service: ServiceProcess, token: string): Promise<void> {
+  const { now } = systemClock();
+  const store = connectEventStore({ url: addressesOf(service).eventStoreUrl });
+  try {
+    const command = { kind: 'expire_file', token, completedUntil: now() } as const;
+    await recordJobProgress({ store, now, newUuid }, command, { ...freshCause(), timeoutMs: 10_000 });
+  } finally {
+    await store.close();
+  }
+  const text = 'select from jobs where token = $1 and file_expired_at is not null';
+  await waitForRow(service, `the file of ${token} to expire`, { text, values: [token] });
 }
 
 async function withPostgres<Result>(

@@ -6,7 +6,7 @@ import { deriveKeys } from '../../src/adapters/secrets.ts';
 import { RequestTokens } from '../../src/commands/request-token.ts';
 import { call } from '../support/client.ts';
 import { queue, statusOf } from '../support/downloads.ts';
-import { waitForChange, waitForEnd } from './engines-behind.ts';
+import { expireFile, waitForChange, waitForEnd } from './engines-behind.ts';
 import { creditsOf, exhaust } from './requests.ts';
 import { demoOf, shareService } from './shared-service.ts';
 
@@ -175,5 +175,15 @@ describe('GET /video/status, 502', () => {
     await file.body?.cancel();
     renameSync(`${place}-elsewhere`, place);
     expect(await statusAtEnd(token)).toMatchObject({ status: 'done' });
+  });
+
+  it('delivery_failed once the file has expired, while a link that was given out goes on', async () => {
+    const token = await download('bars', { quality: '360' });
+    const { download_url: link } = await statusAtEnd(token);
+    await expireFile(service(), token);
+    const { status, code } = await statusOf(service().url, demoOf(service()).key, token);
+    expect([status, code]).toEqual([502, 'delivery_failed']);
+    const file = await fetch(String(link));
+    expect([file.status, (await file.arrayBuffer()).byteLength > 0]).toEqual([200, true]);
   });
 });

@@ -120,7 +120,7 @@ export class GeneratedAccount {
     return this.#append(this.#usageStream, events.flat());
   }
 
-  /** What workers write about every download that was queued since: of each five, three are done, one failed, one running. */
+  /** What workers write about every download that was queued since: of each five, three are done (one has expired), one failed, one running. */
   work(): Append[] {
     const unworked = this.#unworked;
     this.#unworked = [];
@@ -135,6 +135,7 @@ export class GeneratedAccount {
       if (index % 5 < 3) {
         const file_sha256 = 'b'.repeat(64);
         events.push({ type: 'JobCompleted', data: { token, claim_revision: 0, file_sha256, ...file } });
+        if (index % 5 === 0) events.push({ type: 'FileExpired', data: { token, claim_revision: 0 } });
       } else if (index % 5 === 3) events.push({ type: 'JobFailed', data: { token, reason: 'video_unavailable' } });
       return this.#append(jobStream(token), events);
     });

@@ -16,7 +16,8 @@ import { registerHealthRoutes } from '../../http/health.ts';
 import { registerMetricsRoute } from '../../http/metrics-route.ts';
 import { registerReferenceRoutes } from '../../http/reference/routes.ts';
 import { createServer } from '../../http/server.ts';
-import { createFiles, createReadiness, createTokens } from '../connect.ts';
+import { createReadiness, createTokens } from '../connect.ts';
+import { openFiles } from '../files.ts';
 import { listen, localUrl } from '../listen.ts';
 import type { StartRole } from '../role.ts';
 import { probeTimeoutMs, shortLinkTimeoutMs } from './probe-time.ts';
@@ -33,7 +34,7 @@ export const startApi: StartRole = async (connections, secrets) => {
     options: admissionSessionSettings,
   });
   const publicUrl = config.PUBLIC_URL ?? localUrl(config);
-  const files = createFiles(config, secrets, config.DOWNLOAD_URL ?? publicUrl);
+  const { files, served } = await openFiles(connections, secrets);
   const { now, realNowMs } = clock;
   const server = createServer({
     logger,
@@ -49,6 +50,7 @@ export const startApi: StartRole = async (connections, secrets) => {
     probe: createProbeClient(nats, { timeoutMs: probeTimeoutMs }),
     shortLinks: createShortLinkClient(nats, { timeoutMs: shortLinkTimeoutMs }),
     files,
+    fileRetentionSeconds: config.FILE_RETENTION_SECONDS,
     accounts: { store, now, newUuid, newId, randomBits },
     keyInForce: (keyId) => waitForKey(pool, keyId, { revoked: false, timeoutMs: keyInForceMs }),
     progress: followProgress(nats),
@@ -57,7 +59,7 @@ export const startApi: StartRole = async (connections, secrets) => {
     newUuid,
     samplePlatformOrigin: addresses.samplePlatformUrl ?? undefined,
   });
-  registerFileRoute(server, { files, nowMs: realNowMs });
+  if (served) registerFileRoute(server, { files: served, nowMs: realNowMs });
   registerHealthRoutes(server, createReadiness(connections));
   registerMetricsRoute(server, () => metrics.scrape());
   registerReferenceRoutes(server, { version: config.version, origin: publicUrl });

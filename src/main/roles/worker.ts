@@ -2,6 +2,8 @@ import { once } from 'node:events';
 import { connect as connectTcp } from 'node:net';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
+import { countHeldElsewhere } from '../../../projections/unfinished-jobs.ts';
+import { diskFreeBytes } from '../../adapters/disk.ts';
 import { listLivingWorkers, startHeartbeat } from '../../adapters/heartbeat.ts';
 import { createJobQueue } from '../../adapters/job-queue.ts';
 import { observeChildren, observeDownloads, observeJobs } from '../../adapters/metrics-observers.ts';
@@ -18,11 +20,15 @@ import type { ParsedVideo } from '../../domain/video-url.ts';
 import { createProber } from '../../worker/answer-probes.ts';
 import { createShortLinkAnswerer } from '../../worker/answer-short-links.ts';
 import { openAttemptsDirectory } from '../../worker/attempts-directory.ts';
+import { createDiskWatermark } from '../../worker/disk-watermark.ts';
+import { createQuotas } from '../../worker/quotas.ts';
+import type { Quotas } from '../../worker/quotas.ts';
 import { runWorker } from '../../worker/run.ts';
 import { projectDirectory } from '../config.ts';
-import { createFiles, filesDirectory } from '../connect.ts';
-import { watchDisks } from '../watch.ts';
-import { localUrl } from '../listen.ts';
+import type { Config } from '../config.ts';
+import type { Connections } from '../connect.ts';
+import { filesDirectory, openFiles } from '../files.ts';
+import { watchDisks, watchDiskWatermark } from '../watch.ts';
 import type { StartRole } from '../role.ts';
 import { probeTimeoutMs, shortLinkTimeoutMs } from './probe-time.ts';
 
@@ -31,6 +37,7 @@ const probeMarginMs = 1_000;
 const shortLinkMarginMs = 500;
 const maxConcurrentProbes = 8;
 const maxConcurrentLookUps = 32;
+const mebibyte = 1024 * 1024;
 
 export const startWorker: StartRole = async (connections, secrets) => {
   const { config, store, pool, nats, logger, clock, addresses, metrics, tracer } = connections;
@@ -47,7 +54,7 @@ export const startWorker: StartRole = async (connections, secrets) => {
     pluginsDirectory: join(projectDirectory, 'src/embedded/plugins'),
     extractorOf: (video) => ours(video)?.extractor,
     limits: {
-      maxFileSizeBytes: config.MAX_FILE_MIB * 1024 * 1024,
+      maxFileSizeBytes: config.MAX_FILE_MIB * mebibyte,
       maxDurationSeconds: config.MAX_DURATION_SECONDS,
       attemptTimeoutMs: config.ATTEMPT_TIMEOUT_SECONDS * 1_000,
       probeTimeoutMs: probeTimeoutMs - probeMarginMs,
@@ -58,7 +65,11 @@ export const startWorker: StartRole = async (connections, secrets) => {
     observer: observeChildren([metrics.registry]),
     tracer,
   });
-  watchDisks(connections, { files: filesDirectory(config), work: workDirectory });
+  const filled = directoriesOf(config, workDirectory);
+  watchDisks(connections, filled);
+  const minFreeBytes = config.MIN_FREE_DISK_MIB * mebibyte;
+  const disk = createDiskWatermark({ directories: filled, minFreeBytes, freeBytes: diskFreeBytes, logger });
+  watchDiskWatermark(connections, () => disk.isLow);
   const workerId = newId('wrk');
   const heartbeat = await startHeartbeat(pool, { workerId, logger });
   const timeoutMs = probeTimeoutMs - probeMarginMs;
@@ -73,12 +84,16 @@ export const startWorker: StartRole = async (connections, secrets) => {
   );
   const worker = runWorker({
     ...{ workerId, store, source, kindOf: (video) => ours(video)?.kind, logger, newUuid, tracer },
-    workDirectory: await openAttemptsDirectory(workDirectory, { workerId, living: await listLivingWorkers(pool) }),
+    files: (await openFiles(connections, secrets)).files,
+    workDirectory: await openAttemptsDirectory(workDirectory, {
+      ...{ workerId, living: await listLivingWorkers(pool), nowMs: clock.realNowMs() },
+    }),
     now: clock.now,
     queue: createJobQueue(nats),
-    files: createFiles(config, secrets, config.DOWNLOAD_URL ?? config.PUBLIC_URL ?? localUrl(config)),
     progress: createProgressReporter(nats),
     slots: config.WORKER_SLOTS,
+    disk,
+    quotas: quotasOf(connections, workerId),
     observer: metrics.observer(observeJobs),
     downloads: observeDownloads([metrics.registry], config.WORKER_SLOTS),
   });
@@ -91,6 +106,21 @@ export const startWorker: StartRole = async (connections, secrets) => {
     },
   };
 };
+
+/** What a worker fills. */
+function directoriesOf(config: Config, work: string): Record<string, string> {
+  const files = filesDirectory(config);
+  return { work, ...(files !== undefined && { files }) };
+}
+
+function quotasOf({ config, pool, logger }: Connections, workerId: string): Quotas {
+  return createQuotas({
+    maxJobsPerAccount: config.MAX_JOBS_PER_ACCOUNT,
+    maxJobsPerPlatform: config.MAX_JOBS_PER_PLATFORM,
+    countElsewhere: (accountId) => countHeldElsewhere(pool, { accountId, workerId }),
+    logger,
+  });
+}
 
 /** An address is served here if it comes out the same when it is read and rebuilt. */
 function readAgain(samplePlatformOrigin: string | undefined): (video: VideoReference) => ParsedVideo | undefined {

@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import type { InjectOptions } from 'fastify';
 import { describe, expect, onTestFinished, test } from 'vitest';
 
-import { contentDisposition, requestedRange } from '../../../src/http/file-route.ts';
+import { contentDisposition } from '../../../src/domain/content-disposition.ts';
+import { requestedRange } from '../../../src/http/file-route.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { downloadBaseUrl, serveLocalStore, signingKey } from './local-file-store.ts';
 
@@ -21,7 +22,8 @@ async function serve(body: string | Buffer = content) {
   const path = join(temporaryDirectory(), 'x');
   writeFileSync(path, body);
   await served.store.put(key, path, 'video/mp4');
-  const url = served.store.link(key, { expiresAtSeconds, downloadName: 'bars.mp4' }).slice(downloadBaseUrl.length);
+  const link = await served.store.link(key, { expiresAtSeconds, downloadName: 'bars.mp4' });
+  const url = link.slice(downloadBaseUrl.length);
   const ask = (options: InjectOptions = {}) => served.server.inject({ url, ...options });
   return { ...served, url, ask, old, stored: join(served.directory, 'some-token', '4', 'media.mp4') };
 }
@@ -68,7 +70,7 @@ describe('200', () => {
   test('a link signed with an earlier key', async () => {
     const before = await serve();
     const earlier = serveLocalStore({ current: before.old, others: [] });
-    const link = earlier.store.link(key, { expiresAtSeconds, downloadName: 'a.mp4' });
+    const link = await earlier.store.link(key, { expiresAtSeconds, downloadName: 'a.mp4' });
     expect((await before.ask({ url: link.slice(downloadBaseUrl.length) })).statusCode).toBe(200);
   });
 });

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 
@@ -29,6 +29,24 @@ describe('a local directory', () => {
     expect(readdirSync(directory, { recursive: true }).sort()).toEqual(['token', 'token/2', 'token/2/media.mp3']);
     await store.purge('token');
     expect(readdirSync(directory)).toEqual([]);
+  });
+
+  test('lists and purges what a put left that was interrupted, and nothing that is not its own', async () => {
+    const { store, directory } = serveLocalStore({ current: signingKey('k1'), others: [] });
+    const listed = async () => {
+      const pages = [];
+      for await (const tokens of store.tokens()) pages.push(...tokens);
+      return pages;
+    };
+    rmSync(directory, { recursive: true });
+    expect(await listed()).toEqual([]);
+    mkdirSync(join(directory, 'token', '4'), { recursive: true });
+    mkdirSync(join(directory, 'lost+found.d'));
+    writeFileSync(join(directory, 'README'), 'of the operator');
+    writeFileSync(join(directory, 'token', '4', '.media.mp4.incoming'), 'half');
+    expect(await listed()).toEqual(['token']);
+    expect(await store.purge('token')).toEqual({ files: 1, bytes: 4 });
+    expect(readdirSync(directory).sort()).toEqual(['README', 'lost+found.d']);
   });
 
   test('refuses a file whose kind does not fit its name', async () => {

@@ -1,0 +1,55 @@
+import type { Pool } from 'pg';
+
+/** What the dispatcher looks at to expire and remove files: rows of `jobs` that have ended. */
+
+/** Jobs whose file was finished at an instant or before and has not expired, the oldest first. @param completedUntil UTC ISO-8601 */
+export async function listFilesToExpire(
+  pool: Pool,
+  { completedUntil, limit }: { completedUntil: string; limit: number },
+): Promise<string[]> {
+  const { rows } = await pool.query<{ token: string }>(
+    `select token from jobs where status = 'done' and file_expired_at is null and finished_at <= $1
+     order by finished_at limit $2`,
+    [completedUntil, limit],
+  );
+  return rows.map(({ token }) => token);
+}
+
+/** By how much the file that is latest has missed its expiry; 0 if none has. @param completedUntil UTC ISO-8601 */
+export async function oldestOverdueSeconds(pool: Pool, completedUntil: string): Promise<number> {
+  // The first entry of the index of files that are given out, however many rows there are.
+  const { rows } = await pool.query<{ seconds: number }>(
+    `select greatest(extract(epoch from $1::timestamptz - finished_at), 0)::float8 as seconds
+     from jobs where status = 'done' and file_expired_at is null order by finished_at limit 1`,
+    [completedUntil],
+  );
+  return rows[0]?.seconds ?? 0;
+}
+
+/** A job of which nothing new will come. Instants are UTC ISO-8601. */
+export interface EndedJob {
+  token: string;
+  status: 'done' | 'failed';
+  finishedAt: string;
+  fileExpiredAt: string | null;
+}
+
+/** Those of some jobs that have ended. One that is not in the read model is not in the answer. */
+export async function readEndedJobs(pool: Pool, tokens: readonly string[]): Promise<EndedJob[]> {
+  const { rows } = await pool.query<{
+    token: string;
+    status: EndedJob['status'];
+    finished_at: Date;
+    file_expired_at: Date | null;
+  }>(
+    `select token, status, finished_at, file_expired_at from jobs
+     where token = any($1) and status in ('done', 'failed')`,
+    [tokens],
+  );
+  return rows.map(({ token, status, finished_at: finishedAt, file_expired_at: fileExpiredAt }) => ({
+    token,
+    status,
+    finishedAt: finishedAt.toISOString(),
+    fileExpiredAt: fileExpiredAt?.toISOString() ?? null,
+  }));
+}

@@ -1,0 +1,55 @@
+import type { Pool } from 'pg';
+import type { Logger } from 'pino';
+import { listFilesToExpire } from '../../projections/kept-files.ts';
+import { recordJobProgress } from '../commands/record-job-progress.ts';
+import type { JobDependencies } from '../commands/record-job-progress.ts';
+import { plusSeconds } from '../domain/file-retention.ts';
+import { repeat } from './repeat.ts';
+
+export interface ExpireFilesDependencies extends JobDependencies {
+  pool: Pool;
+  logger: Logger;
+  /** How long after its end a download's file is given out. */
+  retentionSeconds: number;
+  /** Default: 5 s. */
+  everyMs?: number;
+}
+
+const defaultEveryMs = 5_000;
+const maxFiles = 500;
+const filesAtOnce = 16;
+const stepTimeoutMs = 5_000;
+
+/**
+ * Ends the time of finished files, by an event on the job's own stream at its exact revision: a round that is behind, or two
+ * at once, change nothing. Nothing is removed here: see `remove-files.ts`.
+ */
+export function startExpiringFiles(dependencies: ExpireFilesDependencies): { stop: () => Promise<void> } {
+  const { logger, everyMs = defaultEveryMs } = dependencies;
+  const round = (stopping: AbortSignal) => expireFiles(dependencies, stopping);
+  return repeat(round, { everyMs, logger, failed: 'a look at the files that expire did not finish' });
+}
+
+async function expireFiles(dependencies: ExpireFilesDependencies, stopping: AbortSignal): Promise<void> {
+  const { pool, store, now, retentionSeconds } = dependencies;
+  const completedUntil = plusSeconds(now(), -retentionSeconds);
+  const tokens = await listFilesToExpire(pool, { completedUntil, limit: maxFiles });
+  // With the log away every file would wait for it in turn.
+  if (tokens.length > 0) await store.headPosition();
+  for (let from = 0; from < tokens.length && !stopping.aborted; from += filesAtOnce) {
+    const expiring = tokens.slice(from, from + filesAtOnce).map((token) => expire(dependencies, token, completedUntil));
+    await Promise.all(expiring);
+  }
+}
+
+/** One file that cannot be expired does not keep the others from it. */
+async function expire(dependencies: ExpireFilesDependencies, token: string, completedUntil: string): Promise<void> {
+  const commandId = dependencies.newUuid();
+  const actor = { type: 'system', id: 'file-expiry' } as const;
+  const cause = { correlationId: commandId, causationId: commandId, actor, timeoutMs: stepTimeoutMs };
+  await recordJobProgress(dependencies, { kind: 'expire_file', token, completedUntil }, cause).catch(
+    (error: unknown) => {
+      dependencies.logger.warn({ err: error, token }, 'a file could not be expired');
+    },
+  );
+}

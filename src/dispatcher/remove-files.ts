@@ -1,0 +1,64 @@
+import type { Pool } from 'pg';
+import type { Logger } from 'pino';
+import { readEndedJobs } from '../../projections/kept-files.ts';
+import type { EndedJob } from '../../projections/kept-files.ts';
+import type { FileObserver } from '../commands/observers.ts';
+import type { FileStore } from '../commands/ports.ts';
+import { isOver } from '../domain/file-retention.ts';
+import { repeat } from './repeat.ts';
+
+export interface RemoveFilesDependencies {
+  pool: Pool;
+  files: Pick<FileStore, 'tokens' | 'purge'>;
+  /** Business time, UTC ISO-8601. */
+  now: () => string;
+  logger: Logger;
+  retentionSeconds: number;
+  observer?: FileObserver;
+  /** Default: 15 min. */
+  everyMs?: number;
+}
+
+const defaultEveryMs = 900_000;
+const purgesAtOnce = 8;
+
+/**
+ * Removes the bytes of files whose links are all over, and whatever attempts have left of jobs that failed. What is to be done
+ * is found in the file store's own listing, each time anew, so that an end at any instant leaves nothing behind. Nothing of a
+ * job that has not ended is touched, and nothing that the read model does not know: it may be new, or somebody else's.
+ */
+export function startRemovingFiles(dependencies: RemoveFilesDependencies): { stop: () => Promise<void> } {
+  const { logger, everyMs = defaultEveryMs } = dependencies;
+  const round = (stopping: AbortSignal) => removeFiles(dependencies, stopping);
+  return repeat(round, { everyMs, logger, failed: 'the removal of files that are over did not finish' });
+}
+
+async function removeFiles(dependencies: RemoveFilesDependencies, stopping: AbortSignal): Promise<void> {
+  for await (const tokens of dependencies.files.tokens()) {
+    const ended = await readEndedJobs(dependencies.pool, tokens);
+    const removable = ended.filter((job) => isRemovable(job, dependencies));
+    for (let from = 0; from < removable.length && !stopping.aborted; from += purgesAtOnce) {
+      await Promise.all(removable.slice(from, from + purgesAtOnce).map((job) => remove(dependencies, job)));
+    }
+    if (stopping.aborted) return;
+  }
+}
+
+/** Both for good: no job that has ended gets another file. */
+function isRemovable(job: EndedJob, { retentionSeconds, now }: RemoveFilesDependencies): boolean {
+  const { status, finishedAt, fileExpiredAt: expiredAt } = job;
+  return status === 'failed' || isOver({ finishedAt, expiredAt }, retentionSeconds, now());
+}
+
+/** One job whose files cannot be removed does not keep the others from it. */
+async function remove(
+  { files, observer, logger }: RemoveFilesDependencies,
+  { token, status }: EndedJob,
+): Promise<void> {
+  try {
+    const removed = await files.purge(token);
+    observer?.filesRemoved(status === 'failed' ? 'failed' : 'expired', removed);
+  } catch (error) {
+    logger.warn({ err: error, token }, 'files could not be removed');
+  }
+}

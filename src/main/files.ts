@@ -1,0 +1,65 @@
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import { createLocalFileStore } from '../adapters/file-store.ts';
+import type { LocalFileStore } from '../adapters/file-store.ts';
+import { createS3FileStore, S3NotInstalled } from '../adapters/s3-file-store.ts';
+import type { DerivedKeys } from '../adapters/secrets.ts';
+import { newUuid } from '../adapters/system.ts';
+import { FileStoreUnavailable } from '../commands/ports.ts';
+import type { FileStore } from '../commands/ports.ts';
+import { ConfigurationRefused } from './config.ts';
+import type { Config } from './config.ts';
+import type { Connections, Secrets } from './connect.ts';
+import { localUrl } from './listen.ts';
+
+/** Of files on this machine; undefined where they lie in a bucket. */
+export const filesDirectory = ({ S3_BUCKET, FILES_DIRECTORY, dataDirectory }: Config): string | undefined =>
+  S3_BUCKET === undefined ? (FILES_DIRECTORY ?? join(dataDirectory, 'files')) : undefined;
+
+/**
+ * Where finished files lie, the same for all processes. `served` are those that this service serves itself.
+ *
+ * @throws {ConfigurationRefused} when the bucket cannot be used
+ */
+export async function openFiles(
+  { config, clock, logger }: Pick<Connections, 'config' | 'clock' | 'logger'>,
+  secrets: Secrets,
+): Promise<{ files: FileStore; served: LocalFileStore | undefined }> {
+  const directory = filesDirectory(config);
+  if (directory === undefined) return { files: await openBucket(config, clock.realNowMs, logger), served: undefined };
+  const files = openDirectory(config, directory, secrets);
+  return { files, served: files };
+}
+
+function openDirectory(config: Config, directory: string, { current, others }: Secrets): LocalFileStore {
+  const signingKey = ({ id, linkKey }: DerivedKeys) => ({ id, key: linkKey });
+  return createLocalFileStore({
+    directory,
+    downloadBaseUrl: config.DOWNLOAD_URL ?? config.PUBLIC_URL ?? localUrl(config),
+    signingKeys: { current: signingKey(current), others: others.map(signingKey) },
+    nonce: newUuid,
+  });
+}
+
+async function openBucket(config: Config, nowMs: () => number, logger: Logger): Promise<FileStore> {
+  const { S3_ACCESS_KEY_ID: accessKeyId, S3_SECRET_ACCESS_KEY: secretAccessKey, S3_BUCKET: bucket = '' } = config;
+  const hasKey = accessKeyId !== undefined && secretAccessKey !== undefined;
+  try {
+    return await createS3FileStore({
+      bucket,
+      prefix: config.S3_PREFIX,
+      region: config.S3_REGION,
+      endpoint: config.S3_ENDPOINT,
+      publicEndpoint: config.S3_PUBLIC_ENDPOINT,
+      forcePathStyle: config.S3_FORCE_PATH_STYLE,
+      credentials: hasKey ? { accessKeyId, secretAccessKey } : undefined,
+      ...{ nowMs, nonce: newUuid, logger },
+    });
+  } catch (error) {
+    if (error instanceof S3NotInstalled) throw new ConfigurationRefused(`S3_BUCKET: ${error.message}.`);
+    if (!(error instanceof FileStoreUnavailable)) throw error;
+    throw new ConfigurationRefused(
+      `S3_BUCKET: the bucket ${bucket} cannot be used (${error.message}). Look at S3_ENDPOINT, S3_REGION and the access key.`,
+    );
+  }
+}

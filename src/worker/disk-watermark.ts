@@ -1,0 +1,49 @@
+import type { Logger } from 'pino';
+
+export interface DiskWatermarkOptions {
+  /** Where files are made, and where they are kept, by the name that a log line shows. */
+  directories: Readonly<Record<string, string>>;
+  minFreeBytes: number;
+  /** Room on the file system of a directory. */
+  freeBytes: (directory: string) => Promise<number>;
+  logger: Logger;
+}
+
+export interface DiskWatermark {
+  /** Whether there was room when it was last looked at. */
+  readonly isLow: boolean;
+  /** Looks. */
+  hasRoom(): Promise<boolean>;
+}
+
+/** A worker that has stopped for want of room begins again with a tenth more, lest it goes on and off at the mark. */
+const moreToResume = 0.1;
+
+/** Whether a worker may take another job: not while a disk that it fills has less room than it must. */
+export function createDiskWatermark({
+  directories,
+  minFreeBytes,
+  freeBytes,
+  logger,
+}: DiskWatermarkOptions): DiskWatermark {
+  let isLow = false;
+  return {
+    get isLow() {
+      return isLow;
+    },
+    async hasRoom() {
+      const wasLow = isLow;
+      const neededBytes = minFreeBytes + (wasLow ? minFreeBytes * moreToResume : 0);
+      const looked = Object.entries(directories).map(
+        async ([name, directory]) => [name, await freeBytes(directory)] as const,
+      );
+      const low = (await Promise.all(looked)).filter(([, bytes]) => bytes < neededBytes);
+      isLow = low.length > 0;
+      const free = Object.fromEntries(low);
+      if (isLow && !wasLow)
+        logger.warn({ free, minFreeBytes }, 'no more jobs are taken: there is too little room on the disk');
+      if (!isLow && wasLow) logger.info('jobs are taken again: there is room on the disk');
+      return !isLow;
+    },
+  };
+}

@@ -1,0 +1,80 @@
+import { LRUCache } from 'lru-cache';
+import type { Logger } from 'pino';
+import type { QuotaName } from '../commands/observers.ts';
+
+export interface QuotaDependencies {
+  /** Downloads of one account at a time, over all workers. */
+  maxJobsPerAccount: number;
+  /** Downloads of one platform at a time, in this worker. */
+  maxJobsPerPlatform: number;
+  /** How many downloads of an account other workers hold, as far as the read model knows. */
+  countElsewhere: (accountId: string) => Promise<number>;
+  logger: Logger;
+}
+
+/** A place for one download, until it is given back; or the quota that has none. */
+type Place = { ok: true; giveBack: () => void } | { ok: false; quota: QuotaName };
+
+export interface Quotas {
+  /** Whether an account is known to have no place left: asked of every message, so that nothing else is. */
+  isFull(accountId: string): boolean;
+  take(job: { accountId: string; platform: string }): Promise<Place>;
+}
+
+/** For so long an account that was full is taken to be full, and a count that failed is not tried again. */
+const knownMs = 1_000;
+const maxKnown = 10_000;
+
+/**
+ * So that no account and no platform takes all that there is. Exact within this worker; of other workers it knows what the
+ * read model does, so that several that claim at one moment may go beyond the quota by as many. While Postgres is away this
+ * worker's own count holds alone.
+ */
+export function createQuotas(dependencies: QuotaDependencies): Quotas {
+  const { maxJobsPerAccount, maxJobsPerPlatform, logger } = dependencies;
+  const [accounts, platforms] = [new Map<string, number>(), new Map<string, number>()];
+  const full = new LRUCache<string, true>({ max: maxKnown, ttl: knownMs });
+  const uncounted = new LRUCache<'postgres', true>({ max: 1, ttl: knownMs });
+
+  async function countElsewhere(accountId: string): Promise<number> {
+    if (uncounted.has('postgres')) return 0;
+    return dependencies.countElsewhere(accountId).catch((error: unknown) => {
+      uncounted.set('postgres', true);
+      logger.warn({ err: error }, 'downloads of other workers cannot be counted; the quota holds within this one');
+      return 0;
+    });
+  }
+
+  return {
+    isFull: (accountId) => full.has(accountId),
+    async take({ accountId, platform }) {
+      // Before anything is waited for, so that two slots never take one place.
+      const [own, ofPlatform] = [add(accounts, accountId, 1), add(platforms, platform, 1)];
+      const giveBack = () => {
+        add(accounts, accountId, -1);
+        add(platforms, platform, -1);
+        full.delete(accountId);
+      };
+      if (ofPlatform > maxJobsPerPlatform) {
+        giveBack();
+        return { ok: false, quota: 'platform' };
+      }
+      if (own > maxJobsPerAccount || own + (await countElsewhere(accountId)) > maxJobsPerAccount) {
+        giveBack();
+        full.set(accountId, true);
+        return { ok: false, quota: 'account' };
+      }
+      return { ok: true, giveBack };
+    },
+  };
+}
+
+function add(counts: Map<string, number>, name: string, change: 1 | -1): number {
+  const count = (counts.get(name) ?? 0) + change;
+  if (count === 0) counts.delete(name);
+  else counts.set(name, count);
+  return count;
+}
+
+/** 1 s, then 2 s, 4 s … up to 15 s: however many messages wait for a place, they are looked at a few times a minute each. */
+export const quotaDelayMs = (deliveries: number): number => Math.min(1_000 * 2 ** Math.min(deliveries - 1, 10), 15_000);

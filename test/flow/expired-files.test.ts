@@ -1,0 +1,107 @@
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import type { Pool } from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+
+import { connectEventStore } from '../../src/adapters/event-store.ts';
+import { openPool } from '../../src/adapters/postgres.ts';
+import { GeneratedAccount, appendAll } from '../projections/generated-account.ts';
+import { silent } from '../projections/read-models-under-test.ts';
+import { startInstallation } from '../support/installation.ts';
+import type { Installation } from '../support/installation.ts';
+import { readLog } from '../support/log.ts';
+import { scaled } from '../support/proof-scale.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+/** A dispatcher that expires and removes files, killed over and over in the middle of it. */
+let installation: Installation;
+let pool: Pool;
+let filesDirectory: string;
+
+const kills = scaled(3, 20);
+const jobs = kills * 40;
+/** Of each five jobs two have to expire, one has expired and one has failed; the last is running, and stays. */
+const [toExpire, toRemove] = [(jobs / 5) * 2, (jobs / 5) * 4];
+const foreign = 'of-another-installation';
+
+beforeAll(async () => {
+  installation = await startInstallation();
+  const { environment } = installation;
+  filesDirectory = join(environment['REELTALLY_DATA'] ?? '', 'files');
+  pool = openPool(environment['DATABASE_URL'] ?? '', { logger: silent, max: 2, queryTimeoutMs: 10_000 });
+  await installation.startRole('projector');
+  const store = connectEventStore({ url: environment['EVENTSTORE_URL'] ?? '' });
+  try {
+    const account = new GeneratedAccount();
+    const works = [account.open(), [account.queue(jobs)]];
+    for (const appends of [...works, account.work()]) await appendAll(store, appends);
+  } finally {
+    await store.close();
+  }
+  const tokens = new Set(
+    (await readLog(environment['EVENTSTORE_URL'] ?? '', 'job-')).map(({ stream }) => stream.slice(4)),
+  );
+  for (const token of [...tokens, foreign]) {
+    mkdirSync(join(filesDirectory, token, '0'), { recursive: true });
+    writeFileSync(join(filesDirectory, token, '0', 'media.mp4'), 'a film');
+  }
+  await waitFor(async () => (await count("status <> 'queued'")) === jobs, {
+    what: 'the read model',
+    timeoutMs: 60_000,
+  });
+}, 120_000);
+
+afterAll(async () => {
+  await pool.end();
+  await installation[Symbol.asyncDispose]();
+});
+
+async function count(condition: string): Promise<number> {
+  const { rows } = await pool.query<{ count: number }>(`select count(*)::int as count from jobs where ${condition}`);
+  return rows[0]?.count ?? 0;
+}
+
+/** Kills a dispatcher, at a time of its own, as soon as it has done so much of its work. */
+async function killAfter(done: () => Promise<number> | number, more: number, offsetSeconds: number): Promise<void> {
+  const before = await done();
+  const dispatcher = await installation.startRole('dispatcher', {
+    REELTALLY_CLOCK_OFFSET_SECONDS: String(offsetSeconds),
+  });
+  await waitFor(async () => (await done()) >= before + more, {
+    what: 'a part of the work',
+    timeoutMs: 60_000,
+    pollMs: 1,
+  });
+  await dispatcher.kill();
+}
+
+test(
+  'each file expires once and goes once its links are over, whenever the dispatcher is killed',
+  { timeout: scaled(180_000, 900_000) },
+  async () => {
+    const expired = () => count('file_expired_at is not null');
+    const removed = () => jobs + 1 - readdirSync(filesDirectory).length;
+    const [alreadyExpired, twoHours] = [await expired(), 7_200];
+    const parts = fc.sample(fc.integer({ min: 1, max: Math.floor(toExpire / kills) - 1 }), kills);
+    for (const part of parts) await killAfter(expired, part, 0);
+    await killAfter(expired, alreadyExpired + toExpire - (await expired()), 0);
+    for (const part of parts) await killAfter(removed, part, twoHours);
+    await killAfter(removed, toRemove - removed(), twoHours);
+
+    expect([await expired(), alreadyExpired]).toEqual([(jobs / 5) * 3, jobs / 5]);
+    const events = await readLog(installation.environment['EVENTSTORE_URL'] ?? '', 'job-');
+    const expiries = events.filter(({ type }) => type === 'FileExpired').map(({ stream }) => stream);
+    expect(new Set(expiries).size).toBe(expiries.length);
+    expect(expiries).toHaveLength((jobs / 5) * 3);
+    // Their workers never were: the sweeper has queued them again.
+    expect(await count(`status in ('queued', 'claimed', 'running')`)).toBe(jobs / 5);
+    expect(readdirSync(filesDirectory)).toHaveLength(jobs / 5 + 1);
+    expect(existsSync(join(filesDirectory, foreign, '0', 'media.mp4'))).toBe(true);
+    const { events: verified } = await installation.cli<{ events: number }>(['ledger', 'verify']);
+    expect(verified).toBeGreaterThan(jobs * 5);
+    console.log(
+      `${String(2 * kills)} kills; of ${String(jobs)} jobs ${String(toExpire)} expired, ${String(toRemove)} removed`,
+    );
+  },
+);

@@ -1,0 +1,117 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+
+import { call } from '../support/client.ts';
+import { ended, queue, statusOf } from '../support/downloads.ts';
+import { readLog } from '../support/log.ts';
+import { planFile } from '../support/plans.ts';
+import { s3Account, startS3Server } from '../support/s3/server.ts';
+import type { S3Server } from '../support/s3/server.ts';
+import { startService } from '../support/service.ts';
+import type { Environment, Service } from '../support/service.ts';
+import { expectRefusal, runIn } from '../cli/command-line.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+/** Downloads whose files lie in a bucket of an S3-compatible service. */
+let s3: S3Server;
+let service: Service;
+let key: string;
+
+const settingsFor = (url: string): Environment => ({
+  S3_BUCKET: s3Account.bucket,
+  S3_PREFIX: 'reeltally/files/',
+  S3_REGION: s3Account.region,
+  S3_ENDPOINT: url,
+  S3_FORCE_PATH_STYLE: '1',
+  S3_ACCESS_KEY_ID: s3Account.accessKeyId,
+  S3_SECRET_ACCESS_KEY: s3Account.secretAccessKey,
+});
+
+beforeAll(async () => {
+  s3 = await startS3Server();
+  service = await startService({ ...settingsFor(s3.url), PLANS_FILE: planFile({ hourly_limit: 10_000 }) });
+  ({ key } = await service.openAccount('test'));
+}, 60_000);
+beforeEach(() => {
+  s3.failWith(undefined);
+});
+afterAll(async () => {
+  await service[Symbol.asyncDispose]();
+  await s3[Symbol.asyncDispose]();
+});
+
+const download = async () =>
+  (await queue(service.url, key, { url: service.sampleUrl('bars'), quality: '360' })).request_token;
+const objectOf = (token: string) => `reeltally/files/${token}/0/media.mp4`;
+const status = (token: string) => statusOf(service.url, key, token);
+
+describe('a download', { timeout: 90_000 }, () => {
+  it('is put into the bucket, and served from there by another link at each poll', async () => {
+    const token = await download();
+    const done = await ended(service.url, key, token);
+    expect(s3.keys()).toContain(objectOf(token));
+    expect(readdirSync(service.dataDirectory)).not.toContain('files');
+    const links = [done, (await status(token)).data].map((data) => (data as { download_url: string }).download_url);
+    expect(new Set(links).size).toBe(2);
+    for (const link of links) {
+      expect(link.startsWith(`${s3.url}/films/${objectOf(token)}?`)).toBe(true);
+      expect(new URL(link).searchParams.get('X-Amz-Expires')).toBe('3600');
+      const file = await fetch(link);
+      expect([file.status, file.headers.get('content-type')]).toEqual([200, 'video/mp4']);
+      expect(file.headers.get('content-disposition')).toBe('attachment; filename="sample-bars.mp4"');
+      expect((await file.arrayBuffer()).byteLength).toBe((done as { file_size_bytes: number }).file_size_bytes);
+    }
+    const local = await fetch(`${service.url}/files/${token}/0/media.mp4`);
+    expect(local.status).toBe(404);
+  });
+
+  it('whose object is gone is answered 502, and whose bucket is away 503', async () => {
+    const token = await download();
+    await ended(service.url, key, token);
+    s3.failWith(503, ['HEAD']);
+    const away = await status(token);
+    expect([away.status, away.code, away.headers.get('retry-after')]).toEqual([503, 'unavailable', '1']);
+    s3.failWith(undefined);
+    expect((await status(token)).status).toBe(200);
+    s3.remove(objectOf(token));
+    const gone = await status(token);
+    expect([gone.status, gone.code]).toEqual([502, 'delivery_failed']);
+  });
+
+  it('whose upload fails is tried again, and charged once', async () => {
+    const used = async () =>
+      ((await call(service.url, '/credits', { key })).data['downloads'] as { used: number }).used;
+    const before = await used();
+    s3.failWith(500, ['PUT']);
+    const token = await download();
+    const { eventStoreUrl } = JSON.parse(readFileSync(join(service.dataDirectory, 'instance.json'), 'utf8')) as {
+      eventStoreUrl: string;
+    };
+    const released = async () =>
+      (await readLog(eventStoreUrl, `job-${token}`)).find(({ type }) => type === 'JobReleased');
+    const first = await waitFor(released, { what: 'the first attempt to fail', timeoutMs: 60_000, pollMs: 50 });
+    expect(first.data).toMatchObject({ reason: 'internal_error' });
+    s3.failWith(undefined);
+    expect(await ended(service.url, key, token)).toMatchObject({ status: 'done' });
+    expect([(await used()) - before, s3.openUploads()]).toEqual([1, []]);
+  });
+});
+
+it('a bucket that cannot be used is refused at the start, without its secret', { timeout: 60_000 }, async () => {
+  const data = temporaryDirectory();
+  const wrong = { ...settingsFor(s3.url), S3_SECRET_ACCESS_KEY: 'a wrong secret', REELTALLY_DATA: data };
+  const ran = await runIn(wrong)('serve', '--json');
+  const lines = ran.stderr.trimEnd().split('\n');
+  expectRefusal(
+    { ...ran, stderr: lines.at(-1) ?? '' },
+    /^reeltally: S3_BUCKET: the bucket films cannot be used \(.+status 403\)/,
+  );
+  expect(ran.stderr).not.toContain('a wrong secret');
+});
+
+it('nothing that is logged names the secret, the key or a signature', () => {
+  for (const secret of [s3Account.secretAccessKey, s3Account.accessKeyId, 'X-Amz-Signature'])
+    expect(service.log()).not.toContain(secret);
+});

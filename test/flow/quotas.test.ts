@@ -1,0 +1,92 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { ended, queue, statusOf } from '../support/downloads.ts';
+import { readLog } from '../support/log.ts';
+import type { LoggedEvent } from '../support/log.ts';
+import { planFile } from '../support/plans.ts';
+import { scrape, valueOf } from '../support/scrape.ts';
+import { startInstallation } from '../support/installation.ts';
+import type { Installation } from '../support/installation.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+/** The most jobs of one account that were held at the same time, by the order of the log. */
+function mostHeld(events: readonly LoggedEvent[], accountId: string): number {
+  const held = new Set<string>();
+  const ofAccount = new Set<string>();
+  let most = 0;
+  for (const { type, stream, data } of events) {
+    if (type === 'JobClaimed' && (data as { account_id: string }).account_id === accountId) ofAccount.add(stream);
+    if (type === 'JobClaimed') held.add(stream);
+    if (['JobCompleted', 'JobFailed', 'JobReleased'].includes(type)) held.delete(stream);
+    most = Math.max(most, [...held].filter((job) => ofAccount.has(job)).length);
+  }
+  return most;
+}
+
+let installation: Installation;
+let url: string;
+
+beforeAll(async () => {
+  installation = await startInstallation({ MAX_JOBS_PER_ACCOUNT: '1', PLANS_FILE: planFile({ hourly_limit: 10_000 }) });
+  for (const role of ['projector', 'dispatcher'] as const) await installation.startRole(role);
+  ({ url } = await installation.startRole('api'));
+}, 60_000);
+
+afterAll(async () => {
+  await installation[Symbol.asyncDispose]();
+}, 60_000);
+
+async function openAccount(): Promise<{ accountId: string; key: string }> {
+  const words = ['accounts', 'open', '--email', 'owner@example.com', '--plan', 'test'];
+  const { account_id: accountId } = await installation.cli<{ account_id: string }>(words);
+  return { accountId, ...(await installation.cli<{ key: string }>(['keys', 'issue', accountId])) };
+}
+
+const download = async ({ key }: { key: string }, item = 'bars') =>
+  (await queue(url, key, { url: installation.sampleUrl(item), quality: '360' })).request_token;
+
+describe('a worker', { timeout: 200_000 }, () => {
+  it('takes only so many jobs of one account at a time, and those of others meanwhile', async () => {
+    const [busy, other] = [await openAccount(), await openAccount()];
+    const waiting = [await download(busy), await download(busy), await download(busy)];
+    const late = await download(other);
+    await using worker = await installation.startRole('worker', { WORKER_SLOTS: '3' });
+    for (const token of waiting) expect(await ended(url, busy.key, token, 150_000)).toMatchObject({ status: 'done' });
+    expect(await ended(url, other.key, late)).toMatchObject({ status: 'done' });
+    const events = await readLog(installation.environment['EVENTSTORE_URL'] ?? '', 'job-');
+    expect(mostHeld(events, busy.accountId)).toBe(1);
+    expect(events.filter(({ type }) => type === 'JobClaimed')).toHaveLength(4);
+    // Nobody waits for those of the account that has no place.
+    const ends = events.filter(({ type }) => type === 'JobCompleted').map(({ stream }) => stream);
+    expect(ends.indexOf(`job-${late}`)).toBeLessThan(waiting.length);
+    const { metrics } = await scrape(worker.url);
+    expect(valueOf(metrics, 'reeltally_jobs_postponed_total', { quota: 'account' })).toBeGreaterThan(0);
+    expect(valueOf(metrics, 'reeltally_jobs_postponed_total', { quota: 'platform' })).toBe(0);
+  });
+
+  it('takes no job while the disk has too little room, and another one does', async () => {
+    const account = await openAccount();
+    const full = await installation.startRole('worker', { MIN_FREE_DISK_MIB: '1000000000' });
+    const isLow = async () => valueOf((await scrape(full.url)).metrics, 'reeltally_disk_low') === 1;
+    await waitFor(isLow, { what: 'the worker to find too little room' });
+    const token = await download(account);
+    // It has looked, and asked for no job, at least once more.
+    const polled = performance.now() + 3_000;
+    await waitFor(() => performance.now() > polled, { what: 'another look', pollMs: 100 });
+    expect((await statusOf(url, account.key, token)).data['status']).toBe('queued');
+    await full.stop();
+    expect(full.log().split('no more jobs are taken')).toHaveLength(2);
+    await using worker = await installation.startRole('worker');
+    expect(await ended(url, account.key, token), worker.url).toMatchObject({ status: 'done' });
+  });
+
+  it.each([
+    [{ MAX_DURATION_SECONDS: '9' }, 'bars', 'too_long'],
+    [{ MAX_FILE_MIB: '1' }, 'large', 'too_large'],
+  ])('with %j ends %s as %s', async (limit, item, error) => {
+    const account = await openAccount();
+    const token = await download(account, item);
+    await using worker = await installation.startRole('worker', limit);
+    expect(await ended(url, account.key, token), worker.url).toMatchObject({ status: 'failed', error });
+  });
+});

@@ -1,0 +1,34 @@
+import { expect, it } from 'vitest';
+
+import { diskFreeBytes } from '../../src/adapters/disk.ts';
+import { createDiskWatermark } from '../../src/worker/disk-watermark.ts';
+import { rememberingLogger } from '../projections/read-models-under-test.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+it('a worker without room stops, says so once, and begins again with a tenth more', async () => {
+  const free: Record<string, number> = { '/work': 1_000, '/files': 1_000 };
+  const { logger, text } = rememberingLogger();
+  const disk = createDiskWatermark({
+    ...{ directories: { work: '/work', files: '/files' }, minFreeBytes: 100, logger },
+    freeBytes: (directory) => Promise.resolve(free[directory] ?? 0),
+  });
+  const seen: boolean[] = [];
+  for (const bytes of [101, 100, 99, 50, 100, 109, 110, 100, 99]) {
+    free['/files'] = bytes;
+    seen.push(await disk.hasRoom());
+    expect(disk.isLow).toBe(!seen.at(-1));
+  }
+  expect(seen).toEqual([true, true, false, false, false, false, true, true, false]);
+  const lines = text()
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { msg: string; free?: object });
+  expect(lines.map(({ free: low }) => low)).toEqual([{ files: 99 }, undefined, { files: 99 }]);
+});
+
+it('room is asked of the file system, also for a directory that is not there yet', async () => {
+  const directory = temporaryDirectory();
+  const bytes = await diskFreeBytes(directory);
+  expect(bytes).toBeGreaterThan(0);
+  expect(await diskFreeBytes(`${directory}/not/there`)).toBeGreaterThan(0);
+});
