@@ -5,6 +5,7 @@ import type { Keeper } from './contained-process-keeper.ts';
 import type { ChildObserver } from '../commands/observers.ts';
 import type { Format } from '../domain/download-options.ts';
 import type { FailureReason } from '../domain/failure-reasons.ts';
+import type { Namespaces } from './contained-launch.ts';
 import { runContained } from './contained-process.ts';
 
 /** What each format ends as: the file's name, its MIME type and the demuxer that must be able to read it. */
@@ -134,6 +135,7 @@ export async function verifyFile(options: {
   signal: AbortSignal;
   keeper: Keeper;
   observer?: ChildObserver | undefined;
+  namespaces?: Namespaces | undefined;
 }): Promise<Verdict> {
   const { path, format } = options;
   const packets = countPackets();
@@ -157,6 +159,7 @@ export async function verifyFile(options: {
     onLine: packets.take,
     keeper: options.keeper,
     observer: options.observer,
+    namespaces: options.namespaces,
   });
   if (result.ending === 'timed_out') return refuse('Checking the file took too long.', 'timed_out');
   if (result.ending !== 'exited') return refuse(`ffprobe: ${result.ending} ${result.stderr}`, 'internal_error');

@@ -1,5 +1,5 @@
 import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 
 import type { ChildObserver } from '../commands/observers.ts';
 import { inSpan } from '../commands/tracing.ts';
@@ -9,8 +9,9 @@ import type { Format, Quality } from '../domain/download-options.ts';
 import type { FailureReason } from '../domain/failure-reasons.ts';
 import { startKeeper } from './contained-process-keeper.ts';
 import type { Keeper } from './contained-process-keeper.ts';
-import { runContained } from './contained-process.ts';
-import type { ContainedProcess, ProcessEnding, ProcessResult } from './contained-process.ts';
+import type { Namespaces } from './contained-launch.ts';
+import type { ProcessEnding, ProcessResult } from './contained-process.ts';
+import type { Egress } from './egress-passes.ts';
 import { downloadArguments, probeArguments } from './yt-dlp-arguments.ts';
 import type { EngineLimits, EngineRun } from './yt-dlp-arguments.ts';
 import { followDownload, parseMetadata } from './video-source-output.ts';
@@ -20,6 +21,7 @@ import type { Verdict } from './video-source-verify.ts';
 import type { Engine } from './yt-dlp-engine.ts';
 import { fileSha256 } from './yt-dlp-engine.ts';
 import { cleanDetail, ytDlpFailure } from './yt-dlp-failures.ts';
+import { localFfmpeg, runYtDlp } from './yt-dlp-run.ts';
 import { prepareYtDlp } from './yt-dlp-unpacked.ts';
 import type { YtDlpCommand } from './yt-dlp-unpacked.ts';
 
@@ -29,8 +31,10 @@ export interface VideoSourceOptions extends Engine {
   /** Platform to the name of the one extractor that may read it. A platform that is not here is refused. */
   extractors: Readonly<Record<string, string>>;
   limits: EngineLimits;
-  /** Where all of the engine's traffic goes through; default straight out. */
-  proxyUrl?: string;
+  /** Where all of the engine's traffic goes through. */
+  egress: Egress;
+  /** What children are put into, where this machine allows it. */
+  namespaces?: Namespaces | undefined;
   /** For what outlives an attempt and for probes; made if it is not there. */
   workDirectory: string;
   logger?: { warn(details: object, message: string): void };
@@ -50,15 +54,15 @@ interface Wanted {
 
 type DownloadOptions = Parameters<VideoSource['download']>[2];
 
-const maxOutputBytes = 64 * 1024 * 1024;
-/** Beside the parts and the file merged from them: the engine's own temporary files, unpacked programs included. */
-const spareDirectoryBytes = 256 * 1024 * 1024;
-
 const endingReasons: Record<Exclude<ProcessEnding, 'exited'>, { reason: FailureReason; detail: string }> = {
   aborted: { reason: 'internal_error', detail: 'The attempt was stopped from outside.' },
   timed_out: { reason: 'timed_out', detail: 'The engine ran into its time limit.' },
   directory_full: { reason: 'too_large', detail: 'The attempt filled its directory.' },
+  too_many_files: { reason: 'platform_error', detail: 'The engine made too many files.' },
+  too_many_processes: { reason: 'internal_error', detail: 'The engine started too many processes.' },
+  memory_full: { reason: 'internal_error', detail: 'The engine wanted too much memory.' },
   output_flood: { reason: 'platform_error', detail: 'The engine printed too much.' },
+  traffic_spent: { reason: 'too_large', detail: 'The engine wanted more bytes than an attempt may carry.' },
   not_started: { reason: 'internal_error', detail: 'The engine could not be started.' },
 };
 
@@ -90,14 +94,14 @@ function silentRefusal(output: DownloadOutput, limits: EngineLimits): VideoFailu
 }
 
 /** What every probe and every attempt needs. */
-interface Context {
+export interface EngineContext {
   options: VideoSourceOptions;
   keeper: Keeper;
   /** How to start yt-dlp; found out at first use. */
   ytDlp: () => Promise<YtDlpCommand>;
 }
 
-function createContext(options: VideoSourceOptions): Context {
+function createContext(options: VideoSourceOptions): EngineContext {
   const keeper = startKeeper();
   let preparing: Promise<YtDlpCommand> | undefined;
   return {
@@ -113,37 +117,16 @@ function createContext(options: VideoSourceOptions): Context {
   };
 }
 
-async function runYtDlp(
-  { options, keeper, ytDlp }: Context,
-  run: Pick<ContainedProcess, 'arguments' | 'directory' | 'timeoutMs' | 'signal' | 'onLine'>,
-): Promise<ProcessResult> {
-  const { command, prefix, environment } = await ytDlp();
-  const programs = [options.ytDlpPath, options.ffmpegPath, options.ffprobePath].map((path) => dirname(path));
-  return runContained({
-    ...run,
-    command,
-    arguments: [...prefix, ...run.arguments],
-    environment,
-    // The directory of yt-dlp also holds the JavaScript runtime that it needs for some platforms.
-    searchPath: [...new Set(programs)],
-    maxDirectoryBytes: 2 * options.limits.maxFileSizeBytes + spareDirectoryBytes,
-    maxOutputBytes,
-    keeper,
-    observer: options.observer,
-  });
-}
-
 /** What the engine is told about an item; undefined for a platform that has no extractor here. */
-function engineRun({ options }: Context, video: VideoReference): EngineRun | undefined {
+function engineRun({ options }: EngineContext, video: VideoReference): EngineRun | undefined {
   const { platform, canonicalUrl } = video;
   const extractor = Object.hasOwn(options.extractors, platform) ? options.extractors[platform] : undefined;
   if (extractor === undefined || !/^https?:\/\//.test(canonicalUrl)) return undefined;
-  const { pluginsDirectory, ffmpegPath, proxyUrl } = options;
-  return { extractor, pluginsDirectory, ffmpegPath, proxyUrl, url: canonicalUrl };
+  return { extractor, pluginsDirectory: options.pluginsDirectory, ffmpegPath: localFfmpeg, url: canonicalUrl };
 }
 
 async function probe(
-  context: Context,
+  context: EngineContext,
   video: VideoReference,
   attempt: { directory: string; signal: AbortSignal },
 ): Promise<{ ok: true; metadata: VideoMetadata } | VideoFailure> {
@@ -167,7 +150,7 @@ async function probe(
 
 /** Checks the one file that lies in `media`, and takes its hash. */
 async function finish(
-  { options, keeper }: Context,
+  { options, keeper }: EngineContext,
   format: Format,
   announcedSeconds: number,
   {
@@ -190,9 +173,9 @@ async function finish(
     attributes: { 'process.executable.name': 'ffprobe' },
     failureOf: (verdict: Verdict) => (verdict.ok ? undefined : verdict.reason),
   };
-  const { observer, tracer } = options;
+  const { observer, tracer, namespaces } = options;
   const verdict = await inSpan(tracer, traced, () =>
-    verifyFile({ path, format, announcedSeconds, ffprobePath, timeoutMs, keeper, observer, ...attempt }),
+    verifyFile({ path, format, announcedSeconds, ffprobePath, timeoutMs, keeper, observer, namespaces, ...attempt }),
   );
   if (!verdict.ok) return failure(verdict.reason, verdict.detail);
   const sha256 = await fileSha256(path, attempt.signal);
@@ -200,7 +183,7 @@ async function finish(
 }
 
 async function download(
-  context: Context,
+  context: EngineContext,
   video: VideoReference,
   wanted: Wanted,
   { directory, signal, onProgress, traceparent }: DownloadOptions,

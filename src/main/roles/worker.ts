@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { listLivingWorkers, startHeartbeat } from '../../adapters/heartbeat.ts';
 import { createJobQueue } from '../../adapters/job-queue.ts';
 import { observeChildren, observeDownloads, observeJobs } from '../../adapters/metrics-observers.ts';
@@ -12,11 +11,12 @@ import { parseVideoUrl } from '../../domain/video-url.ts';
 import { createProber } from '../../worker/answer-probes.ts';
 import { openAttemptsDirectory } from '../../worker/attempts-directory.ts';
 import { runWorker } from '../../worker/run.ts';
-import { projectDirectory } from '../config.ts';
+import { pluginsDirectory, workDirectoryOf } from '../containment.ts';
 import { createFiles, filesDirectory } from '../connect.ts';
 import { watchDisks } from '../watch.ts';
 import { localUrl } from '../listen.ts';
 import type { StartRole } from '../role.ts';
+import { startContainment } from './containment.ts';
 import { probeTimeoutMs } from './probe-time.ts';
 
 /** The worker gives up a little before the API stops listening. */
@@ -25,14 +25,17 @@ const maxConcurrentProbes = 8;
 
 export const startWorker: StartRole = async (connections, secrets) => {
   const { config, store, pool, nats, logger, clock, addresses, metrics, tracer } = connections;
-  const workDirectory = config.WORK_DIRECTORY ?? join(config.dataDirectory, 'work');
+  const workDirectory = workDirectoryOf(config);
   const engine = await locateEngine(
     { ytDlpPath: config.YTDLP_PATH, ffmpegPath: config.FFMPEG_PATH, ffprobePath: config.FFPROBE_PATH },
     config.PATH,
   );
+  const containment = await startContainment(connections, { engine, workDirectory });
   const source = createVideoSource({
     ...engine,
-    pluginsDirectory: join(projectDirectory, 'src/embedded/plugins'),
+    egress: containment.egress,
+    namespaces: containment.namespaces,
+    pluginsDirectory,
     extractors: { youtube: 'youtube', ...(addresses.samplePlatformUrl !== null && { sample: 'sample' }) },
     limits: {
       maxFileSizeBytes: config.MAX_FILE_MIB * 1024 * 1024,
@@ -69,6 +72,7 @@ export const startWorker: StartRole = async (connections, secrets) => {
       await worker.close();
       await heartbeat.stop();
       source.close();
+      await containment.close();
     },
   };
 };
