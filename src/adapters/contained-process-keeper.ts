@@ -9,9 +9,11 @@ import { Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
+import { endMarked } from './contained-survivors.ts';
+
 export interface Keeper {
-  /** From now on the group dies with this process. */
-  watch(processGroup: number): void;
+  /** From now on the group, and whatever carries the run's mark, dies with this process. */
+  watch(processGroup: number, mark: number): void;
   /** The group has ended; its number may soon belong to somebody else. */
   release(processGroup: number): void;
   /** Ends the keeper and, with it, every group that is still watched. */
@@ -33,27 +35,28 @@ export function startKeeper(): Keeper {
   const { stdin } = child;
   if (stdin instanceof Socket) stdin.unref();
   return {
-    watch: (processGroup) => stdin.write(`+${processGroup}\n`),
+    watch: (processGroup, mark) => stdin.write(`+${processGroup} ${mark}\n`),
     release: (processGroup) => stdin.write(`-${processGroup}\n`),
     close: () => stdin.end(),
   };
 }
 
 async function keep(): Promise<void> {
-  const groups = new Set<number>();
+  const groups = new Map<number, number>();
   for await (const line of createInterface({ input: process.stdin })) {
-    const group = Number(line.slice(1));
+    const [group = 0, mark = 0] = line.slice(1).split(' ').map(Number);
     if (!Number.isSafeInteger(group) || group <= 1) continue;
-    if (line.startsWith('+')) groups.add(group);
+    if (line.startsWith('+')) groups.set(group, mark);
     else groups.delete(group);
   }
-  for (const group of groups) {
+  for (const group of groups.keys()) {
     try {
       process.kill(-group, 'SIGKILL');
     } catch {
       // It had ended by itself.
     }
   }
+  for (const mark of groups.values()) if (mark > 0) await endMarked(mark);
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) await keep();

@@ -6,8 +6,12 @@ import { StringDecoder } from 'node:string_decoder';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { ChildObserver } from '../commands/observers.ts';
+import { launch } from './contained-launch.ts';
+import type { Namespaces, ProcessLimits } from './contained-launch.ts';
 import type { Keeper } from './contained-process-keeper.ts';
-import { directorySizeBytes } from './directory-size.ts';
+import { endMarked, markVariable } from './contained-survivors.ts';
+import { familyOf, listProcesses, measureDirectory, memoryBytes, namelessBytes } from './contained-watch.ts';
+import { randomBits } from './system.ts';
 
 export interface ContainedProcess {
   command: string;
@@ -20,8 +24,12 @@ export interface ContainedProcess {
   environment?: Readonly<Record<string, string>>;
   timeoutMs: number;
   signal: AbortSignal;
-  /** The child is killed when the directory holds more than this on disk. */
+  /** The namespaces that the child is put into; default none. */
+  namespaces?: Namespaces | undefined;
+  /** The directory never holds more than this on disk; the child is killed a little before. */
   maxDirectoryBytes?: number;
+  /** Of everything that the child starts, together; half of it may be one process's. */
+  maxMemoryBytes?: number;
   /** The child is killed when it prints more than this, on either stream. */
   maxOutputBytes: number;
   /** Takes each line of standard output, without its end; longer lines than `maxLineBytes` are left out. */
@@ -30,8 +38,21 @@ export interface ContainedProcess {
   observer?: ChildObserver | undefined;
 }
 
-/** Why the child is no more; `exited` is the only one in which it ended by itself. */
-export type ProcessEnding = 'exited' | 'not_started' | 'aborted' | 'timed_out' | 'directory_full' | 'output_flood';
+/** Why a child is no more; `exited` is the only one in which it ended by itself. */
+export const processEndings = [
+  'exited',
+  'not_started',
+  'aborted',
+  'timed_out',
+  'directory_full',
+  'too_many_files',
+  'too_many_processes',
+  'memory_full',
+  'output_flood',
+] as const;
+
+/** `traffic_spent`: it failed after it had used up what it may send and receive. */
+export type ProcessEnding = (typeof processEndings)[number] | 'traffic_spent';
 
 export interface ProcessResult {
   ending: ProcessEnding;
@@ -42,7 +63,16 @@ export interface ProcessResult {
 
 const maxLineBytes = 256 * 1024;
 const keptStderrBytes = 64 * 1024;
-const directoryPollMs = 250;
+const maxFiles = 1_000;
+const maxProcesses = 64;
+const defaultMemoryBytes = 4 * 1024 ** 3;
+/** Of the directory, what may be filled between the last look and the end of the child. */
+const maxReserveBytes = 128 * 1024 * 1024;
+/** Faster than the disks that this was made for write. */
+const assumedBytesPerMs = 2_000_000;
+const maxPollMs = 50;
+/** Looking for processes costs more than looking into a directory. */
+const familyPollMs = 500;
 /** Between SIGTERM and SIGKILL. Both tools stop within 40 ms of SIGTERM unless they hang. */
 const graceMs = 700;
 /** After SIGKILL, for pipes that something outside the group may still hold. */
@@ -120,12 +150,47 @@ function watchOutput(run: ContainedProcess, child: ChildProcess, flooded: () => 
   return () => stderr.toString('utf8');
 }
 
-/** Asks for the directory's size until `stopped`; calls `full` once it is over the limit. */
-async function watchDirectory(run: ContainedProcess, stopped: AbortSignal, full: () => void): Promise<void> {
-  while (run.maxDirectoryBytes !== undefined && !stopped.aborted) {
-    if ((await directorySizeBytes(run.directory)) > run.maxDirectoryBytes) full();
-    await sleep(directoryPollMs, undefined, { signal: stopped }).catch(() => undefined);
+/** Looks at what the child uses until `stopped`, and once more; calls `over` with what there is too much of. */
+async function watchUse(
+  run: ContainedProcess,
+  { leader, stopped }: { leader: number; stopped: AbortSignal },
+  over: (what: ProcessEnding) => void,
+): Promise<void> {
+  const { maxDirectoryBytes = Infinity, maxMemoryBytes = defaultMemoryBytes } = run;
+  const reserveBytes = Math.min(maxDirectoryBytes / 4, maxReserveBytes);
+  const pollMs = Math.min(Math.max(reserveBytes / assumedBytesPerMs, 5), maxPollMs);
+  let family = [leader];
+  let lookedMs = performance.now();
+  for (let last = false; !last;) {
+    last = stopped.aborted;
+    const { bytesOnDisk, entries } = await measureDirectory(run.directory, maxFiles);
+    if (bytesOnDisk + namelessBytes(family) > maxDirectoryBytes - reserveBytes) over('directory_full');
+    if (entries > maxFiles) over('too_many_files');
+    if (!last && performance.now() - lookedMs > familyPollMs) {
+      family = familyOf(leader, listProcesses());
+      if (family.length > maxProcesses) over('too_many_processes');
+      if (memoryBytes(family) > maxMemoryBytes) over('memory_full');
+      lookedMs = performance.now();
+    }
+    await sleep(pollMs, undefined, { signal: stopped }).catch(() => undefined);
   }
+}
+
+/** The limits that the kernel holds a child to: they are exact, and of one process or file each. */
+function kernelLimits({ maxDirectoryBytes, maxMemoryBytes, timeoutMs }: ContainedProcess): ProcessLimits {
+  return {
+    ...(maxDirectoryBytes !== undefined && { maxFileBytes: maxDirectoryBytes }),
+    maxMemoryBytes: (maxMemoryBytes ?? defaultMemoryBytes) / 2,
+    // On several processors at a time; what lasts longer is ended by the clock.
+    maxProcessorSeconds: (timeoutMs / 1000) * 4 + 1,
+  };
+}
+
+/** The child was never reached: one of the programs in front of it said so. */
+function neverStarted({ exitCode, stderr }: Pick<ProcessResult, 'exitCode' | 'stderr'>): boolean {
+  return (
+    exitCode !== 0 && /^(?:The child could not be put into its place\.|(?:nsenter|unshare|setpriv): .*)$/m.test(stderr)
+  );
 }
 
 /**
@@ -137,27 +202,33 @@ export async function runContained(run: ContainedProcess): Promise<ProcessResult
   const [home, temporary] = [join(run.directory, 'home'), join(run.directory, 'tmp')];
   for (const directory of [home, temporary]) await mkdir(directory, { recursive: true, mode: 0o700 });
   if (run.signal.aborted) return nothing;
-  const child = spawn(run.command, run.arguments, {
+  const { namespaces = {} } = run;
+  const mark = randomBits(6).readUIntBE(0, 6) + 1;
+  const started = launch({ ...run, namespaces, limits: kernelLimits(run), mark });
+  const own = { PATH: run.searchPath.join(':'), HOME: home, TMPDIR: temporary, LANG: 'C.UTF-8' };
+  const child = spawn(started.command, started.arguments, {
     cwd: run.directory,
     detached: true,
-    env: { ...run.environment, PATH: run.searchPath.join(':'), HOME: home, TMPDIR: temporary, LANG: 'C.UTF-8' },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...run.environment, ...own, [markVariable]: String(mark) },
+    stdio: ['ignore', 'pipe', 'pipe', ...started.handles],
   });
   const { pid } = child;
   if (pid === undefined) {
     const reason = await new Promise<Error>((resolve) => child.once('error', resolve));
     return { ...nothing, ending: 'not_started', stderr: reason.message };
   }
-  run.keeper.watch(pid);
+  run.keeper.watch(pid, mark);
   run.observer?.childStarted();
   // Failures to signal show up here later; the group is ended by other means then.
   child.on('error', () => undefined);
   const killed = Promise.withResolvers<undefined>();
   const kill = () => {
     signalGroup(pid, 'SIGKILL');
-    killed.resolve(undefined);
+    // The kernel ends a namespace with its first process; without one, what has left the group has to be looked for.
+    const rest = namespaces.unshare === undefined ? endMarked(mark) : Promise.resolve();
+    rest.then(() => killed.resolve(undefined), killed.reject);
   };
-  let ending: ProcessEnding = 'exited';
+  let ending = 'exited' as ProcessEnding;
   let grace: NodeJS.Timeout | undefined;
   const end = (why: ProcessEnding) => {
     if (ending !== 'exited') return;
@@ -170,7 +241,7 @@ export async function runContained(run: ContainedProcess): Promise<ProcessResult
   const timer = setTimeout(() => end('timed_out'), run.timeoutMs);
   const stopped = new AbortController();
   const stderr = watchOutput(run, child, () => end('output_flood'));
-  const watching = watchDirectory(run, stopped.signal, () => end('directory_full'));
+  const watching = watchUse(run, { leader: pid, stopped: stopped.signal }, end);
   // What the leader leaves behind has nobody left to work for, and would keep the pipes open.
   child.once('exit', kill);
   const exitCode = await closed(child, killed.promise);
@@ -178,9 +249,12 @@ export async function runContained(run: ContainedProcess): Promise<ProcessResult
   clearTimeout(grace);
   run.signal.removeEventListener('abort', onAbort);
   stopped.abort();
-  await sweepGroup(pid);
+  await Promise.all([sweepGroup(pid), killed.promise]);
   run.keeper.release(pid);
-  run.observer?.childEnded(ending);
+  // The last look is at what the child has left behind.
   await watching;
+  if (ending === 'exited' && neverStarted({ exitCode, stderr: stderr() })) ending = 'not_started';
+  clearTimeout(grace);
+  run.observer?.childEnded(ending);
   return { ending, exitCode, stderr: stderr() };
 }

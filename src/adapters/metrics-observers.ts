@@ -5,6 +5,7 @@ import type {
   AppendObserver,
   ChildObserver,
   DownloadObserver,
+  EgressObserver,
   FileObserver,
   JobObserver,
   MailObserver,
@@ -15,6 +16,9 @@ import type {
 import { quotaNames, removals, resolutions } from '../commands/observers.ts';
 import { releaseReasons } from '../domain/download-job-events.ts';
 import { failureReasonNames } from '../domain/failure-reasons.ts';
+import { processEndings } from './contained-process.ts';
+import { egressRefusals } from './egress-guard.ts';
+import { proxyRefusals } from './egress-passes.ts';
 
 /**
  * What is counted as it happens. Labels come from closed sets: no account, no key, no URL. A counter whose labels are known
@@ -233,7 +237,7 @@ export function observeChildren(registers: Registry[]): ChildObserver {
     labelNames: ['ending'],
     registers,
   });
-  for (const ending of ['exited', 'aborted', 'timed_out', 'directory_full', 'output_flood']) endings.inc({ ending }, 0);
+  for (const ending of processEndings) endings.inc({ ending }, 0);
   return {
     childStarted: () => running.inc(),
     childEnded: (ending) => {
@@ -241,6 +245,45 @@ export function observeChildren(registers: Registry[]): ChildObserver {
       endings.inc({ ending });
     },
   };
+}
+
+export function observeEgress(registers: Registry[]): EgressObserver {
+  const open = new Gauge({
+    name: 'reeltally_egress_connections',
+    help: 'Connections of child processes to the outside, through the proxy',
+    registers,
+  });
+  const bytes = new Counter({
+    name: 'reeltally_egress_bytes_total',
+    help: 'Bytes that ended connections of child processes have carried, in both directions',
+    registers,
+  });
+  const refusals = new Counter({
+    name: 'reeltally_egress_refusals_total',
+    help: 'What the proxy or the guard refused to child processes, by reason',
+    labelNames: ['reason'],
+    registers,
+  });
+  for (const reason of [...egressRefusals, ...proxyRefusals]) refusals.inc({ reason }, 0);
+  return {
+    egressRefused: (reason) => refusals.inc({ reason }),
+    egressOpened: () => open.inc(),
+    egressClosed: (carried) => {
+      open.dec();
+      bytes.inc(carried);
+    },
+  };
+}
+
+/** Whether each guard of child processes holds, as it was found at start. */
+export function showGuards(registers: Registry[], guards: readonly { guard: string; state: string }[]): void {
+  const holds = new Gauge({
+    name: 'reeltally_containment_guard',
+    help: 'Whether a guard of child processes is on (1), or this machine does not allow it (0)',
+    labelNames: ['guard'],
+    registers,
+  });
+  for (const { guard, state } of guards) holds.set({ guard }, state === 'on' ? 1 : 0);
 }
 
 export function observeMails(registers: Registry[]): MailObserver {

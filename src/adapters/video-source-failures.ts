@@ -9,7 +9,11 @@ const endingReasons: Record<Exclude<ProcessEnding, 'exited'>, { reason: FailureR
   aborted: { reason: 'internal_error', detail: 'The attempt was stopped from outside.' },
   timed_out: { reason: 'timed_out', detail: 'The engine ran into its time limit.' },
   directory_full: { reason: 'too_large', detail: 'The attempt filled its directory.' },
+  too_many_files: { reason: 'platform_error', detail: 'The engine made too many files.' },
+  too_many_processes: { reason: 'internal_error', detail: 'The engine started too many processes.' },
+  memory_full: { reason: 'internal_error', detail: 'The engine wanted too much memory.' },
   output_flood: { reason: 'platform_error', detail: 'The engine printed too much.' },
+  traffic_spent: { reason: 'too_large', detail: 'The engine wanted more bytes than an attempt may carry.' },
   not_started: { reason: 'internal_error', detail: 'The engine could not be started.' },
 };
 

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import type { Keeper } from './contained-process-keeper.ts';
 import type { ChildObserver } from '../commands/observers.ts';
 import type { Output } from '../domain/download-options.ts';
+import type { Namespaces } from './contained-launch.ts';
 import { runContained } from './contained-process.ts';
 import { countPackets, judgePackets, packetEntries, refuse } from './video-source-packets.ts';
 import type { Announced, Verdict } from './video-source-packets.ts';
@@ -29,6 +30,7 @@ export interface CheckOptions {
   signal: AbortSignal;
   keeper: Keeper;
   observer?: ChildObserver | undefined;
+  namespaces?: Namespaces | undefined;
 }
 
 /**
@@ -57,13 +59,13 @@ export async function runTool(
   options: CheckOptions & { onLine?: (line: string) => void },
 ): Promise<{ stderr: string } | Extract<Verdict, { ok: false }>> {
   const command = tool === 'ffprobe' ? options.ffprobePath : options.ffmpegPath;
-  const { directory, timeoutMs, signal, keeper, observer, onLine = () => undefined } = options;
+  const { directory, timeoutMs, signal, keeper, observer, namespaces, onLine = () => undefined } = options;
   const result = await runContained({
     command,
     arguments: ['-v', 'error', '-protocol_whitelist', 'file', ...toolArguments],
     searchPath: [dirname(command)],
     maxOutputBytes: probeOutputBytes,
-    ...{ directory, timeoutMs, signal, onLine, keeper, observer },
+    ...{ directory, timeoutMs, signal, onLine, keeper, observer, namespaces },
   });
   if (result.ending === 'timed_out') return refuse('Checking the file took too long.', 'timed_out');
   if (result.ending !== 'exited') return refuse(`${tool}: ${result.ending} ${result.stderr}`, 'internal_error');

@@ -1,5 +1,5 @@
 import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 
 import type { ChildObserver } from '../commands/observers.ts';
 import { inSpan } from '../commands/tracing.ts';
@@ -15,8 +15,9 @@ import type {
 import type { Output } from '../domain/download-options.ts';
 import { startKeeper } from './contained-process-keeper.ts';
 import type { Keeper } from './contained-process-keeper.ts';
-import { runContained } from './contained-process.ts';
-import type { ContainedProcess, ProcessResult } from './contained-process.ts';
+import type { Namespaces } from './contained-launch.ts';
+import type { ProcessResult } from './contained-process.ts';
+import type { Egress } from './egress-passes.ts';
 import { downloadArguments, probeArguments } from './yt-dlp-arguments.ts';
 import type { EngineLimits, EngineRun } from './yt-dlp-arguments.ts';
 import { failure, processFailure, silentRefusal } from './video-source-failures.ts';
@@ -27,6 +28,7 @@ import { makeJpeg, verifyStill } from './video-source-still.ts';
 import { finishedFiles, onlyFile, verifyFile } from './video-source-verify.ts';
 import type { Engine } from './yt-dlp-engine.ts';
 import { fileSha256 } from './yt-dlp-engine.ts';
+import { localFfmpeg, runYtDlp } from './yt-dlp-run.ts';
 import { prepareYtDlp } from './yt-dlp-unpacked.ts';
 import type { YtDlpCommand } from './yt-dlp-unpacked.ts';
 
@@ -36,8 +38,10 @@ export interface VideoSourceOptions extends Engine {
   /** Name of the one extractor that may read an item, or several where one hands over; what has none is refused. */
   extractorOf: (video: VideoReference) => string | undefined;
   limits: EngineLimits;
-  /** Where all of the engine's traffic goes through; default straight out. */
-  proxyUrl?: string;
+  /** Where all of the engine's traffic goes through. */
+  egress: Egress;
+  /** What children are put into, where this machine allows it. */
+  namespaces?: Namespaces | undefined;
   /** For what outlives an attempt and for probes; made if it is not there. */
   workDirectory: string;
   logger?: { warn(details: object, message: string): void };
@@ -52,19 +56,15 @@ export interface EngineVideoSource extends VideoSource {
 
 type DownloadOptions = Parameters<VideoSource['download']>[2];
 
-const maxOutputBytes = 64 * 1024 * 1024;
-/** Beside the parts and the file merged from them: the engine's own temporary files, unpacked programs included. */
-const spareDirectoryBytes = 256 * 1024 * 1024;
-
 /** What every probe and every attempt needs. */
-interface Context {
+export interface EngineContext {
   options: VideoSourceOptions;
   keeper: Keeper;
   /** How to start yt-dlp; found out at first use. */
   ytDlp: () => Promise<YtDlpCommand>;
 }
 
-function createContext(options: VideoSourceOptions): Context {
+function createContext(options: VideoSourceOptions): EngineContext {
   const keeper = startKeeper();
   let preparing: Promise<YtDlpCommand> | undefined;
   return {
@@ -80,37 +80,16 @@ function createContext(options: VideoSourceOptions): Context {
   };
 }
 
-async function runYtDlp(
-  { options, keeper, ytDlp }: Context,
-  run: Pick<ContainedProcess, 'arguments' | 'directory' | 'timeoutMs' | 'signal' | 'onLine'>,
-): Promise<ProcessResult> {
-  const { command, prefix, environment } = await ytDlp();
-  const programs = [options.ytDlpPath, options.ffmpegPath, options.ffprobePath].map((path) => dirname(path));
-  return runContained({
-    ...run,
-    command,
-    arguments: [...prefix, ...run.arguments],
-    environment,
-    // The directory of yt-dlp also holds the JavaScript runtime that it needs for some platforms.
-    searchPath: [...new Set(programs)],
-    maxDirectoryBytes: 2 * options.limits.maxFileSizeBytes + spareDirectoryBytes,
-    maxOutputBytes,
-    keeper,
-    observer: options.observer,
-  });
-}
-
 /** What the engine is told about an item; undefined for a platform that has no extractor here. */
-function engineRun({ options }: Context, video: VideoReference): EngineRun | undefined {
+function engineRun({ options }: EngineContext, video: VideoReference): EngineRun | undefined {
   const { canonicalUrl } = video;
   const extractor = options.extractorOf(video);
   if (extractor === undefined || !/^https?:\/\//.test(canonicalUrl)) return undefined;
-  const { pluginsDirectory, ffmpegPath, proxyUrl } = options;
-  return { extractor, pluginsDirectory, ffmpegPath, proxyUrl, url: canonicalUrl };
+  return { extractor, pluginsDirectory: options.pluginsDirectory, ffmpegPath: localFfmpeg, url: canonicalUrl };
 }
 
 async function probe(
-  context: Context,
+  context: EngineContext,
   video: VideoReference,
   attempt: { directory: string; signal: AbortSignal },
 ): Promise<{ ok: true; metadata: VideoMetadata } | VideoFailure> {
@@ -134,7 +113,7 @@ async function probe(
 
 /** Checks the one file that lies in `media`, and takes its hash. */
 async function finish(
-  { options, keeper }: Context,
+  { options, keeper }: EngineContext,
   output: Output,
   announced: Announced,
   {
@@ -143,11 +122,11 @@ async function finish(
     ...attempt
   }: Pick<DownloadOptions, 'directory' | 'signal' | 'traceparent'> & { timeoutMs: number },
 ): Promise<DownloadedFile | VideoFailure> {
-  const { limits, ffprobePath, ffmpegPath, observer, tracer } = options;
+  const { limits, ffprobePath, ffmpegPath, observer, namespaces, tracer } = options;
   const { name, mime } = finishedFiles[output];
   const media = join(attempt.directory, 'media');
   const path = join(media, name);
-  const check = { path, ffprobePath, ffmpegPath, timeoutMs, keeper, observer, ...attempt };
+  const check = { path, ffprobePath, ffmpegPath, timeoutMs, keeper, observer, namespaces, ...attempt };
   const unmade = output === 'jpg' ? await makeJpeg(media, check) : undefined;
   if (unmade !== undefined) return failure(unmade.reason, unmade.detail);
   const only = await onlyFile(media, name);
@@ -169,7 +148,7 @@ async function finish(
 }
 
 async function download(
-  context: Context,
+  context: EngineContext,
   video: VideoReference,
   wanted: WantedFile,
   { directory, signal, onProgress, traceparent }: DownloadOptions,

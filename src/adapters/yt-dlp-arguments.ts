@@ -14,8 +14,6 @@ export interface EngineRun {
   extractor: string;
   pluginsDirectory: string;
   ffmpegPath: string;
-  /** Where the engine's traffic goes through; undefined: straight out. */
-  proxyUrl: string | undefined;
   /** Rebuilt by us from platform and id. */
   url: string;
 }
@@ -38,12 +36,13 @@ const progressFields =
 /**
  * What every run of the engine is told: no configuration, plugins or extractors but ours, nothing of the options through
  * which a platform's answer could reach other programs or files, and few retries, since the service itself tries again.
+ * The proxy is in the environment, because it has credentials and a list of processes shows arguments.
  */
 function commonArguments(run: EngineRun, item = 1): string[] {
   return [
     ...['--ignore-config', '--no-update', '--no-cache-dir', '--no-colors', '--no-exec', '--abort-on-error'],
     ...['--no-plugin-dirs', '--plugin-dirs', run.pluginsDirectory, '--ies', run.extractor],
-    ...['--no-playlist', '--playlist-items', String(item), '--xff', 'never', '--proxy', run.proxyUrl ?? ''],
+    ...['--no-playlist', '--playlist-items', String(item), '--xff', 'never'],
     ...['--socket-timeout', '15', '--retries', '2', '--fragment-retries', '2', '--extractor-retries', '1'],
     ...['--ffmpeg-location', run.ffmpegPath],
     // ffmpeg opens nothing but local files, and sound that cannot be decoded is not made into silence.

@@ -31,7 +31,7 @@ async function unpack(packedPath: string, loader: string, directory: string, tar
     { detached: true, env: { TMPDIR: temporary, HOME: temporary }, stdio: ['pipe', 'ignore', 'pipe'] },
   );
   const ended = new Promise((resolve) => child.once('close', resolve).once('error', resolve));
-  if (child.pid !== undefined) keeper.watch(child.pid);
+  if (child.pid !== undefined) keeper.watch(child.pid, 0);
   child.stdin.on('error', () => undefined);
   // It asks for its input only when everything is unpacked and Python runs.
   const asked = new Promise((resolve) => child.stderr.once('data', () => resolve('asked')));
@@ -96,9 +96,9 @@ export async function prepareYtDlp(options: {
   const target = join(directory, `yt-dlp-${sha256.slice(0, 12)}`);
   const unpacked: YtDlpCommand = {
     command: loader,
-    prefix: [packedPath],
+    // Not as a variable: the programs that start this one would take its libraries for theirs.
+    prefix: ['--library-path', target, packedPath],
     environment: {
-      LD_LIBRARY_PATH: target,
       _PYI_ARCHIVE_FILE: packedPath,
       _PYI_APPLICATION_HOME_DIR: target,
       _PYI_PARENT_PROCESS_LEVEL: '0',

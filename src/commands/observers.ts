@@ -73,6 +73,15 @@ export interface ChildObserver {
   childEnded(ending: string): void;
 }
 
+/** The traffic of child processes, all of which goes through one proxy. */
+export interface EgressObserver {
+  /** A destination, or a request, was refused; `reason` comes from a closed list. */
+  egressRefused(reason: string): void;
+  egressOpened(): void;
+  /** @param bytes that the connection has carried in both directions */
+  egressClosed(bytes: number): void;
+}
+
 export interface MailObserver {
   /** A mail server has taken a warning. */
   mailSent(): void;

@@ -1,13 +1,18 @@
-import { rmSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import type { VideoReference } from '../../src/commands/ports.ts';
+import { openCell } from '../../src/adapters/contained-cell.ts';
+import { createEgressGuard } from '../../src/adapters/egress-guard.ts';
+import { startEgressProxy } from '../../src/adapters/egress-proxy.ts';
+import type { Egress } from '../../src/adapters/egress-passes.ts';
 import { createVideoSource } from '../../src/adapters/video-source.ts';
 import type { EngineVideoSource } from '../../src/adapters/video-source.ts';
 import type { EngineLimits } from '../../src/adapters/yt-dlp-arguments.ts';
 import { locateEngine } from '../../src/adapters/yt-dlp-engine.ts';
 import type { Engine } from '../../src/adapters/yt-dlp-engine.ts';
+import { localFfmpeg } from '../../src/adapters/yt-dlp-run.ts';
 import { pagePath, sampleItems } from '../../src/embedded/sample-platform/items.ts';
 import { startSamplePlatform } from '../../src/embedded/sample-platform.ts';
 import { makeTemporaryDirectory } from './temporary-directory.ts';
@@ -45,6 +50,17 @@ function pathOf(id: string): string {
   return item ? pagePath(id, item) : `/watch/${id}`;
 }
 
+function makeDirectories(...directories: string[]): string[] {
+  for (const directory of directories) mkdirSync(directory, { recursive: true });
+  return directories;
+}
+
+/** A proxy of the test's own in place of the guarded one. */
+export function throughOtherProxy(proxyUrl: string): Egress {
+  const usage = { receivedBytes: 0, sentBytes: 0, connections: 0, refusals: 0, exhausted: false };
+  return { admit: () => ({ proxyUrl, close: () => usage }) };
+}
+
 /** A sample platform of one's own, with the real engine to read it. Whoever starts it closes it. */
 export async function startTestPlatform(): Promise<TestPlatform> {
   const engine = await findEngine();
@@ -54,16 +70,41 @@ export async function startTestPlatform(): Promise<TestPlatform> {
     ffmpegPath: engine.ffmpegPath,
   });
   const sources: EngineVideoSource[] = [];
+  const { hostname: host, port } = new URL(platform.url);
+  const guard = createEgressGuard({ allowed: [{ host, port: Number(port) }], onRefused: () => undefined });
+  const cell = await openCell({
+    directory: join(directory, 'cell'),
+    programs: [engine.ytDlpPath, engine.ffmpegPath, engine.ffprobePath],
+    readable: [pluginsDirectory, localFfmpeg, ...makeDirectories(join(directory, 'work', 'engine'))],
+  });
+  const proxy = await startEgressProxy({ guard, ...(cell.listener && { listener: cell.listener }) });
+  /** Without what keeps another proxy, or another engine, out of a child's reach. */
+  const namespacesFor = ({
+    proxyUrl,
+    ytDlpPath,
+  }: {
+    proxyUrl?: string | undefined;
+    ytDlpPath?: string | undefined;
+  }) => {
+    const { nsenter, view, ...others } = cell.namespaces;
+    return {
+      ...others,
+      ...(proxyUrl === undefined && nsenter && { nsenter }),
+      ...(ytDlpPath === undefined && view && { view }),
+    };
+  };
   return {
     url: platform.url,
     engine,
     directory,
     limits: testLimits,
     reference: (id) => ({ platform: 'sample', videoId: id, canonicalUrl: platform.url + pathOf(id) }),
-    source(limits = {}, more = {}) {
+    source(limits = {}, { proxyUrl, ...more } = {}) {
       const source = createVideoSource({
         ...engine,
         ...more,
+        egress: proxyUrl === undefined ? proxy : throughOtherProxy(proxyUrl),
+        namespaces: namespacesFor({ proxyUrl, ...more }),
         pluginsDirectory,
         extractorOf: ({ platform }) => (['sample', 'youtube'].includes(platform) ? platform : undefined),
         limits: { ...testLimits, ...limits },
@@ -74,6 +115,8 @@ export async function startTestPlatform(): Promise<TestPlatform> {
     },
     async close() {
       for (const source of sources) source.close();
+      await proxy.close();
+      await cell.close();
       await platform.close();
       rmSync(directory, { recursive: true, force: true });
     },

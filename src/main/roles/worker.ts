@@ -1,7 +1,3 @@
-import { once } from 'node:events';
-import { connect as connectTcp } from 'node:net';
-import type { Socket } from 'node:net';
-import { join } from 'node:path';
 import { countHeldElsewhere } from '../../../projections/unfinished-jobs.ts';
 import { diskFreeBytes } from '../../adapters/disk.ts';
 import { listLivingWorkers, startHeartbeat } from '../../adapters/heartbeat.ts';
@@ -24,12 +20,13 @@ import { createDiskWatermark } from '../../worker/disk-watermark.ts';
 import { createQuotas } from '../../worker/quotas.ts';
 import type { Quotas } from '../../worker/quotas.ts';
 import { runWorker } from '../../worker/run.ts';
-import { projectDirectory } from '../config.ts';
+import { pluginsDirectory, workDirectoryOf } from '../containment.ts';
 import type { Config } from '../config.ts';
 import type { Connections } from '../connect.ts';
 import { filesDirectory, openFiles } from '../files.ts';
 import { watchDisks, watchDiskWatermark } from '../watch.ts';
 import type { StartRole } from '../role.ts';
+import { startContainment } from './containment.ts';
 import { probeTimeoutMs, shortLinkTimeoutMs } from './probe-time.ts';
 
 /** The worker gives up a little before the API stops listening. */
@@ -41,17 +38,20 @@ const mebibyte = 1024 * 1024;
 
 export const startWorker: StartRole = async (connections, secrets) => {
   const { config, store, pool, nats, logger, clock, addresses, metrics, tracer } = connections;
-  const workDirectory = config.WORK_DIRECTORY ?? join(config.dataDirectory, 'work');
+  const workDirectory = workDirectoryOf(config);
   const engine = await locateEngine(
     { ytDlpPath: config.YTDLP_PATH, ffmpegPath: config.FFMPEG_PATH, ffprobePath: config.FFPROBE_PATH },
     config.PATH,
   );
+  const containment = await startContainment(connections, { engine, workDirectory });
   const samplePlatformOrigin = addresses.samplePlatformUrl ?? undefined;
   const ours = readAgain(samplePlatformOrigin);
   const allows = (video: VideoReference) => ours(video) !== undefined;
   const source = createVideoSource({
     ...engine,
-    pluginsDirectory: join(projectDirectory, 'src/embedded/plugins'),
+    egress: containment.egress,
+    namespaces: containment.namespaces,
+    pluginsDirectory,
     extractorOf: (video) => ours(video)?.extractor,
     limits: {
       maxFileSizeBytes: config.MAX_FILE_MIB * mebibyte,
@@ -76,7 +76,7 @@ export const startWorker: StartRole = async (connections, secrets) => {
   const prober = createProber({ source, allows, logger, timeoutMs, maxConcurrent: maxConcurrentProbes });
   const probes = answerProbes(nats, prober);
   const resolve = createShortLinkResolver({
-    ...{ samplePlatformOrigin, connect: connectDirectly, timeoutMs: shortLinkTimeoutMs - shortLinkMarginMs },
+    ...{ samplePlatformOrigin, connect: containment.guard.connect, timeoutMs: shortLinkTimeoutMs - shortLinkMarginMs },
   });
   const shortLinks = answerShortLinks(
     nats,
@@ -103,6 +103,7 @@ export const startWorker: StartRole = async (connections, secrets) => {
       await worker.close();
       await heartbeat.stop();
       source.close();
+      await containment.close();
     },
   };
 };
@@ -131,10 +132,4 @@ function readAgain(samplePlatformOrigin: string | undefined): (video: VideoRefer
     const same = video.platform === platform && video.videoId === videoId && video.canonicalUrl === canonicalUrl;
     return same ? video : undefined;
   };
-}
-
-async function connectDirectly(host: string, port: number, signal: AbortSignal): Promise<Socket> {
-  const socket = connectTcp({ host, port });
-  await once(socket, 'connect', { signal });
-  return socket;
 }

@@ -62,6 +62,7 @@ describe('a contained process', () => {
     const { lines } = await run('console.log(JSON.stringify(process.env))', { directory, environment: { OWN: '1' } });
     expect(JSON.parse(lines[0] ?? '')).toEqual({
       OWN: '1',
+      REELTALLY_RUN: expect.stringMatching(/^\d+$/) as string,
       PATH: '/nowhere',
       HOME: `${directory}/home`,
       TMPDIR: `${directory}/tmp`,

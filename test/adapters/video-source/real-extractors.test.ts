@@ -11,7 +11,7 @@ import type { FakeSites, Site } from '../../support/fake-sites.ts';
 import { ffprobe } from '../../support/ffprobe.ts';
 import { filmSeconds, makeFilms } from '../../support/lossy-films.ts';
 import type { Film } from '../../support/lossy-films.ts';
-import { pluginsDirectory, startTestPlatform } from '../../support/sample-platform.ts';
+import { pluginsDirectory, startTestPlatform, throughOtherProxy } from '../../support/sample-platform.ts';
 import type { TestPlatform } from '../../support/sample-platform.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
@@ -109,7 +109,7 @@ beforeAll(async () => {
     },
     limits: platform.limits,
     workDirectory: join(directory, 'trusting'),
-    proxyUrl: sites.proxyUrl,
+    egress: throughOtherProxy(sites.proxyUrl),
   });
 });
 afterAll(async () => {

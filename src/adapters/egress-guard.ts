@@ -1,0 +1,152 @@
+import { lookup } from 'node:dns/promises';
+import { connect as connectSocket, isIP } from 'node:net';
+import type { Socket } from 'node:net';
+import { networkInterfaces } from 'node:os';
+
+import { isPublicAddress } from './public-address.ts';
+
+/** Why nothing was connected to: not a name or address, another port than the web's, or an address that is not public. */
+export const egressRefusals = ['malformed', 'port', 'not_public'] as const;
+export type EgressRefusal = (typeof egressRefusals)[number];
+
+/** The destination may not be reached; nothing was sent to it. */
+export class EgressRefused extends Error {
+  override readonly name = 'EgressRefused';
+  readonly reason: EgressRefusal;
+
+  constructor(reason: EgressRefusal, destination: string) {
+    super(`Not reached: ${destination} (${reason}).`);
+    this.reason = reason;
+  }
+}
+
+export interface Destination {
+  host: string;
+  port: number;
+}
+
+export interface EgressGuardOptions {
+  /** What may be reached beside the public internet, spelled exactly so: the sample platform, where there is one. */
+  allowed: readonly Destination[];
+  /** Hears of each refusal; `host` is what was asked for, without control characters. */
+  onRefused: (refusal: Destination & { reason: EgressRefusal }) => void;
+  /** Every address of a name; default: as the system resolves it. */
+  resolve?: (host: string) => Promise<readonly string[]>;
+  /** Connects to an address; default: TCP. */
+  dial?: (address: string, port: number, signal: AbortSignal) => Promise<Socket>;
+  /** For look-up and connection together. */
+  timeoutMs?: number;
+}
+
+export interface EgressGuard {
+  /**
+   * Connects to a host, if it may be reached. Its name is resolved once, every address of it must be public, and the socket
+   * goes to one of exactly these addresses, so that a second answer of the resolver changes nothing.
+   *
+   * @param host a name, or an address, IPv6 with or without brackets
+   * @throws {EgressRefused} for what may not be reached; any other error where the host does not answer
+   */
+  connect(host: string, port: number, signal?: AbortSignal): Promise<Socket>;
+}
+
+const defaultTimeoutMs = 10_000;
+/** Before the next address of a name is tried. */
+const addressTimeoutMs = 4_000;
+/** Of the four threads that also read and write files; a platform's slow name server must not hold them all. */
+const maxConcurrentLookups = 2;
+const publicPorts: ReadonlySet<number> = new Set([80, 443]);
+const namePattern = /^(?=.{1,253}$)[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?)*\.?$/;
+
+async function resolveBySystem(host: string): Promise<string[]> {
+  const found = await lookup(host, { all: true, order: 'verbatim' });
+  return found.map(({ address }) => address);
+}
+
+async function dialTcp(address: string, port: number, signal: AbortSignal): Promise<Socket> {
+  signal.throwIfAborted();
+  const socket = connectSocket({ host: address, port, allowHalfOpen: true, noDelay: true });
+  const connected = Promise.withResolvers<Socket>();
+  const giveUp = () => socket.destroy(new Error('The connection took too long.'));
+  signal.addEventListener('abort', giveUp);
+  socket.once('connect', () => connected.resolve(socket));
+  socket.once('error', connected.reject);
+  socket.once('close', () => connected.reject(new Error('The connection was closed.')));
+  try {
+    return await connected.promise;
+  } finally {
+    signal.removeEventListener('abort', giveUp);
+  }
+}
+
+/** At most so many calls at a time; the others wait in order. */
+function atMost<Result>(count: number, call: (host: string) => Promise<Result>): (host: string) => Promise<Result> {
+  const waiting: (() => void)[] = [];
+  let running = 0;
+  return async (host) => {
+    if (running >= count) await new Promise<void>((resolve) => waiting.push(resolve));
+    else running += 1;
+    try {
+      return await call(host);
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) running -= 1;
+      else next();
+    }
+  };
+}
+
+async function inTime<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  const late = Promise.withResolvers<never>();
+  const giveUp = () => late.reject(new Error('The name was not resolved in time.'));
+  if (signal.aborted) giveUp();
+  signal.addEventListener('abort', giveUp);
+  try {
+    return await Promise.race([work, late.promise]);
+  } finally {
+    signal.removeEventListener('abort', giveUp);
+  }
+}
+
+/** Addresses of this machine may well be public; what listens there is ours all the same. */
+function isOwnAddress(address: string): boolean {
+  return Object.values(networkInterfaces()).some((own) => own?.some((one) => one.address === address));
+}
+
+/** The one way out for whatever a platform's answer points at: everything but the public web is refused. */
+export function createEgressGuard(options: EgressGuardOptions): EgressGuard {
+  const lookUp = atMost(maxConcurrentLookups, options.resolve ?? resolveBySystem);
+  const dial = options.dial ?? dialTcp;
+
+  function isAllowed(host: string, port: number): boolean {
+    return options.allowed.some((destination) => destination.host === host && destination.port === port);
+  }
+
+  async function connect(host: string, port: number, signal?: AbortSignal): Promise<Socket> {
+    const name = host.toLowerCase().replace(/^\[(.*)\]$/s, '$1');
+    const shown = name.replace(/[^\x21-\x7e]+/g, '?').slice(0, 253);
+    const refuse = (reason: EgressRefusal): EgressRefused => {
+      options.onRefused({ host: shown, port, reason });
+      return new EgressRefused(reason, `${shown} port ${port}`);
+    };
+    const allowed = isAllowed(name, port);
+    if (isIP(name) === 0 && !namePattern.test(name)) throw refuse('malformed');
+    if (!allowed && !publicPorts.has(port)) throw refuse('port');
+    const timeout = AbortSignal.timeout(options.timeoutMs ?? defaultTimeoutMs);
+    const ending = signal === undefined ? timeout : AbortSignal.any([timeout, signal]);
+    const addresses = isIP(name) === 0 ? await inTime(lookUp(name), ending) : [name];
+    const mayBeReached = (address: string) => isPublicAddress(address) && !isOwnAddress(address);
+    if (!allowed && !addresses.every(mayBeReached)) throw refuse('not_public');
+    let failure: unknown = new Error(`${shown} has no address.`);
+    for (const address of addresses) {
+      try {
+        return await dial(address, port, AbortSignal.any([ending, AbortSignal.timeout(addressTimeoutMs)]));
+      } catch (error) {
+        failure = error;
+        if (ending.aborted) break;
+      }
+    }
+    throw failure;
+  }
+
+  return { connect };
+}

@@ -1,0 +1,101 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { openCell } from '../adapters/contained-cell.ts';
+import type { Cell } from '../adapters/contained-cell.ts';
+import type { Namespaces } from '../adapters/contained-launch.ts';
+import { startKeeper } from '../adapters/contained-process-keeper.ts';
+import { testContainment } from '../adapters/containment-self-test.ts';
+import type { GuardReport } from '../adapters/containment-self-test.ts';
+import { createEgressGuard } from '../adapters/egress-guard.ts';
+import type { Destination, EgressGuard, EgressGuardOptions } from '../adapters/egress-guard.ts';
+import { startEgressProxy } from '../adapters/egress-proxy.ts';
+import type { Egress } from '../adapters/egress-passes.ts';
+import type { Engine } from '../adapters/yt-dlp-engine.ts';
+import { localFfmpeg } from '../adapters/yt-dlp-run.ts';
+import type { EgressObserver } from '../commands/observers.ts';
+import { ConfigurationRefused, projectDirectory } from './config.ts';
+import type { Config } from './config.ts';
+
+/** The folder of plugin packages. */
+export const pluginsDirectory = join(projectDirectory, 'src/embedded/plugins');
+
+export const workDirectoryOf = ({ WORK_DIRECTORY, dataDirectory }: Config): string =>
+  WORK_DIRECTORY ?? join(dataDirectory, 'work');
+
+/** What children are held in. */
+export interface Containment {
+  /** For whatever else a worker fetches because a client or a platform named it. */
+  guard: EgressGuard;
+  egress: Egress;
+  namespaces: Namespaces;
+  /** Each guard, as it was found by real children. */
+  guards: readonly GuardReport[];
+  close(): Promise<void>;
+}
+
+/**
+ * Makes the namespaces that this machine allows, starts the one way out of them, and tries every guard.
+ *
+ * @param samplePlatformUrl in demo and test mode: reached besides the public internet, by this host and port alone
+ */
+export async function openContainment(
+  {
+    engine,
+    workDirectory,
+    samplePlatformUrl,
+  }: { engine: Engine; workDirectory: string; samplePlatformUrl: string | null },
+  { onRefused, observer }: { onRefused: EgressGuardOptions['onRefused']; observer?: EgressObserver },
+): Promise<Containment> {
+  const unpacked = join(workDirectory, 'engine');
+  const directory = join(workDirectory, 'cell');
+  await mkdir(unpacked, { recursive: true, mode: 0o700 });
+  const cell = await openCell({
+    directory,
+    programs: [engine.ytDlpPath, engine.ffmpegPath, engine.ffprobePath],
+    readable: [pluginsDirectory, localFfmpeg, unpacked],
+  });
+  const guard = createEgressGuard({ allowed: destinationsOf(samplePlatformUrl), onRefused });
+  const proxy = await startEgressProxy({
+    guard,
+    ...(observer && { observer }),
+    ...(cell.listener && { listener: cell.listener }),
+  });
+  const close = async () => {
+    await proxy.close();
+    await cell.close();
+  };
+  try {
+    const guards = await tryGuards(cell, proxy, directory);
+    return { guard, egress: proxy, namespaces: cell.namespaces, guards, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** Its refusals are made on purpose: nobody is told of them. */
+async function tryGuards(cell: Cell, egress: Egress, directory: string): Promise<GuardReport[]> {
+  const keeper = startKeeper();
+  try {
+    return await testContainment({ cell, egress, directory, keeper });
+  } finally {
+    keeper.close();
+  }
+}
+
+/** @throws {ConfigurationRefused} when a guard that should hold does not */
+export function requireGuards(guards: readonly GuardReport[]): void {
+  const failed = guards.filter(({ state }) => state === 'failed');
+  if (failed.length === 0) return;
+  const faults = failed.map(({ guard, detail }) => `  ${guard}: ${detail.slice(0, 300)}`);
+  throw new ConfigurationRefused(
+    `No downloads are taken: a guard that should hold child processes does not.\n${faults.join('\n')}\n` +
+      'docs/containment.md says what each guard needs; "reeltally engine show" tries them again.',
+  );
+}
+
+function destinationsOf(url: string | null): Destination[] {
+  if (url === null) return [];
+  const { hostname, port, protocol } = new URL(url);
+  return [{ host: hostname.replace(/^\[(.*)\]$/, '$1'), port: Number(port || (protocol === 'https:' ? 443 : 80)) }];
+}
