@@ -18,7 +18,7 @@ export interface ParsedVideo {
   platform: string;
   /** As it stands in the address. */
   videoId: string;
-  /** Rebuilt; the same for all addresses of the item, and read again it gives the same item. */
+  /** Rebuilt; read again, it gives the same item. */
   canonicalUrl: string;
   /** Name of the engine's extractor that may read it; where one hands over to another, both, separated by a comma. */
   extractor: string;
@@ -60,7 +60,7 @@ export function parseVideoUrl(input: string, options: VideoUrlOptions = {}): Vid
   return parseSampleUrl(found.url, found.samplePlatformOrigin);
 }
 
-/** The platform whose host an address names, whatever its path; undefined for everything that `parseVideoUrl` refuses for its host or form. */
+/** The platform whose host an address names, whatever its path; undefined where `parseVideoUrl` refuses its form or host. */
 export function platformAt(input: string, options: VideoUrlOptions = {}): string | undefined {
   const found = findSite(input, options);
   if ('refusal' in found) return undefined;
@@ -147,9 +147,14 @@ function resultOf({ name: platform, title }: Platform, rule: Rule, pieces: Piece
   const videoId = rule.videoId(pieces);
   if (!('item' in address)) return { ok: true, shortLink: { platform, videoId, url } };
   const { item, extractor, kind = 'video' } = address;
-  // A piece of a path may become one of the host, which has no capitals.
-  const canonicalUrl = item.startsWith('https://{') ? new URL(url).href : url;
+  const canonicalUrl = item.startsWith('https://{') ? withPlainHost(url) : url;
   return { ok: true, video: { platform, videoId, canonicalUrl, extractor, kind } };
+}
+
+/** A piece of a path may become one of the host, which has no capitals. */
+function withPlainHost(url: string): string {
+  const path = url.indexOf('/', 'https://'.length);
+  return `${url.slice(0, path).toLowerCase()}${url.slice(path)}`;
 }
 
 /** Not decoded: an id in escapes is no id. A `;` separates as well as an `&`: `&amp;` is often left over from a page's source. */

@@ -39,6 +39,7 @@ describe('an address of a YouTube video', () => {
     `https://www.youtube.com/watch?app=desktop&amp;v=${id}`,
     `https://www.youtube.com/watch?feature=player_embedded;v=${id}`,
     `https://www.youtube.com/watch?v=${id}?feature=share`,
+    `https://www.youtube.com/watch?v=${id}%26feature=share`,
     `https://www.youtube.com/watch?v=&v=${id}`,
     `https://www.youtube.com/watch?v=${id}&q=größe`,
     `https://www.youtube.com/watch?vi=${id}`,

@@ -87,10 +87,10 @@ export function matchShape(shape: CompiledShape, address: SplitAddress): Pieces 
   return pieces;
 }
 
-/** People append a second `?` or a slash to an address, and platforms a path; what follows is not part of the value. */
+/** People append a second `?` or a slash to an address, and platforms a path, in escapes or not: that is not part of the value. */
 function firstMatch(pattern: RegExp, values: readonly string[]): RegExpExecArray | undefined {
   for (const value of values) {
-    const match = pattern.exec(value.split(/[?#&/]|%2F/i, 1)[0] ?? '');
+    const match = pattern.exec(value.split(/[?#&/]|%(?:2[36F]|3F)/i, 1)[0] ?? '');
     if (match !== null) return match;
   }
   return undefined;
