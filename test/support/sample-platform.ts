@@ -23,15 +23,22 @@ const testLimits: EngineLimits = {
   maxVideoSide: 2160,
 };
 
+const extractors = {
+  sample: 'sample',
+  youtube: 'youtube',
+  streamable: 'Streamable',
+  rutube: 'rutube',
+  bluesky: 'Bluesky',
+  tiktok: 'tiktok:photo',
+};
+
 export interface TestPlatform {
   url: string;
   engine: Engine;
   /** Holds the films, the engine's work directory and whatever a test puts there; removed by `close`. */
   directory: string;
-  /** Of every source, unless it is given others. */
-  limits: EngineLimits;
   reference(id: string): VideoReference;
-  /** The real engine, reading this platform and YouTube. `close` ends it. */
+  /** The real engine, reading this platform and a few real ones. `close` ends it. */
   source(limits?: Partial<EngineLimits>, more?: { proxyUrl?: string; ytDlpPath?: string }): EngineVideoSource;
   close(): Promise<void>;
 }
@@ -58,14 +65,13 @@ export async function startTestPlatform(): Promise<TestPlatform> {
     url: platform.url,
     engine,
     directory,
-    limits: testLimits,
     reference: (id) => ({ platform: 'sample', videoId: id, canonicalUrl: platform.url + pathOf(id) }),
     source(limits = {}, more = {}) {
       const source = createVideoSource({
         ...engine,
         ...more,
         pluginsDirectory,
-        extractors: { sample: 'sample', youtube: 'youtube' },
+        extractors,
         limits: { ...testLimits, ...limits },
         workDirectory: join(directory, 'work'),
       });
