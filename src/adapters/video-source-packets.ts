@@ -17,6 +17,9 @@ const maxSoundGapSeconds = 0.5;
 /** In a film of even pace. One of uneven pace may well stand still. */
 const maxPictureGapSeconds = 0.9;
 const evenShare = 0.95;
+/** The container counts by when frames are shown, which is a little later than when they are read. */
+const maxShortSeconds = 0.5;
+const maxShortShare = 0.005;
 /** Packets that come far too soon after the one before: a piece that was sent in the place of another. A few may be of a cut. */
 const maxCrowdedPackets = 4;
 /** How much of the announced length may be missing or too much: platforms round, and cut to whole frames. */
@@ -26,8 +29,8 @@ const toleranceShare = 0.01;
 interface StreamFacts {
   kind: string;
   codec: string;
-  /** Packets that the container's index promises; NaN where it has no index. */
-  promisedPackets: number;
+  /** Where the container says that the stream ends; NaN where it does not say. */
+  promisedSeconds: number;
   readPackets: number;
   corruptPackets: number;
   lastSeconds: number;
@@ -39,7 +42,7 @@ interface StreamFacts {
 const nothingRead = (): StreamFacts => ({
   kind: '',
   codec: '',
-  promisedPackets: NaN,
+  promisedSeconds: NaN,
   readPackets: 0,
   corruptPackets: 0,
   lastSeconds: NaN,
@@ -62,7 +65,7 @@ export function fieldsOf(line: string): { name: string; fields: Map<string, stri
 
 /** The entries that `countPackets` reads, as ffprobe's `-show_entries` takes them. */
 export const packetEntries =
-  'stream=index,codec_type,codec_name,nb_frames:packet=stream_index,dts_time,duration_time,flags';
+  'stream=index,codec_type,codec_name,start_time,duration:packet=stream_index,dts_time,duration_time,flags';
 
 function takePacket(facts: StreamFacts, fields: Map<string, string>): void {
   facts.readPackets += 1;
@@ -94,7 +97,7 @@ export function countPackets(): { take: (line: string) => void; streams: Map<str
       const facts = factsOf(fields.get('index') ?? '');
       facts.kind = fields.get('codec_type') ?? '';
       facts.codec = fields.get('codec_name') ?? '';
-      facts.promisedPackets = Number(fields.get('nb_frames') ?? NaN);
+      facts.promisedSeconds = Number(fields.get('start_time') ?? NaN) + Number(fields.get('duration') ?? NaN);
     },
   };
 }
@@ -118,10 +121,9 @@ function wrongPace({ kind, stepCounts }: StreamFacts): string | undefined {
 }
 
 function wrongPackets(facts: StreamFacts): string | undefined {
-  const { kind, promisedPackets, readPackets, corruptPackets } = facts;
-  // A few packets before the start belong to the codec's warming up and may be left out.
-  if (promisedPackets - readPackets > Math.max(promisedPackets * 0.01, 5)) {
-    return `The file is cut short: ${readPackets} of ${promisedPackets} ${kind} packets.`;
+  const { kind, promisedSeconds, endSeconds, corruptPackets } = facts;
+  if (promisedSeconds - endSeconds > Math.max(maxShortSeconds, promisedSeconds * maxShortShare)) {
+    return `The file is cut short: the ${kind} ends after ${endSeconds.toFixed(1)} of ${promisedSeconds.toFixed(1)} s.`;
   }
   if (corruptPackets > 0) return `${corruptPackets} ${kind} packets are cut short.`;
   return isMedia(kind) ? wrongPace(facts) : undefined;

@@ -128,7 +128,7 @@ export const engineComplaints: readonly [string, FailureReason][] = [
   ['[x] x: [SSL: WRONG_VERSION_NUMBER] wrong version number', 'platform_error'],
   ['[x] x: certificate verify failed', 'platform_error'],
   ['content too short (expected 9 bytes and served 8)', 'platform_error'],
-  ['fragment not found, unable to continue', 'platform_error'],
+  ['fragment 4 not found, unable to continue', 'platform_error'],
   ['Did not get any data blocks', 'platform_error'],
   ['The downloaded file is empty', 'platform_error'],
   ['[vk] x: Unable to extract title', 'platform_error'],

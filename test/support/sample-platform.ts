@@ -14,6 +14,7 @@ import { locateEngine } from '../../src/adapters/yt-dlp-engine.ts';
 import type { Engine } from '../../src/adapters/yt-dlp-engine.ts';
 import { localFfmpeg } from '../../src/adapters/yt-dlp-run.ts';
 import { pagePath, sampleItems } from '../../src/embedded/sample-platform/items.ts';
+import { parseVideoUrl } from '../../src/domain/video-url.ts';
 import { startSamplePlatform } from '../../src/embedded/sample-platform.ts';
 import { makeTemporaryDirectory } from './temporary-directory.ts';
 
@@ -28,15 +29,22 @@ const testLimits: EngineLimits = {
   maxVideoSide: 2160,
 };
 
+const extractors = {
+  sample: 'sample',
+  youtube: 'youtube',
+  streamable: 'Streamable',
+  rutube: 'rutube',
+  bluesky: 'Bluesky',
+  tiktok: 'tiktok:photo',
+};
+
 export interface TestPlatform {
   url: string;
   engine: Engine;
   /** Holds the films, the engine's work directory and whatever a test puts there; removed by `close`. */
   directory: string;
-  /** Of every source, unless it is given others. */
-  limits: EngineLimits;
   reference(id: string): VideoReference;
-  /** The real engine, reading this platform and YouTube. `close` ends it. */
+  /** The real engine, reading this platform and a few real ones. `close` ends it. */
   source(limits?: Partial<EngineLimits>, more?: { proxyUrl?: string; ytDlpPath?: string }): EngineVideoSource;
   close(): Promise<void>;
 }
@@ -56,7 +64,7 @@ function makeDirectories(...directories: string[]): string[] {
 }
 
 /** A proxy of the test's own in place of the guarded one. */
-export function throughOtherProxy(proxyUrl: string): Egress {
+function throughOtherProxy(proxyUrl: string): Egress {
   const usage = { receivedBytes: 0, sentBytes: 0, connections: 0, refusals: 0, exhausted: false };
   return { admit: () => ({ proxyUrl, close: () => usage }) };
 }
@@ -93,11 +101,14 @@ export async function startTestPlatform(): Promise<TestPlatform> {
       ...(ytDlpPath === undefined && view && { view }),
     };
   };
+  const extractorOf = ({ canonicalUrl }: VideoReference): string | undefined => {
+    const parsed = parseVideoUrl(canonicalUrl, { samplePlatformOrigin: platform.url });
+    return parsed.ok ? parsed.video?.extractor : undefined;
+  };
   return {
     url: platform.url,
     engine,
     directory,
-    limits: testLimits,
     reference: (id) => ({ platform: 'sample', videoId: id, canonicalUrl: platform.url + pathOf(id) }),
     source(limits = {}, { proxyUrl, ...more } = {}) {
       const source = createVideoSource({
@@ -106,7 +117,7 @@ export async function startTestPlatform(): Promise<TestPlatform> {
         egress: proxyUrl === undefined ? proxy : throughOtherProxy(proxyUrl),
         namespaces: namespacesFor({ proxyUrl, ...more }),
         pluginsDirectory,
-        extractorOf: ({ platform }) => (['sample', 'youtube'].includes(platform) ? platform : undefined),
+        extractorOf,
         limits: { ...testLimits, ...limits },
         workDirectory: join(directory, 'work'),
       });

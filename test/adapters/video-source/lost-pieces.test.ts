@@ -109,7 +109,7 @@ describe('a piece of a stream that is lost', () => {
 
   test('is never taken for a film', { timeout: 1_800_000 }, async () => {
     const random = new Random(seed);
-    const cases = Array.from({ length: scaled(12, 200) }, (_, index) =>
+    const cases = Array.from({ length: scaled(7, 200) }, (_, index) =>
       lossOf(random, kinds[index % kinds.length] ?? '404'),
     );
     const outcome = await run(cases);
@@ -136,7 +136,7 @@ describe('a file that is cut short or damaged', () => {
 
   test('is never taken for a film', { timeout: 1_800_000 }, async () => {
     const random = new Random(seed + 1);
-    const cases = Array.from({ length: scaled(12, 200) }, (_, index) =>
+    const cases = Array.from({ length: scaled(7, 200) }, (_, index) =>
       damageOf(random, kinds[index % kinds.length] ?? 'cut'),
     );
     const outcome = await run(cases);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { startKeeper } from '../../../src/adapters/contained-process-keeper.ts';
+import { verifyStill } from '../../../src/adapters/video-source-still.ts';
 import { onlyFile, verifyFile } from '../../../src/adapters/video-source-verify.ts';
 import type { Engine } from '../../../src/adapters/yt-dlp-engine.ts';
 import { findEngine } from '../../support/sample-platform.ts';
@@ -49,6 +50,44 @@ describe('a finished file', () => {
     expect(await verify(make('a.mp3', ...sound), 'mp3', 6)).toMatchObject({ ok: true });
   });
 
+  test.each([
+    ['frames that refer to later ones', ['-c:v', 'libx264', '-preset', 'veryfast', '-bf', '3']],
+    ['an uneven pace', ['-c:v', 'libx264', '-vf', "select='lt(mod(n,20),3)'", '-fps_mode', 'vfr']],
+    ['VP9 and Opus', ['-c:v', 'libvpx-vp9', '-deadline', 'realtime', '-cpu-used', '8', '-c:a', 'libopus']],
+    ['sound that ends early', ['-c:v', 'libx264', '-af', 'atrim=end=4']],
+  ])('with %s is accepted', async (_what, coded) => {
+    const path = make('a.mp4', ...picture, ...sound, ...coded);
+    expect(await verify(path, 'mp4', 6, true)).toMatchObject({ ok: true });
+  });
+
+  test('that was cut out of a longer one is accepted, although it begins before its first picture', async () => {
+    const longer = make('a.mp4', ...picture, ...sound, ...playable);
+    const path = make('b.mp4', '-ss', '2.3', '-i', longer, '-c', 'copy');
+    expect(await verify(path, 'mp4', 3.7, true)).toMatchObject({ ok: true });
+  });
+
+  test('without the sound that was announced is refused', async () => {
+    const path = make('a.mp4', ...picture, ...playable);
+    expect(await verify(path, 'mp4', 6, true)).toMatchObject({ ok: false, detail: 'The sound is missing.' });
+  });
+
+  test('in which pictures are missing is refused, although its length is right', async () => {
+    const gap = ['-vf', 'select=not(between(t\\,2\\,3.5))', '-fps_mode', 'vfr'];
+    const path = make('a.mp4', ...picture, ...sound, ...playable, ...gap);
+    const detail = expect.stringContaining('The picture has a gap') as string;
+    expect(await verify(path, 'mp4', 6)).toMatchObject({ ok: false, reason: 'platform_error', detail });
+  });
+
+  test('of which bytes in the middle are those of another place is refused', async () => {
+    const path = make('a.mp4', ...picture, ...sound, ...playable);
+    const bytes = readFileSync(path);
+    const middle = Math.floor(bytes.length / 2);
+    bytes.copy(bytes, middle, middle + 5000, middle + 9000);
+    writeFileSync(path, bytes);
+    const detail = expect.stringContaining('Invalid NAL unit') as string;
+    expect(await verify(path, 'mp4', 6)).toMatchObject({ ok: false, reason: 'platform_error', detail });
+  });
+
   test('without a picture is no video', async () => {
     const path = make('a.mp4', ...sound, '-f', 'mp4');
     expect(await verify(path, 'mp4', 6)).toMatchObject({ ok: false, reason: 'unsupported_media' });
@@ -91,6 +130,28 @@ describe('a finished file', () => {
     const path = join(temporaryDirectory(), 'media.mp4');
     writeFileSync(path, '#EXTM3U\n#EXTINF:10,\nfile:///etc/hostname\n#EXT-X-ENDLIST\n');
     expect(await verify(path, 'mp4', 10)).toMatchObject({ ok: false, reason: 'platform_error' });
+  });
+});
+
+describe('a still', () => {
+  const still = (...coded: string[]) => make('media.jpg', ...picture, '-frames:v', '1', '-update', '1', ...coded);
+  const check = (path: string) => {
+    const [timeoutMs, signal, directory] = [20_000, new AbortController().signal, temporaryDirectory()];
+    return verifyStill({ path, ...engine, directory, timeoutMs, signal, keeper });
+  };
+
+  test('is accepted', async () => {
+    expect(await check(still())).toEqual({ ok: true, durationSeconds: 0 });
+  });
+
+  test.each([0.3, 0.7, 0.99])('of which only %d is there is refused', async (share) => {
+    const path = still();
+    truncateSync(path, Math.floor(readFileSync(path).length * share));
+    expect(await check(path)).toMatchObject({ ok: false, reason: 'platform_error' });
+  });
+
+  test('that is no JPEG is refused', async () => {
+    expect(await check(still('-c:v', 'png', '-f', 'image2'))).toMatchObject({ ok: false });
   });
 });
 

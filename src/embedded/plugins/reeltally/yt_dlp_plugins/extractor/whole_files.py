@@ -12,6 +12,7 @@ from yt_dlp.downloader.http import HttpFD
 from yt_dlp.utils import ContentTooShortError
 
 PACKET_BYTES = 188
+SEEN_PACKETS = 8
 FIRST_BOXES = (b'ftyp', b'styp', b'moof', b'moov', b'sidx', b'mdat', b'emsg', b'prft')
 
 
@@ -45,10 +46,11 @@ def expected_bytes(path):
     """The length that the file itself promises, or None where it promises none."""
     size = os.path.getsize(path)
     with open(path, 'rb') as file:
-        head = file.read(2 * PACKET_BYTES + 1)
+        head = file.read(SEEN_PACKETS * PACKET_BYTES)
         if head[4:8] in FIRST_BOXES:
             return box_end(file, size)
-        if head[:1] == b'G' and head[PACKET_BYTES:PACKET_BYTES + 1] in (b'G', b''):
+        # Several packets, since a piece that is encrypted begins with any byte.
+        if head and set(head[::PACKET_BYTES]) == {ord('G')}:
             return packet_end(file, size)
     return None
 
