@@ -4,7 +4,7 @@ import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3';
 import type { Logger } from 'pino';
 import { contentDisposition } from '../domain/content-disposition.ts';
 import { FileStoreUnavailable } from '../commands/ports.ts';
-import type { FileKey, FileStore, RemovedFiles } from '../commands/ports.ts';
+import type { FileKey, FileStore, PutOptions, RemovedFiles } from '../commands/ports.ts';
 import { checkedToken, contentTypeOf, isToken, keyPath } from './file-key.ts';
 
 export interface S3FileStoreOptions {
@@ -148,18 +148,10 @@ async function sizeOf({ sdk, client, options, reach }: Context, Key: string): Pr
   return head?.ContentLength;
 }
 
-interface Upload {
-  path: string;
-  mime: string;
-  sha256?: string;
-  signal?: AbortSignal;
-  onProgress?: (storedBytes: number) => void;
-}
-
 async function upload(
   context: Context,
   key: FileKey,
-  { path, mime, sha256, signal, onProgress }: Upload,
+  { path, mime, sha256, signal, onProgress }: PutOptions & { path: string; mime: string },
 ): Promise<void> {
   const { sdk, client, options, reach } = context;
   const [Bucket, Key] = [options.bucket, context.nameOf(key)];

@@ -32,16 +32,17 @@ export function createDiskWatermark({
       return isLow;
     },
     async hasRoom() {
-      const wasLow = isLow;
-      const neededBytes = minFreeBytes + (wasLow ? minFreeBytes * moreToResume : 0);
       const looked = Object.entries(directories).map(
         async ([name, directory]) => [name, await freeBytes(directory)] as const,
       );
-      const low = (await Promise.all(looked)).filter(([, bytes]) => bytes < neededBytes);
+      const free = await Promise.all(looked);
+      // From here on nothing is waited for: of several slots that look at once, one says so.
+      const neededBytes = minFreeBytes + (isLow ? minFreeBytes * moreToResume : 0);
+      const low = free.filter(([, bytes]) => bytes < neededBytes);
+      const [wasLow, lowFree] = [isLow, Object.fromEntries(low)];
       isLow = low.length > 0;
-      const free = Object.fromEntries(low);
       if (isLow && !wasLow)
-        logger.warn({ free, minFreeBytes }, 'no more jobs are taken: there is too little room on the disk');
+        logger.warn({ free: lowFree, minFreeBytes }, 'no more jobs are taken: there is too little room on the disk');
       if (!isLow && wasLow) logger.info('jobs are taken again: there is room on the disk');
       return !isLow;
     },

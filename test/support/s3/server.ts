@@ -27,7 +27,7 @@ export interface S3Server extends AsyncDisposable {
   clock: { nowMs: number | undefined };
 }
 
-export interface StoredObject {
+interface StoredObject {
   body: Buffer;
   headers: Record<string, string>;
 }
