@@ -43,7 +43,8 @@ export async function onlyFile(directory: string, name: string): Promise<{ sizeB
   if (names.length !== 1 || names[0] !== name)
     return { detail: `Expected ${name} alone, found ${names.length} files.` };
   const stats = await lstat(join(directory, name));
-  if (!stats.isFile()) return { detail: `${name} is not a regular file.` };
+  // A second name could be that of a file that is not the attempt's.
+  if (!stats.isFile() || stats.nlink !== 1) return { detail: `${name} is not a regular file.` };
   return stats.size > 0 ? { sizeBytes: stats.size } : { detail: `${name} is empty.` };
 }
 

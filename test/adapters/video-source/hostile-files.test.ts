@@ -1,0 +1,62 @@
+import { chmodSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+
+import { startTestPlatform } from '../../support/sample-platform.ts';
+import type { TestPlatform } from '../../support/sample-platform.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+
+let platform: TestPlatform;
+beforeAll(async () => {
+  platform = await startTestPlatform();
+});
+afterAll(() => platform.close());
+
+/** What an engine that was taken over leaves as its finished file; it says that all went well. */
+const finished: Readonly<Record<string, string>> = {
+  'a playlist':
+    'printf "#EXTM3U\\n#EXT-X-TARGETDURATION:5\\n#EXTINF:5,\\nfile:///etc/hostname\\n#EXT-X-ENDLIST\\n" > media.mp4',
+  'a playlist of the network': 'printf "#EXTM3U\\n#EXTINF:5,\\nhttp://127.0.0.1:1/x\\n#EXT-X-ENDLIST\\n" > media.mp4',
+  'a list of files': 'printf "ffconcat version 1.0\\nfile /etc/hostname\\n" > media.mp4',
+  'a link': 'ln -s /etc/hostname media.mp4',
+  'a link to a good film': 'ln -s "$GOOD" media.mp4',
+  'a second name of a file outside': 'ln "$GOOD" media.mp4 2>/dev/null || : > media.mp4',
+  'a folder': 'mkdir media.mp4',
+  'a pipe': 'mkfifo media.mp4',
+  'a socket or device': 'mknod media.mp4 c 1 5 2>/dev/null || : > media.mp4',
+  'an empty file': ': > media.mp4',
+  'a file of holes': 'dd if=/dev/zero of=media.mp4 bs=1 count=1 seek=9M 2>/dev/null',
+  'a beginning': 'head -c 3000 "$GOOD" > media.mp4',
+  'the wrong form': 'printf "RIFF....AVI " > media.mp4; head -c 100000 /dev/urandom >> media.mp4',
+  'two files': 'cp "$GOOD" media.mp4; cp "$GOOD" other.mp4',
+  'another name': 'cp "$GOOD" media.mkv',
+  nothing: ':',
+};
+
+test.each(Object.entries(finished))('%s is no finished film', { timeout: 60_000 }, async (_what, script) => {
+  const folder = temporaryDirectory();
+  const good = join(folder, 'good.mp4');
+  const film = await fetch(`${platform.url}/media/bars/360p.mp4`);
+  writeFileSync(good, Buffer.from(await film.arrayBuffer()));
+  const before = readFileSync(good);
+  const ytDlpPath = join(folder, 'yt-dlp');
+  const metadata = JSON.stringify({ title: 'x', duration: 10, thumbnail: null, is_live: false });
+  writeFileSync(
+    ytDlpPath,
+    ['#!/bin/sh', `GOOD='${good}'; PATH=/usr/bin:/bin; cd media`, script, `echo 'META ${metadata}'`].join('\n') +
+      "\necho 'PARTS [{}]'\necho 'DONE \"media.mp4\"'\nexit 0\n",
+  );
+  chmodSync(ytDlpPath, 0o755);
+  const directory = join(folder, 'attempt');
+  mkdirSync(directory);
+  const result = await platform
+    .source({}, { ytDlpPath })
+    .download(
+      platform.reference('bars'),
+      { format: 'video', quality: '360' },
+      { directory, signal: new AbortController().signal, onProgress: () => undefined },
+    );
+  expect(result).toMatchObject({ ok: false });
+  expect(readFileSync(good)).toEqual(before);
+  expect(readdirSync(folder).toSorted()).toEqual(['attempt', 'good.mp4', 'yt-dlp']);
+});
