@@ -29,15 +29,6 @@ const testLimits: EngineLimits = {
   maxVideoSide: 2160,
 };
 
-const extractors = {
-  sample: 'sample',
-  youtube: 'youtube',
-  streamable: 'Streamable',
-  rutube: 'rutube',
-  bluesky: 'Bluesky',
-  tiktok: 'tiktok:photo',
-};
-
 export interface TestPlatform {
   url: string;
   engine: Engine;
