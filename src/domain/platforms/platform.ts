@@ -56,7 +56,7 @@ interface ShortLinkAddress extends Written {
 }
 
 /** Addresses that hold the address of an item of the same platform as their `{address}`. */
-export interface WrapperAddress extends Written {
+interface WrapperAddress extends Written {
   wraps: 'an address';
 }
 
