@@ -71,10 +71,18 @@ export const ytDlpFailures: readonly { reason: FailureReason; phrases: readonly 
   {
     reason: 'platform_error',
     phrases: [
-      ...['http error 5', 'failed to resolve', 'name or service not known', 'name resolution', 'connection refused'],
+      ...[
+        'got error:',
+        'http error 5',
+        'failed to resolve',
+        'name or service not known',
+        'name resolution',
+        'connection refused',
+      ],
       ...['connection reset', 'connection aborted', 'remote end closed', 'incompleteread', 'network is unreachable'],
       ...['no route to host', 'unable to connect to proxy', 'tunnel connection failed', 'ssl:', 'certificate verify'],
       ...['content too short', 'unable to continue', 'did not get any data', 'file is empty'],
+      ...['in the place of another'],
     ],
   },
   {

@@ -2,10 +2,12 @@
 
 The engine compares what it gets with the length that was announced, and no more. Film files and the pieces of streams say
 by themselves where they end: MP4 in boxes that state their lengths, MPEG transport streams in packets of 188 bytes. Other
-kinds of files are left alone. The check stands where the engine downloads every file and every piece, so that a cut piece
-is found before it is joined with others.
+kinds of files are left alone. Two pieces of one stream never hold the same bytes, since each tells its own time. The
+check stands where the engine downloads every file and every piece, so that what is wrong with one is found before it is
+joined with others.
 """
 
+import hashlib
 import os
 
 from yt_dlp.downloader.http import HttpFD
@@ -55,6 +57,22 @@ def expected_bytes(path):
     return None
 
 
+pieces_seen = {}
+
+
+def same_as(filename):
+    """Another piece of the same stream with the very same bytes, if there was one. Heads of streams may well be repeated."""
+    stream, mark, number = filename.rpartition('-Frag')
+    if not mark:
+        return None
+    with open(filename, 'rb') as file:
+        content = file.read()
+    if content[4:8] in (b'ftyp', b'moov'):
+        return None
+    first = pieces_seen.setdefault((stream, hashlib.sha256(content).digest()), number)
+    return first if first != number else None
+
+
 download = HttpFD.real_download
 
 
@@ -64,6 +82,8 @@ def download_whole(self, filename, info_dict):
         size, expected = os.path.getsize(filename), expected_bytes(filename)
         if expected is not None and expected != size:
             raise ContentTooShortError(size, expected)
+        if same_as(filename) is not None:
+            self.report_error('A piece was sent in the place of another')
     return done
 
 
