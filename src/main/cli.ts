@@ -11,6 +11,7 @@ import { exportCommand } from '../cli/ledger-export.ts';
 import type { LedgerExport } from '../cli/ledger-export.ts';
 import { ledgerCommand } from '../cli/ledger.ts';
 import { CommandFailed } from '../cli/output.ts';
+import type { Output } from '../cli/output.ts';
 import { verifyCommand } from '../cli/verify.ts';
 import type { VerifyOptions } from '../cli/verify.ts';
 import { waiveCommand } from '../cli/waive.ts';
@@ -20,6 +21,7 @@ import { UsageLanes } from '../commands/usage-lanes.ts';
 import { closePeriods } from '../dispatcher/close-periods.ts';
 import { addAccountCommands } from './account-commands.ts';
 import { accountIdArgument, amountArgument, dayArgument, referenceArgument, staffTextArgument } from './arguments.ts';
+import { addEngineCommands } from './engine-commands.ts';
 import { ConfigurationRefused, operatorName, readConfig } from './config.ts';
 import { findAddresses } from './instance.ts';
 import { addInvoiceCommands } from './invoice-commands.ts';
@@ -63,6 +65,7 @@ function createProgram(): Command {
   addLedgerCommands(program);
   addInvoiceCommands(program, (command) => run(program, command));
   addProjectionCommands(program);
+  addEngineCommands(program, () => outputOf(program));
   allowJsonEverywhere(program);
   return program;
 }
@@ -176,6 +179,15 @@ function allowJsonEverywhere(program: Command): void {
   visit(program);
 }
 
+function outputOf(program: Command): Output {
+  return {
+    json: program.opts<{ json?: boolean }>().json === true,
+    write: (text) => process.stdout.write(text),
+    tell: (text) => process.stderr.write(text),
+    terminal: process.stderr.isTTY,
+  };
+}
+
 /** For queries over whole tables. */
 const wholeTableMs = 3_600_000;
 
@@ -205,12 +217,7 @@ async function run(
       closePeriods: () => closePeriods(closing, { setAside }),
       actor: { type: 'staff', id: operatorName(), role: 'operator', reason: 'command line' },
       hasProjector: () => isLed(pool, 'projector'),
-      output: {
-        json: program.opts<{ json?: boolean }>().json === true,
-        write: (text) => process.stdout.write(text),
-        tell: (text) => process.stderr.write(text),
-        terminal: process.stderr.isTTY,
-      },
+      output: outputOf(program),
     });
   } finally {
     await store.close();

@@ -16,7 +16,7 @@ import { createFiles, filesDirectory } from '../connect.ts';
 import { watchDisks } from '../watch.ts';
 import { localUrl } from '../listen.ts';
 import type { StartRole } from '../role.ts';
-import { startContainment } from './containment.ts';
+import { reportEngine, startContainment } from './containment.ts';
 import { probeTimeoutMs } from './probe-time.ts';
 
 /** The worker gives up a little before the API stops listening. */
@@ -31,6 +31,7 @@ export const startWorker: StartRole = async (connections, secrets) => {
     config.PATH,
   );
   const containment = await startContainment(connections, { engine, workDirectory });
+  await reportEngine(connections, { engine, workDirectory, namespaces: containment.namespaces });
   const source = createVideoSource({
     ...engine,
     egress: containment.egress,
