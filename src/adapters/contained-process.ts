@@ -67,10 +67,10 @@ const maxFiles = 1_000;
 const maxProcesses = 64;
 const defaultMemoryBytes = 4 * 1024 ** 3;
 /** Of the directory, what may be filled between the last look and the end of the child. */
-const maxReserveBytes = 128 * 1024 * 1024;
-/** Faster than the disks that this was made for write. */
-const assumedBytesPerMs = 2_000_000;
-const maxPollMs = 50;
+const maxReserveBytes = 256 * 1024 * 1024;
+/** As fast as several processes write into memory on the way to a disk. */
+const assumedBytesPerMs = 4_000_000;
+const [minPollMs, maxPollMs] = [5, 50];
 /** Looking for processes costs more than looking into a directory. */
 const familyPollMs = 500;
 /** Between SIGTERM and SIGKILL. Both tools stop within 40 ms of SIGTERM unless they hang. */
@@ -157,14 +157,14 @@ async function watchUse(
   over: (what: ProcessEnding) => void,
 ): Promise<void> {
   const { maxDirectoryBytes = Infinity, maxMemoryBytes = defaultMemoryBytes } = run;
-  const reserveBytes = Math.min(maxDirectoryBytes / 4, maxReserveBytes);
-  const pollMs = Math.min(Math.max(reserveBytes / assumedBytesPerMs, 5), maxPollMs);
+  const allowedBytes = maxDirectoryBytes - Math.min(maxDirectoryBytes / 2, maxReserveBytes);
   let family = [leader];
   let lookedMs = performance.now();
   for (let last = false; !last;) {
     last = stopped.aborted;
     const { bytesOnDisk, entries } = await measureDirectory(run.directory, maxFiles);
-    if (bytesOnDisk + namelessBytes(family) > maxDirectoryBytes - reserveBytes) over('directory_full');
+    const leftBytes = allowedBytes - bytesOnDisk - namelessBytes(family);
+    if (leftBytes < 0) over('directory_full');
     if (entries > maxFiles) over('too_many_files');
     if (!last && performance.now() - lookedMs > familyPollMs) {
       family = familyOf(leader, listProcesses());
@@ -172,6 +172,8 @@ async function watchUse(
       if (memoryBytes(family) > maxMemoryBytes) over('memory_full');
       lookedMs = performance.now();
     }
+    // Looked at more often the less is left.
+    const pollMs = Math.min(Math.max(leftBytes / assumedBytesPerMs / 2, minPollMs), maxPollMs);
     await sleep(pollMs, undefined, { signal: stopped }).catch(() => undefined);
   }
 }

@@ -13,7 +13,7 @@ const roundMs = 10;
  * Processes of one run, wherever they have gone: by a number in their environment, which a new program may have dropped, or by
  * the limit of something that has no limit any more, which they inherit and have no reason to change.
  */
-export function findMarked(mark: number): number[] {
+function findMarked(mark: number): number[] {
   const variable = `${markVariable}=${mark}`;
   const limit = new RegExp(`^Max file locks +${mark} `, 'm');
   return listProcesses()

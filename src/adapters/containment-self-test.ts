@@ -18,12 +18,11 @@ import type { Egress } from './egress-passes.ts';
 import { proxyVariables } from './yt-dlp-run.ts';
 
 /** In the order in which they are shown. */
-export const guardNames = [
+const guardNames = [
   ...['proxy', 'network', 'files', 'processes', 'privileges'],
   ...['environment', 'disk', 'memory', 'ending'],
 ] as const;
-export type GuardName =
-  'proxy' | 'network' | 'files' | 'processes' | 'privileges' | 'environment' | 'disk' | 'memory' | 'ending';
+type GuardName = (typeof guardNames)[number];
 
 /** `missing`: this machine does not allow it. `failed`: it should hold, and does not, so no work may be taken. */
 export interface GuardReport {
@@ -42,8 +41,8 @@ export interface SelfTestOptions {
 
 const timeLimitMs = 30_000;
 const diskBytes = 1024 * 1024;
-/** What may be written before a child that is killed has ended. */
-const diskMarginBytes = 1024 * 1024;
+/** For folders. */
+const diskMarginBytes = 64 * 1024;
 const memoryLimitBytes = 256 * 1024 * 1024;
 
 /** Tries to get out in every way, and tells how far it came. */
@@ -203,10 +202,7 @@ async function observe(options: SelfTestOptions, directory: string): Promise<Out
       }),
       run('hoarder', {
         command: '/bin/sh',
-        arguments: [
-          '-c',
-          'while :; do i=$((i + 1)); dd if=/dev/zero of=file$i bs=64k count=4 2>/dev/null || exit; sleep 0.02; done',
-        ],
+        arguments: ['-c', 'dd if=/dev/zero of=file bs=64k count=64 2>/dev/null; while :; do sleep 1; done'],
         maxDirectoryBytes: diskBytes,
       }),
       run('deaf', { command: '/bin/sh', arguments: ['-c', deaf(name)], timeoutMs: 200 }),

@@ -286,6 +286,29 @@ export function showGuards(registers: Registry[], guards: readonly { guard: stri
   for (const { guard, state } of guards) holds.set({ guard }, state === 'on' ? 1 : 0);
 }
 
+/** @param ageDays of now; null where it is not known */
+export function showEngine(
+  registers: Registry[],
+  programs: readonly { program: string; version: string | null }[],
+  ageDays: () => number | null,
+): void {
+  const versions = new Gauge({
+    name: 'reeltally_engine_info',
+    help: 'Programs that downloads are made with, each 1, by its version',
+    labelNames: ['program', 'version'],
+    registers,
+  });
+  for (const { program, version } of programs) versions.set({ program, version: version ?? 'unknown' }, 1);
+  new Gauge({
+    name: 'reeltally_engine_age_days',
+    help: 'Days since the date that is the version of yt-dlp; -1 where it has none',
+    registers,
+    collect() {
+      this.set(ageDays() ?? -1);
+    },
+  });
+}
+
 export function observeMails(registers: Registry[]): MailObserver {
   const sent = new Counter({
     name: 'reeltally_warning_mails_total',

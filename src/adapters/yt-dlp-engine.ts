@@ -14,6 +14,7 @@ const bundlePackage = 'n8n-nodes-yt-dlp-linux-x64';
  */
 export const bundledYtDlpSha256 = '8f5d14830ffcfc2a45de3c13b0e5158bc228d8d00bc58df2196d0d14e01d7023';
 export const bundledYtDlpName = 'yt-dlp.musl';
+export const bundledYtDlpVersion = '2026.07.14.233956';
 
 export interface Engine {
   ytDlpPath: string;

@@ -21,6 +21,7 @@ import { UsageLanes } from '../commands/usage-lanes.ts';
 import { closePeriods } from '../dispatcher/close-periods.ts';
 import { addAccountCommands } from './account-commands.ts';
 import { accountIdArgument, amountArgument, dayArgument, referenceArgument, staffTextArgument } from './arguments.ts';
+import { addEngineCommands } from './engine-commands.ts';
 import { ConfigurationRefused, operatorName, readConfig } from './config.ts';
 import { findAddresses, findSamplePlatform } from './instance.ts';
 import { addInvoiceCommands } from './invoice-commands.ts';
@@ -65,6 +66,7 @@ function createProgram(): Command {
   addInvoiceCommands(program, (command) => run(program, command));
   addProjectionCommands(program);
   addUrlCommands(program);
+  addEngineCommands(program, () => outputOf(program));
   allowJsonEverywhere(program);
   return program;
 }

@@ -1,4 +1,8 @@
-import { observeEgress, showGuards } from '../../adapters/metrics-observers.ts';
+import { join } from 'node:path';
+import type { Namespaces } from '../../adapters/contained-launch.ts';
+import { startKeeper } from '../../adapters/contained-process-keeper.ts';
+import { engineAgeDays, inspectEngine, oldEngineDays } from '../../adapters/engine-versions.ts';
+import { observeEgress, showEngine, showGuards } from '../../adapters/metrics-observers.ts';
 import type { Engine } from '../../adapters/yt-dlp-engine.ts';
 import type { Connections } from '../connect.ts';
 import { openContainment, requireGuards } from '../containment.ts';
@@ -40,4 +44,27 @@ export async function startContainment(
   }
   showGuards([metrics.registry], containment.guards);
   return containment;
+}
+
+/** Says which versions are at work, and warns of an engine that is old or does not start. */
+export async function reportEngine(
+  { clock, logger, metrics }: Connections,
+  { engine, workDirectory, namespaces }: { engine: Engine; workDirectory: string; namespaces: Namespaces },
+): Promise<void> {
+  const keeper = startKeeper();
+  try {
+    const directory = join(workDirectory, 'cell');
+    const nowMs = clock.realNowMs();
+    const { programs, ageDays } = await inspectEngine({ engine, directory, namespaces, keeper, nowMs });
+    const version = programs.find(({ program }) => program === 'yt-dlp')?.version ?? null;
+    showEngine([metrics.registry], programs, () => engineAgeDays(version, clock.realNowMs()));
+    for (const { program, path, version: found } of programs) {
+      if (found === null) logger.error({ program, path }, 'a program of the engine does not start');
+    }
+    if (ageDays !== null && ageDays > oldEngineDays) {
+      logger.warn({ version, ageDays }, 'yt-dlp is old, and platforms change: set YTDLP_PATH to a newer one');
+    }
+  } finally {
+    keeper.close();
+  }
 }

@@ -26,7 +26,7 @@ import type { Connections } from '../connect.ts';
 import { filesDirectory, openFiles } from '../files.ts';
 import { watchDisks, watchDiskWatermark } from '../watch.ts';
 import type { StartRole } from '../role.ts';
-import { startContainment } from './containment.ts';
+import { reportEngine, startContainment } from './containment.ts';
 import { probeTimeoutMs, shortLinkTimeoutMs } from './probe-time.ts';
 
 /** The worker gives up a little before the API stops listening. */
@@ -44,6 +44,7 @@ export const startWorker: StartRole = async (connections, secrets) => {
     config.PATH,
   );
   const containment = await startContainment(connections, { engine, workDirectory });
+  await reportEngine(connections, { engine, workDirectory, namespaces: containment.namespaces });
   const samplePlatformOrigin = addresses.samplePlatformUrl ?? undefined;
   const ours = readAgain(samplePlatformOrigin);
   const allows = (video: VideoReference) => ours(video) !== undefined;

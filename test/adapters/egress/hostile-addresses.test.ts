@@ -123,8 +123,11 @@ test('no answer of a platform leads yt-dlp there either', { timeout: 2_400_000 }
     const sourceIn = (namespaces: Namespaces, egress: EgressProxy) =>
       createVideoSource({
         ...{ ...engine, egress, namespaces, pluginsDirectory, workDirectory: join(directory, 'work') },
-        extractors: { hostile: 'hostile' },
-        limits: { maxFileSizeBytes: 1e7, maxDurationSeconds: 60, attemptTimeoutMs: 120_000, probeTimeoutMs: 60_000 },
+        extractorOf: () => 'hostile',
+        limits: {
+          ...{ maxFileSizeBytes: 1e7, maxDurationSeconds: 60, attemptTimeoutMs: 120_000, probeTimeoutMs: 60_000 },
+          maxVideoSide: 2160,
+        },
       });
     const sources = [sourceIn(cell.namespaces, inside), sourceIn(withoutNetwork, outside)];
     for (let index = 0; index < cases; index += 1) {
@@ -136,7 +139,7 @@ test('no answer of a platform leads yt-dlp there either', { timeout: 2_400_000 }
       const canonicalUrl = `http://${platform.host}/watch/${id}`;
       const result = await sources[index % 2]?.download(
         { platform: 'hostile', videoId: id, canonicalUrl },
-        { format: 'video', quality: 'best' },
+        { output: 'mp4', quality: 'best', item: 1 },
         { directory: attempt, signal: new AbortController().signal, onProgress: () => undefined },
       );
       expect({ kind, to, result }).toMatchObject({ kind, to, result: { ok: false } });

@@ -53,7 +53,7 @@ test.each(Object.entries(finished))('%s is no finished film', { timeout: 60_000 
     .source({}, { ytDlpPath })
     .download(
       platform.reference('bars'),
-      { format: 'video', quality: '360' },
+      { output: 'mp4', quality: '360', item: 1 },
       { directory, signal: new AbortController().signal, onProgress: () => undefined },
     );
   expect(result).toMatchObject({ ok: false });

@@ -1,0 +1,76 @@
+import { CommandFailed, print, table } from './output.ts';
+import type { Output } from './output.ts';
+
+export interface EngineReport {
+  programs: readonly {
+    program: string;
+    path: string;
+    version: string | null;
+    sha256: string | null;
+    expectedSha256: string | null;
+  }[];
+  ageDays: number | null;
+  oldAfterDays: number;
+  guards: readonly { guard: string; state: 'on' | 'missing' | 'failed'; detail: string }[];
+}
+
+/** How the checksum of a program stands to the one that is expected. */
+function checksumState({ sha256, expectedSha256 }: EngineReport['programs'][number]): string {
+  if (expectedSha256 === null) return 'not pinned';
+  return sha256 === expectedSha256 ? 'as tested' : 'differs';
+}
+
+function warnings({ programs, ageDays, oldAfterDays, guards }: EngineReport): string[] {
+  return [
+    ...programs.flatMap(({ program, path, version }) =>
+      version === null ? [`${program} does not start: ${path}`] : [],
+    ),
+    ...(ageDays !== null && ageDays > oldAfterDays
+      ? [`yt-dlp is ${ageDays} days old, and platforms change: set YTDLP_PATH to a newer one (docs/operations.md)`]
+      : []),
+    ...guards.flatMap(({ guard, state, detail }) =>
+      state === 'on'
+        ? []
+        : [`the guard ${guard} ${state === 'missing' ? 'is not to be had here' : 'DOES NOT HOLD'}: ${detail}`],
+    ),
+  ];
+}
+
+/**
+ * What downloads are made with, and what holds it.
+ *
+ * @throws {CommandFailed} after the answer, when a program does not start or a guard does not hold
+ */
+export function showEngineCommand(output: Output, report: EngineReport): void {
+  const { programs, ageDays, guards } = report;
+  const warned = warnings(report);
+  const data = {
+    programs: programs.map((program) => ({
+      program: program.program,
+      version: program.version,
+      path: program.path,
+      sha256: program.sha256,
+      expected_sha256: program.expectedSha256,
+    })),
+    age_days: ageDays,
+    guards,
+    warnings: warned,
+  };
+  const text = [
+    table(
+      ['program', 'version', 'checksum', 'path'],
+      programs.map((program) => [program.program, program.version ?? '-', checksumState(program), program.path]),
+    ),
+    '',
+    `yt-dlp is of ${ageDays === null ? 'unknown age' : `${ageDays} days ago`}`,
+    '',
+    table(
+      ['guard', 'state'],
+      guards.map(({ guard, state }) => [guard, state]),
+    ),
+    ...(warned.length > 0 ? ['', ...warned.map((warning) => `warning: ${warning}`)] : []),
+  ].join('\n');
+  print(output, data, text);
+  const isUsable = programs.every(({ version }) => version !== null) && guards.every(({ state }) => state !== 'failed');
+  if (!isUsable) throw new CommandFailed('Downloads would fail with this engine, or not be taken at all.');
+}

@@ -1,0 +1,48 @@
+import type { Command } from 'commander';
+import { inspectEngine, oldEngineDays } from '../adapters/engine-versions.ts';
+import { startKeeper } from '../adapters/contained-process-keeper.ts';
+import { systemClock } from '../adapters/system.ts';
+import { locateEngine } from '../adapters/yt-dlp-engine.ts';
+import { prepareYtDlp } from '../adapters/yt-dlp-unpacked.ts';
+import { showEngineCommand } from '../cli/engine.ts';
+import type { Output } from '../cli/output.ts';
+import { readConfig } from './config.ts';
+import { openContainment, workDirectoryOf } from './containment.ts';
+
+/** They need no engine of the service: they look at this machine alone. */
+export function addEngineCommands(program: Command, output: () => Output): void {
+  program
+    .command('engine')
+    .description('what downloads are made with')
+    .command('show')
+    .description(
+      'versions, age and checksums of yt-dlp, ffmpeg and ffprobe, and which guards hold them on this machine',
+    )
+    .action(async () => {
+      const config = readConfig();
+      const engine = await locateEngine(
+        { ytDlpPath: config.YTDLP_PATH, ffmpegPath: config.FFMPEG_PATH, ffprobePath: config.FFPROBE_PATH },
+        config.PATH,
+      );
+      const workDirectory = workDirectoryOf(config);
+      const keeper = startKeeper();
+      const containment = await openContainment(
+        { engine, workDirectory, samplePlatformUrl: null },
+        { onRefused: () => undefined },
+      );
+      try {
+        const { guards, namespaces } = containment;
+        const ytDlp = await prepareYtDlp({
+          ...{ ytDlpPath: engine.ytDlpPath, directory: `${workDirectory}/engine`, keeper },
+          onProblem: () => undefined,
+        });
+        const nowMs = systemClock().realNowMs();
+        const directory = `${workDirectory}/cell`;
+        const state = await inspectEngine({ engine, ytDlp, directory, namespaces, keeper, nowMs });
+        showEngineCommand(output(), { ...state, oldAfterDays: oldEngineDays, guards });
+      } finally {
+        await containment.close();
+        keeper.close();
+      }
+    });
+}
