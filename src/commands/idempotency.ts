@@ -16,7 +16,8 @@ export function fingerprintOf(
   video: VideoReference,
   { format, quality, audioFormat, item }: DownloadOptions,
 ): string {
-  const { platform, videoId: video_id } = video;
-  const asked = canonicalize({ platform, video_id, format, quality, audio_format: audioFormat, item });
+  const { platform, videoId: video_id, canonicalUrl: url } = video;
+  // On some platforms an id is unique only together with the rest of the address.
+  const asked = canonicalize({ platform, video_id, url, format, quality, audio_format: audioFormat, item });
   return hash('sha256', asked ?? '');
 }
