@@ -44,7 +44,7 @@ describe('serve refuses the environment', () => {
     const ran = await runIn({ REELTALLY_DATA: data, ...wrong })('serve');
     expectRefusal(ran, /^reeltally: The environment has settings that cannot be used:\n/);
     const named = ran.stderr.trimEnd().split('\n').slice(1);
-    const names = named.map((line) => /^ {2}([A-Z_]+)[^ ]*: .+/.exec(line)?.[1]);
+    const names = named.map((line) => /^ {2}([A-Z0-9_]+)[^ ]*: .+/.exec(line)?.[1]);
     expect([...new Set(names)].sort()).toEqual(Object.keys(wrong).sort());
     // A secret is not repeated, and nothing was made.
     expect(ran.stderr).not.toContain('short');
