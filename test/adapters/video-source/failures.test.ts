@@ -77,17 +77,18 @@ describe('through the engine itself', () => {
     await platform.close();
   });
 
-  test('each complaint comes out as its reason', { timeout: 600_000 }, async () => {
+  test('each complaint comes out as its reason', { timeout: 3_600_000 }, async () => {
     const source = platform.source();
     const count = Math.min(scaled(4, engineComplaints.length), engineComplaints.length);
     const step = Math.floor(engineComplaints.length / count);
     const numbers = Array.from({ length: count }, (_, index) => index * step);
     const outcomes: unknown[] = [];
-    for (const number of numbers) {
+    const probe = async (number: number) => {
       const video = { platform: 'sample', videoId: `x-${number}`, canonicalUrl: `${url}/watch/x-${number}` };
       const result = await source.probe(video, { signal: new AbortController().signal });
-      outcomes.push([engineComplaints[number]?.[0], result.ok ? 'ok' : result.reason]);
-    }
+      outcomes[numbers.indexOf(number)] = [engineComplaints[number]?.[0], result.ok ? 'ok' : result.reason];
+    };
+    for (let done = 0; done < numbers.length; done += 4) await Promise.all(numbers.slice(done, done + 4).map(probe));
     expect(outcomes).toEqual(numbers.map((number) => engineComplaints[number]));
   });
 });
