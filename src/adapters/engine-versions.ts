@@ -8,7 +8,7 @@ import { bundledYtDlpName, bundledYtDlpSha256, bundledYtDlpVersion, fileSha256 }
 import type { Engine } from './yt-dlp-engine.ts';
 import type { YtDlpCommand } from './yt-dlp-unpacked.ts';
 
-export interface ProgramVersion {
+interface ProgramVersion {
   program: 'yt-dlp' | 'ffmpeg' | 'ffprobe' | 'deno';
   path: string;
   /** As the program itself says; null where it does not start. */

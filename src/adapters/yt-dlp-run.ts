@@ -7,8 +7,8 @@ import type { EgressUsage } from './egress-passes.ts';
 import type { EngineContext } from './video-source.ts';
 
 const maxOutputBytes = 64 * 1024 * 1024;
-/** Beside the parts and the file merged from them: the engine's own temporary files, unpacked programs included. */
-const spareDirectoryBytes = 256 * 1024 * 1024;
+/** Beside the parts and the file merged from them: temporary files, and the reserve that is never used up. */
+const spareDirectoryBytes = 384 * 1024 * 1024;
 /** Beside the file, which may be fetched twice in part: pages, playlists and what they point at. */
 const spareTrafficBytes = 64 * 1024 * 1024;
 

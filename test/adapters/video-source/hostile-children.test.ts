@@ -1,27 +1,15 @@
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
-import { openCell } from '../../../src/adapters/contained-cell.ts';
-import type { Cell } from '../../../src/adapters/contained-cell.ts';
-import { startKeeper } from '../../../src/adapters/contained-process-keeper.ts';
 import { runContained } from '../../../src/adapters/contained-process.ts';
 import { measureDirectory } from '../../../src/adapters/contained-watch.ts';
 import { hostileChildren } from '../../support/hostile-children.ts';
+import { cellOfFile } from '../../support/cell.ts';
 import { isLongProof, scaled } from '../../support/proof-scale.ts';
-import { temporaryDirectoryOfFile } from '../../support/temporary-directory.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-const directory = temporaryDirectoryOfFile();
-const keeper = startKeeper();
-let cell: Cell;
-beforeAll(async () => {
-  cell = await openCell({ directory: join(directory, 'cell'), programs: [], readable: [] });
-});
-afterAll(async () => {
-  keeper.close();
-  await cell.close();
-});
+const { directory, keeper, cell: openedCell } = cellOfFile();
 
 const quotaBytes = 512 * 1024 * 1024;
 const timeoutMs = 1_000;
@@ -53,6 +41,7 @@ function makeNeighbour(path: string): () => string {
 }
 
 test('children that do their worst harm nobody, and leave nothing', { timeout: 900_000 }, async () => {
+  const cell = openedCell();
   const isCaged = cell.missing.length === 0;
   const kinds = Object.entries(hostileChildren).filter(([, { caged }]) => isCaged || caged !== true);
   const count = scaled(12, 100);

@@ -1,28 +1,16 @@
 import { connect } from 'node:net';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
-import { openCell } from '../../../src/adapters/contained-cell.ts';
 import type { Cell } from '../../../src/adapters/contained-cell.ts';
-import { startKeeper } from '../../../src/adapters/contained-process-keeper.ts';
 import { testContainment } from '../../../src/adapters/containment-self-test.ts';
 import type { GuardReport } from '../../../src/adapters/containment-self-test.ts';
 import { createEgressGuard } from '../../../src/adapters/egress-guard.ts';
 import type { EgressGuard } from '../../../src/adapters/egress-guard.ts';
 import { startEgressProxy } from '../../../src/adapters/egress-proxy.ts';
 import { requireGuards } from '../../../src/main/containment.ts';
-import { temporaryDirectoryOfFile } from '../../support/temporary-directory.ts';
+import { cellOfFile } from '../../support/cell.ts';
 
-const directory = temporaryDirectoryOfFile();
-const keeper = startKeeper();
-let cell: Cell;
-beforeAll(async () => {
-  cell = await openCell({ directory: join(directory, 'cell'), programs: [], readable: [] });
-});
-afterAll(async () => {
-  keeper.close();
-  await cell.close();
-});
+const { directory, keeper, cell: openedCell } = cellOfFile();
 
 const guardThatHolds = createEgressGuard({ allowed: [], onRefused: () => undefined });
 
@@ -30,11 +18,14 @@ const guardThatHolds = createEgressGuard({ allowed: [], onRefused: () => undefin
 async function tryGuards(
   sabotage: { guard?: EgressGuard; namespaces?: Cell['namespaces']; missing?: Cell['missing'] } = {},
 ): Promise<GuardReport[]> {
-  const { guard = guardThatHolds, namespaces = cell.namespaces, missing = cell.missing } = sabotage;
+  const { guard = guardThatHolds, namespaces = openedCell().namespaces, missing = openedCell().missing } = sabotage;
   // The socket inside the children's network is given away with the first proxy that is closed.
   const inside = namespaces.nsenter && sabotage.guard === undefined && sabotage.namespaces === undefined;
   const { nsenter: _network, ...withoutNetwork } = namespaces;
-  const proxy = await startEgressProxy({ guard, ...(inside && cell.listener && { listener: cell.listener }) });
+  const proxy = await startEgressProxy({
+    guard,
+    ...(inside && openedCell().listener && { listener: openedCell().listener }),
+  });
   try {
     const held = inside ? namespaces : withoutNetwork;
     return await testContainment({ cell: { namespaces: held, missing }, egress: proxy, directory, keeper });
@@ -45,7 +36,7 @@ async function tryGuards(
 
 const failedOf = (reports: readonly GuardReport[]) => reports.filter(({ state }) => state === 'failed');
 const namesOf = (reports: readonly GuardReport[]) => failedOf(reports).map(({ guard }) => guard);
-const isToBeHad = (name: string) => cell.missing.every(({ guard }) => guard !== name);
+const isToBeHad = (name: string) => openedCell().missing.every(({ guard }) => guard !== name);
 
 describe('the test at start', { timeout: 120_000 }, () => {
   test('finds a proxy that lets a child reach this machine', async () => {
@@ -54,19 +45,19 @@ describe('the test at start', { timeout: 120_000 }, () => {
   });
 
   test('finds a network that is not closed, though it was said to be', async () => {
-    expect(namesOf(await tryGuards({ namespaces: cell.namespaces }))).toEqual(['network'].filter(isToBeHad));
+    expect(namesOf(await tryGuards({ namespaces: openedCell().namespaces }))).toEqual(['network'].filter(isToBeHad));
   });
 
   test('finds files and privileges that are open', async () => {
-    const { view: _view, setpriv: _setpriv, ...open } = cell.namespaces;
-    const missing: Cell['missing'] = [...cell.missing, { guard: 'network', why: 'left out' }];
+    const { view: _view, setpriv: _setpriv, ...open } = openedCell().namespaces;
+    const missing: Cell['missing'] = [...openedCell().missing, { guard: 'network', why: 'left out' }];
     expect(namesOf(await tryGuards({ namespaces: open, missing }))).toEqual(['files', 'privileges'].filter(isToBeHad));
   });
 
   test('finds nothing where all is well', async () => {
     const reports = await tryGuards();
     expect(failedOf(reports)).toEqual([]);
-    expect(reports.filter(({ state }) => state === 'missing')).toHaveLength(cell.missing.length);
+    expect(reports.filter(({ state }) => state === 'missing')).toHaveLength(openedCell().missing.length);
   });
 
   test('a guard that does not hold is a refusal to take work, and says which', () => {

@@ -1,0 +1,27 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll } from 'vitest';
+
+import { openCell } from '../../src/adapters/contained-cell.ts';
+import type { Cell } from '../../src/adapters/contained-cell.ts';
+import { startKeeper } from '../../src/adapters/contained-process-keeper.ts';
+import type { Keeper } from '../../src/adapters/contained-process-keeper.ts';
+import { temporaryDirectoryOfFile } from './temporary-directory.ts';
+
+/** The namespaces that this machine allows, for the tests of one file, with a keeper and a directory. */
+export function cellOfFile(): { directory: string; keeper: Keeper; cell: () => Cell } {
+  const directory = temporaryDirectoryOfFile();
+  const keeper = startKeeper();
+  let cell: Cell | undefined;
+  beforeAll(async () => {
+    cell = await openCell({ directory: join(directory, 'cell'), programs: [], readable: [] });
+  });
+  afterAll(async () => {
+    keeper.close();
+    await cell?.close();
+  });
+  const opened = () => {
+    if (!cell) throw new Error('the cell is not open');
+    return cell;
+  };
+  return { directory, keeper, cell: opened };
+}
