@@ -17,7 +17,7 @@ export interface EgressProxy extends Egress {
 export interface EgressProxyOptions {
   guard: EgressGuard;
   /** Where it listens; default: a free port of the loopback address. */
-  listener?: Server;
+  listener?: Server | undefined;
   observer?: EgressObserver;
   /** A connection on which nothing moves for so long is ended. */
   idleMs?: number;

@@ -12,10 +12,7 @@ export const hasIdempotencyKeyForm = (key: string): boolean => keyPattern.test(k
 export const hashIdempotencyKey = (key: string): string => hash('sha256', key);
 
 /** SHA-256 over everything that a download is asked for with, defaults included: what must be the same under the same key. */
-export function fingerprintOf(
-  video: VideoReference,
-  { format, quality, audioFormat, item }: DownloadOptions,
-): string {
+export function fingerprintOf(video: VideoReference, { format, quality, audioFormat, item }: DownloadOptions): string {
   const { platform, videoId: video_id, canonicalUrl: url } = video;
   // On some platforms an id is unique only together with the rest of the address.
   const asked = canonicalize({ platform, video_id, url, format, quality, audio_format: audioFormat, item });

@@ -43,8 +43,7 @@ export async function queueDownload(
   dependencies: QueueDownloadDependencies,
   { accountId, token, video, options, keyHash, ...request }: QueueDownloadRequest,
 ): Promise<QueueDownloadAnswer> {
-  const idempotency =
-    keyHash === undefined ? undefined : { keyHash, fingerprint: fingerprintOf(video, options) };
+  const idempotency = keyHash === undefined ? undefined : { keyHash, fingerprint: fingerprintOf(video, options) };
   const command = { kind: 'queue_download', token, video, ...options, idempotency } as const;
   for (let voidedToken: string | undefined; ;) {
     const answer = await dependencies.lanes.ask(accountId, { ...request, command, voidedToken });
