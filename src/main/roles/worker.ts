@@ -9,6 +9,7 @@ import { answerShortLinks } from '../../adapters/short-link-channel.ts';
 import { createShortLinkResolver } from '../../adapters/short-links.ts';
 import { newId, newUuid } from '../../adapters/system.ts';
 import { createVideoSource } from '../../adapters/video-source.ts';
+import type { EngineLimits } from '../../adapters/yt-dlp-arguments.ts';
 import { locateEngine } from '../../adapters/yt-dlp-engine.ts';
 import type { VideoReference } from '../../commands/ports.ts';
 import { parseVideoUrl } from '../../domain/video-url.ts';
@@ -54,13 +55,7 @@ export const startWorker: StartRole = async (connections, secrets) => {
     namespaces: containment.namespaces,
     pluginsDirectory,
     extractorOf: (video) => ours(video)?.extractor,
-    limits: {
-      maxFileSizeBytes: config.MAX_FILE_MIB * mebibyte,
-      maxDurationSeconds: config.MAX_DURATION_SECONDS,
-      attemptTimeoutMs: config.ATTEMPT_TIMEOUT_SECONDS * 1_000,
-      probeTimeoutMs: probeTimeoutMs - probeMarginMs,
-      maxVideoSide: config.MAX_VIDEO_SIDE,
-    },
+    limits: limitsOf(config),
     workDirectory,
     logger,
     observer: observeChildren([metrics.registry]),
@@ -77,7 +72,11 @@ export const startWorker: StartRole = async (connections, secrets) => {
   const prober = createProber({ source, allows, logger, timeoutMs, maxConcurrent: maxConcurrentProbes });
   const probes = answerProbes(nats, prober);
   const resolve = createShortLinkResolver({
-    ...{ samplePlatformOrigin, connect: containment.guard.connect, timeoutMs: shortLinkTimeoutMs - shortLinkMarginMs },
+    ...{
+      samplePlatformOrigin,
+      connect: (...to) => containment.guard.connect(...to),
+      timeoutMs: shortLinkTimeoutMs - shortLinkMarginMs,
+    },
   });
   const shortLinks = answerShortLinks(
     nats,
@@ -108,6 +107,16 @@ export const startWorker: StartRole = async (connections, secrets) => {
     },
   };
 };
+
+function limitsOf(config: Config): EngineLimits {
+  return {
+    maxFileSizeBytes: config.MAX_FILE_MIB * mebibyte,
+    maxDurationSeconds: config.MAX_DURATION_SECONDS,
+    attemptTimeoutMs: config.ATTEMPT_TIMEOUT_SECONDS * 1_000,
+    probeTimeoutMs: probeTimeoutMs - probeMarginMs,
+    maxVideoSide: config.MAX_VIDEO_SIDE,
+  };
+}
 
 /** What a worker fills. */
 function directoriesOf(config: Config, work: string): Record<string, string> {
