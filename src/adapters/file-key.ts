@@ -1,5 +1,5 @@
 import { extname } from 'node:path';
-import type { FileKey } from '../commands/ports.ts';
+import type { FileKey } from '../commands/video-ports.ts';
 
 /** How the place of a finished file is named, in every file store: token/claim revision/name. */
 

@@ -4,7 +4,7 @@ import { copyFile, lstat, mkdir, open, opendir, readdir, rename, rm, rmdir } fro
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
-import type { FileKey, FileStore } from '../commands/ports.ts';
+import type { FileKey, FileStore } from '../commands/video-ports.ts';
 import { checkedToken, contentTypeOf, isFileName, isToken, keyPath } from './file-key.ts';
 
 export interface SigningKey {

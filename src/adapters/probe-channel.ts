@@ -1,6 +1,6 @@
 import type { NatsConnection, Subscription } from 'nats';
 import { z } from 'zod';
-import type { MetadataProbe, VideoFailure, VideoMetadata, VideoReference } from '../commands/ports.ts';
+import type { MetadataProbe, VideoFailure, VideoMetadata, VideoReference } from '../commands/video-ports.ts';
 import { failureReasonNames } from '../domain/failure-reasons.ts';
 import { answerQuestions } from './questions.ts';
 

@@ -1,7 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import type { NatsConnection } from 'nats';
 import { z } from 'zod';
-import type { DownloadProgress, ProgressChannel } from '../commands/ports.ts';
+import type { ProgressChannel } from '../commands/ports.ts';
+import type { DownloadProgress } from '../commands/video-ports.ts';
 
 const prefix = 'progress.';
 

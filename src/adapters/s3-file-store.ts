@@ -3,8 +3,8 @@ import { rm, stat } from 'node:fs/promises';
 import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3';
 import type { Logger } from 'pino';
 import { contentDisposition } from '../domain/content-disposition.ts';
-import { FileStoreUnavailable } from '../commands/ports.ts';
-import type { FileKey, FileStore, PutOptions, RemovedFiles } from '../commands/ports.ts';
+import { FileStoreUnavailable } from '../commands/video-ports.ts';
+import type { FileKey, FileStore, PutOptions, RemovedFiles } from '../commands/video-ports.ts';
 import { checkedToken, contentTypeOf, isToken, keyPath } from './file-key.ts';
 
 export interface S3FileStoreOptions {

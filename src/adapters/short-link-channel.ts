@@ -1,6 +1,6 @@
 import type { NatsConnection, Subscription } from 'nats';
 import { z } from 'zod';
-import type { ShortLinkAnswer, ShortLinks } from '../commands/ports.ts';
+import type { ShortLinkAnswer, ShortLinks } from '../commands/video-ports.ts';
 import { answerQuestions } from './questions.ts';
 
 const subject = 'short-links';

@@ -1,4 +1,4 @@
-import type { VideoFailure, WantedFile } from '../commands/ports.ts';
+import type { VideoFailure, WantedFile } from '../commands/video-ports.ts';
 import type { FailureReason } from '../domain/failure-reasons.ts';
 import type { ProcessEnding, ProcessResult } from './contained-process.ts';
 import type { DownloadOutput } from './video-source-output.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import type { DownloadProgress, VideoMetadata } from '../commands/ports.ts';
+import type { DownloadProgress, VideoMetadata } from '../commands/video-ports.ts';
 import { cleanDetail } from './yt-dlp-failures.ts';
 import { marks } from './yt-dlp-arguments.ts';
 

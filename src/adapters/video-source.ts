@@ -11,7 +11,7 @@ import type {
   VideoReference,
   VideoSource,
   WantedFile,
-} from '../commands/ports.ts';
+} from '../commands/video-ports.ts';
 import type { Output } from '../domain/download-options.ts';
 import { startKeeper } from './contained-process-keeper.ts';
 import type { Keeper } from './contained-process-keeper.ts';

@@ -1,4 +1,4 @@
-import type { WantedFile } from '../commands/ports.ts';
+import type { WantedFile } from '../commands/video-ports.ts';
 
 export interface EngineLimits {
   maxFileSizeBytes: number;

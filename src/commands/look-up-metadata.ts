@@ -1,6 +1,6 @@
 import { summariseUsage } from '../domain/usage-summary.ts';
 import type { UsageSnapshot } from '../domain/usage.ts';
-import type { MetadataProbe, VideoMetadata, VideoReference } from './ports.ts';
+import type { MetadataProbe, VideoMetadata, VideoReference } from './video-ports.ts';
 import type { Cause } from './seal.ts';
 import type { UsageAnswer } from './usage-group.ts';
 import type { UsageLanes } from './usage-lanes.ts';

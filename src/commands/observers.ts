@@ -1,5 +1,6 @@
 import type { JobEvent } from '../domain/download-job-events.ts';
-import type { AppendOutcome, RemovedFiles } from './ports.ts';
+import type { AppendOutcome } from './ports.ts';
+import type { RemovedFiles } from './video-ports.ts';
 
 /**
  * Who is told what happens, as it happens. The inside counts nothing by itself: `main/` hands these in where somebody wants

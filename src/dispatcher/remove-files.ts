@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { readEndedJobs } from '../../projections/kept-files.ts';
 import type { EndedJob } from '../../projections/kept-files.ts';
 import type { FileObserver } from '../commands/observers.ts';
-import type { FileStore } from '../commands/ports.ts';
+import type { FileStore } from '../commands/video-ports.ts';
 import { isOver } from '../domain/file-retention.ts';
 import { repeat } from './repeat.ts';
 

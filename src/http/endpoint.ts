@@ -3,7 +3,8 @@ import type { UsageLanes } from '../commands/usage-lanes.ts';
 import type { AccountDependencies } from '../commands/accounts.ts';
 import type { RequestTokens } from '../commands/request-token.ts';
 import type { PendingVoids } from '../commands/billing-ports.ts';
-import type { DownloadProgress, EventStore, FileStore, MetadataProbe, ShortLinks } from '../commands/ports.ts';
+import type { EventStore } from '../commands/ports.ts';
+import type { DownloadProgress, FileStore, MetadataProbe, ShortLinks } from '../commands/video-ports.ts';
 import type { ApiErrorCode } from './errors.ts';
 import type { EndpointReference } from './reference/endpoint-reference.ts';
 

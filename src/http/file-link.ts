@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { PolledJob } from '../../projections/jobs.ts';
 import { isGivenOut, linkSeconds } from '../domain/file-retention.ts';
 import type { EndpointDependencies } from './endpoint.ts';
-import { FileStoreUnavailable } from '../commands/ports.ts';
+import { FileStoreUnavailable } from '../commands/video-ports.ts';
 import { ApiError } from './errors.ts';
 
 /** The link to a finished file: what it is called, and for how long it is valid. The file store signs it. */

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
-import type { VideoFailure, VideoMetadata, VideoReference, VideoSource } from '../commands/ports.ts';
+import type { VideoFailure, VideoMetadata, VideoReference, VideoSource } from '../commands/video-ports.ts';
 
 type ProbeResult = { ok: true; metadata: VideoMetadata } | VideoFailure;
 

@@ -3,15 +3,15 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { recordJobProgress } from '../commands/record-job-progress.ts';
 import type { JobDependencies, QueuedJob } from '../commands/record-job-progress.ts';
+import type { ProgressChannel } from '../commands/ports.ts';
 import type {
   DownloadedFile,
   DownloadProgress,
   FileStore,
-  ProgressChannel,
   VideoFailure,
   VideoReference,
   VideoSource,
-} from '../commands/ports.ts';
+} from '../commands/video-ports.ts';
 import { inSpan } from '../commands/tracing.ts';
 import { outputOf } from '../domain/download-options.ts';
 import type { ItemKind } from '../domain/download-options.ts';

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { answerProbes, createProbeClient } from '../../src/adapters/probe-channel.ts';
 import { createProgressReporter, followProgress } from '../../src/adapters/progress-channel.ts';
 import { answerShortLinks, createShortLinkClient } from '../../src/adapters/short-link-channel.ts';
-import type { ShortLinkAnswer, VideoReference } from '../../src/commands/ports.ts';
+import type { ShortLinkAnswer, VideoReference } from '../../src/commands/video-ports.ts';
 import { createShortLinkAnswerer } from '../../src/worker/answer-short-links.ts';
 import { connectTo, startNatsServer } from '../support/nats.ts';
 import type { TestNatsServer } from '../support/nats.ts';

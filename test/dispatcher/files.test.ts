@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 
 import { newId, newUuid } from '../../src/adapters/system.ts';
-import type { FileKey, JobMessage } from '../../src/commands/ports.ts';
+import type { JobMessage } from '../../src/commands/ports.ts';
+import type { FileKey } from '../../src/commands/video-ports.ts';
 import { recordJobProgress } from '../../src/commands/record-job-progress.ts';
 import { jobStream } from '../../src/domain/download-job-events.ts';
 import { startExpiringFiles } from '../../src/dispatcher/expire-files.ts';

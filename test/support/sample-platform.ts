@@ -2,7 +2,7 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-import type { VideoReference } from '../../src/commands/ports.ts';
+import type { VideoReference } from '../../src/commands/video-ports.ts';
 import { openCell } from '../../src/adapters/contained-cell.ts';
 import { createEgressGuard } from '../../src/adapters/egress-guard.ts';
 import { startEgressProxy } from '../../src/adapters/egress-proxy.ts';

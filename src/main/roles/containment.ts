@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Namespaces } from '../../adapters/contained-launch.ts';
 import { startKeeper } from '../../adapters/contained-process-keeper.ts';
 import { engineAgeDays, inspectEngine, oldEngineDays } from '../../adapters/engine-versions.ts';
-import { observeEgress, showEngine, showGuards } from '../../adapters/metrics-observers.ts';
+import { observeEgress, showEngine, showGuards } from '../../adapters/metrics-worker-observers.ts';
 import type { Engine } from '../../adapters/yt-dlp-engine.ts';
 import type { Connections } from '../connect.ts';
 import { openContainment, requireGuards } from '../containment.ts';

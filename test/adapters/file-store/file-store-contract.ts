@@ -3,7 +3,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
-import type { FileKey, FileStore } from '../../../src/commands/ports.ts';
+import type { FileKey, FileStore } from '../../../src/commands/video-ports.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 export interface StoreUnderTest {

@@ -5,8 +5,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 
 import { createS3FileStore } from '../../../src/adapters/s3-file-store.ts';
 import type { S3FileStoreOptions } from '../../../src/adapters/s3-file-store.ts';
-import { FileStoreUnavailable } from '../../../src/commands/ports.ts';
-import type { FileKey } from '../../../src/commands/ports.ts';
+import { FileStoreUnavailable } from '../../../src/commands/video-ports.ts';
+import type { FileKey } from '../../../src/commands/video-ports.ts';
 import { silent, rememberingLogger } from '../../projections/read-models-under-test.ts';
 import { s3Account, startS3Server } from '../../support/s3/server.ts';
 import type { S3Server } from '../../support/s3/server.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-import type { VideoSource } from '../../../src/commands/ports.ts';
+import type { VideoSource } from '../../../src/commands/video-ports.ts';
 import type { Output } from '../../../src/domain/download-options.ts';
 import { Random } from '../../audit/random.ts';
 import { makeFilms, packagings } from '../../support/lossy-films.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
 import { followDownload, imageUrl, parseMetadata } from '../../../src/adapters/video-source-output.ts';
-import type { DownloadProgress } from '../../../src/commands/ports.ts';
+import type { DownloadProgress } from '../../../src/commands/video-ports.ts';
 
 function follow() {
   const clock = { nowMs: 0 };

@@ -4,7 +4,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-import type { DownloadedFile, VideoSource, WantedFile } from '../../../src/commands/ports.ts';
+import type { DownloadedFile, VideoSource, WantedFile } from '../../../src/commands/video-ports.ts';
 import { qualities } from '../../../src/domain/download-options.ts';
 import type { Output, Quality } from '../../../src/domain/download-options.ts';
 import { mediaSets, sampleItems } from '../../../src/embedded/sample-platform/items.ts';

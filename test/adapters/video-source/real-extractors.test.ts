@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import type { EngineVideoSource } from '../../../src/adapters/video-source.ts';
-import type { VideoReference, WantedFile } from '../../../src/commands/ports.ts';
+import type { VideoReference, WantedFile } from '../../../src/commands/video-ports.ts';
 import { startFakeSites, trustingEngine } from '../../support/fake-sites.ts';
 import type { FakeSites, Site } from '../../support/fake-sites.ts';
 import { ffprobe } from '../../support/ffprobe.ts';

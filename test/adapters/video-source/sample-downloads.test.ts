@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-import type { DownloadProgress, VideoSource, WantedFile } from '../../../src/commands/ports.ts';
+import type { DownloadProgress, VideoSource, WantedFile } from '../../../src/commands/video-ports.ts';
 import { refusedItems, undownloadableItems } from '../../support/failing-items.ts';
 import { startTestPlatform } from '../../support/sample-platform.ts';
 import type { TestPlatform } from '../../support/sample-platform.ts';

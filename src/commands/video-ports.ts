@@ -1,0 +1,146 @@
+/** What the inside of the service needs from outside about videos and their files. */
+
+import type { Output, Quality } from '../domain/download-options.ts';
+import type { FailureReason } from '../domain/failure-reasons.ts';
+import type { ShortLink } from '../domain/video-url.ts';
+
+/** One item of one platform: all that the service keeps of a client's URL. */
+export interface VideoReference {
+  platform: string;
+  videoId: string;
+  /** Rebuilt from platform and id, never the client's own string. */
+  canonicalUrl: string;
+}
+
+export interface VideoMetadata {
+  title: string;
+  durationSeconds: number;
+  /** URL of an image; empty where the platform names none. */
+  thumbnail: string;
+}
+
+/** `detail` is for the log only: it may quote what the platform said, cut and cleaned of control characters. */
+export interface VideoFailure {
+  ok: false;
+  reason: FailureReason;
+  detail: string;
+}
+
+export interface DownloadProgress {
+  /** 0 to 100, or null where the size is not known. */
+  percent: number | null;
+  bytesPerSecond: number | null;
+  etaSeconds: number | null;
+}
+
+export interface DownloadedFile {
+  ok: true;
+  /** Where the finished file lies, inside the attempt's own directory. */
+  path: string;
+  /** `media.` and the output: `media.mp4`. */
+  name: string;
+  mime: string;
+  sizeBytes: number;
+  sha256: string;
+  durationSeconds: number;
+}
+
+export interface WantedFile {
+  output: Output;
+  quality: Quality;
+  /** Which still of an image post, from 1. */
+  item: number;
+}
+
+export interface VideoSource {
+  /** Looks an item up without downloading it. Never throws for anything the platform or the engine does. */
+  probe(
+    video: VideoReference,
+    options: { signal: AbortSignal },
+  ): Promise<{ ok: true; metadata: VideoMetadata } | VideoFailure>;
+
+  /**
+   * Downloads into `directory`, which is fresh and belongs to this attempt alone, and verifies the result. Never throws for
+   * anything the platform or the engine does; an abort of `signal` ends every child process before the promise is settled.
+   */
+  download(
+    video: VideoReference,
+    wanted: WantedFile,
+    options: {
+      directory: string;
+      signal: AbortSignal;
+      onProgress: (progress: DownloadProgress) => void;
+      /** The span that it is part of. */
+      traceparent?: string | undefined;
+    },
+  ): Promise<DownloadedFile | VideoFailure>;
+}
+
+/** Where a finished file lies: the job's token and the revision of the claim that made it, so that no attempt overwrites another's. */
+export interface FileKey {
+  token: string;
+  claimRevision: number;
+  name: string;
+}
+
+/** The place where finished files lie is away, or does not take what it was asked for: nothing is known of the file. */
+export class FileStoreUnavailable extends Error {
+  override readonly name = 'FileStoreUnavailable';
+}
+
+export interface PutOptions {
+  /** Of the file, hexadecimal: kept beside it where the store can. */
+  sha256?: string;
+  /** Ends an upload. */
+  signal?: AbortSignal;
+  /** Told now and then while the file goes over a network. */
+  onProgress?: (storedBytes: number) => void;
+}
+
+/** What went from a file store. */
+export interface RemovedFiles {
+  files: number;
+  bytes: number;
+}
+
+export interface FileStore {
+  /**
+   * Moves or uploads a finished file. Atomic: a reader sees all of it or nothing.
+   *
+   * @throws {FileStoreUnavailable} when it could not be stored; it may be tried again
+   */
+  put(key: FileKey, path: string, mime: string, options?: PutOptions): Promise<void>;
+  /** Size of a stored file in bytes; undefined when it is not there. @throws {FileStoreUnavailable} when that is not known */
+  sizeBytes(key: FileKey): Promise<number | undefined>;
+  /** Removes one file; removing what is not there is fine. */
+  remove(key: FileKey): Promise<void>;
+  /** Removes every file of a token except the one named, if any. Removing what is not there is fine. */
+  purge(token: string, except?: FileKey): Promise<RemovedFiles>;
+  /** Tokens of which anything is kept, remains of a `put` that was interrupted included; some at a time, in any order. */
+  tokens(): AsyncIterable<readonly string[]>;
+  /**
+   * A link that serves the file under `downloadName` until `expiresAtSeconds` (Unix time), and differs at every call.
+   *
+   * @throws {FileStoreUnavailable} when it cannot be signed now
+   */
+  link(key: FileKey, options: { expiresAtSeconds: number; downloadName: string }): Promise<string>;
+}
+
+/**
+ * - `found`: where the platform sends whoever follows the link: an item of the same platform. Not to be believed unread.
+ * - `unresolved`: the platform named no item of its own, or nothing in time.
+ * - `no_answer`: nobody could ask the platform now.
+ */
+export type ShortLinkAnswer = { outcome: 'found'; url: string } | { outcome: 'unresolved' | 'no_answer' };
+
+/** Asks a worker which item a short link stands for; the API process itself never fetches what a client names. */
+export interface ShortLinks {
+  /** Never throws. */
+  lookUp(link: ShortLink): Promise<ShortLinkAnswer>;
+}
+
+/** Asks a worker about a video; the API process itself never fetches what a client names. */
+export interface MetadataProbe {
+  /** Never throws: no worker in time is a failure like any other. */
+  probe(video: VideoReference): Promise<{ ok: true; metadata: VideoMetadata } | VideoFailure>;
+}
