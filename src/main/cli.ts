@@ -29,7 +29,6 @@ import { createLogger } from './logger.ts';
 import { roles } from './role.ts';
 import type { Role } from './role.ts';
 import { describeStart } from './describe-start.ts';
-import { serve } from './serve.ts';
 
 /** The one program: `reeltally serve` runs the service, everything else asks or tells a running one. */
 function createProgram(): Command {
@@ -46,6 +45,8 @@ function createProgram(): Command {
     .action(async ({ role }: { role: Role | 'all' }) => {
       const { json } = program.opts<{ json?: boolean }>();
       const say = (text: string) => process.stdout.write(`${text}\n`);
+      // Only here: it is most of the program, and no other command needs it.
+      const { serve } = await import('./serve.ts');
       process.exitCode = await serve(readConfig(), {
         role,
         progress: (step) => {
