@@ -6,8 +6,9 @@
 
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
+import { hash } from 'node:crypto';
 import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs';
-import { mkdir, mkdtemp, open, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, open, rename, rm, writeFile } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { Server } from 'node:net';
 import { basename, dirname, join } from 'node:path';
@@ -110,20 +111,22 @@ const systemPaths = [
   ...['/etc/nsswitch.conf', '/nix/store', '/dev/null', '/dev/zero', '/dev/full', '/dev/random', '/dev/urandom'],
 ];
 
-/** A program in a folder `bin` may need what lies beside that folder. */
-function folderOf(program: string): string {
+/** Folders of programs alone. Anywhere else a program may lie beside what a child must not read, such as somebody's keys. */
+const programFolder = /^\/(?:usr|opt|nix)\/|\/node_modules\//;
+
+/** A program in a folder `bin` may need what lies beside that folder; one that lies anywhere is shown by itself. */
+function shownFor(program: string): string {
   const folder = dirname(program);
-  return basename(folder) === 'bin' && dirname(folder) !== '/' ? dirname(folder) : folder;
+  const shown = basename(folder) === 'bin' ? dirname(folder) : folder;
+  return programFolder.test(`${shown}/`) ? shown : program;
 }
 
 async function writeView(options: CellOptions): Promise<View> {
-  const root = join(options.directory, 'root');
-  await mkdir(root, { recursive: true, mode: 0o700 });
   const programs = [...options.programs, process.execPath].filter((path) => existsSync(path));
-  const folderPaths = programs.flatMap((path) => [folderOf(path), folderOf(realpathSync(path))]);
-  const paths = [...systemPaths, ...folderPaths, ...options.readable];
+  const programPaths = programs.flatMap((path) => [shownFor(path), shownFor(realpathSync(path))]);
+  const paths = [...systemPaths, ...programPaths, ...options.readable];
   const links: [target: string, path: string][] = [];
-  const [folders, files, lines]: [string[], string[], string[]] = [[], [], []];
+  const [folders, files, shown]: [string[], string[], { name: string; how: string }[]] = [[], [], []];
   for (const path of new Set(paths)) {
     if (!existsSync(path)) continue;
     const stats = lstatSync(path);
@@ -134,10 +137,17 @@ async function writeView(options: CellOptions): Promise<View> {
     if (folders.some((folder) => path.startsWith(`${folder}/`))) continue;
     (stats.isDirectory() ? folders : files).push(path);
     const name = path.replace(/[\s\\#]/g, (letter) => `\\${letter.charCodeAt(0).toString(8).padStart(3, '0')}`);
-    lines.push(`${name} ${root}${name} none ${path.startsWith('/dev/') ? 'bind' : 'rbind,ro'} 0 0`);
+    shown.push({ name, how: path.startsWith('/dev/') ? 'bind' : 'rbind,ro' });
   }
-  const table = join(options.directory, 'mounts');
-  await writeFile(table, `${lines.join('\n')}\n`, { mode: 0o600 });
+  // By what it shows: children of another process, perhaps of another version, are started by a table of their own.
+  const directory = join(options.directory, hash('sha256', JSON.stringify(shown)).slice(0, 16));
+  const [root, table] = [join(directory, 'root'), join(directory, 'mounts')];
+  await mkdir(root, { recursive: true, mode: 0o700 });
+  const lines = shown.map(({ name, how }) => `${name} ${root}${name} none ${how} 0 0\n`);
+  const written = await mkdtemp(join(directory, 'writing-'));
+  await writeFile(join(written, 'mounts'), lines.join(''), { mode: 0o600 });
+  await rename(join(written, 'mounts'), table);
+  await rm(written, { recursive: true });
   return { root, table, folders, files, links };
 }
 

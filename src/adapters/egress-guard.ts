@@ -1,5 +1,5 @@
 import { lookup } from 'node:dns/promises';
-import { connect as connectSocket, isIP } from 'node:net';
+import { BlockList, connect as connectSocket, isIP } from 'node:net';
 import type { Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
 
@@ -78,14 +78,18 @@ async function dialTcp(address: string, port: number, signal: AbortSignal): Prom
   }
 }
 
-/** At most so many calls at a time; the others wait in order. */
-function atMost<Result>(count: number, call: (host: string) => Promise<Result>): (host: string) => Promise<Result> {
+/** At most so many calls at a time; the others wait in order, and who has given up meanwhile takes nobody's place. */
+function atMost<Result>(
+  count: number,
+  call: (host: string) => Promise<Result>,
+): (host: string, signal: AbortSignal) => Promise<Result> {
   const waiting: (() => void)[] = [];
   let running = 0;
-  return async (host) => {
+  return async (host, signal) => {
     if (running >= count) await new Promise<void>((resolve) => waiting.push(resolve));
     else running += 1;
     try {
+      signal.throwIfAborted();
       return await call(host);
     } finally {
       const next = waiting.shift();
@@ -109,7 +113,12 @@ async function inTime<Result>(work: Promise<Result>, signal: AbortSignal): Promi
 
 /** Addresses of this machine may well be public; what listens there is ours all the same. */
 function isOwnAddress(address: string): boolean {
-  return Object.values(networkInterfaces()).some((own) => own?.some((one) => one.address === address));
+  const own = new BlockList();
+  const familyOf = (one: string) => (isIP(one) === 4 ? 'ipv4' : 'ipv6');
+  for (const one of Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []))
+    own.addAddress(one.address, familyOf(one.address));
+  // Not by its text: an address of IPv6 has many spellings.
+  return own.check(address, familyOf(address));
 }
 
 /** The one way out for whatever a platform's answer points at: everything but the public web is refused. */
@@ -133,7 +142,7 @@ export function createEgressGuard(options: EgressGuardOptions): EgressGuard {
     if (!allowed && !publicPorts.has(port)) throw refuse('port');
     const timeout = AbortSignal.timeout(options.timeoutMs ?? defaultTimeoutMs);
     const ending = signal === undefined ? timeout : AbortSignal.any([timeout, signal]);
-    const addresses = isIP(name) === 0 ? await inTime(lookUp(name), ending) : [name];
+    const addresses = isIP(name) === 0 ? await inTime(lookUp(name, ending), ending) : [name];
     const mayBeReached = (address: string) => isPublicAddress(address) && !isOwnAddress(address);
     if (!allowed && !addresses.every(mayBeReached)) throw refuse('not_public');
     let failure: unknown = new Error(`${shown} has no address.`);

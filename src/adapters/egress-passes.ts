@@ -43,6 +43,7 @@ export interface Pass {
 export const proxyRefusals = ['credentials', 'request', 'bytes', 'connections'] as const;
 type ProxyRefusal = (typeof proxyRefusals)[number];
 
+const countEveryMs = 500;
 const maxConnectionsPerPass = 32;
 /** An attempt that goes on after so many refusals is looking for something. */
 const maxRefusalsPerPass = 100;
@@ -115,7 +116,10 @@ export class Passes {
       for (const socket of sockets) socket.destroy();
     };
     upstream.on('data', count);
+    // A host that only listens makes no event of what is sent to it.
+    const counting = setInterval(count, countEveryMs);
     upstream.once('close', () => {
+      clearInterval(counting);
       count();
       sockets.delete(upstream);
       this.#observer?.egressClosed(received + sent);

@@ -147,11 +147,14 @@ export function followDownload(options: {
       } else if (line.startsWith(marks.parts)) {
         output.chosen = true;
         const parts = parse(partsSchema, line.slice(marks.parts.length));
-        if (parts !== undefined && parts.length > 1) partShares = shares(parts);
+        if (parts === undefined || parts.length < 2) return;
+        partShares = shares(parts);
+        // Whatever joins them writes the length of the longer one.
+        output.inPieces = true;
       } else if (line.startsWith(marks.codecs)) {
         const { acodec, protocol } = parse(codecsSchema, line.slice(marks.codecs.length)) ?? {};
         output.hasSound = typeof acodec === 'string' ? acodec !== 'none' : undefined;
-        output.inPieces = /m3u8|dash/.test(protocol ?? '');
+        output.inPieces ||= /m3u8|dash/.test(protocol ?? '');
       } else if (line.startsWith(marks.done)) {
         output.done = true;
       } else {

@@ -8,7 +8,7 @@ export interface Announced {
   durationSeconds: number;
   /** Undefined where it did not say. */
   hasSound?: boolean | undefined;
-  /** It came in pieces, the last of which may have been another. */
+  /** It came in pieces, the last of which may have been another, or in parts that were joined. */
   inPieces?: boolean;
 }
 
@@ -65,7 +65,7 @@ export function fieldsOf(line: string): { name: string; fields: Map<string, stri
 
 /** The entries that `countPackets` reads, as ffprobe's `-show_entries` takes them. */
 export const packetEntries =
-  'stream=index,codec_type,codec_name,start_time,duration:packet=stream_index,dts_time,duration_time,flags';
+  'stream=index,codec_type,codec_name,start_time,duration:stream_disposition=attached_pic:packet=stream_index,dts_time,duration_time,flags';
 
 function takePacket(facts: StreamFacts, fields: Map<string, string>): void {
   facts.readPackets += 1;
@@ -95,7 +95,8 @@ export function countPackets(): { take: (line: string) => void; streams: Map<str
       if (name === 'packet') takePacket(factsOf(fields.get('stream_index') ?? ''), fields);
       if (name !== 'stream') return;
       const facts = factsOf(fields.get('index') ?? '');
-      facts.kind = fields.get('codec_type') ?? '';
+      // A cover is a picture of its own, and no part of the film.
+      facts.kind = fields.get('disposition:attached_pic') === '1' ? 'cover' : (fields.get('codec_type') ?? '');
       facts.codec = fields.get('codec_name') ?? '';
       facts.promisedSeconds = Number(fields.get('start_time') ?? NaN) + Number(fields.get('duration') ?? NaN);
     },
@@ -122,6 +123,7 @@ function wrongPace({ kind, stepCounts }: StreamFacts): string | undefined {
 
 function wrongPackets(facts: StreamFacts): string | undefined {
   const { kind, promisedSeconds, endSeconds, corruptPackets } = facts;
+  if (kind === 'cover') return undefined;
   if (promisedSeconds - endSeconds > Math.max(maxShortSeconds, promisedSeconds * maxShortShare)) {
     return `The file is cut short: the ${kind} ends after ${endSeconds.toFixed(1)} of ${promisedSeconds.toFixed(1)} s.`;
   }

@@ -10,7 +10,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { writePrivateFile } from './secret-file.ts';
 
 /** Raised whenever an older version could not read the folder, or this one cannot read what an older version wrote. */
-export const dataFormat = 3;
+export const dataFormat = 4;
 
 const lockFile = 'lock.sqlite';
 const holderFile = 'holder.pid';

@@ -1,9 +1,11 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { recordJobProgress } from '../commands/record-job-progress.ts';
 import type { JobDependencies, QueuedJob } from '../commands/record-job-progress.ts';
 import type { ProgressChannel } from '../commands/ports.ts';
+import { FileStoreUnavailable } from '../commands/video-ports.ts';
 import type {
   DownloadedFile,
   DownloadProgress,
@@ -34,6 +36,8 @@ const internalError = { kind: 'give_up', reason: 'internal_error' } as const;
 
 /** Each step waits this long for the log; a step without an outcome is settled by the lease. */
 const stepTimeoutMs = 60_000;
+/** Together less than the sweeper grants beyond the attempt's time. */
+const storePausesMs = [1_000, 2_000, 4_000, 8_000, 15_000, 25_000];
 
 /** One job, from its claim to its end: done, failed, or queued again. Never throws: what goes wrong is a step of the job too. */
 export async function downloadJob(
@@ -132,7 +136,7 @@ async function finish(
     progress.report(token, now);
   });
   await inSpan(tracer, { name: 'store file', parent }, () =>
-    files.put(key, file.path, mime, { sha256, signal, onProgress }),
+    patiently(() => files.put(key, file.path, mime, { sha256, signal, onProgress }), signal),
   );
   const completed = await record({
     kind: 'complete',
@@ -142,6 +146,19 @@ async function finish(
   });
   if (completed) await files.purge(token, key);
   else await files.remove(key);
+}
+
+/** The file is fetched and checked: while the file store is away for a minute, it is not given up. */
+async function patiently(put: () => Promise<void>, signal: AbortSignal): Promise<void> {
+  for (const pauseMs of storePausesMs) {
+    try {
+      return await put();
+    } catch (error) {
+      if (!(error instanceof FileStoreUnavailable)) throw error;
+      await sleep(pauseMs, undefined, { signal });
+    }
+  }
+  await put();
 }
 
 /** The file is all there; speed and time left are those of its way into the file store. */

@@ -92,9 +92,9 @@ export async function startTestPlatform(): Promise<TestPlatform> {
       ...(ytDlpPath === undefined && view && { view }),
     };
   };
-  const extractorOf = ({ canonicalUrl }: VideoReference): string | undefined => {
+  const extractorOf = ({ platform: name, canonicalUrl }: VideoReference): string | undefined => {
     const parsed = parseVideoUrl(canonicalUrl, { samplePlatformOrigin: platform.url });
-    return parsed.ok ? parsed.video?.extractor : undefined;
+    return parsed.ok && parsed.video?.platform === name ? parsed.video.extractor : undefined;
   };
   return {
     url: platform.url,
