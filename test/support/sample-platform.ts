@@ -60,8 +60,12 @@ function throughOtherProxy(proxyUrl: string): Egress {
   return { admit: () => ({ proxyUrl, close: () => usage }) };
 }
 
-/** A sample platform of one's own, with the real engine to read it. Whoever starts it closes it. */
-export async function startTestPlatform(): Promise<TestPlatform> {
+/**
+ * A sample platform of one's own, with the real engine to read it. Whoever starts it closes it.
+ *
+ * @param others of the test's own, which speak like it and may be reached besides
+ */
+export async function startTestPlatform(others: readonly string[] = []): Promise<TestPlatform> {
   const engine = await findEngine();
   const directory = makeTemporaryDirectory();
   const platform = await startSamplePlatform({
@@ -69,8 +73,11 @@ export async function startTestPlatform(): Promise<TestPlatform> {
     ffmpegPath: engine.ffmpegPath,
   });
   const sources: EngineVideoSource[] = [];
-  const { hostname: host, port } = new URL(platform.url);
-  const guard = createEgressGuard({ allowed: [{ host, port: Number(port) }], onRefused: () => undefined });
+  const origins = [platform.url, ...others];
+  const allowed = origins
+    .map((origin) => new URL(origin))
+    .map(({ hostname: host, port }) => ({ host, port: Number(port) }));
+  const guard = createEgressGuard({ allowed, onRefused: () => undefined });
   const cell = await openCell({
     directory: join(directory, 'cell'),
     programs: [engine.ytDlpPath, engine.ffmpegPath, engine.ffprobePath],
@@ -93,8 +100,9 @@ export async function startTestPlatform(): Promise<TestPlatform> {
     };
   };
   const extractorOf = ({ platform: name, canonicalUrl }: VideoReference): string | undefined => {
-    const parsed = parseVideoUrl(canonicalUrl, { samplePlatformOrigin: platform.url });
-    return parsed.ok && parsed.video?.platform === name ? parsed.video.extractor : undefined;
+    const readings = origins.map((samplePlatformOrigin) => parseVideoUrl(canonicalUrl, { samplePlatformOrigin }));
+    const videos = readings.flatMap((parsed) => (parsed.ok ? (parsed.video ?? []) : []));
+    return videos.find((video) => video.platform === name)?.extractor;
   };
   return {
     url: platform.url,

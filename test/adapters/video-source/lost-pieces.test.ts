@@ -23,9 +23,9 @@ let lossy: LossyPlatform;
 let source: VideoSource;
 let films: ReadonlyMap<Packaging, Film>;
 beforeAll(async () => {
-  platform = await startTestPlatform();
-  source = platform.source();
   lossy = await startLossyPlatform();
+  platform = await startTestPlatform([lossy.url]);
+  source = platform.source();
   films = makeFilms(`${platform.directory}/films`, platform.engine.ffmpegPath);
 });
 afterAll(async () => {
