@@ -9,7 +9,15 @@ import { callerOf, causeOf, idempotencyKeyOf } from './caller.ts';
 import { cutConnection, sendData } from './envelope.ts';
 import { ApiError } from './errors.ts';
 import type { EndpointReference } from './reference/endpoint-reference.ts';
-import { platform, readInput, readJsonBody, readVideoUrl, urlParameter, videoId } from './request-input.ts';
+import {
+  NotLookedUp,
+  platform,
+  readInput,
+  readJsonBody,
+  readVideoUrl,
+  urlParameter,
+  videoId,
+} from './request-input.ts';
 import { withdraw } from './withdraw.ts';
 
 /** From the request's head to the answer (or the cut connection). */
@@ -93,9 +101,15 @@ export const postVideoDownload: Endpoint['handler'] =
     const asked = readInput(body, readJsonBody(request.body, request.raw.headers['content-type']));
     const { format, quality, audio_format: audioFormat, item } = asked;
     const options: DownloadOptions = { format, quality, audioFormat, item };
-    const { kind, ...video } = await readVideoUrl(asked.url, {
+    const named = await readVideoUrl(asked.url, {
       ...{ samplePlatformOrigin, shortLinks, whenUnanswered: 'enqueue_failed' },
+    }).catch((error: unknown) => {
+      // The key has a download already: "not queued" would not be true.
+      if (error instanceof NotLookedUp && caller.keyed?.voided === false) return undefined;
+      throw error;
     });
+    if (!named) return cutConnection(request, reply);
+    const { kind, ...video } = named;
     mustFit(kind, options);
     const answer = await queueDownload(
       { lanes, store, now, newUuid },

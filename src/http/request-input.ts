@@ -45,11 +45,15 @@ export const platform = z.string().describe("The platform's name in lower case, 
 export const videoId = z.string().describe("The platform's own id of the video.");
 export const canonicalUrl = z.string().describe("The video's address in the one form that this service uses.");
 
+/** Nobody could say which item a short link stands for. */
+export class NotLookedUp extends ApiError {}
+
 /**
  * The item that an address names; a short link is looked up by a worker.
  *
  * @param options.whenUnanswered the endpoint's own code for a look-up that nobody could make
- * @throws {ApiError} invalid_request or unsupported_platform, with the reason, or `whenUnanswered`
+ * @throws {ApiError} invalid_request or unsupported_platform, with the reason, or `whenUnanswered`,
+ *   as {@link NotLookedUp}
  */
 export async function readVideoUrl(
   url: string,
@@ -65,7 +69,7 @@ async function lookUp(
   { shortLinks, whenUnanswered, ...options }: Parameters<typeof readVideoUrl>[1],
 ): Promise<ParsedVideo> {
   const answer = await shortLinks.lookUp(link);
-  if (answer.outcome === 'no_answer') throw new ApiError(whenUnanswered);
+  if (answer.outcome === 'no_answer') throw new NotLookedUp(whenUnanswered);
   // What a worker says is read as what a client sends would be.
   const parsed = answer.outcome === 'found' ? parseVideoUrl(answer.url, options) : undefined;
   if (parsed?.ok && parsed.video?.platform === link.platform) return parsed.video;

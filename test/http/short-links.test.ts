@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { call } from '../support/client.ts';
 import { startNatsServer } from '../support/nats.ts';
+import { waitFor } from '../support/wait-for.ts';
 import { creditsOf, metadataPath } from './requests.ts';
 import { demoOf, shareService } from './shared-service.ts';
 
@@ -50,6 +51,15 @@ describe('a short link', () => {
       expect([looked.status, looked.code]).toEqual([502, 'metadata_unavailable']);
       const queued = await call(api.url, '/video/download', { key, body: { url: shortLink('bars') } });
       expect([queued.status, queued.code]).toEqual([502, 'enqueue_failed']);
+      // Unless its key has a download: that one is queued and charged.
+      const again = { key, body: { url: shortLink('bars') }, headers: { 'idempotency-key': 'not-looked-up' } };
+      expect((await call(service().url, '/video/download', again)).status).toBe(202);
+      const isCut = () =>
+        call(api.url, '/video/download', again).then(
+          () => false,
+          () => true,
+        );
+      await waitFor(isCut, { what: 'no answer, once the read model knows the key' });
     } finally {
       await nats.remove();
     }
