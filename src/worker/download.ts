@@ -152,7 +152,8 @@ async function finish(
 async function patiently(put: () => Promise<void>, signal: AbortSignal): Promise<void> {
   for (const pauseMs of storePausesMs) {
     try {
-      return await put();
+      await put();
+      return;
     } catch (error) {
       if (!(error instanceof FileStoreUnavailable)) throw error;
       await sleep(pauseMs, undefined, { signal });
