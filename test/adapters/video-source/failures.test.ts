@@ -68,9 +68,9 @@ describe('through the engine itself', () => {
     response.end(JSON.stringify({ title: 'x', refusal: words.replace(/^\[.*?\] x: /, '') }));
   });
   beforeAll(async () => {
-    platform = await startTestPlatform();
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    platform = await startTestPlatform([url]);
   });
   afterAll(async () => {
     await new Promise((resolve) => server.close(resolve));
