@@ -1,4 +1,4 @@
-import { lookup } from 'node:dns/promises';
+import { Resolver, lookup } from 'node:dns/promises';
 import { BlockList, connect as connectSocket, isIP } from 'node:net';
 import type { Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
@@ -30,8 +30,8 @@ export interface EgressGuardOptions {
   allowed: readonly Destination[];
   /** Hears of each refusal; `host` is what was asked for, without control characters. */
   onRefused: (refusal: Destination & { reason: EgressRefusal }) => void;
-  /** Every address of a name; default: as the system resolves it. */
-  resolve?: (host: string) => Promise<readonly string[]>;
+  /** Every address of a name; default: as its name servers say, or as the system knows what is allowed. */
+  resolve?: (host: string, signal: AbortSignal) => Promise<readonly string[]>;
   /** Connects to an address; default: TCP. */
   dial?: (address: string, port: number, signal: AbortSignal) => Promise<Socket>;
   /** For look-up and connection together. */
@@ -52,14 +52,34 @@ export interface EgressGuard {
 const defaultTimeoutMs = 10_000;
 /** Before the next address of a name is tried. */
 const addressTimeoutMs = 4_000;
-/** Of the four threads that also read and write files; a platform's slow name server must not hold them all. */
-const maxConcurrentLookups = 2;
+/** Before a name server is asked once more. */
+const nameServerTimeoutMs = 2_500;
 const publicPorts: ReadonlySet<number> = new Set([80, 443]);
 const namePattern = /^(?=.{1,253}$)[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?)*\.?$/;
 
+/** Our own configuration may name hosts that only this machine knows. */
 async function resolveBySystem(host: string): Promise<string[]> {
   const found = await lookup(host, { all: true, order: 'verbatim' });
   return found.map(({ address }) => address);
+}
+
+/**
+ * Asks the name servers themselves, and not the system: that would know names of this machine and its network, and take one
+ * of the few threads that also read files for as long as a platform's name server likes.
+ */
+async function resolvePublic(host: string, signal: AbortSignal): Promise<string[]> {
+  signal.throwIfAborted();
+  const resolver = new Resolver({ timeout: nameServerTimeoutMs, tries: 2 });
+  const giveUp = () => resolver.cancel();
+  signal.addEventListener('abort', giveUp);
+  try {
+    const answers = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)]);
+    const addresses = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
+    if (addresses.length === 0) throw new Error(`${host} cannot be resolved.`);
+    return addresses;
+  } finally {
+    signal.removeEventListener('abort', giveUp);
+  }
 }
 
 async function dialTcp(address: string, port: number, signal: AbortSignal): Promise<Socket> {
@@ -76,27 +96,6 @@ async function dialTcp(address: string, port: number, signal: AbortSignal): Prom
   } finally {
     signal.removeEventListener('abort', giveUp);
   }
-}
-
-/** At most so many calls at a time; the others wait in order, and who has given up meanwhile takes nobody's place. */
-function atMost<Result>(
-  count: number,
-  call: (host: string) => Promise<Result>,
-): (host: string, signal: AbortSignal) => Promise<Result> {
-  const waiting: (() => void)[] = [];
-  let running = 0;
-  return async (host, signal) => {
-    if (running >= count) await new Promise<void>((resolve) => waiting.push(resolve));
-    else running += 1;
-    try {
-      signal.throwIfAborted();
-      return await call(host);
-    } finally {
-      const next = waiting.shift();
-      if (next === undefined) running -= 1;
-      else next();
-    }
-  };
 }
 
 async function inTime<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
@@ -123,7 +122,6 @@ function isOwnAddress(address: string): boolean {
 
 /** The one way out for whatever a platform's answer points at: everything but the public web is refused. */
 export function createEgressGuard(options: EgressGuardOptions): EgressGuard {
-  const lookUp = atMost(maxConcurrentLookups, options.resolve ?? resolveBySystem);
   const dial = options.dial ?? dialTcp;
 
   function isAllowed(host: string, port: number): boolean {
@@ -142,6 +140,7 @@ export function createEgressGuard(options: EgressGuardOptions): EgressGuard {
     if (!allowed && !publicPorts.has(port)) throw refuse('port');
     const timeout = AbortSignal.timeout(options.timeoutMs ?? defaultTimeoutMs);
     const ending = signal === undefined ? timeout : AbortSignal.any([timeout, signal]);
+    const lookUp = options.resolve ?? (allowed ? resolveBySystem : resolvePublic);
     const addresses = isIP(name) === 0 ? await inTime(lookUp(name, ending), ending) : [name];
     const mayBeReached = (address: string) => isPublicAddress(address) && !isOwnAddress(address);
     if (!allowed && !addresses.every(mayBeReached)) throw refuse('not_public');

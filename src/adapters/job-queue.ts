@@ -39,15 +39,17 @@ export function createJobQueue(
 ): JobQueue & { depth(): Promise<QueueDepth> } {
   const jetStream = connection.jetstream();
   let consumer: Promise<Consumer> | undefined;
+  let prepared: Promise<void> | undefined;
   let manager: Promise<JetStreamManager> | undefined;
 
   /** A server that lost its data gets its stream back; the sweeper fills it again. */
   const withStream = async <Value>(work: (jetStream: JetStreamClient) => Promise<Value>): Promise<Value> => {
     try {
+      await (prepared ??= ensureStream(connection));
       return await work(jetStream);
     } catch {
       consumer = undefined;
-      await ensureStream(connection);
+      await (prepared = ensureStream(connection));
       return await work(jetStream);
     }
   };
@@ -137,14 +139,19 @@ async function ensureStream(connection: NatsConnection): Promise<void> {
   } catch {
     await manager.streams.add({ name: streamName, ...wanted });
   }
-  await manager.consumers.add(streamName, {
-    durable_name: consumerName,
+  const consumer = {
     ack_policy: AckPolicy.Explicit,
     ack_wait: nanos(acknowledgeWithinMs),
     max_deliver: -1,
     // What is put off counts too: one account's waiting jobs must not keep everybody else's from being delivered.
     max_ack_pending: 1_000_000,
-  });
+  };
+  try {
+    await manager.consumers.add(streamName, { durable_name: consumerName, ...consumer });
+  } catch {
+    // One that an earlier version has made.
+    await manager.consumers.update(streamName, consumerName, consumer);
+  }
 }
 
 /** @returns undefined for a message that is none of ours; it is never delivered again */

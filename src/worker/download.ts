@@ -26,17 +26,20 @@ export interface DownloadDependencies extends JobDependencies {
   files: FileStore;
   progress: ProgressChannel;
   logger: Logger;
+  /** Of one attempt with all its steps: fetching, checking and storing the file. The sweeper takes what lasts longer. */
+  attemptTimeoutMs: number;
   /** Under it, each attempt gets a fresh directory of its own. */
   workDirectory: string;
   /** What a video is; undefined where it may not be fetched here: its address is rebuilt and must come out the same. */
   kindOf: (video: VideoReference) => ItemKind | undefined;
 }
 
+const shutDown = { kind: 'shut_down' } as const;
+const timedOut = { kind: 'give_up', reason: 'timed_out' } as const;
 const internalError = { kind: 'give_up', reason: 'internal_error' } as const;
 
 /** Each step waits this long for the log; a step without an outcome is settled by the lease. */
 const stepTimeoutMs = 60_000;
-/** Together less than the sweeper grants beyond the attempt's time. */
 const storePausesMs = [1_000, 2_000, 4_000, 8_000, 15_000, 25_000];
 
 /** One job, from its claim to its end: done, failed, or queued again. Never throws: what goes wrong is a step of the job too. */
@@ -49,24 +52,28 @@ export async function downloadJob(
   const logger = dependencies.logger.child({ token, attempt: claim.revision });
   const directory = join(dependencies.workDirectory, `${token}-${String(claim.revision)}`);
   const record = (command: JobCommand) => recordStep(dependencies, job, command);
+  const late = AbortSignal.timeout(dependencies.attemptTimeoutMs);
+  const signal = AbortSignal.any([stopping, late]);
+  // What a shutdown has cut short is no failure.
+  const cutShort = () => (stopping.aborted ? shutDown : late.aborted ? timedOut : undefined);
   try {
     if (!(await record({ kind: 'start', token, claim }))) return;
     await mkdir(directory, { recursive: true, mode: 0o700 });
-    const result = await fetchFile(dependencies, job, { directory, stopping });
-    if (stopping.aborted) {
-      await record({ kind: 'shut_down', token, claim });
+    const result = await fetchFile(dependencies, job, { directory, signal });
+    const cut = cutShort();
+    if (cut) {
+      await record({ ...cut, token, claim });
     } else if (result.ok) {
-      await finish(dependencies, { claim, file: result, record, job, stopping });
+      await finish(dependencies, { claim, file: result, record, job, signal });
       logger.info({ sizeBytes: result.sizeBytes }, 'a download is done');
     } else {
       logger.info({ reason: result.reason, detail: result.detail }, 'a download did not succeed');
       await record({ kind: 'give_up', token, claim, reason: result.reason });
     }
   } catch (error) {
-    if (!stopping.aborted) logger.error({ err: error }, 'a download failed inside the service');
-    // What a shutdown has cut short is no failure.
-    const step = stopping.aborted ? ({ kind: 'shut_down' } as const) : internalError;
-    await record({ ...step, token, claim }).catch((second: unknown) => {
+    const cut = cutShort();
+    if (!cut) logger.error({ err: error }, 'a download failed inside the service');
+    await record({ ...(cut ?? internalError), token, claim }).catch((second: unknown) => {
       logger.error({ err: second }, 'the failure could not be recorded; the lease will end it');
     });
   } finally {
@@ -93,7 +100,7 @@ async function recordStep(dependencies: DownloadDependencies, job: QueuedJob, co
 async function fetchFile(
   { source, kindOf, progress }: DownloadDependencies,
   job: QueuedJob,
-  { directory, stopping }: { directory: string; stopping: AbortSignal },
+  { directory, signal }: { directory: string; signal: AbortSignal },
 ): Promise<DownloadedFile | VideoFailure> {
   const video = { platform: job.platform, videoId: job.video_id, canonicalUrl: job.url };
   const kind = kindOf(video);
@@ -104,7 +111,7 @@ async function fetchFile(
     { output: outputOf(kind, { format, audioFormat }), quality, item },
     {
       directory,
-      signal: stopping,
+      signal,
       traceparent: job.traceparent,
       onProgress: (now) => {
         progress.report(job.token, now);
@@ -121,13 +128,13 @@ async function finish(
     file,
     record,
     job: { token, traceparent: parent },
-    stopping: signal,
+    signal,
   }: {
     claim: ClaimProof;
     file: DownloadedFile;
     record: (command: JobCommand) => Promise<boolean>;
     job: QueuedJob;
-    stopping: AbortSignal;
+    signal: AbortSignal;
   },
 ): Promise<void> {
   const key = { token, claimRevision: claim.revision, name: file.name };
@@ -148,7 +155,7 @@ async function finish(
   else await files.remove(key);
 }
 
-/** The file is fetched and checked: while the file store is away for a minute, it is not given up. */
+/** The file is fetched and checked: it is not given up because the file store is away for a minute. */
 async function patiently(put: () => Promise<void>, signal: AbortSignal): Promise<void> {
   for (const pauseMs of storePausesMs) {
     try {

@@ -1,11 +1,13 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { AckPolicy, RetentionPolicy } from 'nats';
 import type { NatsConnection } from 'nats';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { createJobQueue } from '../../src/adapters/job-queue.ts';
 import { connectNats } from '../../src/adapters/nats.ts';
+import { downloadQueue } from '../../src/commands/ports.ts';
 import type { JobQueue, ReceivedJob } from '../../src/commands/ports.ts';
 import { launchNatsServer } from '../../src/embedded/nats-server.ts';
 import type { RunningServer } from '../../src/embedded/kept-process.ts';
@@ -45,6 +47,16 @@ async function waitingMessages(): Promise<number> {
   const manager = await connection.jetstreamManager();
   return (await manager.streams.info('DOWNLOADS')).state.messages;
 }
+
+it('a consumer of an earlier version gets the limits of this one', async () => {
+  const manager = await connection.jetstreamManager();
+  await manager.streams.add({ name: 'DOWNLOADS', subjects: [downloadQueue], retention: RetentionPolicy.Workqueue });
+  const earlier = { durable_name: 'workers', ack_policy: AckPolicy.Explicit, max_ack_pending: 1 };
+  await manager.consumers.add('DOWNLOADS', earlier);
+  for (const number of [1, 2, 3]) await queue.publish(messageOf(number), String(number));
+  const taken = [await next(), await next(), await next()];
+  expect(taken.map(({ message }) => message.usageRevision)).toEqual([2, 4, 6]);
+});
 
 it('tells how many messages wait, and how many are on their way, from its first moment on', async () => {
   expect(await queue.depth()).toEqual({ pending: 0, unacknowledged: 0, redelivered: 0 });

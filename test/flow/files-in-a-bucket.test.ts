@@ -31,7 +31,11 @@ const settingsFor = (url: string): Environment => ({
 
 beforeAll(async () => {
   s3 = await startS3Server();
-  service = await startService({ ...settingsFor(s3.url), PLANS_FILE: planFile({ hourly_limit: 10_000 }) });
+  service = await startService({
+    ...settingsFor(s3.url),
+    ATTEMPT_TIMEOUT_SECONDS: '20',
+    PLANS_FILE: planFile({ hourly_limit: 10_000 }),
+  });
   ({ key } = await service.openAccount('test'));
 }, 60_000);
 beforeEach(() => {
@@ -42,6 +46,9 @@ afterAll(async () => {
   await s3[Symbol.asyncDispose]();
 });
 
+const eventStoreUrl = () =>
+  (JSON.parse(readFileSync(join(service.dataDirectory, 'instance.json'), 'utf8')) as { eventStoreUrl: string })
+    .eventStoreUrl;
 const download = async () =>
   (await queue(service.url, key, { url: service.sampleUrl('bars'), quality: '360' })).request_token;
 const objectOf = (token: string) => `reeltally/files/${token}/0/media.mp4`;
@@ -80,21 +87,39 @@ describe('a download', { timeout: 90_000 }, () => {
     expect([gone.status, gone.code]).toEqual([502, 'delivery_failed']);
   });
 
+  it('whose upload takes longer than an attempt may is begun again, and charged once', async () => {
+    s3.hold(true);
+    const token = await download();
+    const uploads = () => s3.requests.filter((request) => request.startsWith('PUT') && request.includes(token)).length;
+    await waitFor(() => uploads() > 0, { what: 'an upload', timeoutMs: 60_000 });
+    const events = async () =>
+      (await readLog(eventStoreUrl(), `job-${token}`)).map(({ type, data }) => ({ type, data }));
+    const isOver = async () => (await events()).some(({ type }) => type === 'JobReleased');
+    await waitFor(isOver, { what: 'the end of the attempt', timeoutMs: 60_000, pollMs: 200 });
+    s3.hold(false);
+    expect(await ended(service.url, key, token)).toMatchObject({ status: 'done' });
+    expect(await events()).toMatchObject([
+      { type: 'JobClaimed' },
+      { type: 'JobStarted' },
+      { type: 'JobReleased', data: { reason: 'timed_out' } },
+      { type: 'JobClaimed' },
+      { type: 'JobStarted' },
+      { type: 'JobCompleted' },
+    ]);
+  });
+
   it('whose upload fails is uploaded again by the same attempt, and charged once', async () => {
     const used = async () =>
       ((await call(service.url, '/credits', { key })).data['downloads'] as { used: number }).used;
     const before = await used();
     s3.failWith(500, ['PUT']);
     const token = await download();
-    const { eventStoreUrl } = JSON.parse(readFileSync(join(service.dataDirectory, 'instance.json'), 'utf8')) as {
-      eventStoreUrl: string;
-    };
     // The client tries three times by itself.
     const refused = () => s3.requests.filter((request) => request.startsWith('PUT') && request.includes(token)).length;
     await waitFor(() => refused() > 3, { what: 'a second upload', timeoutMs: 60_000, pollMs: 50 });
     s3.failWith(undefined);
     expect(await ended(service.url, key, token)).toMatchObject({ status: 'done' });
-    const types = (await readLog(eventStoreUrl, `job-${token}`)).map(({ type }) => type);
+    const types = (await readLog(eventStoreUrl(), `job-${token}`)).map(({ type }) => type);
     expect(types).toEqual(['JobClaimed', 'JobStarted', 'JobCompleted']);
     expect([(await used()) - before, s3.openUploads()]).toEqual([1, []]);
   });

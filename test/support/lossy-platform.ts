@@ -26,7 +26,8 @@ export interface FaultyFile {
 /** A platform like the sample one, in which each item has a film and one fault of its own. */
 export interface LossyPlatform {
   url: string;
-  reference(film: Film, fault: FaultyFile | undefined): VideoReference;
+  /** @param announces whether the platform tells how long the film is */
+  reference(film: Film, fault: FaultyFile | undefined, announces?: boolean): VideoReference;
   close(): Promise<void>;
 }
 
@@ -67,13 +68,14 @@ function sendFaulty(request: IncomingMessage, response: ServerResponse, film: Fi
 }
 
 export async function startLossyPlatform(): Promise<LossyPlatform> {
-  const items = new Map<string, { film: Film; fault: FaultyFile | undefined }>();
+  const items = new Map<string, { film: Film; fault: FaultyFile | undefined; announces: boolean }>();
   const server = createServer((request, response) => {
     const [, area, id = '', name = ''] = /^\/(api\/items|media)\/([a-z0-9-]+)\/?(.*)$/.exec(request.url ?? '') ?? [];
     const item = items.get(id);
     const bytes = item?.film.files.get(name);
     if (area === 'api/items' && item) {
-      const described = { title: 'A film', durationSeconds: filmSeconds, ...item.film.description(`/media/${id}`) };
+      const durationSeconds = item.announces ? filmSeconds : undefined;
+      const described = { title: 'A film', durationSeconds, ...item.film.description(`/media/${id}`) };
       send(response, Buffer.from(JSON.stringify(described)));
     } else if (item?.fault?.name === name) sendFaulty(request, response, item.film, item.fault);
     else if (bytes) send(response, bytes);
@@ -84,9 +86,9 @@ export async function startLossyPlatform(): Promise<LossyPlatform> {
   const url = `http://127.0.0.1:${port}`;
   return {
     url,
-    reference(film, fault) {
+    reference(film, fault, announces = true) {
       const videoId = `case-${items.size + 1}`;
-      items.set(videoId, { film, fault });
+      items.set(videoId, { film, fault, announces });
       return { platform: 'sample', videoId, canonicalUrl: `${url}/watch/${videoId}` };
     },
     close: () =>

@@ -73,11 +73,9 @@ export const startWorker: StartRole = async (connections, secrets) => {
   const prober = createProber({ source, allows, logger, timeoutMs, maxConcurrent: maxConcurrentProbes });
   const probes = answerProbes(nats, prober);
   const resolve = createShortLinkResolver({
-    ...{
-      samplePlatformOrigin,
-      connect: (...to) => containment.guard.connect(...to),
-      timeoutMs: shortLinkTimeoutMs - shortLinkMarginMs,
-    },
+    samplePlatformOrigin,
+    connect: (...to) => containment.guard.connect(...to),
+    timeoutMs: shortLinkTimeoutMs - shortLinkMarginMs,
   });
   const shortLinks = answerShortLinks(
     nats,
@@ -89,6 +87,7 @@ export const startWorker: StartRole = async (connections, secrets) => {
     workDirectory: await openAttemptsDirectory(workDirectory, {
       ...{ workerId, living: await listLivingWorkers(pool), nowMs: clock.realNowMs() },
     }),
+    attemptTimeoutMs: config.ATTEMPT_TIMEOUT_SECONDS * 1_000,
     now: clock.now,
     queue: createJobQueue(nats),
     progress: createProgressReporter(nats),

@@ -21,7 +21,7 @@ export interface S3Server extends AsyncDisposable {
   requests: string[];
   /** Every answer until further notice, for requests of these methods; by default as usual. */
   failWith: (status: number | undefined, methods?: readonly string[]) => void;
-  /** Parts are not answered until further notice. */
+  /** Objects and parts are taken, and not answered until further notice. */
   hold: (held: boolean) => void;
   /** What it takes for now. */
   clock: { nowMs: number | undefined };
@@ -97,7 +97,7 @@ export async function startS3Server(port = 0): Promise<S3Server> {
     requests.push([method, key, operation].filter(Boolean).join(' '));
     if (failing.status !== undefined && failing.methods.includes(method))
       throw new S3Refusal(failing.status, 'InternalError');
-    if (query.has('partNumber')) await release.promise;
+    if (method === 'PUT') await release.promise;
     return bucket.answer({ method, key, query, headers, body });
   }
 
