@@ -79,7 +79,7 @@ const graceMs = 700;
 const closeMs = 1000;
 
 /** Signals a whole process group. @returns whether anything was left in it. */
-function signalGroup(leader: number, signal: NodeJS.Signals | 0): boolean {
+export function signalGroup(leader: number, signal: NodeJS.Signals | 0): boolean {
   try {
     process.kill(-leader, signal);
     return true;

@@ -21,9 +21,14 @@ export interface EgressProxyOptions {
   observer?: EgressObserver;
   /** A connection on which nothing moves for so long is ended. */
   idleMs?: number;
+  /** The same for one that has not shown the credentials of an attempt. */
+  strangerMs?: number;
 }
 
 const defaultIdleMs = 30_000;
+const defaultStrangerMs = 5_000;
+/** Of all children together, with credentials or without. */
+const maxConnections = 2_048;
 const maxHeaderBytes = 32 * 1024;
 const methods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST']);
 const authorityPattern = /^(\[[0-9a-f:.]{2,45}\]|[a-z0-9_.-]{1,253}):(\d{1,5})$/i;
@@ -66,6 +71,35 @@ interface Proxy {
   guard: EgressGuard;
   passes: Passes;
   idleMs: number;
+  callers: Callers;
+}
+
+/** Everything that has connected to the proxy. Node counts and ends only what it has accepted itself. */
+class Callers {
+  readonly #sockets = new Map<Duplex, NodeJS.Timeout>();
+  readonly #strangerMs: number;
+
+  constructor(strangerMs: number) {
+    this.#strangerMs = strangerMs;
+  }
+
+  take(socket: Socket): void {
+    const timer = setTimeout(() => socket.destroy(), this.#strangerMs);
+    this.#sockets.set(socket, timer);
+    socket.once('close', () => {
+      clearTimeout(timer);
+      this.#sockets.delete(socket);
+    });
+  }
+
+  /** It has shown the credentials of an attempt. */
+  know(socket: Duplex): void {
+    clearTimeout(this.#sockets.get(socket));
+  }
+
+  end(): void {
+    for (const socket of this.#sockets.keys()) socket.destroy();
+  }
 }
 
 /** @returns the status that tells why there is no connection, or the connection */
@@ -101,6 +135,7 @@ async function forward(proxy: Proxy, request: IncomingMessage, response: ServerR
     answer(response, 407, { 'Proxy-Authenticate': 'Basic realm="reeltally"' });
     return;
   }
+  proxy.callers.know(request.socket);
   const url = readTarget(request.url);
   if (url === undefined || !methods.has(request.method ?? '')) {
     proxy.passes.refuse(pass, 'request');
@@ -144,6 +179,7 @@ async function tunnel(
     answerTunnel(socket, `407 Proxy Authentication Required\r\n${challenge}`);
     return;
   }
+  proxy.callers.know(request.socket);
   const [, host, port] = authorityPattern.exec(request.url ?? '') ?? [];
   if (host === undefined || Number(port) > 65_535) {
     proxy.passes.refuse(pass, 'request');
@@ -179,7 +215,8 @@ export async function startEgressProxy(options: EgressProxyOptions): Promise<Egr
   const { guard, observer } = options;
   const idleMs = options.idleMs ?? defaultIdleMs;
   const passes = new Passes(observer);
-  const proxy: Proxy = { guard, passes, idleMs };
+  const callers = new Callers(options.strangerMs ?? defaultStrangerMs);
+  const proxy: Proxy = { guard, passes, idleMs, callers };
   const server = createServer({ maxHeaderSize: maxHeaderBytes, insecureHTTPParser: false, noDelay: true });
 
   server.on('request', (request, response) => {
@@ -201,6 +238,8 @@ export async function startEgressProxy(options: EgressProxyOptions): Promise<Egr
   server.setTimeout(idleMs + 5_000, (socket) => socket.destroy());
 
   const listener = options.listener ?? server;
+  listener.maxConnections = maxConnections;
+  listener.on('connection', (socket: Socket) => callers.take(socket));
   if (options.listener === undefined) {
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);
@@ -214,7 +253,7 @@ export async function startEgressProxy(options: EgressProxyOptions): Promise<Egr
     admit: ({ maxBytes }) => passes.admit(maxBytes, (credentials) => `http://${credentials}@127.0.0.1:${port}`),
     async close() {
       const closed = new Promise((resolve) => listener.close(resolve));
-      server.closeAllConnections();
+      callers.end();
       await closed;
     },
   };

@@ -1,9 +1,10 @@
+import { constants } from 'node:fs';
 import { open, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { fieldsOf, refuse } from './video-source-packets.ts';
 import type { Verdict } from './video-source-packets.ts';
-import { finishedFiles, runTool } from './video-source-verify.ts';
+import { finishedFiles, onlyFile, runTool } from './video-source-verify.ts';
 import type { CheckOptions } from './video-source-verify.ts';
 
 /** By their first bytes: what a platform calls a picture is not believed. */
@@ -14,7 +15,8 @@ const pictureKinds: readonly { demuxer: string; begins: RegExp }[] = [
 ];
 
 async function demuxerOf(path: string): Promise<string | undefined> {
-  const file = await open(path);
+  // A pipe would wait for somebody to write into it, and a link leads anywhere.
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(16), 0, 16, 0);
     const head = buffer.toString('latin1', 0, bytesRead);
@@ -33,8 +35,9 @@ export async function makeJpeg(
   media: string,
   options: Omit<CheckOptions, 'path'>,
 ): Promise<Extract<Verdict, { ok: false }> | undefined> {
-  const [name, ...others] = await readdir(media);
-  if (name === undefined || others.length > 0) return refuse(`Expected one picture, found ${others.length + 1} files.`);
+  const [name = finishedFiles.jpg.name] = await readdir(media);
+  const only = await onlyFile(media, name);
+  if ('detail' in only) return refuse(only.detail);
   const [fetched, target] = [join(media, name), join(media, finishedFiles.jpg.name)];
   const demuxer = await demuxerOf(fetched);
   if (demuxer === undefined) return refuse('The still is neither JPEG nor WebP nor PNG.', 'unsupported_media');

@@ -98,6 +98,7 @@ async function probe(
   const found: { metadata?: AnnouncedMetadata | undefined } = {};
   const result = await runYtDlp(context, {
     ...attempt,
+    fetches: false,
     arguments: probeArguments(run),
     timeoutMs: context.options.limits.probeTimeoutMs,
     onLine: (line) => {
@@ -182,6 +183,7 @@ async function download(
   };
   const result = await inSpan(context.options.tracer, traced, () =>
     runYtDlp(context, {
+      fetches: true,
       arguments: downloadArguments(run, wanted, { directory: media, limits }),
       directory,
       timeoutMs: limits.attemptTimeoutMs,

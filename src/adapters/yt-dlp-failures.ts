@@ -8,14 +8,17 @@ import type { FailureReason } from '../domain/failure-reasons.ts';
 export const ytDlpFailures: readonly { reason: FailureReason; phrases: readonly string[] }[] = [
   {
     reason: 'internal_error',
-    phrases: ['no space left on device', 'ffmpeg not found', 'permission denied:', 'cannot allocate memory'],
+    phrases: [
+      ...['no space left on device', 'input/output error', 'permission denied:', 'cannot allocate memory'],
+      ...['ffmpeg not found', 'encoder not found', 'decoder not found', 'protocol not found', 'please install'],
+    ],
   },
   { reason: 'drm_protected', phrases: ['drm protected', 'known to use drm'] },
   {
     reason: 'age_restricted',
     phrases: [
       ...['confirm your age', 'age-restricted', 'age restricted', 'age limit', 'inappropriate for some users'],
-      ...['not be comfortable for some', '18 years old', 'restricted video', 'nsfw tweet'],
+      ...['not be comfortable for some', '18 years old', 'restricted video', 'nsfw tweet', 'for certain audiences'],
     ],
   },
   {
@@ -23,7 +26,7 @@ export const ytDlpFailures: readonly { reason: FailureReason; phrases: readonly 
     phrases: [
       ...['http error 429', 'too many requests', 'rate limit', 'rate-limit', 'not a bot', 'captcha', 'http error 412'],
       ...['blocked by server (4', 'try again later', 'please wait', 'unable to access the reddit api'],
-      ...['ip is likely being blocked', 'ip may be blocked'],
+      ...['ip is likely being blocked', 'ip may be blocked', 'temporarily blocked'],
     ],
   },
   {
@@ -31,14 +34,14 @@ export const ytDlpFailures: readonly { reason: FailureReason; phrases: readonly 
     phrases: [
       ...['geo restriction', 'geo-restrict', 'geo restricted', 'in your country', 'from your country'],
       ...['from your location', 'in your location', 'in your region', 'ip address is blocked'],
-      ...['webpage has been blocked'],
+      ...['webpage has been blocked', 'http error 451'],
     ],
   },
   {
     reason: 'private_video',
     phrases: [
       ...['is private', 'private video', 'private subreddit', 'password', 'protected tweet', 'not authorized'],
-      ...['privacy settings', 'video is restricted'],
+      ...['privacy settings', 'video is restricted', 'limits who can view', 'access denied to video'],
     ],
   },
   {
@@ -47,14 +50,16 @@ export const ytDlpFailures: readonly { reason: FailureReason; phrases: readonly 
       ...['registered users', 'login required', 'requiring login', 'log in', 'logged in', 'logged-in', 'sign in'],
       ...['--cookies', 'members-only', 'members only', 'join this channel', "channel's members", 'subscribe'],
       ...['premium', 'is paid', 'requires payment', 'requires authentication', 'authentication is required'],
-      ...['do not have permission', 'dashboard-only'],
+      ...['do not have permission', 'dashboard-only', 'http error 401', 'account that has opted in'],
     ],
   },
+  { reason: 'video_unavailable', phrases: ['stream recording is not available', 'replay is disabled'] },
   {
     reason: 'live_stream',
     phrases: [
       ...['not currently live', 'is not live', 'live event', 'live stream', 'livestream', 'live hls', 'live dash'],
-      ...['not yet started', 'premieres in', 'premiere will', 'will begin in', 'is offline'],
+      ...['not yet started', 'not started yet', 'not downloadable yet', 'is not yet available', 'premieres in'],
+      ...['premiere will', 'will begin in', 'is offline', '] offline.', 'check back later'],
     ],
   },
   { reason: 'too_large', phrases: ['larger than max-filesize', 'file too large'] },
@@ -80,9 +85,11 @@ export const ytDlpFailures: readonly { reason: FailureReason; phrases: readonly 
         'connection refused',
       ],
       ...['connection reset', 'connection aborted', 'remote end closed', 'incompleteread', 'network is unreachable'],
-      ...['no route to host', 'unable to connect to proxy', 'tunnel connection failed', 'ssl:', 'certificate verify'],
+      ...['no route to host', 'unable to connect to proxy', 'tunnel connection failed', 'ssl:', '(_ssl.c'],
+      ...['certificate verify', 'needs to be reloaded', 'dependency: unspecified'],
       ...['content too short', 'unable to continue', 'did not get any data', 'file is empty'],
-      ...['in the place of another'],
+      // It was announced a moment ago: addresses of media expire.
+      ...['in the place of another', 'unable to download video data'],
     ],
   },
   {
@@ -91,7 +98,7 @@ export const ytDlpFailures: readonly { reason: FailureReason; phrases: readonly 
       ...['http error 404', 'http error 410', 'unavailable', 'not available', "isn't available", 'no longer'],
       ...['been removed', 'was removed', 'been deleted', 'be deleted', 'video deleted', 'been terminated'],
       ...['been suspended', 'been blocked', 'does not exist', "doesn't exist", 'not found', 'not been found'],
-      ...['copyright'],
+      ...['copyright', 'was deleted', 'suspended account', 'has been disabled', '] suspended'],
     ],
   },
   {
@@ -115,9 +122,15 @@ export function cleanDetail(text: string): string {
     .toWellFormed();
 }
 
+/** What of an error line is searched for phrases: all but an item's name, which is the uploader's. */
+export function searchedWords(line: string): string {
+  const named = line.replace(/^(?:ERROR: )?(\[[^\]]*\]) \S+: /, '$1 ');
+  return named.toLowerCase().replaceAll('’', "'");
+}
+
 /** The row that an error line falls under, in linear time. */
 export function failureRow(line: string): (typeof ytDlpFailures)[number] | undefined {
-  const words = line.toLowerCase().replaceAll('’', "'");
+  const words = searchedWords(line);
   return ytDlpFailures.find(({ phrases }) => phrases.some((phrase) => words.includes(phrase)));
 }
 

@@ -6,11 +6,12 @@ import type { ContainedProcess, ProcessResult } from './contained-process.ts';
 import type { EgressUsage } from './egress-passes.ts';
 import type { EngineContext } from './video-source.ts';
 
-const maxOutputBytes = 64 * 1024 * 1024;
+const mebibyte = 1024 * 1024;
+const maxOutputBytes = 64 * mebibyte;
 /** Beside the parts and the file merged from them: temporary files, and the reserve that is never used up. */
-const spareDirectoryBytes = 384 * 1024 * 1024;
+const spareDirectoryBytes = 384 * mebibyte;
 /** Beside the file, which may be fetched twice in part: pages, playlists and what they point at. */
-const spareTrafficBytes = 64 * 1024 * 1024;
+const spareTrafficBytes = 64 * mebibyte;
 
 /** Where yt-dlp finds ffmpeg and ffprobe: stand-ins that start the real ones on local files only. */
 export const localFfmpeg = fileURLToPath(new URL('local-ffmpeg', import.meta.url));
@@ -20,13 +21,21 @@ export function proxyVariables(proxyUrl: string): Record<string, string> {
   return { http_proxy: proxyUrl, https_proxy: proxyUrl, all_proxy: proxyUrl };
 }
 
-/** Runs yt-dlp once, contained, with a leave to use the proxy that ends with it. */
+/**
+ * Runs yt-dlp once, contained, with a leave to use the proxy that ends with it.
+ *
+ * @param fetches whether it fetches a file: else it gets room for pages alone
+ */
 export async function runYtDlp(
   { options, keeper, ytDlp }: EngineContext,
-  run: Pick<ContainedProcess, 'arguments' | 'directory' | 'timeoutMs' | 'signal' | 'onLine'>,
+  {
+    fetches,
+    ...run
+  }: Pick<ContainedProcess, 'arguments' | 'directory' | 'timeoutMs' | 'signal' | 'onLine'> & { fetches: boolean },
 ): Promise<ProcessResult> {
   const { command, prefix, environment } = await ytDlp();
-  const pass = options.egress.admit({ maxBytes: 2 * options.limits.maxFileSizeBytes + spareTrafficBytes });
+  const fileBytes = fetches ? 2 * options.limits.maxFileSizeBytes : 0;
+  const pass = options.egress.admit({ maxBytes: fileBytes + spareTrafficBytes });
   let usage: EgressUsage | undefined;
   const result = await runContained({
     ...run,
@@ -41,7 +50,7 @@ export async function runYtDlp(
     namespaces: options.namespaces,
     // The directory of yt-dlp also holds the JavaScript runtime that it needs for some platforms.
     searchPath: [dirname(options.ytDlpPath)],
-    maxDirectoryBytes: 2 * options.limits.maxFileSizeBytes + spareDirectoryBytes,
+    maxDirectoryBytes: fileBytes + spareDirectoryBytes,
     maxOutputBytes,
     keeper,
     observer: options.observer,

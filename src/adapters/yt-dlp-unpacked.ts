@@ -11,7 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Keeper } from './contained-process-keeper.ts';
 import { bundledYtDlpName, bundledYtDlpSha256, fileSha256 } from './yt-dlp-engine.ts';
-import { runContained } from './contained-process.ts';
+import { runContained, signalGroup } from './contained-process.ts';
 
 /** How to start yt-dlp: its own arguments come after `prefix`. */
 export interface YtDlpCommand {
@@ -49,7 +49,7 @@ async function unpack(packedPath: string, loader: string, directory: string, tar
     });
   } finally {
     tooLate.abort();
-    if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGKILL');
+    if (child.pid !== undefined) signalGroup(child.pid, 'SIGKILL');
     await ended;
     if (child.pid !== undefined) keeper.release(child.pid);
     await rm(temporary, { recursive: true, force: true });

@@ -1,12 +1,17 @@
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** A probe takes some seconds; a directory of one that is this old has nobody any more. */
-const probeLeftoverMs = 3_600_000;
+/** Made for some seconds, and removed by whoever made them unless it was killed: what is older has nobody any more. */
+const leftoverMs = 3_600_000;
+const passing: readonly { parent: string; names: RegExp }[] = [
+  { parent: '.', names: /^probe-/ },
+  { parent: 'engine', names: /^(?:unpacking|trial)-/ },
+  { parent: 'cell', names: /^(?:self-test|trial|version)-/ },
+];
 
 /**
- * The place for a worker's attempts, named by the worker. What workers that are gone left there, and in the directories of
- * their probes, is removed: their jobs are done by others, in directories of their own.
+ * The place for a worker's attempts, named by the worker. What workers that are gone left there and beside it is removed:
+ * their jobs are done by others, in directories of their own.
  *
  * @param living ids of the workers whose hearts beat, on whatever machine
  * @param nowMs by the real clock, in milliseconds since 1970
@@ -21,12 +26,16 @@ export async function openAttemptsDirectory(
   for (const name of await readdir(parent)) {
     if (!living.has(name)) await rm(join(parent, name), { recursive: true, force: true });
   }
-  for (const name of await readdir(workDirectory)) {
-    if (!name.startsWith('probe-')) continue;
-    const probe = join(workDirectory, name);
-    // Another worker may end its own just now.
-    const stats = await stat(probe).catch(() => undefined);
-    if (stats && stats.mtimeMs < nowMs - probeLeftoverMs) await rm(probe, { recursive: true, force: true });
-  }
+  for (const { parent: folder, names } of passing) await removeOld(join(workDirectory, folder), names, nowMs);
   return directory;
+}
+
+async function removeOld(directory: string, names: RegExp, nowMs: number): Promise<void> {
+  const found = await readdir(directory).catch(() => []);
+  for (const name of found.filter((each) => names.test(each))) {
+    const path = join(directory, name);
+    // Another worker may end its own just now.
+    const stats = await stat(path).catch(() => undefined);
+    if (stats && stats.mtimeMs < nowMs - leftoverMs) await rm(path, { recursive: true, force: true });
+  }
 }

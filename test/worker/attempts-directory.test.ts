@@ -14,9 +14,10 @@ test('a worker that starts removes what others have left, and nothing that may b
     const seconds = nowMs / 1000 - ageSeconds;
     utimesSync(join(work, name), seconds, seconds);
   };
-  for (const name of ['attempts/wrk_gone', 'attempts/wrk_alive', 'engine', 'probe-old', 'of-the-operator'])
+  const old = ['probe-old', 'engine/unpacking-old', 'engine/trial-old', 'cell/self-test-old', 'cell/version-old'];
+  for (const name of ['attempts/wrk_gone', 'attempts/wrk_alive', 'engine/yt-dlp-1', 'of-the-operator', ...old])
     leave(name, 7_200);
-  leave('probe-new', 3_599);
+  for (const name of ['probe-new', 'engine/unpacking-new']) leave(name, 3_599);
   const directory = await openAttemptsDirectory(work, {
     workerId: 'wrk_new',
     living: new Set(['wrk_alive', 'wrk_new']),
@@ -24,5 +25,7 @@ test('a worker that starts removes what others have left, and nothing that may b
   });
   expect(directory).toBe(join(work, 'attempts', 'wrk_new'));
   expect(readdirSync(join(work, 'attempts')).sort()).toEqual(['wrk_alive', 'wrk_new']);
-  expect(readdirSync(work).sort()).toEqual(['attempts', 'engine', 'of-the-operator', 'probe-new']);
+  expect(readdirSync(work).sort()).toEqual(['attempts', 'cell', 'engine', 'of-the-operator', 'probe-new']);
+  expect(readdirSync(join(work, 'cell'))).toEqual([]);
+  expect(readdirSync(join(work, 'engine')).sort()).toEqual(['unpacking-new', 'yt-dlp-1']);
 });

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { connect } from 'node:net';
+import { connect, createServer as createListener } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
@@ -63,6 +63,24 @@ function exchange(port: number, text: string): Promise<string> {
 }
 
 const close = 'Connection: close\r\n\r\n';
+
+/** As in a cell, whose network somebody else listens in. */
+test('ends connections that show no credentials, and closes over those that are left', async () => {
+  const listener = createListener();
+  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
+  const guard = createEgressGuard({ allowed: [], onRefused: () => undefined });
+  const own = await startEgressProxy({ guard, listener, strangerMs: 100 });
+  const { port } = listener.address() as AddressInfo;
+  expect(await exchange(port, 'GET http://slow')).toBe('');
+  const { username, password } = new URL(own.admit({ maxBytes: 1_000 }).proxyUrl);
+  const credentials = Buffer.from(`${username}:${password}`).toString('base64');
+  const known = connect(port, '127.0.0.1');
+  const ended = new Promise((resolve) => known.on('error', () => undefined).once('close', resolve));
+  known.write(`GET http://127.0.0.1:1/ HTTP/1.1\r\nHost: x\r\nProxy-Authorization: Basic ${credentials}\r\n\r\n`);
+  await new Promise((resolve) => known.once('data', resolve));
+  await own.close();
+  await ended;
+});
 
 describe('the proxy', () => {
   test('passes a request on, without what belongs to one connection', async () => {

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-import { cleanDetail, failureRow, ytDlpFailure, ytDlpFailures } from '../../../src/adapters/yt-dlp-failures.ts';
+import { cleanDetail, failureRow, searchedWords, ytDlpFailure, ytDlpFailures } from '../../../src/adapters/yt-dlp-failures.ts';
 import { failureReasons } from '../../../src/domain/failure-reasons.ts';
 import { engineComplaints } from '../../support/engine-complaints.ts';
 import { scaled } from '../../support/proof-scale.ts';
@@ -20,9 +20,7 @@ describe('what the engine prints', () => {
     const phrases = ytDlpFailures.flatMap((row) => row.phrases.map((phrase) => ({ row, phrase })));
     const unreached = phrases.filter(({ row, phrase }) => {
       const lines = engineComplaints.map(([words]) => words);
-      return !lines.some(
-        (line) => line.toLowerCase().replaceAll('’', "'").includes(phrase) && failureRow(line) === row,
-      );
+      return !lines.some((line) => searchedWords(line).includes(phrase) && failureRow(line) === row);
     });
     expect(unreached.map(({ phrase }) => phrase)).toEqual([]);
   });
