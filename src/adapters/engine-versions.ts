@@ -13,7 +13,7 @@ interface ProgramVersion {
   path: string;
   /** As the program itself says; null where it does not start. */
   version: string | null;
-  /** SHA-256 of what runs, and of what this version of the service was tested with; null for a program of one's own. */
+  /** SHA-256 of what runs, where it was asked for, and of what this version was tested with; null for a program of one's own. */
   sha256: string | null;
   expectedSha256: string | null;
 }
@@ -46,6 +46,8 @@ interface Inspection {
   namespaces: Namespaces;
   keeper: Keeper;
   nowMs: number;
+  /** Whether checksums are told, for which some hundred megabytes are read. */
+  checksums: boolean;
 }
 
 async function firstWord(
@@ -98,7 +100,7 @@ export async function inspectEngine(inspection: Inspection): Promise<EngineState
         program,
         path,
         version: isKnown ? bundledYtDlpVersion : await firstWord(inspection, run),
-        sha256: isBundled ? packedSha256 : await fileSha256(path).catch(() => null),
+        sha256: isBundled ? packedSha256 : inspection.checksums ? await fileSha256(path).catch(() => null) : null,
         expectedSha256: isBundled ? bundledYtDlpSha256 : null,
       };
     }),

@@ -1,8 +1,9 @@
-import type { NatsConnection, Subscription } from 'nats';
+import type { NatsConnection } from 'nats';
 import { z } from 'zod';
 import type { MetadataProbe, VideoFailure, VideoMetadata, VideoReference } from '../commands/video-ports.ts';
 import { failureReasonNames } from '../domain/failure-reasons.ts';
 import { answerQuestions } from './questions.ts';
+import type { Answering } from './questions.ts';
 
 const subject = 'probes';
 
@@ -37,7 +38,7 @@ export function createProbeClient(connection: NatsConnection, { timeoutMs }: { t
 export function answerProbes(
   connection: NatsConnection,
   probe: (video: VideoReference) => Promise<ProbeAnswer>,
-): Subscription {
+): Answering {
   return answerQuestions(connection, subject, (message) => {
     const { platform, video_id: videoId, url: canonicalUrl } = question.parse(message);
     return probe({ platform, videoId, canonicalUrl });

@@ -1,7 +1,8 @@
-import type { NatsConnection, Subscription } from 'nats';
+import type { NatsConnection } from 'nats';
 import { z } from 'zod';
 import type { ShortLinkAnswer, ShortLinks } from '../commands/video-ports.ts';
 import { answerQuestions } from './questions.ts';
+import type { Answering } from './questions.ts';
 
 const subject = 'short-links';
 
@@ -31,6 +32,6 @@ export function createShortLinkClient(connection: NatsConnection, { timeoutMs }:
 export function answerShortLinks(
   connection: NatsConnection,
   lookUp: (url: string) => Promise<ShortLinkAnswer>,
-): Subscription {
+): Answering {
   return answerQuestions(connection, subject, (asked) => lookUp(question.parse(asked).url));
 }

@@ -44,6 +44,8 @@ export interface VideoSourceOptions extends Engine {
   namespaces?: Namespaces | undefined;
   /** For what outlives an attempt and for probes; made if it is not there. */
   workDirectory: string;
+  /** Where yt-dlp is unpacked; kept, so that this happens once. */
+  unpackedDirectory: string;
   logger?: { warn(details: object, message: string): void };
   observer?: ChildObserver;
   tracer?: Tracer | undefined;
@@ -73,7 +75,7 @@ function createContext(options: VideoSourceOptions): EngineContext {
     ytDlp: () =>
       (preparing ??= prepareYtDlp({
         ytDlpPath: options.ytDlpPath,
-        directory: join(options.workDirectory, 'engine'),
+        directory: options.unpackedDirectory,
         keeper,
         onProblem: (error) => options.logger?.warn({ err: error }, 'yt-dlp is started packed, which is slower'),
       })),

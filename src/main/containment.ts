@@ -10,6 +10,7 @@ import { createEgressGuard } from '../adapters/egress-guard.ts';
 import type { Destination, EgressGuard, EgressGuardOptions } from '../adapters/egress-guard.ts';
 import { startEgressProxy } from '../adapters/egress-proxy.ts';
 import type { Egress } from '../adapters/egress-passes.ts';
+import { locateEngine } from '../adapters/yt-dlp-engine.ts';
 import type { Engine } from '../adapters/yt-dlp-engine.ts';
 import { localFfmpeg } from '../adapters/yt-dlp-run.ts';
 import type { EgressObserver } from '../commands/observers.ts';
@@ -21,6 +22,16 @@ export const pluginsDirectory = join(projectDirectory, 'src/embedded/plugins');
 
 export const workDirectoryOf = ({ WORK_DIRECTORY, dataDirectory }: Config): string =>
   WORK_DIRECTORY ?? join(dataDirectory, 'work');
+
+/** @throws {EngineUnusable} where a program is missing, or not the one that it should be */
+export const findEngine = ({ YTDLP_PATH, FFMPEG_PATH, FFPROBE_PATH, PATH }: Config): Promise<Engine> =>
+  locateEngine({ ytDlpPath: YTDLP_PATH, ffmpegPath: FFMPEG_PATH, ffprobePath: FFPROBE_PATH }, PATH);
+
+/** Where yt-dlp lies unpacked, for all processes on this folder. */
+export const unpackedDirectoryOf = (workDirectory: string): string => join(workDirectory, 'engine');
+
+/** What children see of this machine, and where they are tried. */
+export const cellDirectoryOf = (workDirectory: string): string => join(workDirectory, 'cell');
 
 /** What children are held in. */
 export interface Containment {
@@ -46,8 +57,7 @@ export async function openContainment(
   }: { engine: Engine; workDirectory: string; samplePlatformUrl: string | null },
   { onRefused, observer }: { onRefused: EgressGuardOptions['onRefused']; observer?: EgressObserver },
 ): Promise<Containment> {
-  const unpacked = join(workDirectory, 'engine');
-  const directory = join(workDirectory, 'cell');
+  const [unpacked, directory] = [unpackedDirectoryOf(workDirectory), cellDirectoryOf(workDirectory)];
   await mkdir(unpacked, { recursive: true, mode: 0o700 });
   const cell = await openCell({
     directory,

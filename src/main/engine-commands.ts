@@ -2,12 +2,11 @@ import type { Command } from 'commander';
 import { inspectEngine, oldEngineDays } from '../adapters/engine-versions.ts';
 import { startKeeper } from '../adapters/contained-process-keeper.ts';
 import { systemClock } from '../adapters/system.ts';
-import { locateEngine } from '../adapters/yt-dlp-engine.ts';
 import { prepareYtDlp } from '../adapters/yt-dlp-unpacked.ts';
 import { showEngineCommand } from '../cli/engine.ts';
 import type { Output } from '../cli/output.ts';
 import { readConfig } from './config.ts';
-import { openContainment, workDirectoryOf } from './containment.ts';
+import { cellDirectoryOf, findEngine, openContainment, unpackedDirectoryOf, workDirectoryOf } from './containment.ts';
 
 /** They need no engine of the service: they look at this machine alone. */
 export function addEngineCommands(program: Command, output: () => Output): void {
@@ -20,10 +19,7 @@ export function addEngineCommands(program: Command, output: () => Output): void 
     )
     .action(async () => {
       const config = readConfig();
-      const engine = await locateEngine(
-        { ytDlpPath: config.YTDLP_PATH, ffmpegPath: config.FFMPEG_PATH, ffprobePath: config.FFPROBE_PATH },
-        config.PATH,
-      );
+      const engine = await findEngine(config);
       const workDirectory = workDirectoryOf(config);
       const keeper = startKeeper();
       const containment = await openContainment(
@@ -33,12 +29,13 @@ export function addEngineCommands(program: Command, output: () => Output): void 
       try {
         const { guards, namespaces } = containment;
         const ytDlp = await prepareYtDlp({
-          ...{ ytDlpPath: engine.ytDlpPath, directory: `${workDirectory}/engine`, keeper },
+          ...{ ytDlpPath: engine.ytDlpPath, directory: unpackedDirectoryOf(workDirectory), keeper },
           onProblem: () => undefined,
         });
         const nowMs = systemClock().realNowMs();
-        const directory = `${workDirectory}/cell`;
-        const state = await inspectEngine({ engine, ytDlp, directory, namespaces, keeper, nowMs });
+        const directory = cellDirectoryOf(workDirectory);
+        const inspection = { engine, ytDlp, directory, namespaces, keeper, nowMs, checksums: true };
+        const state = await inspectEngine(inspection);
         showEngineCommand(output(), { ...state, oldAfterDays: oldEngineDays, guards });
       } finally {
         await containment.close();

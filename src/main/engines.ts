@@ -5,7 +5,7 @@ import { launchEventStore } from '../embedded/event-store.ts';
 import { launchNatsServer } from '../embedded/nats-server.ts';
 import { launchPostgres } from '../embedded/postgres.ts';
 import { startSamplePlatform } from '../embedded/sample-platform.ts';
-import { locateEngine } from '../adapters/yt-dlp-engine.ts';
+import { findEngine } from './containment.ts';
 import type { Config } from './config.ts';
 import type { Addresses } from './instance.ts';
 
@@ -74,8 +74,7 @@ export async function startEngines(
 }
 
 async function startSample(config: Config, started: Part[]): Promise<string> {
-  const { YTDLP_PATH: ytDlpPath, FFMPEG_PATH: ffmpegPath, FFPROBE_PATH: ffprobePath } = config;
-  const engine = await locateEngine({ ytDlpPath, ffmpegPath, ffprobePath }, config.PATH);
+  const engine = await findEngine(config);
   const cacheDirectory = join(config.dataDirectory, 'sample-platform');
   const port = await samplePlatformPort(config, cacheDirectory);
   const platform = await startSamplePlatform({ cacheDirectory, ffmpegPath: engine.ffmpegPath, port });

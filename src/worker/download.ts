@@ -64,8 +64,8 @@ export async function downloadJob(
     if (cut) {
       await record({ ...cut, token, claim });
     } else if (result.ok) {
-      await finish(dependencies, { claim, file: result, record, job, signal });
-      logger.info({ sizeBytes: result.sizeBytes }, 'a download is done');
+      const completed = await finish(dependencies, { claim, file: result, record, job, signal });
+      if (completed) logger.info({ sizeBytes: result.sizeBytes }, 'a download is done');
     } else {
       logger.info({ reason: result.reason, detail: result.detail }, 'a download did not succeed');
       await record({ kind: 'give_up', token, claim, reason: result.reason });
@@ -120,7 +120,11 @@ async function fetchFile(
   );
 }
 
-/** The file is in place before the log says so; if the claim was lost meanwhile, it goes again. */
+/**
+ * The file is in place before the log says so; if the claim was lost meanwhile, it goes again.
+ *
+ * @returns whether the job is completed with it
+ */
 async function finish(
   { files, tracer, progress }: DownloadDependencies,
   {
@@ -136,7 +140,7 @@ async function finish(
     job: QueuedJob;
     signal: AbortSignal;
   },
-): Promise<void> {
+): Promise<boolean> {
   const key = { token, claimRevision: claim.revision, name: file.name };
   const { name, mime, sizeBytes, sha256, durationSeconds } = file;
   const onProgress = uploadProgress(sizeBytes, (now) => {
@@ -153,6 +157,7 @@ async function finish(
   });
   if (completed) await files.purge(token, key);
   else await files.remove(key);
+  return completed;
 }
 
 /** The file is fetched and checked: it is not given up because the file store is away for a minute. */

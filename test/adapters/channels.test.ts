@@ -1,8 +1,9 @@
-import type { NatsConnection, Subscription } from 'nats';
+import type { NatsConnection } from 'nats';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 
 import { answerProbes, createProbeClient } from '../../src/adapters/probe-channel.ts';
+import type { Answering } from '../../src/adapters/questions.ts';
 import { createProgressReporter, followProgress } from '../../src/adapters/progress-channel.ts';
 import { answerShortLinks, createShortLinkClient } from '../../src/adapters/short-link-channel.ts';
 import type { ShortLinkAnswer, VideoReference } from '../../src/commands/video-ports.ts';
@@ -27,9 +28,9 @@ const video = { platform: 'sample', videoId: 'clip', canonicalUrl: 'http://127.0
 const metadata = { title: 'A clip', durationSeconds: 10, thumbnail: '' };
 
 /** Makes a worker's subscription known to the server, and its end too when the test is over. */
-async function untilTestEnds(subscription: Subscription): Promise<void> {
+async function untilTestEnds({ stop }: Pick<Answering, 'stop'>): Promise<void> {
   onTestFinished(async () => {
-    subscription.unsubscribe();
+    await stop();
     await worker.flush();
   });
   await worker.flush();
@@ -85,8 +86,23 @@ describe('a question about a video', () => {
 
   it('fails when the answer is none of ours', async () => {
     const stranger = worker.subscribe('probes', { callback: (_error, message) => message.respond('{"ok":"yes"}') });
-    await untilTestEnds(stranger);
+    await untilTestEnds({ stop: () => stranger.drain() });
     expect(await createProbeClient(api, { timeoutMs: 2_000 }).probe(video)).toMatchObject({ ok: false });
+  });
+
+  it('that a worker has taken is answered, also when it takes no more', async () => {
+    const found = Promise.withResolvers<undefined>();
+    const answering = answerProbes(worker, async () => {
+      await found.promise;
+      return { ok: true, metadata };
+    });
+    await worker.flush();
+    const asked = createProbeClient(api, { timeoutMs: 5_000 }).probe(video);
+    await api.flush();
+    await answering.stop();
+    found.resolve(undefined);
+    await answering.answered();
+    expect(await asked).toEqual({ ok: true, metadata });
   });
 
   it('that nobody can read leaves the worker at work', async () => {

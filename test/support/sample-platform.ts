@@ -119,6 +119,7 @@ export async function startTestPlatform(others: readonly string[] = []): Promise
         extractorOf,
         limits: { ...testLimits, ...limits },
         workDirectory: join(directory, 'work'),
+        unpackedDirectory: join(directory, 'work', 'engine'),
       });
       sources.push(source);
       return source;

@@ -1,11 +1,10 @@
-import { join } from 'node:path';
 import type { Namespaces } from '../../adapters/contained-launch.ts';
 import { startKeeper } from '../../adapters/contained-process-keeper.ts';
 import { engineAgeDays, inspectEngine, oldEngineDays } from '../../adapters/engine-versions.ts';
 import { observeEgress, showEngine, showGuards } from '../../adapters/metrics-worker-observers.ts';
 import type { Engine } from '../../adapters/yt-dlp-engine.ts';
 import type { Connections } from '../connect.ts';
-import { openContainment, requireGuards } from '../containment.ts';
+import { cellDirectoryOf, openContainment, requireGuards } from '../containment.ts';
 import type { Containment } from '../containment.ts';
 
 /**
@@ -53,9 +52,10 @@ export async function reportEngine(
 ): Promise<void> {
   const keeper = startKeeper();
   try {
-    const directory = join(workDirectory, 'cell');
+    const directory = cellDirectoryOf(workDirectory);
     const nowMs = clock.realNowMs();
-    const { programs, ageDays } = await inspectEngine({ engine, directory, namespaces, keeper, nowMs });
+    const inspection = { engine, directory, namespaces, keeper, nowMs, checksums: false };
+    const { programs, ageDays } = await inspectEngine(inspection);
     const version = programs.find(({ program }) => program === 'yt-dlp')?.version ?? null;
     showEngine([metrics.registry], programs, () => engineAgeDays(version, clock.realNowMs()));
     for (const { program, path, version: found } of programs) {

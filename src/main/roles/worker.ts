@@ -11,7 +11,6 @@ import { createShortLinkResolver } from '../../adapters/short-links.ts';
 import { newId, newUuid } from '../../adapters/system.ts';
 import { createVideoSource } from '../../adapters/video-source.ts';
 import type { EngineLimits } from '../../adapters/yt-dlp-arguments.ts';
-import { locateEngine } from '../../adapters/yt-dlp-engine.ts';
 import type { VideoReference } from '../../commands/video-ports.ts';
 import { parseVideoUrl } from '../../domain/video-url.ts';
 import type { ParsedVideo } from '../../domain/video-url.ts';
@@ -22,7 +21,7 @@ import { createDiskWatermark } from '../../worker/disk-watermark.ts';
 import { createQuotas } from '../../worker/quotas.ts';
 import type { Quotas } from '../../worker/quotas.ts';
 import { runWorker } from '../../worker/run.ts';
-import { pluginsDirectory, workDirectoryOf } from '../containment.ts';
+import { findEngine, pluginsDirectory, unpackedDirectoryOf, workDirectoryOf } from '../containment.ts';
 import type { Config } from '../config.ts';
 import type { Connections } from '../connect.ts';
 import { filesDirectory, openFiles } from '../files.ts';
@@ -41,10 +40,7 @@ const mebibyte = 1024 * 1024;
 export const startWorker: StartRole = async (connections, secrets) => {
   const { config, store, pool, nats, logger, clock, addresses, metrics, tracer } = connections;
   const workDirectory = workDirectoryOf(config);
-  const engine = await locateEngine(
-    { ytDlpPath: config.YTDLP_PATH, ffmpegPath: config.FFMPEG_PATH, ffprobePath: config.FFPROBE_PATH },
-    config.PATH,
-  );
+  const engine = await findEngine(config);
   const containment = await startContainment(connections, { engine, workDirectory });
   await reportEngine(connections, { engine, workDirectory, namespaces: containment.namespaces });
   const samplePlatformOrigin = addresses.samplePlatformUrl ?? undefined;
@@ -58,6 +54,7 @@ export const startWorker: StartRole = async (connections, secrets) => {
     extractorOf: (video) => ours(video)?.extractor,
     limits: limitsOf(config),
     workDirectory,
+    unpackedDirectory: unpackedDirectoryOf(workDirectory),
     logger,
     observer: observeChildren([metrics.registry]),
     tracer,
@@ -99,10 +96,12 @@ export const startWorker: StartRole = async (connections, secrets) => {
   });
   return {
     close: async () => {
-      await Promise.allSettled([probes.drain(), shortLinks.drain()]);
+      await Promise.allSettled([probes.stop(), shortLinks.stop()]);
       await worker.close();
       await heartbeat.stop();
+      // Whoever waits for a probe is told at once that it has come to nothing.
       source.close();
+      await Promise.all([probes.answered(), shortLinks.answered()]);
       await containment.close();
     },
   };

@@ -123,6 +123,7 @@ test('no answer of a platform leads yt-dlp there either', { timeout: 2_400_000 }
     const sourceIn = (namespaces: Namespaces, egress: EgressProxy) =>
       createVideoSource({
         ...{ ...engine, egress, namespaces, pluginsDirectory, workDirectory: join(directory, 'work') },
+        unpackedDirectory: join(directory, 'work', 'engine'),
         extractorOf: () => 'hostile',
         limits: {
           ...{ maxFileSizeBytes: 1e7, maxDurationSeconds: 60, attemptTimeoutMs: 120_000, probeTimeoutMs: 60_000 },

@@ -2,7 +2,13 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-import { cleanDetail, failureRow, searchedWords, ytDlpFailure, ytDlpFailures } from '../../../src/adapters/yt-dlp-failures.ts';
+import {
+  cleanDetail,
+  failureRow,
+  searchedWords,
+  ytDlpFailure,
+  ytDlpFailures,
+} from '../../../src/adapters/yt-dlp-failures.ts';
 import { failureReasons } from '../../../src/domain/failure-reasons.ts';
 import { engineComplaints } from '../../support/engine-complaints.ts';
 import { scaled } from '../../support/proof-scale.ts';

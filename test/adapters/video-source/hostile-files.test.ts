@@ -33,10 +33,28 @@ const finished: Readonly<Record<string, string>> = {
   nothing: ':',
 };
 
-test.each(Object.entries(finished))('%s is no finished film', { timeout: 60_000 }, async (_what, script) => {
+/** The same in the place of a still. */
+const stills: Readonly<Record<string, string>> = {
+  'a pipe': 'mkfifo media.webp',
+  'a link to a good still': 'ln -s "$GOOD" media.jpg',
+  'a folder': 'mkdir media.png',
+  'two pictures': 'cp "$GOOD" media.jpg; cp "$GOOD" media.webp',
+  'the beginning of one': 'head -c 3000 "$GOOD" > media.jpg',
+};
+
+const all = [
+  ...Object.entries(finished).map(
+    ([what, script]) => ({ what, script, output: 'mp4', file: 'bars/360p.mp4' }) as const,
+  ),
+  ...Object.entries(stills).map(
+    ([what, script]) => ({ what, script, output: 'jpg', file: 'stills/still1.jpg' }) as const,
+  ),
+];
+
+test.each(all)('$what is no finished $output', { timeout: 60_000 }, async ({ script, output, file }) => {
   const folder = temporaryDirectory();
-  const good = join(folder, 'good.mp4');
-  const film = await fetch(`${platform.url}/media/bars/360p.mp4`);
+  const good = join(folder, 'good');
+  const film = await fetch(`${platform.url}/media/${file}`);
   writeFileSync(good, Buffer.from(await film.arrayBuffer()));
   const before = readFileSync(good);
   const ytDlpPath = join(folder, 'yt-dlp');
@@ -53,10 +71,10 @@ test.each(Object.entries(finished))('%s is no finished film', { timeout: 60_000 
     .source({}, { ytDlpPath })
     .download(
       platform.reference('bars'),
-      { output: 'mp4', quality: '360', item: 1 },
+      { output, quality: '360', item: 1 },
       { directory, signal: new AbortController().signal, onProgress: () => undefined },
     );
   expect(result).toMatchObject({ ok: false });
   expect(readFileSync(good)).toEqual(before);
-  expect(readdirSync(folder).toSorted()).toEqual(['attempt', 'good.mp4', 'yt-dlp']);
+  expect(readdirSync(folder).toSorted()).toEqual(['attempt', 'good', 'yt-dlp']);
 });
