@@ -13,7 +13,6 @@ import type {
   WantedFile,
 } from '../commands/video-ports.ts';
 import type { Output } from '../domain/download-options.ts';
-import { startKeeper } from './contained-process-keeper.ts';
 import type { Keeper } from './contained-process-keeper.ts';
 import type { Namespaces } from './contained-launch.ts';
 import type { ProcessResult } from './contained-process.ts';
@@ -46,14 +45,11 @@ export interface VideoSourceOptions extends Engine {
   workDirectory: string;
   /** Where yt-dlp is unpacked; kept, so that this happens once. */
   unpackedDirectory: string;
+  /** Ends the children when it is closed. */
+  keeper: Keeper;
   logger?: { warn(details: object, message: string): void };
   observer?: ChildObserver;
   tracer?: Tracer | undefined;
-}
-
-export interface EngineVideoSource extends VideoSource {
-  /** Ends whatever still runs. Optional: the same happens when this process ends, however it ends. */
-  close(): void;
 }
 
 type DownloadOptions = Parameters<VideoSource['download']>[2];
@@ -61,17 +57,15 @@ type DownloadOptions = Parameters<VideoSource['download']>[2];
 /** What every probe and every attempt needs. */
 export interface EngineContext {
   options: VideoSourceOptions;
-  keeper: Keeper;
   /** How to start yt-dlp; found out at first use. */
   ytDlp: () => Promise<YtDlpCommand>;
 }
 
 function createContext(options: VideoSourceOptions): EngineContext {
-  const keeper = startKeeper();
+  const { keeper } = options;
   let preparing: Promise<YtDlpCommand> | undefined;
   return {
     options,
-    keeper,
     ytDlp: () =>
       (preparing ??= prepareYtDlp({
         ytDlpPath: options.ytDlpPath,
@@ -116,7 +110,7 @@ async function probe(
 
 /** Checks the one file that lies in `media`, and takes its hash. */
 async function finish(
-  { options, keeper }: EngineContext,
+  { options }: EngineContext,
   output: Output,
   announced: Announced,
   {
@@ -125,7 +119,7 @@ async function finish(
     ...attempt
   }: Pick<DownloadOptions, 'directory' | 'signal' | 'traceparent'> & { timeoutMs: number },
 ): Promise<DownloadedFile | VideoFailure> {
-  const { limits, ffprobePath, ffmpegPath, observer, namespaces, tracer } = options;
+  const { limits, ffprobePath, ffmpegPath, keeper, observer, namespaces, tracer } = options;
   const { name, mime } = finishedFiles[output];
   const media = join(attempt.directory, 'media');
   const path = join(media, name);
@@ -215,7 +209,7 @@ async function caught<Result>(work: () => Promise<Result>): Promise<Result | Vid
  * The download engine: yt-dlp and ffmpeg as contained child processes. Every URL goes to the one extractor of its platform;
  * nothing that a platform says is believed before it has been checked.
  */
-export function createVideoSource(options: VideoSourceOptions): EngineVideoSource {
+export function createVideoSource(options: VideoSourceOptions): VideoSource {
   const context = createContext(options);
   return {
     probe: (video, { signal }) =>
@@ -236,8 +230,5 @@ export function createVideoSource(options: VideoSourceOptions): EngineVideoSourc
           for (const name of ['home', 'tmp']) await rm(join(attempt.directory, name), { recursive: true, force: true });
         }
       }),
-    close: () => {
-      context.keeper.close();
-    },
   };
 }

@@ -27,7 +27,7 @@ export function proxyVariables(proxyUrl: string): Record<string, string> {
  * @param fetches whether it fetches a file: else it gets room for pages alone
  */
 export async function runYtDlp(
-  { options, keeper, ytDlp }: EngineContext,
+  { options, ytDlp }: EngineContext,
   {
     fetches,
     ...run
@@ -52,7 +52,7 @@ export async function runYtDlp(
     searchPath: [dirname(options.ytDlpPath)],
     maxDirectoryBytes: fileBytes + spareDirectoryBytes,
     maxOutputBytes,
-    keeper,
+    keeper: options.keeper,
     observer: options.observer,
   }).finally(() => (usage = pass.close()));
   return usage?.exhausted === true && result.exitCode !== 0 ? { ...result, ending: 'traffic_spent' } : result;

@@ -1,9 +1,9 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openCell } from '../adapters/contained-cell.ts';
-import type { Cell } from '../adapters/contained-cell.ts';
 import type { Namespaces } from '../adapters/contained-launch.ts';
 import { startKeeper } from '../adapters/contained-process-keeper.ts';
+import type { Keeper } from '../adapters/contained-process-keeper.ts';
 import { testContainment } from '../adapters/containment-self-test.ts';
 import type { GuardReport } from '../adapters/containment-self-test.ts';
 import { createEgressGuard } from '../adapters/egress-guard.ts';
@@ -39,6 +39,8 @@ export interface Containment {
   guard: EgressGuard;
   egress: Egress;
   namespaces: Namespaces;
+  /** Closed by itself, it ends the children that still run. */
+  keeper: Keeper;
   /** Each guard, as it was found by real children. */
   guards: readonly GuardReport[];
   close(): Promise<void>;
@@ -70,26 +72,18 @@ export async function openContainment(
     ...(observer && { observer }),
     ...(cell.listener && { listener: cell.listener }),
   });
+  const keeper = startKeeper();
   const close = async () => {
+    keeper.close();
     await proxy.close();
     await cell.close();
   };
   try {
-    const guards = await tryGuards(cell, proxy, directory);
-    return { guard, egress: proxy, namespaces: cell.namespaces, guards, close };
+    const guards = await testContainment({ cell, egress: proxy, directory, keeper });
+    return { guard, egress: proxy, namespaces: cell.namespaces, keeper, guards, close };
   } catch (error) {
     await close();
     throw error;
-  }
-}
-
-/** Its refusals are made on purpose: nobody is told of them. */
-async function tryGuards(cell: Cell, egress: Egress, directory: string): Promise<GuardReport[]> {
-  const keeper = startKeeper();
-  try {
-    return await testContainment({ cell, egress, directory, keeper });
-  } finally {
-    keeper.close();
   }
 }
 

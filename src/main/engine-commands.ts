@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
 import { inspectEngine, oldEngineDays } from '../adapters/engine-versions.ts';
-import { startKeeper } from '../adapters/contained-process-keeper.ts';
 import { systemClock } from '../adapters/system.ts';
 import { prepareYtDlp } from '../adapters/yt-dlp-unpacked.ts';
 import { showEngineCommand } from '../cli/engine.ts';
@@ -21,13 +20,12 @@ export function addEngineCommands(program: Command, output: () => Output): void 
       const config = readConfig();
       const engine = await findEngine(config);
       const workDirectory = workDirectoryOf(config);
-      const keeper = startKeeper();
       const containment = await openContainment(
         { engine, workDirectory, samplePlatformUrl: null },
         { onRefused: () => undefined },
       );
       try {
-        const { guards, namespaces } = containment;
+        const { guards, namespaces, keeper } = containment;
         const ytDlp = await prepareYtDlp({
           ...{ ytDlpPath: engine.ytDlpPath, directory: unpackedDirectoryOf(workDirectory), keeper },
           onProblem: () => undefined,
@@ -39,7 +37,6 @@ export function addEngineCommands(program: Command, output: () => Output): void 
         showEngineCommand(output(), { ...state, oldAfterDays: oldEngineDays, guards });
       } finally {
         await containment.close();
-        keeper.close();
       }
     });
 }

@@ -2,13 +2,13 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-import type { VideoReference } from '../../src/commands/video-ports.ts';
+import type { VideoReference, VideoSource } from '../../src/commands/video-ports.ts';
+import { startKeeper } from '../../src/adapters/contained-process-keeper.ts';
 import { openCell } from '../../src/adapters/contained-cell.ts';
 import { createEgressGuard } from '../../src/adapters/egress-guard.ts';
 import { startEgressProxy } from '../../src/adapters/egress-proxy.ts';
 import type { Egress } from '../../src/adapters/egress-passes.ts';
 import { createVideoSource } from '../../src/adapters/video-source.ts';
-import type { EngineVideoSource } from '../../src/adapters/video-source.ts';
 import type { EngineLimits } from '../../src/adapters/yt-dlp-arguments.ts';
 import { locateEngine } from '../../src/adapters/yt-dlp-engine.ts';
 import type { Engine } from '../../src/adapters/yt-dlp-engine.ts';
@@ -36,7 +36,7 @@ export interface TestPlatform {
   directory: string;
   reference(id: string): VideoReference;
   /** The real engine, reading this platform and a few real ones. `close` ends it. */
-  source(limits?: Partial<EngineLimits>, more?: { proxyUrl?: string; ytDlpPath?: string }): EngineVideoSource;
+  source(limits?: Partial<EngineLimits>, more?: { proxyUrl?: string; ytDlpPath?: string }): VideoSource;
   close(): Promise<void>;
 }
 
@@ -72,7 +72,7 @@ export async function startTestPlatform(others: readonly string[] = []): Promise
     cacheDirectory: join(directory, 'media'),
     ffmpegPath: engine.ffmpegPath,
   });
-  const sources: EngineVideoSource[] = [];
+  const keeper = startKeeper();
   const origins = [platform.url, ...others];
   const allowed = origins
     .map((origin) => new URL(origin))
@@ -110,22 +110,21 @@ export async function startTestPlatform(others: readonly string[] = []): Promise
     directory,
     reference: (id) => ({ platform: 'sample', videoId: id, canonicalUrl: platform.url + pathOf(id) }),
     source(limits = {}, { proxyUrl, ...more } = {}) {
-      const source = createVideoSource({
+      return createVideoSource({
         ...engine,
         ...more,
         egress: proxyUrl === undefined ? proxy : throughOtherProxy(proxyUrl),
         namespaces: namespacesFor({ proxyUrl, ...more }),
+        keeper,
         pluginsDirectory,
         extractorOf,
         limits: { ...testLimits, ...limits },
         workDirectory: join(directory, 'work'),
         unpackedDirectory: join(directory, 'work', 'engine'),
       });
-      sources.push(source);
-      return source;
     },
     async close() {
-      for (const source of sources) source.close();
+      keeper.close();
       await proxy.close();
       await cell.close();
       await platform.close();

@@ -1,5 +1,3 @@
-import type { Namespaces } from '../../adapters/contained-launch.ts';
-import { startKeeper } from '../../adapters/contained-process-keeper.ts';
 import { engineAgeDays, inspectEngine, oldEngineDays } from '../../adapters/engine-versions.ts';
 import { observeEgress, showEngine, showGuards } from '../../adapters/metrics-worker-observers.ts';
 import type { Engine } from '../../adapters/yt-dlp-engine.ts';
@@ -48,23 +46,18 @@ export async function startContainment(
 /** Says which versions are at work, and warns of an engine that is old or does not start. */
 export async function reportEngine(
   { clock, logger, metrics }: Connections,
-  { engine, workDirectory, namespaces }: { engine: Engine; workDirectory: string; namespaces: Namespaces },
+  { engine, workDirectory, containment }: { engine: Engine; workDirectory: string; containment: Containment },
 ): Promise<void> {
-  const keeper = startKeeper();
-  try {
-    const directory = cellDirectoryOf(workDirectory);
-    const nowMs = clock.realNowMs();
-    const inspection = { engine, directory, namespaces, keeper, nowMs, checksums: false };
-    const { programs, ageDays } = await inspectEngine(inspection);
-    const version = programs.find(({ program }) => program === 'yt-dlp')?.version ?? null;
-    showEngine([metrics.registry], programs, () => engineAgeDays(version, clock.realNowMs()));
-    for (const { program, path, version: found } of programs) {
-      if (found === null) logger.error({ program, path }, 'a program of the engine does not start');
-    }
-    if (ageDays !== null && ageDays > oldEngineDays) {
-      logger.warn({ version, ageDays }, 'yt-dlp is old, and platforms change: set YTDLP_PATH to a newer one');
-    }
-  } finally {
-    keeper.close();
+  const { namespaces, keeper } = containment;
+  const nowMs = clock.realNowMs();
+  const inspection = { engine, directory: cellDirectoryOf(workDirectory), namespaces, keeper, nowMs };
+  const { programs, ageDays } = await inspectEngine({ ...inspection, checksums: false });
+  const version = programs.find(({ program }) => program === 'yt-dlp')?.version ?? null;
+  showEngine([metrics.registry], programs, () => engineAgeDays(version, clock.realNowMs()));
+  for (const { program, path, version: found } of programs) {
+    if (found === null) logger.error({ program, path }, 'a program of the engine does not start');
+  }
+  if (ageDays !== null && ageDays > oldEngineDays) {
+    logger.warn({ version, ageDays }, 'yt-dlp is old, and platforms change: set YTDLP_PATH to a newer one');
   }
 }

@@ -42,7 +42,7 @@ export const startWorker: StartRole = async (connections, secrets) => {
   const workDirectory = workDirectoryOf(config);
   const engine = await findEngine(config);
   const containment = await startContainment(connections, { engine, workDirectory });
-  await reportEngine(connections, { engine, workDirectory, namespaces: containment.namespaces });
+  await reportEngine(connections, { engine, workDirectory, containment });
   const samplePlatformOrigin = addresses.samplePlatformUrl ?? undefined;
   const ours = readAgain(samplePlatformOrigin);
   const allows = (video: VideoReference) => ours(video) !== undefined;
@@ -50,6 +50,7 @@ export const startWorker: StartRole = async (connections, secrets) => {
     ...engine,
     egress: containment.egress,
     namespaces: containment.namespaces,
+    keeper: containment.keeper,
     pluginsDirectory,
     extractorOf: (video) => ours(video)?.extractor,
     limits: limitsOf(config),
@@ -100,7 +101,7 @@ export const startWorker: StartRole = async (connections, secrets) => {
       await worker.close();
       await heartbeat.stop();
       // Whoever waits for a probe is told at once that it has come to nothing.
-      source.close();
+      containment.keeper.close();
       await Promise.all([probes.answered(), shortLinks.answered()]);
       await containment.close();
     },

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
+import { startKeeper } from '../../../src/adapters/contained-process-keeper.ts';
 import { openCell } from '../../../src/adapters/contained-cell.ts';
 import type { Cell } from '../../../src/adapters/contained-cell.ts';
 import type { Namespaces } from '../../../src/adapters/contained-launch.ts';
@@ -120,9 +121,10 @@ test('no answer of a platform leads yt-dlp there either', { timeout: 2_400_000 }
   await withEngine(async (cell, { inside, outside }) => {
     const engine = await findEngine();
     const { nsenter: _network, ...withoutNetwork } = cell.namespaces;
+    const keeper = startKeeper();
     const sourceIn = (namespaces: Namespaces, egress: EgressProxy) =>
       createVideoSource({
-        ...{ ...engine, egress, namespaces, pluginsDirectory, workDirectory: join(directory, 'work') },
+        ...{ ...engine, egress, namespaces, keeper, pluginsDirectory, workDirectory: join(directory, 'work') },
         unpackedDirectory: join(directory, 'work', 'engine'),
         extractorOf: () => 'hostile',
         limits: {
@@ -145,7 +147,7 @@ test('no answer of a platform leads yt-dlp there either', { timeout: 2_400_000 }
       );
       expect({ kind, to, result }).toMatchObject({ kind, to, result: { ok: false } });
     }
-    for (const source of sources) source.close();
+    keeper.close();
   });
   expectNothingReached();
   if (isLongProof) console.log(`${cases} of them through yt-dlp, half of these without a network of their own`);

@@ -42,7 +42,7 @@ describe('finding the engine', () => {
 describe('starting the engine', () => {
   const signal = new AbortController().signal;
 
-  test('the bundled one is unpacked once, and again when its files were damaged', async () => {
+  test('the bundled one is unpacked once, and again when its files were damaged', { timeout: 120_000 }, async () => {
     const engineDirectory = join(platform.directory, 'work', 'engine');
     expect(await platform.source().probe(platform.reference('bars'), { signal })).toMatchObject({ ok: true });
     const [unpacked = '', ...others] = readdirSync(engineDirectory);

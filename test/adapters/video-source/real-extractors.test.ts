@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-import type { EngineVideoSource } from '../../../src/adapters/video-source.ts';
+import type { VideoSource } from '../../../src/commands/video-ports.ts';
 import type { VideoReference, WantedFile } from '../../../src/commands/video-ports.ts';
 import { startFakeSites, trustingEngine } from '../../support/fake-sites.ts';
 import type { FakeSites, Site } from '../../support/fake-sites.ts';
@@ -88,7 +88,7 @@ function sitesOf(hls: Film, file: Film, stillsDirectory: string): Record<string,
 
 let platform: TestPlatform;
 let sites: FakeSites;
-let source: EngineVideoSource;
+let source: VideoSource;
 beforeAll(async () => {
   platform = await startTestPlatform();
   const { engine, directory } = platform;
