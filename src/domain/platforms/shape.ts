@@ -68,6 +68,7 @@ function source(text: string, pieces: Platform['pieces'], named: Set<string>): s
 
 /** The pieces of an address that has this shape, `address` among them as it was sent; undefined where it has not. */
 export function matchShape(shape: CompiledShape, address: SplitAddress): Pieces | undefined {
+  if (shape.fragment !== undefined && address.fragment === '') return undefined;
   const path = shape.path?.exec(address.path);
   if (path === null) return undefined;
   const fragment = shape.fragment?.exec(address.fragment);
@@ -87,10 +88,10 @@ export function matchShape(shape: CompiledShape, address: SplitAddress): Pieces 
   return pieces;
 }
 
-/** People append a second `?` or a slash to an address, and platforms a path, in escapes or not: that is not part of the value. */
+/** People append a second `?` or a slash to an address, and platforms a path, in escapes or not: mostly that is not part of the value. */
 function firstMatch(pattern: RegExp, values: readonly string[]): RegExpExecArray | undefined {
   for (const value of values) {
-    const match = pattern.exec(value.split(/[?#&/]|%(?:2[36F]|3F)/i, 1)[0] ?? '');
+    const match = pattern.exec(value) ?? pattern.exec(value.split(/[?#&/]|%(?:2[36F]|3F)/i, 1)[0] ?? '');
     if (match !== null) return match;
   }
   return undefined;
