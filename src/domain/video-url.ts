@@ -151,7 +151,9 @@ function itemAt(site: Site, url: URL, outer?: Pieces): VideoUrlResult {
 function itemInPath(site: Site, url: URL, outer: Pieces | undefined): VideoUrlResult {
   const { platform } = site;
   const parameters = parametersOf(url.search);
-  const address = { path: url.pathname.replaceAll(/\/{2,}/g, '/'), parameters, fragment: url.hash.slice(1) };
+  const { pathname } = url;
+  const path = pathname.includes('//') ? pathname.replaceAll(/\/{2,}/g, '/') : pathname;
+  const address = { path, parameters, fragment: url.hash.slice(1) };
   for (const rule of site.rules) {
     const matched = matchShape(rule.shape, address);
     if (matched === undefined) continue;

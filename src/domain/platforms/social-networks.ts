@@ -48,7 +48,7 @@ export const instagram: Platform = {
   },
   addresses: [
     { is: 'a collection of stories', at: ['/stories/highlights/*'] },
-    { is: 'a list of videos', at: ['/(explore|reels/audio)[/*]', '/(reels|reel)'] },
+    { is: 'a list of videos', at: ['/(explore|reels/audio|reel/audio)[/*]', '/(reels|reel)'] },
     {
       item: 'https://www.instagram.com/stories/{user}/{story}/',
       id: '{story}',

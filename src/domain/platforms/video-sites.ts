@@ -214,7 +214,7 @@ export const rumble: Platform = {
     { is: 'a channel', at: ['/(c|user)/*'] },
     {
       is: 'a list of videos',
-      at: ['/(videos|browse|search|category|editor-picks|playlists)[/*]', '/(viral|verified|view|vvip)'],
+      at: ['/videos*', '/(browse|search|category|editor-picks|playlists)[/*]', '/(viral|verified|view|vvip)'],
     },
     { is: 'a Short, which cannot be downloaded', at: ['/shorts[/*]'] },
     {
