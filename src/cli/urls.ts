@@ -1,3 +1,4 @@
+import type { ItemKind } from '../domain/download-options.ts';
 import { parseVideoUrl } from '../domain/video-url.ts';
 import { facts, print } from './output.ts';
 import type { Output } from './output.ts';
@@ -15,6 +16,12 @@ export function explainUrlCommand(
   print(output, explained, facts(explained));
 }
 
+const explanations: Readonly<Record<ItemKind, string>> = {
+  video: 'This names a single item.',
+  sound: 'This names sound without a picture, which has to be asked for as audio.',
+  images: 'This names a post of images, of which stills are delivered.',
+};
+
 function explain(url: string, samplePlatformOrigin: string | undefined): Readonly<Record<string, string>> {
   const parsed = parseVideoUrl(url, { samplePlatformOrigin });
   if (!parsed.ok) return { outcome: 'refused', error: parsed.refusal, explanation: parsed.explanation };
@@ -24,7 +31,13 @@ function explain(url: string, samplePlatformOrigin: string | undefined): Readonl
     return { outcome: 'short_link', platform, video_id: videoId, looked_up: lookedUp, explanation };
   }
   const { platform, videoId, canonicalUrl, extractor, kind } = parsed.video;
-  const explanation =
-    kind === 'images' ? 'This names a post of images, of which stills are delivered.' : 'This names a single item.';
-  return { outcome: 'item', platform, video_id: videoId, url: canonicalUrl, kind, extractor, explanation };
+  return {
+    outcome: 'item',
+    platform,
+    video_id: videoId,
+    url: canonicalUrl,
+    kind,
+    extractor,
+    explanation: explanations[kind],
+  };
 }

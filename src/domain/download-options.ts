@@ -23,8 +23,8 @@ export interface DownloadOptions {
 
 export const defaultOptions: DownloadOptions = { format: 'video', quality: 'best', audioFormat: 'mp3', item: 1 };
 
-/** What stands behind an address: one film (or sound), or a post of stills. */
-export type ItemKind = 'video' | 'images';
+/** What stands behind an address: a film, sound that has no picture, or a post of stills. */
+export type ItemKind = 'video' | 'sound' | 'images';
 
 /** What a download becomes: the ending of its file. */
 export type Output = 'mp4' | AudioFormat | 'jpg';
@@ -46,8 +46,14 @@ export function misfit(
   kind: ItemKind,
   { format, item }: Pick<DownloadOptions, 'format' | 'item'>,
 ): { option: string; why: string } | undefined {
-  if (kind === 'video' && item !== 1) {
-    return { option: 'item', why: 'chooses a still of an image post, and this address is that of a video' };
+  if (kind !== 'images' && item !== 1) {
+    return {
+      option: 'item',
+      why: `chooses a still of an image post, and this address is that of ${kind === 'sound' ? 'sound' : 'a video'}`,
+    };
+  }
+  if (kind === 'sound' && format === 'video') {
+    return { option: 'format', why: 'this address is that of sound without a picture; ask for audio' };
   }
   if (kind === 'images' && format === 'audio') {
     return { option: 'format', why: 'an image post has no sound; leave it out, or ask for video' };

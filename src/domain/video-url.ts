@@ -56,7 +56,7 @@ export interface VideoUrlOptions {
 export function parseVideoUrl(input: string, options: VideoUrlOptions = {}): VideoUrlResult {
   const found = findSite(input, options);
   if ('refusal' in found) return found;
-  if ('site' in found) return itemAt(found.site, found.url, { nested: false });
+  if ('site' in found) return readAgain(itemAt(found.site, found.url), input, found.site);
   return parseSampleUrl(found.url, found.samplePlatformOrigin);
 }
 
@@ -95,7 +95,7 @@ function findSite(
   if (!/^[a-z0-9.:-]+$/i.test(authority)) {
     return unsupported('Only host names in plain ASCII letters, digits and hyphens are supported.');
   }
-  if (url.port !== '') return unsupported('Addresses with a port of their own are not supported.');
+  if (authority.includes(':')) return unsupported('Addresses with a port are not supported.');
   const site = siteOf(hostOf(url));
   return site === undefined ? unsupported('No supported platform has this host name.') : { site, url };
 }
@@ -117,25 +117,61 @@ function hostOf(url: URL): string {
   return url.hostname.endsWith('.') ? url.hostname.slice(0, -1) : url.hostname;
 }
 
-function itemAt(site: Site, url: URL, { nested }: { nested: boolean }): VideoUrlResult {
-  const found = itemInPath(site, url, { nested });
-  if (found.ok || nested || !site.platform.pagesBehindHash) return found;
-  return innerItem(site, pageBehindHash(url.hash.slice(1)), url) ?? found;
+/**
+ * What is stored is read once more by the worker, and must be the same item then. That shapes and pieces leave no room for
+ * another reading cannot be seen from a row alone, so it is tried.
+ */
+function readAgain(result: VideoUrlResult, input: string, { platform: { title } }: Site): VideoUrlResult {
+  if (!result.ok) return result;
+  const address = result.video === undefined ? result.shortLink.url : result.video.canonicalUrl;
+  if (address === input) return result;
+  const url = URL.parse(address);
+  const site = url === null ? undefined : siteOf(url.hostname);
+  const again = url === null || site === undefined ? notOne(title) : itemAt(site, url);
+  return !again.ok || isSame(again, result) ? again : notOne(title);
 }
 
-function itemInPath(site: Site, url: URL, { nested }: { nested: boolean }): VideoUrlResult {
+const videoFields = ['canonicalUrl', 'platform', 'videoId', 'extractor', 'kind'] as const;
+
+type Found = Extract<VideoUrlResult, { ok: true }>;
+
+function isSame(one: Found, other: Found): boolean {
+  if (one.shortLink !== undefined) return one.shortLink.url === other.shortLink?.url;
+  const { video } = other;
+  return video !== undefined && videoFields.every((field) => one.video[field] === video[field]);
+}
+
+/** @param outer the pieces beside an address within another; undefined for one that stands by itself */
+function itemAt(site: Site, url: URL, outer?: Pieces): VideoUrlResult {
+  const found = itemInPath(site, url, outer);
+  if (found.ok || outer !== undefined || !site.platform.pagesBehindHash) return found;
+  return innerItem(site, pageBehindHash(url.hash.slice(1)), { url, pieces: {} }) ?? found;
+}
+
+function itemInPath(site: Site, url: URL, outer: Pieces | undefined): VideoUrlResult {
   const { platform } = site;
   const parameters = parametersOf(url.search);
-  const address = { path: url.pathname.replaceAll(/\/{2,}/g, '/'), parameters, fragment: url.hash.slice(1) };
+  const { pathname } = url;
+  const path = pathname.includes('//') ? pathname.replaceAll(/\/{2,}/g, '/') : pathname;
+  const address = { path, parameters, fragment: url.hash.slice(1) };
   for (const rule of site.rules) {
     const matched = matchShape(rule.shape, address);
     if (matched === undefined) continue;
-    const pieces = { ...matched, ...site.pieces };
-    if (!('wraps' in rule.address)) return resultOf(platform, rule, pieces);
-    const inner = nested ? undefined : innerItem(site, decoded(pieces['address'] ?? ''), url);
+    if (!('wraps' in rule.address)) return resultOf(platform, rule, joined({ ...matched, ...site.pieces }, outer));
+    if (outer !== undefined) continue;
+    const inner = innerItem(site, decoded(matched['address'] ?? ''), { url, pieces: matched });
     if (inner !== undefined) return inner;
   }
-  return unsupported(`This address of ${platform.title} does not name a single video.`);
+  return notOne(platform.title);
+}
+
+function joined(pieces: Record<string, string | undefined>, outer: Pieces = {}): Pieces {
+  for (const [name, piece] of Object.entries(outer)) pieces[name] ??= piece;
+  return pieces;
+}
+
+function notOne(title: string): Refused {
+  return unsupported(`This address of ${title} does not name a single video.`);
 }
 
 function resultOf({ name: platform, title }: Platform, rule: Rule, pieces: Pieces): VideoUrlResult {
@@ -188,14 +224,18 @@ function decoded(address: string): string | undefined {
 }
 
 /** An address inside an address: of the same platform, and only one level deep. */
-function innerItem({ platform }: Site, address: string | undefined, outer: URL): VideoUrlResult | undefined {
-  const url = address === undefined ? null : URL.parse(address, outer.href);
+function innerItem(
+  { platform }: Site,
+  address: string | undefined,
+  outer: { url: URL; pieces: Pieces },
+): VideoUrlResult | undefined {
+  const url = address === undefined ? null : URL.parse(address, outer.url.href);
   if (url === null || !/^https?:$/.test(url.protocol) || url.port !== '' || url.username + url.password !== '') {
     return undefined;
   }
   const site = siteOf(hostOf(url));
   if (site?.platform !== platform) return undefined;
-  const found = itemAt(site, url, { nested: true });
+  const found = itemAt(site, url, outer.pieces);
   return found.ok && found.video !== undefined ? found : undefined;
 }
 

@@ -40,7 +40,9 @@ const body = z.object(
     format: z
       .enum(formats)
       .default(defaultOptions.format)
-      .describe('`video` yields an MP4 file, of an image post a JPG; `audio` the sound alone, as `audio_format` says.'),
+      .describe(
+        '`video` yields an MP4 file, of an image post a JPG; `audio` the sound alone, as `audio_format` says. What has no picture, such as a track on SoundCloud, has to be asked for as `audio`.',
+      ),
     quality: z
       .enum(qualities)
       .default(defaultOptions.quality)

@@ -22,6 +22,10 @@ describe('urls explain, with no service running', () => {
       extractor: 'youtube',
       explanation: 'This names a single item.',
     });
+    expect(await explain('https://soundcloud.com/somebody/a-track')).toMatchObject({
+      kind: 'sound',
+      explanation: 'This names sound without a picture, which has to be asked for as audio.',
+    });
     expect(await explain(`${samplePlatform}/watch/bars`)).toMatchObject({ platform: 'sample', video_id: 'bars' });
   });
 

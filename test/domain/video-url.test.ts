@@ -23,9 +23,6 @@ describe('an address of a YouTube video', () => {
     `https://uk.youtube.com/watch?v=${id}`,
     `HTTPS://WWW.YouTube.COM/watch?v=${id}`,
     `https://www.youtube.com./watch?v=${id}`,
-    `https://www.youtube.com:443/watch?v=${id}`,
-    `http://www.youtube.com:80/watch?v=${id}`,
-    `https://www.youtube.com:/watch?v=${id}`,
     `https://www.youtube.com//watch?v=${id}`,
     `https://www.youtube.com/watch/?v=${id}`,
     `https://www.youtube.com/watch.php?v=${id}`,
@@ -67,6 +64,8 @@ describe('an address of a YouTube video', () => {
     `https://youtu.be/${id}?list=PLBCF2DAC6FFB574DE`,
     `https://youtu.be/${id}&feature=channel`,
     `https://youtu.be/${id}/`,
+    `https://youtu.be/${id}%3Fsi=AbCdEf`,
+    `https://www.youtube.com/shorts/${id}%3Ffeature=share`,
     `https://youtu.be//${id}`,
     `https://youtu.be/watch?v=${id}`,
     `https://youtu.be/shorts/${id}`,
@@ -141,6 +140,9 @@ describe('an address that is not one of a single video: unsupported_platform', (
     ['user name', `https://user:pass@www.youtube.com/watch?v=${id}`],
     ['port', `https://www.youtube.com:8443/watch?v=${id}`],
     ['port', `https://www.youtube.com:80/watch?v=${id}`],
+    ['port', `https://www.youtube.com:443/watch?v=${id}`],
+    ['port', `http://www.youtube.com:80/watch?v=${id}`],
+    ['port', `https://www.youtube.com:/watch?v=${id}`],
   ])('%s: %s', (words, address) => {
     const result = parseVideoUrl(address);
     expect(result).toMatchObject({ ok: false, refusal: 'unsupported_platform' });

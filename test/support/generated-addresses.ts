@@ -2,7 +2,24 @@ import fc from 'fast-check';
 import type { Address, Platform } from '../../src/domain/platforms/platform.ts';
 import { platforms } from '../../src/domain/platforms/table.ts';
 
-/** Addresses made from the shapes of the platforms, by a reading of the shapes of its own. */
+/**
+ * Addresses made from the shapes of the platforms, by a reading of the shapes of its own.
+ *
+ * Now and then a piece is one of the words that stand in the platform's own shapes or hosts: a user may be called `videos`,
+ * and a blog `www`, and what is made of it must not be taken for the page, or the host, of that name.
+ */
+
+/** Each platform's own words: the parts of its paths, its parameters, and the labels of its hosts. */
+const ownWords = new Map(platforms.map((platform) => [platform, wordsOf(platform)]));
+
+function wordsOf({ hosts, addresses }: Platform): string[] {
+  const texts = addresses.flatMap((address) => [...address.at, ...(address.hosts ?? [])]);
+  const names = [...hosts, ...texts].flatMap(
+    (text) => text.replaceAll(/\{\w+\}/g, ' ').match(/[\w-]+(?:\.\w+)*/g) ?? [],
+  );
+  const words = names.flatMap((name) => [name, ...name.split('.')]);
+  return [...new Set(words.flatMap((word) => [word, `${word.charAt(0).toUpperCase()}${word.slice(1)}`]))];
+}
 
 const segment = fc.stringMatching(/^[\w~-]{1,12}$/);
 const rest = fc.stringMatching(/^[\w/.~=&%-]{0,20}$/).filter((text) => !/%(?![\da-fA-F]{2})/.test(text));
@@ -53,10 +70,18 @@ function written(text: string, platform: Platform): fc.Arbitrary<string> {
 }
 
 function piece(name: string, platform: Platform): fc.Arbitrary<string> {
-  if (name === '_') return segment;
-  const pattern = platform.pieces[name];
-  if (pattern === undefined) throw new Error(`${platform.name} has no piece ${name}`);
-  return fc.stringMatching(new RegExp(`^(?:${pattern.source})$`));
+  const own = ownWords.get(platform) ?? [];
+  if (name === '_') return oftenAny(segment, own);
+  const described = platform.pieces[name];
+  if (described === undefined) throw new Error(`${platform.name} has no piece ${name}`);
+  const pattern = new RegExp(`^(?:${described.source})$`);
+  const words = own.filter((word) => pattern.test(word));
+  return oftenAny(fc.stringMatching(pattern), words);
+}
+
+function oftenAny(any: fc.Arbitrary<string>, words: readonly string[]): fc.Arbitrary<string> {
+  if (words.length === 0) return any;
+  return fc.oneof({ weight: 3, arbitrary: any }, { weight: 1, arbitrary: fc.constantFrom(...words) });
 }
 
 function query(text: string, platform: Platform): fc.Arbitrary<string> {

@@ -9,7 +9,7 @@ import type { ItemKind } from '../download-options.ts';
  * - `[…]` may be missing, `(a|b)` is one of several, and `*` at the end is whatever follows.
  * - Behind `?` stand the query parameters that it needs, in any order; one in brackets may be missing. Others do not matter.
  * - `{address}` as a parameter is another address: see `WrapperAddress`.
- * - A shape that begins with `#` is looked for behind the `#` of any page.
+ * - What follows a `#` is looked for behind the `#` of the address; where nothing stands before it, on any page.
  *
  * The first shape that fits decides, so a row lists what is no single item before the shapes that it would fit too.
  */
@@ -55,7 +55,10 @@ interface ShortLinkAddress extends Written {
   lookUp: string;
 }
 
-/** Addresses that hold the address of an item of the same platform as their `{address}`. */
+/**
+ * Addresses that hold the address of an item of the same platform as their `{address}`. Pieces that stand beside it are the
+ * item's too, where its own address has none of that name.
+ */
 interface WrapperAddress extends Written {
   wraps: 'an address';
 }

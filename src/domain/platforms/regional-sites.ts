@@ -1,5 +1,8 @@
 import type { Platform } from './platform.ts';
 
+/** Of its app's share button, which takes now one and now another. */
+const bilibiliShort = ['b23.tv', 'www.b23.tv', 'bili22.cn', 'bili23.cn', 'bili33.cn', 'bili2233.cn'];
+const bilibiliPlayers = ['player.bilibili.com', 'www.bilibili.com', 'm.bilibili.com'];
 const bilibiliAbroad = ['bilibili.tv', 'www.bilibili.tv', 'biliintl.com', 'www.biliintl.com'];
 
 export const bilibili: Platform = {
@@ -19,26 +22,38 @@ export const bilibili: Platform = {
     {
       item: 'https://www.bilibili.com/video/{id}[?p={part}]',
       extractor: 'BiliBili,BiliBiliBangumi',
-      at: ['/[[s/]video/]{id}?[p={part}]', '/festival/{_}?bvid={id}', '/(list|medialist/play)/{_}?bvid={id}'],
+      at: [
+        '/[[s/]video/]{id}#page={part}',
+        '/[[s/]video/]{id}?[p={part}]',
+        '/(list|medialist/play)/{_}/{id}?[p={part}]',
+        '/(festival|list|medialist/play)/{_}?bvid={id}&[p={part}]',
+      ],
     },
     {
       item: 'https://www.bilibili.com/video/{id}[?p={part}]',
       extractor: 'BiliBili,BiliBiliBangumi',
-      hosts: ['player.bilibili.com'],
-      at: ['/player.html?bvid={id}&[p={part}]'],
+      hosts: bilibiliPlayers,
+      // A part is `page` where the address is of the years before `p`.
+      at: [
+        '/[blackboard/](player|html5player|html5mobileplayer|newplayer).html?bvid={id}&page={part}',
+        '/[blackboard/](player|html5player|html5mobileplayer|newplayer).html?bvid={id}&[p={part}]',
+      ],
     },
     {
       item: 'https://www.bilibili.com/video/{id}[?p={part}]',
       extractor: 'BiliBili,BiliBiliBangumi',
-      hosts: ['b23.tv', 'www.b23.tv'],
+      hosts: bilibiliShort,
       at: ['/{id}?[p={part}]'],
     },
     {
       item: 'https://www.bilibili.com/video/av{number}[?p={part}]',
       id: 'av{number}',
       extractor: 'BiliBili,BiliBiliBangumi',
-      hosts: ['player.bilibili.com'],
-      at: ['/player.html?aid={number}&[p={part}]'],
+      hosts: bilibiliPlayers,
+      at: [
+        '/[blackboard/](player|html5player|html5mobileplayer|newplayer).html?aid={number}&page={part}',
+        '/[blackboard/](player|html5player|html5mobileplayer|newplayer).html?aid={number}&[p={part}]',
+      ],
     },
     {
       item: 'https://www.bilibili.com/bangumi/play/ep{number}',
@@ -56,13 +71,14 @@ export const bilibili: Platform = {
       item: 'https://www.bilibili.com/audio/au{number}',
       id: '{number}',
       extractor: 'BilibiliAudio',
+      kind: 'sound',
       at: ['/audio/au{number}'],
     },
     {
       item: 'https://t.bilibili.com/{number}',
       id: '{number}',
       extractor: 'BiliBiliDynamic,BiliBili,BiliBiliBangumi',
-      at: ['/opus/{number}'],
+      at: ['/(opus|dynamic)/{number}'],
     },
     {
       item: 'https://t.bilibili.com/{number}',
@@ -85,7 +101,8 @@ export const bilibili: Platform = {
       hosts: bilibiliAbroad,
       at: ['/[{language}/]play/{season}/{number}'],
     },
-    { lookUp: 'https://b23.tv/{short}', hosts: ['b23.tv', 'www.b23.tv'], at: ['/{short}'] },
+    { lookUp: 'https://b23.tv/{short}', hosts: bilibiliShort, at: ['/{short}'] },
+    { lookUp: 'https://bili.im/{short}', hosts: ['bili.im'], at: ['/{short}'] },
     { is: 'a series', at: ['/(bangumi|cheese)/*'] },
     { is: 'a series', hosts: bilibiliAbroad, at: ['/[{language}/](play|media)/{season}'] },
     { is: 'a live channel', hosts: ['live.bilibili.com'], at: ['/*'] },
@@ -104,7 +121,7 @@ export const rutube: Platform = {
     {
       item: 'https://rutube.ru/video/private/{id}/[?p={key}]',
       extractor: 'rutube',
-      at: ['/[live/]video/private/{id}?[p={key}]'],
+      at: ['/[live/]video/private/{id}?[p={key}]', '/([live/]video|[play/]embed|shorts)/{id}?p={key}'],
     },
     {
       item: 'https://rutube.ru/video/{id}/',
@@ -136,7 +153,7 @@ export const vk: Platform = {
     owner: /-?\d{1,15}/,
     number: /\d{1,15}/,
     /** Each of these opens what only those may see who were given its address. */
-    list: /[\da-f]{4,64}|ln-[\da-zA-Z]{4,64}/,
+    list: /[\da-f]{10,64}|ln-[\da-zA-Z]{4,64}/,
     hash: /[\da-f]{4,64}/,
     channel: /[\w.-]{1,64}/,
     record: /[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}/,
@@ -145,7 +162,12 @@ export const vk: Platform = {
     {
       item: 'https://vk.com/video{id}[?list={list}]',
       extractor: 'vk',
-      at: ['/(video|clip){id}?[list={list}]', '/*?z=(video|clip){id}&[list={list}]', '/playlist/{_}/video{id}'],
+      at: [
+        '/(video|clip){id}?[list={list}]',
+        '/*?z=(video|clip){id}(/|%2F|%2f){list}[(/|%2F|%2f)*]',
+        '/*?z=(video|clip){id}&[list={list}]',
+        '/playlist/{_}/video{id}',
+      ],
     },
     {
       item: 'https://vk.com/video_ext.php?oid={owner}&id={number}&hash={hash}',

@@ -16,6 +16,8 @@ export interface SplitAddress {
 export interface CompiledShape {
   path: RegExp | undefined;
   parameters: readonly { name: string; optional: boolean; value: RegExp | 'address' }[];
+  /** One of the parameters that may not be missing, to look for first. */
+  needed: string | undefined;
   fragment: RegExp | undefined;
 }
 
@@ -26,13 +28,16 @@ export function compileShape(shape: string, { pieces, ignoresCase = false }: Pla
   const named = new Set<string>();
   const flags = ignoresCase ? 'i' : '';
   const pattern = (text: string, end: string): RegExp => new RegExp(`^${source(text, pieces, named)}${end}$`, flags);
+  const pathPattern = path === '' ? undefined : pattern(path, path.endsWith('*') ? '' : '/?');
+  const parameters = (query?.split('&') ?? []).map((written): CompiledShape['parameters'][number] => {
+    const optional = written.startsWith('[');
+    const [name = '', value = ''] = (optional ? written.slice(1, -1) : written).split('=', 2);
+    return { name, optional, value: value === '{address}' ? 'address' : pattern(value, '') };
+  });
   return {
-    path: path === '' ? undefined : pattern(path, path.endsWith('*') ? '' : '/?'),
-    parameters: (query?.split('&') ?? []).map((written) => {
-      const optional = written.startsWith('[');
-      const [name = '', value = ''] = (optional ? written.slice(1, -1) : written).split('=', 2);
-      return { name, optional, value: value === '{address}' ? 'address' : pattern(value, '') };
-    }),
+    path: pathPattern,
+    parameters,
+    needed: parameters.find(({ optional }) => !optional)?.name,
     fragment: fragment === undefined ? undefined : pattern(fragment, ''),
   };
 }
@@ -68,6 +73,8 @@ function source(text: string, pieces: Platform['pieces'], named: Set<string>): s
 
 /** The pieces of an address that has this shape, `address` among them as it was sent; undefined where it has not. */
 export function matchShape(shape: CompiledShape, address: SplitAddress): Pieces | undefined {
+  if (shape.fragment !== undefined && address.fragment === '') return undefined;
+  if (shape.needed !== undefined && !address.parameters.has(shape.needed)) return undefined;
   const path = shape.path?.exec(address.path);
   if (path === null) return undefined;
   const fragment = shape.fragment?.exec(address.fragment);
@@ -87,10 +94,10 @@ export function matchShape(shape: CompiledShape, address: SplitAddress): Pieces 
   return pieces;
 }
 
-/** People append a second `?` or a slash to an address, and platforms a path, in escapes or not: that is not part of the value. */
+/** People append a second `?` or a slash to an address, and platforms a path, in escapes or not: mostly that is not part of the value. */
 function firstMatch(pattern: RegExp, values: readonly string[]): RegExpExecArray | undefined {
   for (const value of values) {
-    const match = pattern.exec(value.split(/[?#&/]|%(?:2[36F]|3F)/i, 1)[0] ?? '');
+    const match = pattern.exec(value) ?? pattern.exec(value.split(/[?#&/]|%(?:2[36F]|3F)/i, 1)[0] ?? '');
     if (match !== null) return match;
   }
   return undefined;

@@ -24,6 +24,7 @@ export const tiktok: Platform = {
     },
     { lookUp: 'https://www.tiktok.com/t/{short}/', at: ['/t/{short}'] },
     { lookUp: 'https://vm.tiktok.com/{short}/', hosts: ['vm.tiktok.com'], at: ['/{short}'] },
+    { lookUp: 'https://lite.tiktok.com/t/{short}/', hosts: ['lite.tiktok.com'], at: ['/t/{short}'] },
     { lookUp: 'https://vt.tiktok.com/{short}/', hosts: ['vt.tiktok.com'], at: ['/{short}'] },
     { is: 'a live stream', at: ['/@{user}/live', '/share/live/*'] },
     { is: 'a collection of videos', at: ['/@{user}/(collection|playlist)/*'] },
@@ -36,10 +37,18 @@ export const instagram: Platform = {
   name: 'instagram',
   title: 'Instagram',
   hosts: ['instagram.com', 'www.instagram.com', 'm.instagram.com', 'instagr.am', 'www.instagr.am'],
-  pieces: { id: /[\w-]{4,64}/, user: /[\w.]{1,60}/, story: /\d{1,25}/, form: /(?:reel|p|tv)\//, short: /[\w-]{4,64}/ },
+  pieces: {
+    id: /[\w-]{4,64}/,
+    user: /[\w.]{1,60}/,
+    story: /\d{1,25}/,
+    form: /(?:reel|p|tv)\//,
+    /** Of a post with several pictures or videos. */
+    later: /[2-9]|[1-9]\d{1,2}/,
+    short: /[\w-]{4,64}/,
+  },
   addresses: [
     { is: 'a collection of stories', at: ['/stories/highlights/*'] },
-    { is: 'a list of videos', at: ['/(explore|reels/audio)[/*]', '/(reels|reel)'] },
+    { is: 'a list of videos', at: ['/(explore|reels/audio|reel/audio)[/*]', '/(reels|reel)'] },
     {
       item: 'https://www.instagram.com/stories/{user}/{story}/',
       id: '{story}',
@@ -48,6 +57,10 @@ export const instagram: Platform = {
     },
     { is: 'the stories of a user', at: ['/stories/*'] },
     { wraps: 'an address', at: ['/accounts/login?next={address}'] },
+    {
+      is: 'a later entry of a post, of which only the first is delivered (without img_index)',
+      at: ['/[{user}/](p|tv|reel|reels)/{id}[/*]?img_index={later}'],
+    },
     { lookUp: 'https://www.instagram.com/share/[{form}]{short}/', at: ['/share/[{form}]{short}'] },
     {
       item: 'https://www.instagram.com/reel/{id}/',
@@ -85,7 +98,7 @@ export const facebook: Platform = {
       at: [
         '/(watch|watch/live|video.php|video/video.php|photo.php|video/embed)?v={id}',
         '/video/embed?video_id={id}',
-        '/{page}/videos/[{_}/]{id}',
+        '/[pg/]{_}/videos/[{_}/]{id}',
         '/(reel|watchparty|video|videos)/{id}',
         '/watch/{page}/{id}',
       ],
@@ -95,13 +108,20 @@ export const facebook: Platform = {
       item: 'https://www.facebook.com/{page}/posts/{post}',
       id: '{post}',
       extractor: 'facebook',
-      at: ['/{page}/posts/[{_}/]{post}'],
+      at: ['/[pg/]{page}/posts/[{_}/]{post}'],
+    },
+    {
+      // A name in other letters ends with the number of its page, which stands for it too.
+      item: 'https://www.facebook.com/{owner}/posts/{post}',
+      id: '{post}',
+      extractor: 'facebook',
+      at: ['/[pg/]{_}-{owner}/posts/[{_}/]{post}'],
     },
     {
       item: 'https://www.facebook.com/groups/{group}/posts/{post}/',
       id: '{post}',
       extractor: 'facebook',
-      at: ['/groups/{group}/(permalink|posts)/[{_}/]{post}'],
+      at: ['/groups/{group}/(permalink|posts)/[{_}/]{post}', '/groups/{group}?multi_permalinks={post}'],
     },
     { item: 'https://www.facebook.com/events/{id}', extractor: 'facebook', at: ['/events/[{_}/]{id}'] },
     {
@@ -113,8 +133,12 @@ export const facebook: Platform = {
     { item: 'https://www.facebook.com/ads/library/?id={id}', extractor: 'facebook:ads', at: ['/ads/library?id={id}'] },
     { lookUp: 'https://www.facebook.com/share/[{form}]{short}/', at: ['/share/[{form}]{short}'] },
     { lookUp: 'https://fb.watch/{short}/', hosts: ['fb.watch', 'www.fb.watch'], at: ['/[v/]{short}'] },
+    { lookUp: 'https://fb.gg/v/{short}/', hosts: ['fb.gg'], at: ['/v/{short}'] },
     { is: 'a picture', at: ['/(photo|photo.php)?fbid={_}', '/{_}/photos/*'] },
-    { is: 'a list of videos', at: ['/watch[/*]', '/(reel|reels|hashtag|gaming)[/*]', '/{_}/(videos|reels|live)[/*]'] },
+    {
+      is: 'a list of videos',
+      at: ['/watch[/*]', '/(reel|reels|hashtag|gaming)[/*]', '/[pg/]{_}/(videos|reels|live)[/*]'],
+    },
     { is: 'a group', at: ['/groups/*'] },
     { is: 'a page or a person', at: ['/profile.php', '/{page}'] },
   ],
@@ -151,9 +175,16 @@ export const twitter: Platform = {
       ],
     },
     {
+      item: 'https://x.com/i/status/{id}',
+      extractor: 'twitter,twitter:broadcast,twitter:spaces',
+      hosts: ['platform.twitter.com', 'platform.x.com'],
+      at: ['/embed/(Tweet|Post).html?id={id}'],
+    },
+    {
       item: 'https://x.com/i/spaces/{space}',
       id: '{space}',
       extractor: 'twitter:spaces',
+      kind: 'sound',
       at: ['/i/spaces/{space}[/peek]'],
     },
     {
@@ -176,87 +207,10 @@ export const twitter: Platform = {
       at: ['/v/{amplified}'],
     },
     { lookUp: 'https://t.co/{short}', hosts: ['t.co'], at: ['/{short}'] },
+    { lookUp: 'https://pic.twitter.com/{short}', hosts: ['pic.twitter.com'], at: ['/{short}'] },
+    { lookUp: 'https://pic.x.com/{short}', hosts: ['pic.x.com'], at: ['/{short}'] },
     { is: 'a list of posts', at: ['/(i|search|explore|home|hashtag)[/*]'] },
     { is: 'a user', at: ['/{_}[/media|/with_replies|/likes]'] },
-  ],
-};
-
-export const reddit: Platform = {
-  name: 'reddit',
-  title: 'Reddit',
-  hosts: ['reddit.com', '*.reddit.com', 'redditmedia.com', '*.redditmedia.com'],
-  pieces: { id: /[\da-zA-Z]{2,12}/, short: /[\w-]{4,40}/, form: /r|u|user/, community: /[\w-]{1,40}/ },
-  addresses: [
-    {
-      item: 'https://www.reddit.com/comments/{id}/',
-      extractor: 'Reddit',
-      at: ['/[(r|user|u)/{_}/]comments/{id}[/*]', '/(gallery|tb)/{id}'],
-    },
-    {
-      item: 'https://www.reddit.com/comments/{id}/',
-      extractor: 'Reddit',
-      hosts: ['redd.it', 'www.redd.it'],
-      at: ['/{id}'],
-    },
-    { lookUp: 'https://v.redd.it/{short}', hosts: ['v.redd.it'], at: ['/{short}[/*]'] },
-    { lookUp: 'https://www.reddit.com/video/{short}', at: ['/video/{short}'] },
-    { lookUp: 'https://www.reddit.com/{form}/{community}/s/{short}', at: ['/{form}/{community}/s/{short}'] },
-    { is: 'a community', at: ['/r/*'] },
-    { is: 'a user', at: ['/(user|u)/*'] },
-  ],
-};
-
-const pinterestDomains = [
-  ...['com', 'fr', 'de', 'ch', 'jp', 'cl', 'ca', 'it', 'co.uk', 'nz', 'ru', 'com.au', 'at', 'pt', 'co.kr', 'es'],
-  ...['com.mx', 'dk', 'ph', 'th', 'com.uy', 'co', 'nl', 'info', 'kr', 'ie', 'vn', 'com.vn', 'ec', 'mx', 'in', 'pe'],
-  ...['co.at', 'hu', 'co.in', 'co.nz', 'id', 'com.ec', 'com.py', 'tw', 'be', 'uk', 'com.bo', 'com.pe'],
-].map((domain) => `pinterest.${domain}`);
-
-export const pinterest: Platform = {
-  name: 'pinterest',
-  title: 'Pinterest',
-  hosts: [...pinterestDomains, ...pinterestDomains.map((domain) => `*.${domain}`)],
-  pieces: { id: /\d{1,25}/, slug: /[\w-]{1,300}/, short: /\w{4,20}/ },
-  addresses: [
-    {
-      item: 'https://www.pinterest.com/pin/{id}/',
-      extractor: 'Pinterest',
-      at: ['/pin/{id}[/*]', '/pin/{slug}--{id}[/*]'],
-    },
-    { lookUp: 'https://pin.it/{short}', hosts: ['pin.it', 'www.pin.it'], at: ['/{short}'] },
-    { is: 'a list of pins', at: ['/(search|ideas|explore|today|videos|topics)[/*]'] },
-    { is: 'a user', at: ['/{_}'] },
-    { is: 'a board', at: ['/{_}/{_}[/*]'] },
-  ],
-};
-
-export const tumblr: Platform = {
-  name: 'tumblr',
-  title: 'Tumblr',
-  hosts: ['{blog}.tumblr.com'],
-  pieces: { id: /\d{1,25}/, blog: /[\da-zA-Z-]{1,63}/, slug: /[\w-]{1,100}/, short: /[\w-]{4,40}/ },
-  addresses: [
-    { item: 'https://{blog}.tumblr.com/post/{id}', extractor: 'Tumblr', at: ['/(post|video)/{id}[/*]'] },
-    {
-      // It would become a host, and these stand for letters other than ASCII.
-      is: 'a blog with an encoded name',
-      hosts: ['tumblr.com', 'www.tumblr.com'],
-      at: ['/[blog/view/](x|X)(n|N)--*'],
-    },
-    {
-      item: 'https://{blog}.tumblr.com/post/{id}',
-      extractor: 'Tumblr',
-      hosts: ['tumblr.com', 'www.tumblr.com'],
-      at: ['/{blog}/{id}[/*]', '/blog/view/{blog}/{id}[/*]'],
-    },
-    {
-      lookUp: 'https://at.tumblr.com/{blog}/{slug}/{short}',
-      hosts: ['at.tumblr.com'],
-      at: ['/{blog}/{slug}/{short}'],
-    },
-    { is: 'a blog', at: ['/[(archive|tagged)[/*]]'] },
-    { is: 'a list of posts', hosts: ['tumblr.com', 'www.tumblr.com'], at: ['/(tagged|search|explore|dashboard)[/*]'] },
-    { is: 'a blog', hosts: ['tumblr.com', 'www.tumblr.com'], at: ['/[blog/][view/]{blog}'] },
   ],
 };
 
@@ -264,12 +218,23 @@ export const bluesky: Platform = {
   name: 'bluesky',
   title: 'Bluesky',
   hosts: ['bsky.app', 'www.bsky.app'],
-  pieces: { id: /\w{1,64}/, handle: /[\w.:-]{1,253}/ },
+  pieces: { id: /\w{1,64}/, handle: /[\w.:-]{1,253}/, method: /plc|web/, did: /[\w.-]{1,240}/ },
   addresses: [
     {
       item: 'https://bsky.app/profile/{handle}/post/{id}',
       extractor: 'Bluesky',
       at: ['/profile/{handle}/post/{id}[/*]'],
+    },
+    {
+      item: 'https://bsky.app/profile/did:{method}:{did}/post/{id}',
+      extractor: 'Bluesky',
+      at: ['/profile/did(:|%3A|%3a){method}(:|%3A|%3a){did}/post/{id}[/*]'],
+    },
+    {
+      item: 'https://bsky.app/profile/did:{method}:{did}/post/{id}',
+      extractor: 'Bluesky',
+      hosts: ['embed.bsky.app'],
+      at: ['/embed/did(:|%3A|%3a){method}(:|%3A|%3a){did}/app.bsky.feed.post/{id}'],
     },
     { is: 'a feed or a list', at: ['/profile/{_}/(feed|lists)/*', '/(search|hashtag|starter-pack)[/*]'] },
     { is: 'a user', at: ['/profile/{_}'] },

@@ -14,6 +14,13 @@ export const soundcloud: Platform = {
   },
   addresses: [
     { is: 'a playlist', at: ['/{_}/sets/*', '/discover/sets/*'] },
+    {
+      is: 'a page about SoundCloud',
+      at: [
+        '/(pages|settings|messages|notifications|upload|jobs|imprint|oembed|terms-of-use|community-guidelines)[/*]',
+        '/(login|signin|logout|connect|checkout)[/*]',
+      ],
+    },
     { is: 'a list of tracks', at: ['/(discover|charts|search|stations|you|stream|tags|feed|people)[/*]'] },
     { is: 'a list of tracks', at: ['/{_}/(tracks|popular-tracks|toptracks|albums|sets|reposts|likes|spotlight)'] },
     { is: 'a list of people or comments', at: ['/{_}/(comments|followers|following)'] },
@@ -22,18 +29,20 @@ export const soundcloud: Platform = {
       item: 'https://soundcloud.com/{user}/{track}[/{secret}]',
       id: '{user}/{track}',
       extractor: 'soundcloud',
+      kind: 'sound',
       at: ['/{user}/{track}/{secret}', '/{user}/{track}?[secret_token={secret}]'],
     },
     {
       item: 'https://api.soundcloud.com/tracks/{id}[?secret_token={secret}]',
       extractor: 'soundcloud',
+      kind: 'sound',
       hosts: ['api.soundcloud.com', 'api-v2.soundcloud.com'],
       at: ['/tracks/[soundcloud(:|%3A)tracks(:|%3A)]{id}?[secret_token={secret}]'],
     },
     {
       wraps: 'an address',
       hosts: ['w.soundcloud.com', 'player.soundcloud.com', 'p.soundcloud.com'],
-      at: ['/player?url={address}'],
+      at: ['/player?url={address}&[secret_token={secret}]'],
     },
     { lookUp: 'https://on.soundcloud.com/{short}', hosts: ['on.soundcloud.com'], at: ['/{short}'] },
     { is: 'a user', at: ['/{user}'] },
@@ -46,11 +55,12 @@ export const bandcamp: Platform = {
   hosts: ['{artist}.bandcamp.com'],
   pieces: { id: /[\w-]{1,200}/, artist: /[\da-zA-Z-]{1,63}/, show: /\d{1,10}/ },
   addresses: [
-    { item: 'https://{artist}.bandcamp.com/track/{id}', extractor: 'Bandcamp', at: ['/track/{id}'] },
+    { item: 'https://{artist}.bandcamp.com/track/{id}', extractor: 'Bandcamp', kind: 'sound', at: ['/track/{id}'] },
     {
       item: 'https://bandcamp.com/radio?show={show}',
       id: '{show}',
       extractor: 'Bandcamp:weekly',
+      kind: 'sound',
       hosts: ['bandcamp.com', 'www.bandcamp.com'],
       at: ['/radio?show={show}', '/?show={show}'],
     },

@@ -1,16 +1,7 @@
 import type { Platform } from './platform.ts';
+import { pinterest, reddit, tumblr } from './boards-and-blogs.ts';
 import { bilibili, odnoklassniki, rutube, vk } from './regional-sites.ts';
-import {
-  bluesky,
-  facebook,
-  instagram,
-  pinterest,
-  reddit,
-  snapchat,
-  tiktok,
-  tumblr,
-  twitter,
-} from './social-networks.ts';
+import { bluesky, facebook, instagram, snapchat, tiktok, twitter } from './social-networks.ts';
 import { bandcamp, soundcloud } from './sound.ts';
 import { dailymotion, loom, rumble, streamable, twitch, vimeo, youtube } from './video-sites.ts';
 

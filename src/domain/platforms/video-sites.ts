@@ -23,7 +23,7 @@ export const youtube: Platform = {
       at: [
         '/[(watch|movie)[_popup][.php]|ytscreeningroom|details]?v={id}',
         '/[(watch|movie)[_popup][.php]|ytscreeningroom|details]?vi={id}',
-        '/(v|e|embed|shorts|live|watch)/{id}[(&|/)*]',
+        '/(v|e|embed|shorts|live|watch)/{id}[(&|/|%3F|%26)*]',
         // Only as the last part: /vi/ID/0.jpg is a preview image.
         '/vi/{id}',
         '/(watch|tv)/video/control?v={id}',
@@ -45,7 +45,7 @@ export const youtube: Platform = {
       item: 'https://www.youtube.com/watch?v={id}',
       extractor: 'youtube',
       hosts: ['youtu.be', 'www.youtu.be', 'm.youtu.be'],
-      at: ['/{id}[(&|/)*]'],
+      at: ['/{id}[(&|/|%3F|%26)*]'],
     },
     { is: 'a channel', at: ['/user/*'] },
     { is: 'a playlist', at: ['/*?list={_}'] },
@@ -70,6 +70,7 @@ export const vimeo: Platform = {
       extractor: 'vimeo:review,vimeo',
       at: ['/{name}/review/{id}/{hash}'],
     },
+    { is: 'a list of films', at: ['/ondemand[/(discover|startselling)[/*]]'] },
     {
       item: 'https://vimeo.com/ondemand/{name}/{id}',
       extractor: 'vimeo:ondemand,vimeo',
@@ -96,9 +97,10 @@ export const vimeo: Platform = {
       item: 'https://vimeo.com/{id}[/{hash}]',
       extractor: 'vimeo',
       at: [
-        '/{id}/{hash}',
+        '/[videos/|video/|manage/videos/]{id}/{hash}',
         '/[videos/|video/|manage/videos/]{id}?[h={hash}]',
-        '/(channels|album|showcase|groups)/{_}/[videos/|video/]{id}',
+        '/(channels|album|showcase|groups)/{_}/[videos/|video/]{id}/{hash}',
+        '/(channels|album|showcase|groups)/{_}/[videos/|video/]{id}?[h={hash}]',
         '/(moogaloop.swf|play_redirect_hls)?clip_id={id}',
       ],
     },
@@ -117,6 +119,10 @@ export const vimeo: Platform = {
     { is: 'a collection of videos', at: ['/(channels|album|showcase|groups|categories)/*'] },
     { is: 'a list of videos', at: ['/(search|watch|watchlater|home)[/*]', '/{_}/(likes|videos)[/*]'] },
     {
+      is: 'a user',
+      at: ['/{user}/(about|albums|channels|collections|followers|following|groups|portfolios|showcases)[/*]'],
+    },
+    {
       item: 'https://vimeo.com/{user}/{film}',
       id: '{film}',
       extractor: 'vimeo',
@@ -126,17 +132,24 @@ export const vimeo: Platform = {
   ],
 };
 
+/** Its own; `dailymotion.de`, say, is somebody else's. */
+const dailymotionAbroad = ['fr', 'es', 'it', 'co.uk'].map((domain) => `dailymotion.${domain}`);
+
 export const dailymotion: Platform = {
   name: 'dailymotion',
   title: 'Dailymotion',
-  hosts: ['dailymotion.com', '*.dailymotion.com'],
-  pieces: { id: /[xk][\da-zA-Z]{2,29}/ },
+  hosts: [
+    ...['dailymotion.com', '*.dailymotion.com'],
+    ...dailymotionAbroad,
+    ...dailymotionAbroad.map((domain) => `www.${domain}`),
+  ],
+  pieces: { id: /[xk][\da-zA-Z]{2,29}/, country: /[a-z]{2}/ },
   addresses: [
     {
       item: 'https://www.dailymotion.com/video/{id}',
       extractor: 'dailymotion',
       at: [
-        '/[crawler/|embed/|swf/]video/{id}[(_|/)*]',
+        '/[crawler/|embed/|swf/|{country}/]video/{id}[(_|/)*]',
         '/swf/{id}[(_|/)*]',
         '/player.html?video={id}',
         '/player/{_}.html?video={id}',
@@ -177,6 +190,7 @@ export const twitch: Platform = {
       extractor: 'twitch:clips',
       at: ['/[{_}/]clip/{clip}'],
     },
+    { is: 'a page about clips', hosts: ['clips.twitch.tv'], at: ['/(dashboard|settings|my-clips)'] },
     {
       item: 'https://clips.twitch.tv/{clip}',
       id: '{clip}',
@@ -198,7 +212,11 @@ export const rumble: Platform = {
   pieces: { id: /[\da-z]{3,20}/, page: /v[\da-zA-Z]{2,20}/, slug: /[\w.-]{1,300}/ },
   addresses: [
     { is: 'a channel', at: ['/(c|user)/*'] },
-    { is: 'a list of videos', at: ['/(videos|browse|search|category|editor-picks|playlists|shorts)[/*]'] },
+    {
+      is: 'a list of videos',
+      at: ['/videos*', '/(browse|search|category|editor-picks|playlists)[/*]', '/(viral|verified|view|vvip)'],
+    },
+    { is: 'a Short, which cannot be downloaded', at: ['/shorts[/*]'] },
     {
       item: 'https://rumble.com/embed/{id}',
       extractor: 'RumbleEmbed',
@@ -219,7 +237,13 @@ export const streamable: Platform = {
   hosts: ['streamable.com', 'www.streamable.com'],
   pieces: { id: /[\da-zA-Z]{2,16}/ },
   addresses: [
-    { is: 'a page about Streamable', at: ['/(login|signup|pricing|terms|privacy|settings|documentation|library)[/*]'] },
+    {
+      is: 'a page about Streamable',
+      at: [
+        '/(login|signup|reset|pricing|terms|tos|privacy|settings|documentation|library)[/*]',
+        '/(about|blog|contact|help)[/*]',
+      ],
+    },
     { item: 'https://streamable.com/{id}', extractor: 'Streamable', at: ['/[(e|s|o)/]{id}', '/(e|s|o)/{id}/*'] },
   ],
 };
