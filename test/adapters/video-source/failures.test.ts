@@ -69,7 +69,7 @@ describe('through the engine itself', () => {
   const server = createServer((request, response) => {
     const [words] = engineComplaints[Number(/(\d+)$/.exec(request.url ?? '')?.[1])] ?? [''];
     response.setHeader('Content-Type', 'application/json');
-    response.end(JSON.stringify({ title: 'x', refusal: words.replace(/^\[.*?\] x: /, '') }));
+    response.end(JSON.stringify({ title: 'x', refusal: words.replace(/^\[.*?\] \S+: /, '') }));
   });
   beforeAll(async () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
