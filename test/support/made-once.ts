@@ -1,14 +1,12 @@
 /** What is the same for every test file and takes seconds to make: made by the first that needs it, for the whole run. */
 
 import { cpSync, existsSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 
 import { startKeeper } from '../../src/adapters/contained-process-keeper.ts';
 import { locateEngine } from '../../src/adapters/yt-dlp-engine.ts';
 import { prepareYtDlp } from '../../src/adapters/yt-dlp-unpacked.ts';
 import { createSampleMedia } from '../../src/embedded/sample-platform/media.ts';
-import { mediaSets } from '../../src/embedded/sample-platform/items.ts';
-import type { MediaSetName } from '../../src/embedded/sample-platform/items.ts';
 
 /** The folder of the run, made and removed by global-setup.ts; none outside vitest. */
 const directoryOfRun = (): string | undefined => process.env['TEST_MADE_ONCE'];
@@ -28,16 +26,20 @@ export async function prepareDataDirectory(dataDirectory: string): Promise<void>
   if (films === undefined) return;
   const cache = join(dataDirectory, 'sample-platform');
   mkdirSync(cache, { recursive: true, mode: 0o700 });
-  const { ffmpegPath } = await locateEngine({}, process.env['PATH'] ?? '');
-  const media = createSampleMedia({ cacheDirectory: films, ffmpegPath });
   // The films that nearly every test asks for are made if need be; of the others, whatever there is by now.
-  const common = await media.directoryOf('wide');
-  for (const set of Object.keys(mediaSets) as MediaSetName[]) {
-    const finished = basename(common).replace(/^wide/, set);
-    if (existsSync(join(films, finished)) && !existsSync(join(cache, finished)))
-      symlinkSync(join(films, finished), join(cache, finished));
+  if (!finishedSets(films).some((name) => name.startsWith('wide-'))) await makeFilms(films);
+  for (const name of finishedSets(films)) {
+    if (!existsSync(join(cache, name))) symlinkSync(join(films, name), join(cache, name));
   }
   await prepareEngine(join(dataDirectory, 'work'));
+}
+
+const finishedSets = (films: string): string[] =>
+  existsSync(films) ? readdirSync(films).filter((name) => !name.includes('-making-')) : [];
+
+async function makeFilms(directory: string): Promise<void> {
+  const { ffmpegPath } = await locateEngine({}, process.env['PATH'] ?? '');
+  await createSampleMedia({ cacheDirectory: directory, ffmpegPath }).directoryOf('wide');
 }
 
 /** Puts a copy of the unpacked engine into a work directory that has none. A copy, because some tests damage theirs. */

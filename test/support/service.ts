@@ -75,14 +75,17 @@ export async function startService(
   const { addresses, drop } = await givenAddresses(postgres);
   const dataDirectory = environment['REELTALLY_DATA'] ?? makeTemporaryDirectory();
   const service = await serviceOn(dataDirectory, { ...addresses, ...environment });
-  if (isPrepared) await prepareDataDirectory(service.dataDirectory);
-  return {
-    ...service,
-    [Symbol.asyncDispose]: async () => {
-      await service[Symbol.asyncDispose]();
-      await drop();
-    },
+  const dispose = async () => {
+    await service[Symbol.asyncDispose]();
+    await drop();
   };
+  try {
+    if (isPrepared) await prepareDataDirectory(service.dataDirectory);
+  } catch (error) {
+    await dispose();
+    throw error;
+  }
+  return { ...service, [Symbol.asyncDispose]: dispose };
 }
 
 /** Engines that are given by address take the place of the embedded ones; of Postgres, a database of the test's own. */
