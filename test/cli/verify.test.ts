@@ -88,7 +88,7 @@ describe('ledger verify', () => {
   it('goes on with the log when it watches', async () => {
     const [program = '', ...words] = cliCommand;
     const child = spawn(program, [...words, 'ledger', 'verify', '--watch', '--json'], {
-      env: { PATH: process.env['PATH'], REELTALLY_DATA: service().dataDirectory },
+      env: { ...process.env, REELTALLY_DATA: service().dataDirectory },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     let printed = '';
