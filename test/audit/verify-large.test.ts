@@ -15,7 +15,7 @@ import { cliCommand } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** The audit of a long log by the command itself: some thousand events to see that it works, long a million. */
-const accounts = scaled(10, 2_080);
+const accounts = scaled(5, 2_080);
 const downloadsEach = 100;
 const timeoutMs = scaled(120_000, 3_000_000);
 /** What is kept is what is not finished: here, a hundred charges of each open period, and a fifth of all jobs. */

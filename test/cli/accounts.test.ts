@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { queue } from '../support/downloads.ts';
-import { shareService } from '../http/shared-service.ts';
+import { noDownloads, shareService } from '../http/shared-service.ts';
 import { against, expectRefusal, expectText } from './command-line.ts';
 
-const service = shareService({ WORKER_SLOTS: '1' });
+const service = shareService(noDownloads);
 const run = (...words: string[]) => against(service())(...words);
 const unknownAccount = 'acc_aaaaaaaaaaaaaaaaaaaa';
 const anyInstant = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) as unknown;

@@ -2,7 +2,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { shareService } from '../http/shared-service.ts';
+import { noDownloads, shareService } from '../http/shared-service.ts';
 import { queue } from '../support/downloads.ts';
 import { planFile } from '../support/plans.ts';
 import { runCommand } from '../support/service.ts';
@@ -10,7 +10,7 @@ import { makeTemporaryDirectory } from '../support/temporary-directory.ts';
 import { against, expectRefusal, expectText } from './command-line.ts';
 
 const plans = planFile({ downloads_limit: 1, overage_cents: 25, fee_cents: 1900 });
-const service = shareService({ PLANS_FILE: plans, INVOICE_ISSUER: 'Tally & Co' });
+const service = shareService({ ...noDownloads, PLANS_FILE: plans, INVOICE_ISSUER: 'Tally & Co' });
 const run = (...words: string[]) => against(service())(...words);
 
 /** The command line, five weeks on: nobody else's clock is moved. */

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { shareService } from '../http/shared-service.ts';
+import { noDownloads, shareService } from '../http/shared-service.ts';
 import { call } from '../support/client.ts';
 import { against, expectRefusal, expectText } from './command-line.ts';
 
-const service = shareService();
+const service = shareService(noDownloads);
 const run = (...words: string[]) => against(service())(...words);
 const unknownAccount = 'acc_aaaaaaaaaaaaaaaaaaaa';
 const unknownKey = 'key_aaaaaaaaaaaaaaaaaaaa';

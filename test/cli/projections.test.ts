@@ -25,10 +25,9 @@ beforeAll(async () => {
   });
   const projector = await installation.startRole('projector');
   const api = await installation.startRole('api');
-  ({ account_id: accountId } = await installation.cli<{ account_id: string }>([
-    ...['accounts', 'open', '--email', 'owner@example.com', '--plan', 'test'],
-  ]));
-  const { key } = await installation.cli<{ key: string }>(['keys', 'issue', accountId]);
+  const opened = await installation.openAccount();
+  ({ accountId } = opened);
+  const { key } = opened;
   const body = { url: installation.sampleUrl('bars') };
   ({ request_token: seen } = await queue(api.url, key, body));
   await installation.cli(['ledger', 'show', accountId]);
@@ -45,16 +44,22 @@ const run = (...words: string[]) => runIn(installation.environment)(...words);
 const names = ['usage_and_jobs', 'api_keys', 'overage_ledger', 'job_timeline', 'invoices'];
 
 it('without a projector, every answer from a read model says that it is behind', { timeout: 60_000 }, async () => {
-  const timeline = await run('jobs', 'timeline', seen, '--json');
+  // Side by side, because each waits in vain for the read models.
+  const [timeline, unknown, ledger, status, text] = await Promise.all([
+    run('jobs', 'timeline', seen, '--json'),
+    run('jobs', 'timeline', unseen),
+    run('ledger', 'show', accountId, '--json'),
+    installation.cli<Status>(['projections', 'status']),
+    run('projections', 'status'),
+  ]);
   expect(timeline).toMatchObject({
     code: 0,
     stderr: expect.stringMatching(/^reeltally: .* behind the log: .*\n$/) as string,
   });
   const { behind, rows } = JSON.parse(timeline.stdout) as { behind: boolean; rows: { type: string }[] };
   expect([behind, ...rows.map(({ type }) => type)]).toEqual([true, 'OverageCharged', 'DownloadQueued']);
-  expectRefusal(await run('jobs', 'timeline', unseen), /no job \S+ in the timeline yet, which is behind the log/, 2);
+  expectRefusal(unknown, /no job \S+ in the timeline yet, which is behind the log/, 2);
 
-  const ledger = await run('ledger', 'show', accountId, '--json');
   expect(ledger.code).toBe(2);
   expect(ledger.stderr).toMatch(/the ledger is behind the log, which has 2 charges, \$0\.10 in all by now/);
   expect(JSON.parse(ledger.stdout)).toMatchObject({
@@ -62,7 +67,6 @@ it('without a projector, every answer from a read model says that it is behind',
     log: { total_cents: 10, charges: 2 },
   });
 
-  const status = await installation.cli<Status>(['projections', 'status']);
   expect(status.projector).toBe('away');
   expect(status.projections.map(({ name }) => name)).toEqual(names);
   for (const { name, position, lag, events_per_second: rate } of status.projections) {
@@ -71,7 +75,6 @@ it('without a projector, every answer from a read model says that it is behind',
     if (name === 'invoices') expect(lag).toBe(0);
     else expect({ name, lag, head: Number(position) + lag }).toEqual({ name, lag: 2, head: Number(status.head) });
   }
-  const text = await run('projections', 'status');
   expect(text.stdout).toMatch(/^projector {2}away: no process has the role, nothing is projected\n/);
   expect(text.stdout).toMatch(/\njob_timeline +\d+ +2 +0 +stands still\n/);
 });

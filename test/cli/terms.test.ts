@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { shareService } from '../http/shared-service.ts';
+import { noDownloads, shareService } from '../http/shared-service.ts';
 import { against, expectText } from './command-line.ts';
 
-const service = shareService();
+const service = shareService(noDownloads);
 const run = (...words: string[]) => against(service())(...words);
 const cli = (...words: string[]) => service().cli(...words);
 

@@ -32,12 +32,7 @@ afterAll(async () => {
 
 const cli = (...words: string[]) => installation.cli(words);
 
-async function openAccount(plan: string): Promise<{ accountId: string; key: string; keyId: string }> {
-  const opened = await cli('accounts', 'open', '--email', 'owner@example.com', '--plan', plan);
-  const accountId = String(opened['account_id']);
-  const issued = await cli('keys', 'issue', accountId);
-  return { accountId, key: String(issued['key']), keyId: String(issued['key_id']) };
-}
+const openAccount = (plan: string) => installation.openAccount(plan);
 
 /** The same request to each of the two processes at once. @returns code of the error, else the status */
 async function onBoth(path: string, key: string, body?: object): Promise<(string | number)[]> {
@@ -58,7 +53,8 @@ describe('two warm API processes', () => {
   });
 
   it('both take a key from the first request on after "keys issue"', async () => {
-    const { key } = await openAccount('dev_100');
+    const { accountId } = await openAccount('dev_100');
+    const key = String((await cli('keys', 'issue', accountId))['key']);
     expect(await onBoth('/credits', key)).toEqual(both(200));
   });
 

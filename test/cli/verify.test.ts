@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { runSql } from '../http/engines-behind.ts';
-import { shareService } from '../http/shared-service.ts';
+import { noDownloads, shareService } from '../http/shared-service.ts';
 import { queue } from '../support/downloads.ts';
 import { planFile } from '../support/plans.ts';
 import { cliCommand } from '../support/service.ts';
@@ -10,7 +10,8 @@ import { against, expectText } from './command-line.ts';
 
 // A plan with one download included, so that those after it are overage.
 // The dispatcher finds what the tests damage too, and says so.
-const service = shareService({ PLANS_FILE: planFile({ downloads_limit: 1, overage_cents: 25 }) }, [
+const plans = planFile({ downloads_limit: 1, overage_cents: 25 });
+const service = shareService({ ...noDownloads, PLANS_FILE: plans }, [
   'the books diverge: what is found is not what the log makes it',
 ]);
 const run = (...words: string[]) => against(service())(...words);
@@ -27,6 +28,7 @@ const last = 'account_id = $1 and revision = (select max(revision) from overage_
 
 describe('ledger verify', () => {
   it('says that everything agrees, also while downloads are under way', async () => {
+    await using _worker = await service().startRole('worker', { MIN_FREE_DISK_MIB: '0' });
     const accountId = await usedAccount();
     const all = await run('ledger', 'verify', '--json');
     expect(all).toMatchObject({ code: 0, stderr: '' });
@@ -86,7 +88,7 @@ describe('ledger verify', () => {
   it('goes on with the log when it watches', async () => {
     const [program = '', ...words] = cliCommand;
     const child = spawn(program, [...words, 'ledger', 'verify', '--watch', '--json'], {
-      env: { PATH: process.env['PATH'], REELTALLY_DATA: service().dataDirectory },
+      env: { ...process.env, REELTALLY_DATA: service().dataDirectory },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     let printed = '';

@@ -21,7 +21,7 @@ const log = logUnderTest();
 it('what comes after a charge is recorded though downloads are charged in the same stream all the while', async () => {
   const account = await openUsage(log.store, { downloads_limit: 0, overage_cents: 5 });
   const lanes = lanesOf(log.store);
-  const before = scaled(200, 1_000);
+  const before = scaled(100, 1_000);
   for (let first = 1; first <= before; first += 100) await queueAll(lanes, account, upFrom(first, 100));
   const turns = { done: false };
   const charging = (async () => {
@@ -33,7 +33,7 @@ it('what comes after a charge is recorded though downloads are charged in the sa
     }
     return next - 1;
   })();
-  const settled = scaled(5, 20);
+  const settled = scaled(3, 20);
   for (let number = 1; number <= settled; number += 1) {
     const waived = await settlePeriod(
       { store: log.store, now: () => midNovember },

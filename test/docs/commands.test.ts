@@ -4,6 +4,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
+import { apiClient } from '../support/client.ts';
 import { ended, queue } from '../support/downloads.ts';
 import { runCommand, startService } from '../support/service.ts';
 import type { Service } from '../support/service.ts';
@@ -38,31 +39,37 @@ interface Reader {
   names: Readonly<Record<string, string>>;
 }
 
-/** An account with a key, a key to be revoked, and a download that is done, and charged, so that it can be waived. */
-async function newReader(): Promise<Reader> {
-  const { accountId, key } = await service.openAccount('enterprise');
+const commandLine = /^npm run -s reeltally .*$/gm;
+
+/** An account with a key and a key to be revoked; where a page names it, a download that is done, and charged, to be waived. */
+async function newReader(page: string): Promise<Reader> {
+  const { accountId, key, keyId } = await service.openAccount('enterprise');
+  const { data: issued } = await apiClient(service.url, key).POST('/auth/key', { body: { label: 'in use' } });
+  const { data: credits } = await apiClient(service.url, key).GET('/credits');
+  if (!issued || !credits) throw new Error('the account cannot be used');
+  const names = { ACCOUNT: accountId, KEY_ID: keyId, '2026-11-21': credits.data.period_start.slice(0, 10) };
+  const reader = { key: issued.data.key, names };
+  const lines = commandBlocks(page).flatMap(({ text }) => text.match(commandLine) ?? []);
+  if (!lines.some((line) => /\bTOKEN\b/.test(line))) return reader;
   await service.cli('accounts', 'terms', accountId, '--downloads', '0');
-  const { key_id: keyId } = await service.cli<{ key_id: string }>('keys', 'issue', accountId, '--label', 'to revoke');
-  const { request_token: token } = await queue(service.url, key, { url: service.sampleUrl('bars'), quality: '360' });
-  await ended(service.url, key, token);
-  const { period_start: start } = await service.cli<{ period_start: string }>('accounts', 'show', accountId);
-  return { key, names: { ACCOUNT: accountId, KEY_ID: keyId, TOKEN: token, '2026-11-21': start.slice(0, 10) } };
+  const wanted = { url: service.sampleUrl('bars'), quality: '360' } as const;
+  const { request_token: token } = await queue(service.url, reader.key, wanted);
+  await ended(service.url, reader.key, token);
+  return { ...reader, names: { ...names, TOKEN: token } };
 }
 
 /** Fills in the names that stand in the lines of our own command line. */
 function filledIn(script: string, names: Reader['names']): string {
-  return script.replaceAll(/^npm run -s reeltally .*$/gm, (line) =>
-    line.replaceAll(/[\w-]+/g, (word) => names[word] ?? word),
-  );
+  return script.replaceAll(commandLine, (line) => line.replaceAll(/[\w-]+/g, (word) => names[word] ?? word));
 }
 
 /** Runs a script from the root of the project. @throws with what it printed, where it fails */
 async function runScript(script: string, { key }: Reader): Promise<void> {
-  const { PATH = '' } = process.env;
+  const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env;
   const child = spawn('sh', ['-eux', '-c', script], {
     cwd: root,
     env: {
-      ...{ PATH, HOME: directory, REELTALLY_DATA: service.dataDirectory, FOLDER: directory },
+      ...{ PATH, NODE_COMPILE_CACHE, HOME: directory, REELTALLY_DATA: service.dataDirectory, FOLDER: directory },
       ...{ URL: service.url, KEY: key, VIDEO: service.sampleUrl('bars') },
     },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -87,7 +94,7 @@ function scriptsOf(page: string): { stopped: boolean; script: string }[] {
 }
 
 async function runPage(page: string): Promise<void> {
-  const reader = await newReader();
+  const reader = await newReader(page);
   for (const { stopped, script } of scriptsOf(page)) {
     if (stopped) expect(await service.stop()).toBe(0);
     await runScript(filledIn(script, reader.names), reader);

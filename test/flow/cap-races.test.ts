@@ -35,10 +35,7 @@ afterAll(async () => {
 });
 
 async function openAccount(capCents: number): Promise<{ accountId: string; key: string }> {
-  const { account_id: accountId } = await installation.cli<{ account_id: string }>([
-    ...['accounts', 'open', '--email', 'owner@example.com', '--plan', 'test'],
-  ]);
-  const { key } = await installation.cli<{ key: string }>(['keys', 'issue', accountId]);
+  const { accountId, key } = await installation.openAccount();
   await installation.cli(['accounts', 'cap', accountId, String(capCents)]);
   return { accountId, key };
 }

@@ -19,7 +19,7 @@ import { waitFor } from '../support/wait-for.ts';
 let installation: Installation;
 let accountIds: string[];
 
-const kills = scaled(3, 20);
+const kills = scaled(2, 20);
 const accounts = 4;
 const daySeconds = 86_400;
 
@@ -39,10 +39,8 @@ afterAll(async () => {
 
 /** An included download and two charged ones, an upgrade, two within the larger allowance and one beyond it. */
 async function useAccount(url: string): Promise<string> {
-  const { cli, sampleUrl } = installation;
-  const opened = await cli<{ account_id: string }>(['accounts', 'open', '--email', 'a@example.com', '--plan', 'test']);
-  const { account_id: accountId } = opened;
-  const { key } = await cli<{ key: string }>(['keys', 'issue', accountId]);
+  const { cli, openAccount, sampleUrl } = installation;
+  const { accountId, key } = await openAccount();
   const download = () => queue(url, key, { url: sampleUrl('private') });
   for (let count = 0; count < 3; count += 1) await download();
   await cli(['accounts', 'plan', accountId, 'large']);

@@ -19,7 +19,7 @@ let installation: Installation;
 let pool: Pool;
 let filesDirectory: string;
 
-const kills = scaled(3, 20);
+const kills = scaled(2, 20);
 const jobs = kills * 40;
 /** Of each five jobs two have to expire, one has expired and one has failed; the last is running, and stays. */
 const [toExpire, toRemove] = [(jobs / 5) * 2, (jobs / 5) * 4];

@@ -58,7 +58,7 @@ test(
   { timeout: scaled(280_000, 580_000) },
   async () => {
     const { accountId, key } = await service.openAccount('test');
-    const jobs = scaled(12, 50);
+    const jobs = scaled(8, 50);
     const items = ['bars', 'private', 'slow', 'hls'];
     const queued = await Promise.all(
       Array.from({ length: jobs }, (_, index) =>

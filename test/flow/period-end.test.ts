@@ -22,10 +22,7 @@ const laterBy = (days: number) => ({ REELTALLY_CLOCK_OFFSET_SECONDS: String(days
 
 describe('the first requests past the end of a period', () => {
   test('end it once and open the next once, and none is lost', { timeout: 120_000 }, async () => {
-    const { account_id: accountId } = await installation.cli<{ account_id: string }>([
-      ...['accounts', 'open', '--email', 'owner@example.com', '--plan', 'enterprise'],
-    ]);
-    const { key } = await installation.cli<{ key: string }>(['keys', 'issue', accountId]);
+    const { accountId, key } = await installation.openAccount('enterprise');
     const now = await installation.startRole('api');
     const body = { url: installation.sampleUrl('private') };
     expect((await call(now.url, '/video/download', { key, body })).status).toBe(202);

@@ -21,13 +21,7 @@ afterAll(async () => {
   await installation[Symbol.asyncDispose]();
 });
 
-async function openAccount(plan = 'enterprise'): Promise<{ accountId: string; key: string; keyId: string }> {
-  const { account_id: accountId } = await installation.cli<{ account_id: string }>([
-    ...['accounts', 'open', '--email', 'owner@example.com', '--plan', plan],
-  ]);
-  const { key, key_id: keyId } = await installation.cli<{ key: string; key_id: string }>(['keys', 'issue', accountId]);
-  return { accountId, key, keyId };
-}
+const openAccount = (plan = 'enterprise') => installation.openAccount(plan);
 
 const used = async (api: string, key: string) =>
   ((await call(api, '/credits', { key })).data['downloads'] as { used: number }).used;

@@ -28,18 +28,10 @@ afterAll(async () => {
   await installation[Symbol.asyncDispose]();
 });
 
-async function openAccount(environment = {}): Promise<{ key: string; key_id: string }> {
-  const { account_id: accountId } = await installation.cli<{ account_id: string }>(
-    ['accounts', 'open', '--email', 'owner@example.com', '--plan', 'test'],
-    environment,
-  );
-  return await installation.cli<{ key: string; key_id: string }>(['keys', 'issue', accountId]);
-}
-
 it('while everything is rebuilt, every request is answered as always', { timeout: 180_000 }, async () => {
-  const [busy, revoked] = [await openAccount(), await openAccount()];
-  const full = await openAccount({ PLANS_FILE: planFile({ hourly_limit: hourlyLimit }) });
-  await installation.cli(['keys', 'revoke', revoked.key_id]);
+  const [busy, revoked] = [await installation.openAccount(), await installation.openAccount()];
+  const full = await installation.openAccount('test', { PLANS_FILE: planFile({ hourly_limit: hourlyLimit }) });
+  await installation.cli(['keys', 'revoke', revoked.keyId]);
   for (let request = 0; request < hourlyLimit; request += 1) {
     expect((await call(api.url, '/credits', full)).status).toBe(200);
   }

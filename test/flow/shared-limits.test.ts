@@ -27,14 +27,6 @@ const requests = 1_000;
 const included = 100;
 const rateCents = 7;
 
-async function openAccount(): Promise<{ accountId: string; key: string }> {
-  const { account_id: accountId } = await installation.cli<{ account_id: string }>([
-    ...['accounts', 'open', '--email', 'owner@example.com', '--plan', 'test'],
-  ]);
-  const { key } = await installation.cli<{ key: string }>(['keys', 'issue', accountId]);
-  return { accountId, key };
-}
-
 /** All at once, spread over both processes. */
 function race(count: number, send: (api: string, index: number) => Promise<Answer>): Promise<Answer[]> {
   return Promise.all(Array.from({ length: count }, (_, index) => send(apis[index % 2 === 0 ? 0 : 1].url, index)));
@@ -45,7 +37,7 @@ const withStatus = (answers: readonly Answer[], status: number) => answers.filte
 describe('concurrent downloads on an account with room for K more', () => {
   test('are accepted exactly K times, and log and credits agree to the cent', { timeout: 120_000 }, async () => {
     const room = 237;
-    const { accountId, key } = await openAccount();
+    const { accountId, key } = await installation.openAccount();
     // A cent more than the room is room for none more.
     await installation.cli(['accounts', 'cap', accountId, String(room * rateCents + rateCents - 1)]);
     const body = { url: installation.sampleUrl('private') };
@@ -85,7 +77,7 @@ describe('concurrent downloads on an account with room for K more', () => {
 
 describe('concurrent requests of one key', () => {
   test('are admitted up to exactly its hourly limit', { timeout: 60_000 }, async () => {
-    const { accountId, key } = await openAccount();
+    const { accountId, key } = await installation.openAccount();
     await installation.cli(['accounts', 'plan', accountId, 'scale_2000'], { PLANS_FILE: '' });
     const answers = await race(requests, (api) => call(api, '/credits', { key }));
     expect(withStatus(answers, 200)).toHaveLength(120);

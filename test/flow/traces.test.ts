@@ -11,10 +11,17 @@ import type { TraceNode } from '../support/trace-tree.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 let receiver: SpanReceiver;
+/** All roles in one process. */
+let service: Service;
+let accountId: string;
+let key: string;
 beforeAll(async () => {
   receiver = await startSpanReceiver();
-});
+  service = await startService({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url }, { postgres: 'of the run' });
+  ({ accountId, key } = await service.openAccount('enterprise'));
+}, 60_000);
 afterAll(async () => {
+  await service[Symbol.asyncDispose]();
   await receiver[Symbol.asyncDispose]();
 });
 
@@ -63,8 +70,6 @@ const wholeDownload: Shape = [
 
 describe('the trace of a download', () => {
   it('leads from the request over the event and the message to the file, in one process', async () => {
-    await using service = await startService({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url });
-    const { accountId, key } = await service.openAccount('enterprise');
     const { request_token: token } = await queue(service.url, key, { url: service.sampleUrl('bars') });
     await ended(service.url, key, token);
     const { root, spans } = await lastDownload();
@@ -89,12 +94,9 @@ describe('the trace of a download', () => {
     const [api] = await Promise.all(
       (['api', 'projector', 'dispatcher', 'worker'] as const).map((role) => installation.startRole(role)),
     );
-    const { account_id: accountId } = await installation.cli<{ account_id: string }>([
-      ...['accounts', 'open', '--email', 'owner@example.com', '--plan', 'enterprise'],
-    ]);
-    const { key } = await installation.cli<{ key: string }>(['keys', 'issue', accountId]);
-    const { request_token: token } = await queue(api?.url ?? '', key, { url: installation.sampleUrl('bars') });
-    await ended(api?.url ?? '', key, token);
+    const { key: ownKey } = await installation.openAccount('enterprise');
+    const { request_token: token } = await queue(api?.url ?? '', ownKey, { url: installation.sampleUrl('bars') });
+    await ended(api?.url ?? '', ownKey, token);
     const { root, spans } = await lastDownload();
     console.log(printTrace(root));
     expect(shapeOf(root)).toEqual(wholeDownload);
@@ -108,16 +110,6 @@ describe('the trace of a download', () => {
 });
 
 describe('other requests and other ends', () => {
-  let service: Service;
-  let key: string;
-  beforeAll(async () => {
-    service = await startService({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url });
-    ({ key } = await service.openAccount('enterprise'));
-  }, 60_000);
-  afterAll(async () => {
-    await service[Symbol.asyncDispose]();
-  });
-
   it('go on in one trace over the attempts of a job, and name why one failed', async () => {
     const { request_token: token } = await queue(service.url, key, { url: service.sampleUrl('flaky') });
     await ended(service.url, key, token);

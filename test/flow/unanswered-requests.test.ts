@@ -38,10 +38,7 @@ test(
   'a request whose append is unknown gets no answer, those behind it a clear one, and a repeated key tells what became of it',
   { timeout: 60_000 },
   async () => {
-    const { account_id: accountId } = await installation.cli<{ account_id: string }>([
-      ...['accounts', 'open', '--email', 'owner@example.com', '--plan', 'enterprise'],
-    ]);
-    const { key } = await installation.cli<{ key: string }>(['keys', 'issue', accountId]);
+    const { accountId, key } = await installation.openAccount('enterprise');
     const body = { url: installation.sampleUrl('private') };
     const keyed = { key, body, headers: { 'Idempotency-Key': 'order-1' } };
     expect((await call(api.url, '/video/download', { key, body })).status).toBe(202);

@@ -65,13 +65,7 @@ interface Asked {
 const asked: Asked[] = [];
 let keysMade = 0;
 
-async function openAccount(): Promise<Account> {
-  const { account_id: accountId } = await installation.cli<{ account_id: string }>([
-    ...['accounts', 'open', '--email', 'owner@example.com', '--plan', 'test'],
-  ]);
-  const { key } = await installation.cli<{ key: string }>(['keys', 'issue', accountId]);
-  return { accountId, key };
-}
+const openAccount = (): Promise<Account> => installation.openAccount();
 
 /** @returns what is settled once the request is on its way, and once it has been answered */
 function download(api: ServiceProcess, account: Account, idempotencyKey?: string) {

@@ -34,10 +34,7 @@ const startDispatcher = () =>
 
 /** An account that has used four of its five downloads. */
 async function warnedAccount(): Promise<{ accountId: string; key: string }> {
-  const { account_id: accountId } = await installation.cli<{ account_id: string }>([
-    ...['accounts', 'open', '--email', 'owner@example.com', '--plan', 'test'],
-  ]);
-  const { key } = await installation.cli<{ key: string }>(['keys', 'issue', accountId]);
+  const { accountId, key } = await installation.openAccount();
   const body = { url: installation.sampleUrl('private') };
   for (let number = 0; number < 4; number += 1) {
     expect((await call(api.url, '/video/download', { key, body })).status).toBe(202);

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { call } from '../support/client.ts';
 import { creditsOf, exhaust } from './requests.ts';
-import { demoOf, shareService } from './shared-service.ts';
+import { demoOf, noDownloads, shareService } from './shared-service.ts';
 
-const service = shareService({ WORKER_SLOTS: '1' });
+const service = shareService(noDownloads);
 const timestamp = /^\d{4}-\d\d-\d\d 00:00:00\.000$/;
 
 describe('GET /credits, 200 and 429', () => {

@@ -29,14 +29,16 @@ async function download(item: string, more: object = {}): Promise<string> {
 }
 
 let video: Promise<string> | undefined;
-/** One download for all tests that look at a finished one. */
+let audio: Promise<string> | undefined;
+/** One download of each for all tests; the first that asks queues it. */
 const finishedVideo = (): Promise<string> => (video ??= download('bars', { quality: '360' }));
+const finishedAudio = (): Promise<string> => (audio ??= download('bars', { format: 'audio' }));
 
 describe('GET /video/status, 200 of a job on its way', () => {
   it('knows a job as soon as it is queued, and goes forward only', async () => {
     const { key } = demoOf(service());
     const { url } = service();
-    const token = await download('bars', { quality: '360' });
+    const token = await finishedVideo();
     const seen: string[] = [];
     while (seen.at(-1) !== 'done') {
       const { status, data } = await statusOf(url, key, token);
@@ -53,7 +55,7 @@ describe('GET /video/status, 200 of a job on its way', () => {
 
   it('costs no credit', async () => {
     const { key } = demoOf(service());
-    const token = await download('private');
+    const token = await finishedVideo();
     const before = await creditsOf(service().url, key);
     await statusOf(service().url, key, token);
     expect(await creditsOf(service().url, key)).toEqual(before);
@@ -63,7 +65,7 @@ describe('GET /video/status, 200 of a job on its way', () => {
 describe('GET /video/status, 200 of a job that is done', () => {
   it.each([
     ['video', 'video/mp4', () => finishedVideo()],
-    ['audio', 'audio/mpeg', () => download('bars', { format: 'audio' })],
+    ['audio', 'audio/mpeg', () => finishedAudio()],
   ])('gives another link to the finished %s at each poll, and each works', async (_, mime, tokenOf) => {
     const { key } = demoOf(service());
     const token = await tokenOf();
@@ -121,7 +123,7 @@ describe('GET /video/status, 400', () => {
 
 describe('GET /video/status, 401', () => {
   it('wants a key', async () => {
-    const { status, code } = await call(service().url, path(await download('private')));
+    const { status, code } = await call(service().url, path(await finishedVideo()));
     expect([status, code]).toEqual([401, 'unauthorized']);
   });
 });
@@ -130,7 +132,7 @@ describe('GET /video/status, 404 and 429', () => {
   it('answers another account’s token, an unknown one and a malformed one with the same bytes; then rate_limited', async () => {
     const { url, dataDirectory } = service();
     const { key } = await service().openAccount('sandbox');
-    const foreign = await download('private');
+    const foreign = await finishedVideo();
     await waitForEnd(service(), foreign);
     const secret = readFileSync(join(dataDirectory, 'secret'), 'utf8').trim();
     const unknown = new RequestTokens(deriveKeys(secret).tokenKey, [], randomBytes).issue();
@@ -157,7 +159,7 @@ describe('GET /video/status, 404 and 429', () => {
     // Otherwise the test above would show nothing about tokens that pass their check.
     const secret = readFileSync(join(service().dataDirectory, 'secret'), 'utf8').trim();
     const tokens = new RequestTokens(deriveKeys(secret).tokenKey, [], randomBytes);
-    expect(tokens.verify(await download('private'))).toBe(true);
+    expect(tokens.verify(await finishedVideo())).toBe(true);
   });
 });
 
@@ -178,7 +180,8 @@ describe('GET /video/status, 502', () => {
   });
 
   it('delivery_failed once the file has expired, while a link that was given out goes on', async () => {
-    const token = await download('bars', { quality: '360' });
+    // The last test of all that looks at it.
+    const token = await finishedAudio();
     const { download_url: link } = await statusAtEnd(token);
     await expireFile(service(), token);
     const { status, code } = await statusOf(service().url, demoOf(service()).key, token);

@@ -2,10 +2,10 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { call } from '../support/client.ts';
 import type { Asked } from '../support/client.ts';
 import { exhaust, issueKey, metadataPath, together } from './requests.ts';
-import { shareService } from './shared-service.ts';
+import { noDownloads, shareService } from './shared-service.ts';
 
 /** Route and method (404, 405) → key (401) → rate (429) → input (400) → quota (402) → upstream (502). */
-const service = shareService();
+const service = shareService(noDownloads);
 let limited = '';
 /** Of an account of the free plan whose metadata pool is empty; it has no downloads at all. */
 let poor = '';

@@ -6,7 +6,8 @@ import { rawRequest } from './raw-request.ts';
 import { creditsOf, exhaust } from './requests.ts';
 import { demoOf, shareService } from './shared-service.ts';
 
-const service = shareService();
+// With all that it stores in its own folder.
+const service = shareService({}, [], { postgres: 'embedded' });
 const issue = (key: string, body?: object | string) =>
   call(service().url, '/auth/key', { key, method: 'POST', ...(body !== undefined && { body }) });
 

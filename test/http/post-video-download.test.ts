@@ -3,9 +3,9 @@ import { call } from '../support/client.ts';
 import type { Answer } from '../support/client.ts';
 import { countEvents } from './engines-behind.ts';
 import { creditsOf, exhaust, issueKey, together } from './requests.ts';
-import { demoOf, shareService } from './shared-service.ts';
+import { demoOf, noDownloads, shareService } from './shared-service.ts';
 
-const service = shareService({ WORKER_SLOTS: '1' });
+const service = shareService(noDownloads);
 
 /** The sample film that fails at once, so that the worker behind has little to do. */
 const queue = (key: string, more: object = {}): Promise<Answer> =>

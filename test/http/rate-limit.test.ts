@@ -3,9 +3,9 @@ import { call } from '../support/client.ts';
 import type { Answer } from '../support/client.ts';
 import { runSql } from './engines-behind.ts';
 import { issueKey, metadataPath, together } from './requests.ts';
-import { shareService } from './shared-service.ts';
+import { noDownloads, shareService } from './shared-service.ts';
 
-const service = shareService();
+const service = shareService(noDownloads);
 const limit = 10;
 let firstKey = '';
 

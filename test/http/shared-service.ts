@@ -2,17 +2,24 @@ import { afterAll, beforeAll, expect } from 'vitest';
 import { startService } from '../support/service.ts';
 import type { Environment, Service } from '../support/service.ts';
 
+/** For tests that need charges and no films: the worker finds too little room, and leaves every job queued. */
+export const noDownloads: Environment = { MIN_FREE_DISK_MIB: '1000000000' };
+
 /**
- * One running service for the tests of a file. At the end it has to stop in order, and its log may hold no error that the
+ * One running service for the tests of a file, on the Postgres of the run. At the end it has to stop in order, and its log may hold no error that the
  * tests did not provoke on purpose.
  *
  * @param expectedErrors texts of log lines that belong to what the file tests
  */
-export function shareService(environment: Environment = {}, expectedErrors: readonly string[] = []): () => Service {
+export function shareService(
+  environment: Environment = {},
+  expectedErrors: readonly string[] = [],
+  { postgres = 'of the run' }: { postgres?: 'embedded' | 'of the run' } = {},
+): () => Service {
   let service: Service | undefined;
 
   beforeAll(async () => {
-    service = await startService(environment);
+    service = await startService(environment, { postgres });
   }, 60_000);
 
   afterAll(async () => {

@@ -3,9 +3,9 @@ import { call } from '../support/client.ts';
 import { startNatsServer } from '../support/nats.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { creditsOf, metadataPath } from './requests.ts';
-import { demoOf, shareService } from './shared-service.ts';
+import { demoOf, noDownloads, shareService } from './shared-service.ts';
 
-const service = shareService();
+const service = shareService(noDownloads);
 const shortLink = (id: string) => `${service().samplePlatformUrl ?? ''}/s/${id}`;
 const lookUp = (url: string, key: string) => call(service().url, metadataPath(url), { key });
 

@@ -23,7 +23,7 @@ import { caughtUp, tablesOf } from './rebuilding.ts';
  * A long log: each account has a key, and a hundred downloads whose jobs have ended or are under way. Small: some thousand
  * events, to see that it works; long: a million, whose figures are printed.
  */
-const accounts = scaled(10, 2_080);
+const accounts = scaled(5, 2_080);
 const downloadsPerAccount = 100;
 const downloadsPerAppend = 50;
 const accountsAtOnce = 4;

@@ -1,5 +1,8 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { prepareEngine } from './made-once.ts';
+import { openAccount } from './opened-account.ts';
+import type { OpenedAccount } from './opened-account.ts';
 import { startEventStore } from './event-store.ts';
 import { startNatsServer } from './nats.ts';
 import { createDatabase } from './postgres.ts';
@@ -19,6 +22,8 @@ export interface Installation extends AsyncDisposable {
     role: 'api' | 'projector' | 'dispatcher' | 'worker',
     environment?: Environment,
   ) => Promise<ServiceProcess>;
+  /** An account with one key, of the plan that `planFile` writes unless another is named. */
+  openAccount: (plan?: string, environment?: Environment) => Promise<OpenedAccount>;
   /** @throws where the command exits with another code than 0 */
   cli: <Answer = Record<string, unknown>>(words: readonly string[], environment?: Environment) => Promise<Answer>;
 }
@@ -28,7 +33,7 @@ export async function startInstallation(given: Environment = {}): Promise<Instal
   const eventStore = await startEventStore();
   const nats = await startNatsServer();
   const database = await createDatabase();
-  const platform = await startTestPlatform();
+  const platform = await startTestPlatform([], { isUnpacked: false });
   const environment = {
     REELTALLY_DATA: join(directory, 'data'),
     REELTALLY_SECRET: 'a secret that is long enough for a test',
@@ -40,12 +45,14 @@ export async function startInstallation(given: Environment = {}): Promise<Instal
     ...given,
   };
   const running: ServiceProcess[] = [];
+  let unpacking: Promise<void> | undefined;
   return {
     environment,
     silenceEventStore: () => process.kill(eventStore.pid, 'SIGSTOP'),
     wakeEventStore: () => process.kill(eventStore.pid, 'SIGCONT'),
     sampleUrl: (item) => `${platform.url}/watch/${item}`,
     startRole: async (role, more = {}) => {
+      if (role === 'worker') await (unpacking ??= prepareEngine(join(environment.REELTALLY_DATA, 'work')));
       const started = await startProcess(role, { ...environment, ...more });
       running.push(started);
       return started;
@@ -55,6 +62,7 @@ export async function startInstallation(given: Environment = {}): Promise<Instal
       if (code !== 0) throw new Error(`reeltally ${words.join(' ')} ended with ${String(code)}: ${stderr}`);
       return JSON.parse(stdout) as Answer;
     },
+    openAccount: (plan = 'test', more = {}) => openAccount(plan, { ...environment, ...more }),
     [Symbol.asyncDispose]: async () => {
       await Promise.all(running.map((role) => role.stop()));
       await platform.close();

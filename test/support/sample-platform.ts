@@ -16,6 +16,7 @@ import { localFfmpeg } from '../../src/adapters/yt-dlp-run.ts';
 import { pagePath, sampleItems } from '../../src/embedded/sample-platform/items.ts';
 import { parseVideoUrl } from '../../src/domain/video-url.ts';
 import { startSamplePlatform } from '../../src/embedded/sample-platform.ts';
+import { filmsOfRun, prepareEngine } from './made-once.ts';
 import { makeTemporaryDirectory } from './temporary-directory.ts';
 
 /** Where the sample platform's extractor lies. */
@@ -32,8 +33,10 @@ const testLimits: EngineLimits = {
 export interface TestPlatform {
   url: string;
   engine: Engine;
-  /** Holds the films, the engine's work directory and whatever a test puts there; removed by `close`. */
+  /** Holds the engine's work directory and whatever a test puts there; removed by `close`. */
   directory: string;
+  /** Where the films are that have been asked for, each set in a folder of its own. They are not this test's alone. */
+  filmsDirectory: string;
   reference(id: string): VideoReference;
   /** The real engine, reading this platform and a few real ones. `close` ends it. */
   source(limits?: Partial<EngineLimits>, more?: { proxyUrl?: string; ytDlpPath?: string }): VideoSource;
@@ -64,14 +67,17 @@ function throughOtherProxy(proxyUrl: string): Egress {
  * A sample platform of one's own, with the real engine to read it. Whoever starts it closes it.
  *
  * @param others of the test's own, which speak like it and may be reached besides
+ * @param isUnpacked whether the engine finds itself unpacked already, as after an earlier start
  */
-export async function startTestPlatform(others: readonly string[] = []): Promise<TestPlatform> {
+export async function startTestPlatform(
+  others: readonly string[] = [],
+  { isUnpacked = true }: { isUnpacked?: boolean } = {},
+): Promise<TestPlatform> {
   const engine = await findEngine();
   const directory = makeTemporaryDirectory();
-  const platform = await startSamplePlatform({
-    cacheDirectory: join(directory, 'media'),
-    ffmpegPath: engine.ffmpegPath,
-  });
+  const filmsDirectory = filmsOfRun() ?? join(directory, 'media');
+  const platform = await startSamplePlatform({ cacheDirectory: filmsDirectory, ffmpegPath: engine.ffmpegPath });
+  if (isUnpacked) await prepareEngine(join(directory, 'work'));
   const keeper = startKeeper();
   const origins = [platform.url, ...others];
   const allowed = origins
@@ -108,6 +114,7 @@ export async function startTestPlatform(others: readonly string[] = []): Promise
     url: platform.url,
     engine,
     directory,
+    filmsDirectory,
     reference: (id) => ({ platform: 'sample', videoId: id, canonicalUrl: platform.url + pathOf(id) }),
     source(limits = {}, { proxyUrl, ...more } = {}) {
       return createVideoSource({

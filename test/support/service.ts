@@ -5,6 +5,9 @@ import { rmSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { givenEngines } from './given-engines.ts';
+import { prepareDataDirectory } from './made-once.ts';
+import { openAccount } from './opened-account.ts';
+import type { OpenedAccount } from './opened-account.ts';
 import { createDatabase } from './postgres.ts';
 import { makeTemporaryDirectory } from './temporary-directory.ts';
 
@@ -49,29 +52,49 @@ export interface Service extends ServiceProcess {
   /** Runs the command line with `--json` and gives what it printed. @throws where it exits with another code than 0 */
   cli: <Answer = Record<string, unknown>>(...words: string[]) => Promise<Answer>;
   /** An account with one key. */
-  openAccount: (plan: string) => Promise<{ accountId: string; key: string; keyId: string }>;
+  openAccount: (plan: string) => Promise<OpenedAccount>;
   /** Starts the whole service again on the same data directory, after `stop` or `kill`. */
   restart: (environment?: Environment) => Promise<Service>;
 }
 
-/** Starts everything, with embedded engines, in demo mode, on a free port, and on a fresh data directory unless one is given. */
-export async function startService(environment: Environment = {}): Promise<Service> {
-  const { addresses, drop } = await givenAddresses();
+interface ServiceOptions {
+  /**
+   * `embedded`: of the service's own. `of the run`: a database in the Postgres that all test files share, which is the same
+   * program and starts no second time.
+   */
+  postgres?: 'embedded' | 'of the run';
+  /** Whether the first download finds what takes long to make: the sample films and the unpacked engine. */
+  isPrepared?: boolean;
+}
+
+/** Starts everything, in demo mode, on a free port, and on a fresh data directory unless one is given. */
+export async function startService(
+  environment: Environment = {},
+  { postgres = 'embedded', isPrepared = true }: ServiceOptions = {},
+): Promise<Service> {
+  const { addresses, drop } = await givenAddresses(postgres);
   const dataDirectory = environment['REELTALLY_DATA'] ?? makeTemporaryDirectory();
   const service = await serviceOn(dataDirectory, { ...addresses, ...environment });
-  return {
-    ...service,
-    [Symbol.asyncDispose]: async () => {
-      await service[Symbol.asyncDispose]();
-      await drop();
-    },
+  const dispose = async () => {
+    await service[Symbol.asyncDispose]();
+    await drop();
   };
+  try {
+    if (isPrepared) await prepareDataDirectory(service.dataDirectory);
+  } catch (error) {
+    await dispose();
+    throw error;
+  }
+  return { ...service, [Symbol.asyncDispose]: dispose };
 }
 
 /** Engines that are given by address take the place of the embedded ones; of Postgres, a database of the test's own. */
-async function givenAddresses(): Promise<{ addresses: Environment; drop: () => Promise<void> }> {
+async function givenAddresses(
+  postgres: 'embedded' | 'of the run',
+): Promise<{ addresses: Environment; drop: () => Promise<void> }> {
   const { eventStoreUrl, databaseUrl, natsUrl } = givenEngines;
-  const database = databaseUrl === undefined ? undefined : await createDatabase();
+  const isEmbedded = databaseUrl === undefined && postgres === 'embedded';
+  const database = isEmbedded ? undefined : await createDatabase();
   const addresses = {
     ...(eventStoreUrl !== undefined && { EVENTSTORE_URL: eventStoreUrl }),
     ...(database && { DATABASE_URL: database.url }),
@@ -95,24 +118,7 @@ async function serviceOn(dataDirectory: string, given: Environment): Promise<Ser
     sampleUrl: (item) => `${running.samplePlatformUrl ?? ''}/watch/${item}`,
     startRole: (role, more = {}) => startProcess(role, { PORT: '0', ...environment, ...more }),
     cli,
-    openAccount: async (plan) => {
-      const { account_id: accountId } = await cli<{ account_id: string }>(
-        'accounts',
-        'open',
-        '--email',
-        'owner@example.com',
-        '--plan',
-        plan,
-      );
-      const { key, key_id: keyId } = await cli<{ key: string; key_id: string }>(
-        'keys',
-        'issue',
-        accountId,
-        '--label',
-        'test',
-      );
-      return { accountId, key, keyId };
-    },
+    openAccount: (plan) => openAccount(plan, environment),
     restart: (more = {}) => serviceOn(dataDirectory, { ...given, ...more }),
     [Symbol.asyncDispose]: async () => {
       await running.stop();

@@ -91,13 +91,13 @@ let sites: FakeSites;
 let source: VideoSource;
 beforeAll(async () => {
   platform = await startTestPlatform();
-  const { engine, directory } = platform;
+  const { engine, directory, filmsDirectory } = platform;
   const films = makeFilms(join(directory, 'films'), engine.ffmpegPath);
   const [hls, file] = [films.get('hls'), films.get('file')];
   if (!hls || !file) throw new Error('the films were not made');
   // The sample platform's own stills.
   await (await fetch(`${platform.url}/media/stills/still1.jpg`)).arrayBuffer();
-  sites = await startFakeSites(sitesOf(hls, file, join(directory, 'media', 'stills-v2')));
+  sites = await startFakeSites(sitesOf(hls, file, join(filmsDirectory, 'stills-v2')));
   const ytDlpPath = trustingEngine(directory, engine.ytDlpPath);
   source = platform.source({}, { ytDlpPath, proxyUrl: sites.proxyUrl });
 });
