@@ -180,7 +180,7 @@ test(
   { timeout: scaled(150_000, 900_000) },
   async () => {
     const accounts = { unheard: await openAccount(), lost: await openAccount(), both: await openAccount() };
-    const target = scaled(30, 500);
+    const target = scaled(12, 500);
     const each = scaled(12, 20);
     let promised = 0;
     for (let round = 0; promised < target; round += 1) {
