@@ -5,6 +5,7 @@
  */
 
 import { spawn } from 'node:child_process';
+import { getCompileCacheDir } from 'node:module';
 import { Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -24,7 +25,8 @@ export interface Keeper {
 export function startKeeper(): Keeper {
   const child = spawn(process.execPath, [fileURLToPath(import.meta.url)], {
     detached: true,
-    env: {},
+    // Nothing but where its sources are kept compiled, where they are.
+    env: { NODE_COMPILE_CACHE: getCompileCacheDir() },
     cwd: '/',
     stdio: ['pipe', 'ignore', 'ignore'],
   });

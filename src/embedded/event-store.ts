@@ -4,6 +4,7 @@
 
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
+import { getCompileCacheDir } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
 const ENTRY = fileURLToPath(new URL('./event-store/main.ts', import.meta.url));
@@ -44,7 +45,11 @@ export async function launchEventStore({
       ...['--data', dataDirectory, '--port', String(port), '--until-stdin-ends'],
     ],
     // A group of its own keeps a Ctrl-C in the terminal from it; the pipe on its standard input ends with this process.
-    { detached: true, stdio: ['pipe', 'pipe', 'pipe'] },
+    {
+      detached: true,
+      env: { ...process.env, NODE_COMPILE_CACHE: getCompileCacheDir() },
+      stdio: ['pipe', 'pipe', 'pipe'],
+    },
   );
   const exited = new Promise<void>((resolve) => child.once('close', () => resolve()));
   child.stdin.on('error', () => undefined);

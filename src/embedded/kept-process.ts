@@ -1,5 +1,6 @@
 import { fork } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
+import { getCompileCacheDir } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
 /** What a keeper is asked to run. No secrets: it stands on the keeper's command line. */
@@ -54,7 +55,8 @@ export async function keep(task: KeeperTask, logFile: string): Promise<KeptProce
   const keeper = fork(keeperFile, [String(process.pid), JSON.stringify(task)], {
     detached: true,
     execArgv: [],
-    env: {},
+    // Nothing but where its sources are kept compiled, where they are.
+    env: { NODE_COMPILE_CACHE: getCompileCacheDir() },
     stdio: ['ignore', log, log, 'ipc'],
   });
   closeSync(log);

@@ -1,10 +1,5 @@
 import { Argument, Command, CommanderError, Option } from 'commander';
-import { isLed } from '../adapters/leadership.ts';
-import { clockSkewMs, createBooks, openPool } from '../adapters/postgres.ts';
-import { connectEventStore } from '../adapters/event-store.ts';
-import { newId, newUuid, randomBits, systemClock } from '../adapters/system.ts';
 import { showJobCommand, timelineCommand } from '../cli/jobs.ts';
-import type { InvoicesCli } from '../cli/invoices.ts';
 import { issueCommand, listCommand, revokeCommand } from '../cli/keys.ts';
 import { exportCommand } from '../cli/ledger-export.ts';
 import type { LedgerExport } from '../cli/ledger-export.ts';
@@ -17,18 +12,15 @@ import type { VerifyOptions } from '../cli/verify.ts';
 import { waiveCommand } from '../cli/waive.ts';
 import type { Waiver } from '../cli/waive.ts';
 import { rebuildCommand, rebuildableNames, statusCommand } from '../cli/projections.ts';
-import { UsageLanes } from '../commands/usage-lanes.ts';
-import { closePeriods } from '../dispatcher/close-periods.ts';
 import { addAccountCommands } from './account-commands.ts';
 import { accountIdArgument, amountArgument, dayArgument, referenceArgument, staffTextArgument } from './arguments.ts';
-import { addEngineCommands } from './engine-commands.ts';
-import { ConfigurationRefused, operatorName, readConfig } from './config.ts';
-import { findAddresses, findSamplePlatform } from './instance.ts';
+import { ConfigurationRefused, readConfig } from './config.ts';
+import { findSamplePlatform } from './instance.ts';
 import { addInvoiceCommands } from './invoice-commands.ts';
-import { createLogger } from './logger.ts';
 import { roles } from './role.ts';
 import type { Role } from './role.ts';
 import { describeStart } from './describe-start.ts';
+import type { runCommand as RunCommand } from './run-command.ts';
 
 /** The one program: `reeltally serve` runs the service, everything else asks or tells a running one. */
 function createProgram(): Command {
@@ -67,7 +59,7 @@ function createProgram(): Command {
   addInvoiceCommands(program, (command) => run(program, command));
   addProjectionCommands(program);
   addUrlCommands(program);
-  addEngineCommands(program, () => outputOf(program));
+  addEngineCommands(program);
   allowJsonEverywhere(program);
   return program;
 }
@@ -142,7 +134,7 @@ function addLedgerCommands(program: Command): void {
     .option('--period <day>', 'rows of one billing period alone: the day on which it starts, YYYY-MM-DD', dayArgument)
     .option('--watch', 'go on with the log, and say so at each divergence')
     .action((options: VerifyOptions) =>
-      run(program, (cli) => verifyCommand({ ...cli, books: createBooks(cli.pool) }, options), {
+      run(program, (cli) => verifyCommand(cli, options), {
         queryTimeoutMs: wholeTableMs,
       }),
     );
@@ -176,6 +168,21 @@ function addUrlCommands(program: Command): void {
     });
 }
 
+/** They need no engine of the service: they look at this machine alone. */
+function addEngineCommands(program: Command): void {
+  program
+    .command('engine')
+    .description('what downloads are made with')
+    .command('show')
+    .description(
+      'versions, age and checksums of yt-dlp, ffmpeg and ffprobe, and which guards hold them on this machine',
+    )
+    .action(async () => {
+      const { showEngine } = await import('./show-engine.ts');
+      await showEngine(outputOf(program));
+    });
+}
+
 /** `--json` may stand in front of a command or behind it. */
 function allowJsonEverywhere(program: Command): void {
   const visit = (command: Command): void => {
@@ -205,38 +212,14 @@ function outputOf(program: Command): Output {
 /** For queries over whole tables. */
 const wholeTableMs = 3_600_000;
 
-/** Opens what a command needs, runs it, and closes it again. */
+/** What reaches the engines is loaded by the commands that do. */
 async function run(
   program: Command,
-  command: (cli: InvoicesCli) => Promise<void>,
-  { queryTimeoutMs = 10_000 }: { queryTimeoutMs?: number } = {},
+  command: Parameters<typeof RunCommand>[1],
+  options?: Parameters<typeof RunCommand>[2],
 ): Promise<void> {
-  const config = readConfig();
-  const { eventStoreUrl, databaseUrl } = findAddresses(config);
-  // What could not be done is said in a sentence; attempts that are repeated are not worth a line to a person who waits.
-  const logger = createLogger({ ...config, LOG_LEVEL: config.LOG_LEVEL ?? 'error' }, 'cli', 'warn');
-  const pool = openPool(databaseUrl, { logger, max: 4, queryTimeoutMs });
-  const store = connectEventStore({ url: eventStoreUrl, logger });
-  const { now, realNowMs } = systemClock(config.REELTALLY_CLOCK_OFFSET_SECONDS);
-  const lanes = new UsageLanes({ store, now, newId: newUuid });
-  const closing = {
-    ...{ store, pool, now, newUuid, logger, lanes, graceSeconds: config.CLOSING_GRACE_SECONDS },
-    clockSkewMs: () => clockSkewMs(pool, realNowMs),
-  };
-  const setAside = new Map<string, number>();
-  try {
-    await command({
-      ...{ store, pool, now, newUuid, newId, randomBits, plans: config.plans, lanes },
-      issuer: config.INVOICE_ISSUER,
-      closePeriods: () => closePeriods(closing, { setAside }),
-      actor: { type: 'staff', id: operatorName(), role: 'operator', reason: 'command line' },
-      hasProjector: () => isLed(pool, 'projector'),
-      output: outputOf(program),
-    });
-  } finally {
-    await store.close();
-    await pool.end();
-  }
+  const { runCommand } = await import('./run-command.ts');
+  await runCommand(outputOf(program), command, options);
 }
 
 /** A clear sentence for what was to be expected, the whole error for what was not. */

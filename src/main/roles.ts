@@ -6,17 +6,13 @@ import { createReadiness } from './connect.ts';
 import type { Connections } from './connect.ts';
 import { listen } from './listen.ts';
 import type { Role, RunningRole, StartRole } from './role.ts';
-import { startApi } from './roles/api.ts';
-import { startDispatcher } from './roles/dispatcher.ts';
-import { startProjector } from './roles/projector.ts';
-import { startWorker } from './roles/worker.ts';
 
-/** In the order in which a download meets them; they stop in the same order. */
-export const startRole: Record<Role, StartRole> = {
-  api: startApi,
-  projector: startProjector,
-  dispatcher: startDispatcher,
-  worker: startWorker,
+/** Each is loaded where it runs, since none needs what the others are made of. */
+export const loadRole: Record<Role, () => Promise<StartRole>> = {
+  api: async () => (await import('./roles/api.ts')).startApi,
+  projector: async () => (await import('./roles/projector.ts')).startProjector,
+  dispatcher: async () => (await import('./roles/dispatcher.ts')).startDispatcher,
+  worker: async () => (await import('./roles/worker.ts')).startWorker,
 };
 
 /** For a role that serves nothing else. */

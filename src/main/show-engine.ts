@@ -1,0 +1,31 @@
+import { inspectEngine, oldEngineDays } from '../adapters/engine-versions.ts';
+import { systemClock } from '../adapters/system.ts';
+import { prepareYtDlp } from '../adapters/yt-dlp-unpacked.ts';
+import { showEngineCommand } from '../cli/engine.ts';
+import type { Output } from '../cli/output.ts';
+import { readConfig } from './config.ts';
+import { cellDirectoryOf, findEngine, openContainment, unpackedDirectoryOf, workDirectoryOf } from './containment.ts';
+
+/** Tries what downloads are made with, and the guards that hold it, as a worker does at its start. */
+export async function showEngine(output: Output): Promise<void> {
+  const config = readConfig();
+  const engine = await findEngine(config);
+  const workDirectory = workDirectoryOf(config);
+  const containment = await openContainment(
+    { engine, workDirectory, samplePlatformUrl: null },
+    { onRefused: () => undefined },
+  );
+  try {
+    const { guards, namespaces, keeper } = containment;
+    const ytDlp = await prepareYtDlp({
+      ...{ ytDlpPath: engine.ytDlpPath, directory: unpackedDirectoryOf(workDirectory), keeper },
+      onProblem: () => undefined,
+    });
+    const nowMs = systemClock().realNowMs();
+    const directory = cellDirectoryOf(workDirectory);
+    const state = await inspectEngine({ engine, ytDlp, directory, namespaces, keeper, nowMs, checksums: true });
+    showEngineCommand(output, { ...state, oldAfterDays: oldEngineDays, guards });
+  } finally {
+    await containment.close();
+  }
+}
