@@ -15,8 +15,8 @@ export default defineConfig({
     setupFiles: ['test/support/generated-cases.ts'],
     // Processes and not threads: tests start servers, send signals and read process numbers.
     pool: 'forks',
-    // Most of a test's time is spent waiting for other processes, so that one file per core is not too many.
-    maxWorkers: 2,
+    // Most of a test's time is spent waiting for other processes, so that there may be more files at a time than cores.
+    maxWorkers: 3,
     sequence: { seed },
     testTimeout: isLong ? 600_000 : 30_000,
     hookTimeout: 30_000,

@@ -62,13 +62,20 @@ async function count(condition: string): Promise<number> {
   return rows[0]?.count ?? 0;
 }
 
-/** Kills a dispatcher, at a time of its own, as soon as it has done so much of its work. */
-async function killAfter(done: () => Promise<number> | number, more: number, offsetSeconds: number): Promise<void> {
-  const before = await done();
+/**
+ * Kills a dispatcher, at a time of its own, as soon as so much more of its work is done. It may have done more than that before it
+ * was killed the last time, and all of it.
+ */
+async function killAfter(
+  done: () => Promise<number> | number,
+  more: number,
+  { all, offsetSeconds }: { all: number; offsetSeconds: number },
+): Promise<void> {
+  const enough = Math.min((await done()) + more, all);
   const dispatcher = await installation.startRole('dispatcher', {
     REELTALLY_CLOCK_OFFSET_SECONDS: String(offsetSeconds),
   });
-  await waitFor(async () => (await done()) >= before + more, {
+  await waitFor(async () => (await done()) >= enough, {
     what: 'a part of the work',
     timeoutMs: 60_000,
     pollMs: 1,
@@ -82,12 +89,14 @@ test(
   async () => {
     const expired = () => count('file_expired_at is not null');
     const removed = () => jobs + 1 - readdirSync(filesDirectory).length;
-    const [alreadyExpired, twoHours] = [await expired(), 7_200];
+    const alreadyExpired = await expired();
+    const expiring = { all: alreadyExpired + toExpire, offsetSeconds: 0 };
+    const removing = { all: toRemove, offsetSeconds: 7_200 };
     const parts = fc.sample(fc.integer({ min: 1, max: Math.floor(toExpire / kills) - 1 }), kills);
-    for (const part of parts) await killAfter(expired, part, 0);
-    await killAfter(expired, alreadyExpired + toExpire - (await expired()), 0);
-    for (const part of parts) await killAfter(removed, part, twoHours);
-    await killAfter(removed, toRemove - removed(), twoHours);
+    for (const part of parts) await killAfter(expired, part, expiring);
+    await killAfter(expired, toExpire, expiring);
+    for (const part of parts) await killAfter(removed, part, removing);
+    await killAfter(removed, toRemove, removing);
 
     expect([await expired(), alreadyExpired]).toEqual([(jobs / 5) * 3, jobs / 5]);
     const events = await readLog(installation.environment['EVENTSTORE_URL'] ?? '', 'job-');
