@@ -18,7 +18,7 @@ export function explainUrlCommand(
 
 const explanations: Readonly<Record<ItemKind, string>> = {
   video: 'This names a single item.',
-  sound: 'This names sound without a picture, which has to be asked for as audio.',
+  sound: 'This names sound without a picture, of which the sound is delivered.',
   images: 'This names a post of images, of which stills are delivered.',
 };
 

@@ -625,7 +625,7 @@ export interface operations {
           /** @description Address of the video, as a browser or a share button of a supported platform gives it; at most 2048 characters. */
           url: string;
           /**
-           * @description `video` yields an MP4 file, of an image post a JPG; `audio` the sound alone, as `audio_format` says. What has no picture, such as a track on SoundCloud, has to be asked for as `audio`.
+           * @description `video` yields an MP4 file, of an image post a JPG; `audio` the sound alone, as `audio_format` says, which is also what comes of an address without a picture, such as a track on SoundCloud.
            * @default video
            * @enum {string}
            */

@@ -34,7 +34,7 @@ export function outputOf(
   { format, audioFormat }: Pick<DownloadOptions, 'format' | 'audioFormat'>,
 ): Output {
   if (kind === 'images') return 'jpg';
-  return format === 'audio' ? audioFormat : 'mp4';
+  return format === 'audio' || kind === 'sound' ? audioFormat : 'mp4';
 }
 
 /**
@@ -51,9 +51,6 @@ export function misfit(
       option: 'item',
       why: `chooses a still of an image post, and this address is that of ${kind === 'sound' ? 'sound' : 'a video'}`,
     };
-  }
-  if (kind === 'sound' && format === 'video') {
-    return { option: 'format', why: 'this address is that of sound without a picture; ask for audio' };
   }
   if (kind === 'images' && format === 'audio') {
     return { option: 'format', why: 'an image post has no sound; leave it out, or ask for video' };

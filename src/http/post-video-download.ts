@@ -41,7 +41,7 @@ const body = z.object(
       .enum(formats)
       .default(defaultOptions.format)
       .describe(
-        '`video` yields an MP4 file, of an image post a JPG; `audio` the sound alone, as `audio_format` says. What has no picture, such as a track on SoundCloud, has to be asked for as `audio`.',
+        '`video` yields an MP4 file, of an image post a JPG; `audio` the sound alone, as `audio_format` says, which is also what comes of an address without a picture, such as a track on SoundCloud.',
       ),
     quality: z
       .enum(qualities)

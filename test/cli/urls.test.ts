@@ -24,7 +24,7 @@ describe('urls explain, with no service running', () => {
     });
     expect(await explain('https://soundcloud.com/somebody/a-track')).toMatchObject({
       kind: 'sound',
-      explanation: 'This names sound without a picture, which has to be asked for as audio.',
+      explanation: 'This names sound without a picture, of which the sound is delivered.',
     });
     expect(await explain(`${samplePlatform}/watch/bars`)).toMatchObject({ platform: 'sample', video_id: 'bars' });
   });

@@ -136,19 +136,6 @@ describe('POST /video/download, 400', () => {
     expect(message).toMatch(/^format: /);
   });
 
-  it('invalid_request for a video of what is sound alone, said before anything is charged', async () => {
-    const { url: api } = service();
-    const { key } = demoOf(service());
-    const before = await creditsOf(api, key);
-    const url = 'https://soundcloud.com/somebody/a-track';
-    for (const more of [{}, { format: 'video' }]) {
-      const { status, code, message } = await queue(key, { url, ...more });
-      expect([status, code]).toEqual([400, 'invalid_request']);
-      expect(message).toMatch(/^format: .*ask for audio/);
-    }
-    expect(await creditsOf(api, key)).toEqual(before);
-  });
-
   it('unsupported_platform for the address of another site', async () => {
     const { status, code } = await queue(demoOf(service()).key, { url: 'https://example.com/watch?v=1' });
     expect([status, code]).toEqual([400, 'unsupported_platform']);
