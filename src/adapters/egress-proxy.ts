@@ -102,6 +102,13 @@ class Callers {
   }
 }
 
+/** The pass that a caller shows, who is no stranger from then on. */
+function passOf({ passes, callers }: Proxy, request: IncomingMessage): Pass | undefined {
+  const pass = passes.of(request);
+  if (pass !== undefined) callers.know(request.socket);
+  return pass;
+}
+
 /** @returns the status that tells why there is no connection, or the connection */
 async function reach(
   { guard, passes, idleMs }: Proxy,
@@ -130,12 +137,11 @@ async function reach(
 }
 
 async function forward(proxy: Proxy, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const pass = proxy.passes.of(request);
+  const pass = passOf(proxy, request);
   if (pass === undefined) {
     answer(response, 407, { 'Proxy-Authenticate': 'Basic realm="reeltally"' });
     return;
   }
-  proxy.callers.know(request.socket);
   const url = readTarget(request.url);
   if (url === undefined || !methods.has(request.method ?? '')) {
     proxy.passes.refuse(pass, 'request');
@@ -173,13 +179,12 @@ async function tunnel(
   request: IncomingMessage,
   { socket, head }: { socket: Duplex; head: Buffer },
 ): Promise<void> {
-  const pass = proxy.passes.of(request);
+  const pass = passOf(proxy, request);
   if (pass === undefined) {
     const challenge = 'Proxy-Authenticate: Basic realm="reeltally"';
     answerTunnel(socket, `407 Proxy Authentication Required\r\n${challenge}`);
     return;
   }
-  proxy.callers.know(request.socket);
   const [, host, port] = authorityPattern.exec(request.url ?? '') ?? [];
   if (host === undefined || Number(port) > 65_535) {
     proxy.passes.refuse(pass, 'request');

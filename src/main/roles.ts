@@ -8,12 +8,17 @@ import { listen } from './listen.ts';
 import type { Role, RunningRole, StartRole } from './role.ts';
 
 /** Each is loaded where it runs, since none needs what the others are made of. */
-export const loadRole: Record<Role, () => Promise<StartRole>> = {
+const loading: Record<Role, () => Promise<StartRole>> = {
   api: async () => (await import('./roles/api.ts')).startApi,
   projector: async () => (await import('./roles/projector.ts')).startProjector,
   dispatcher: async () => (await import('./roles/dispatcher.ts')).startDispatcher,
   worker: async () => (await import('./roles/worker.ts')).startWorker,
 };
+
+export async function startRole(role: Role, ...given: Parameters<StartRole>): Promise<RunningRole> {
+  const start = await loading[role]();
+  return await start(...given);
+}
 
 /** For a role that serves nothing else. */
 export async function startHealthServer(connections: Connections): Promise<RunningRole> {

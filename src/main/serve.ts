@@ -14,7 +14,7 @@ import { findAddresses, removeInstance, writeInstance } from './instance.ts';
 import { createLogger } from './logger.ts';
 import { roles } from './role.ts';
 import type { Role } from './role.ts';
-import { loadRole, startHealthServer } from './roles.ts';
+import { startHealthServer, startRole } from './roles.ts';
 
 export interface ServeOptions {
   role: Role | 'all';
@@ -117,7 +117,7 @@ async function startAll(
   let url: string | null = null;
   // The API is started last, so that its first request finds everything else at work, and stopped first.
   for (const role of roles.toReversed()) {
-    const running = await (await loadRole[role]())(connections, secrets);
+    const running = await startRole(role, connections, secrets);
     stops.push({ name: role, stop: () => running.close() });
     url = running.url ?? url;
     progress(`${role} is ready`);
@@ -140,7 +140,7 @@ async function startOne(
   stops.push({ name: 'connections', stop: () => connections.close() });
   connections.metrics.watchProcess();
   await requireSharedSecret(connections.pool, secrets);
-  const running = await (await loadRole[role]())(connections, secrets);
+  const running = await startRole(role, connections, secrets);
   stops.push({ name: role, stop: () => running.close() });
   if (running.url !== undefined)
     return { url: running.url, samplePlatformUrl: addresses.samplePlatformUrl, demo: null };

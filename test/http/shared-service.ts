@@ -6,8 +6,8 @@ import type { Environment, Service } from '../support/service.ts';
 export const noDownloads: Environment = { MIN_FREE_DISK_MIB: '1000000000' };
 
 /**
- * One running service for the tests of a file, on the Postgres of the run. At the end it has to stop in order, and its log may hold no error that the
- * tests did not provoke on purpose.
+ * One running service for the tests of a file, on the Postgres of the run. At the end it has to stop in order, and its log
+ * may hold no error that the tests did not provoke on purpose.
  *
  * @param expectedErrors texts of log lines that belong to what the file tests
  */

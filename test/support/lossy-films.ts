@@ -75,7 +75,7 @@ const descriptions: Record<Packaging, Film['description']> = {
     renditions: [{ id: 'sound', extension: 'ogg', videoCodec: 'none', audioCodec: 'opus', path: `${base}/film.ogg` }],
   }),
   hls: (base) => ({ playlistPath: `${base}/film.m3u8` }),
-  'hls with a piece that comes twice': (base) => ({ playlistPath: `${base}/film.m3u8`, durationSeconds: undefined }),
+  'hls with a piece that comes twice': (base) => ({ playlistPath: `${base}/film.m3u8` }),
   dash: (base) => ({ manifestPath: `${base}/film.mpd` }),
 };
 

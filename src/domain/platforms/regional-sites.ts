@@ -3,6 +3,7 @@ import type { Platform } from './platform.ts';
 /** Of its app's share button, which takes now one and now another. */
 const bilibiliShort = ['b23.tv', 'www.b23.tv', 'bili22.cn', 'bili23.cn', 'bili33.cn', 'bili2233.cn'];
 const bilibiliPlayers = ['player.bilibili.com', 'www.bilibili.com', 'm.bilibili.com'];
+const bilibiliPlayer = '/[blackboard/](player|html5player|html5mobileplayer|newplayer).html';
 const bilibiliAbroad = ['bilibili.tv', 'www.bilibili.tv', 'biliintl.com', 'www.biliintl.com'];
 
 export const bilibili: Platform = {
@@ -34,10 +35,7 @@ export const bilibili: Platform = {
       extractor: 'BiliBili,BiliBiliBangumi',
       hosts: bilibiliPlayers,
       // A part is `page` where the address is of the years before `p`.
-      at: [
-        '/[blackboard/](player|html5player|html5mobileplayer|newplayer).html?bvid={id}&page={part}',
-        '/[blackboard/](player|html5player|html5mobileplayer|newplayer).html?bvid={id}&[p={part}]',
-      ],
+      at: [`${bilibiliPlayer}?bvid={id}&page={part}`, `${bilibiliPlayer}?bvid={id}&[p={part}]`],
     },
     {
       item: 'https://www.bilibili.com/video/{id}[?p={part}]',
@@ -50,10 +48,7 @@ export const bilibili: Platform = {
       id: 'av{number}',
       extractor: 'BiliBili,BiliBiliBangumi',
       hosts: bilibiliPlayers,
-      at: [
-        '/[blackboard/](player|html5player|html5mobileplayer|newplayer).html?aid={number}&page={part}',
-        '/[blackboard/](player|html5player|html5mobileplayer|newplayer).html?aid={number}&[p={part}]',
-      ],
+      at: [`${bilibiliPlayer}?aid={number}&page={part}`, `${bilibiliPlayer}?aid={number}&[p={part}]`],
     },
     {
       item: 'https://www.bilibili.com/bangumi/play/ep{number}',
