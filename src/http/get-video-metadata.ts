@@ -56,6 +56,9 @@ export const getVideoMetadata: Endpoint['handler'] =
         now: now(),
       },
     );
+    // Refusals too: the row that came with the admission may be behind what the log has just said.
+    if ('usage' in answer && request.usageHeaders)
+      request.usageHeaders.creditsRemaining = summariseUsage(answer.usage, now()).downloads.remaining;
     switch (answer.outcome) {
       case 'unknown':
         if (!(await withdraw(request, pendingVoids, answer.withdrawal))) return cutConnection(request, reply);
@@ -69,8 +72,6 @@ export const getVideoMetadata: Endpoint['handler'] =
         throw new ApiError('metadata_quota_exceeded');
       case 'found':
     }
-    if (request.usageHeaders)
-      request.usageHeaders.creditsRemaining = summariseUsage(answer.usage, now()).downloads.remaining;
     return sendData(reply, 200, {
       platform: video.platform,
       video_id: video.videoId,
