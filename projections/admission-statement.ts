@@ -16,7 +16,7 @@ export const windowMs = 3_600_000;
 const rebaseAfterMs = 1_000_000_000;
 
 /** The columns of a row that are the key's own. */
-const ownColumns = 7;
+const ownColumns = 8;
 const jobColumns = polledJobColumns('j');
 const creditsCount = creditsColumns('c').split(',').length;
 const keyedColumns = ['k.account_id', 'k.key_hash', ...keyedDownloadColumns('k')];
@@ -51,6 +51,7 @@ with locked as materialized (
 )
 select g.hash, g.key_id, g.account_id, g.hourly_limit, g.kept, g.granted,
   extract(epoch from g.base) * 1000 + case when g.kept > 0 then g.at[g.gone + 1] else g.now_ms end as oldest_ms,
+  g.base + g.now_ms * interval '1 millisecond' as admitted_at,
   ${jobColumns.join(', ')}, ${creditsColumns('c')}${further}
 from granted g
 left join lateral (
@@ -75,6 +76,17 @@ from granted g
 join unnest($5::uuid[], $6::text[]) asked (hash, key_hash) on asked.hash = g.hash
 join idempotency_keys k on k.account_id = g.account_id and k.key_hash = asked.key_hash`;
 
+/**
+ * Takes one instant out of a key's window. A base is only ever moved by whole milliseconds, so that the instant is found again
+ * whichever base the row has by now; of several requests of the same instant one is as good as the other. An instant that is
+ * no longer there has left the window, and nothing is changed.
+ */
+const giveBackSql = `
+update api_key_window set admitted_ms =
+  admitted_ms[:array_position(admitted_ms, (extract(epoch from $2::timestamptz - base) * 1000)::int4) - 1]
+  || admitted_ms[array_position(admitted_ms, (extract(epoch from $2::timestamptz - base) * 1000)::int4) + 1:]
+where hash = $1 and (extract(epoch from $2::timestamptz - base) * 1000)::int4 = any(admitted_ms)`;
+
 const noKeyed = `, ${nulls(keyedColumns.length)}`;
 /** Each has a name, under which a session plans it once. The first is the one of nearly all requests. */
 const statements = {
@@ -98,6 +110,12 @@ const streamAt = creditsFrom + creditsColumnIndex('stream');
 export const admissionSessionSettings =
   '-c timezone=UTC -c datestyle=ISO -c plan_cache_mode=force_generic_plan -c enable_hashjoin=off -c enable_mergejoin=off -c jit=off';
 
+/** Where in which key's window a request is counted. */
+export interface AdmittedPlace {
+  hash: string;
+  admittedAt: string;
+}
+
 /** What the statement says of a key, and of its account. */
 export interface AdmittedKey {
   keyId: string;
@@ -108,11 +126,16 @@ export interface AdmittedKey {
   granted: number;
   /** When the oldest counted request was admitted, in milliseconds since 1970. */
   oldestMs: number;
+  /** The instant that the granted ones are counted at, exactly, as Postgres writes it. */
+  admittedAt: string;
   /** The newest credits row of the account; undefined before the projection has seen its first period. */
   usage: UsageSnapshot | undefined;
 }
 
-function keyOf([, keyId, accountId, hourlyLimit, kept, granted, oldestMs]: TextRow): Omit<AdmittedKey, 'usage'> {
+function keyOf([, keyId, accountId, hourlyLimit, kept, granted, oldestMs, admittedAt]: TextRow): Omit<
+  AdmittedKey,
+  'usage'
+> {
   return {
     keyId: keyId ?? '',
     accountId: accountId ?? '',
@@ -120,6 +143,7 @@ function keyOf([, keyId, accountId, hourlyLimit, kept, granted, oldestMs]: TextR
     kept: Number(kept),
     granted: Number(granted),
     oldestMs: Number(oldestMs),
+    admittedAt: admittedAt ?? '',
   };
 }
 
@@ -188,6 +212,14 @@ export class AdmissionStatement {
       if (typeof hash === 'string') keys.set(hash, { ...keyOf(row), usage: this.#usageOf(row, fields) });
     }
     return { keys, jobs, downloads };
+  }
+
+  /** @returns whether the instant was there, and is not any more */
+  async giveBack({ hash, admittedAt }: AdmittedPlace): Promise<boolean> {
+    const { rowCount } = await this.#pool.query({
+      ...{ name: 'give-back', text: giveBackSql, values: [hash, admittedAt] },
+    });
+    return rowCount === 1;
   }
 
   #usageOf(row: TextRow, fields: readonly FieldDef[]): UsageSnapshot | undefined {

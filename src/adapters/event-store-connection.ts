@@ -17,7 +17,7 @@ import type { Logger } from 'pino';
 
 import { EventStoreClosed } from '../commands/ports.ts';
 import { DisposableClient, within } from './event-store-client.ts';
-import { isAnswer } from './event-store-errors.ts';
+import { isAnswer, isUnauthenticated } from './event-store-errors.ts';
 
 /**
  * Appending no events here, expecting no stream, stores no event and needs a whole round trip. The log of a real server
@@ -37,6 +37,8 @@ export interface ConnectionOptions {
   answerTimeoutMs: number;
   /** From 0 to 1: spreads the attempts of several processes. */
   random: () => number;
+  /** Told while the server does not let us in, and never has; that is not logged then. */
+  onRefused: (() => void) | undefined;
 }
 
 export class Connection {
@@ -47,6 +49,7 @@ export class Connection {
   #isReady = false;
   #isBroken = false;
   #isClosed = false;
+  #wasReady = false;
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
@@ -144,12 +147,14 @@ export class Connection {
       const failure = await this.#probe(this.#options.answerTimeoutMs);
       if (failure === undefined && !this.#mustRestart()) {
         this.#isReady = true;
+        this.#wasReady = true;
         this.#changes.emit('change');
         return;
       }
       this.#isBroken = true;
       if (failure !== undefined && !this.isClosed) {
-        this.#options.logger?.warn({ attempt, err: failure }, 'the event store cannot be reached');
+        if (isUnauthenticated(failure) && !this.#wasReady && this.#options.onRefused) this.#options.onRefused();
+        else this.#options.logger?.warn({ attempt, err: failure }, 'the event store cannot be reached');
         await this.#replaceClient();
       }
       await this.pause(this.pauseMs(attempt));

@@ -1,4 +1,5 @@
 import { readFile, readdir } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool } from 'pg';
 import type { PoolConfig } from 'pg';
 import type { Logger } from 'pino';
@@ -30,6 +31,14 @@ export function openPool(
     if (!pool.ending) logger.warn({ reason: error.message }, 'an idle connection to Postgres was lost');
   });
   return pool;
+}
+
+const endLimitMs = 1_000;
+
+/** Ends a pool or a connection; a server that says nothing would let that wait for ever. */
+export async function endInTime(ended: Promise<void>): Promise<void> {
+  const late = sleep(endLimitMs, undefined, { ref: false });
+  await Promise.race([ended, late]).catch(() => undefined);
 }
 
 /** Any number will do, as long as it is this service's own: it keeps two processes from migrating at once. */

@@ -5,9 +5,11 @@ import type { Cause } from './seal.ts';
 import type { UsageAnswer } from './usage-group.ts';
 import type { UsageLanes } from './usage-lanes.ts';
 
+type UsageThen = Extract<UsageAnswer, { outcome: 'accepted' }>['usage'];
+
 export type LookUpAnswer =
-  | { outcome: 'found'; metadata: VideoMetadata; usage: Extract<UsageAnswer, { outcome: 'accepted' }>['usage'] }
-  | { outcome: 'probe_failed'; detail: string }
+  | { outcome: 'found'; metadata: VideoMetadata; usage: UsageThen }
+  | { outcome: 'probe_failed'; detail: string; nobodyAnswered: boolean; usage: UsageThen }
   | Exclude<UsageAnswer, { outcome: 'accepted' | 'found_earlier' }>;
 
 export interface LookUpRequest {
@@ -40,7 +42,10 @@ export async function lookUpMetadata(
     return { outcome: 'refused', refusal: 'metadata_quota_exceeded', usage: current.usage };
   }
   const found = await probe.probe(video);
-  if (!found.ok) return { outcome: 'probe_failed', detail: found.detail };
+  if (!found.ok) {
+    const { detail, nobodyAnswered = false } = found;
+    return { outcome: 'probe_failed', detail, nobodyAnswered, usage: current.usage };
+  }
   const answer = await lanes.ask(accountId, {
     ...asked,
     command: { kind: 'debit_metadata', lookupId, video },

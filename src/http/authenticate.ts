@@ -8,18 +8,27 @@ import type { UsageSnapshot } from '../domain/usage.ts';
 import type { AddressWindows } from './address-window.ts';
 import { idempotencyKeyHashOf } from './caller.ts';
 import { ApiError } from './errors.ts';
+import type { PartsAway } from './parts-away.ts';
 import type { UsageHeaders } from './usage-headers.ts';
 
 export interface AuthenticateDependencies {
   admissions: Admissions;
   addresses: AddressWindows;
   tokens: RequestTokens;
+  partsAway: PartsAway;
   now: () => string;
   realNowMs: () => number;
 }
 
 /** The request's key, then its rate (contract §5, §8.1): both in the one round trip. */
-export function createAuthenticate({ admissions, addresses, tokens, now, realNowMs }: AuthenticateDependencies) {
+export function createAuthenticate({
+  admissions,
+  addresses,
+  tokens,
+  partsAway,
+  now,
+  realNowMs,
+}: AuthenticateDependencies) {
   /** What to say of a key's window while Postgres cannot be asked. */
   const lastKnown = new LRUCache<string, UsageHeaders>({ max: 10_000 });
 
@@ -43,7 +52,7 @@ export function createAuthenticate({ admissions, addresses, tokens, now, realNow
         window: { limit: 0, remaining: 0, resetAtSeconds: Math.ceil(realNowMs() / 1000) },
         creditsRemaining: 0,
       };
-      throw new ApiError(request.routeOptions.config.whenUnavailable ?? 'unavailable');
+      throw new ApiError(request.routeOptions.config.whenUnavailable ?? 'unavailable', { away: 'postgres' });
     }
   };
 
@@ -53,6 +62,7 @@ export function createAuthenticate({ admissions, addresses, tokens, now, realNow
     const keyHash = hashApiKey(key);
     const admission = await admit(request, keyHash);
     if (!admission) return refuseStranger(request, reply);
+    partsAway.works('postgres');
     const { window, usage, keyId, accountId, job, keyed } = admission;
     request.usageHeaders = { window, creditsRemaining: creditsRemaining(usage, now()) };
     lastKnown.set(keyHash, request.usageHeaders);
@@ -60,7 +70,8 @@ export function createAuthenticate({ admissions, addresses, tokens, now, realNow
       reply.header('retry-after', String(Math.max(1, window.resetAtSeconds - Math.floor(realNowMs() / 1000))));
       throw new ApiError('rate_limited');
     }
-    if (!usage) throw new ApiError('unavailable');
+    request.place = admission.place;
+    if (!usage) throw new ApiError('unavailable', { away: 'read_models' });
     request.caller = { keyId, accountId, usage, job, keyed };
   };
 }

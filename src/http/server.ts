@@ -9,11 +9,14 @@ import type { EndpointDependencies } from './endpoint.ts';
 import type { RequestObserver } from '../commands/observers.ts';
 import type { Tracer } from '../commands/tracing.ts';
 import { sendError, sendErrorWithoutHooks } from './envelope.ts';
-import { ApiError, apiErrors } from './errors.ts';
+import { ApiError, apiErrors, errorsThatGiveBack } from './errors.ts';
+import { giveBack } from './give-back.ts';
 import { observeRequest } from './observe-request.ts';
+import { PartsAway } from './parts-away.ts';
 import { usageHeaders, writeUsageHeaders } from './usage-headers.ts';
 
-export interface ServerDependencies extends EndpointDependencies, AuthenticateDependencies {
+export interface ServerDependencies
+  extends Omit<EndpointDependencies, 'partsAway'>, Omit<AuthenticateDependencies, 'partsAway'> {
   logger: FastifyBaseLogger;
   /** Addresses or networks whose X-Forwarded-For is believed. */
   trustedProxies: readonly string[];
@@ -27,7 +30,9 @@ const bodyLimitBytes = 16 * 1024;
  * The JSON API. A request passes, in this order: route and method (404, 405), key (401), rate (429), then its endpoint:
  * input (400), quota (402), upstream (502).
  */
-export function createServer(dependencies: ServerDependencies): FastifyInstance {
+export function createServer(given: ServerDependencies): FastifyInstance {
+  const partsAway = new PartsAway(() => performance.now());
+  const dependencies = { ...given, partsAway };
   const { logger, addresses, trustedProxies, newUuid, requests, tracer } = dependencies;
   const server = Fastify({
     loggerInstance: logger,
@@ -60,6 +65,7 @@ export function createServer(dependencies: ServerDependencies): FastifyInstance 
   });
 
   server.decorateRequest('caller', null);
+  server.decorateRequest('place', undefined);
   server.decorateRequest('usageHeaders', null);
   server.decorateRequest('arrivedMs', 0);
   server.decorateRequest('pollToken', undefined);
@@ -99,7 +105,7 @@ export function createServer(dependencies: ServerDependencies): FastifyInstance 
     });
   }
   server.setNotFoundHandler((request, reply) => answerNoRoute(request, reply, addresses));
-  server.setErrorHandler(answerError(addresses));
+  server.setErrorHandler(answerError(dependencies));
   // Node would answer an expectation that it does not know by itself, without the envelope; it may be ignored (RFC 9110 §10.1.1).
   server.server.on('checkExpectation', (request, response) => {
     server.routing(request, response);
@@ -127,13 +133,16 @@ function lacksHost({ raw }: FastifyRequest): boolean {
   return raw.httpVersion === '1.1' && raw.headers.host === undefined;
 }
 
-function answerError(addresses: AddressWindows) {
-  return (error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+function answerError({ addresses, admissions, partsAway, realNowMs }: AuthenticateDependencies) {
+  return async (error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     request.usageHeaders ??= { window: addresses.show(request.ip), creditsRemaining: 0 };
     const known = asApiError(error);
     if (!known) request.log.error({ err: error }, 'a request failed inside the service');
     const answered = known ?? new ApiError('internal_error');
-    if (answered.status === 503) reply.header('retry-after', '1');
+    if (answered.status === 502 || answered.status === 503) {
+      reply.header('retry-after', String(answered.away ? partsAway.missed(answered.away) : 1));
+    }
+    if (errorsThatGiveBack.has(answered.code)) await giveBack(request, { admissions, realNowMs });
     return sendError(reply, answered);
   };
 }

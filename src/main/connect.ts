@@ -5,17 +5,19 @@ import type { NatsConnection } from 'nats';
 import type { Pool } from 'pg';
 import type { Logger } from 'pino';
 import { connectEventStore } from '../adapters/event-store.ts';
+import type { ConnectedEventStore } from '../adapters/event-store.ts';
 import { createFolderMailer, createSmtpMailer } from '../adapters/mailer.ts';
 import { Metrics } from '../adapters/metrics.ts';
 import { observeAppends } from '../adapters/metrics-observers.ts';
 import { connectNats } from '../adapters/nats.ts';
-import { clockSkewMs, migrate, openPool } from '../adapters/postgres.ts';
+import { clockSkewMs, endInTime, migrate, openPool } from '../adapters/postgres.ts';
 import { deriveKeys } from '../adapters/secrets.ts';
 import type { DerivedKeys } from '../adapters/secrets.ts';
 import { random, randomBits, systemClock } from '../adapters/system.ts';
 import type { Clock } from '../adapters/system.ts';
 import type { Tracing } from '../adapters/tracing.ts';
 import type { Mailer } from '../commands/billing-ports.ts';
+import type { AppendObserver } from '../commands/observers.ts';
 import { RequestTokens } from '../commands/request-token.ts';
 import type { Tracer } from '../commands/tracing.ts';
 import { readOrMakeSecret } from '../embedded/secret-file.ts';
@@ -30,7 +32,7 @@ export interface Connections {
   addresses: Addresses;
   logger: Logger;
   clock: Clock;
-  store: ReturnType<typeof connectEventStore>;
+  store: ConnectedEventStore;
   pool: Pool;
   nats: NatsConnection;
   metrics: Metrics;
@@ -50,12 +52,8 @@ export async function connect(
   const pool = openPool(addresses.databaseUrl, { logger, max: 10, queryTimeoutMs: 10_000 });
   await naming('Postgres', migrate(pool, join(projectDirectory, 'projections/migrations')));
   const metrics = new Metrics({ logger });
-  const observer = metrics.observer(observeAppends);
-  const store = connectEventStore({ url: addresses.eventStoreUrl, logger, random, observer });
+  const store = await openEventStore(addresses.eventStoreUrl, { logger, observer: metrics.observer(observeAppends) });
   watchAppends(metrics, store);
-  if (!(await store.ready({ timeoutMs: 10_000 }))) {
-    throw new ConfigurationRefused('The event store does not answer at its address (EVENTSTORE_URL).');
-  }
   const nats = await naming('NATS', connectNats(addresses.natsUrl, { name: 'reeltally', logger }));
   const tracing = await traces(config, { logger, role });
   return {
@@ -69,12 +67,29 @@ export async function connect(
     metrics,
     tracer: tracing?.tracer,
     close: async () => {
-      await nats.drain().catch(() => undefined);
-      await store.close();
-      await pool.end();
-      await tracing?.close();
+      // Side by side, since one that waits for a server must not keep the others from ending in order.
+      await Promise.all([nats.drain().catch(() => undefined), store.close(), endInTime(pool.end()), tracing?.close()]);
     },
   };
+}
+
+/** @throws {ConfigurationRefused} where it does not answer, or lets nobody in with the user and password of its address */
+async function openEventStore(
+  url: string,
+  options: { logger: Logger; observer: AppendObserver },
+): Promise<ConnectedEventStore> {
+  const { promise: refused, reject } = Promise.withResolvers<never>();
+  const onRefused = () => {
+    reject(new Error('it does not let us in with the user and password of EVENTSTORE_URL'));
+  };
+  const store = connectEventStore({ ...options, url, random, onRefused });
+  const opening = store.ready({ timeoutMs: 10_000 }).then(async (ready) => {
+    if (!ready) throw new Error('it does not answer (EVENTSTORE_URL)');
+    // A server may answer and still refuse us: what every process needs is tried.
+    await store.headPosition();
+  });
+  await naming('The event store', Promise.race([opening, refused]));
+  return store;
 }
 
 /** Read only where it is wanted: it is a good part of what this process would load. */
