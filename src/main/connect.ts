@@ -5,10 +5,10 @@ import type { NatsConnection } from 'nats';
 import type { Pool } from 'pg';
 import type { Logger } from 'pino';
 import { connectEventStore } from '../adapters/event-store.ts';
-import type { ConnectedEventStore } from '../adapters/event-store.ts';
+import type { ConnectedEventStore, EventStoreOptions } from '../adapters/event-store.ts';
 import { createFolderMailer, createSmtpMailer } from '../adapters/mailer.ts';
 import { Metrics } from '../adapters/metrics.ts';
-import { observeAppends } from '../adapters/metrics-observers.ts';
+import { observeAppends, observeForeignEvents } from '../adapters/metrics-observers.ts';
 import { connectNats } from '../adapters/nats.ts';
 import { clockSkewMs, endInTime, migrate, openPool } from '../adapters/postgres.ts';
 import { deriveKeys } from '../adapters/secrets.ts';
@@ -17,13 +17,14 @@ import { random, randomBits, systemClock } from '../adapters/system.ts';
 import type { Clock } from '../adapters/system.ts';
 import type { Tracing } from '../adapters/tracing.ts';
 import type { Mailer } from '../commands/billing-ports.ts';
-import type { AppendObserver } from '../commands/observers.ts';
 import { RequestTokens } from '../commands/request-token.ts';
 import type { Tracer } from '../commands/tracing.ts';
+import { isOurStream } from '../domain/streams.ts';
 import { readOrMakeSecret } from '../embedded/secret-file.ts';
 import { ConfigurationRefused, projectDirectory } from './config.ts';
 import type { Config } from './config.ts';
 import type { Addresses } from './instance.ts';
+import { fixStreamPrefix } from './stream-prefix.ts';
 import { watchAppends } from './watch.ts';
 
 /** Everything that a process opens, and closes in the reverse order. */
@@ -52,7 +53,12 @@ export async function connect(
   const pool = openPool(addresses.databaseUrl, { logger, max: 10, queryTimeoutMs: 10_000 });
   await naming('Postgres', migrate(pool, join(projectDirectory, 'projections/migrations')));
   const metrics = new Metrics({ logger });
-  const store = await openEventStore(addresses.eventStoreUrl, { logger, observer: metrics.observer(observeAppends) });
+  const store = await openEventStore(addresses.eventStoreUrl, {
+    logger,
+    observer: metrics.observer(observeAppends),
+    streams: { prefix: await fixStreamPrefix(pool, config), isOurs: isOurStream },
+    onForeignEvent: metrics.observer(observeForeignEvents),
+  });
   watchAppends(metrics, store);
   const nats = await naming('NATS', connectNats(addresses.natsUrl, { name: 'reeltally', logger }));
   const tracing = await traces(config, { logger, role });
@@ -76,7 +82,7 @@ export async function connect(
 /** @throws {ConfigurationRefused} where it does not answer, or lets nobody in with the user and password of its address */
 async function openEventStore(
   url: string,
-  options: { logger: Logger; observer: AppendObserver },
+  options: Pick<EventStoreOptions, 'logger' | 'observer' | 'streams' | 'onForeignEvent'>,
 ): Promise<ConnectedEventStore> {
   const { promise: refused, reject } = Promise.withResolvers<never>();
   const onRefused = () => {
@@ -172,7 +178,11 @@ export function readSecrets(config: Config): Secrets {
 
 /** Every process of an installation must share its secret: tokens and links of one are checked by another. */
 export async function requireSharedSecret(pool: Pool, { current, others }: Secrets): Promise<void> {
-  await pool.query('insert into installation (secret_id) values ($1) on conflict do nothing', [current.id]);
+  await pool.query(
+    `insert into installation (secret_id) values ($1)
+     on conflict (only_row) do update set secret_id = excluded.secret_id where installation.secret_id is null`,
+    [current.id],
+  );
   const { rows } = await pool.query<{ secret_id: string }>('select secret_id from installation');
   const known = rows[0]?.secret_id;
   if (known === current.id) return;

@@ -6,9 +6,11 @@ import type { InvoicesCli } from '../cli/invoices.ts';
 import type { Output } from '../cli/output.ts';
 import { UsageLanes } from '../commands/usage-lanes.ts';
 import { closePeriods } from '../dispatcher/close-periods.ts';
+import { isOurStream } from '../domain/streams.ts';
 import { operatorName, readConfig } from './config.ts';
 import { findAddresses } from './instance.ts';
 import { createLogger } from './logger.ts';
+import { readStreamPrefix } from './stream-prefix.ts';
 
 /** What a command may use of a running service. */
 export type OpenedCli = InvoicesCli & { books: ReturnType<typeof createBooks> };
@@ -24,7 +26,11 @@ export async function runCommand(
   // What could not be done is said in a sentence; attempts that are repeated are not worth a line to a person who waits.
   const logger = createLogger({ ...config, LOG_LEVEL: config.LOG_LEVEL ?? 'error' }, 'cli', 'warn');
   const pool = openPool(databaseUrl, { logger, max: 4, queryTimeoutMs });
-  const store = connectEventStore({ url: eventStoreUrl, logger });
+  const prefix = await readStreamPrefix(pool, config).catch(async (error: unknown) => {
+    await pool.end();
+    throw error;
+  });
+  const store = connectEventStore({ url: eventStoreUrl, logger, streams: { prefix, isOurs: isOurStream } });
   const { now, realNowMs } = systemClock(config.REELTALLY_CLOCK_OFFSET_SECONDS);
   const lanes = new UsageLanes({ store, now, newId: newUuid });
   const closing = {
