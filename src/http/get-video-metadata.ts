@@ -44,6 +44,8 @@ export const getVideoMetadata: Endpoint['handler'] =
       ...{ samplePlatformOrigin, shortLinks, whenUnanswered: 'metadata_unavailable' },
     });
     const commandId = newUuid();
+    // Before anything is stored: what is stored is answered, whatever the clock says by then.
+    const askedAt = now();
     const answer = await lookUpMetadata(
       { lanes, probe },
       {
@@ -53,7 +55,7 @@ export const getVideoMetadata: Endpoint['handler'] =
         snapshot: caller.usage,
         cause: causeOf(request, commandId),
         decisionBudgetMs,
-        now: now(),
+        now: askedAt,
       },
     );
     switch (answer.outcome) {
@@ -70,7 +72,7 @@ export const getVideoMetadata: Endpoint['handler'] =
       case 'found':
     }
     if (request.usageHeaders)
-      request.usageHeaders.creditsRemaining = summariseUsage(answer.usage, now()).downloads.remaining;
+      request.usageHeaders.creditsRemaining = summariseUsage(answer.usage, askedAt).downloads.remaining;
     return sendData(reply, 200, {
       platform: video.platform,
       video_id: video.videoId,

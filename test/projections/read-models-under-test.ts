@@ -3,6 +3,8 @@ import type { Pool } from 'pg';
 import { pino } from 'pino';
 import type { Logger } from 'pino';
 
+import { createAdmissions } from '../../projections/admission.ts';
+import type { Admissions } from '../../projections/admission.ts';
 import { migrate, openPool } from '../../src/adapters/postgres.ts';
 import { createDatabase } from '../support/postgres.ts';
 
@@ -46,3 +48,6 @@ export async function createReadModels({ queryTimeoutMs = 10_000 } = {}): Promis
     },
   };
 }
+
+/** @param pool with the settings of admission */
+export const admissionsOn = (pool: Pool): Admissions => createAdmissions(pool, { measureTime: () => () => undefined });
