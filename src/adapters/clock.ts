@@ -29,18 +29,22 @@ const maxSkewMs = 1_000;
  *
  * @param realNowMs reads this machine's clock, in milliseconds since 1970
  * @param monotonicNowMs never goes back and is never set, in milliseconds
+ * @param onChange told when this machine's clock turns out to be wrong, and when it is right again
  */
 export function createClock({
   realNowMs,
   monotonicNowMs = () => performance.now(),
   offsetSeconds = 0,
+  onChange,
 }: {
   realNowMs: () => number;
   monotonicNowMs?: () => number;
   offsetSeconds?: number;
+  onChange?: (fault: ClockIsWrong | undefined) => void;
 }): Clock {
   /** Postgres's time less the monotonic clock's. */
   let differenceMs: number | undefined;
+  let wasRight = true;
   let fault: ClockIsWrong | undefined = new ClockIsWrong('Postgres has not told the time yet');
   return {
     now: () => {
@@ -59,6 +63,9 @@ export function createClock({
         const behindMs = Math.max(postgresMs - received.realMs, 0);
         const isRight = aheadMs <= maxSkewMs && behindMs <= maxSkewMs;
         fault = isRight ? undefined : new ClockIsWrong(differenceText(aheadMs - behindMs));
+        if (isRight === wasRight) return;
+        wasRight = isRight;
+        onChange?.(fault);
       };
     },
     fault: () => fault,

@@ -74,22 +74,16 @@ export async function measureClock(pool: Pool, { measureTime }: Pick<Clock, 'mea
 
 const defaultMeasureEveryMs = 2_000;
 
-/** Asks again and again, and says once when this machine's clock turns out to be wrong, and once when it is right again. */
+/** Asks again and again; while Postgres is away, the time goes on from its last answer. */
 export function keepMeasuring(
   pool: Pool,
-  clock: Pick<Clock, 'measureTime' | 'fault'>,
-  { logger, everyMs = defaultMeasureEveryMs }: { logger?: Logger; everyMs?: number } = {},
+  clock: Pick<Clock, 'measureTime'>,
+  everyMs = defaultMeasureEveryMs,
 ): { stop: () => Promise<void> } {
   const stopping = new AbortController();
-  let wasWrong = false;
   const running = (async () => {
     while (!stopping.signal.aborted) {
-      // While Postgres is away, the time goes on from the last measurement.
       await measureClock(pool, clock).catch(() => undefined);
-      const fault = clock.fault();
-      if (fault && !wasWrong) logger?.error({ reason: fault.message }, 'the clock is wrong');
-      if (!fault && wasWrong) logger?.warn('the clock is right again');
-      wasWrong = fault !== undefined;
       await sleep(everyMs, undefined, { signal: stopping.signal }).catch(() => undefined);
     }
   })();

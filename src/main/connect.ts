@@ -48,7 +48,13 @@ export async function connect(
 ): Promise<Connections> {
   const pool = openPool(addresses.databaseUrl, { logger, max: 10, queryTimeoutMs: 10_000 });
   await naming('Postgres', migrate(pool, join(projectDirectory, 'projections/migrations')));
-  const clock = createClock({ realNowMs, offsetSeconds: config.REELTALLY_CLOCK_OFFSET_SECONDS });
+  const clock = createClock({
+    ...{ realNowMs, offsetSeconds: config.REELTALLY_CLOCK_OFFSET_SECONDS },
+    onChange: (fault) => {
+      if (fault) logger.error({ reason: fault.message }, 'the clock is wrong');
+      else logger.warn('the clock is right again');
+    },
+  });
   await naming('Postgres', measureClock(pool, clock));
   const metrics = new Metrics({ logger });
   const observer = metrics.observer(observeAppends);
@@ -59,7 +65,8 @@ export async function connect(
   }
   const nats = await naming('NATS', connectNats(addresses.natsUrl, { name: 'reeltally', logger }));
   const tracing = await traces(config, { logger, role });
-  const measuring = keepMeasuring(pool, clock, { logger });
+  // The API is told the time by each admission, and asks nothing while nobody asks it.
+  const measuring = role === 'api' ? undefined : keepMeasuring(pool, clock);
   return {
     config,
     addresses,
@@ -73,7 +80,7 @@ export async function connect(
     close: async () => {
       await nats.drain().catch(() => undefined);
       await store.close();
-      await measuring.stop();
+      await measuring?.stop();
       await pool.end();
       await tracing?.close();
     },

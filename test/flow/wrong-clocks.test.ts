@@ -118,11 +118,11 @@ test('dispatcher and worker do nothing while they are wrong, say so once, and go
   expect(await eventsOf('job-')).toEqual([]);
   clock.set(0);
   const token = queued.data['request_token'] as string;
-  await waitFor(async () => (await eventsOf(`job-${token}`)).some(({ type }) => type === 'JobFailed'), {
-    what: 'the job to end',
-    timeoutMs: 30_000,
+  await waitFor(async () => (await eventsOf(`job-${token}`)).some(({ type }) => type === 'JobClaimed'), {
+    what: 'the job to be claimed',
+    timeoutMs: 60_000,
   });
   for (const process of wrong) expect(linesOf(process)).toEqual(['the clock is wrong', 'the clock is right again']);
   const usage = await eventsOf(`usage-${accountId}-`);
   expect(new Set(usage.map(({ stream }) => stream)).size).toBe(1);
-}, 60_000);
+}, 120_000);
