@@ -21,9 +21,10 @@ export interface Aggregate<State, Event extends DomainEvent> {
 }
 
 export interface Handling<State, Event extends DomainEvent> {
-  decide: (state: State, now: string) => Event[] | Refused;
+  /** @param time that its events will carry */
+  decide: (state: State, time: string) => Event[] | Refused;
   cause: Cause;
-  /** The clock of business time. */
+  /** The clock of business time. @throws {ClockIsWrong} */
   now: () => string;
   /** The command's budget: past it, an outcome not known yet is `OutcomeUnknown`. */
   timeoutMs: number;
@@ -53,6 +54,7 @@ const readRetryMs = 100;
 /**
  * The one loop of a command: read, decide, seal, append at the exact revision; on conflict, again.
  *
+ * @throws {ClockIsWrong} with nothing stored
  * @throws {NotStored} when the log stayed out of reach or contended for the whole budget
  * @throws {OutcomeUnknown} when the budget ended with the append under way
  */
@@ -66,11 +68,12 @@ export async function handle<State, Event extends DomainEvent>(
   const loaded = knownAtFirst(aggregate);
   while (performance.now() < deadlineMs) {
     if (!(await loadIfReachable(store, aggregate, loaded))) continue;
-    const events = decide(loaded.state, now());
+    // What is decided and what is stored go by the same instant.
+    const time = later(now(), loaded.lastTime);
+    const events = decide(loaded.state, time);
     if (isRefused(events)) return events;
     if (events.length === 0) return { state: loaded.state, events, revision: loaded.revision };
 
-    const time = later(now(), loaded.lastTime);
     const expected = loaded.revision < 0 ? 'no_stream' : loaded.revision;
     const caused = events.map((event) => ({ event, cause }));
     const { traced, end } = traceAppend(tracer, aggregate.stream, caused);

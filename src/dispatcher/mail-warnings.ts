@@ -85,6 +85,8 @@ interface MailState {
 async function mailRound(dependencies: MailDependencies, state: MailState, stopping: AbortSignal): Promise<void> {
   const { pool } = dependencies;
   if (performance.now() < state.server.untilMs) return;
+  // A mail that could not be recorded is not sent.
+  dependencies.now();
   const waiting = await listWaitingWarnings(pool, { except: postponedNow(state), limit: maxWarnings });
   if (waiting.length < maxWarnings) forgetPast(state, waiting);
   for (const warning of waiting) {

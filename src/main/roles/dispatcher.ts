@@ -2,7 +2,7 @@ import { createJobQueue } from '../../adapters/job-queue.ts';
 import { leadWhenAlone } from '../../adapters/leadership.ts';
 import { observeFiles, observeJobs, observeMails, observeVoids } from '../../adapters/metrics-observers.ts';
 import { createPendingVoids } from '../../adapters/pending-voids.ts';
-import { clockSkewMs, createBooks } from '../../adapters/postgres.ts';
+import { createBooks } from '../../adapters/postgres.ts';
 import { newUuid } from '../../adapters/system.ts';
 import { UsageLanes } from '../../commands/usage-lanes.ts';
 import { auditContinuously } from '../../dispatcher/audit-continuously.ts';
@@ -51,7 +51,6 @@ export const startDispatcher: StartRole = async (connections, secrets) => {
         ...{ store, pool, logger, newUuid, now: clock.now },
         lanes: new UsageLanes({ store, now: clock.now, newId: newUuid, tracer }),
         graceSeconds: config.CLOSING_GRACE_SECONDS,
-        clockSkewMs: () => clockSkewMs(pool, clock.realNowMs),
       });
       const mailing = startMailingWarnings({
         ...{ store, pool, mailer, logger, newUuid, now: clock.now, mailerId },
