@@ -123,7 +123,8 @@ export class Period extends Chain {
     mustEqual(event, { charge_event_id: charge.id });
     if (event.type === 'ChargeWaived') {
       mustEqual(event, { type: 'staff' }, 'metadata.actor.');
-      must(!this.lines.some((line) => line['reference'] === reference), event, 'data.reference', 'a new one');
+      const isOther = (line: Line) => line['reference'] !== reference || line['charge_event_id'] !== charge_event_id;
+      must(this.lines.every(isOther), event, 'data.reference', 'a new one');
       must(cents > 0 && cents <= leftCents, event, 'data.cents', `at least 1 and at most ${leftCents}`);
       mustEqual(event, { overage_downloads: cents === leftCents ? 1 : 0 });
       this.lines.push({ kind: 'waiver', reference, charge_event_id, cents: -cents, event: sourceOf(event) });
