@@ -30,7 +30,6 @@ export class Invoices extends Chain {
   /** What is credited stays within the invoice, the line and the charge. */
   credit(event: Link, period: Period | undefined): void {
     const { reference, invoice_number, line, charge_event_id, cents } = event.data;
-    mustEqual(event, { type: 'staff' }, 'metadata.actor.');
     mustEqual(event, { account_id: this.stream.slice('invoices-'.length), currency: 'USD' });
     const lines = this.linesOf(invoice_number);
     const of = lines[line - 1];

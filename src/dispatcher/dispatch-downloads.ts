@@ -5,6 +5,7 @@ import {
   refuseCheckpointAheadOfLog,
   writeCheckpoint,
 } from '../../projections/runner.ts';
+import { noteServiceFailures } from '../../projections/service-failures.ts';
 import { readJobOrigin } from '../commands/record-job-progress.ts';
 import type { EventStore, JobMessage, JobQueue, RecordedEvent, Subscription } from '../commands/ports.ts';
 import { parseJobEvent, parseUsageEvent } from '../domain/recorded-event.ts';
@@ -19,7 +20,8 @@ const publishesUnderWay = 64;
 
 /**
  * From the log to the work queue: a message for each download that becomes queued. At least once; a message too many does
- * no harm, and one lost is published again by the sweeper.
+ * no harm, and one lost is published again by the sweeper. On the way, downloads that failed by the service's fault are
+ * noted for `return-service-failures.ts`: before the checkpoint, so that none is missed.
  */
 export function dispatchDownloads({ store, queue, pool }: DispatchDependencies): Subscription {
   return store.subscribe({
@@ -35,6 +37,7 @@ export function dispatchDownloads({ store, queue, pool }: DispatchDependencies):
         const batch = events.slice(start, start + publishesUnderWay);
         await Promise.all(batch.map((event) => dispatch(event, { store, queue })));
       }
+      await noteServiceFailures(pool, events.flatMap(serviceFailure));
       await writeCheckpoint(pool, dispatchCheckpoint, position);
     },
   });
@@ -55,6 +58,13 @@ async function dispatch(
     const origin = await readJobOrigin(store, event.data.token);
     if (origin) await queue.publish(origin, messageId(origin.token, revision, 0), metadata.$traceparent);
   }
+}
+
+/** @returns the download, where it failed by the service's fault */
+function serviceFailure(recorded: RecordedEvent): string[] {
+  if (recorded.type !== 'JobFailed') return [];
+  const { event } = parseJobEvent(recorded);
+  return event.type === 'JobFailed' && event.data.fault === 'service' ? [event.data.token] : [];
 }
 
 /**
