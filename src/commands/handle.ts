@@ -47,6 +47,8 @@ export interface Handled<State, Event extends DomainEvent> {
   events: readonly Event[];
   /** Revision of the stream's last event; -1 if it has none. */
   revision: number;
+  /** What the stream comes to now: the next command on it goes on from here. */
+  loaded: Loaded<State>;
 }
 
 const readRetryMs = 100;
@@ -72,7 +74,7 @@ export async function handle<State, Event extends DomainEvent>(
     const time = later(now(), loaded.lastTime);
     const events = decide(loaded.state, time);
     if (isRefused(events)) return events;
-    if (events.length === 0) return { state: loaded.state, events, revision: loaded.revision };
+    if (events.length === 0) return { state: loaded.state, events, revision: loaded.revision, loaded };
 
     const expected = loaded.revision < 0 ? 'no_stream' : loaded.revision;
     const caused = events.map((event) => ({ event, cause }));
@@ -92,13 +94,14 @@ export async function handle<State, Event extends DomainEvent>(
           }),
         loaded.state,
       );
-      return { state, events, revision: loaded.revision + events.length };
+      const revision = loaded.revision + events.length;
+      return { state, events, revision, loaded: { state, revision, lastHash: sealed.lastHash, lastTime: time } };
     }
   }
   throw new NotStored(`${aggregate.stream} could not be written in time`);
 }
 
-interface Loaded<State> {
+export interface Loaded<State> {
   state: State;
   /** Revision of the stream's last event; -1 if it has none. */
   revision: number;

@@ -1,3 +1,4 @@
+import { readCredits } from '../../../projections/credits.ts';
 import { createJobQueue } from '../../adapters/job-queue.ts';
 import { leadWhenAlone } from '../../adapters/leadership.ts';
 import { observeFiles, observeJobs, observeMails, observeVoids } from '../../adapters/metrics-observers.ts';
@@ -11,6 +12,7 @@ import { startClosingPeriods } from '../../dispatcher/close-periods.ts';
 import { dispatchDownloads } from '../../dispatcher/dispatch-downloads.ts';
 import { startExpiringFiles } from '../../dispatcher/expire-files.ts';
 import { startRemovingFiles } from '../../dispatcher/remove-files.ts';
+import { startReturningServiceFailures } from '../../dispatcher/return-service-failures.ts';
 import { startResolving } from '../../dispatcher/resolve-unknown-outcomes.ts';
 import { startMailingWarnings } from '../../dispatcher/mail-warnings.ts';
 import { startSweeping } from '../../dispatcher/sweep.ts';
@@ -63,10 +65,16 @@ export const startDispatcher: StartRole = async (connections, secrets) => {
       const removing = startRemovingFiles({
         ...{ pool, files, logger, now: clock.now, retentionSeconds, observer: fileObserver },
       });
+      const returning = startReturningServiceFailures({
+        ...{ store, pool, logger, newUuid, now: clock.now },
+        readCredits: (stream) => readCredits(pool, stream),
+      });
       const audit = auditContinuously({ log: store, books: createBooks(pool), logger });
       audited = audit.state;
       return async () => {
-        const loops = [sweeping, resolving, closing, mailing, expiring, removing, audit].map((loop) => loop.stop());
+        const loops = [sweeping, resolving, closing, mailing, expiring, removing, returning, audit].map((loop) =>
+          loop.stop(),
+        );
         await Promise.all([dispatching.close(), ...loops]);
       };
     },
