@@ -6,6 +6,7 @@ import { createAuthenticate } from './authenticate.ts';
 import type { AuthenticateDependencies } from './authenticate.ts';
 import { apiPrefix, endpoints } from './endpoints.ts';
 import type { EndpointDependencies } from './endpoint.ts';
+import { ClockIsWrong } from '../commands/ports.ts';
 import type { RequestObserver } from '../commands/observers.ts';
 import type { Tracer } from '../commands/tracing.ts';
 import { sendError, sendErrorWithoutHooks } from './envelope.ts';
@@ -64,14 +65,7 @@ export function createServer(given: ServerDependencies): FastifyInstance {
     },
   });
 
-  server.decorateRequest('caller', null);
-  server.decorateRequest('place', undefined);
-  server.decorateRequest('usageHeaders', null);
-  server.decorateRequest('arrivedMs', 0);
-  server.decorateRequest('pollToken', undefined);
-  server.decorateRequest('idempotencyKeyHash', undefined);
-  server.decorateRequest('errorCode', undefined);
-  server.decorateRequest('traceparent', undefined);
+  decorateRequests(server);
 
   // Bodies arrive as bytes and are read by their endpoint, after key and rate; it looks at the media type too (in
   // `request.raw`), because without a body there is none to look at.
@@ -113,6 +107,18 @@ export function createServer(given: ServerDependencies): FastifyInstance {
   return server;
 }
 
+/** What is known of a request besides what Fastify knows: see `caller.ts`. */
+function decorateRequests(server: FastifyInstance): void {
+  server.decorateRequest('caller', null);
+  server.decorateRequest('place', undefined);
+  server.decorateRequest('usageHeaders', null);
+  server.decorateRequest('arrivedMs', 0);
+  server.decorateRequest('pollToken', undefined);
+  server.decorateRequest('idempotencyKeyHash', undefined);
+  server.decorateRequest('errorCode', undefined);
+  server.decorateRequest('traceparent', undefined);
+}
+
 /** An unknown path, or a known one with a method that it does not take: both with or without a key. */
 function answerNoRoute(request: FastifyRequest, reply: FastifyReply, addresses: AddressWindows): FastifyReply {
   request.usageHeaders = { window: addresses.show(request.ip), creditsRemaining: 0 };
@@ -136,7 +142,7 @@ function lacksHost({ raw }: FastifyRequest): boolean {
 function answerError({ addresses, admissions, partsAway, realNowMs }: AuthenticateDependencies) {
   return async (error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     request.usageHeaders ??= { window: addresses.show(request.ip), creditsRemaining: 0 };
-    const known = asApiError(error);
+    const known = asApiError(error, request);
     if (!known) request.log.error({ err: error }, 'a request failed inside the service');
     const answered = known ?? new ApiError('internal_error');
     if (answered.status === 502 || answered.status === 503) {
@@ -148,8 +154,9 @@ function answerError({ addresses, admissions, partsAway, realNowMs }: Authentica
 }
 
 /** Fastify's own refusals are all of malformed input; the contract has one code for these. */
-function asApiError(error: FastifyError | Error): ApiError | undefined {
+function asApiError(error: FastifyError | Error, { routeOptions }: FastifyRequest): ApiError | undefined {
   if (error instanceof ApiError) return error;
+  if (error instanceof ClockIsWrong) return new ApiError(routeOptions.config.whenUnavailable ?? 'unavailable');
   const { code, statusCode } = error as Partial<FastifyError>;
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
     return new ApiError('invalid_request', `body: is larger than ${String(bodyLimitBytes)} bytes`);

@@ -4,17 +4,18 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { NatsConnection } from 'nats';
 import type { Pool } from 'pg';
 import type { Logger } from 'pino';
+import { createClock } from '../adapters/clock.ts';
+import type { Clock } from '../adapters/clock.ts';
 import { connectEventStore } from '../adapters/event-store.ts';
 import type { ConnectedEventStore, EventStoreOptions } from '../adapters/event-store.ts';
 import { createFolderMailer, createSmtpMailer } from '../adapters/mailer.ts';
 import { Metrics } from '../adapters/metrics.ts';
 import { observeAppends, observeForeignEvents } from '../adapters/metrics-observers.ts';
 import { connectNats } from '../adapters/nats.ts';
-import { clockSkewMs, endInTime, migrate, openPool } from '../adapters/postgres.ts';
+import { endInTime, keepMeasuring, measureClock, migrate, openPool } from '../adapters/postgres.ts';
 import { deriveKeys } from '../adapters/secrets.ts';
 import type { DerivedKeys } from '../adapters/secrets.ts';
-import { random, randomBits, systemClock } from '../adapters/system.ts';
-import type { Clock } from '../adapters/system.ts';
+import { random, randomBits, realNowMs } from '../adapters/system.ts';
 import type { Tracing } from '../adapters/tracing.ts';
 import type { Mailer } from '../commands/billing-ports.ts';
 import { RequestTokens } from '../commands/request-token.ts';
@@ -42,8 +43,6 @@ export interface Connections {
   close(): Promise<void>;
 }
 
-const maxClockSkewMs = 1_000;
-
 /** Connects to the three engines and brings the schema up to date. @throws with the part that cannot be reached */
 export async function connect(
   config: Config,
@@ -52,6 +51,14 @@ export async function connect(
 ): Promise<Connections> {
   const pool = openPool(addresses.databaseUrl, { logger, max: 10, queryTimeoutMs: 10_000 });
   await naming('Postgres', migrate(pool, join(projectDirectory, 'projections/migrations')));
+  const clock = createClock({
+    ...{ realNowMs, offsetSeconds: config.REELTALLY_CLOCK_OFFSET_SECONDS },
+    onChange: (fault) => {
+      if (fault) logger.error({ reason: fault.message }, 'the clock is wrong');
+      else logger.warn('the clock is right again');
+    },
+  });
+  await naming('Postgres', measureClock(pool, clock));
   const metrics = new Metrics({ logger });
   const store = await openEventStore(addresses.eventStoreUrl, {
     logger,
@@ -62,11 +69,13 @@ export async function connect(
   watchAppends(metrics, store);
   const nats = await naming('NATS', connectNats(addresses.natsUrl, { name: 'reeltally', logger }));
   const tracing = await traces(config, { logger, role });
+  // The API is told the time by each admission, and asks nothing while nobody asks it.
+  const measuring = role === 'api' ? undefined : keepMeasuring(pool, clock);
   return {
     config,
     addresses,
     logger,
-    clock: systemClock(config.REELTALLY_CLOCK_OFFSET_SECONDS),
+    clock,
     store,
     pool,
     nats,
@@ -74,7 +83,13 @@ export async function connect(
     tracer: tracing?.tracer,
     close: async () => {
       // Side by side, since one that waits for a server must not keep the others from ending in order.
-      await Promise.all([nats.drain().catch(() => undefined), store.close(), endInTime(pool.end()), tracing?.close()]);
+      await Promise.all([
+        nats.drain().catch(() => undefined),
+        store.close(),
+        measuring?.stop(),
+        endInTime(pool.end()),
+        tracing?.close(),
+      ]);
     },
   };
 }
@@ -140,12 +155,10 @@ export function createReadiness(connections: Connections): () => Promise<Readine
 }
 
 async function lookAtParts({ store, pool, nats, clock }: Connections): Promise<Readiness> {
-  const skew = clockSkewMs(pool, clock.realNowMs).then((skewMs) =>
-    Math.abs(skewMs) > maxClockSkewMs ? `the clocks differ by ${String(Math.round(skewMs))} ms` : 'ok',
-  );
+  const time = measureClock(pool, clock).then(() => clock.fault()?.message ?? 'ok');
   const log = store.ready({ timeoutMs: readinessTimeoutMs }).then((ready) => (ready ? 'ok' : 'does not answer'));
   const queue = nats.isClosed() ? Promise.resolve('closed') : nats.rtt().then(() => 'ok');
-  const [postgres, eventStore, natsState] = await Promise.all([skew, log, queue].map(inTime));
+  const [postgres, eventStore, natsState] = await Promise.all([time, log, queue].map(inTime));
   const states = { postgres: postgres ?? '', event_store: eventStore ?? '', nats: natsState ?? '' };
   const { offsetSeconds } = clock;
   return {

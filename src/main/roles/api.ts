@@ -39,7 +39,10 @@ export const startApi: StartRole = async (connections, secrets) => {
   const { now, realNowMs } = clock;
   const server = createServer({
     logger,
-    admissions: createAdmissions(admissionPool, observeAdmissions([metrics.registry])),
+    admissions: createAdmissions(admissionPool, {
+      measureTime: clock.measureTime,
+      observer: observeAdmissions([metrics.registry]),
+    }),
     requests: observeRequests([metrics.registry], Object.keys(apiErrors)),
     addresses: new AddressWindows(config.UNAUTHENTICATED_HOURLY_LIMIT, realNowMs),
     trustedProxies: config.TRUSTED_PROXIES,
