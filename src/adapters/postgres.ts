@@ -4,18 +4,23 @@ import { Pool } from 'pg';
 import type { PoolConfig } from 'pg';
 import type { Logger } from 'pino';
 
+interface PoolOptions {
+  logger: Logger;
+  max: number;
+  options?: string;
+  queryTimeoutMs: number;
+  connectionTimeoutMs?: number;
+}
+
 /**
  * A pool that never ends the process: errors of idle connections are logged, and a server that is away or silent is an error
  * of the query that met it.
  */
-export function openPool(
-  url: string,
-  { logger, ...config }: { logger: Logger; max: number; options?: string; queryTimeoutMs: number },
-): Pool {
-  const { queryTimeoutMs, ...rest } = config;
+export function openPool(url: string, { logger, ...config }: PoolOptions): Pool {
+  const { queryTimeoutMs, connectionTimeoutMs = 3_000, ...rest } = config;
   const settings: PoolConfig = {
     connectionString: url,
-    connectionTimeoutMillis: 3_000,
+    connectionTimeoutMillis: connectionTimeoutMs,
     query_timeout: queryTimeoutMs,
     keepAlive: true,
     application_name: 'reeltally',
