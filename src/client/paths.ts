@@ -411,6 +411,7 @@ export interface components {
         'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
         'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
         'X-Credits-Remaining': components['headers']['X-Credits-Remaining'];
+        'Retry-After': components['headers']['Retry-After'];
         [name: string]: unknown;
       };
       content: {
@@ -475,6 +476,7 @@ export interface components {
         'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
         'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
         'X-Credits-Remaining': components['headers']['X-Credits-Remaining'];
+        'Retry-After': components['headers']['Retry-After'];
         [name: string]: unknown;
       };
       content: {
@@ -538,6 +540,7 @@ export interface components {
         'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
         'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
         'X-Credits-Remaining': components['headers']['X-Credits-Remaining'];
+        'Retry-After': components['headers']['Retry-After'];
         [name: string]: unknown;
       };
       content: {
@@ -564,7 +567,7 @@ export interface components {
     'X-RateLimit-Reset': number;
     /** @description Download credits left in this billing period. */
     'X-Credits-Remaining': number;
-    /** @description Seconds after which to try again; with 429 and 503. */
+    /** @description Seconds after which to try again; with 429, 502 and 503. */
     'Retry-After': number;
   };
   pathItems: never;
