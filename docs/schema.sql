@@ -39,6 +39,8 @@ create table checkpoints (
   name text not null,
   "position" numeric(20,0),
   applied_events bigint not null default 0,
+  prepare_position numeric(20,0),
+  event_position numeric(20,0),
   constraint checkpoints_pkey PRIMARY KEY (name)
 );
 

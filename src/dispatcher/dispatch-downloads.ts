@@ -1,10 +1,12 @@
 import type { Pool } from 'pg';
 import {
+  checkpointAfter,
   dispatchCheckpoint,
-  readCheckpoint,
-  refuseCheckpointAheadOfLog,
+  openCheckpoint,
+  resumePosition,
   writeCheckpoint,
-} from '../../projections/runner.ts';
+} from '../../projections/checkpoints.ts';
+import type { Checkpoint } from '../../projections/checkpoints.ts';
 import { readJobOrigin } from '../commands/record-job-progress.ts';
 import type { EventStore, JobMessage, JobQueue, RecordedEvent, Subscription } from '../commands/ports.ts';
 import { parseJobEvent, parseUsageEvent } from '../domain/recorded-event.ts';
@@ -22,20 +24,22 @@ const publishesUnderWay = 64;
  * no harm, and one lost is published again by the sweeper.
  */
 export function dispatchDownloads({ store, queue, pool }: DispatchDependencies): Subscription {
+  let checkpoint: Checkpoint | undefined;
   return store.subscribe({
     name: dispatchCheckpoint,
     streamPrefixes: ['usage-', 'job-'],
     from: async () => {
-      const position = await readCheckpoint(pool, dispatchCheckpoint);
-      await refuseCheckpointAheadOfLog(store, { name: dispatchCheckpoint, position });
-      return position;
+      checkpoint = await openCheckpoint(pool, dispatchCheckpoint);
+      return resumePosition(store, dispatchCheckpoint, checkpoint);
     },
-    apply: async ({ events, position }) => {
+    apply: async (batch) => {
+      const { events } = batch;
       for (let start = 0; start < events.length; start += publishesUnderWay) {
-        const batch = events.slice(start, start + publishesUnderWay);
-        await Promise.all(batch.map((event) => dispatch(event, { store, queue })));
+        const some = events.slice(start, start + publishesUnderWay);
+        await Promise.all(some.map((event) => dispatch(event, { store, queue })));
       }
-      await writeCheckpoint(pool, dispatchCheckpoint, position);
+      checkpoint = checkpointAfter(checkpoint, batch);
+      await writeCheckpoint(pool, dispatchCheckpoint, checkpoint);
     },
   });
 }

@@ -64,14 +64,7 @@ export function createServer(given: ServerDependencies): FastifyInstance {
     },
   });
 
-  server.decorateRequest('caller', null);
-  server.decorateRequest('place', undefined);
-  server.decorateRequest('usageHeaders', null);
-  server.decorateRequest('arrivedMs', 0);
-  server.decorateRequest('pollToken', undefined);
-  server.decorateRequest('idempotencyKeyHash', undefined);
-  server.decorateRequest('errorCode', undefined);
-  server.decorateRequest('traceparent', undefined);
+  decorateRequests(server);
 
   // Bodies arrive as bytes and are read by their endpoint, after key and rate; it looks at the media type too (in
   // `request.raw`), because without a body there is none to look at.
@@ -111,6 +104,18 @@ export function createServer(given: ServerDependencies): FastifyInstance {
     server.routing(request, response);
   });
   return server;
+}
+
+/** What `caller.ts` declares of a request, before anything is known. */
+function decorateRequests(server: FastifyInstance): void {
+  server.decorateRequest('caller', null);
+  server.decorateRequest('place', undefined);
+  server.decorateRequest('usageHeaders', null);
+  server.decorateRequest('arrivedMs', 0);
+  server.decorateRequest('pollToken', undefined);
+  server.decorateRequest('idempotencyKeyHash', undefined);
+  server.decorateRequest('errorCode', undefined);
+  server.decorateRequest('traceparent', undefined);
 }
 
 /** An unknown path, or a known one with a method that it does not take: both with or without a key. */

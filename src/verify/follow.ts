@@ -119,7 +119,7 @@ export class Follower {
       probes.push({
         ...{
           table,
-          position: checkpoints.get(kept[table].checkpoint) ?? -1n,
+          position: checkpoints.get(kept[table].checkpoint)?.standsFor ?? -1n,
           count: await countRows(query, table, scope),
         },
         differing: entries.filter(({ entry }) => found.has(entry)),
@@ -267,8 +267,8 @@ export class Follower {
   async #reach(checkpoint: string, position: bigint): Promise<void> {
     const deadlineMs = performance.now() + (this.#following.patienceMs ?? 30_000);
     while ((this.#checkpoints.get(checkpoint) ?? -1n) < position) {
-      for (const [name, reached] of await readCheckpoints(this.#following.books.query))
-        this.#checkpoints.set(name, reached);
+      for (const [name, { upTo }] of await readCheckpoints(this.#following.books.query))
+        this.#checkpoints.set(name, upTo);
       if ((this.#checkpoints.get(checkpoint) ?? -1n) >= position) return;
       if (performance.now() > deadlineMs) {
         throw new NotVerifiable(

@@ -121,8 +121,25 @@ export async function listOrigins(
   return (await query(sql, [accountId, period])) as { stream: string; revision: number }[];
 }
 
-/** @returns the commit position of the log that each read model stands for */
-export async function readCheckpoints(query: Query): Promise<Map<string, bigint>> {
-  const rows = await query('select name, position::text from checkpoints where position is not null', []);
-  return new Map(rows.map(({ name, position }) => [name as string, BigInt(position as string)]));
+/** How far a read model is, in commit positions of the log. */
+export interface Reached {
+  /** Everything up to here has been applied. */
+  upTo: bigint;
+  /** The newest event that its rows stand for: what lies between the two did not concern it. */
+  standsFor: bigint;
+}
+
+export async function readCheckpoints(query: Query): Promise<Map<string, Reached>> {
+  const rows = await query(
+    `select name, (position - case when prepare_position < position then 1 else 0 end)::text as up_to,
+       case when prepare_position is null then position else coalesce(event_position, -1) end::text as stands_for
+     from checkpoints where position is not null and (position <= 9223372036854775807 or applied_events > 0)`,
+    [],
+  );
+  return new Map(
+    rows.map(({ name, up_to, stands_for }) => [
+      name as string,
+      { upTo: BigInt(up_to as string), standsFor: BigInt(stands_for as string) },
+    ]),
+  );
 }

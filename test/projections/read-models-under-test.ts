@@ -3,10 +3,18 @@ import type { Pool } from 'pg';
 import { pino } from 'pino';
 import type { Logger } from 'pino';
 
+import type { Checkpoint } from '../../projections/checkpoints.ts';
 import { migrate, openPool } from '../../src/adapters/postgres.ts';
+import { positionOfEvent } from '../../src/commands/log-position.ts';
 import { createDatabase } from '../support/postgres.ts';
 
 const migrationsDirectory = fileURLToPath(new URL('../../projections/migrations', import.meta.url));
+
+/** Of a reader that has taken the event at a position. */
+export const checkpointAt = (commit: bigint): Checkpoint => ({
+  position: positionOfEvent(commit),
+  eventPosition: commit,
+});
 
 export const silent: Logger = pino({ level: 'silent' });
 
