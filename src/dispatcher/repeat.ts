@@ -1,17 +1,27 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Logger } from 'pino';
+import type { Outage } from '../commands/outage.ts';
 
-/** Works again and again, with a pause in between, until it is stopped; a round that fails is logged, and the next one comes. */
+/**
+ * Works again and again, with a pause in between, until it is stopped. A round that fails is told of, and the next one comes;
+ * one in which nothing has failed, neither itself nor what it has told the outage of, ends the outage.
+ */
 export function repeat(
   work: (stopping: AbortSignal) => Promise<unknown>,
-  { everyMs, logger, failed }: { everyMs: number; logger: Logger; failed: string },
+  { everyMs, outage }: { everyMs: number; outage: Outage },
 ): { stop: () => Promise<void> } {
   const stopping = new AbortController();
+  const round = async (): Promise<void> => {
+    const before = outage.failures;
+    try {
+      await work(stopping.signal);
+      if (outage.failures === before) outage.works();
+    } catch (error) {
+      outage.failed('a round', error);
+    }
+  };
   const running = (async () => {
     while (!stopping.signal.aborted) {
-      await work(stopping.signal).catch((error: unknown) => {
-        logger.warn({ err: error }, failed);
-      });
+      await round();
       await sleep(everyMs, undefined, { signal: stopping.signal }).catch(() => undefined);
     }
   })();

@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Admission, Admissions } from '../../projections/admission.ts';
 import { hashApiKey, hasApiKeyForm } from '../commands/api-key.ts';
+import type { Outages } from '../commands/outage.ts';
 import type { RequestTokens } from '../commands/request-token.ts';
 import { summariseUsage } from '../domain/usage-summary.ts';
 import type { UsageSnapshot } from '../domain/usage.ts';
@@ -15,6 +16,7 @@ export interface AuthenticateDependencies {
   admissions: Admissions;
   addresses: AddressWindows;
   tokens: RequestTokens;
+  outages: Outages;
   partsAway: PartsAway;
   now: () => string;
   realNowMs: () => number;
@@ -25,10 +27,12 @@ export function createAuthenticate({
   admissions,
   addresses,
   tokens,
+  outages,
   partsAway,
   now,
   realNowMs,
 }: AuthenticateDependencies) {
+  const outage = outages.of('the admission of requests');
   /** What to say of a key's window while Postgres cannot be asked. */
   const lastKnown = new LRUCache<string, UsageHeaders>({ max: 10_000 });
 
@@ -45,9 +49,12 @@ export function createAuthenticate({
     const idempotencyKeyHash = idempotencyKeyHashOf(request);
     request.idempotencyKeyHash = idempotencyKeyHash;
     try {
-      return await admissions.admit({ keyHash, token, idempotencyKeyHash });
+      const admission = await admissions.admit({ keyHash, token, idempotencyKeyHash });
+      outage.works();
+      partsAway.works('postgres');
+      return admission;
     } catch (error) {
-      request.log.error({ err: error }, 'Postgres could not be asked to admit a request');
+      outage.failed('a request', error);
       request.usageHeaders = lastKnown.get(keyHash) ?? {
         window: { limit: 0, remaining: 0, resetAtSeconds: Math.ceil(realNowMs() / 1000) },
         creditsRemaining: 0,
@@ -62,7 +69,6 @@ export function createAuthenticate({
     const keyHash = hashApiKey(key);
     const admission = await admit(request, keyHash);
     if (!admission) return refuseStranger(request, reply);
-    partsAway.works('postgres');
     const { window, usage, keyId, accountId, job, keyed } = admission;
     request.usageHeaders = { window, creditsRemaining: creditsRemaining(usage, now()) };
     lastKnown.set(keyHash, request.usageHeaders);

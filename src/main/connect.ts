@@ -17,6 +17,7 @@ import { random, randomBits, systemClock } from '../adapters/system.ts';
 import type { Clock } from '../adapters/system.ts';
 import type { Tracing } from '../adapters/tracing.ts';
 import type { Mailer } from '../commands/billing-ports.ts';
+import { Outages } from '../commands/outage.ts';
 import type { AppendObserver } from '../commands/observers.ts';
 import { RequestTokens } from '../commands/request-token.ts';
 import type { Tracer } from '../commands/tracing.ts';
@@ -31,6 +32,7 @@ export interface Connections {
   config: Config;
   addresses: Addresses;
   logger: Logger;
+  outages: Outages;
   clock: Clock;
   store: ConnectedEventStore;
   pool: Pool;
@@ -49,17 +51,19 @@ export async function connect(
   addresses: Addresses,
   { logger, role }: { logger: Logger; role: string },
 ): Promise<Connections> {
-  const pool = openPool(addresses.databaseUrl, { logger, max: 10, queryTimeoutMs: 10_000 });
+  const outages = new Outages(logger);
+  const pool = openPool(addresses.databaseUrl, { logger, outages, max: 10, queryTimeoutMs: 10_000 });
   await naming('Postgres', migrate(pool, join(projectDirectory, 'projections/migrations')));
   const metrics = new Metrics({ logger });
   const store = await openEventStore(addresses.eventStoreUrl, { logger, observer: metrics.observer(observeAppends) });
   watchAppends(metrics, store);
-  const nats = await naming('NATS', connectNats(addresses.natsUrl, { name: 'reeltally', logger }));
+  const nats = await naming('NATS', connectNats(addresses.natsUrl, { name: 'reeltally', logger, outages }));
   const tracing = await traces(config, { logger, role });
   return {
     config,
     addresses,
     logger,
+    outages,
     clock: systemClock(config.REELTALLY_CLOCK_OFFSET_SECONDS),
     store,
     pool,
