@@ -2,6 +2,7 @@
  * The one client of this process, and whether it works.
  *
  *     restoring ──(an empty append is answered)──▶ ready ──(an error, or silence)──▶ restoring
+ *         └──(it fails, or is not answered)──▶ restoring, with another client
  *
  * The client keeps its unanswered appends in one list for the whole process: an error on any of its append streams rejects
  * all of them, and an answer that then still comes in on another such stream is an uncaught error that ends the process.
@@ -10,32 +11,24 @@
  */
 
 import { EventEmitter } from 'node:events';
-import { setTimeout as delay } from 'node:timers/promises';
 
-import { EventStoreDBClient, UnavailableError } from '@eventstore/db-client';
-import { Metadata, status } from '@grpc/grpc-js';
-import type { Channel } from '@grpc/grpc-js';
+import type { EventStoreDBClient } from '@eventstore/db-client';
 import type { Logger } from 'pino';
 
 import { EventStoreClosed } from '../commands/ports.ts';
+import { DisposableClient, within } from './event-store-client.ts';
 import { isAnswer, isUnauthenticated } from './event-store-errors.ts';
 
-/** Appending no events here, expecting no stream, writes nothing and needs a whole round trip. */
+/**
+ * Appending no events here, expecting no stream, stores no event and needs a whole round trip. The log of a real server
+ * grows by some bytes each time, so this is no question to ask often.
+ */
 const WARM_UP_STREAM = 'connection-warm-up';
 
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1000;
 
-/** Ending streams is a local matter; a client that does not manage in this time is no longer waited for. */
-const ABANDON_TIMEOUT_MS = 1000;
-
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
-
-/** What the pinned version of the client has but does not publish; the way in which it drops a channel itself. */
-interface ClientInternals {
-  getChannel(): Promise<Channel>;
-  handleError(client: { getChannel(): Channel }, error: Error): Promise<void>;
-}
 
 export interface ConnectionOptions {
   url: string;
@@ -49,9 +42,9 @@ export interface ConnectionOptions {
 }
 
 export class Connection {
-  readonly client: EventStoreDBClient;
   readonly #options: ConnectionOptions;
   readonly #changes = new EventEmitter().setMaxListeners(0);
+  #current: DisposableClient;
   #generation = 0;
   #isReady = false;
   #isBroken = false;
@@ -60,8 +53,13 @@ export class Connection {
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
-    this.client = EventStoreDBClient.connectionString(options.url);
+    this.#current = new DisposableClient(options.url);
     void this.#restore();
+  }
+
+  /** Not to be kept: what fails is replaced. */
+  get client(): EventStoreDBClient {
+    return this.#current.client;
   }
 
   /** Rises whenever everything that was under way has been given up. */
@@ -115,9 +113,9 @@ export class Connection {
     const untilMs = performance.now() + timeoutMs;
     if (this.#isClosed || !(await this.whenReady(untilMs).catch(() => false))) return false;
     const generation = this.#generation;
-    const result = await this.#probe(Math.max(1, untilMs - performance.now()));
-    if (result !== 'answered') this.suspect(generation, false);
-    return result === 'answered';
+    const failure = await this.#probe(Math.max(1, untilMs - performance.now()));
+    if (failure !== undefined) this.suspect(generation, false);
+    return failure === undefined;
   }
 
   async pause(milliseconds: number): Promise<void> {
@@ -135,26 +133,30 @@ export class Connection {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#changes.emit('change');
-    await this.#abandon();
-    const internals = this.client as unknown as ClientInternals;
-    await within(ABANDON_TIMEOUT_MS, closeChannel(internals));
+    this.#giveUpAll();
+    await this.#current.dispose();
   }
 
   async #restore(): Promise<void> {
     for (let attempt = 1; !this.#isClosed; attempt += 1) {
-      if (this.#isBroken) await this.#abandon();
+      if (this.#isBroken) {
+        this.#giveUpAll();
+        await this.#current.endStreams();
+      }
       this.#isBroken = false;
-      const result = await this.#probe(this.#options.answerTimeoutMs);
-      if (result === 'answered' && !this.#mustRestart()) {
+      const failure = await this.#probe(this.#options.answerTimeoutMs);
+      if (failure === undefined && !this.#mustRestart()) {
         this.#isReady = true;
         this.#wasReady = true;
         this.#changes.emit('change');
         return;
       }
       this.#isBroken = true;
-      if (result === 'refused' && !this.#wasReady && this.#options.onRefused) this.#options.onRefused();
-      else if (!this.isClosed) this.#options.logger?.warn({ attempt, result }, 'the event store cannot be reached');
-      if (result === 'silent') await this.#dropChannel();
+      if (failure !== undefined && !this.isClosed) {
+        if (isUnauthenticated(failure) && !this.#wasReady && this.#options.onRefused) this.#options.onRefused();
+        else this.#options.logger?.warn({ attempt, err: failure }, 'the event store cannot be reached');
+        await this.#replaceClient();
+      }
       await this.pause(this.pauseMs(attempt));
     }
   }
@@ -164,34 +166,27 @@ export class Connection {
     return this.#isBroken || this.#isClosed;
   }
 
-  async #probe(timeoutMs: number): Promise<'answered' | 'refused' | 'failed' | 'silent'> {
+  /** @returns why there is no answer; undefined if there is one */
+  async #probe(timeoutMs: number): Promise<unknown> {
     const append = this.client.appendToStream(WARM_UP_STREAM, [], { expectedRevision: 'no_stream' }).then(
-      () => 'answered' as const,
-      (error: unknown) => {
-        if (isAnswer(error)) return 'answered' as const;
-        return isUnauthenticated(error) ? ('refused' as const) : ('failed' as const);
-      },
+      () => ({ failure: undefined }),
+      (error: unknown) => ({ failure: isAnswer(error) ? undefined : error }),
     );
-    return (await within(timeoutMs, append)) ?? 'silent';
+    const result = await within(timeoutMs, append);
+    return result ? result.failure : new Error(`No answer within ${Math.round(timeoutMs)} ms.`);
   }
 
-  /** Ends every stream of the client. Appends under way are rejected by that; the others are told. */
-  async #abandon(): Promise<void> {
+  /** Tells all that is under way. The client's own appends are rejected when its streams end. */
+  #giveUpAll(): void {
     this.#generation += 1;
     this.#changes.emit('lost');
-    await within(ABANDON_TIMEOUT_MS, this.client.dispose());
   }
 
-  /**
-   * Makes the client connect anew. It has no time limit for a connection that was accepted and then says nothing, so this is
-   * the only way out of one.
-   */
-  async #dropChannel(): Promise<void> {
-    const internals = this.client as unknown as ClientInternals;
-    const silence = { code: status.UNAVAILABLE, details: 'no answer', metadata: new Metadata() };
-    const error = new UnavailableError(Object.assign(new Error('no answer'), silence));
-    const drop = internals.getChannel().then((channel) => internals.handleError({ getChannel: () => channel }, error));
-    await within(ABANDON_TIMEOUT_MS, drop);
+  /** What the old one has begun is ended before the new one appends. */
+  async #replaceClient(): Promise<void> {
+    this.#giveUpAll();
+    await this.#current.dispose();
+    if (!this.#isClosed) this.#current = new DisposableClient(this.#options.url);
   }
 
   /** Waits for a change of state, at most so long. */
@@ -205,20 +200,5 @@ export class Connection {
       const timer = setTimeout(finish, Math.min(timeoutMs, LONGEST_TIMER_MS));
       this.#changes.on('change', finish);
     });
-  }
-}
-
-async function closeChannel(internals: ClientInternals): Promise<void> {
-  (await internals.getChannel()).close();
-}
-
-/** What a promise gives within a time; undefined if it takes longer or fails. */
-async function within<Result>(timeoutMs: number, promise: Promise<Result>): Promise<Result | undefined> {
-  const stopped = new AbortController();
-  const timeout = delay(Math.min(timeoutMs, LONGEST_TIMER_MS), undefined, { signal: stopped.signal });
-  try {
-    return await Promise.race([promise.catch(() => undefined), timeout.catch(() => undefined)]);
-  } finally {
-    stopped.abort();
   }
 }

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 
 import { importsOf, root, sourceFiles } from './source-files.ts';
 
-const ports = ['ports', 'billing-ports', 'video-ports'].map((name) => `src/commands/${name}.ts`);
+const ports = ['ports', 'log-position', 'billing-ports', 'video-ports'].map((name) => `src/commands/${name}.ts`);
 
 /**
  * Who may import whom. A part may always import itself; a name that ends in .ts is one file of a part.

@@ -17,6 +17,7 @@ import type { NewEvent } from './event-rows.ts';
 import { appendSizeBytes, newEventOf, streamNameOf, uuidText } from './wire-events.ts';
 import {
   appendTooLargeStatus,
+  deadlineExceededStatus,
   InvalidRequest,
   invalidRequestStatus,
   MAX_APPEND_BYTES,
@@ -24,12 +25,17 @@ import {
   streamIdentifier,
 } from './wire-errors.ts';
 
+/** The longest time that an append may take to arrive, whatever its caller allows; as the real server has it by default. */
+const WRITE_TIMEOUT_MS = 2000;
+
 /** An append whose last message has not come yet. */
 interface Arriving {
   stream: string;
   expected: Expected;
   events: NewEvent[];
   sizeBytes: number;
+  /** By `Date.now()`. */
+  deadlineMs: number;
   /** Answered already; what still comes of it is dropped. */
   isRefused: boolean;
 }
@@ -67,7 +73,9 @@ function startOf(request: BatchAppendReq): Arriving {
   const options = request.getOptions();
   const nameBytes = options?.getStreamIdentifier()?.getStreamName_asU8() ?? new Uint8Array();
   const stream = Buffer.from(nameBytes).toString('utf8');
-  return { stream, expected: expectedOf(options), events: [], sizeBytes: 0, isRefused: false };
+  const nowMs = Date.now();
+  const deadlineMs = Math.min(options?.getDeadline()?.toDate().getTime() ?? Infinity, nowMs + WRITE_TIMEOUT_MS);
+  return { stream, expected: expectedOf(options), events: [], sizeBytes: 0, deadlineMs, isRefused: false };
 }
 
 function expectedOf(options: BatchAppendReq.Options | undefined): Expected {
@@ -79,6 +87,7 @@ function expectedOf(options: BatchAppendReq.Options | undefined): Expected {
 
 /** Adds the events of one message; returns why the append is refused, if it is. */
 function take(append: Arriving, request: BatchAppendReq): Status | undefined {
+  if (append.deadlineMs <= Date.now()) return deadlineExceededStatus();
   try {
     if (append.stream === '') streamNameOf(undefined);
     for (const proposed of request.getProposedMessagesList()) {

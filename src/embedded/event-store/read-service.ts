@@ -47,6 +47,9 @@ async function readStream(
   maxEvents: number,
   responses: ResponseStream,
 ): Promise<void> {
+  if (request.direction === 'forwards' && request.from === 'end') {
+    throw new InvalidRequest('A read forwards begins at a revision, not at the end of its stream.');
+  }
   const state = visibleStream(log, name);
   if (state === undefined) {
     await responses.send(streamNotFound(name));
@@ -58,7 +61,6 @@ async function readStream(
   const from = request.from === 'start' ? 0n : request.from === 'end' ? last : request.from;
   let range: Range = { from: from > first ? from : first, to: last };
   if (request.direction === 'backwards') range = { from: first, to: from < last ? from : last };
-  else if (request.from === 'end') return;
   await sendRange(log, request, maxEvents, responses, {
     range,
     page: (rest) => log.rows.pageOfStream(state.key, rest, request.direction, sinceMs),

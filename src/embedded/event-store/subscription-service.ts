@@ -16,6 +16,7 @@ import type { GroupCommit } from './group-commit.ts';
 import type { ReadRequest } from './read-request.ts';
 import { resolved, visibleSinceMs, visibleStream } from './visible-events.ts';
 import type { ResponseStream } from './response-stream.ts';
+import { streamDeletedError } from './wire-errors.ts';
 import { firstVisibleRevision, TOMBSTONE_REVISION } from './stream-state.ts';
 
 export interface Subscriptions {
@@ -93,9 +94,11 @@ function feedOfStream(log: EventLog, request: ReadRequest, name: string, respons
       const sinceMs = isCatchingUp ? visibleSinceMs(state, Date.now()) : 0;
       return log.rows.pageOfStream(state.key, { from: after + 1n, to: TOMBSTONE_REVISION }, 'forwards', sinceMs);
     },
-    deliver: (event) => {
+    deliver: async (event) => {
       after = event.revision;
-      return responses.send(resolved(log, event, request));
+      if (!(await responses.send(resolved(log, event, request)))) return false;
+      if (event.revision === TOMBSTONE_REVISION) throw streamDeletedError(name);
+      return true;
     },
     beforeCaughtUp: () => Promise.resolve(true),
   };

@@ -84,6 +84,11 @@ export function appendTooLargeStatus(): Status {
   );
 }
 
+/** The time that the caller has given an append is over. */
+export function deadlineExceededStatus(): Status {
+  return statusOf(codeMessages.Code.DEADLINE_EXCEEDED, 'Timeout.', 'Timeout', new sharedMessages.Timeout());
+}
+
 export function invalidRequestStatus(message: string): Status {
   const invalid = new sharedMessages.BadRequest();
   invalid.setMessage(message);

@@ -129,6 +129,16 @@ describe('an append', () => {
     expect(await append(stream, [], 1n)).toMatchObject({ success: true, nextExpectedRevision: 1n });
   });
 
+  test.each([
+    { what: 'small', pad: 1 },
+    { what: 'too large', pad: 1100 * 1024 },
+  ])('whose time is over when it comes ($what) is not stored', async ({ pad }) => {
+    const stream = freshStream();
+    const late = store.client.appendToStream(stream, testEvent('late', { pad: 'x'.repeat(pad) }), { deadline: -1000 });
+    expect(await errorOf(late)).toMatchObject({ type: 'deadline-exceeded' });
+    expect(await errorOf(collect(store.client.readStream(stream)))).toMatchObject({ type: 'stream-not-found' });
+  });
+
   test('with one id twice, or an id known in another stream, is stored', async () => {
     const event = testEvent('a');
     const stream = freshStream();

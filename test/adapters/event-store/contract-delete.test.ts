@@ -105,18 +105,21 @@ describe('a tombstoned stream', () => {
     expect(await errorOf(collect(store.client.readStream(stream)))).toMatchObject({ type: 'stream-deleted' });
   });
 
-  test('ends a live subscription with an event at the highest revision', async () => {
+  test('ends a live subscription with an event at the highest revision, and an error', async () => {
     const stream = await streamOf(store, 1);
     const subscription = store.client.subscribeToStream(stream);
     const seen: bigint[] = [];
+    const failures: Error[] = [];
     let isCaughtUp = false;
+    subscription.on('error', (error: Error) => failures.push(error));
     subscription.on('caughtUp', () => (isCaughtUp = true));
     subscription.on('data', ({ event }) => seen.push(event!.revision));
     await waitFor(() => isCaughtUp, { what: 'the subscription has caught up' });
     await store.client.tombstoneStream(stream);
     await waitFor(() => seen.length === 2, { what: 'the tombstone' });
     expect(seen).toEqual([0n, 2n ** 63n - 1n]);
-    await subscription.unsubscribe();
+    await waitFor(() => failures.length > 0, { what: 'the end of the subscription' });
+    expect(failures).toMatchObject([{ type: 'stream-deleted', streamName: stream }]);
   });
 });
 
@@ -171,6 +174,10 @@ describe('metadata', () => {
     await store.client.setStreamMetadata(stream, { colour: 'blue' });
     await store.client.deleteStream(stream);
     await store.client.appendToStream(stream, testEvent('new'));
+    // A server may write it a moment after it has answered the append.
+    await waitFor(async () => (await store.client.getStreamMetadata(stream)).metadata?.truncateBefore === 3, {
+      what: 'the metadata of the stream that lives again',
+    });
     expect((await store.client.getStreamMetadata(stream)).metadata).toEqual({ truncateBefore: 3 });
   });
 });

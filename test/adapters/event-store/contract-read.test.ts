@@ -70,7 +70,6 @@ describe('a read of a stream', () => {
     { options: { fromRevision: 3n }, expected: [3, 4] },
     { options: { fromRevision: START, maxCount: 2 }, expected: [0, 1] },
     { options: { fromRevision: 9n }, expected: [] },
-    { options: { fromRevision: END }, expected: [] },
     { options: { direction: BACKWARDS, fromRevision: END }, expected: [4, 3, 2, 1, 0] },
     { options: { direction: BACKWARDS, fromRevision: END, maxCount: 2 }, expected: [4, 3] },
     { options: { direction: BACKWARDS, fromRevision: 2n }, expected: [2, 1, 0] },
@@ -83,6 +82,13 @@ describe('a read of a stream', () => {
   test('of no events fails with the code of an unknown error', async () => {
     const error = await errorOf(collect(store.client.readStream(await streamOf(store, 1), { maxCount: 0 })));
     expect(error).toMatchObject({ type: 'unknown', code: 2 });
+  });
+
+  test('forwards from its end fails, of a stream that exists or does not', async () => {
+    for (const stream of [await streamOf(store, 1), freshStream()]) {
+      const error = await errorOf(collect(store.client.readStream(stream, { fromRevision: END })));
+      expect(error).toMatchObject({ type: 'unknown', code: 2 });
+    }
   });
 
   test('of many large events comes in order and complete', async () => {
