@@ -93,6 +93,12 @@ export function waitForKey(
   return waitForRow(pool, { text: sql, values: [keyId, revoked] }, timeoutMs);
 }
 
+/** Waits until an account's first period is there, and the hourly limit of its keys. */
+export function waitForAccount(pool: Pool, accountId: string, timeoutMs: number): Promise<boolean> {
+  const sql = 'select from hourly_limits join credits using (account_id) where account_id = $1';
+  return waitForRow(pool, { text: sql, values: [accountId] }, timeoutMs);
+}
+
 /** Waits until an account's keys have the hourly limit that its terms give them, and their credits row is there. */
 export function waitForHourlyLimit(
   pool: Pool,

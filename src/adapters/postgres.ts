@@ -4,32 +4,44 @@ import { Pool } from 'pg';
 import type { PoolConfig } from 'pg';
 import type { Logger } from 'pino';
 import type { Clock } from './clock.ts';
+import { outageOf } from '../commands/outage.ts';
+import type { Outages } from '../commands/outage.ts';
+
+interface PoolOptions {
+  logger: Logger;
+  outages?: Outages;
+  /** Of what it is for, where a process has several. */
+  name?: string;
+  max: number;
+  options?: string;
+  queryTimeoutMs: number;
+  connectionTimeoutMs?: number;
+}
 
 /**
  * A pool that never ends the process: errors of idle connections are logged, and a server that is away or silent is an error
  * of the query that met it.
  */
-export function openPool(
-  url: string,
-  { logger, ...config }: { logger: Logger; max: number; options?: string; queryTimeoutMs: number },
-): Pool {
-  const { queryTimeoutMs, ...rest } = config;
+export function openPool(url: string, { logger, outages, name = 'Postgres', ...config }: PoolOptions): Pool {
+  const { queryTimeoutMs, connectionTimeoutMs = 3_000, ...rest } = config;
   const settings: PoolConfig = {
     connectionString: url,
-    connectionTimeoutMillis: 3_000,
+    connectionTimeoutMillis: connectionTimeoutMs,
     query_timeout: queryTimeoutMs,
     keepAlive: true,
     application_name: 'reeltally',
     ...rest,
   };
   const pool = new Pool(settings);
+  const outage = outageOf({ outages, logger }, name);
   // Without it, a connection that is lost while somebody holds it would end the process; the query that met it fails anyway.
   pool.on('connect', (client) => {
     client.on('error', () => undefined);
+    outage.works();
   });
   pool.on('error', (error) => {
     // A pool that has been ended may still hear of its last connections. Only the error's text: it carries the client along.
-    if (!pool.ending) logger.warn({ reason: error.message }, 'an idle connection to Postgres was lost');
+    if (!pool.ending) outage.failed('an idle connection', undefined, { reason: error.message });
   });
   return pool;
 }

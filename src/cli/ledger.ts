@@ -7,9 +7,9 @@ import type { RecordedEvent } from '../commands/ports.ts';
 import { usageStream } from '../domain/billing-period.ts';
 import { formatCents } from '../domain/money.ts';
 import { parseUsageEvent } from '../domain/recorded-event.ts';
-import { projectionTimeoutMs } from './accounts.ts';
 import type { CliDependencies } from './accounts.ts';
 import { CommandFailed, print, table } from './output.ts';
+import { untilShown } from './waiting.ts';
 
 /**
  * Every charge of a billing period, as the read model has it, and whether that is what the log has: both are read up to the
@@ -24,9 +24,10 @@ export async function ledgerCommand(
 ): Promise<void> {
   const { periodStart, events } = await readPeriod(cli, accountId, period);
   const end = events.at(-1)?.position ?? 0n;
-  const reached = await waitForCheckpoint(cli.pool, overageLedger.name, {
-    position: end,
-    timeoutMs: projectionTimeoutMs,
+  let reached = 0n;
+  await untilShown(cli, async (timeoutMs) => {
+    reached = await waitForCheckpoint(cli.pool, overageLedger.name, { position: end, timeoutMs });
+    return reached >= end;
   });
   const behind = reached < end;
   const upTo = behind ? reached : end;

@@ -1,4 +1,3 @@
-import { catchUp } from '../../projections/progress.ts';
 import { readJob } from '../../projections/jobs.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { waiverName } from '../domain/settlement.ts';
@@ -7,9 +6,9 @@ import { settlePeriod } from '../commands/settle-period.ts';
 import { formatCents } from '../domain/money.ts';
 import { isRefused } from '../domain/refusals.ts';
 import type { Refusal } from '../domain/refusals.ts';
-import { projectionTimeoutMs } from './accounts.ts';
 import type { CliDependencies } from './accounts.ts';
 import { CommandFailed, facts, print } from './output.ts';
+import { caughtUp } from './waiting.ts';
 
 export interface Waiver {
   /** Without it, all that is left of the charge. */
@@ -57,7 +56,7 @@ const unknownText =
 async function findJob(cli: CliDependencies, token: string) {
   const known = await readJob(cli.pool, token);
   if (known) return known;
-  const behind = !(await catchUp(cli, usageAndJobs, projectionTimeoutMs));
+  const behind = !(await caughtUp(cli, usageAndJobs));
   const job = await readJob(cli.pool, token);
   if (job) return job;
   if (!behind) throw new CommandFailed(`there is no download ${token}`);

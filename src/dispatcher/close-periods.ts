@@ -13,12 +13,15 @@ import { issueInvoice } from '../commands/issue-invoice.ts';
 import type { InvoiceDependencies } from '../commands/issue-invoice.ts';
 import type { UsageLanes } from '../commands/usage-lanes.ts';
 import type { InvoiceIssued } from '../domain/invoice-events.ts';
+import { outageOf } from '../commands/outage.ts';
+import type { Outages } from '../commands/outage.ts';
 import { repeat } from './repeat.ts';
 
 export interface ClosePeriodsDependencies extends InvoiceDependencies {
   pool: Pool;
   lanes: UsageLanes;
   logger: Logger;
+  outages?: Outages;
   /** How long after its end a period still takes corrections. */
   graceSeconds: number;
   /** Default: 5 s. */
@@ -53,14 +56,17 @@ const actor = { type: 'system', id: 'billing-period' } as const;
  * at the exact revision: a round that is behind, or two at once, change nothing that is right.
  */
 export function startClosingPeriods(dependencies: ClosePeriodsDependencies): { stop: () => Promise<void> } {
-  const { logger, everyMs = defaultEveryMs } = dependencies;
+  const { everyMs = defaultEveryMs } = dependencies;
+  const outage = outageOf(dependencies, 'the closing of periods');
+  const pending = outageOf(dependencies, 'the closing of periods with pending voids');
   const setAside: SetAside = new Map();
   const round = async (stopping: AbortSignal) => {
     const { failed, heldUp } = await closePeriods(dependencies, { setAside, stopping });
-    for (const { stream, error } of failed) logger.warn({ err: error, stream }, 'a period could not be moved on');
-    for (const stream of heldUp) logger.warn({ stream }, 'a period is not closed: a void is pending');
+    for (const { stream, error } of failed) outage.failed('a step of a period', error, { stream });
+    for (const stream of heldUp) pending.failed('a period waits for its voids', undefined, { stream });
+    if (heldUp.length === 0) pending.works();
   };
-  return repeat(round, { everyMs, logger, failed: 'a look at the periods did not finish' });
+  return repeat(round, { everyMs, outage });
 }
 
 /**

@@ -7,11 +7,14 @@ import type { JobDependencies } from '../commands/record-job-progress.ts';
 import type { Cause } from '../commands/seal.ts';
 import { settlePeriod } from '../commands/settle-period.ts';
 import { isRefused } from '../domain/refusals.ts';
+import { outageOf } from '../commands/outage.ts';
+import type { Outage, Outages } from '../commands/outage.ts';
 import { repeat } from './repeat.ts';
 
 export interface ResolveDependencies extends JobDependencies {
   pendingVoids: PendingVoids;
   logger: Logger;
+  outages?: Outages;
   voids?: VoidObserver;
   /** Default: 1 s. */
   resolveEveryMs?: number;
@@ -29,9 +32,10 @@ const stepTimeoutMs = 10_000;
  */
 export function startResolving(dependencies: ResolveDependencies): { stop: () => Promise<void> } {
   const underWay = new Map<string, Promise<void>>();
-  const { logger, resolveEveryMs: everyMs = defaultResolveEveryMs } = dependencies;
-  const failed = 'pending voids could not be listed';
-  const looking = repeat((stopping) => look(dependencies, underWay, stopping), { everyMs, logger, failed });
+  const { resolveEveryMs: everyMs = defaultResolveEveryMs } = dependencies;
+  const outage = outageOf(dependencies, 'the resolving of unknown outcomes');
+  const resolving = { ...dependencies, outage: outageOf(dependencies, 'the end of unknown outcomes') };
+  const looking = repeat((stopping) => look(resolving, underWay, stopping), { everyMs, outage });
   return {
     stop: async () => {
       await looking.stop();
@@ -42,11 +46,11 @@ export function startResolving(dependencies: ResolveDependencies): { stop: () =>
 
 /** Begins with what waits, some at a time. One that does not come to an end, or fails, does not keep the others waiting. */
 async function look(
-  dependencies: ResolveDependencies,
+  dependencies: ResolveDependencies & { outage: Outage },
   underWay: Map<string, Promise<void>>,
   stopping: AbortSignal,
 ): Promise<void> {
-  const { pendingVoids, logger, now } = dependencies;
+  const { pendingVoids, outage, now } = dependencies;
   // With a wrong clock nothing is appended, not even what was decided with a right one.
   now();
   for (const pending of await pendingVoids.list(maxListed)) {
@@ -57,8 +61,11 @@ async function look(
       await untilStopped(stopping, Promise.race(underWay.values()));
     if (stopping.aborted) return;
     const resolving = resolve(dependencies, pending, stopping)
+      .then(() => {
+        outage.works();
+      })
       .catch((error: unknown) => {
-        logger.warn({ err: error, stream, append: appendId }, 'an unknown outcome could not be resolved yet');
+        outage.failed('an unknown outcome', error, { stream, append: appendId });
       })
       .finally(() => underWay.delete(appendId));
     underWay.set(appendId, resolving);

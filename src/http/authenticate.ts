@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Admission, Admissions } from '../../projections/admission.ts';
 import { hashApiKey, hasApiKeyForm } from '../commands/api-key.ts';
 import { ClockIsWrong } from '../commands/ports.ts';
+import type { Outages } from '../commands/outage.ts';
 import type { RequestTokens } from '../commands/request-token.ts';
 import { summariseUsage } from '../domain/usage-summary.ts';
 import type { UsageSnapshot } from '../domain/usage.ts';
@@ -17,6 +18,7 @@ export interface AuthenticateDependencies {
   admissions: Admissions;
   addresses: AddressWindows;
   tokens: RequestTokens;
+  outages: Outages;
   partsAway: PartsAway;
   now: () => string;
   realNowMs: () => number;
@@ -27,10 +29,12 @@ export function createAuthenticate({
   admissions,
   addresses,
   tokens,
+  outages,
   partsAway,
   now,
   realNowMs,
 }: AuthenticateDependencies) {
+  const outage = outages.of('the admission of requests');
   /** What to say of a key's window while Postgres cannot be asked. */
   const lastKnown = new LRUCache<string, UsageHeaders>({ max: 10_000 });
 
@@ -47,9 +51,12 @@ export function createAuthenticate({
     const idempotencyKeyHash = idempotencyKeyHashOf(request);
     request.idempotencyKeyHash = idempotencyKeyHash;
     try {
-      return await admissions.admit({ keyHash, token, idempotencyKeyHash });
+      const admission = await admissions.admit({ keyHash, token, idempotencyKeyHash });
+      outage.works();
+      partsAway.works('postgres');
+      return admission;
     } catch (error) {
-      request.log.error({ err: error }, 'Postgres could not be asked to admit a request');
+      outage.failed('a request', error);
       request.usageHeaders = lastKnown.get(keyHash) ?? {
         window: { limit: 0, remaining: 0, resetAtSeconds: Math.ceil(realNowMs() / 1000) },
         creditsRemaining: 0,
@@ -64,7 +71,6 @@ export function createAuthenticate({
     const keyHash = hashApiKey(key);
     const admission = await admit(request, keyHash);
     if (!admission) return refuseStranger(request, reply);
-    partsAway.works('postgres');
     const { window, usage, keyId, accountId, job, keyed } = admission;
     const time = timeIfKnown(now);
     request.usageHeaders = { window, creditsRemaining: creditsRemaining(usage, time ?? usage?.lastTime ?? '') };

@@ -84,7 +84,8 @@ function addKeyCommands(program: Command): void {
     .description('issue a key and show it, once')
     .argument('<account>', 'account id', accountIdArgument)
     .option('--label <label>', 'what the key is for', '')
-    .action((account: string, options: { label: string }) =>
+    .option('--reference <reference>', 'a name of yours for it; repeated, it issues no second key', referenceArgument)
+    .action((account: string, options: { label: string; reference?: string }) =>
       run(program, (cli) => issueCommand(cli, account, options)),
     );
   keys

@@ -18,6 +18,7 @@ import type { DerivedKeys } from '../adapters/secrets.ts';
 import { random, randomBits, realNowMs } from '../adapters/system.ts';
 import type { Tracing } from '../adapters/tracing.ts';
 import type { Mailer } from '../commands/billing-ports.ts';
+import { Outages } from '../commands/outage.ts';
 import { RequestTokens } from '../commands/request-token.ts';
 import type { Tracer } from '../commands/tracing.ts';
 import { isOurStream } from '../domain/streams.ts';
@@ -33,6 +34,7 @@ export interface Connections {
   config: Config;
   addresses: Addresses;
   logger: Logger;
+  outages: Outages;
   clock: Clock;
   store: ConnectedEventStore;
   pool: Pool;
@@ -49,7 +51,8 @@ export async function connect(
   addresses: Addresses,
   { logger, role }: { logger: Logger; role: string },
 ): Promise<Connections> {
-  const pool = openPool(addresses.databaseUrl, { logger, max: 10, queryTimeoutMs: 10_000 });
+  const outages = new Outages(logger);
+  const pool = openPool(addresses.databaseUrl, { logger, outages, max: 10, queryTimeoutMs: 10_000 });
   await naming('Postgres', migrate(pool, join(projectDirectory, 'projections/migrations')));
   const clock = createClock({
     ...{ realNowMs, offsetSeconds: config.REELTALLY_CLOCK_OFFSET_SECONDS },
@@ -67,7 +70,7 @@ export async function connect(
     onForeignEvent: metrics.observer(observeForeignEvents),
   });
   watchAppends(metrics, store);
-  const nats = await naming('NATS', connectNats(addresses.natsUrl, { name: 'reeltally', logger }));
+  const nats = await naming('NATS', connectNats(addresses.natsUrl, { name: 'reeltally', logger, outages }));
   const tracing = await traces(config, { logger, role });
   // The API is told the time by each admission, and asks nothing while nobody asks it.
   const measuring = role === 'api' ? undefined : keepMeasuring(pool, clock);
@@ -75,6 +78,7 @@ export async function connect(
     config,
     addresses,
     logger,
+    outages,
     clock,
     store,
     pool,

@@ -27,9 +27,11 @@ const drainMs = 5_000;
 const keyInForceMs = 5_000;
 
 export const startApi: StartRole = async (connections, secrets) => {
-  const { config, logger, clock, pool, store, nats, addresses, metrics, tracer } = connections;
+  const { config, logger, outages, clock, pool, store, nats, addresses, metrics, tracer } = connections;
   const admissionPool = openPool(addresses.databaseUrl, {
     logger,
+    outages,
+    name: 'Postgres for admission',
     max: 4,
     queryTimeoutMs: 5_000,
     options: admissionSessionSettings,
@@ -39,6 +41,7 @@ export const startApi: StartRole = async (connections, secrets) => {
   const { now, realNowMs } = clock;
   const server = createServer({
     logger,
+    outages,
     admissions: createAdmissions(admissionPool, {
       measureTime: clock.measureTime,
       observer: observeAdmissions([metrics.registry]),

@@ -5,11 +5,12 @@ import { watchProjections } from '../watch.ts';
 import type { StartRole } from '../role.ts';
 
 export const startProjector: StartRole = (connections) => {
-  const { store, pool, logger, addresses } = connections;
+  const { store, pool, logger, outages, addresses } = connections;
   const observer = watchProjections(connections, () => projector);
   const projector = leadWhenAlone('projector', {
     url: addresses.databaseUrl,
     logger,
+    outages,
     lead: () => {
       observer.begin();
       const running = projections.map((projection) => runProjection(projection, { store, pool, logger, observer }));
