@@ -53,7 +53,10 @@ export async function returnServiceFailure(
     ...{ stream, fromRevision, snapshot, cause, timeoutMs },
     command: { kind: 'return_service_failure', token, reference },
   });
-  if (!isRefused(settled)) return outcomes[settled.events[0]?.type as keyof typeof outcomes] ?? 'nothing';
+  if (!isRefused(settled)) {
+    const returned = settled.events[0]?.type;
+    return returned === 'ChargeWaived' || returned === 'DownloadCreditReturned' ? outcomes[returned] : 'nothing';
+  }
   if (settled.refusal !== 'period_closed') throw refusedError(token, settled.refusal);
   return creditNote(dependencies, { token, reference, failure, cause, timeoutMs });
 }

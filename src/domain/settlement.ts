@@ -1,4 +1,4 @@
-import { refuse } from './refusals.ts';
+import { isRefused, refuse } from './refusals.ts';
 import type { Refused } from './refusals.ts';
 import type { UsageEvent, UsageEventOf } from './usage-events.ts';
 import { closePeriod } from './usage-periods.ts';
@@ -130,6 +130,8 @@ export type SettlementCommand =
   | { kind: 'void_lookup'; lookupId: string }
   /** Without an amount: all that is left of the charge. */
   | { kind: 'waive_charge'; token: string; cents?: number | undefined; reference: string }
+  /** All that is left of each of these charges; those of which nothing is left, or that are not there, are passed over. */
+  | { kind: 'waive_charges'; tokens: readonly string[]; reference: string }
   /** The download has failed by the service's fault: needs `usage`, whose terms say if that is given back. */
   | { kind: 'return_service_failure'; token: string; reference: string }
   /** One mail may be about several notices. */
@@ -150,6 +152,8 @@ export function decideSettlement(state: Settlement, command: SettlementCommand, 
       return voidLookup(state, command.lookupId);
     case 'waive_charge':
       return waiveCharge(state, command);
+    case 'waive_charges':
+      return waiveCharges(state, command);
     case 'return_service_failure':
       return returnServiceFailure(state, command);
     case 'record_mail':
@@ -210,6 +214,15 @@ function waiveCharge(
   const amountCents = cents ?? charge.cents;
   if (amountCents > charge.cents) return refuse('exceeds_charge');
   return [chargeWaived(charge, { reference, token, cents: amountCents })];
+}
+
+function waiveCharges(
+  state: Settlement,
+  { tokens, reference }: Extract<SettlementCommand, { kind: 'waive_charges' }>,
+): UsageEvent[] | Refused {
+  const decided = tokens.map((token) => waiveCharge(state, { kind: 'waive_charge', token, reference }));
+  if (decided.some((one) => isRefused(one) && one.refusal === 'period_closed')) return refuse('period_closed');
+  return decided.flatMap((one) => (isRefused(one) ? [] : one));
 }
 
 const chargeWaived = (
