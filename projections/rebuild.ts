@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool, PoolClient } from 'pg';
-import type { EventStore, RecordedEvent } from '../src/commands/ports.ts';
+import type { EventStore, RecordedEvent, RowMacs } from '../src/commands/ports.ts';
 import {
   compareTable,
   constrainShadowTable,
@@ -11,8 +11,8 @@ import {
   swapTable,
 } from './rebuild-tables.ts';
 import type { CorrectedTable, TableDifference } from './rebuild-tables.ts';
-import { readCheckpoint } from './runner.ts';
-import type { Projection } from './runner.ts';
+import { readCheckpoint, toolsOf } from './runner.ts';
+import type { Projection, ProjectionTools } from './runner.ts';
 
 /**
  * A read model is rebuilt beside the live one: the log is replayed into tables of the same names in a schema of their own,
@@ -33,6 +33,7 @@ export interface RebuildDependencies {
   store: EventStore;
   /** Its queries must be allowed to take as long as a comparison of whole tables. */
   pool: Pool;
+  macs: RowMacs;
   /** Told after every batch how far the replay is. */
   progress: (progress: RebuildProgress) => void;
   /**
@@ -40,6 +41,8 @@ export interface RebuildDependencies {
    * runner, which refuses to run until then, goes on from there.
    */
   fromOlderLog?: boolean;
+  /** Gives up, with the live read model as it was. */
+  signal?: AbortSignal;
 }
 
 export interface RebuildProgress {
@@ -155,6 +158,7 @@ class Replay {
   readonly #projection: Projection;
   readonly #dependencies: RebuildDependencies;
   readonly #client: PoolClient;
+  readonly #tools: ProjectionTools;
   position = 0n;
   events = 0;
 
@@ -162,6 +166,7 @@ class Replay {
     this.#projection = projection;
     this.#dependencies = dependencies;
     this.#client = client;
+    this.#tools = toolsOf(dependencies);
   }
 
   /** Applies everything up to exactly this commit position, which the log has reached. */
@@ -195,7 +200,10 @@ class Replay {
     });
     try {
       // What is left below the target when the end of the log is reached are events of other streams.
-      while (!failure && delivered < target && !subscription.caughtUp) await sleep(5);
+      while (!failure && delivered < target && !subscription.caughtUp) {
+        this.#dependencies.signal?.throwIfAborted();
+        await sleep(5);
+      }
     } finally {
       await subscription.close();
       await underWay;
@@ -212,7 +220,7 @@ class Replay {
     { position, target }: { position: bigint; target: bigint },
   ): Promise<void> {
     await this.#client.query('begin');
-    if (events.length > 0) await this.#projection.apply(events, this.#client);
+    if (events.length > 0) await this.#projection.apply(events, this.#client, this.#tools);
     await this.#client.query('commit');
     this.events += events.length;
     this.position = position;
@@ -243,7 +251,7 @@ async function replace(
   const differences: TableDifference[] = [];
   for (const table of tables) differences.push(await compareTable({ name: table }, schema, lock));
   if (corrected) {
-    const columns = [corrected.key, ...corrected.columns];
+    const columns = [corrected.key, ...corrected.columns].filter((column) => column !== 'mac');
     differences.push(await compareTable({ name: corrected.name, columns }, schema, lock));
   }
   if (!(await lockTables(tables, lock))) {

@@ -3,19 +3,32 @@ import type { PoolClient } from 'pg';
 import type { Logger } from 'pino';
 import type { Pool } from 'pg';
 import type { ProjectionObserver } from '../src/commands/observers.ts';
-import type { EventStore, LogBatch, RecordedEvent, Subscription } from '../src/commands/ports.ts';
+import type { EventStore, LogBatch, RecordedEvent, RowMacs, Subscription } from '../src/commands/ports.ts';
+import { CreditsRows } from './credits.ts';
 
 /** A read model (or several that stand for the same point of the log) and how events change it. */
 export interface Projection {
   name: string;
   streamPrefixes: readonly string[];
   /** Applies events, in order, within the transaction that also moves the checkpoint. */
-  apply: (events: readonly RecordedEvent[], client: PoolClient) => Promise<void>;
+  apply: (events: readonly RecordedEvent[], client: PoolClient, tools: ProjectionTools) => Promise<void>;
 }
+
+/** What applying events needs besides them: one for each run over the log. */
+export interface ProjectionTools {
+  macs: RowMacs;
+  credits: CreditsRows;
+}
+
+export const toolsOf = ({ store, macs }: { store: Pick<EventStore, 'read'>; macs: RowMacs }): ProjectionTools => ({
+  macs,
+  credits: new CreditsRows({ store, macs }),
+});
 
 export interface RunnerDependencies {
   store: EventStore;
   pool: Pool;
+  macs: RowMacs;
   logger: Logger;
   observer?: ProjectionObserver;
 }
@@ -38,8 +51,9 @@ const fullBatchEvents = 100;
  */
 export function runProjection(
   projection: Projection,
-  { store, pool, logger, observer }: RunnerDependencies,
+  { store, pool, macs, logger, observer }: RunnerDependencies,
 ): Subscription {
+  const tools = toolsOf({ store, macs });
   let position: bigint | undefined;
   return store.subscribe({
     name: projection.name,
@@ -54,7 +68,7 @@ export function runProjection(
     },
     apply: async (batch) => {
       const startedMs = performance.now();
-      await applyBatch(projection, batch, { pool, expected: position });
+      await applyBatch(projection, batch, { pool, tools, expected: position });
       position = batch.position;
       observer?.batchApplied(projection.name, batch.events.length);
       // The first of a burst is applied at once; what comes right behind it is worth a short wait.
@@ -86,7 +100,7 @@ export async function writeCheckpoint(pool: Pool, name: string, position: bigint
 async function applyBatch(
   projection: Projection,
   { events, position }: LogBatch,
-  { pool, expected }: { pool: Pool; expected: bigint | undefined },
+  { pool, tools, expected }: { pool: Pool; tools: ProjectionTools; expected: bigint | undefined },
 ): Promise<void> {
   const client = await pool.connect();
   let failure: Error | undefined;
@@ -99,7 +113,7 @@ async function applyBatch(
       [projection.name, position.toString(), events.length, expected?.toString() ?? null],
     );
     if (rowCount !== 1) throw new CheckpointMoved(`another projector has moved the checkpoint of ${projection.name}`);
-    if (events.length > 0) await projection.apply(events, client);
+    if (events.length > 0) await projection.apply(events, client, tools);
     await client.query('commit');
   } catch (error) {
     failure = error instanceof Error ? error : new Error(String(error));

@@ -4,7 +4,7 @@ import { freePort } from '../embedded/free-port.ts';
 import { lockDataDirectory } from '../embedded/data-directory.ts';
 import type { DataDirectory } from '../embedded/data-directory.ts';
 import type { Config } from './config.ts';
-import { connect, readSecrets, requireSharedSecret } from './connect.ts';
+import { connect } from './connect.ts';
 import type { Connections } from './connect.ts';
 import { prepareDemo } from './demo.ts';
 import type { Demo } from './demo.ts';
@@ -15,6 +15,7 @@ import { createLogger } from './logger.ts';
 import { roles } from './role.ts';
 import type { Role } from './role.ts';
 import { startHealthServer, startRole } from './roles.ts';
+import { readSecrets, requireSharedSecret } from './secrets.ts';
 
 export interface ServeOptions {
   role: Role | 'all';
@@ -110,7 +111,7 @@ async function startAll(
     logger.fatal(`${name} has ended by itself; see its log in ${config.dataDirectory}`);
     failed(1);
   });
-  const connections = await connect(config, engines.addresses, { logger, role: 'all' });
+  const connections = await connect(config, engines.addresses, { logger, role: 'all', secrets });
   stops.push({ name: 'connections', stop: () => connections.close() });
   connections.metrics.watchProcess();
   await requireSharedSecret(connections.pool, secrets);
@@ -136,7 +137,7 @@ async function startOne(
   const addresses = findAddresses(given);
   const config = await withPort(given);
   const secrets = readSecrets(config);
-  const connections: Connections = await connect(config, addresses, { logger, role });
+  const connections: Connections = await connect(config, addresses, { logger, role, secrets });
   stops.push({ name: 'connections', stop: () => connections.close() });
   connections.metrics.watchProcess();
   await requireSharedSecret(connections.pool, secrets);

@@ -1,7 +1,6 @@
 import { createJobQueue } from '../../adapters/job-queue.ts';
 import { leadWhenAlone } from '../../adapters/leadership.ts';
 import { observeFiles, observeJobs, observeMails, observeVoids } from '../../adapters/metrics-observers.ts';
-import { createPendingVoids } from '../../adapters/pending-voids.ts';
 import { createBooks } from '../../adapters/postgres.ts';
 import { newUuid } from '../../adapters/system.ts';
 import { UsageLanes } from '../../commands/usage-lanes.ts';
@@ -20,7 +19,7 @@ import { watchAudit, watchFiles, watchPendingVoids, watchPeriods, watchQueue, wa
 import type { StartRole } from '../role.ts';
 
 export const startDispatcher: StartRole = async (connections, secrets) => {
-  const { store, pool, nats, logger, clock, config, addresses, metrics, tracer } = connections;
+  const { store, pool, nats, logger, clock, config, addresses, metrics, macs, pendingVoids, tracer } = connections;
   const queue = createJobQueue(nats, tracer);
   const observer = metrics.observer(observeJobs);
   const voids = metrics.observer(observeVoids);
@@ -45,10 +44,10 @@ export const startDispatcher: StartRole = async (connections, secrets) => {
       });
       const resolving = startResolving({
         ...{ store, logger, newUuid, now: clock.now, observer, voids, tracer },
-        pendingVoids: createPendingVoids(pool),
+        pendingVoids,
       });
       const closing = startClosingPeriods({
-        ...{ store, pool, logger, newUuid, now: clock.now },
+        ...{ store, pool, macs, logger, newUuid, now: clock.now },
         lanes: new UsageLanes({ store, now: clock.now, newId: newUuid, tracer }),
         graceSeconds: config.CLOSING_GRACE_SECONDS,
       });
