@@ -159,11 +159,10 @@ export class CreditsRows {
       `select ${creditsColumns('c')} from credits c where stream = any($1)`,
       [streams],
     );
+    const found = new Map(rows.map((row) => [row.stream, row]));
     const snapshots = new Map<string, UsageSnapshot>();
-    for (const row of rows)
-      snapshots.set(row.stream, this.#stateOf(row) ?? (await this.#foldBefore(row.stream, events)));
     for (const { stream, revision, event, metadata } of events) {
-      const snapshot = snapshots.get(stream) ?? nothingOf(stream);
+      const snapshot = snapshots.get(stream) ?? (await this.#stateBefore(stream, revision, found.get(stream)));
       if (revision !== snapshot.revision + 1) {
         throw new Error(
           `${stream} stands at ${String(snapshot.revision)} in credits, and ${String(revision)} came next`,
@@ -175,23 +174,27 @@ export class CreditsRows {
     await this.#write([...snapshots.values()], client);
   }
 
-  /** @returns undefined for a row that is not believed */
-  #stateOf(row: CreditsRow): UsageSnapshot | undefined {
+  /** A row that is not believed must not be signed for having been folded on: the log has what it should say. */
+  async #stateBefore(stream: string, revision: number, row: CreditsRow | undefined): Promise<UsageSnapshot> {
+    if (!row && revision === 0) return nothingOf(stream);
+    // A stream that has events already has a row, unless somebody has taken it away, or given it another name.
+    const state = row ? this.#stateOf(row) : this.#macs.believed({ snapshot: nothingOf(stream), mac: null }, stream);
+    return state === notBelieved ? await this.#fold(stream, revision) : state;
+  }
+
+  #stateOf(row: CreditsRow): UsageSnapshot | NotBelieved {
     const own = this.#written.get(row.stream);
     const isOwn =
       own?.mac === row.credits_mac &&
       own.snapshot.lastHash === row.last_hash &&
       own.snapshot.revision === Number(row.credits_revision);
-    if (isOwn) return own.snapshot;
-    const state = this.#macs.believed(signedUsageOf(row), row.account_id);
-    return state === notBelieved ? undefined : state;
+    return isOwn ? own.snapshot : this.#macs.believed(signedUsageOf(row), row.account_id);
   }
 
-  /** A row that is not believed must not be signed for having been folded on: the log has what it should say. */
-  async #foldBefore(stream: string, events: readonly ParsedEvent<UsageEvent>[]): Promise<UsageSnapshot> {
-    const first = events.find((event) => event.stream === stream)?.revision ?? 0;
+  /** @param before revision of the first event that is left out */
+  async #fold(stream: string, before: number): Promise<UsageSnapshot> {
     let snapshot = nothingOf(stream);
-    for (const recorded of first > 0 ? await this.#store.read(stream, 0, first) : []) {
+    for (const recorded of await this.#store.read(stream, 0, before)) {
       const { event, revision, metadata } = parseUsageEvent(recorded);
       const usage = evolveUsage(snapshot.usage, event);
       snapshot = { stream, revision, lastHash: metadata.hash, lastTime: metadata.time, usage };
