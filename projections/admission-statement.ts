@@ -238,11 +238,12 @@ export class AdmissionStatement {
     if (known?.texts.every((text, index) => text === texts[index])) return known.usage;
     const values = fields.slice(creditsFrom, keyedFrom).map(({ dataTypeID }, index) => {
       const text = texts[index] ?? null;
-      if (known && text === known.texts[index]) return known.values[index];
+      if (known?.texts[index] === text) return known.values[index];
       return text === null ? null : parserOf(dataTypeID)(text);
     });
-    const credits = Object.fromEntries(values.map((value, index) => [fields[creditsFrom + index]?.name, value]));
-    const usage = this.#credits.believed(signedUsageOf(credits as unknown as CreditsRow), row[accountAt] ?? '');
+    const named = values.map((value, index) => [fields[creditsFrom + index]?.name ?? '', value] as const);
+    const credits = Object.fromEntries(named) as unknown as CreditsRow;
+    const usage = this.#credits.believed(signedUsageOf(credits), row[accountAt] ?? '');
     this.#lastUsage.set(stream, { texts, values, usage });
     return usage;
   }

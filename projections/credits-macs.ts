@@ -29,9 +29,13 @@ export class CreditsMacs {
   }
 
   #textOf({ stream, revision, lastHash, lastTime, usage }: UsageSnapshot): string {
-    const fields = Object.entries(usage).sort(([one], [other]) => (one < other ? -1 : 1));
-    const values = fields.map(([name, value]) => [name, isObject(value) ? this.#objectText(value) : value]);
-    return JSON.stringify([stream, revision, lastHash, lastTime, values]);
+    const values: unknown[] = [stream, revision, lastHash, lastTime];
+    const fields: Readonly<Record<string, unknown>> = { ...usage };
+    for (const name of Object.keys(fields).sort()) {
+      const value = fields[name];
+      values.push(name, isObject(value) ? this.#objectText(value) : value);
+    }
+    return JSON.stringify(values);
   }
 
   #objectText(value: object): string {

@@ -21,7 +21,7 @@ function textOf(
 ): string {
   const { promised } = charge;
   const charged = charge.kind === 'download' ? charge.token : charge.lookup_id;
-  const append = [account_id, stream, String(expected_revision), events];
+  const append = [account_id, stream, expected_revision, events];
   return JSON.stringify([...append, charge.kind, charged, promised?.process, promised?.at]);
 }
 
