@@ -57,8 +57,8 @@ export async function endInTime(ended: Promise<void>): Promise<void> {
 /** Any number will do, as long as it is this service's own: it keeps two processes from migrating at once. */
 const migrationLock = 7_325_001;
 
-/** Brings the schema up to date: each numbered file once, in order, each in its own transaction. */
-export async function migrate(pool: Pool, directory: string): Promise<void> {
+/** Brings the schema up to date: each numbered file once, in order, each in its own transaction. @returns those that were new */
+export async function migrate(pool: Pool, directory: string): Promise<string[]> {
   const files = (await readdir(directory)).filter((name) => /^\d{4}-[\w-]+\.sql$/.test(name)).sort();
   const client = await pool.connect();
   try {
@@ -72,13 +72,14 @@ export async function migrate(pool: Pool, directory: string): Promise<void> {
       if (!files.includes(name))
         throw new Error(`the database has migration ${name}, which this version does not know: it is newer`);
     }
-    for (const name of files) {
-      if (applied.has(name)) continue;
+    const fresh = files.filter((name) => !applied.has(name));
+    for (const name of fresh) {
       await client.query('begin');
       await client.query(await readFile(`${directory}/${name}`, 'utf8'));
       await client.query('insert into schema_migrations (name) values ($1)', [name]);
       await client.query('commit');
     }
+    return fresh;
   } finally {
     // Ends the session, and with it the lock and whatever a failed migration left open.
     client.release(true);

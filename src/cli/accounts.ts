@@ -1,5 +1,6 @@
-import type { EventStore, WholeLog } from '../commands/ports.ts';
+import type { EventStore, RowMacs, WholeLog } from '../commands/ports.ts';
 import type { Pool } from 'pg';
+import { notBelieved } from '../../projections/credits-macs.ts';
 import { readNewestCredits } from '../../projections/credits.ts';
 import { waitForAccount } from '../../projections/api-keys.ts';
 import { openAccount, openFirstPeriod, readAccount } from '../commands/accounts.ts';
@@ -22,6 +23,7 @@ import { commandTimeoutMs, untilShown } from './waiting.ts';
 export interface CliDependencies extends AccountDependencies {
   store: EventStore & WholeLog;
   pool: Pool;
+  macs: RowMacs;
   lanes: UsageLanes;
   plans: PlanCatalogue;
   actor: Actor;
@@ -124,10 +126,10 @@ export async function currentUsage(cli: CliDependencies, accountId: string): Pro
   return answer.usage;
 }
 
-/** Where to start from: the read model's row, or the account's first stream while there is none. */
+/** Where to start from: the read model's row, or the account's first stream while there is none that is believed. */
 export async function snapshotOf(cli: CliDependencies, accountId: string): Promise<UsageSnapshot> {
-  const row = await readNewestCredits(cli.pool, accountId);
-  if (row) return row;
+  const row = await readNewestCredits(cli.pool, accountId, cli.macs);
+  if (row && row !== notBelieved) return row;
   const refused = await openFirstPeriod(cli, accountId, requestOf(cli));
   if (refused) throw new CommandFailed(`there is no account ${accountId}`);
   const { opened } = await readAccount(cli.store, accountId);

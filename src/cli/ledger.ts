@@ -1,5 +1,6 @@
 import { ledgerRow, overageLedger, readLedger } from '../../projections/overage-ledger.ts';
 import type { LedgerRow } from '../../projections/overage-ledger.ts';
+import { notBelieved } from '../../projections/credits-macs.ts';
 import { readNewestCredits } from '../../projections/credits.ts';
 import { waitForCheckpoint } from '../../projections/progress.ts';
 import { readAccount } from '../commands/accounts.ts';
@@ -61,7 +62,7 @@ export async function ledgerCommand(
 
 /** The usage stream of the period asked for, or of the newest one, as the log has it. */
 async function readPeriod(
-  { store, pool }: CliDependencies,
+  { store, pool, macs }: CliDependencies,
   accountId: string,
   period: string | undefined,
 ): Promise<{ periodStart: string; events: RecordedEvent[] }> {
@@ -71,7 +72,8 @@ async function readPeriod(
     if (events.length === 0) throw new CommandFailed(`${accountId} has no billing period that starts on ${period}`);
     return { periodStart, events };
   }
-  const row = await readNewestCredits(pool, accountId);
+  const newest = await readNewestCredits(pool, accountId, macs);
+  const row = newest === notBelieved ? undefined : newest;
   const opened = row ? undefined : (await readAccount(store, accountId)).opened;
   let periodStart = row && row.usage.phase !== 'absent' ? row.usage.period.start : opened?.period_start;
   if (periodStart === undefined) throw new CommandFailed(`there is no account ${accountId}`);

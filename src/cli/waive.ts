@@ -71,7 +71,7 @@ export async function waiveFailedCommand(
 ): Promise<void> {
   const stream = usageStream(account, { start: `${period}T00:00:00.000Z` });
   const behind = !(await caughtUp(cli, usageAndJobs));
-  if (!(await readCredits(cli.pool, stream))) {
+  if (!(await readCredits(cli.pool, stream, cli.macs))) {
     throw new CommandFailed(`${account} has no billing period that starts on ${period}`, behind ? 2 : 1);
   }
   const failed = await listFailedOverage(cli.pool, { stream, reason: failureReason });

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { VoidObserver } from '../commands/observers.ts';
-import type { ChargeToVoid, PendingVoid, PendingVoids } from '../commands/billing-ports.ts';
+import type { PendingVoid, PendingVoids, PromisedCharge } from '../commands/billing-ports.ts';
 import type { EventToAppend } from '../commands/ports.ts';
 import { recordJobProgress } from '../commands/record-job-progress.ts';
 import type { JobDependencies } from '../commands/record-job-progress.ts';
@@ -96,9 +96,10 @@ async function resolve(dependencies: ResolveDependencies, pending: PendingVoid, 
   const outcome = await untilStopped(stopping, appending);
   if (outcome !== 'stored' && outcome !== 'conflict') return;
   for (const charge of pending.voids) {
+    const { mac: _mac, ...said } = charge;
     const became = outcome === 'conflict' ? 'not_stored' : await takeBack(dependencies, pending, charge);
     voids?.unknownOutcomeResolved(became);
-    logger.info({ stream, ...charge, became }, 'an unknown outcome is resolved');
+    logger.info({ stream, ...said, became }, 'an unknown outcome is resolved');
   }
   await pendingVoids.remove(pending);
 }
@@ -107,7 +108,7 @@ async function resolve(dependencies: ResolveDependencies, pending: PendingVoid, 
 async function takeBack(
   dependencies: ResolveDependencies,
   { append: { stream, expected, events } }: PendingVoid,
-  charge: ChargeToVoid,
+  charge: PromisedCharge,
 ): Promise<'voided' | 'confirmed'> {
   const { store, now, newUuid } = dependencies;
   const cause = causeOf(events, charge);
@@ -117,8 +118,8 @@ async function takeBack(
       stream,
       command:
         charge.kind === 'download'
-          ? { kind: 'void_download', token: charge.token }
-          : { kind: 'void_lookup', lookupId: charge.lookup_id },
+          ? { kind: 'void_download', token: charge.token, promised: charge.promised }
+          : { kind: 'void_lookup', lookupId: charge.lookup_id, promised: charge.promised },
       fromRevision: expected === 'no_stream' ? 0 : expected + 1,
       cause: { ...cause, commandId: newUuid() },
       timeoutMs: stepTimeoutMs,
@@ -139,7 +140,7 @@ async function takeBack(
 }
 
 /** What the void goes back to: the event that charged, and the request that asked for it. */
-function causeOf(events: readonly EventToAppend[], charge: ChargeToVoid): Omit<Cause, 'commandId'> {
+function causeOf(events: readonly EventToAppend[], charge: PromisedCharge): Omit<Cause, 'commandId'> {
   const charged = events.find(({ data }) =>
     charge.kind === 'download' ? data['token'] === charge.token : data['lookup_id'] === charge.lookup_id,
   );

@@ -10,7 +10,8 @@ import { FileStoreUnavailable } from '../commands/video-ports.ts';
 import type { FileStore } from '../commands/video-ports.ts';
 import { ConfigurationRefused } from './config.ts';
 import type { Config } from './config.ts';
-import type { Connections, Secrets } from './connect.ts';
+import type { Connections } from './connect.ts';
+import type { Secrets } from './secrets.ts';
 import { localUrl } from './listen.ts';
 
 /** Of files on this machine; undefined where they lie in a bucket. */

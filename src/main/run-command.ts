@@ -2,6 +2,7 @@ import { createClock } from '../adapters/clock.ts';
 import { connectEventStore } from '../adapters/event-store.ts';
 import { isLed } from '../adapters/leadership.ts';
 import { createBooks, keepMeasuring, measureClock, openPool } from '../adapters/postgres.ts';
+import { createRowMacs } from '../adapters/row-macs.ts';
 import { newId, newUuid, randomBits, realNowMs } from '../adapters/system.ts';
 import type { InvoicesCli } from '../cli/invoices.ts';
 import type { Output } from '../cli/output.ts';
@@ -11,6 +12,7 @@ import { UsageLanes } from '../commands/usage-lanes.ts';
 import { closePeriods } from '../dispatcher/close-periods.ts';
 import { isOurStream } from '../domain/streams.ts';
 import { ConfigurationRefused, operatorName, readConfig } from './config.ts';
+import { readSecrets, refuseOtherSecret } from './secrets.ts';
 import { findAddresses } from './instance.ts';
 import { createLogger } from './logger.ts';
 import { readStreamPrefix } from './stream-prefix.ts';
@@ -26,6 +28,7 @@ export async function runCommand(
 ): Promise<void> {
   const config = readConfig();
   const { eventStoreUrl, databaseUrl } = findAddresses(config);
+  const secrets = readSecrets(config);
   // What could not be done is said in a sentence; attempts that are repeated are not worth a line to a person who waits.
   const logger = createLogger({ ...config, LOG_LEVEL: config.LOG_LEVEL ?? 'error' }, 'cli', 'warn');
   const pool = openPool(databaseUrl, { logger, max: 4, queryTimeoutMs, connectionTimeoutMs: commandTimeoutMs });
@@ -38,17 +41,22 @@ export async function runCommand(
   const streams = { prefix, isOurs: isOurStream };
   const connected = connectEventStore({ url: eventStoreUrl, logger, streams, readTimeoutMs: commandTimeoutMs });
   const store = tellingWaits(connected, output);
+  const macs = createRowMacs(secrets, { logger });
   const clock = createClock({ realNowMs, offsetSeconds: config.REELTALLY_CLOCK_OFFSET_SECONDS });
-  // A command that needs no time does its work all the same.
+  // The same of a command that needs no time.
   await measureClock(pool, clock).catch(() => undefined);
   const measuring = keepMeasuring(pool, clock);
   const { now } = clock;
   const lanes = new UsageLanes({ store, now, newId: newUuid });
-  const closing = { store, pool, now, newUuid, logger, lanes, graceSeconds: config.CLOSING_GRACE_SECONDS };
+  const closing = { store, pool, macs, now, newUuid, logger, lanes, graceSeconds: config.CLOSING_GRACE_SECONDS };
   const setAside = new Map<string, number>();
   try {
+    await refuseOtherSecret(pool, secrets).catch((error: unknown) => {
+      // A command that needs no Postgres does its work all the same.
+      if (error instanceof ConfigurationRefused) throw error;
+    });
     await command({
-      ...{ store, pool, now, newUuid, newId, randomBits, plans: config.plans, lanes, output },
+      ...{ store, pool, macs, now, newUuid, newId, randomBits, plans: config.plans, lanes, output },
       books: createBooks(pool),
       issuer: config.INVOICE_ISSUER,
       closePeriods: () => closePeriods(closing, { setAside }),

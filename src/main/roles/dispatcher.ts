@@ -1,8 +1,8 @@
+import { notBelieved } from '../../../projections/credits-macs.ts';
 import { readCredits } from '../../../projections/credits.ts';
 import { createJobQueue } from '../../adapters/job-queue.ts';
 import { leadWhenAlone } from '../../adapters/leadership.ts';
 import { observeFiles, observeJobs, observeMails, observeVoids } from '../../adapters/metrics-observers.ts';
-import { createPendingVoids } from '../../adapters/pending-voids.ts';
 import { createBooks } from '../../adapters/postgres.ts';
 import { newUuid } from '../../adapters/system.ts';
 import { UsageLanes } from '../../commands/usage-lanes.ts';
@@ -23,6 +23,7 @@ import type { StartRole } from '../role.ts';
 
 export const startDispatcher: StartRole = async (connections, secrets) => {
   const { store, pool, nats, logger, outages, clock, config, addresses, metrics, tracer } = connections;
+  const { macs, pendingVoids } = connections;
   const queue = createJobQueue(nats, tracer);
   const observer = metrics.observer(observeJobs);
   const voids = metrics.observer(observeVoids);
@@ -48,10 +49,10 @@ export const startDispatcher: StartRole = async (connections, secrets) => {
       });
       const resolving = startResolving({
         ...{ store, logger, outages, newUuid, now: clock.now, observer, voids, tracer },
-        pendingVoids: createPendingVoids(pool),
+        pendingVoids,
       });
       const closing = startClosingPeriods({
-        ...{ store, pool, logger, outages, newUuid, now: clock.now },
+        ...{ store, pool, macs, logger, outages, newUuid, now: clock.now },
         lanes: new UsageLanes({ store, now: clock.now, newId: newUuid, tracer }),
         graceSeconds: config.CLOSING_GRACE_SECONDS,
       });
@@ -68,7 +69,10 @@ export const startDispatcher: StartRole = async (connections, secrets) => {
       });
       const returning = startReturningServiceFailures({
         ...{ store, pool, logger, outages, newUuid, now: clock.now },
-        readCredits: (stream) => readCredits(pool, stream),
+        readCredits: async (stream) => {
+          const row = await readCredits(pool, stream, macs);
+          return row === notBelieved ? undefined : row;
+        },
       });
       const audit = auditContinuously({ log: store, books: createBooks(pool), logger, outages });
       audited = audit.state;
