@@ -103,7 +103,8 @@ create table idempotency_keys (
 
 create table installation (
   only_row boolean not null default true,
-  secret_id text not null,
+  secret_id text,
+  event_store_prefix text not null default ''::text,
   constraint installation_pkey PRIMARY KEY (only_row),
   constraint installation_only_row_check CHECK (only_row)
 );
