@@ -13,8 +13,8 @@
 import { EventEmitter } from 'node:events';
 
 import type { EventStoreDBClient } from '@eventstore/db-client';
-import type { Logger } from 'pino';
 
+import type { Outage } from '../commands/outage.ts';
 import { EventStoreClosed } from '../commands/ports.ts';
 import { DisposableClient, within } from './event-store-client.ts';
 import { isAnswer, isUnauthenticated } from './event-store-errors.ts';
@@ -32,7 +32,7 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export interface ConnectionOptions {
   url: string;
-  logger: Logger | undefined;
+  outage: Outage;
   /** Silence for so long makes the connection suspect. */
   answerTimeoutMs: number;
   /** From 0 to 1: spreads the attempts of several processes. */
@@ -148,13 +148,14 @@ export class Connection {
       if (failure === undefined && !this.#mustRestart()) {
         this.#isReady = true;
         this.#wasReady = true;
+        this.#options.outage.works();
         this.#changes.emit('change');
         return;
       }
       this.#isBroken = true;
       if (failure !== undefined && !this.isClosed) {
         if (isUnauthenticated(failure) && !this.#wasReady && this.#options.onRefused) this.#options.onRefused();
-        else this.#options.logger?.warn({ attempt, err: failure }, 'the event store cannot be reached');
+        else this.#options.outage.failed('a round trip', failure, { attempt });
         await this.#replaceClient();
       }
       await this.pause(this.pauseMs(attempt));

@@ -5,6 +5,7 @@
 import { BACKWARDS, END, START } from '@eventstore/db-client';
 import type { Logger } from 'pino';
 
+import { Outages } from '../commands/outage.ts';
 import type { AppendObserver } from '../commands/observers.ts';
 import type {
   AppendOptions,
@@ -26,6 +27,7 @@ export interface EventStoreOptions {
   /** `esdb://host:port?tls=false`, with credentials where the server wants them. */
   url: string;
   logger?: Logger;
+  outages?: Outages;
   /** An append without an answer for so long is sent again. */
   resendAfterMs?: number;
   /** A read without progress for so long gives up. */
@@ -64,6 +66,7 @@ const backwardsPageEvents = 200;
 class EventStoreAdapter implements ConnectedEventStore {
   readonly #connection: Connection;
   readonly #logger: Logger | undefined;
+  readonly #outages: Outages;
   readonly #observer: AppendObserver | undefined;
   readonly #resendAfterMs: number;
   readonly #readTimeoutMs: number;
@@ -74,6 +77,7 @@ class EventStoreAdapter implements ConnectedEventStore {
 
   constructor(options: EventStoreOptions) {
     this.#logger = options.logger;
+    this.#outages = options.outages ?? new Outages(options.logger);
     this.#observer = options.observer;
     this.#resendAfterMs = options.resendAfterMs ?? 3000;
     this.#readTimeoutMs = options.readTimeoutMs ?? 3000;
@@ -81,7 +85,7 @@ class EventStoreAdapter implements ConnectedEventStore {
     this.#maxAppendBytes = options.maxAppendBytes ?? 1024 * 1024;
     this.#connection = new Connection({
       url: options.url,
-      logger: options.logger,
+      outage: this.#outages.of('the event store'),
       answerTimeoutMs: this.#resendAfterMs,
       random: options.random ?? (() => 1),
       onRefused: options.onRefused,
@@ -166,6 +170,7 @@ class EventStoreAdapter implements ConnectedEventStore {
   subscribe(options: SubscriptionOptions): Subscription {
     const subscription = new SupervisedSubscription(this.#connection, options, {
       logger: this.#logger,
+      outage: this.#outages.of(`the subscription of ${options.name}`),
       watchdogMs: this.#watchdogMs,
       onClosed: () => this.#subscriptions.delete(subscription),
     });

@@ -12,6 +12,7 @@ import type { AllStreamResolvedEvent, AllStreamSubscription } from '@eventstore/
 import type { Logger } from 'pino';
 
 import { isAfter, isPosition } from '../commands/log-position.ts';
+import type { Outage } from '../commands/outage.ts';
 import type { LogBatch, LogPosition, RecordedEvent, Subscription, SubscriptionOptions } from '../commands/ports.ts';
 import type { Connection } from './event-store-connection.ts';
 import { isConnectionBroken } from './event-store-errors.ts';
@@ -33,6 +34,7 @@ const DEFAULT_MAX_BATCH_EVENTS = 500;
 
 export interface SupervisionOptions {
   logger: Logger | undefined;
+  outage: Outage;
   watchdogMs: number;
   onClosed: () => void;
 }
@@ -86,7 +88,7 @@ export class SupervisedSubscription implements Subscription {
           continue;
         }
         this.#failures += 1;
-        this.#supervision.logger?.warn({ subscription: this.#options.name, err: error }, 'subscribing again');
+        this.#supervision.outage.failed('the subscription', error);
         await this.#pause(Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(this.#failures - 1, 10)));
       }
     }
@@ -128,9 +130,11 @@ export class SupervisedSubscription implements Subscription {
         await this.#options.apply(batch);
         delivered = batch.position;
         this.#failures = 0;
+        this.#supervision.outage.works();
       } else if (arrivals.failure !== undefined) throw arrivals.failure;
       else {
         this.#isCaughtUp = arrivals.isCaughtUp;
+        if (this.#isCaughtUp) this.#supervision.outage.works();
         const timeoutMs = arrivals.isConfirmed ? this.#supervision.watchdogMs : CONFIRMATION_TIMEOUT_MS;
         if (!(await this.#wait(timeoutMs, () => arrivals.hasNews || this.#mustStop()))) {
           if (arrivals.isConfirmed) throw new QuietSubscription();

@@ -55,7 +55,11 @@ export async function connect(
   const pool = openPool(addresses.databaseUrl, { logger, outages, max: 10, queryTimeoutMs: 10_000 });
   await naming('Postgres', migrate(pool, join(projectDirectory, 'projections/migrations')));
   const metrics = new Metrics({ logger });
-  const store = await openEventStore(addresses.eventStoreUrl, { logger, observer: metrics.observer(observeAppends) });
+  const store = await openEventStore(addresses.eventStoreUrl, {
+    logger,
+    outages,
+    observer: metrics.observer(observeAppends),
+  });
   watchAppends(metrics, store);
   const nats = await naming('NATS', connectNats(addresses.natsUrl, { name: 'reeltally', logger, outages }));
   const tracing = await traces(config, { logger, role });
@@ -80,7 +84,7 @@ export async function connect(
 /** @throws {ConfigurationRefused} where it does not answer, or lets nobody in with the user and password of its address */
 async function openEventStore(
   url: string,
-  options: { logger: Logger; observer: AppendObserver },
+  options: { logger: Logger; outages: Outages; observer: AppendObserver },
 ): Promise<ConnectedEventStore> {
   const { promise: refused, reject } = Promise.withResolvers<never>();
   const onRefused = () => {
