@@ -1,6 +1,7 @@
 import pg from 'pg';
 import type { Pool } from 'pg';
 import type { AdmissionObserver } from '../src/commands/observers.ts';
+import type { MeasureTime } from '../src/commands/ports.ts';
 import type { KeyedDownload } from '../src/domain/decide-usage.ts';
 import type { UsageSnapshot } from '../src/domain/usage.ts';
 import { AdmissionStatement, keyedName, windowMs } from './admission-statement.ts';
@@ -76,9 +77,15 @@ const maxPending = 20_000;
 const maxBatchRequests = 512;
 const maxBatchesUnderWay = 2;
 
+export interface AdmissionDependencies {
+  /** Is told Postgres's time by each statement. */
+  measureTime: MeasureTime;
+  observer?: AdmissionObserver;
+}
+
 /** @param pool with `admissionSessionSettings` */
-export function createAdmissions(pool: Pool, observer?: AdmissionObserver): Admissions {
-  const statement = new AdmissionStatement(pool);
+export function createAdmissions(pool: Pool, { observer, ...dependencies }: AdmissionDependencies): Admissions {
+  const statement = new AdmissionStatement(pool, dependencies);
   const admit = async (batch: readonly Pending[]): Promise<void> => {
     const decided = await admitBatch(statement, batch);
     observer?.batchDecided(decided);

@@ -43,6 +43,7 @@ export function runProjection(
   { store, pool, logger, observer }: RunnerDependencies,
 ): Subscription {
   let checkpoint: Checkpoint | undefined;
+  let isFirst = true;
   return store.subscribe({
     name: projection.name,
     streamPrefixes: projection.streamPrefixes,
@@ -50,7 +51,11 @@ export function runProjection(
       // The row is there before the first batch, so that a batch needs no more than to compare and set it.
       checkpoint = await openCheckpoint(pool, projection.name);
       const position = await resumePosition(store, projection.name, checkpoint);
-      logger.info({ projection: projection.name, position: position?.commit.toString() }, 'projection starts');
+      logger[isFirst ? 'info' : 'debug'](
+        { projection: projection.name, position: position?.commit.toString() },
+        'projection starts',
+      );
+      isFirst = false;
       return position;
     },
     apply: async (batch) => {

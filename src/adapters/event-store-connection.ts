@@ -19,12 +19,6 @@ import { EventStoreClosed } from '../commands/ports.ts';
 import { DisposableClient, within } from './event-store-client.ts';
 import { isAnswer, isUnauthenticated } from './event-store-errors.ts';
 
-/**
- * Appending no events here, expecting no stream, stores no event and needs a whole round trip. The log of a real server
- * grows by some bytes each time, so this is no question to ask often.
- */
-const WARM_UP_STREAM = 'connection-warm-up';
-
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1000;
 
@@ -32,6 +26,11 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export interface ConnectionOptions {
   url: string;
+  /**
+   * A stream that nobody writes. Appending no events to it, expecting no stream, stores no event and needs a whole round
+   * trip. The log of a real server grows by some bytes each time, so this is no question to ask often.
+   */
+  warmUpStream: string;
   outage: Outage;
   /** Silence for so long makes the connection suspect. */
   answerTimeoutMs: number;
@@ -169,7 +168,7 @@ export class Connection {
 
   /** @returns why there is no answer; undefined if there is one */
   async #probe(timeoutMs: number): Promise<unknown> {
-    const append = this.client.appendToStream(WARM_UP_STREAM, [], { expectedRevision: 'no_stream' }).then(
+    const append = this.client.appendToStream(this.#options.warmUpStream, [], { expectedRevision: 'no_stream' }).then(
       () => ({ failure: undefined }),
       (error: unknown) => ({ failure: isAnswer(error) ? undefined : error }),
     );

@@ -5,6 +5,7 @@
 import { BACKWARDS, END, START } from '@eventstore/db-client';
 import type { Logger } from 'pino';
 
+import { positionOfEvent } from '../commands/log-position.ts';
 import { Outages } from '../commands/outage.ts';
 import type { AppendObserver } from '../commands/observers.ts';
 import type {
@@ -21,6 +22,8 @@ import type {
 import { PendingAppend, prepareAppend } from './event-store-append.ts';
 import { Connection } from './event-store-connection.ts';
 import { readEvents } from './event-store-read.ts';
+import { allStreams, nameInLog, ourName } from './stream-names.ts';
+import type { StreamNames } from './stream-names.ts';
 import { SupervisedSubscription } from './subscription.ts';
 
 export interface EventStoreOptions {
@@ -39,6 +42,10 @@ export interface EventStoreOptions {
   /** From 0 to 1, for the pauses between attempts; without it they are the same in every process. */
   random?: () => number;
   observer?: AppendObserver;
+  /** Default: all of the log is ours. */
+  streams?: StreamNames;
+  /** Told of each event that a subscription has skipped because its stream only begins like one of ours. */
+  onForeignEvent?: () => void;
   /** Told, and not logged, when the server does not let us in, and never has. */
   onRefused?: () => void;
 }
@@ -68,6 +75,8 @@ class EventStoreAdapter implements ConnectedEventStore {
   readonly #logger: Logger | undefined;
   readonly #outages: Outages;
   readonly #observer: AppendObserver | undefined;
+  readonly #streams: StreamNames;
+  readonly #onForeignEvent: () => void;
   readonly #resendAfterMs: number;
   readonly #readTimeoutMs: number;
   readonly #watchdogMs: number;
@@ -79,12 +88,15 @@ class EventStoreAdapter implements ConnectedEventStore {
     this.#logger = options.logger;
     this.#outages = options.outages ?? new Outages(options.logger);
     this.#observer = options.observer;
+    this.#streams = options.streams ?? allStreams;
+    this.#onForeignEvent = options.onForeignEvent ?? (() => undefined);
     this.#resendAfterMs = options.resendAfterMs ?? 3000;
     this.#readTimeoutMs = options.readTimeoutMs ?? 3000;
     this.#watchdogMs = options.watchdogMs ?? 60_000;
     this.#maxAppendBytes = options.maxAppendBytes ?? 1024 * 1024;
     this.#connection = new Connection({
       url: options.url,
+      warmUpStream: nameInLog(this.#streams, 'connection-warm-up'),
       outage: this.#outages.of('the event store'),
       answerTimeoutMs: this.#resendAfterMs,
       random: options.random ?? (() => 1),
@@ -98,7 +110,7 @@ class EventStoreAdapter implements ConnectedEventStore {
     events: readonly EventToAppend[],
     options: AppendOptions = {},
   ): Promise<AppendOutcome> {
-    const prepared = prepareAppend(stream, expected, events, this.#maxAppendBytes);
+    const prepared = prepareAppend(nameInLog(this.#streams, stream), expected, events, this.#maxAppendBytes);
     const pending = new PendingAppend(this.#connection, prepared, {
       resendAfterMs: this.#resendAfterMs,
       logger: this.#logger,
@@ -124,21 +136,37 @@ class EventStoreAdapter implements ConnectedEventStore {
     }
   }
 
-  read(stream: string, fromRevision: number, maxCount?: number): Promise<RecordedEvent[]> {
+  async read(stream: string, fromRevision: number, maxCount?: number): Promise<RecordedEvent[]> {
+    const name = nameInLog(this.#streams, stream);
     const range = {
       fromRevision: BigInt(fromRevision),
       requiresLeader: true,
       ...(maxCount === undefined ? {} : { maxCount }),
     };
-    return readEvents(this.#connection, (client) => client.readStream(stream, range), this.#readTimeoutMs);
+    const events = await readEvents(this.#connection, (client) => client.readStream(name, range), this.#readTimeoutMs);
+    return events.map((event) => ({ ...event, stream }));
   }
 
   async readAll(after: bigint, maxCount: number): Promise<RecordedEvent[]> {
-    const fromPosition = after < 0n ? START : { commit: after, prepare: after };
-    // The server begins with the event at the position itself.
-    const range = { fromPosition, maxCount: maxCount + 1, requiresLeader: true } as const;
-    const events = await readEvents(this.#connection, (client) => client.readAll(range), this.#readTimeoutMs);
-    return events.filter(({ position }) => position > after).slice(0, maxCount);
+    for (let from = after; ;) {
+      const fromPosition = from < 0n ? START : positionOfEvent(from);
+      // The server begins with the event at the position itself.
+      const range = { fromPosition, maxCount: maxCount + 1, requiresLeader: true } as const;
+      const events = await readEvents(this.#connection, (client) => client.readAll(range), this.#readTimeoutMs);
+      const ours = this.#ours(events).filter(({ position }) => position > after);
+      const last = events.at(-1)?.position ?? from;
+      // A page of others is not the end of the log.
+      if (ours.length > 0 || last <= from) return ours.slice(0, maxCount);
+      from = last;
+    }
+  }
+
+  /** Under the names that we know them by. */
+  #ours(events: readonly RecordedEvent[]): RecordedEvent[] {
+    return events.flatMap((event) => {
+      const stream = ourName(this.#streams, event.stream);
+      return stream === undefined ? [] : [{ ...event, stream }];
+    });
   }
 
   async headPosition(): Promise<bigint | undefined> {
@@ -158,8 +186,8 @@ class EventStoreAdapter implements ConnectedEventStore {
         requiresLeader: true,
       } as const;
       const events = await readEvents(this.#connection, (client) => client.readAll(range), this.#readTimeoutMs);
-      const isOurs = ({ stream }: RecordedEvent) => streamPrefixes.some((prefix) => stream.startsWith(prefix));
-      const newest = events.find(isOurs);
+      const isWanted = ({ stream }: RecordedEvent) => streamPrefixes.some((prefix) => stream.startsWith(prefix));
+      const newest = this.#ours(events).find(isWanted);
       if (newest) return newest.position > after ? newest.position : undefined;
       const oldest = events.at(-1)?.position;
       if (oldest === undefined || oldest <= after) return undefined;
@@ -172,6 +200,8 @@ class EventStoreAdapter implements ConnectedEventStore {
       logger: this.#logger,
       outage: this.#outages.of(`the subscription of ${options.name}`),
       watchdogMs: this.#watchdogMs,
+      streams: this.#streams,
+      onForeignEvent: this.#onForeignEvent,
       onClosed: () => this.#subscriptions.delete(subscription),
     });
     this.#subscriptions.add(subscription);

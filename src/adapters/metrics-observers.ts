@@ -83,6 +83,18 @@ export function observeAdmissions(registers: Registry[]): AdmissionObserver {
   };
 }
 
+/** @returns to be called for each event that a subscription skips */
+export function observeForeignEvents(registers: Registry[]): () => void {
+  const skipped = new Counter({
+    name: 'reeltally_foreign_events_skipped_total',
+    help: 'Events skipped by a subscription because their streams begin like ours and are not',
+    registers,
+  });
+  return () => {
+    skipped.inc();
+  };
+}
+
 export function observeAppends(registers: Registry[]): AppendObserver {
   const appends = new Counter({
     name: 'reeltally_appends_total',

@@ -5,6 +5,7 @@ import type { PoolConfig } from 'pg';
 import type { Logger } from 'pino';
 import { outageOf } from '../commands/outage.ts';
 import type { Outages } from '../commands/outage.ts';
+import type { Clock } from './clock.ts';
 
 interface PoolOptions {
   logger: Logger;
@@ -84,12 +85,34 @@ export async function migrate(pool: Pool, directory: string): Promise<void> {
   }
 }
 
-/** How far this process's clock is from Postgres's, in milliseconds; positive when ahead. */
-export async function clockSkewMs(pool: Pool, realNowMs: () => number): Promise<number> {
-  const before = realNowMs();
+/** Asks Postgres for its time. @throws when it is away */
+export async function measureClock(pool: Pool, { measureTime }: Pick<Clock, 'measureTime'>): Promise<void> {
+  const told = measureTime();
   const { rows } = await pool.query<{ ms: string }>('select extract(epoch from clock_timestamp()) * 1000 as ms');
-  const after = realNowMs();
-  return (before + after) / 2 - Number(rows[0]?.ms);
+  told(Number(rows[0]?.ms));
+}
+
+const defaultMeasureEveryMs = 2_000;
+
+/** Asks again and again; while Postgres is away, the time goes on from its last answer. */
+export function keepMeasuring(
+  pool: Pool,
+  clock: Pick<Clock, 'measureTime'>,
+  everyMs = defaultMeasureEveryMs,
+): { stop: () => Promise<void> } {
+  const stopping = new AbortController();
+  const running = (async () => {
+    while (!stopping.signal.aborted) {
+      await measureClock(pool, clock).catch(() => undefined);
+      await sleep(everyMs, undefined, { signal: stopping.signal }).catch(() => undefined);
+    }
+  })();
+  return {
+    stop: async () => {
+      stopping.abort();
+      await running;
+    },
+  };
 }
 
 type Ask = (sql: string, values: unknown[]) => Promise<Record<string, unknown>[]>;

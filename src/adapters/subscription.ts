@@ -14,9 +14,12 @@ import type { Logger } from 'pino';
 import { isAfter, isPosition } from '../commands/log-position.ts';
 import type { Outage } from '../commands/outage.ts';
 import type { LogBatch, LogPosition, RecordedEvent, Subscription, SubscriptionOptions } from '../commands/ports.ts';
+import { UnreadableEvent } from '../domain/recorded-event.ts';
 import type { Connection } from './event-store-connection.ts';
 import { isConnectionBroken } from './event-store-errors.ts';
 import { recordedEventOf } from './event-store-read.ts';
+import { nameInLog, ourName } from './stream-names.ts';
+import type { StreamNames } from './stream-names.ts';
 
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5000;
@@ -36,6 +39,8 @@ export interface SupervisionOptions {
   logger: Logger | undefined;
   outage: Outage;
   watchdogMs: number;
+  streams: StreamNames;
+  onForeignEvent: () => void;
   onClosed: () => void;
 }
 
@@ -58,6 +63,8 @@ export class SupervisedSubscription implements Subscription {
   #isClosing = false;
   #isCaughtUp = false;
   #failures = 0;
+  /** The problem that was told last, and is not over. */
+  #told: string | undefined;
 
   constructor(connection: Connection, options: SubscriptionOptions, supervision: SupervisionOptions) {
     this.#connection = connection;
@@ -88,10 +95,33 @@ export class SupervisedSubscription implements Subscription {
           continue;
         }
         this.#failures += 1;
-        this.#supervision.outage.failed('the subscription', error);
+        this.#tell(error);
         await this.#pause(Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(this.#failures - 1, 10)));
       }
     }
+  }
+
+  /** An event that cannot be read is said once, with the command that shows it, however often it is tried again. */
+  #tell(error: unknown): void {
+    const { name: subscription } = this.#options;
+    const { logger, outage } = this.#supervision;
+    if (!(error instanceof UnreadableEvent)) {
+      outage.failed('the subscription', error);
+      return;
+    }
+    const command = `reeltally log show ${error.stream} --revision ${error.revision}`;
+    const facts = { subscription, err: error, command };
+    if (error.message === this.#told) logger?.debug(facts, 'subscribing again');
+    else logger?.error(facts, `an event cannot be read: "${command}" shows it`);
+    this.#told = error.message;
+  }
+
+  #tellOver(): void {
+    const { logger, outage } = this.#supervision;
+    outage.works();
+    if (this.#told === undefined) return;
+    this.#told = undefined;
+    logger?.warn({ subscription: this.#options.name }, 'the subscription goes on');
   }
 
   #mustStop(): boolean {
@@ -107,6 +137,7 @@ export class SupervisedSubscription implements Subscription {
     if (this.#mustStop()) return;
     const { generation } = this.#connection;
     const arrivals = new Arrivals(this.#connection, this.#signals, {
+      ...this.#supervision,
       streamPrefixes: this.#options.streamPrefixes,
       from,
       maxEvents: this.#options.maxBatchEvents ?? DEFAULT_MAX_BATCH_EVENTS,
@@ -130,7 +161,7 @@ export class SupervisedSubscription implements Subscription {
         await this.#options.apply(batch);
         delivered = batch.position;
         this.#failures = 0;
-        this.#supervision.outage.works();
+        this.#tellOver();
       } else if (arrivals.failure !== undefined) throw arrivals.failure;
       else {
         this.#isCaughtUp = arrivals.isCaughtUp;
@@ -173,6 +204,8 @@ class Arrivals {
   readonly #subscription: AllStreamSubscription;
   readonly #signals: EventEmitter;
   readonly #maxEvents: number;
+  readonly #streams: StreamNames;
+  readonly #onForeignEvent: () => void;
   readonly #forget: () => void;
   #checkpoint: LogPosition | undefined;
   #isMoreDue = true;
@@ -183,16 +216,22 @@ class Arrivals {
   constructor(
     connection: Connection,
     signals: EventEmitter,
-    options: { streamPrefixes: readonly string[]; from: LogPosition | undefined; maxEvents: number },
+    options: Pick<SupervisionOptions, 'streams' | 'onForeignEvent'> & {
+      streamPrefixes: readonly string[];
+      from: LogPosition | undefined;
+      maxEvents: number;
+    },
   ) {
     this.#signals = signals;
     this.#maxEvents = options.maxEvents;
-    const { from } = options;
+    this.#streams = options.streams;
+    this.#onForeignEvent = options.onForeignEvent;
+    const { from, streams } = options;
     this.#subscription = connection.client.subscribeToAll(
       {
         fromPosition: from ?? START,
         filter: streamNameFilter({
-          prefixes: [...options.streamPrefixes],
+          prefixes: options.streamPrefixes.map((stream) => nameInLog(streams, stream)),
           checkpointInterval: CHECKPOINT_INTERVAL,
           // Must not fail, and must not wait: the client looks at neither.
           checkpointReached: (_subscription, position) => {
@@ -239,7 +278,9 @@ class Arrivals {
       const resolved = this.#subscription.read() as AllStreamResolvedEvent | null;
       if (resolved === null) isEmptied = true;
       else if (resolved.event !== undefined) {
-        events.push(recordedEventOf(resolved.event));
+        const stream = ourName(this.#streams, resolved.event.streamId);
+        if (stream === undefined) this.#onForeignEvent();
+        else events.push({ ...recordedEventOf(resolved.event), stream });
         ({ position } = resolved.event);
       }
     }

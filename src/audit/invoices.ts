@@ -30,7 +30,6 @@ export class Invoices extends Chain {
   /** What is credited stays within the invoice, the line and the charge. */
   credit(event: Link, period: Period | undefined): void {
     const { reference, invoice_number, line, charge_event_id, cents } = event.data;
-    mustEqual(event, { type: 'staff' }, 'metadata.actor.');
     mustEqual(event, { account_id: this.stream.slice('invoices-'.length), currency: 'USD' });
     const lines = this.linesOf(invoice_number);
     const of = lines[line - 1];
@@ -42,7 +41,7 @@ export class Invoices extends Chain {
     const left = [sum(lines) - sum(notes), of.cents - sum(ofLine)];
     // Of the overage, what was waived before the close is given back already.
     const ofOverage = notes.filter((note) => lines[note.line - 1]?.kind === 'overage');
-    const overage = lines.filter(({ kind }) => kind === 'overage' || kind === 'waiver');
+    const overage = lines.filter(({ kind }) => ['overage', 'waiver', 'waivers'].includes(kind));
     if (of.kind === 'overage') left.push(sum(overage) - sum(ofOverage));
     if (charge_event_id !== null) {
       const charge = [...(period?.charges.values() ?? [])].find(({ id, voided }) => id === charge_event_id && !voided);
@@ -68,8 +67,13 @@ export function linesOf({ stream, charges, lines }: Period): Line[] {
     const revisions = rangesOf(ofRate.map(({ revision }) => revision));
     return { kind: 'overage', ...rate, quantity, cents: quantity * (rate?.rate_cents ?? 0), stream, revisions };
   });
-  const others = ['waiver', 'fee_difference', 'fee'].flatMap((kind) =>
-    lines.filter((line) => line.kind === kind && !voided.includes(String(line['charge_event_id']))),
-  );
-  return [...overage, ...others].filter(({ cents }) => cents !== 0);
+  const waived = lines.filter((line) => line.kind === 'waiver' && !voided.includes(String(line['charge_event_id'])));
+  const rateOf = (line: Line) => charged.find(({ id }) => id === line['charge_event_id'])?.rate;
+  const waivers = [...Map.groupBy(waived, (line) => JSON.stringify(rateOf(line))).values()].map((ofRate) => {
+    const revisions = rangesOf(ofRate.map(({ event }) => (event as { revision: number }).revision));
+    const [rate, quantity] = [ofRate[0] && rateOf(ofRate[0]), ofRate.length];
+    return { kind: 'waivers', ...rate, quantity, cents: sum(ofRate), stream, revisions };
+  });
+  const others = ['fee_difference', 'fee'].flatMap((kind) => lines.filter((line) => line.kind === kind));
+  return [...overage, ...waivers, ...others].filter(({ cents }) => cents !== 0);
 }

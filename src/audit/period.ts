@@ -8,18 +8,26 @@ export interface Charge extends Pick<Link, 'id' | 'revision'> {
   leftCents: number;
   confirmed: boolean;
   voided: boolean;
+  returned?: true;
   key: Link['data']['idempotency'];
 }
 
 const charges = ['DownloadCreditDebited', 'OverageCharged', 'MetadataCreditDebited'];
 const changes = ['PlanChanged', 'OverageCapSet', 'OverageCapRemoved'];
-const corrections = ['DownloadConfirmed', 'DownloadVoided', 'MetadataCreditVoided', 'ChargeWaived'];
+const corrections = [
+  'DownloadConfirmed',
+  'DownloadVoided',
+  'MetadataCreditVoided',
+  'ChargeWaived',
+  'DownloadCreditReturned',
+];
+const mails = ['UsageWarningMailed', 'OverageCapMailed'];
 /** What an append may begin with. All others stand only behind the event that they follow from. */
 const mayCome = {
   absent: ['UsagePeriodOpened'],
-  open: [...charges, ...changes, ...corrections, 'UsageWarningMailed', 'UsagePeriodEnded'],
-  ended: [...corrections, 'UsageWarningMailed', 'UsagePeriodClosed'],
-  closed: ['UsageWarningMailed'],
+  open: [...charges, ...changes, ...corrections, ...mails, 'UsagePeriodEnded'],
+  ended: [...corrections, ...mails, 'UsagePeriodClosed'],
+  closed: mails,
 };
 
 /** One billing period, rated again: each event must be one that those before it ask for or allow. */
@@ -37,8 +45,9 @@ export class Period extends Chain {
   readonly accepted = { downloads: 0, metadata: 0 };
   readonly credits = { downloads: 0, metadata: 0 };
   readonly totals = { overage_downloads: 0, overage_cents: 0, fee_difference_cents: 0 };
-  /** Warnings given, such as `downloads:80`, with the id of their event until they are mailed. */
-  readonly warned = new Map<string, string | null>();
+  /** Warnings given, such as `downloads:80`, and by the id of their event those that are not mailed. */
+  readonly warned = new Set<string>();
+  readonly #unmailed = new Map<string, string>();
   capReached = false;
   /** What must come next, in the append that the leader began. */
   awaited: { type: string; data: object }[] = [];
@@ -62,10 +71,14 @@ export class Period extends Chain {
     else if (corrections.includes(type)) this.#giveBack(event, data);
     else if (type === 'DownloadQueued') Object.assign(this.charges.get(data.token) ?? {}, { key: data.idempotency });
     else if (type === 'OverageCapReached') this.capReached = true;
-    else if (type === 'UsageWarningReached') this.warned.set(warning, event.id);
-    else if (type === 'UsageWarningMailed') {
-      mustEqual(event, { warning_event_id: this.warned.get(warning) ?? 'that of a warning that was not mailed yet' });
-      this.warned.set(warning, null);
+    else if (type === 'OverageCapMailed') return;
+    else if (type === 'UsageWarningReached') {
+      this.warned.add(warning);
+      this.#unmailed.set(event.id, warning);
+    } else if (type === 'UsageWarningMailed') {
+      const isRight = this.#unmailed.get(data.warning_event_id) === warning;
+      must(isRight, event, 'data.warning_event_id', 'that of a warning that was not mailed yet');
+      this.#unmailed.delete(data.warning_event_id);
     } else this.#turn(event, type === 'UsagePeriodOpened' ? event : this.opened);
     this.capReached &&= this.#isCapReached();
     if (['DownloadQueued', 'MetadataCreditDebited', ...changes].includes(type)) this.#awaitNotices(type);
@@ -110,7 +123,20 @@ export class Period extends Chain {
       this.totals.fee_difference_cents += cents;
       this.lines.push({ kind: 'fee_difference', plan: plan.plan, cents, event: sourceOf(event) });
     }
-    if (isNow) this.terms = { ...this.terms, ...change };
+    if (!isNow) return;
+    const before = this.terms;
+    this.terms = { ...this.terms, ...change };
+    for (const given of this.warned) {
+      const limit = given.startsWith('downloads') ? 'downloads_limit' : 'metadata_limit';
+      if (this.terms[limit] > before[limit] && !this.#isReached(given)) this.warned.delete(given);
+    }
+  }
+
+  /** @param name such as `downloads:80` */
+  #isReached(name: string): boolean {
+    const [pool, percent] = name.split(':') as ['downloads' | 'metadata', string];
+    const limit = this.terms[`${pool}_limit`];
+    return limit > 0 && this.credits[pool] * 100 >= limit * Number(percent);
   }
 
   /** A charge is confirmed or voided, never both, and voided once; all that is given back is within what was charged. */
@@ -121,9 +147,14 @@ export class Period extends Chain {
     must(!charge.voided, event, 'type', 'nothing more about a charge that was voided');
     if (event.type === 'DownloadConfirmed') return void (charge.confirmed = true);
     mustEqual(event, { charge_event_id: charge.id });
+    if (event.type === 'DownloadCreditReturned') {
+      must(!charge.rate && !charge.returned, event, 'type', 'one of a credit that was not returned');
+      charge.returned = true;
+      return void (this.credits.downloads -= 1);
+    }
     if (event.type === 'ChargeWaived') {
-      mustEqual(event, { type: 'staff' }, 'metadata.actor.');
-      must(!this.lines.some((line) => line['reference'] === reference), event, 'data.reference', 'a new one');
+      const isOther = (line: Line) => line['reference'] !== reference || line['charge_event_id'] !== charge_event_id;
+      must(this.lines.every(isOther), event, 'data.reference', 'a new one');
       must(cents > 0 && cents <= leftCents, event, 'data.cents', `at least 1 and at most ${leftCents}`);
       mustEqual(event, { overage_downloads: cents === leftCents ? 1 : 0 });
       this.lines.push({ kind: 'waiver', reference, charge_event_id, cents: -cents, event: sourceOf(event) });
@@ -131,7 +162,11 @@ export class Period extends Chain {
       must(!charge.confirmed, event, 'type', 'no void of a download that was confirmed');
       charge.voided = true;
       if (event.type === 'MetadataCreditVoided') return void (this.credits.metadata -= 1);
-      mustEqual(event, { credits: charge.rate ? 0 : 1, overage_downloads: leftCents > 0 ? 1 : 0, cents: leftCents });
+      mustEqual(event, {
+        credits: charge.rate || charge.returned ? 0 : 1,
+        overage_downloads: leftCents > 0 ? 1 : 0,
+        cents: leftCents,
+      });
       this.credits.downloads -= data.credits;
     }
     charge.leftCents -= cents;
@@ -165,8 +200,8 @@ export class Period extends Chain {
     for (const pool of ['downloads', 'metadata'] as const) {
       const [credits, limit] = [this.credits[pool], this.terms[`${pool}_limit`]];
       for (const threshold_percent of this.terms.warning_percents as number[]) {
-        const isReached = limit > 0 && credits * 100 >= limit * threshold_percent;
-        if (!isReached || this.warned.has(`${pool}:${threshold_percent}`)) continue;
+        const name = `${pool}:${threshold_percent}`;
+        if (!this.#isReached(name) || this.warned.has(name)) continue;
         const data = { pool, threshold_percent, used: Math.min(credits, limit), limit };
         this.awaited.push({ type: 'UsageWarningReached', data });
       }

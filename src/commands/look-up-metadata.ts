@@ -1,3 +1,4 @@
+import { later } from '../domain/instant.ts';
 import { summariseUsage } from '../domain/usage-summary.ts';
 import type { UsageSnapshot } from '../domain/usage.ts';
 import type { MetadataProbe, VideoMetadata, VideoReference } from './video-ports.ts';
@@ -38,7 +39,7 @@ export async function lookUpMetadata(
     deadlineMs: performance.now() + decisionBudgetMs,
   });
   if (current.outcome !== 'accepted') return notCharged(current);
-  if (summariseUsage(current.usage, now).metadata.remaining === 0) {
+  if (summariseUsage(current.usage, later(now, current.time)).metadata.remaining === 0) {
     return { outcome: 'refused', refusal: 'metadata_quota_exceeded', usage: current.usage };
   }
   const found = await probe.probe(video);

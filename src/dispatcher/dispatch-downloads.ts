@@ -7,6 +7,7 @@ import {
   writeCheckpoint,
 } from '../../projections/checkpoints.ts';
 import type { Checkpoint } from '../../projections/checkpoints.ts';
+import { noteServiceFailures } from '../../projections/service-failures.ts';
 import { readJobOrigin } from '../commands/record-job-progress.ts';
 import type { EventStore, JobMessage, JobQueue, RecordedEvent, Subscription } from '../commands/ports.ts';
 import { parseJobEvent, parseUsageEvent } from '../domain/recorded-event.ts';
@@ -21,7 +22,8 @@ const publishesUnderWay = 64;
 
 /**
  * From the log to the work queue: a message for each download that becomes queued. At least once; a message too many does
- * no harm, and one lost is published again by the sweeper.
+ * no harm, and one lost is published again by the sweeper. On the way, downloads that failed by the service's fault are
+ * noted for `return-service-failures.ts`: before the checkpoint, so that none is missed.
  */
 export function dispatchDownloads({ store, queue, pool }: DispatchDependencies): Subscription {
   let checkpoint: Checkpoint | undefined;
@@ -38,6 +40,7 @@ export function dispatchDownloads({ store, queue, pool }: DispatchDependencies):
         const some = events.slice(start, start + publishesUnderWay);
         await Promise.all(some.map((event) => dispatch(event, { store, queue })));
       }
+      await noteServiceFailures(pool, events.flatMap(serviceFailure));
       checkpoint = checkpointAfter(checkpoint, batch);
       await writeCheckpoint(pool, dispatchCheckpoint, checkpoint);
     },
@@ -59,6 +62,13 @@ async function dispatch(
     const origin = await readJobOrigin(store, event.data.token);
     if (origin) await queue.publish(origin, messageId(origin.token, revision, 0), metadata.$traceparent);
   }
+}
+
+/** @returns the download, where it failed by the service's fault */
+function serviceFailure(recorded: RecordedEvent): string[] {
+  if (recorded.type !== 'JobFailed') return [];
+  const { event } = parseJobEvent(recorded);
+  return event.type === 'JobFailed' && event.data.fault === 'service' ? [event.data.token] : [];
 }
 
 /**

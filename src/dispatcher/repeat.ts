@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { ClockIsWrong } from '../commands/ports.ts';
 import type { Outage } from '../commands/outage.ts';
 
 /**
  * Works again and again, with a pause in between, until it is stopped. A round that fails is told of, and the next one comes;
- * one in which nothing has failed, neither itself nor what it has told the outage of, ends the outage.
+ * one in which nothing has failed, neither itself nor what it has told the outage of, ends the outage. Rounds that a wrong
+ * clock ends say nothing: that is said once, by the process.
  */
 export function repeat(
   work: (stopping: AbortSignal) => Promise<unknown>,
@@ -16,7 +18,7 @@ export function repeat(
       await work(stopping.signal);
       if (outage.failures === before) outage.works();
     } catch (error) {
-      outage.failed('a round', error);
+      if (!(error instanceof ClockIsWrong)) outage.failed('a round', error);
     }
   };
   const running = (async () => {

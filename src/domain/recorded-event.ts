@@ -93,22 +93,32 @@ export function requireReadable({ type, data }: DomainEvent): void {
   everySchema[type]?.parse(data);
 }
 
-class UnreadableEvent extends Error {
+/** An event of a stream of ours that is none of ours, or not in the form that this version knows. */
+export class UnreadableEvent extends Error {
   override readonly name = 'UnreadableEvent';
+  readonly stream: string;
+  readonly revision: number;
+
+  constructor({ stream, revision, type }: Pick<Recorded, 'stream' | 'revision' | 'type'>, why: string) {
+    super(`event ${String(revision)} of ${stream} (${type}) cannot be read: ${why}`);
+    this.stream = stream;
+    this.revision = revision;
+  }
 }
 
 function schemaOf<Event extends DomainEvent>(schemas: Record<Event['type'], z.ZodType>) {
   return (type: string, data: unknown): Event => {
     const schema = Object.hasOwn(schemas, type) ? schemas[type as Event['type']] : undefined;
-    if (!schema) throw new UnreadableEvent(`no event of this kind of stream is called ${type}`);
+    if (!schema) throw new Error(`no event of this kind of stream is called ${type}`);
     return { type, data: schema.parse(data) } as unknown as Event;
   };
 }
 
 function parse<Event extends DomainEvent>(
-  { stream, revision, id, position, type, data, metadata }: Recorded,
+  recorded: Recorded,
   parseEvent: (type: string, data: unknown) => Event,
 ): ParsedEvent<Event> {
+  const { stream, revision, id, position, type, data, metadata } = recorded;
   try {
     return {
       stream,
@@ -120,6 +130,6 @@ function parse<Event extends DomainEvent>(
     };
   } catch (error) {
     const why = error instanceof z.ZodError ? z.prettifyError(error) : String(error);
-    throw new UnreadableEvent(`event ${String(revision)} of ${stream} (${type}) cannot be read: ${why}`);
+    throw new UnreadableEvent(recorded, why);
   }
 }

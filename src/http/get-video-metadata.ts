@@ -44,6 +44,8 @@ export const getVideoMetadata: Endpoint['handler'] =
       ...{ samplePlatformOrigin, shortLinks, partsAway, whenUnanswered: 'metadata_unavailable' },
     });
     const commandId = newUuid();
+    // Before anything is stored: what is stored is answered, whatever the clock says by then.
+    const askedAt = now();
     const answer = await lookUpMetadata(
       { lanes, probe },
       {
@@ -53,12 +55,12 @@ export const getVideoMetadata: Endpoint['handler'] =
         snapshot: caller.usage,
         cause: causeOf(request, commandId),
         decisionBudgetMs,
-        now: now(),
+        now: askedAt,
       },
     );
     // Refusals too: the row that came with the admission may be behind what the log has just said.
     if ('usage' in answer && request.usageHeaders)
-      request.usageHeaders.creditsRemaining = summariseUsage(answer.usage, now()).downloads.remaining;
+      request.usageHeaders.creditsRemaining = summariseUsage(answer.usage, askedAt).downloads.remaining;
     switch (answer.outcome) {
       case 'unknown':
         if (!(await withdraw(request, { pendingVoids, outages }, answer.withdrawal)))

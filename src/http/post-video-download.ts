@@ -113,6 +113,8 @@ export const postVideoDownload: Endpoint['handler'] =
     if (!named) return cutConnection(request, reply);
     const { kind, ...video } = named;
     mustFit(kind, options);
+    // Before anything is stored: what is stored is answered, whatever the clock says by then.
+    const askedAt = now();
     const answer = await queueDownload(
       { lanes, store, now, newUuid },
       {
@@ -136,7 +138,7 @@ export const postVideoDownload: Endpoint['handler'] =
     partsAway.works('event_store');
     outcomesOf(outages).works();
     if (request.usageHeaders)
-      request.usageHeaders.creditsRemaining = summariseUsage(answer.usage, now()).downloads.remaining;
+      request.usageHeaders.creditsRemaining = summariseUsage(answer.usage, askedAt).downloads.remaining;
     if (answer.outcome === 'refused') {
       if (answer.refusal === 'idempotency_key_reused') {
         throw new ApiError(

@@ -6,6 +6,7 @@ import { createAuthenticate } from './authenticate.ts';
 import type { AuthenticateDependencies } from './authenticate.ts';
 import { apiPrefix, endpoints } from './endpoints.ts';
 import type { EndpointDependencies } from './endpoint.ts';
+import { ClockIsWrong } from '../commands/ports.ts';
 import type { RequestObserver } from '../commands/observers.ts';
 import type { Tracer } from '../commands/tracing.ts';
 import { sendError, sendErrorWithoutHooks } from './envelope.ts';
@@ -141,7 +142,7 @@ function lacksHost({ raw }: FastifyRequest): boolean {
 function answerError({ addresses, admissions, partsAway, realNowMs }: AuthenticateDependencies) {
   return async (error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     request.usageHeaders ??= { window: addresses.show(request.ip), creditsRemaining: 0 };
-    const known = asApiError(error);
+    const known = asApiError(error, request);
     if (!known) request.log.error({ err: error }, 'a request failed inside the service');
     const answered = known ?? new ApiError('internal_error');
     if (answered.status === 502 || answered.status === 503) {
@@ -153,8 +154,9 @@ function answerError({ addresses, admissions, partsAway, realNowMs }: Authentica
 }
 
 /** Fastify's own refusals are all of malformed input; the contract has one code for these. */
-function asApiError(error: FastifyError | Error): ApiError | undefined {
+function asApiError(error: FastifyError | Error, { routeOptions }: FastifyRequest): ApiError | undefined {
   if (error instanceof ApiError) return error;
+  if (error instanceof ClockIsWrong) return new ApiError(routeOptions.config.whenUnavailable ?? 'unavailable');
   const { code, statusCode } = error as Partial<FastifyError>;
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
     return new ApiError('invalid_request', `body: is larger than ${String(bodyLimitBytes)} bytes`);

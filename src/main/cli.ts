@@ -7,13 +7,21 @@ import { ledgerCommand } from '../cli/ledger.ts';
 import { CommandFailed } from '../cli/output.ts';
 import type { Output } from '../cli/output.ts';
 import { explainUrlCommand } from '../cli/urls.ts';
+import { showStreamCommand } from '../cli/log.ts';
 import { verifyCommand } from '../cli/verify.ts';
 import type { VerifyOptions } from '../cli/verify.ts';
 import { waiveCommand } from '../cli/waive.ts';
 import type { Waiver } from '../cli/waive.ts';
 import { rebuildCommand, rebuildableNames, statusCommand } from '../cli/projections.ts';
 import { addAccountCommands } from './account-commands.ts';
-import { accountIdArgument, amountArgument, dayArgument, referenceArgument, staffTextArgument } from './arguments.ts';
+import {
+  accountIdArgument,
+  amountArgument,
+  dayArgument,
+  referenceArgument,
+  staffTextArgument,
+  wholeArgument,
+} from './arguments.ts';
 import { ConfigurationRefused, readConfig } from './config.ts';
 import { findSamplePlatform } from './instance.ts';
 import { addInvoiceCommands } from './invoice-commands.ts';
@@ -60,6 +68,7 @@ function createProgram(): Command {
   addKeyCommands(program);
   addJobCommands(program);
   addLedgerCommands(program);
+  addLogCommands(program);
   addInvoiceCommands(program, (command) => run(program, command));
   addProjectionCommands(program);
   addUrlCommands(program);
@@ -142,6 +151,19 @@ function addLedgerCommands(program: Command): void {
       run(program, (cli) => verifyCommand(cli, options), {
         queryTimeoutMs: wholeTableMs,
       }),
+    );
+}
+
+function addLogCommands(program: Command): void {
+  program
+    .command('log')
+    .description('look at the log itself')
+    .command('show')
+    .description('the events of a stream as they are stored, those included that cannot be read')
+    .argument('<stream>', 'name of the stream, without EVENTSTORE_PREFIX')
+    .option('--revision <number>', 'one event alone', wholeArgument(0, Number.MAX_SAFE_INTEGER))
+    .action((stream: string, options: { revision?: number }) =>
+      run(program, (cli) => showStreamCommand(cli, stream, options)),
     );
 }
 

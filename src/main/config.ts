@@ -62,6 +62,13 @@ function isMailServer(value: string): boolean {
 export const environment = z.object({
   REELTALLY_DATA: z.string().min(1).optional(),
   EVENTSTORE_URL: eventStoreAddress.optional(),
+  EVENTSTORE_PREFIX: z
+    .string()
+    .regex(
+      /^[a-z0-9][a-z0-9._-]{0,61}-$/,
+      'must be made of small letters, digits, ".", "_" and "-", with a "-" at its end',
+    )
+    .optional(),
   DATABASE_URL: address('postgres:', 'postgresql:').optional(),
   NATS_URL: address('nats:', 'tls:').optional(),
   SAMPLE_PLATFORM_URL: address('http:')

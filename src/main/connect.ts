@@ -4,27 +4,29 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { NatsConnection } from 'nats';
 import type { Pool } from 'pg';
 import type { Logger } from 'pino';
+import { createClock } from '../adapters/clock.ts';
+import type { Clock } from '../adapters/clock.ts';
 import { connectEventStore } from '../adapters/event-store.ts';
-import type { ConnectedEventStore } from '../adapters/event-store.ts';
+import type { ConnectedEventStore, EventStoreOptions } from '../adapters/event-store.ts';
 import { createFolderMailer, createSmtpMailer } from '../adapters/mailer.ts';
 import { Metrics } from '../adapters/metrics.ts';
-import { observeAppends } from '../adapters/metrics-observers.ts';
+import { observeAppends, observeForeignEvents } from '../adapters/metrics-observers.ts';
 import { connectNats } from '../adapters/nats.ts';
-import { clockSkewMs, endInTime, migrate, openPool } from '../adapters/postgres.ts';
+import { endInTime, keepMeasuring, measureClock, migrate, openPool } from '../adapters/postgres.ts';
 import { deriveKeys } from '../adapters/secrets.ts';
 import type { DerivedKeys } from '../adapters/secrets.ts';
-import { random, randomBits, systemClock } from '../adapters/system.ts';
-import type { Clock } from '../adapters/system.ts';
+import { random, randomBits, realNowMs } from '../adapters/system.ts';
 import type { Tracing } from '../adapters/tracing.ts';
 import type { Mailer } from '../commands/billing-ports.ts';
 import { Outages } from '../commands/outage.ts';
-import type { AppendObserver } from '../commands/observers.ts';
 import { RequestTokens } from '../commands/request-token.ts';
 import type { Tracer } from '../commands/tracing.ts';
+import { isOurStream } from '../domain/streams.ts';
 import { readOrMakeSecret } from '../embedded/secret-file.ts';
 import { ConfigurationRefused, projectDirectory } from './config.ts';
 import type { Config } from './config.ts';
 import type { Addresses } from './instance.ts';
+import { fixStreamPrefix } from './stream-prefix.ts';
 import { watchAppends } from './watch.ts';
 
 /** Everything that a process opens, and closes in the reverse order. */
@@ -43,8 +45,6 @@ export interface Connections {
   close(): Promise<void>;
 }
 
-const maxClockSkewMs = 1_000;
-
 /** Connects to the three engines and brings the schema up to date. @throws with the part that cannot be reached */
 export async function connect(
   config: Config,
@@ -54,21 +54,33 @@ export async function connect(
   const outages = new Outages(logger);
   const pool = openPool(addresses.databaseUrl, { logger, outages, max: 10, queryTimeoutMs: 10_000 });
   await naming('Postgres', migrate(pool, join(projectDirectory, 'projections/migrations')));
+  const clock = createClock({
+    ...{ realNowMs, offsetSeconds: config.REELTALLY_CLOCK_OFFSET_SECONDS },
+    onChange: (fault) => {
+      if (fault) logger.error({ reason: fault.message }, 'the clock is wrong');
+      else logger.warn('the clock is right again');
+    },
+  });
+  await naming('Postgres', measureClock(pool, clock));
   const metrics = new Metrics({ logger });
   const store = await openEventStore(addresses.eventStoreUrl, {
     logger,
     outages,
     observer: metrics.observer(observeAppends),
+    streams: { prefix: await fixStreamPrefix(pool, config), isOurs: isOurStream },
+    onForeignEvent: metrics.observer(observeForeignEvents),
   });
   watchAppends(metrics, store);
   const nats = await naming('NATS', connectNats(addresses.natsUrl, { name: 'reeltally', logger, outages }));
   const tracing = await traces(config, { logger, role });
+  // The API is told the time by each admission, and asks nothing while nobody asks it.
+  const measuring = role === 'api' ? undefined : keepMeasuring(pool, clock);
   return {
     config,
     addresses,
     logger,
     outages,
-    clock: systemClock(config.REELTALLY_CLOCK_OFFSET_SECONDS),
+    clock,
     store,
     pool,
     nats,
@@ -76,7 +88,13 @@ export async function connect(
     tracer: tracing?.tracer,
     close: async () => {
       // Side by side, since one that waits for a server must not keep the others from ending in order.
-      await Promise.all([nats.drain().catch(() => undefined), store.close(), endInTime(pool.end()), tracing?.close()]);
+      await Promise.all([
+        nats.drain().catch(() => undefined),
+        store.close(),
+        measuring?.stop(),
+        endInTime(pool.end()),
+        tracing?.close(),
+      ]);
     },
   };
 }
@@ -84,7 +102,7 @@ export async function connect(
 /** @throws {ConfigurationRefused} where it does not answer, or lets nobody in with the user and password of its address */
 async function openEventStore(
   url: string,
-  options: { logger: Logger; outages: Outages; observer: AppendObserver },
+  options: Pick<EventStoreOptions, 'logger' | 'outages' | 'observer' | 'streams' | 'onForeignEvent'>,
 ): Promise<ConnectedEventStore> {
   const { promise: refused, reject } = Promise.withResolvers<never>();
   const onRefused = () => {
@@ -142,12 +160,10 @@ export function createReadiness(connections: Connections): () => Promise<Readine
 }
 
 async function lookAtParts({ store, pool, nats, clock }: Connections): Promise<Readiness> {
-  const skew = clockSkewMs(pool, clock.realNowMs).then((skewMs) =>
-    Math.abs(skewMs) > maxClockSkewMs ? `the clocks differ by ${String(Math.round(skewMs))} ms` : 'ok',
-  );
+  const time = measureClock(pool, clock).then(() => clock.fault()?.message ?? 'ok');
   const log = store.ready({ timeoutMs: readinessTimeoutMs }).then((ready) => (ready ? 'ok' : 'does not answer'));
   const queue = nats.isClosed() ? Promise.resolve('closed') : nats.rtt().then(() => 'ok');
-  const [postgres, eventStore, natsState] = await Promise.all([skew, log, queue].map(inTime));
+  const [postgres, eventStore, natsState] = await Promise.all([time, log, queue].map(inTime));
   const states = { postgres: postgres ?? '', event_store: eventStore ?? '', nats: natsState ?? '' };
   const { offsetSeconds } = clock;
   return {
@@ -180,7 +196,11 @@ export function readSecrets(config: Config): Secrets {
 
 /** Every process of an installation must share its secret: tokens and links of one are checked by another. */
 export async function requireSharedSecret(pool: Pool, { current, others }: Secrets): Promise<void> {
-  await pool.query('insert into installation (secret_id) values ($1) on conflict do nothing', [current.id]);
+  await pool.query(
+    `insert into installation (secret_id) values ($1)
+     on conflict (only_row) do update set secret_id = excluded.secret_id where installation.secret_id is null`,
+    [current.id],
+  );
   const { rows } = await pool.query<{ secret_id: string }>('select secret_id from installation');
   const known = rows[0]?.secret_id;
   if (known === current.id) return;

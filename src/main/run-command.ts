@@ -1,16 +1,19 @@
+import { createClock } from '../adapters/clock.ts';
 import { connectEventStore } from '../adapters/event-store.ts';
 import { isLed } from '../adapters/leadership.ts';
-import { clockSkewMs, createBooks, openPool } from '../adapters/postgres.ts';
-import { newId, newUuid, randomBits, systemClock } from '../adapters/system.ts';
+import { createBooks, keepMeasuring, measureClock, openPool } from '../adapters/postgres.ts';
+import { newId, newUuid, randomBits, realNowMs } from '../adapters/system.ts';
 import type { InvoicesCli } from '../cli/invoices.ts';
 import type { Output } from '../cli/output.ts';
 import { commandTimeoutMs, tellWait } from '../cli/waiting.ts';
 import type { EventStore, WholeLog } from '../commands/ports.ts';
 import { UsageLanes } from '../commands/usage-lanes.ts';
 import { closePeriods } from '../dispatcher/close-periods.ts';
-import { operatorName, readConfig } from './config.ts';
+import { isOurStream } from '../domain/streams.ts';
+import { ConfigurationRefused, operatorName, readConfig } from './config.ts';
 import { findAddresses } from './instance.ts';
 import { createLogger } from './logger.ts';
+import { readStreamPrefix } from './stream-prefix.ts';
 
 /** What a command may use of a running service. */
 export type OpenedCli = InvoicesCli & { books: ReturnType<typeof createBooks> };
@@ -26,14 +29,24 @@ export async function runCommand(
   // What could not be done is said in a sentence; attempts that are repeated are not worth a line to a person who waits.
   const logger = createLogger({ ...config, LOG_LEVEL: config.LOG_LEVEL ?? 'error' }, 'cli', 'warn');
   const pool = openPool(databaseUrl, { logger, max: 4, queryTimeoutMs, connectionTimeoutMs: commandTimeoutMs });
-  const connected = connectEventStore({ url: eventStoreUrl, logger, readTimeoutMs: commandTimeoutMs });
+  const prefix = await readStreamPrefix(pool, config).catch(async (error: unknown) => {
+    await pool.end();
+    if (error instanceof ConfigurationRefused) throw error;
+    const why = error instanceof Error ? error.message : String(error);
+    throw new ConfigurationRefused(`Postgres cannot be used at its address: ${why}`);
+  });
+  const connected = connectEventStore({
+    ...{ url: eventStoreUrl, logger, readTimeoutMs: commandTimeoutMs },
+    streams: { prefix, isOurs: isOurStream },
+  });
   const store = tellingWaits(connected, output);
-  const { now, realNowMs } = systemClock(config.REELTALLY_CLOCK_OFFSET_SECONDS);
+  const clock = createClock({ realNowMs, offsetSeconds: config.REELTALLY_CLOCK_OFFSET_SECONDS });
+  // A command that needs no time does its work all the same.
+  await measureClock(pool, clock).catch(() => undefined);
+  const measuring = keepMeasuring(pool, clock);
+  const { now } = clock;
   const lanes = new UsageLanes({ store, now, newId: newUuid });
-  const closing = {
-    ...{ store, pool, now, newUuid, logger, lanes, graceSeconds: config.CLOSING_GRACE_SECONDS },
-    clockSkewMs: () => clockSkewMs(pool, realNowMs),
-  };
+  const closing = { store, pool, now, newUuid, logger, lanes, graceSeconds: config.CLOSING_GRACE_SECONDS };
   const setAside = new Map<string, number>();
   try {
     await command({
@@ -46,6 +59,7 @@ export async function runCommand(
     });
   } finally {
     await connected.close();
+    await measuring.stop();
     await pool.end();
   }
 }

@@ -80,9 +80,11 @@ export class Follower {
       await this.#requireSame(behind ? withinReach(probe) : probe);
     }
     if (behind) throw behind;
-    const ahead = probes.find(({ position }) => position > this.#position);
+    // Events of other systems, which are not read here, may be behind the last one of ours.
+    const end = (await this.#following.log.headPosition()) ?? -1n;
+    const ahead = probes.find(({ position }) => position > end);
     if (ahead) {
-      const at = { stream: '$all', revision: Number(this.#position) };
+      const at = { stream: '$all', revision: Number(end) };
       throw new Divergence(
         at,
         'position',

@@ -10,7 +10,7 @@ const forms = {
   actor: 'type id',
   staff: 'type id role reason',
   terms:
-    'plan #downloads_limit #metadata_limit ?#overage_cents rate_version #fee_cents #hourly_limit *warning_percents ~?#overage_cap_cents',
+    'plan #downloads_limit #metadata_limit ?#overage_cents rate_version #fee_cents #hourly_limit *warning_percents *~service_failures_returned ~?#overage_cap_cents',
   next: '@period_start @period_end terms',
   idempotency: 'key_hash fingerprint',
   AccountOpened: 'account_id terms #anchor_day @period_start @period_end *personal',
@@ -30,6 +30,8 @@ const forms = {
   UsageWarningReached: 'pool #threshold_percent #used #limit',
   UsageWarningMailed: 'warning_event_id pool #threshold_percent message_id',
   OverageCapReached: '#overage_cents #overage_cap_cents',
+  OverageCapMailed: 'cap_event_id message_id',
+  DownloadCreditReturned: 'token charge_event_id',
   ChargeWaived: 'reference token charge_event_id #cents #overage_downloads',
   UsagePeriodEnded: '@period_start @period_end next',
   UsagePeriodClosed:
@@ -38,7 +40,7 @@ const forms = {
   JobStarted: 'token worker_id',
   JobReleased: 'token reason @not_before',
   JobCompleted: 'token #claim_revision file_name file_mime #file_size_bytes file_sha256 *duration_seconds',
-  JobFailed: 'token reason',
+  JobFailed: 'token reason ~fault',
   FileExpired: 'token #claim_revision',
   InvoiceIssued: '#number account_id covers @period_start @period_end currency *lines #total_cents',
   CreditNoteIssued: '#number account_id reference #invoice_number #line ?charge_event_id currency #cents',

@@ -10,6 +10,7 @@ import { ExpectedRows } from './expected-rows.ts';
 import { mustHaveForm, usageStream } from './forms.ts';
 import type { Link } from './forms.ts';
 
+const notices = ['UsageWarningReached', 'UsageWarningMailed', 'OverageCapReached', 'OverageCapMailed'];
 const kinds = ['account', 'usage', 'job', 'invoices'];
 
 /** Puts each event of the log before the rules for its stream, and says which rows of Postgres it must have made or changed. */
@@ -75,13 +76,13 @@ export class Replay {
     const charge = period.charges.get(type.startsWith('Metadata') ? `lookup ${data.lookup_id}` : data.token);
     if (charge) this.#charged(event, period);
     if (charge?.key) this.#keyed(event, { charge, period, account, keyHash: charge.key.key_hash });
-    if (type.startsWith('UsageWarning')) this.#warned(event, period);
+    if (notices.includes(type)) this.#warned(event, period);
     this.#expectCredits(period, type === 'UsagePeriodOpened');
   }
 
   #warned(event: Link, { opened }: Period): void {
-    const isNew = event.type === 'UsageWarningReached';
-    const id = isNew ? event.id : event.data.warning_event_id;
+    const isNew = event.type.endsWith('Reached');
+    const id = isNew ? event.id : (event.data.warning_event_id ?? event.data.cap_event_id);
     const subject = isNew ? { ...event, period: opened.data, messageId: null } : this.#warnings.get(id);
     if (!subject) return;
     if (isNew) this.#warnings.set(id, subject);

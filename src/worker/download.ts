@@ -4,13 +4,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { recordJobProgress } from '../commands/record-job-progress.ts';
 import type { JobDependencies, QueuedJob } from '../commands/record-job-progress.ts';
+import { ClockIsWrong } from '../commands/ports.ts';
 import type { ProgressChannel } from '../commands/ports.ts';
 import { FileStoreUnavailable } from '../commands/video-ports.ts';
 import type {
   DownloadedFile,
   DownloadProgress,
   FileStore,
-  VideoFailure,
+  DownloadFailure,
   VideoReference,
   VideoSource,
 } from '../commands/video-ports.ts';
@@ -35,11 +36,12 @@ export interface DownloadDependencies extends JobDependencies {
 }
 
 const shutDown = { kind: 'shut_down' } as const;
-const timedOut = { kind: 'give_up', reason: 'timed_out' } as const;
-const internalError = { kind: 'give_up', reason: 'internal_error' } as const;
+const timedOut = { kind: 'give_up', reason: 'timed_out', fault: 'video' } as const;
+const internalError = { kind: 'give_up', reason: 'internal_error', fault: 'service' } as const;
 
 /** Each step waits this long for the log; a step without an outcome is settled by the lease. */
 const stepTimeoutMs = 60_000;
+const clockRetryMs = 1_000;
 const storePausesMs = [1_000, 2_000, 4_000, 8_000, 15_000, 25_000];
 
 /** One job, from its claim to its end: done, failed, or queued again. Never throws: what goes wrong is a step of the job too. */
@@ -51,7 +53,7 @@ export async function downloadJob(
   const { token } = job;
   const logger = dependencies.logger.child({ token, attempt: claim.revision });
   const directory = join(dependencies.workDirectory, `${token}-${String(claim.revision)}`);
-  const record = (command: JobCommand) => recordStep(dependencies, job, command);
+  const record = (command: JobCommand) => onceClockIsRight(() => recordStep(dependencies, job, command), stopping);
   const late = AbortSignal.timeout(dependencies.attemptTimeoutMs);
   const signal = AbortSignal.any([stopping, late]);
   // What a shutdown has cut short is no failure.
@@ -67,8 +69,9 @@ export async function downloadJob(
       const completed = await finish(dependencies, { claim, file: result, record, job, signal });
       if (completed) logger.info({ sizeBytes: result.sizeBytes }, 'a download is done');
     } else {
-      logger.info({ reason: result.reason, detail: result.detail }, 'a download did not succeed');
-      await record({ kind: 'give_up', token, claim, reason: result.reason });
+      const { reason, fault, detail } = result;
+      logger.info({ reason, fault, detail }, 'a download did not succeed');
+      await record({ kind: 'give_up', token, claim, reason, fault });
     }
   } catch (error) {
     const cut = cutShort();
@@ -80,6 +83,18 @@ export async function downloadJob(
     await rm(directory, { recursive: true, force: true }).catch((error: unknown) => {
       logger.warn({ err: error }, 'the directory of an attempt could not be removed');
     });
+  }
+}
+
+/** With a wrong clock nothing is recorded. The download is kept until the clock is right again, or this process is stopped. */
+async function onceClockIsRight<Value>(work: () => Promise<Value>, stopping: AbortSignal): Promise<Value> {
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof ClockIsWrong) || stopping.aborted) throw error;
+      await sleep(clockRetryMs, undefined, { signal: stopping }).catch(() => undefined);
+    }
   }
 }
 
@@ -101,10 +116,11 @@ async function fetchFile(
   { source, kindOf, progress }: DownloadDependencies,
   job: QueuedJob,
   { directory, signal }: { directory: string; signal: AbortSignal },
-): Promise<DownloadedFile | VideoFailure> {
+): Promise<DownloadedFile | DownloadFailure> {
   const video = { platform: job.platform, videoId: job.video_id, canonicalUrl: job.url };
   const kind = kindOf(video);
-  if (!kind) return { ok: false, reason: 'unsupported_media', detail: 'the platform is not served here' };
+  if (!kind)
+    return { ok: false, reason: 'unsupported_media', fault: 'video', detail: 'the platform is not served here' };
   const { format, quality, audio_format: audioFormat, item } = job;
   return await source.download(
     video,

@@ -4,7 +4,7 @@ import type { Outages } from '../commands/outage.ts';
 import { accountIdOf, claimJob, readJob, readQueuedJob } from '../commands/record-job-progress.ts';
 import type { QueuedJob } from '../commands/record-job-progress.ts';
 import type { DownloadObserver, QuotaName } from '../commands/observers.ts';
-import { downloadQueue } from '../commands/ports.ts';
+import { ClockIsWrong, downloadQueue } from '../commands/ports.ts';
 import type { JobQueue, ReceivedJob } from '../commands/ports.ts';
 import { inSpan } from '../commands/tracing.ts';
 import type { Span, Tracer } from '../commands/tracing.ts';
@@ -52,13 +52,15 @@ export function runWorker(dependencies: WorkerDependencies): Worker {
 }
 
 async function runSlot(dependencies: WorkerDependencies, stopping: AbortSignal): Promise<void> {
-  const { queue, disk } = dependencies;
+  const { queue, disk, now } = dependencies;
   const taking = outageOf(dependencies, 'the work queue');
   const working = outageOf(dependencies, 'the taking of jobs');
   const pause = (ms: number) => sleep(ms, undefined, { signal: stopping }).catch(() => undefined);
   while (!stopping.aborted) {
     let received: ReceivedJob | undefined;
     try {
+      // No job is taken that could not be claimed.
+      now();
       if (!(await disk.hasRoom())) {
         await pause(roomRetryMs);
         continue;
@@ -66,7 +68,8 @@ async function runSlot(dependencies: WorkerDependencies, stopping: AbortSignal):
       received = await queue.next(stopping);
       taking.works();
     } catch (error) {
-      taking.failed('a look for a job', error);
+      // Of a wrong clock the process speaks once.
+      if (!(error instanceof ClockIsWrong)) taking.failed('a look for a job', error);
       await pause(retryMs);
       continue;
     }
@@ -75,7 +78,7 @@ async function runSlot(dependencies: WorkerDependencies, stopping: AbortSignal):
       await work(dependencies, received, stopping);
       working.works();
     } catch (error) {
-      working.failed('a job', error);
+      if (!(error instanceof ClockIsWrong)) working.failed('a job', error);
       await pause(retryMs);
     }
   }

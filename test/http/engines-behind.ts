@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { connectEventStore } from '../../src/adapters/event-store.ts';
-import { newUuid, systemClock } from '../../src/adapters/system.ts';
+import { newUuid } from '../../src/adapters/system.ts';
 import { recordJobProgress } from '../../src/commands/record-job-progress.ts';
 import { freshCause } from '../commands/usage-account.ts';
 import { readLog } from '../support/log.ts';
@@ -63,7 +63,7 @@ export async function waitForEnd(service: ServiceProcess, token: string): Promis
 
 /** Ends the time of a finished file, as the dispatcher would later on, and waits until that is projected. */
 export async function expireFile(service: ServiceProcess, token: string): Promise<void> {
-  const { now } = systemClock();
+  const now = () => new Date().toISOString();
   const store = connectEventStore({ url: addressesOf(service).eventStoreUrl });
   try {
     const command = { kind: 'expire_file', token, completedUntil: now() } as const;

@@ -3,13 +3,12 @@ import type { Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { admissionSessionSettings } from '../../projections/admission-statement.ts';
-import { createAdmissions } from '../../projections/admission.ts';
 import type { Admission, Admissions } from '../../projections/admission.ts';
 import { newId } from '../../src/adapters/system.ts';
 import { scaled } from '../support/proof-scale.ts';
 import { insertCredits, insertJob, insertKey, letTimePass, pretendAdmitted, readWindow } from './key-windows.ts';
 import type { TestKey } from './key-windows.ts';
-import { createReadModels } from './read-models-under-test.ts';
+import { admissionsOn, createReadModels } from './read-models-under-test.ts';
 import type { TestReadModels } from './read-models-under-test.ts';
 
 let models: TestReadModels;
@@ -18,7 +17,7 @@ let admissions: Admissions;
 beforeAll(async () => {
   models = await createReadModels();
   pool = models.pool;
-  admissions = createAdmissions(models.openAnother(admissionSessionSettings));
+  admissions = admissionsOn(models.openAnother(admissionSessionSettings));
 });
 afterAll(() => models[Symbol.asyncDispose]());
 
@@ -132,7 +131,7 @@ describe('a place that is given back', () => {
 
   it('over two processes, any number at once: what is left is what was not given back', async () => {
     const key = await insertKey(pool, { hourlyLimit: 500 });
-    const processes = [admissions, createAdmissions(models.openAnother(admissionSessionSettings))];
+    const processes = [admissions, admissionsOn(models.openAnother(admissionSessionSettings))];
     const given = await Promise.all(
       Array.from({ length: 400 }, async (_, index) => {
         const process = processes[index % 2]!;
@@ -149,7 +148,7 @@ describe('the hourly limit is exact', () => {
   it('over two processes and any number of requests at once: each of its places is given once', async () => {
     const limit = 120;
     const key = await insertKey(pool, { hourlyLimit: limit });
-    const processes = [admissions, createAdmissions(models.openAnother(admissionSessionSettings))];
+    const processes = [admissions, admissionsOn(models.openAnother(admissionSessionSettings))];
     const asked = Array.from({ length: scaled(1000) }, (_, index) => processes[index % 2]!.admit(key));
     const answers = await Promise.all(asked);
     const admitted = answers.filter((answer) => answer?.outcome === 'admitted');
@@ -348,7 +347,7 @@ it('no request reads a whole table', async () => {
   const session = large.openAnother(admissionSessionSettings);
   await only.query('select pg_stat_force_next_flush()');
   const before = await scans();
-  const fresh = createAdmissions(session);
+  const fresh = admissionsOn(session);
   for (let request = 0; request < 20; request += 1) {
     const asked = [1, 2, 3].map((token) => fresh.admit({ keyHash: key.keyHash, token: `token${request * 3 + token}` }));
     for (const answer of await Promise.all(asked)) expect(answer?.job?.status).toBe('done');

@@ -8,7 +8,7 @@ import type { SourceFile } from './source-files.ts';
 
 const maxLines = 300;
 /** All rules of the audit together: an auditor reads them in one sitting. */
-const maxAuditLines = 399;
+const maxAuditLines = 440;
 /** Files that may be longer, each with the reason. */
 const longFiles = new Map([['src/client/paths.ts', 'it is generated']]);
 

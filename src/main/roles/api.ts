@@ -42,7 +42,10 @@ export const startApi: StartRole = async (connections, secrets) => {
   const server = createServer({
     logger,
     outages,
-    admissions: createAdmissions(admissionPool, observeAdmissions([metrics.registry])),
+    admissions: createAdmissions(admissionPool, {
+      measureTime: clock.measureTime,
+      observer: observeAdmissions([metrics.registry]),
+    }),
     requests: observeRequests([metrics.registry], Object.keys(apiErrors)),
     addresses: new AddressWindows(config.UNAUTHENTICATED_HOURLY_LIMIT, realNowMs),
     trustedProxies: config.TRUSTED_PROXIES,

@@ -5,3 +5,7 @@ alter table checkpoints add column prepare_position numeric(20);
 alter table checkpoints add column event_position numeric(20);
 -- Some servers sent -1, as the largest number of 64 bits, while nothing had matched yet.
 update checkpoints set position = null where position > 9223372036854775807 and applied_events = 0;
+
+-- What the names of all streams begin with, fixed at the first start, before the secret is known.
+alter table installation add column event_store_prefix text not null default '';
+alter table installation alter column secret_id drop not null;

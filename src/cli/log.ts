@@ -1,0 +1,33 @@
+import type { RecordedEvent } from '../commands/ports.ts';
+import type { CliDependencies } from './accounts.ts';
+import { CommandFailed, print } from './output.ts';
+
+/** The events of a stream as the log has them: not parsed, so that those which nobody can read are shown too. */
+export async function showStreamCommand(
+  cli: CliDependencies,
+  stream: string,
+  { revision }: { revision?: number },
+): Promise<void> {
+  const events = revision === undefined ? await cli.store.read(stream, 0) : await cli.store.read(stream, revision, 1);
+  const found = revision === undefined ? events : events.filter((event) => event.revision === revision);
+  if (found.length === 0) {
+    const what = revision === undefined ? `stream ${stream}` : `event ${String(revision)} in a stream ${stream}`;
+    throw new CommandFailed(`the log has no ${what}`);
+  }
+  const shown = found.map(shownEvent);
+  print(cli.output, { stream, events: shown }, shown.map(describe).join('\n\n'));
+}
+
+function shownEvent({ revision, id, type, created, position, data, metadata }: RecordedEvent) {
+  const place = { revision, position: position.toString(), created: created.toISOString() };
+  return { ...place, id, type, data: shownContent(data), metadata: shownContent(metadata) };
+}
+
+/** What is no JSON comes as bytes. */
+const shownContent = (content: unknown): unknown =>
+  content instanceof Uint8Array ? { base64: Buffer.from(content).toString('base64') } : (content ?? null);
+
+function describe({ revision, type, id, position, created, data, metadata }: ReturnType<typeof shownEvent>): string {
+  const head = `${String(revision)}  ${type}  ${id}  position ${position}  stored ${created}`;
+  return [head, `data      ${JSON.stringify(data)}`, `metadata  ${JSON.stringify(metadata)}`].join('\n');
+}

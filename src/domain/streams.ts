@@ -1,0 +1,18 @@
+const account = 'acc_[a-z0-9]{16,32}';
+/** As `commands/request-token.ts` makes them. */
+const requestToken = '[A-P][A-Za-z0-9_-]{31}';
+
+const forms = [
+  `account-${account}`,
+  `usage-${account}-\\d{8}`,
+  `job-${requestToken}`,
+  `invoices-${account}`,
+  'audit-acknowledgements',
+];
+const pattern = new RegExp(`^(?:${forms.join('|')})$`);
+
+/**
+ * Whether a stream is one of this service, by the exact form of its name. The log may be shared with other systems, whose
+ * streams may begin with the same words.
+ */
+export const isOurStream = (name: string): boolean => pattern.test(name);

@@ -1,0 +1,26 @@
+import type { Pool } from 'pg';
+import { ConfigurationRefused } from './config.ts';
+import type { Config } from './config.ts';
+
+/** At the first start of an installation, the prefix of its streams is what was given, for ever. */
+export async function fixStreamPrefix(pool: Pool, config: Config): Promise<string> {
+  await pool.query('insert into installation (event_store_prefix) values ($1) on conflict do nothing', [
+    config.EVENTSTORE_PREFIX ?? '',
+  ]);
+  return readStreamPrefix(pool, config);
+}
+
+/**
+ * What the names of an installation's streams begin with in the log; a process that was told nothing takes what is fixed.
+ *
+ * @throws {ConfigurationRefused} for another one: the streams under it would be those of nobody
+ */
+export async function readStreamPrefix(pool: Pool, { EVENTSTORE_PREFIX: given }: Config): Promise<string> {
+  const { rows } = await pool.query<{ prefix: string }>('select event_store_prefix as prefix from installation');
+  const fixed = rows[0]?.prefix ?? given ?? '';
+  if (given === undefined || given === fixed) return fixed;
+  throw new ConfigurationRefused(
+    `EVENTSTORE_PREFIX is "${given}", but the streams of this installation begin with "${fixed}" since its first start. ` +
+      (fixed === '' ? 'Leave it out.' : 'Set it to that, or leave it out.'),
+  );
+}

@@ -1,0 +1,129 @@
+import { randomUUID } from 'node:crypto';
+
+import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+
+import { runIn } from '../cli/command-line.ts';
+import { queue } from '../support/downloads.ts';
+import { startInstallation } from '../support/installation.ts';
+import type { Installation } from '../support/installation.ts';
+import { readLog } from '../support/log.ts';
+import { scrape } from '../support/scrape.ts';
+import type { ServiceProcess } from '../support/service.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+/** An event store that other systems use too, under names like ours. */
+const prefix = 'mine-';
+const foreign = [
+  ...['account-1', 'usage-acl-1', `job-${randomUUID()}`, 'invoices-2026'],
+  ...[`${prefix}account-1`, `${prefix}usage-acl-1`, `${prefix}job-${randomUUID()}`, `${prefix}invoices-2026`],
+];
+
+let installation: Installation;
+let client: EventStoreDBClient;
+let [api, projector]: ServiceProcess[] = [];
+beforeAll(async () => {
+  installation = await startInstallation();
+  client = EventStoreDBClient.connectionString(eventStoreUrl());
+  await writeForeignStreams();
+  const first = { EVENTSTORE_PREFIX: prefix };
+  projector = await installation.startRole('projector', first);
+  // Whoever is not told takes the prefix that is fixed.
+  api = await installation.startRole('api');
+}, 60_000);
+afterAll(async () => {
+  await client.dispose();
+  await installation[Symbol.asyncDispose]();
+});
+
+const eventStoreUrl = () => installation.environment['EVENTSTORE_URL'] ?? '';
+const run = (...words: string[]) => runIn(installation.environment)(...words);
+
+async function writeForeignStreams(): Promise<void> {
+  for (const stream of foreign)
+    await client.appendToStream(stream, jsonEvent({ type: 'SomethingOfOthers', data: { of: 'others' } }));
+}
+
+async function skipped(): Promise<number> {
+  const { metrics } = await scrape(projector!.url);
+  const metric = metrics.find(({ name }) => name === 'reeltally_foreign_events_skipped_total');
+  return metric?.samples[0]?.value ?? 0;
+}
+
+let accountId: string;
+
+it(
+  'is used under names of our own, and the streams of others are skipped and counted',
+  { timeout: 60_000 },
+  async () => {
+    const opened = await installation.cli<{ account_id: string }>([
+      ...['accounts', 'open', '--email', 'owner@example.com', '--plan', 'dev_100'],
+    ]);
+    accountId = opened.account_id;
+    const { key } = await installation.cli<{ key: string }>(['keys', 'issue', accountId]);
+    const { request_token: token } = await queue(api!.url, key, { url: installation.sampleUrl('bars') });
+    await writeForeignStreams();
+    expect(await installation.cli(['jobs', 'timeline', token])).toMatchObject({ behind: false });
+    expect((await run('ledger', 'verify')).code).toBe(0);
+
+    const written = (await readLog(eventStoreUrl(), '')).map(({ stream }) => stream);
+    const ours = new Set(written.filter((stream) => !foreign.includes(stream)));
+    for (const stream of ours) expect(stream).toMatch(/^mine-(?:account|usage|job|invoices)-/);
+    expect(ours).toContain(`${prefix}account-${accountId}`);
+    // Under our prefix, twice, for each read model that wants streams of these kinds.
+    await waitFor(async () => (await skipped()) >= 16, { what: 'the streams of others to be counted' });
+    expect(projector!.log()).not.toContain('SomethingOfOthers');
+  },
+);
+
+it('keeps the prefix of its first start', { timeout: 60_000 }, async () => {
+  for (const other of ['other-', 'mine2-']) {
+    const refused = await runIn({ ...installation.environment, EVENTSTORE_PREFIX: other })(
+      'accounts',
+      'show',
+      accountId,
+    );
+    expect(refused).toMatchObject({ code: 1, stdout: '' });
+    expect(refused.stderr).toContain(
+      `EVENTSTORE_PREFIX is "${other}", but the streams of this installation begin with "mine-"`,
+    );
+    await expect(installation.startRole('dispatcher', { EVENTSTORE_PREFIX: other })).rejects.toThrow(
+      'EVENTSTORE_PREFIX',
+    );
+  }
+  const same = await runIn({ ...installation.environment, EVENTSTORE_PREFIX: prefix })('accounts', 'show', accountId);
+  expect(same.code).toBe(0);
+});
+
+it(
+  'an event of ours that cannot be read is said once, with the command that shows it',
+  { timeout: 60_000 },
+  async () => {
+    const stream = `account-${accountId}`;
+    const events = (await readLog(eventStoreUrl(), `${prefix}${stream}`)).length;
+    await client.appendToStream(`${prefix}${stream}`, jsonEvent({ type: 'AccountTeleported', data: { to: 'Mars' } }));
+    const command = `reeltally log show ${stream} --revision ${events}`;
+    const lines = () =>
+      projector!
+        .log()
+        .split('\n')
+        .filter((line) => line.includes('cannot be read'));
+    await waitFor(() => lines().length > 0, { what: 'the complaint' });
+    expect(JSON.parse(lines()[0]!)).toMatchObject({ level: 50, subscription: 'api_keys', command });
+
+    const before = projector!.log().length;
+    const words = command.split(' ').slice(1);
+    expect(await installation.cli(words)).toMatchObject({
+      stream,
+      events: [{ revision: events, type: 'AccountTeleported', data: { to: 'Mars' } }],
+    });
+    expect((await run(...words)).stdout).toContain('{"to":"Mars"}');
+    expect(await installation.cli(['log', 'show', stream])).toMatchObject({ events: { length: events + 1 } });
+    expect(await run('log', 'show', 'account-nobody')).toMatchObject({ code: 1, stdout: '' });
+    // Several attempts later.
+    const { metrics } = await scrape(projector!.url);
+    expect(metrics.length).toBeGreaterThan(0);
+    expect(lines()).toHaveLength(1);
+    expect(projector!.log().length).toBe(before);
+  },
+);
