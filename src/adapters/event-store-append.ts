@@ -129,7 +129,7 @@ export class PendingAppend {
     const generation = this.#connection.generation;
     const { stream, expected, events } = this.#append;
     this.#timer = setTimeout(() => {
-      this.#options.logger?.warn({ stream, attempt }, 'an append has no answer yet and is sent again');
+      this.#options.logger?.debug({ stream, attempt }, 'an append has no answer yet and is sent again');
       this.#connection.suspect(generation, false);
       void this.#attempt();
     }, this.#options.resendAfterMs);
@@ -152,7 +152,7 @@ export class PendingAppend {
       return;
     }
     if (attempt !== this.#attempts) return;
-    this.#options.logger?.warn(
+    this.#options.logger?.debug(
       { stream: this.#append.stream, attempt, err: error },
       'the outcome of an append is unknown',
     );

@@ -13,8 +13,8 @@
 import { EventEmitter } from 'node:events';
 
 import type { EventStoreDBClient } from '@eventstore/db-client';
-import type { Logger } from 'pino';
 
+import type { Outage } from '../commands/outage.ts';
 import { EventStoreClosed } from '../commands/ports.ts';
 import { DisposableClient, within } from './event-store-client.ts';
 import { isAnswer, isUnauthenticated } from './event-store-errors.ts';
@@ -31,7 +31,7 @@ export interface ConnectionOptions {
    * trip. The log of a real server grows by some bytes each time, so this is no question to ask often.
    */
   warmUpStream: string;
-  logger: Logger | undefined;
+  outage: Outage;
   /** Silence for so long makes the connection suspect. */
   answerTimeoutMs: number;
   /** From 0 to 1: spreads the attempts of several processes. */
@@ -147,13 +147,14 @@ export class Connection {
       if (failure === undefined && !this.#mustRestart()) {
         this.#isReady = true;
         this.#wasReady = true;
+        this.#options.outage.works();
         this.#changes.emit('change');
         return;
       }
       this.#isBroken = true;
       if (failure !== undefined && !this.isClosed) {
         if (isUnauthenticated(failure) && !this.#wasReady && this.#options.onRefused) this.#options.onRefused();
-        else this.#options.logger?.warn({ attempt, err: failure }, 'the event store cannot be reached');
+        else this.#options.outage.failed('a round trip', failure, { attempt });
         await this.#replaceClient();
       }
       await this.pause(this.pauseMs(attempt));

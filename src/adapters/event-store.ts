@@ -6,6 +6,7 @@ import { BACKWARDS, END, START } from '@eventstore/db-client';
 import type { Logger } from 'pino';
 
 import { positionOfEvent } from '../commands/log-position.ts';
+import { Outages } from '../commands/outage.ts';
 import type { AppendObserver } from '../commands/observers.ts';
 import type {
   AppendOptions,
@@ -29,6 +30,7 @@ export interface EventStoreOptions {
   /** `esdb://host:port?tls=false`, with credentials where the server wants them. */
   url: string;
   logger?: Logger;
+  outages?: Outages;
   /** An append without an answer for so long is sent again. */
   resendAfterMs?: number;
   /** A read without progress for so long gives up. */
@@ -71,6 +73,7 @@ const backwardsPageEvents = 200;
 class EventStoreAdapter implements ConnectedEventStore {
   readonly #connection: Connection;
   readonly #logger: Logger | undefined;
+  readonly #outages: Outages;
   readonly #observer: AppendObserver | undefined;
   readonly #streams: StreamNames;
   readonly #onForeignEvent: () => void;
@@ -83,6 +86,7 @@ class EventStoreAdapter implements ConnectedEventStore {
 
   constructor(options: EventStoreOptions) {
     this.#logger = options.logger;
+    this.#outages = options.outages ?? new Outages(options.logger);
     this.#observer = options.observer;
     this.#streams = options.streams ?? allStreams;
     this.#onForeignEvent = options.onForeignEvent ?? (() => undefined);
@@ -93,7 +97,7 @@ class EventStoreAdapter implements ConnectedEventStore {
     this.#connection = new Connection({
       url: options.url,
       warmUpStream: nameInLog(this.#streams, 'connection-warm-up'),
-      logger: options.logger,
+      outage: this.#outages.of('the event store'),
       answerTimeoutMs: this.#resendAfterMs,
       random: options.random ?? (() => 1),
       onRefused: options.onRefused,
@@ -194,6 +198,7 @@ class EventStoreAdapter implements ConnectedEventStore {
   subscribe(options: SubscriptionOptions): Subscription {
     const subscription = new SupervisedSubscription(this.#connection, options, {
       logger: this.#logger,
+      outage: this.#outages.of(`the subscription of ${options.name}`),
       watchdogMs: this.#watchdogMs,
       streams: this.#streams,
       onForeignEvent: this.#onForeignEvent,

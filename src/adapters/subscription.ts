@@ -10,6 +10,7 @@ import { EventEmitter } from 'node:events';
 import type { Logger } from 'pino';
 
 import { isAfter } from '../commands/log-position.ts';
+import type { Outage } from '../commands/outage.ts';
 import type { LogPosition, Subscription, SubscriptionOptions } from '../commands/ports.ts';
 import { UnreadableEvent } from '../domain/recorded-event.ts';
 import type { Connection } from './event-store-connection.ts';
@@ -30,6 +31,7 @@ const DEFAULT_MAX_BATCH_EVENTS = 500;
 
 export interface SupervisionOptions extends Pick<ArrivalsOptions, 'streams' | 'onForeignEvent'> {
   logger: Logger | undefined;
+  outage: Outage;
   watchdogMs: number;
   onClosed: () => void;
 }
@@ -86,23 +88,27 @@ export class SupervisedSubscription implements Subscription {
     }
   }
 
-  /** What keeps a subscription from going on is said once, however often it is tried again. */
+  /** An event that cannot be read is said once, with the command that shows it, however often it is tried again. */
   #tell(error: unknown): void {
     const { name: subscription } = this.#options;
-    const { logger } = this.#supervision;
-    const problem = error instanceof Error ? error.message : String(error);
-    if (problem === this.#told) logger?.debug({ subscription, err: error }, 'subscribing again');
-    else if (error instanceof UnreadableEvent) {
-      const command = `reeltally log show ${error.stream} --revision ${error.revision}`;
-      logger?.error({ subscription, err: error, command }, `an event cannot be read: "${command}" shows it`);
-    } else logger?.warn({ subscription, err: error }, 'subscribing again');
-    this.#told = problem;
+    const { logger, outage } = this.#supervision;
+    if (!(error instanceof UnreadableEvent)) {
+      outage.failed('the subscription', error);
+      return;
+    }
+    const command = `reeltally log show ${error.stream} --revision ${error.revision}`;
+    const facts = { subscription, err: error, command };
+    if (error.message === this.#told) logger?.debug(facts, 'subscribing again');
+    else logger?.error(facts, `an event cannot be read: "${command}" shows it`);
+    this.#told = error.message;
   }
 
   #tellOver(): void {
+    const { logger, outage } = this.#supervision;
+    outage.works();
     if (this.#told === undefined) return;
     this.#told = undefined;
-    this.#supervision.logger?.warn({ subscription: this.#options.name }, 'the subscription goes on');
+    logger?.warn({ subscription: this.#options.name }, 'the subscription goes on');
   }
 
   #mustStop(): boolean {
@@ -146,6 +152,7 @@ export class SupervisedSubscription implements Subscription {
       } else if (arrivals.failure !== undefined) throw arrivals.failure;
       else {
         this.#isCaughtUp = arrivals.isCaughtUp;
+        if (this.#isCaughtUp) this.#supervision.outage.works();
         const timeoutMs = arrivals.isConfirmed ? this.#supervision.watchdogMs : CONFIRMATION_TIMEOUT_MS;
         if (!(await this.#wait(timeoutMs, () => arrivals.hasNews || this.#mustStop()))) {
           if (arrivals.isConfirmed) throw new QuietSubscription();

@@ -25,15 +25,19 @@ export async function issueCommand(
   const { key, keyId, keyPrefix, revoked } = issued;
   const data = { account_id: accountId, key_id: keyId, key, key_prefix: keyPrefix, label: issued.label };
   const inForce = await untilShown(cli, (timeoutMs) => waitForKey(cli.pool, keyId, { revoked, timeoutMs }));
+  // Whoever is shown a key may use it, and is never told that it is unknown.
+  if (!inForce) {
+    const unseen = key === null ? '' : '. The key is not shown before that: revoke it, and issue another';
+    throw new CommandFailed(`${keyId} is recorded, not yet in force: the projector is behind or away${unseen}`, 2);
+  }
   print(cli.output, data, `${facts(data)}\n\n${key === null ? shownBefore(revoked) : shownNow}`);
-  if (!inForce) throw new CommandFailed(`${keyId} is recorded, not yet in force: the projector is behind or away`, 2);
 }
 
 const shownNow = 'The key is shown this once; nobody can show it again.';
 
 const shownBefore = (revoked: boolean) =>
   `The key was shown once, when it was issued under this reference${revoked ? ', and is revoked since' : ''}. ` +
-  'Nobody can show it again: if it is lost, revoke it and issue another under another reference.';
+  'Nobody can show it again: if nobody has it, revoke it and issue another under another reference.';
 
 export async function listCommand(cli: CliDependencies, accountId: string): Promise<void> {
   const { opened } = await readAccount(cli.store, accountId);

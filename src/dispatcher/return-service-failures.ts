@@ -1,10 +1,10 @@
 import type { Pool } from 'pg';
 import type { Logger } from 'pino';
 import { forgetServiceFailure, listServiceFailures } from '../../projections/service-failures.ts';
-import { returnServiceFailure } from '../commands/return-service-failure.ts';
-import type { ReturnDependencies } from '../commands/return-service-failure.ts';
 import { outageOf } from '../commands/outage.ts';
 import type { Outage, Outages } from '../commands/outage.ts';
+import { returnServiceFailure } from '../commands/return-service-failure.ts';
+import type { ReturnDependencies } from '../commands/return-service-failure.ts';
 import { repeat } from './repeat.ts';
 
 export interface ReturnFailuresDependencies extends ReturnDependencies {

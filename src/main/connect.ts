@@ -70,6 +70,7 @@ export async function connect(
   await naming('Postgres', measureClock(pool, clock));
   const store = await openEventStore(addresses.eventStoreUrl, {
     logger,
+    outages,
     observer: metrics.observer(observeAppends),
     streams: { prefix: await fixStreamPrefix(pool, config), isOurs: isOurStream },
     onForeignEvent: metrics.observer(observeForeignEvents),
@@ -111,7 +112,7 @@ const processName = (role: string) => `${role} ${hostname()} ${String(process.pi
 /** @throws {ConfigurationRefused} where it does not answer, or lets nobody in with the user and password of its address */
 async function openEventStore(
   url: string,
-  options: Pick<EventStoreOptions, 'logger' | 'observer' | 'streams' | 'onForeignEvent'>,
+  options: Pick<EventStoreOptions, 'logger' | 'outages' | 'observer' | 'streams' | 'onForeignEvent'>,
 ): Promise<ConnectedEventStore> {
   const { promise: refused, reject } = Promise.withResolvers<never>();
   const onRefused = () => {

@@ -78,7 +78,7 @@ async function runSlot(dependencies: WorkerDependencies, stopping: AbortSignal):
       await work(dependencies, received, stopping);
       working.works();
     } catch (error) {
-      working.failed('a job', error);
+      if (!(error instanceof ClockIsWrong)) working.failed('a job', error);
       await pause(retryMs);
     }
   }

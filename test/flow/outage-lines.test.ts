@@ -1,0 +1,119 @@
+import { rmSync } from 'node:fs';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { launchNatsServer } from '../../src/embedded/nats-server.ts';
+import { launchPostgres } from '../../src/embedded/postgres.ts';
+import { startEventStore } from '../support/event-store.ts';
+import { startInstallation } from '../support/installation.ts';
+import type { Installation } from '../support/installation.ts';
+import { planFile } from '../support/plans.ts';
+import { restartable } from '../support/restartable.ts';
+import type { RestartableServer } from '../support/restartable.ts';
+import type { ServiceProcess } from '../support/service.ts';
+import { makeTemporaryDirectory } from '../support/temporary-directory.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const directories: string[] = [];
+const servers = new Map<string, RestartableServer>();
+const roles = ['api', 'projector', 'dispatcher', 'worker'] as const;
+let installation: Installation;
+let processes: ServiceProcess[];
+let key: string;
+
+beforeAll(async () => {
+  const [postgresData, natsData, logData] = [1, 2, 3].map(() => {
+    const directory = makeTemporaryDirectory();
+    directories.push(directory);
+    return directory;
+  }) as [string, string, string];
+  const launched = await Promise.all([
+    restartable((at) => launchPostgres({ dataDirectory: postgresData, ...at })),
+    restartable((at) => launchNatsServer({ dataDirectory: natsData, ...at })),
+    restartable((at) => startEventStore({ dataDirectory: logData, ...at })),
+  ]);
+  ['DATABASE_URL', 'NATS_URL', 'EVENTSTORE_URL'].forEach((name, index) => servers.set(name, launched[index]!));
+  const addresses = Object.fromEntries([...servers].map(([name, { url }]) => [name, url]));
+  installation = await startInstallation({ ...addresses, PLANS_FILE: planFile({}), LOG_LEVEL: 'debug' });
+  processes = [];
+  for (const role of roles.toReversed()) processes.push(await installation.startRole(role));
+  ({ key } = await installation.openAccount());
+}, 120_000);
+
+afterAll(async () => {
+  await installation[Symbol.asyncDispose]();
+  await Promise.all([...servers.values()].map((server) => server.stop()));
+  for (const directory of directories) rmSync(directory, { recursive: true, force: true });
+}, 60_000);
+
+interface Line {
+  level: number;
+  msg: string;
+  part?: string;
+  awaySeconds?: number;
+}
+
+const linesOf = ({ log }: ServiceProcess): Line[] =>
+  log()
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line) as Line);
+const isLoss = ({ msg }: Line) => msg.startsWith('a part is lost');
+const isReturn = ({ msg }: Line) => msg === 'a part is back';
+
+it.each([
+  ['DATABASE_URL', ['the admission of requests', 'the leadership of the projector']],
+  ['NATS_URL', ['NATS']],
+  ['EVENTSTORE_URL', ['the event store', 'the subscription of usage_and_jobs']],
+])('an outage of %s is two lines for each part, whatever is tried', { timeout: 120_000 }, async (name, among) => {
+  const server = servers.get(name)!;
+  const before = processes.map((process) => linesOf(process).length);
+  const written = () => processes.map((process, index) => linesOf(process).slice(before[index]));
+  const asking = { isOver: false };
+  const clients = Array.from({ length: 4 }, async () => {
+    while (!asking.isOver) {
+      const headers = { authorization: `Bearer ${key}` };
+      // As clients do, and whatever watches over the processes.
+      await fetch(`${processes.at(-1)?.url ?? ''}/api/v1/credits`, { headers }).catch(() => undefined);
+      await Promise.all(processes.map(({ url }) => fetch(`${url}/readyz`).catch(() => undefined)));
+    }
+  });
+  await server.stop();
+  await waitFor(
+    () =>
+      written()
+        .flat()
+        .filter(({ msg }) => msg === 'a part is still lost').length >= 40,
+    {
+      what: 'forty failures that are not worth a line',
+      timeoutMs: 60_000,
+    },
+  );
+  await server.start();
+  const stillLost = () =>
+    written().flatMap((lines) => {
+      const back = new Set(lines.filter(isReturn).map(({ part }) => part));
+      return lines.filter((line) => isLoss(line) && !back.has(line.part)).map(({ part }) => part);
+    });
+  await waitFor(() => stillLost().length === 0, { what: 'every part to be back', timeoutMs: 60_000 }).catch(() => {
+    expect(stillLost()).toEqual([]);
+  });
+  asking.isOver = true;
+  await Promise.all(clients);
+
+  for (const lines of written()) {
+    const warned = lines.filter(({ level }) => level >= 40);
+    expect(warned.filter((line) => !isLoss(line) && !isReturn(line))).toEqual([]);
+    const lost = warned.filter(isLoss).map(({ part }) => part);
+    expect(new Set(lost).size).toBe(lost.length);
+    expect(
+      warned
+        .filter(isReturn)
+        .map(({ part }) => part)
+        .sort(),
+    ).toEqual(lost.sort());
+    for (const { awaySeconds } of warned.filter(isReturn)) expect(awaySeconds).toBeGreaterThanOrEqual(0);
+  }
+  const parts = written()
+    .flat()
+    .map(({ part }) => part);
+  expect(parts).toEqual(expect.arrayContaining(among));
+});
