@@ -95,9 +95,9 @@ export async function waiveFailedCommand(
     ...{ account_id: account, stream, reference, failed_charges: failed.length },
     ...{ waived: waived.length, cents, tokens: waived.map(({ token }) => token), behind },
   };
-  const text = `${String(waived.length)} charges are waived, ${formatCents(cents)} in all`;
+  const text = `${String(waived.length)} charge${waived.length === 1 ? '' : 's'} waived, ${formatCents(cents)} in all`;
   const others = failed.length - waived.length;
-  const rest = others > 0 ? `; of ${String(others)} more nothing was left to waive` : '';
+  const rest = others > 0 ? `; nothing was left to waive of ${String(others)} more` : '';
   print(cli.output, data, refused ? text : text + rest);
   if (refused) throw new CommandFailed(refusalText(refused.refusal, { token: '', reference, stream }));
   if (behind) throw new CommandFailed('more may have failed: the projector is behind or away', 2);

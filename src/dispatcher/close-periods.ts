@@ -47,6 +47,8 @@ export interface ClosingRound {
   issued: InvoiceIssued[];
   /** Usage streams of periods that may still have to give back a charge whose outcome is not known. */
   heldUp: string[];
+  /** Periods that still take corrections, and the instant until which they do, UTC ISO-8601. */
+  inGrace: { stream: string; until: string }[];
   failed: { stream: string; error: unknown }[];
 }
 
@@ -89,7 +91,7 @@ export async function closePeriods(
   { setAside, stopping }: { setAside: SetAside; stopping?: AbortSignal },
 ): Promise<ClosingRound> {
   const { pool, store, now, graceSeconds } = dependencies;
-  const done: ClosingRound = { rolledOver: [], closed: [], issued: [], heldUp: [], failed: [] };
+  const done: ClosingRound = { rolledOver: [], closed: [], issued: [], heldUp: [], inGrace: [], failed: [] };
   const skewMs = await dependencies.clockSkewMs();
   if (Math.abs(skewMs) > maxClockSkewMs) throw new ClockIsWrong(skewMs);
   // With the log away every account would wait for it in turn.
@@ -179,6 +181,7 @@ async function close(
     return;
   }
   if (closing.outcome === 'held_up') done.heldUp.push(stream);
+  else done.inGrace.push({ stream, until: closing.notBefore });
   const waitMs = closing.outcome === 'held_up' ? setAsideMs : Date.parse(closing.notBefore) - Date.parse(now());
   setAside.set(stream, performance.now() + Math.min(waitMs, setAsideMs));
 }

@@ -80,7 +80,7 @@ async function giveBack(store: EventStore = parts.store): Promise<void> {
   const { pool } = parts.models;
   expect(await catchUp({ store: parts.store, pool }, usageAndJobs, 20_000)).toBe(true);
   const dispatching = dispatchDownloads({ store: parts.store, queue: parts.queue, pool });
-  const head = await parts.store.headPosition();
+  const head = (await parts.store.headPosition()) ?? 0n;
   await waitFor(async () => (await dispatchedTo()) >= head, { what: 'the dispatcher to have seen all' });
   await dispatching.close();
   const returning = startReturningServiceFailures({
