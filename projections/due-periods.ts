@@ -57,6 +57,22 @@ export async function listPeriodsToClose(
   return rows;
 }
 
+/** Periods that have ended so short a time ago that they still take corrections, and until when they do at least. */
+export async function listPeriodsInGrace(
+  pool: Pool,
+  { now, graceSeconds }: { now: string; graceSeconds: number },
+): Promise<{ stream: string; until: string }[]> {
+  const { rows } = await pool.query<{ stream: string; period_end: Date }>(
+    `select stream, period_end from credits c
+     where phase = 'ended' and period_end > $1::timestamptz - $2 * interval '1 second' order by period_end, stream`,
+    [now, graceSeconds],
+  );
+  return rows.map(({ stream, period_end: end }) => ({
+    stream,
+    until: new Date(end.getTime() + graceSeconds * 1_000).toISOString(),
+  }));
+}
+
 /** Periods that are not invoiced yet although they have to be; those of one account in the order of time. */
 export async function listInvoicesDue(pool: Pool, { except, limit }: Wanted): Promise<DueInvoices[]> {
   const { rows } = await pool.query<DueInvoices>(

@@ -6,7 +6,6 @@ import type { Logger } from 'pino';
 import type { Clock } from './clock.ts';
 import { outageOf } from '../commands/outage.ts';
 import type { Outages } from '../commands/outage.ts';
-import type { Clock } from './clock.ts';
 
 interface PoolOptions {
   logger: Logger;

@@ -1,4 +1,5 @@
 import { invoices as invoicesModel, readInvoices } from '../../projections/invoices.ts';
+import { listPeriodsInGrace } from '../../projections/due-periods.ts';
 import type { AccountInvoices } from '../../projections/invoices.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { issueCreditNote } from '../commands/issue-credit-note.ts';
@@ -19,6 +20,7 @@ interface ClosingRound {
   closed: string[];
   issued: InvoiceIssued[];
   heldUp: string[];
+  inGrace: { stream: string; until: string }[];
   failed: { stream: string; error: unknown }[];
 }
 
@@ -27,6 +29,8 @@ export interface InvoicesCli extends CliDependencies {
   issuer: string;
   /** One round of what the dispatcher's clock does. */
   closePeriods: () => Promise<ClosingRound>;
+  /** How long after its end a period still takes corrections. */
+  graceSeconds: number;
 }
 
 /** An account's invoices and credit notes, as far as the read model has them. */
@@ -76,6 +80,7 @@ export async function listInvoicesCommand(cli: CliDependencies, accountId: strin
 export async function issueDueCommand(cli: InvoicesCli): Promise<void> {
   const [rolledOver, closed, heldUp] = [new Set<string>(), new Set<string>(), new Set<string>()];
   const failed = new Map<string, string>();
+  const inGrace = new Map<string, string>();
   const issued: InvoiceIssued[] = [];
   const doneSoFar = () => rolledOver.size + closed.size + issued.length;
   let behind = false;
@@ -87,12 +92,15 @@ export async function issueDueCommand(cli: InvoicesCli): Promise<void> {
     for (const stream of round.rolledOver) rolledOver.add(stream);
     for (const stream of round.closed) closed.add(stream);
     for (const stream of round.heldUp) heldUp.add(stream);
+    for (const { stream, until } of round.inGrace) inGrace.set(stream, until);
     for (const { stream, error } of round.failed) failed.set(stream, String(error));
     issued.push(...round.issued);
     if (doneSoFar() > done && !cli.output.json) {
       cli.output.tell(`${String(closed.size)} periods closed, ${String(issued.length)} invoices issued so far\n`);
     }
   }
+  const young = await listPeriodsInGrace(cli.pool, { now: cli.now(), graceSeconds: cli.graceSeconds });
+  for (const { stream, until } of young) inGrace.set(stream, until);
   const data = {
     issued: issued.map(({ account_id, number, covers, period_start, period_end, total_cents }) => {
       return { account_id, number, covers, period_start, period_end, total_cents };
@@ -100,6 +108,8 @@ export async function issueDueCommand(cli: InvoicesCli): Promise<void> {
     rolled_over: [...rolledOver],
     closed: [...closed],
     held_up: [...heldUp],
+    in_grace: Object.fromEntries(inGrace),
+    behind,
     failed: Object.fromEntries(failed),
   };
   const rows = data.issued.map(({ account_id, number, covers, period_start: start, total_cents: cents }) => {
@@ -107,6 +117,10 @@ export async function issueDueCommand(cli: InvoicesCli): Promise<void> {
   });
   const counts = `${String(rolledOver.size)} periods ended, ${String(closed.size)} closed, ${String(issued.length)} invoices issued`;
   print(cli.output, data, `${table(['account', 'invoice', 'covers', 'from', 'total'], rows)}\n\n${counts}`);
+  if (doneSoFar() + heldUp.size + inGrace.size + failed.size === 0 && !behind)
+    cli.output.tell('reeltally: nothing is due: no period is past its end, and everything closed is invoiced\n');
+  for (const [stream, until] of inGrace)
+    cli.output.tell(`reeltally: ${stream} is not closed: it takes corrections until ${until}, or a little longer\n`);
   for (const stream of heldUp)
     cli.output.tell(`reeltally: ${stream} is not closed: a void is pending; try again later\n`);
   for (const [stream, error] of failed) cli.output.tell(`reeltally: ${stream} could not be moved on: ${error}\n`);

@@ -94,7 +94,7 @@ export async function waiveFailedCommand(
     ...{ account_id: account, stream, reference, failed_charges: failed.length },
     ...{ waived: waived.length, cents, tokens: waived.map(({ token }) => token), behind },
   };
-  const text = `${String(waived.length)} charges are waived, ${formatCents(cents)} in all`;
+  const text = `${String(waived.length)} charge${waived.length === 1 ? '' : 's'} waived, ${formatCents(cents)} in all`;
   const others = failed.length - waived.length;
   const rest = others > 0 ? `; ${String(others)} more had nothing left to waive` : '';
   print(cli.output, data, refused ? text : text + rest);

@@ -42,6 +42,8 @@ export interface ClosingRound {
   issued: InvoiceIssued[];
   /** Usage streams of periods that may still have to give back a charge whose outcome is not known. */
   heldUp: string[];
+  /** Periods that still take corrections, and the instant until which they do, UTC ISO-8601. */
+  inGrace: { stream: string; until: string }[];
   failed: { stream: string; error: unknown }[];
 }
 
@@ -84,7 +86,7 @@ export async function closePeriods(
   { setAside, stopping }: { setAside: SetAside; stopping?: AbortSignal },
 ): Promise<ClosingRound> {
   const { pool, store, now, graceSeconds } = dependencies;
-  const done: ClosingRound = { rolledOver: [], closed: [], issued: [], heldUp: [], failed: [] };
+  const done: ClosingRound = { rolledOver: [], closed: [], issued: [], heldUp: [], inGrace: [], failed: [] };
   const look = { ...wanted(setAside), now: now() };
   // With the log away every account would wait for it in turn.
   await store.headPosition();
@@ -174,6 +176,7 @@ async function close(
     return;
   }
   if (closing.outcome === 'held_up') done.heldUp.push(stream);
+  else done.inGrace.push({ stream, until: closing.notBefore });
   const waitMs = closing.outcome === 'held_up' ? setAsideMs : Date.parse(closing.notBefore) - Date.parse(now());
   setAside.set(stream, performance.now() + Math.min(waitMs, setAsideMs));
 }

@@ -59,6 +59,7 @@ export async function runCommand(
       ...{ store, pool, macs, now, newUuid, newId, randomBits, plans: config.plans, lanes, output },
       books: createBooks(pool),
       issuer: config.INVOICE_ISSUER,
+      graceSeconds: config.CLOSING_GRACE_SECONDS,
       closePeriods: () => closePeriods(closing, { setAside }),
       actor: { type: 'staff', id: operatorName(), role: 'operator', reason: 'command line' },
       hasProjector: () => isLed(pool, 'projector'),

@@ -49,7 +49,21 @@ const credit = (...words: string[]) => run('invoices', 'credit', account, '2', '
 
 describe('invoices', () => {
   it('issue-due has nothing to do when it is asked again, and says so to people', async () => {
-    expectText(await later('invoices', 'issue-due'), /\n\n0 periods ended, 0 closed, 0 invoices issued\n$/);
+    const { stdout, stderr } = await later('invoices', 'issue-due');
+    expect(stdout).toMatch(/\n\n0 periods ended, 0 closed, 0 invoices issued\n$/);
+    expect(stderr).toBe('reeltally: nothing is due: no period is past its end, and everything closed is invoiced\n');
+  });
+
+  it('issue-due says until when a period takes corrections that is not closed yet', async () => {
+    const { code, stdout, stderr } = await runCommand(['invoices', 'issue-due', '--json'], {
+      ...{ REELTALLY_DATA: service().dataDirectory, CLOSING_GRACE_SECONDS: String(20 * 86_400) },
+      REELTALLY_CLOCK_OFFSET_SECONDS: String(70 * 86_400),
+    });
+    expect(code).toBe(0);
+    const { closed, in_grace: inGrace } = JSON.parse(stdout) as { closed: string[]; in_grace: Record<string, string> };
+    const [stream = '', until = ''] = Object.entries(inGrace).find(([name]) => name.includes(account)) ?? [];
+    expect(closed).toEqual([]);
+    expect(stderr).toContain(`${stream} is not closed: it takes corrections until ${until}, or a little longer\n`);
   });
 
   it('list shows every invoice of an account', async () => {

@@ -77,6 +77,41 @@ describe('ledger waive', { timeout: 120_000 }, () => {
     expectText(await run('jobs', 'timeline', charged), / ChargeWaived .* staff Ada +-\$0\.15 /);
   });
 
+  it('takes back every charge of a period whose download failed, once, and names each', async () => {
+    const { accountId, tokens } = await chargedAccount(4);
+    const [, broken = '', gone = '', stays = '', other = ''] = tokens;
+    const failed = (token: string, reason: string) =>
+      runSql(service(), `update jobs set status = 'failed', failure_reason = '${reason}' where token = '${token}'`);
+    await failed(broken, 'internal_error');
+    await failed(gone, 'internal_error');
+    await failed(other, 'private_video');
+    const period = await day(accountId);
+    const bulk = (...more: string[]) => [
+      ...['ledger', 'waive', '--failed', '--account', accountId, '--period', period, '--by', 'Ada'],
+      ...because('outage-7'),
+      ...more,
+    ];
+    const ours = bulk('--failure-reason', 'internal_error');
+    expect(await service().cli(...ours)).toMatchObject({ waived: 2, cents: 50, tokens: [broken, gone] });
+    expect(await service().cli(...ours)).toMatchObject({ failed_charges: 2, waived: 0, cents: 0, tokens: [] });
+    const { stdout, stderr, code } = await run(...bulk());
+    expect(stdout).toBe('1 charge waived, $0.25 in all; nothing was left to waive of 2 more\n');
+    expect([code, stderr]).toEqual([0, expect.stringMatching(/^waived +100 % +3 events /)]);
+    const ledger = await service().cli<{ rows: Record<string, unknown>[] }>('ledger', 'show', accountId);
+    const waived = ledger.rows.filter(({ type }) => type === 'ChargeWaived').map(({ token }) => token);
+    expect(waived).toEqual([broken, gone, other]);
+    expect(waived).not.toContain(stays);
+  });
+
+  it.concurrent.each([
+    [['--failed', '--account', 'acc_aaaaaaaaaaaaaaaa'], /--failed takes --account and --period/],
+    [['token', '--failed', '--period', '2026-11-01'], /--failed takes --account and --period/],
+    [['token', '--period', '2026-11-01'], /give one token; or --failed with --account and --period/],
+    [[], /give one token; or --failed with --account and --period/],
+  ])('refuses %j', async (words, message) => {
+    expectRefusal(await run('ledger', 'waive', ...words, '--by', 'Ada', ...because('case-1')), message);
+  });
+
   it.concurrent.each([
     [['--reason', 'r', '--reference', 'two words'], /a reference is up to 100 letters/],
     [['--reason', '', '--reference', 'case-1'], /give up to 500 characters/],

@@ -59,6 +59,11 @@ class ExampleAccount {
       this.#store([endPeriod(this.#usage)]);
       return `next fee ${formatCents(this.#usage.next?.terms.fee_cents ?? 0)}`;
     }
+    const failed = /^the service fails download (\d+)$/.exec(what)?.[1];
+    if (failed) {
+      const failedToken = token(Number(failed));
+      return this.#settle({ kind: 'return_service_failure', token: failedToken, reference: `failure-${failed}` });
+    }
     if (what === 'close') return this.#close();
     throw new Error(`the page says "${what}", which this test does not understand`);
   }
@@ -151,6 +156,7 @@ function textOf(events: readonly UsageEvent[]): string {
         return event.data.cents > 0
           ? `${formatCents(event.data.cents)} back`
           : `${several(event.data.credits, 'credit')} back`;
+      if (event.type === 'DownloadCreditReturned') return '1 credit back';
       if (event.type === 'ChargeWaived') return `${formatCents(event.data.cents)} back`;
       if (event.type === 'PlanChanged' && event.data.fee_difference_cents > 0)
         return `fee difference ${formatCents(event.data.fee_difference_cents)}`;
@@ -171,7 +177,7 @@ function lineText(line: InvoiceLine): string {
       return `${String(line.quantity)} × ${formatCents(line.rate_cents)} = ${formatCents(line.cents)}`;
     case 'waivers':
     case 'waiver':
-      return `waiver −${formatCents(-line.cents)}`;
+      return `waivers −${formatCents(-line.cents)}`;
   }
 }
 
@@ -213,6 +219,6 @@ describe('docs/billing.md', () => {
   });
 
   it('has its examples', () => {
-    expect(examples).toHaveLength(6);
+    expect(examples).toHaveLength(7);
   });
 });
