@@ -16,6 +16,7 @@ create table api_key_window (
   revoked boolean not null default false,
   base timestamp with time zone not null default clock_timestamp(),
   admitted_ms integer[] not null default '{}'::integer[],
+  mac text,
   constraint api_key_window_key_id_key UNIQUE (key_id),
   constraint api_key_window_pkey PRIMARY KEY (hash)
 ) with (fillfactor=50, toast_tuple_target=8160);
@@ -71,6 +72,7 @@ create table credits (
   opening_invoice_due boolean not null default false,
   period_invoice_due boolean not null default false,
   plan_changes integer not null default 0,
+  mac text,
   constraint credits_stream_key UNIQUE (stream),
   constraint credits_pkey PRIMARY KEY (account_id, period_start),
   constraint credits_phase_check CHECK ((phase = ANY (ARRAY['open'::text, 'ended'::text, 'closed'::text])))
@@ -94,6 +96,7 @@ create table idempotency_keys (
   revision bigint not null,
   confirmed boolean not null default false,
   voided boolean not null default false,
+  mac text,
   constraint idempotency_keys_token_key UNIQUE (token),
   constraint idempotency_keys_pkey PRIMARY KEY (account_id, key_hash)
 );

@@ -1,10 +1,13 @@
 import { LRUCache } from 'lru-cache';
 import pg from 'pg';
 import type { FieldDef, Pool } from 'pg';
-import type { MeasureTime } from '../src/commands/ports.ts';
+import type { MeasureTime, RowMacs } from '../src/commands/ports.ts';
 import type { KeyedDownload } from '../src/domain/decide-usage.ts';
 import type { UsageSnapshot } from '../src/domain/usage.ts';
-import { creditsColumnIndex, creditsColumns, snapshotFromRow } from './credits.ts';
+import { keyText } from './api-keys.ts';
+import { CreditsMacs } from './credits-macs.ts';
+import type { NotBelieved } from './credits-macs.ts';
+import { creditsColumnIndex, creditsColumns, signedUsageOf } from './credits.ts';
 import type { CreditsRow } from './credits.ts';
 import { keyedDownloadColumns, keyedDownloadFromText } from './idempotency-keys.ts';
 import { polledJobColumns, polledJobFromText } from './jobs.ts';
@@ -20,13 +23,13 @@ const rebaseAfterMs = 1_000_000_000;
 const ownColumns = 9;
 const jobColumns = polledJobColumns('j');
 const creditsCount = creditsColumns('c').split(',').length;
-const keyedColumns = ['k.account_id', 'k.key_hash', ...keyedDownloadColumns('k')];
+const keyedColumns = keyedDownloadColumns('k');
 const nulls = (count: number) => Array.from({ length: count }, () => 'null').join(', ');
 
 /** @param further columns of the parts that may follow */
 const admissionSql = (further = '') => `
 with locked as materialized (
-  select k.hash, k.key_id, k.account_id, k.hourly_limit, k.base, k.admitted_ms as at, asked.requests, asked.token
+  select k.hash, k.key_id, k.account_id, k.mac, k.hourly_limit, k.base, k.admitted_ms as at, asked.requests, asked.token
   from unnest($1::uuid[], $2::int[], $3::text[]) asked (hash, requests, token)
   join api_key_window k on k.hash = asked.hash
   where not k.revoked
@@ -53,7 +56,7 @@ with locked as materialized (
 select g.hash, g.key_id, g.account_id, g.hourly_limit, g.kept, g.granted,
   extract(epoch from g.base) * 1000 + case when g.kept > 0 then g.at[g.gone + 1] else g.now_ms end as oldest_ms,
   g.base + g.now_ms * interval '1 millisecond' as admitted_at,
-  (select extract(epoch from clock_timestamp()) * 1000) as postgres_ms,
+  g.mac, (select extract(epoch from clock_timestamp()) * 1000) as postgres_ms,
   ${jobColumns.join(', ')}, ${creditsColumns('c')}${further}
 from granted g
 left join lateral (
@@ -107,6 +110,7 @@ const parserOf = pg.types.getTypeParser as (dataTypeId: number) => (text: string
 const creditsFrom = ownColumns + jobColumns.length;
 const keyedFrom = creditsFrom + creditsCount;
 const postgresMsAt = ownColumns - 1;
+const accountAt = 2;
 const streamAt = creditsFrom + creditsColumnIndex('stream');
 
 /** The session settings that the statement's plan, and the reading of its texts, need; a pool of its own has them. */
@@ -123,6 +127,8 @@ export interface AdmittedPlace {
 export interface AdmittedKey {
   keyId: string;
   accountId: string;
+  /** Whether the MAC of the key's row verifies. */
+  isBelieved: boolean;
   hourlyLimit: number;
   /** Requests in the window before this batch, and how many of the batch were let in. */
   kept: number;
@@ -132,12 +138,12 @@ export interface AdmittedKey {
   /** The instant that the granted ones are counted at, exactly, as Postgres writes it. */
   admittedAt: string;
   /** The newest credits row of the account; undefined before the projection has seen its first period. */
-  usage: UsageSnapshot | undefined;
+  usage: UsageSnapshot | NotBelieved | undefined;
 }
 
 function keyOf([, keyId, accountId, hourlyLimit, kept, granted, oldestMs, admittedAt]: TextRow): Omit<
   AdmittedKey,
-  'usage'
+  'usage' | 'isBelieved'
 > {
   return {
     keyId: keyId ?? '',
@@ -153,7 +159,7 @@ function keyOf([, keyId, accountId, hourlyLimit, kept, granted, oldestMs, admitt
 interface AdmissionAnswer {
   keys: ReadonlyMap<string, AdmittedKey>;
   jobs: ReadonlyMap<string, PolledJob>;
-  downloads: ReadonlyMap<string, KeyedDownload>;
+  downloads: ReadonlyMap<string, KeyedDownload | NotBelieved>;
 }
 
 /** An idempotency key belongs to its account. */
@@ -177,14 +183,22 @@ function queryOf(
 export class AdmissionStatement {
   readonly #pool: Pool;
   /** Each account's credits row as it was last read, and what it says. */
-  readonly #lastUsage = new LRUCache<string, { texts: TextRow; usage: UsageSnapshot }>({ max: 10_000 });
+  readonly #lastUsage = new LRUCache<string, { texts: TextRow; values: unknown[]; usage: UsageSnapshot | NotBelieved }>(
+    { max: 10_000 },
+  );
+  /** Each key's row as it last verified. */
+  readonly #believedKeys = new LRUCache<string, Record<'keyId' | 'accountId' | 'mac', string>>({ max: 50_000 });
 
   readonly #measureTime: MeasureTime;
+  readonly #macs: RowMacs;
+  readonly #credits: CreditsMacs;
 
   /** @param pool with `admissionSessionSettings` */
-  constructor(pool: Pool, { measureTime }: { measureTime: MeasureTime }) {
+  constructor(pool: Pool, { measureTime, macs }: { measureTime: MeasureTime; macs: RowMacs }) {
     this.#pool = pool;
     this.#measureTime = measureTime;
+    this.#macs = macs;
+    this.#credits = new CreditsMacs(macs);
   }
 
   /**
@@ -210,16 +224,17 @@ export class AdmissionStatement {
     if (typeof postgresMs === 'string') told(Number(postgresMs));
     const jobs = new Map<string, PolledJob>();
     const keys = new Map<string, AdmittedKey>();
-    const downloads = new Map<string, KeyedDownload>();
+    const downloads = new Map<string, KeyedDownload | NotBelieved>();
     for (const row of rows) {
       const job = polledJobFromText(row.slice(ownColumns, ownColumns + jobColumns.length));
       if (job) jobs.set(job.token, job);
       const [hash] = row;
-      const [accountId, keyHash, ...download] = row.slice(keyedFrom);
-      const found = keyedDownloadFromText(download);
-      if (accountId && keyHash && found) downloads.set(keyedName(accountId, keyHash), found);
+      const found = keyed.length > 0 ? keyedDownloadFromText(row.slice(keyedFrom), this.#macs) : undefined;
+      if (found) downloads.set(keyedName(found.accountId, found.keyHash), found.download);
       // Rows that carry only a further job, or a download, have none.
-      if (typeof hash === 'string') keys.set(hash, { ...keyOf(row), usage: this.#usageOf(row, fields) });
+      if (typeof hash === 'string') {
+        keys.set(hash, { ...keyOf(row), isBelieved: this.#isBelieved(row), usage: this.#usageOf(row, fields) });
+      }
     }
     return { keys, jobs, downloads };
   }
@@ -232,18 +247,33 @@ export class AdmissionStatement {
     return rowCount === 1;
   }
 
-  #usageOf(row: TextRow, fields: readonly FieldDef[]): UsageSnapshot | undefined {
+  /** The same row of a key is checked once. */
+  #isBelieved([hash, keyId, accountId, , , , , mac]: TextRow): boolean {
+    if (!hash || !keyId || !accountId) return false;
+    const known = this.#believedKeys.get(hash);
+    if (known?.keyId === keyId && known.accountId === accountId && known.mac === mac) return true;
+    const text = keyText(hash, { keyId, accountId });
+    const isBelieved = this.#macs.verifies({ table: 'api_key_window', name: keyId, text, mac: mac ?? null });
+    if (isBelieved && mac) this.#believedKeys.set(hash, { keyId, accountId, mac });
+    return isBelieved;
+  }
+
+  /** The same row of an account is read and checked once; of a row that has changed, what has. */
+  #usageOf(row: TextRow, fields: readonly FieldDef[]): UsageSnapshot | NotBelieved | undefined {
     const stream = row[streamAt] ?? null;
     if (stream === null) return undefined;
     const texts = row.slice(creditsFrom, keyedFrom);
     const known = this.#lastUsage.get(stream);
     if (known?.texts.every((text, index) => text === texts[index])) return known.usage;
-    const credits = fields.slice(creditsFrom, keyedFrom).map(({ name, dataTypeID }, index) => {
+    const values = fields.slice(creditsFrom, keyedFrom).map(({ dataTypeID }, index) => {
       const text = texts[index] ?? null;
-      return [name, text === null ? null : parserOf(dataTypeID)(text)] as const;
+      if (known?.texts[index] === text) return known.values[index];
+      return text === null ? null : parserOf(dataTypeID)(text);
     });
-    const usage = snapshotFromRow(Object.fromEntries(credits) as unknown as CreditsRow);
-    this.#lastUsage.set(stream, { texts, usage });
+    const named = values.map((value, index) => [fields[creditsFrom + index]?.name ?? '', value] as const);
+    const credits = Object.fromEntries(named) as unknown as CreditsRow;
+    const usage = this.#credits.believed(signedUsageOf(credits), row[accountAt] ?? '');
+    this.#lastUsage.set(stream, { texts, values, usage });
     return usage;
   }
 }

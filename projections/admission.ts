@@ -1,11 +1,13 @@
 import pg from 'pg';
 import type { Pool } from 'pg';
 import type { AdmissionObserver } from '../src/commands/observers.ts';
-import type { MeasureTime } from '../src/commands/ports.ts';
+import type { MeasureTime, RowMacs } from '../src/commands/ports.ts';
 import type { KeyedDownload } from '../src/domain/decide-usage.ts';
 import type { UsageSnapshot } from '../src/domain/usage.ts';
+import { uuidOfKeyHash } from './api-keys.ts';
 import { AdmissionStatement, keyedName, windowMs } from './admission-statement.ts';
 import type { AdmittedKey, AdmittedPlace } from './admission-statement.ts';
+import type { NotBelieved } from './credits-macs.ts';
 import type { PolledJob } from './jobs.ts';
 
 /**
@@ -34,18 +36,19 @@ export interface RateWindow {
 }
 
 export interface Admission {
-  outcome: 'admitted' | 'rate_limited';
+  /** `not_believed`: the key's row is not one that this installation has written, so that nobody knows whose the key is. */
+  outcome: 'admitted' | 'rate_limited' | 'not_believed';
   keyId: string;
   accountId: string;
   window: RateWindow;
   /** Where it is counted, if it is admitted. */
   place: AdmittedPlace | undefined;
   /** The newest credits row of the account; undefined before the projection has seen its first period. */
-  usage: UsageSnapshot | undefined;
+  usage: UsageSnapshot | NotBelieved | undefined;
   /** The row of the token asked for, whoever owns it. */
   job: PolledJob | undefined;
   /** The newest download that the account has for the Idempotency-Key, as of the same point as `usage`. */
-  keyed: KeyedDownload | undefined;
+  keyed: KeyedDownload | NotBelieved | undefined;
 }
 
 export interface Admissions {
@@ -80,6 +83,7 @@ const maxBatchesUnderWay = 2;
 export interface AdmissionDependencies {
   /** Is told Postgres's time by each statement. */
   measureTime: MeasureTime;
+  macs: RowMacs;
   observer?: AdmissionObserver;
 }
 
@@ -152,7 +156,7 @@ async function admitBatch(
   statement: AdmissionStatement,
   batch: readonly Pending[],
 ): Promise<Parameters<AdmissionObserver['batchDecided']>[0]> {
-  const byKey = Map.groupBy(batch, ({ request }) => uuidOf(request.keyHash));
+  const byKey = Map.groupBy(batch, ({ request }) => uuidOfKeyHash(request.keyHash));
   const hashes = [...byKey.keys()].sort();
   const groups = hashes.map((hash) => byKey.get(hash) ?? []);
   const tokens = groups.map((group) => group.flatMap(({ request }) => request.token ?? []));
@@ -190,10 +194,10 @@ function admissionOf(
   key: AdmittedKey,
   { index, hash, job, keyed }: { index: number; hash: string } & Pick<Admission, 'job' | 'keyed'>,
 ): Admission {
-  const { keyId, accountId, hourlyLimit, kept, granted, oldestMs, admittedAt, usage } = key;
+  const { keyId, accountId, isBelieved, hourlyLimit, kept, granted, oldestMs, admittedAt, usage } = key;
   const counted = kept + Math.min(index + 1, granted);
   return {
-    outcome: index < granted ? 'admitted' : 'rate_limited',
+    outcome: !isBelieved ? 'not_believed' : index < granted ? 'admitted' : 'rate_limited',
     keyId,
     accountId,
     place: index < granted ? { hash, admittedAt } : undefined,
@@ -206,15 +210,4 @@ function admissionOf(
     job,
     keyed,
   };
-}
-
-/** The first 128 bits of the hash, as Postgres writes a uuid. */
-function uuidOf(keyHash: string): string {
-  return [
-    keyHash.slice(0, 8),
-    keyHash.slice(8, 12),
-    keyHash.slice(12, 16),
-    keyHash.slice(16, 20),
-    keyHash.slice(20, 32),
-  ].join('-');
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool, PoolClient } from 'pg';
+import type { RowMacs } from '../src/commands/ports.ts';
 import type { AccountEvent } from '../src/domain/account-events.ts';
 import { parseAccountEvent, parseUsageEvent } from '../src/domain/recorded-event.ts';
 import type { ParsedEvent } from '../src/domain/recorded-event.ts';
@@ -16,10 +17,10 @@ export const apiKeys: RebuildableProjection = {
   corrected: {
     name: 'api_key_window',
     key: 'hash',
-    columns: ['key_id', 'account_id', 'hourly_limit', 'revoked'],
+    columns: ['key_id', 'account_id', 'hourly_limit', 'revoked', 'mac'],
   },
   streamPrefixes: ['account-', 'usage-'],
-  apply: async (events, client) => {
+  apply: async (events, client, { macs }) => {
     const limits = new Map<string, number>();
     const accountEvents: ParsedEvent<AccountEvent>[] = [];
     for (const recorded of events) {
@@ -39,7 +40,7 @@ export const apiKeys: RebuildableProjection = {
     await writeHeads(accountEvents, client);
     await writeLimits(limits, client);
     await writeKeys(accountEvents, client);
-    await writeWindows(accountEvents, limits, client);
+    await writeWindows(accountEvents, limits, { client, macs });
   },
 };
 
@@ -57,6 +58,26 @@ async function writeHeads(events: readonly ParsedEvent<AccountEvent>[], client: 
      on conflict (account_id) do update set revision = excluded.revision, last_hash = excluded.last_hash`,
     [JSON.stringify([...heads.values()])],
   );
+}
+
+/** Whose a key is: what the MAC of a row of `api_key_window` is made over. @param hash as the row has it, a UUID */
+export const keyText = (hash: string, { keyId, accountId }: { keyId: string; accountId: string }): string =>
+  JSON.stringify([hash, keyId, accountId]);
+
+type KeyIssued = Extract<AccountEvent, { type: 'ApiKeyIssued' }>['data'];
+
+const signKey = ({ key_hash: keyHash, key_id: keyId, account_id: accountId }: KeyIssued, macs: RowMacs): string =>
+  macs.sign('api_key_window', keyText(uuidOfKeyHash(keyHash), { keyId, accountId }));
+
+/** The first 128 bits of a key's hash, as Postgres writes a uuid. */
+export function uuidOfKeyHash(keyHash: string): string {
+  return [
+    keyHash.slice(0, 8),
+    keyHash.slice(8, 12),
+    keyHash.slice(12, 16),
+    keyHash.slice(16, 20),
+    keyHash.slice(20, 32),
+  ].join('-');
 }
 
 export interface ApiKeyRow {
@@ -91,6 +112,12 @@ export function waitForKey(
 ): Promise<boolean> {
   const sql = 'select from api_key_window where key_id = $1 and revoked = $2';
   return waitForRow(pool, { text: sql, values: [keyId, revoked] }, timeoutMs);
+}
+
+/** Waits until an account's first period is there, and the hourly limit of its keys. */
+export function waitForAccount(pool: Pool, accountId: string, timeoutMs: number): Promise<boolean> {
+  const sql = 'select from hourly_limits join credits using (account_id) where account_id = $1';
+  return waitForRow(pool, { text: sql, values: [accountId] }, timeoutMs);
 }
 
 /** Waits until an account's keys have the hourly limit that its terms give them, and their credits row is there. */
@@ -152,9 +179,11 @@ async function writeKeys(events: readonly ParsedEvent<AccountEvent>[], client: P
 async function writeWindows(
   events: readonly ParsedEvent<AccountEvent>[],
   limits: ReadonlyMap<string, number>,
-  client: PoolClient,
+  { client, macs }: { client: PoolClient; macs: RowMacs },
 ): Promise<void> {
-  const issued = events.flatMap(({ event }) => (event.type === 'ApiKeyIssued' ? [event.data.key_id] : []));
+  const issued = events.flatMap(({ event }) =>
+    event.type === 'ApiKeyIssued' ? [{ keyId: event.data.key_id, mac: signKey(event.data, macs) }] : [],
+  );
   const revoked = events.flatMap(({ event }) => (event.type === 'ApiKeyRevoked' ? [event.data.key_id] : []));
   if (issued.length === 0 && revoked.length === 0 && limits.size === 0) return;
   await client.query(
@@ -167,10 +196,10 @@ async function writeWindows(
            hourly_limit = (select l.hourly_limit from hourly_limits l where l.account_id = w.account_id)
        from locked where w.hash = locked.hash
      )
-     insert into api_key_window (hash, key_id, account_id, hourly_limit, revoked)
-     select left(k.key_hash, 32)::uuid, k.key_id, k.account_id, l.hourly_limit, k.revoked_at is not null
-     from api_keys k join hourly_limits l using (account_id)
-     where k.key_id = any($1) order by 1`,
-    [issued, revoked, [...limits.keys()]],
+     insert into api_key_window (hash, key_id, account_id, hourly_limit, revoked, mac)
+     select left(k.key_hash, 32)::uuid, k.key_id, k.account_id, l.hourly_limit, k.revoked_at is not null, i.mac
+     from unnest($1::text[], $4::text[]) i (key_id, mac)
+     join api_keys k using (key_id) join hourly_limits l using (account_id) order by 1`,
+    [issued.map(({ keyId }) => keyId), revoked, [...limits.keys()], issued.map(({ mac }) => mac)],
   );
 }

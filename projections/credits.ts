@@ -1,8 +1,13 @@
+import { LRUCache } from 'lru-cache';
 import type { PoolClient } from 'pg';
+import type { EventStore, RowMacs } from '../src/commands/ports.ts';
+import { parseUsageEvent } from '../src/domain/recorded-event.ts';
 import type { ParsedEvent } from '../src/domain/recorded-event.ts';
 import type { UsageEvent } from '../src/domain/usage-events.ts';
 import { evolveUsage, initialUsage } from '../src/domain/usage.ts';
 import type { OpenUsage, UsageSnapshot } from '../src/domain/usage.ts';
+import { CreditsMacs, notBelieved } from './credits-macs.ts';
+import type { NotBelieved, SignedUsage } from './credits-macs.ts';
 
 /** The read model behind GET /credits, and where every decision about usage starts from: table `credits`. */
 
@@ -31,6 +36,7 @@ export interface CreditsRow {
   warned: OpenUsage['warned'];
   cap_reached: boolean;
   next: OpenUsage['next'];
+  credits_mac: string | null;
 }
 
 const columns = [
@@ -57,6 +63,7 @@ const columns = [
   'warned',
   'cap_reached',
   'next',
+  'mac as credits_mac',
 ];
 
 /** The select list of `CreditsRow`. @param alias of the table in the query */
@@ -98,31 +105,37 @@ export function snapshotFromRow(row: CreditsRow): UsageSnapshot {
   };
 }
 
-/** The newest period's row of an account. */
+/**
+ * The newest period's row of an account.
+ *
+ * @returns undefined where it has none, and `notBelieved` for a row that this installation has not written
+ */
 export async function readNewestCredits(
   client: Pick<PoolClient, 'query'>,
   accountId: string,
-): Promise<UsageSnapshot | undefined> {
+  macs: RowMacs,
+): Promise<UsageSnapshot | NotBelieved | undefined> {
   const { rows } = await client.query<CreditsRow>(
     `select ${creditsColumns('c')} from credits c where account_id = $1 order by period_start desc limit 1`,
     [accountId],
   );
-  return rows[0] && snapshotFromRow(rows[0]);
+  return rows[0] && new CreditsMacs(macs).believed(signedUsageOf(rows[0]), accountId);
 }
 
-/** The row of one period. @param stream its usage stream */
+/** The row of one period, with the same answers. @param stream its usage stream */
 export async function readCredits(
   client: Pick<PoolClient, 'query'>,
   stream: string,
-): Promise<UsageSnapshot | undefined> {
-  return (await readCreditsOf(client, [stream]))[0];
+  macs: RowMacs,
+): Promise<UsageSnapshot | NotBelieved | undefined> {
+  const { rows } = await client.query<CreditsRow>(`select ${creditsColumns('c')} from credits c where stream = $1`, [
+    stream,
+  ]);
+  return rows[0] && new CreditsMacs(macs).believed(signedUsageOf(rows[0]), rows[0].account_id);
 }
 
-/** The rows of several periods, in any order. */
-export async function readCreditsOf(
-  client: Pick<PoolClient, 'query'>,
-  streams: readonly string[],
-): Promise<UsageSnapshot[]> {
+/** The rows of several periods, in any order, as this transaction has just written them: their MACs are not looked at. */
+export async function readCreditsWritten(client: PoolClient, streams: readonly string[]): Promise<UsageSnapshot[]> {
   const { rows } = await client.query<CreditsRow>(
     `select ${creditsColumns('c')} from credits c where stream = any($1)`,
     [streams],
@@ -130,39 +143,102 @@ export async function readCreditsOf(
   return rows.map(snapshotFromRow);
 }
 
+export const signedUsageOf = (row: CreditsRow): SignedUsage => ({
+  snapshot: snapshotFromRow(row),
+  mac: row.credits_mac,
+});
+
+const maxRemembered = 10_000;
+
 /** Folds events into the rows of their streams. */
-export async function applyToCredits(events: readonly ParsedEvent<UsageEvent>[], client: PoolClient): Promise<void> {
-  const streams = [...new Set(events.map(({ stream }) => stream))];
-  const { rows } = await client.query<CreditsRow>(
-    `select ${creditsColumns('c')} from credits c where stream = any($1)`,
-    [streams],
-  );
-  const snapshots = new Map(rows.map((row) => [row.stream, snapshotFromRow(row)]));
-  for (const { stream, revision, event, metadata } of events) {
-    const snapshot = snapshots.get(stream) ?? { revision: -1, usage: initialUsage };
-    if (revision !== snapshot.revision + 1) {
-      throw new Error(`${stream} stands at ${String(snapshot.revision)} in credits, and ${String(revision)} came next`);
-    }
-    const usage = evolveUsage(snapshot.usage, event);
-    snapshots.set(stream, { stream, revision, lastHash: metadata.hash, lastTime: metadata.time, usage });
+export class CreditsRows {
+  readonly #store: Pick<EventStore, 'read'>;
+  readonly #macs: CreditsMacs;
+  /**
+   * What was written last, with its MAC. Where a row still has both the hash and the MAC of it, this is what goes on, and the
+   * row need not be read and checked; where it was not committed, or somebody else has written since, the row is.
+   */
+  readonly #written = new LRUCache<string, SignedUsage>({ max: maxRemembered });
+
+  constructor({ store, macs }: { store: Pick<EventStore, 'read'>; macs: RowMacs }) {
+    this.#store = store;
+    this.#macs = new CreditsMacs(macs);
   }
-  await writeRows([...snapshots.values()], client);
+
+  async apply(events: readonly ParsedEvent<UsageEvent>[], client: PoolClient): Promise<void> {
+    const streams = [...new Set(events.map(({ stream }) => stream))];
+    const { rows } = await client.query<CreditsRow>(
+      `select ${creditsColumns('c')} from credits c where stream = any($1)`,
+      [streams],
+    );
+    const found = new Map(rows.map((row) => [row.stream, row]));
+    const snapshots = new Map<string, UsageSnapshot>();
+    for (const { stream, revision, event, metadata } of events) {
+      const snapshot = snapshots.get(stream) ?? (await this.#stateBefore(stream, revision, found.get(stream)));
+      if (revision !== snapshot.revision + 1) {
+        throw new Error(
+          `${stream} stands at ${String(snapshot.revision)} in credits, and ${String(revision)} came next`,
+        );
+      }
+      const usage = evolveUsage(snapshot.usage, event);
+      snapshots.set(stream, { stream, revision, lastHash: metadata.hash, lastTime: metadata.time, usage });
+    }
+    await this.#write([...snapshots.values()], client);
+  }
+
+  /** A row that is not believed must not be signed for having been folded on: the log has what it should say. */
+  async #stateBefore(stream: string, revision: number, row: CreditsRow | undefined): Promise<UsageSnapshot> {
+    if (!row && revision === 0) return nothingOf(stream);
+    // A stream that has events already has a row, unless somebody has taken it away, or given it another name.
+    const state = row ? this.#stateOf(row) : this.#macs.believed({ snapshot: nothingOf(stream), mac: null }, stream);
+    return state === notBelieved ? await this.#fold(stream, revision) : state;
+  }
+
+  #stateOf(row: CreditsRow): UsageSnapshot | NotBelieved {
+    const own = this.#written.get(row.stream);
+    const isOwn =
+      own?.mac === row.credits_mac &&
+      own.snapshot.lastHash === row.last_hash &&
+      own.snapshot.revision === Number(row.credits_revision);
+    return isOwn ? own.snapshot : this.#macs.believed(signedUsageOf(row), row.account_id);
+  }
+
+  /** @param before revision of the first event that is left out */
+  async #fold(stream: string, before: number): Promise<UsageSnapshot> {
+    let snapshot = nothingOf(stream);
+    for (const recorded of await this.#store.read(stream, 0, before)) {
+      const { event, revision, metadata } = parseUsageEvent(recorded);
+      const usage = evolveUsage(snapshot.usage, event);
+      snapshot = { stream, revision, lastHash: metadata.hash, lastTime: metadata.time, usage };
+    }
+    return snapshot;
+  }
+
+  async #write(snapshots: readonly UsageSnapshot[], client: PoolClient): Promise<void> {
+    const rows = snapshots.flatMap((snapshot) => {
+      if (snapshot.usage.phase === 'absent') return [];
+      const mac = this.#macs.sign(snapshot);
+      this.#written.set(snapshot.stream, { snapshot, mac });
+      return [{ ...rowOf(snapshot, snapshot.usage), mac }];
+    });
+    await client.query(
+      `insert into credits (${written.join(', ')})
+       select ${written.join(', ')} from jsonb_populate_recordset(null::credits, $1)
+       on conflict (account_id, period_start) do update set ${changes.join(', ')}`,
+      [JSON.stringify(rows)],
+    );
+  }
 }
 
-const written = Object.keys(rowOf({} as UsageSnapshot, { period: {}, terms: {} } as OpenUsage));
+const nothingOf = (stream: string): UsageSnapshot => ({
+  ...{ stream, revision: -1, lastHash: '', lastTime: '' },
+  usage: initialUsage,
+});
+
+const written = [...Object.keys(rowOf({} as UsageSnapshot, { period: {}, terms: {} } as OpenUsage)), 'mac'];
 const changes = written
-  .filter((column) => !['account_id', 'period_start', 'period_end', 'stream', 'anchor_day'].includes(column))
+  .filter((column) => !['account_id', 'period_start'].includes(column))
   .map((column) => `${column} = excluded.${column}`);
-
-async function writeRows(snapshots: readonly UsageSnapshot[], client: PoolClient): Promise<void> {
-  const rows = snapshots.flatMap(({ usage, ...at }) => (usage.phase === 'absent' ? [] : [rowOf(at, usage)]));
-  await client.query(
-    `insert into credits (${written.join(', ')})
-     select ${written.join(', ')} from jsonb_populate_recordset(null::credits, $1)
-     on conflict (account_id, period_start) do update set ${changes.join(', ')}`,
-    [JSON.stringify(rows)],
-  );
-}
 
 function rowOf({ stream, revision, lastHash, lastTime }: Omit<UsageSnapshot, 'usage'>, usage: OpenUsage) {
   return {

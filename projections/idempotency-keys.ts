@@ -1,8 +1,11 @@
 import type { PoolClient } from 'pg';
+import type { RowMacs } from '../src/commands/ports.ts';
 import type { KeyedDownload } from '../src/domain/decide-usage.ts';
 import { periodOfUsageStream } from '../src/domain/billing-period.ts';
 import type { ParsedEvent } from '../src/domain/recorded-event.ts';
 import type { UsageEvent } from '../src/domain/usage-events.ts';
+import { notBelieved } from './credits-macs.ts';
+import type { NotBelieved } from './credits-macs.ts';
 
 /** The newest download of each idempotency key, whatever its billing period: table `idempotency_keys`. */
 
@@ -14,29 +17,28 @@ const columns = ['token', 'overage', 'fingerprint', 'stream', 'revision', 'confi
  *
  * @param alias of the table in the query
  */
-export const keyedDownloadColumns = (alias: string): string[] =>
-  columns.map((column) =>
-    column === 'confirmed'
-      ? `${alias}.confirmed or exists (select from credits p where p.stream = ${alias}.stream and p.phase = 'closed')`
-      : `${alias}.${column}`,
-  );
+export const keyedDownloadColumns = (alias: string): string[] => [
+  ...['account_id', 'key_hash', ...columns, 'mac'].map((column) => `${alias}.${column}`),
+  `exists (select from credits p where p.stream = ${alias}.stream and p.phase = 'closed')`,
+];
 
 /**
  * @param values as Postgres writes them, in the order of `keyedDownloadColumns`
  * @returns undefined where the query found no download
  */
-export function keyedDownloadFromText(values: readonly (string | null)[]): KeyedDownload | undefined {
-  const [token, overage, fingerprint, stream, revision, confirmed, voided] = values;
-  if (!token || !fingerprint || !stream) return undefined;
-  return {
-    token,
-    overage: overage === 't',
-    fingerprint,
-    stream,
-    revision: Number(revision),
-    confirmed: confirmed === 't',
-    voided: voided === 't',
+export function keyedDownloadFromText(
+  values: readonly (string | null)[],
+  macs: RowMacs,
+): { accountId: string; keyHash: string; download: KeyedDownload | NotBelieved } | undefined {
+  const [accountId, keyHash, token, overage, fingerprint, stream, revision, confirmed, voided, mac, isClosed] = values;
+  if (!accountId || !keyHash || !token || !fingerprint || !stream) return undefined;
+  const row: Row = {
+    ...{ account_id: accountId, key_hash: keyHash, token, overage: overage === 't', fingerprint, stream },
+    ...{ revision: Number(revision), confirmed: confirmed === 't', voided: voided === 't' },
   };
+  if (!isGenuine(row, mac ?? null, macs)) return { accountId, keyHash, download: notBelieved };
+  const { account_id: _account, key_hash: _key, ...download } = row;
+  return { accountId, keyHash, download: { ...download, confirmed: download.confirmed || isClosed === 't' } };
 }
 
 interface Row extends KeyedDownload {
@@ -44,14 +46,21 @@ interface Row extends KeyedDownload {
   key_hash: string;
 }
 
+const textOf = (row: Row): string =>
+  JSON.stringify([row.account_id, row.key_hash, ...columns.map((column) => row[column])]);
+
+const isGenuine = (row: Row, mac: string | null, macs: RowMacs): boolean =>
+  macs.verifies({ table: 'idempotency_keys', name: `${row.account_id} ${row.key_hash}`, text: textOf(row), mac });
+
 /** A batch leaves one row of each key, and marks rows of earlier batches that were confirmed or voided. */
 export async function applyToIdempotencyKeys(
   events: readonly ParsedEvent<UsageEvent>[],
   client: PoolClient,
+  macs: RowMacs,
 ): Promise<void> {
   const rows = new Map<string, Row>();
   const byToken = new Map<string, Row>();
-  const settled = { confirmed: [] as string[], voided: [] as string[] };
+  const settled = new Map<string, 'confirmed' | 'voided'>();
   for (const { event, stream, revision } of events) {
     if (event.type === 'DownloadQueued' && event.data.idempotency) {
       const { token, overage, idempotency } = event.data;
@@ -68,29 +77,49 @@ export async function applyToIdempotencyKeys(
         confirmed: false,
         voided: false,
       };
-      rows.set(`${account_id} ${key_hash}`, row);
+      rows.set(keyOf(row), row);
       byToken.set(token, row);
     } else if (event.type === 'DownloadConfirmed' || event.type === 'DownloadVoided') {
       const as = event.type === 'DownloadConfirmed' ? 'confirmed' : 'voided';
       const row = byToken.get(event.data.token);
       if (row) row[as] = true;
-      else settled[as].push(event.data.token);
+      else settled.set(event.data.token, as);
     }
   }
-  for (const as of ['confirmed', 'voided'] as const) {
-    if (settled[as].length > 0)
-      await client.query(`update idempotency_keys set ${as} = true where token = any($1)`, [settled[as]]);
+  if (settled.size > 0) {
+    // What the batch itself has for a key is newer.
+    for (const row of await readSettled(settled, client, macs)) if (!rows.has(keyOf(row))) rows.set(keyOf(row), row);
   }
-  if (rows.size > 0) await writeRows([...rows.values()], client);
+  if (rows.size > 0) await writeRows([...rows.values()], client, macs);
 }
 
-async function writeRows(rows: readonly Row[], client: PoolClient): Promise<void> {
-  const all = ['account_id', 'key_hash', ...columns].join(', ');
+const keyOf = ({ account_id, key_hash }: Row) => `${account_id} ${key_hash}`;
+
+/** Rows of earlier batches as they are from now on. One that is not believed stays as it is, and is not signed for that. */
+async function readSettled(
+  settled: ReadonlyMap<string, 'confirmed' | 'voided'>,
+  client: PoolClient,
+  macs: RowMacs,
+): Promise<Row[]> {
+  const { rows } = await client.query<Omit<Row, 'revision'> & { revision: string; mac: string | null }>(
+    `select account_id, key_hash, ${columns.join(', ')}, mac from idempotency_keys where token = any($1)`,
+    [[...settled.keys()]],
+  );
+  return rows.flatMap(({ mac, ...read }) => {
+    const row = { ...read, revision: Number(read.revision) };
+    const as = settled.get(row.token);
+    return as && isGenuine(row, mac, macs) ? [{ ...row, [as]: true }] : [];
+  });
+}
+
+async function writeRows(rows: readonly Row[], client: PoolClient, macs: RowMacs): Promise<void> {
+  const all = ['account_id', 'key_hash', ...columns, 'mac'].join(', ');
+  const signed = rows.map((row) => ({ ...row, mac: macs.sign('idempotency_keys', textOf(row)) }));
   await client.query(
     `insert into idempotency_keys (${all})
      select ${all} from jsonb_populate_recordset(null::idempotency_keys, $1)
      on conflict (account_id, key_hash) do update set
-       ${columns.map((column) => `${column} = excluded.${column}`).join(', ')}`,
-    [JSON.stringify(rows)],
+       ${[...columns, 'mac'].map((column) => `${column} = excluded.${column}`).join(', ')}`,
+    [JSON.stringify(signed)],
   );
 }

@@ -3,7 +3,7 @@ import type { InvoiceEvent } from '../src/domain/invoice-events.ts';
 import type { ParsedEvent } from '../src/domain/recorded-event.ts';
 import type { UsageEvent } from '../src/domain/usage-events.ts';
 import { owesInvoice, owesOpeningInvoice } from '../src/domain/usage-periods.ts';
-import { readCreditsOf } from './credits.ts';
+import { readCreditsWritten } from './credits.ts';
 
 /** Which periods have to be invoiced and are not: two columns of `credits`, so that no invoice is ever forgotten. */
 
@@ -36,7 +36,7 @@ function openingDue({ event: { type, data } }: ParsedEvent<UsageEvent>): Change[
 
 /** From the rows, which stand at the close by now. */
 async function closedDue(streams: readonly string[], client: PoolClient): Promise<Change[]> {
-  const snapshots = await readCreditsOf(client, streams);
+  const snapshots = await readCreditsWritten(client, streams);
   return snapshots.flatMap(({ usage }) => {
     if (usage.phase === 'absent' || !owesInvoice(usage)) return [];
     return [{ account_id: usage.accountId, period_start: usage.period.start, period_invoice_due: true }];

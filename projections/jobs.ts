@@ -126,6 +126,21 @@ export async function readJob(client: Pick<PoolClient, 'query'>, token: string):
   return rows[0] && jobFromJson(rows[0].job);
 }
 
+/** Downloads of a period that were charged beyond the allowance and have failed, in the order of their charges. */
+export async function listFailedOverage(
+  client: Pick<PoolClient, 'query'>,
+  { stream, reason }: { stream: string; reason?: FailureReason | undefined },
+): Promise<Pick<JobRow, 'token' | 'usage_revision'>[]> {
+  const { rows } = await client.query<Pick<JobRow, 'token' | 'usage_revision'>>(
+    `select token, usage_revision::float8 from jobs j
+     where account_id = split_part($1, '-', 2) and usage_stream = $1 and overage and status = 'failed'
+       and failure_reason <> 'voided' and ($2::text is null or failure_reason = $2)
+     order by usage_revision`,
+    [stream, reason ?? null],
+  );
+  return rows;
+}
+
 export async function applyToJobs(
   events: readonly (ParsedEvent<UsageEvent> | ParsedEvent<JobEvent>)[],
   client: PoolClient,

@@ -67,9 +67,10 @@ async function runEach(query: string, values: readonly string[], client: PoolCli
 }
 
 /**
- * Row by row, by the primary key. As text: so columns of a type that knows no equality are compared too.
+ * Row by row, by the primary key. As text: so columns of a type that knows no equality are compared too. MACs are left out: under
+ * another secret they are other ones, of the same rows.
  *
- * @param columns those to compare; without them, whole rows
+ * @param columns those to compare; without them, all
  */
 export async function compareTable(
   { name, columns }: { name: string; columns?: readonly string[] },
@@ -83,7 +84,8 @@ export async function compareTable(
     [name],
   );
   const key = keyed.rows[0]?.key ?? '';
-  const row = columns ? `row(${columns.map((column) => `t.${column}`).join(', ')})` : 't';
+  const compared = columns ?? (await columnsOf(name, client)).filter((column) => column !== 'mac');
+  const row = `row(${compared.map((column) => `t.${column}`).join(', ')})`;
   const content = (table: string) => `(select ${key}, ${row}::text as content from ${table} t)`;
   const { rows } = await client.query<TableDifference>(
     `select (select count(*)::float8 from ${schema}.${name}) as rows,
@@ -92,6 +94,15 @@ export async function compareTable(
      where s.content is distinct from l.content`,
   );
   return { rows: 0, missing: 0, surplus: 0, ...rows[0], name };
+}
+
+async function columnsOf(name: string, client: PoolClient): Promise<string[]> {
+  const { rows } = await client.query<{ column: string }>(
+    `select quote_ident(attname) as column from pg_attribute
+     where attrelid = $1::text::regclass and attnum > 0 and not attisdropped order by attnum`,
+    [name],
+  );
+  return rows.map(({ column }) => column);
 }
 
 /**

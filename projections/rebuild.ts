@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool, PoolClient } from 'pg';
 import { coveredUpTo, positionOfEvent } from '../src/commands/log-position.ts';
-import type { EventStore, LogPosition, RecordedEvent } from '../src/commands/ports.ts';
+import type { EventStore, LogPosition, RecordedEvent, RowMacs } from '../src/commands/ports.ts';
 import { lockCheckpoint, readCheckpoint } from './checkpoints.ts';
 import type { Checkpoint } from './checkpoints.ts';
 import {
@@ -14,7 +14,8 @@ import {
   swapTable,
 } from './rebuild-tables.ts';
 import type { CorrectedTable, TableDifference } from './rebuild-tables.ts';
-import type { Projection } from './runner.ts';
+import { toolsOf } from './runner.ts';
+import type { Projection, ProjectionTools } from './runner.ts';
 
 /**
  * A read model is rebuilt beside the live one: the log is replayed into tables of the same names in a schema of their own,
@@ -35,6 +36,7 @@ export interface RebuildDependencies {
   store: EventStore;
   /** Its queries must be allowed to take as long as a comparison of whole tables. */
   pool: Pool;
+  macs: RowMacs;
   /** Told after every batch how far the replay is. */
   progress: (progress: RebuildProgress) => void;
   /**
@@ -42,6 +44,8 @@ export interface RebuildDependencies {
    * runner, which refuses to run until then, goes on from there.
    */
   fromOlderLog?: boolean;
+  /** Gives up, with the live read model as it was. */
+  signal?: AbortSignal;
 }
 
 export interface RebuildProgress {
@@ -163,6 +167,7 @@ class Replay {
   readonly #projection: Projection;
   readonly #dependencies: RebuildDependencies;
   readonly #client: PoolClient;
+  readonly #tools: ProjectionTools;
   #position: LogPosition | undefined;
   events = 0;
 
@@ -170,6 +175,7 @@ class Replay {
     this.#projection = projection;
     this.#dependencies = dependencies;
     this.#client = client;
+    this.#tools = toolsOf(dependencies);
   }
 
   /** Commit position up to which everything has been applied. */
@@ -208,7 +214,10 @@ class Replay {
     });
     try {
       // What is left below the target when the end of the log is reached are events of other streams.
-      while (!failure && coveredUpTo(delivered) < target && !subscription.caughtUp) await sleep(5);
+      while (!failure && coveredUpTo(delivered) < target && !subscription.caughtUp) {
+        this.#dependencies.signal?.throwIfAborted();
+        await sleep(5);
+      }
     } finally {
       await subscription.close();
       await underWay;
@@ -225,7 +234,7 @@ class Replay {
     { position, target }: { position: LogPosition | undefined; target: bigint },
   ): Promise<void> {
     await this.#client.query('begin');
-    if (events.length > 0) await this.#projection.apply(events, this.#client);
+    if (events.length > 0) await this.#projection.apply(events, this.#client, this.#tools);
     await this.#client.query('commit');
     this.events += events.length;
     this.#position = position;
@@ -252,7 +261,7 @@ async function replace(
   const differences: TableDifference[] = [];
   for (const table of tables) differences.push(await compareTable({ name: table }, schema, lock));
   if (corrected) {
-    const columns = [corrected.key, ...corrected.columns];
+    const columns = [corrected.key, ...corrected.columns].filter((column) => column !== 'mac');
     differences.push(await compareTable({ name: corrected.name, columns }, schema, lock));
   }
   if (!(await lockTables(tables, lock))) {

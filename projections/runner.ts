@@ -3,21 +3,34 @@ import type { PoolClient } from 'pg';
 import type { Logger } from 'pino';
 import type { Pool } from 'pg';
 import type { ProjectionObserver } from '../src/commands/observers.ts';
-import type { EventStore, LogBatch, RecordedEvent, Subscription } from '../src/commands/ports.ts';
+import type { EventStore, LogBatch, RecordedEvent, RowMacs, Subscription } from '../src/commands/ports.ts';
 import { checkpointAfter, checkpointValues, openCheckpoint, resumePosition } from './checkpoints.ts';
 import type { Checkpoint } from './checkpoints.ts';
+import { CreditsRows } from './credits.ts';
 
 /** A read model (or several that stand for the same point of the log) and how events change it. */
 export interface Projection {
   name: string;
   streamPrefixes: readonly string[];
   /** Applies events, in order, within the transaction that also moves the checkpoint. */
-  apply: (events: readonly RecordedEvent[], client: PoolClient) => Promise<void>;
+  apply: (events: readonly RecordedEvent[], client: PoolClient, tools: ProjectionTools) => Promise<void>;
 }
+
+/** What applying events needs besides them: one for each run over the log. */
+export interface ProjectionTools {
+  macs: RowMacs;
+  credits: CreditsRows;
+}
+
+export const toolsOf = ({ store, macs }: { store: Pick<EventStore, 'read'>; macs: RowMacs }): ProjectionTools => ({
+  macs,
+  credits: new CreditsRows({ store, macs }),
+});
 
 export interface RunnerDependencies {
   store: EventStore;
   pool: Pool;
+  macs: RowMacs;
   logger: Logger;
   observer?: ProjectionObserver;
 }
@@ -40,8 +53,9 @@ const fullBatchEvents = 100;
  */
 export function runProjection(
   projection: Projection,
-  { store, pool, logger, observer }: RunnerDependencies,
+  { store, pool, macs, logger, observer }: RunnerDependencies,
 ): Subscription {
+  const tools = toolsOf({ store, macs });
   let checkpoint: Checkpoint | undefined;
   let isFirst = true;
   return store.subscribe({
@@ -61,7 +75,7 @@ export function runProjection(
     apply: async (batch) => {
       const startedMs = performance.now();
       const next = checkpointAfter(checkpoint, batch);
-      await applyBatch(projection, batch, { pool, expected: checkpoint, next });
+      await applyBatch(projection, batch, { pool, tools, expected: checkpoint, next });
       checkpoint = next;
       observer?.batchApplied(projection.name, batch.events.length);
       // The first of a burst is applied at once; what comes right behind it is worth a short wait.
@@ -73,8 +87,9 @@ export function runProjection(
 async function applyBatch(
   projection: Projection,
   { events }: LogBatch,
-  { pool, expected, next }: { pool: Pool; expected: Checkpoint | undefined; next: Checkpoint },
+  change: { pool: Pool; tools: ProjectionTools; expected: Checkpoint | undefined; next: Checkpoint },
 ): Promise<void> {
+  const { pool, tools, expected, next } = change;
   const client = await pool.connect();
   let failure: Error | undefined;
   try {
@@ -87,7 +102,7 @@ async function applyBatch(
       [projection.name, events.length, ...checkpointValues(next), ...checkpointValues(expected).slice(0, 2)],
     );
     if (rowCount !== 1) throw new CheckpointMoved(`another projector has moved the checkpoint of ${projection.name}`);
-    if (events.length > 0) await projection.apply(events, client);
+    if (events.length > 0) await projection.apply(events, client, tools);
     await client.query('commit');
   } catch (error) {
     failure = error instanceof Error ? error : new Error(String(error));

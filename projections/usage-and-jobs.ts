@@ -2,7 +2,6 @@ import { parseInvoiceEvent, parseJobEvent, parseUsageEvent } from '../src/domain
 import type { ParsedEvent } from '../src/domain/recorded-event.ts';
 import type { JobEvent } from '../src/domain/download-job-events.ts';
 import type { UsageEvent } from '../src/domain/usage-events.ts';
-import { applyToCredits } from './credits.ts';
 import { applyToIdempotencyKeys } from './idempotency-keys.ts';
 import { applyToInvoicesDue } from './invoices-due.ts';
 import { applyToJobs } from './jobs.ts';
@@ -18,14 +17,14 @@ export const usageAndJobs: RebuildableProjection = {
   name: 'usage_and_jobs',
   tables: ['credits', 'jobs', 'idempotency_keys', 'usage_warnings'],
   streamPrefixes: ['usage-', 'job-', 'invoices-'],
-  apply: async (events, client) => {
+  apply: async (events, client, { macs, credits }) => {
     const [invoiced, others] = [events.filter(isInvoice), events.filter((event) => !isInvoice(event))];
     const parsed = others.map((event): ParsedEvent<UsageEvent> | ParsedEvent<JobEvent> =>
       event.stream.startsWith('usage-') ? parseUsageEvent(event) : parseJobEvent(event),
     );
     const usage = parsed.filter(isUsage);
-    if (usage.length > 0) await applyToCredits(usage, client);
-    await applyToIdempotencyKeys(usage, client);
+    if (usage.length > 0) await credits.apply(usage, client);
+    await applyToIdempotencyKeys(usage, client, macs);
     await applyToUsageWarnings(usage, client);
     await applyToInvoicesDue({ usage, invoices: invoiced.map(parseInvoiceEvent) }, client);
     await applyToJobs(parsed, client);

@@ -1,13 +1,16 @@
 import type { Pool } from 'pg';
 import type { Logger } from 'pino';
+import { outageOf } from '../commands/outage.ts';
+import type { Outages } from '../commands/outage.ts';
 
 const beatEveryMs = 10_000;
 
 /** Tells, by a row of Postgres's clock, that a worker is alive: while it is, its claims hold. */
 export async function startHeartbeat(
   pool: Pool,
-  { workerId, logger }: { workerId: string; logger: Logger },
+  { workerId, ...reporting }: { workerId: string; logger: Logger; outages?: Outages },
 ): Promise<{ stop: () => Promise<void> }> {
+  const outage = outageOf(reporting, 'the heartbeat');
   const beat = async (): Promise<void> => {
     await pool.query(
       `insert into worker_heartbeats (worker_id) values ($1)
@@ -17,9 +20,10 @@ export async function startHeartbeat(
   };
   await beat();
   const timer = setInterval(() => {
-    beat().catch((error: unknown) => {
-      logger.warn({ err: error }, 'a heartbeat was missed');
-    });
+    beat().then(
+      () => outage.works(),
+      (error: unknown) => outage.failed('a beat', error),
+    );
   }, beatEveryMs);
   return {
     stop: async () => {

@@ -2,6 +2,8 @@ import { Client } from 'pg';
 import type { Pool } from 'pg';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { outageOf } from '../commands/outage.ts';
+import type { Outages } from '../commands/outage.ts';
 import { endInTime } from './postgres.ts';
 
 /** What may act in one process at a time. The numbers only have to differ from each other. */
@@ -24,8 +26,9 @@ export interface Leadership {
  */
 export function leadWhenAlone(
   role: keyof typeof lockIds,
-  { url, logger, lead }: { url: string; logger: Logger; lead: () => () => Promise<void> },
+  { url, logger, outages, lead }: { url: string; logger: Logger; outages?: Outages; lead: () => () => Promise<void> },
 ): Leadership {
+  const outage = outageOf({ outages, logger }, `the leadership of the ${role}`);
   const stopping = new AbortController();
   let leading = false;
 
@@ -43,14 +46,16 @@ export function leadWhenAlone(
       });
       try {
         await client.connect();
+        outage.works();
         if (await acquire(client, lockIds[role], stopping.signal)) {
           logger.info({ role }, 'leading');
           leading = true;
           const stop = lead();
           await holdOn(client, AbortSignal.any([stopping.signal, lost.signal])).finally(stop);
+          if (lost.signal.aborted) outage.failed('the connection', undefined);
         }
       } catch (error) {
-        logger.warn({ err: error, role }, 'leadership was lost or could not be asked for');
+        if (!stopping.signal.aborted) outage.failed('the lock', error);
       } finally {
         leading = false;
         await endInTime(client.end());

@@ -8,9 +8,11 @@ import type {
   MailObserver,
   ProjectionObserver,
   RequestObserver,
+  RowObserver,
   VoidObserver,
 } from '../commands/observers.ts';
 import { removals, resolutions } from '../commands/observers.ts';
+import { tablesWithMacs } from '../commands/ports.ts';
 import { releaseReasons } from '../domain/download-job-events.ts';
 import { failureReasonNames } from '../domain/failure-reasons.ts';
 
@@ -93,6 +95,17 @@ export function observeForeignEvents(registers: Registry[]): () => void {
   return () => {
     skipped.inc();
   };
+}
+
+export function observeRows(registers: Registry[]): RowObserver {
+  const rows = new Counter({
+    name: 'reeltally_rows_not_believed_total',
+    help: 'Rows of Postgres that a decision was to start from and whose MAC does not verify',
+    labelNames: ['table'],
+    registers,
+  });
+  for (const table of tablesWithMacs) rows.inc({ table }, 0);
+  return { rowNotBelieved: (table) => rows.inc({ table }) };
 }
 
 export function observeAppends(registers: Registry[]): AppendObserver {

@@ -1,6 +1,8 @@
 import { connect } from 'nats';
 import type { NatsConnection } from 'nats';
 import type { Logger } from 'pino';
+import { outageOf } from '../commands/outage.ts';
+import type { Outage, Outages } from '../commands/outage.ts';
 
 /**
  * Connects, and stays connected: it tries again for ever, so that nothing here ends because NATS does. Credentials in the
@@ -10,7 +12,7 @@ import type { Logger } from 'pino';
  */
 export async function connectNats(
   url: string,
-  { name, logger, timeoutMs = 10_000 }: { name: string; logger: Logger; timeoutMs?: number },
+  { name, timeoutMs = 10_000, ...reporting }: { name: string; logger: Logger; outages?: Outages; timeoutMs?: number },
 ): Promise<NatsConnection> {
   const { protocol, host, username, password } = new URL(url);
   const connection = await connect({
@@ -25,12 +27,13 @@ export async function connectNats(
     pingInterval: 10_000,
     maxPingOut: 2,
   });
-  void watch(connection, logger);
+  void watch(connection, outageOf(reporting, 'NATS'));
   return connection;
 }
 
-async function watch(connection: NatsConnection, logger: Logger): Promise<void> {
+async function watch(connection: NatsConnection, outage: Outage): Promise<void> {
   for await (const { type } of connection.status()) {
-    if (['disconnect', 'reconnect'].includes(type)) logger.warn({ status: type }, 'the connection to NATS changed');
+    if (type === 'reconnect') outage.works();
+    else if (type === 'disconnect' || type === 'reconnecting') outage.failed('the connection', undefined);
   }
 }

@@ -4,32 +4,44 @@ import { Pool } from 'pg';
 import type { PoolConfig } from 'pg';
 import type { Logger } from 'pino';
 import type { Clock } from './clock.ts';
+import { outageOf } from '../commands/outage.ts';
+import type { Outages } from '../commands/outage.ts';
+
+interface PoolOptions {
+  logger: Logger;
+  outages?: Outages;
+  /** Of what it is for, where a process has several. */
+  name?: string;
+  max: number;
+  options?: string;
+  queryTimeoutMs: number;
+  connectionTimeoutMs?: number;
+}
 
 /**
  * A pool that never ends the process: errors of idle connections are logged, and a server that is away or silent is an error
  * of the query that met it.
  */
-export function openPool(
-  url: string,
-  { logger, ...config }: { logger: Logger; max: number; options?: string; queryTimeoutMs: number },
-): Pool {
-  const { queryTimeoutMs, ...rest } = config;
+export function openPool(url: string, { logger, outages, name = 'Postgres', ...config }: PoolOptions): Pool {
+  const { queryTimeoutMs, connectionTimeoutMs = 3_000, ...rest } = config;
   const settings: PoolConfig = {
     connectionString: url,
-    connectionTimeoutMillis: 3_000,
+    connectionTimeoutMillis: connectionTimeoutMs,
     query_timeout: queryTimeoutMs,
     keepAlive: true,
     application_name: 'reeltally',
     ...rest,
   };
   const pool = new Pool(settings);
+  const outage = outageOf({ outages, logger }, name);
   // Without it, a connection that is lost while somebody holds it would end the process; the query that met it fails anyway.
   pool.on('connect', (client) => {
     client.on('error', () => undefined);
+    outage.works();
   });
   pool.on('error', (error) => {
     // A pool that has been ended may still hear of its last connections. Only the error's text: it carries the client along.
-    if (!pool.ending) logger.warn({ reason: error.message }, 'an idle connection to Postgres was lost');
+    if (!pool.ending) outage.failed('an idle connection', undefined, { reason: error.message });
   });
   return pool;
 }
@@ -45,8 +57,8 @@ export async function endInTime(ended: Promise<void>): Promise<void> {
 /** Any number will do, as long as it is this service's own: it keeps two processes from migrating at once. */
 const migrationLock = 7_325_001;
 
-/** Brings the schema up to date: each numbered file once, in order, each in its own transaction. */
-export async function migrate(pool: Pool, directory: string): Promise<void> {
+/** Brings the schema up to date: each numbered file once, in order, each in its own transaction. @returns those that were new */
+export async function migrate(pool: Pool, directory: string): Promise<string[]> {
   const files = (await readdir(directory)).filter((name) => /^\d{4}-[\w-]+\.sql$/.test(name)).sort();
   const client = await pool.connect();
   try {
@@ -60,13 +72,14 @@ export async function migrate(pool: Pool, directory: string): Promise<void> {
       if (!files.includes(name))
         throw new Error(`the database has migration ${name}, which this version does not know: it is newer`);
     }
-    for (const name of files) {
-      if (applied.has(name)) continue;
+    const fresh = files.filter((name) => !applied.has(name));
+    for (const name of fresh) {
       await client.query('begin');
       await client.query(await readFile(`${directory}/${name}`, 'utf8'));
       await client.query('insert into schema_migrations (name) values ($1)', [name]);
       await client.query('commit');
     }
+    return fresh;
   } finally {
     // Ends the session, and with it the lock and whatever a failed migration left open.
     client.release(true);

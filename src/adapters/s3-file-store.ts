@@ -2,6 +2,8 @@ import { createReadStream } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
 import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3';
 import type { Logger } from 'pino';
+import { outageOf } from '../commands/outage.ts';
+import type { Outages } from '../commands/outage.ts';
 import { contentDisposition } from '../domain/content-disposition.ts';
 import { FileStoreUnavailable } from '../commands/video-ports.ts';
 import type { FileKey, FileStore, PutOptions, RemovedFiles } from '../commands/video-ports.ts';
@@ -25,6 +27,7 @@ export interface S3FileStoreOptions {
   /** Differs at every call, so that every link does. */
   nonce: () => string;
   logger: Logger;
+  outages?: Outages;
 }
 
 /** The packages that speak S3 are not installed. */
@@ -83,18 +86,24 @@ interface Context {
  */
 export async function createS3FileStore(options: S3FileStoreOptions): Promise<FileStore> {
   const sdk = await loadSdk();
-  const { bucket: Bucket, prefix, logger } = options;
+  const { bucket: Bucket, prefix } = options;
+  const outage = outageOf(options, 'the file store');
   const client = new sdk.S3Client(clientConfig(options, options.endpoint));
   const context: Context = {
     ...{ sdk, client, options },
     signer: new sdk.S3Client(clientConfig(options, options.publicEndpoint ?? options.endpoint)),
     nameOf: (key) => prefix + keyPath(key),
-    reach: async (what, work) =>
-      work.catch((error: unknown) => {
+    reach: async (what, work) => {
+      try {
+        const value = await work;
+        outage.works();
+        return value;
+      } catch (error) {
         const why = reasonOf(error);
-        logger.warn({ what, why }, 'the file store cannot be used');
+        outage.failed(what, undefined, { why });
         throw new FileStoreUnavailable(`S3 could not ${what}: ${why}`);
-      }),
+      }
+    },
   };
   await context.reach('open the bucket', client.send(new sdk.HeadBucketCommand({ Bucket }), asking()));
   return {

@@ -7,6 +7,8 @@ export interface DerivedKeys {
   id: string;
   linkKey: KeyObject;
   tokenKey: { id: number; key: KeyObject };
+  /** Of the MACs of rows that decisions start from. */
+  rowKey: KeyObject;
 }
 
 /** At least 128 bits, however they are written. */
@@ -18,6 +20,7 @@ export function deriveKeys(secret: string): DerivedKeys {
   return {
     id: derive('secret id', 8).toString('hex'),
     linkKey: createSecretKey(derive('link signature', 32)),
+    rowKey: createSecretKey(derive('row check', 32)),
     // Six bits, so that every token begins with a letter (see RequestTokens).
     tokenKey: { id: derive('token key id', 1).readUInt8(0) & 0x3f, key: createSecretKey(derive('token check', 32)) },
   };

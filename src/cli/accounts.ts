@@ -1,7 +1,8 @@
-import type { EventStore, WholeLog } from '../commands/ports.ts';
+import type { EventStore, RowMacs, WholeLog } from '../commands/ports.ts';
 import type { Pool } from 'pg';
+import { notBelieved } from '../../projections/credits-macs.ts';
 import { readNewestCredits } from '../../projections/credits.ts';
-import { waitForHourlyLimit } from '../../projections/api-keys.ts';
+import { waitForAccount } from '../../projections/api-keys.ts';
 import { openAccount, openFirstPeriod, readAccount } from '../commands/accounts.ts';
 import type { AccountDependencies } from '../commands/accounts.ts';
 import { usageOrigin } from '../commands/known-usage.ts';
@@ -17,10 +18,12 @@ import { comingTerms } from '../domain/usage-periods.ts';
 import type { OpenUsage, UsageSnapshot } from '../domain/usage.ts';
 import { CommandFailed, facts, print, requireText } from './output.ts';
 import type { Output } from './output.ts';
+import { commandTimeoutMs, untilShown } from './waiting.ts';
 
 export interface CliDependencies extends AccountDependencies {
   store: EventStore & WholeLog;
   pool: Pool;
+  macs: RowMacs;
   lanes: UsageLanes;
   plans: PlanCatalogue;
   actor: Actor;
@@ -29,24 +32,22 @@ export interface CliDependencies extends AccountDependencies {
   output: Output;
 }
 
-/** How long a command waits for the log. */
-export const commandTimeoutMs = 10_000;
-/** How long a command waits for the read models to follow. */
-export const projectionTimeoutMs = 5_000;
-
 export async function openCommand(
   cli: CliDependencies,
-  { email, plan }: { email: string; plan: string },
+  { email, plan, reference }: { email: string; plan: string; reference?: string },
 ): Promise<void> {
   const terms = planNamed(cli.plans, plan);
   requireText(emailSchema, email, email);
-  const opened = await openAccount(cli, { email, terms, ...requestOf(cli) });
+  const opened = await openAccount(cli, { email, terms, reference, ...requestOf(cli) });
   if (isRefused(opened)) throw new CommandFailed(opened.refusal);
   const { accountId } = opened;
-  const inForce = await waitForHourlyLimit(cli.pool, accountId, {
-    hourlyLimit: terms.hourly_limit,
-    timeoutMs: projectionTimeoutMs,
-  });
+  const differing = [
+    ...(opened.email === email ? [] : [`e-mail ${opened.email}`]),
+    ...(opened.plan === plan ? [] : [`plan ${opened.plan}`]),
+  ];
+  if (differing.length > 0)
+    throw new CommandFailed(`${reference ?? ''} has opened ${accountId} already, with ${differing.join(' and ')}`);
+  const inForce = await untilShown(cli, (timeoutMs) => waitForAccount(cli.pool, accountId, timeoutMs));
   print(cli.output, { account_id: accountId, email, plan }, facts({ account_id: accountId, email, plan }));
   if (!inForce)
     throw new CommandFailed(`${accountId} is recorded, not yet in force: the projector is behind or away`, 2);
@@ -125,10 +126,10 @@ export async function currentUsage(cli: CliDependencies, accountId: string): Pro
   return answer.usage;
 }
 
-/** Where to start from: the read model's row, or the account's first stream while there is none. */
+/** Where to start from: the read model's row, or the account's first stream while there is none that is believed. */
 export async function snapshotOf(cli: CliDependencies, accountId: string): Promise<UsageSnapshot> {
-  const row = await readNewestCredits(cli.pool, accountId);
-  if (row) return row;
+  const row = await readNewestCredits(cli.pool, accountId, cli.macs);
+  if (row && row !== notBelieved) return row;
   const refused = await openFirstPeriod(cli, accountId, requestOf(cli));
   if (refused) throw new CommandFailed(`there is no account ${accountId}`);
   const { opened } = await readAccount(cli.store, accountId);

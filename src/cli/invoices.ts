@@ -1,6 +1,5 @@
 import { invoices as invoicesModel, readInvoices } from '../../projections/invoices.ts';
 import type { AccountInvoices } from '../../projections/invoices.ts';
-import { catchUp } from '../../projections/progress.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { issueCreditNote } from '../commands/issue-credit-note.ts';
 import type { CreditNoteRequest } from '../commands/issue-credit-note.ts';
@@ -10,9 +9,9 @@ import type { InvoiceIssued } from '../domain/invoice-events.ts';
 import { formatCents } from '../domain/money.ts';
 import { isRefused } from '../domain/refusals.ts';
 import type { Refusal } from '../domain/refusals.ts';
-import { commandTimeoutMs, projectionTimeoutMs } from './accounts.ts';
 import type { CliDependencies } from './accounts.ts';
 import { CommandFailed, facts, print, requireText, table } from './output.ts';
+import { caughtUp, commandTimeoutMs } from './waiting.ts';
 
 /** What one round of the dispatcher's clock has done, by usage streams. */
 interface ClosingRound {
@@ -37,7 +36,7 @@ export async function readDocuments(
 ): Promise<AccountInvoices & { email: string; behind: boolean }> {
   const { opened } = await readAccount(cli.store, accountId);
   if (!opened) throw new CommandFailed(`there is no account ${accountId}`);
-  const behind = !(await catchUp(cli, invoicesModel, projectionTimeoutMs));
+  const behind = !(await caughtUp(cli, invoicesModel));
   return { ...(await readInvoices(cli.pool, accountId)), email: opened.personal.email, behind };
 }
 
@@ -83,7 +82,7 @@ export async function issueDueCommand(cli: InvoicesCli): Promise<void> {
   for (let done = -1; done < doneSoFar() && !behind;) {
     done = doneSoFar();
     // What a round has done must be in the read model before the next one looks.
-    behind = !(await catchUp(cli, usageAndJobs, projectionTimeoutMs));
+    behind = !(await caughtUp(cli, usageAndJobs));
     const round = await cli.closePeriods();
     for (const stream of round.rolledOver) rolledOver.add(stream);
     for (const stream of round.closed) closed.add(stream);

@@ -1,12 +1,11 @@
 import { jobTimeline, readTimeline } from '../../projections/job-timeline.ts';
 import type { TimelineRow } from '../../projections/job-timeline.ts';
 import { readJob } from '../../projections/jobs.ts';
-import { catchUp } from '../../projections/progress.ts';
 import { formatCents } from '../domain/money.ts';
 import type { Actor } from '../domain/recorded-event.ts';
-import { projectionTimeoutMs } from './accounts.ts';
 import type { CliDependencies } from './accounts.ts';
 import { CommandFailed, facts, print, table } from './output.ts';
+import { caughtUp } from './waiting.ts';
 
 export async function showJobCommand(cli: CliDependencies, token: string): Promise<void> {
   const job = await readJob(cli.pool, token);
@@ -17,7 +16,7 @@ export async function showJobCommand(cli: CliDependencies, token: string): Promi
 
 /** Every event of a download, of both its streams, in the order of the log. */
 export async function timelineCommand(cli: CliDependencies, token: string): Promise<void> {
-  const behind = !(await catchUp(cli, jobTimeline, projectionTimeoutMs));
+  const behind = !(await caughtUp(cli, jobTimeline));
   const events = await readTimeline(cli.pool, token);
   if (events.length === 0) {
     if (!behind) throw new CommandFailed(`there is no job ${token}`);

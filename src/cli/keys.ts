@@ -1,32 +1,39 @@
 import { listApiKeys, waitForKey } from '../../projections/api-keys.ts';
-import { issueApiKey, openFirstPeriod, readAccount, revokeApiKey } from '../commands/accounts.ts';
+import { issueReferencedKey, openFirstPeriod, readAccount, revokeApiKey } from '../commands/accounts.ts';
 import { keyLabel } from '../domain/account-events.ts';
 import { maxActiveKeys } from '../domain/account.ts';
 import { isRefused } from '../domain/refusals.ts';
-import { projectionTimeoutMs, requestOf } from './accounts.ts';
+import { requestOf } from './accounts.ts';
 import type { CliDependencies } from './accounts.ts';
 import { CommandFailed, facts, print, requireText, table } from './output.ts';
+import { untilShown } from './waiting.ts';
 
 export async function issueCommand(
   cli: CliDependencies,
   accountId: string,
-  { label }: { label: string },
+  { label, reference }: { label: string; reference?: string },
 ): Promise<void> {
   requireText(keyLabel, 'the label', label);
   const refused = await openFirstPeriod(cli, accountId, requestOf(cli));
-  const issued = refused ?? (await issueApiKey(cli, { accountId, label, ...requestOf(cli) }));
+  const issued = refused ?? (await issueReferencedKey(cli, { accountId, label, reference, ...requestOf(cli) }));
   if (isRefused(issued)) {
     const full = issued.refusal === 'too_many_keys';
     throw new CommandFailed(
       full ? `${accountId} has ${String(maxActiveKeys)} keys: revoke one first` : `there is no account ${accountId}`,
     );
   }
-  const { key, keyId, keyPrefix } = issued;
-  const data = { account_id: accountId, key_id: keyId, key, key_prefix: keyPrefix, label };
-  const inForce = await waitForKey(cli.pool, keyId, { revoked: false, timeoutMs: projectionTimeoutMs });
-  print(cli.output, data, `${facts(data)}\n\nThe key is shown this once; nobody can show it again.`);
+  const { key, keyId, keyPrefix, revoked } = issued;
+  const data = { account_id: accountId, key_id: keyId, key, key_prefix: keyPrefix, label: issued.label };
+  const inForce = await untilShown(cli, (timeoutMs) => waitForKey(cli.pool, keyId, { revoked, timeoutMs }));
+  print(cli.output, data, `${facts(data)}\n\n${key === null ? shownBefore(revoked) : shownNow}`);
   if (!inForce) throw new CommandFailed(`${keyId} is recorded, not yet in force: the projector is behind or away`, 2);
 }
+
+const shownNow = 'The key is shown this once; nobody can show it again.';
+
+const shownBefore = (revoked: boolean) =>
+  `The key was shown once, when it was issued under this reference${revoked ? ', and is revoked since' : ''}. ` +
+  'Nobody can show it again: if it is lost, revoke it and issue another under another reference.';
 
 export async function listCommand(cli: CliDependencies, accountId: string): Promise<void> {
   const { opened } = await readAccount(cli.store, accountId);
@@ -48,7 +55,7 @@ export async function revokeCommand(cli: CliDependencies, keyId: string): Promis
   const accountId = await accountOfKey(cli, keyId);
   const revoked = await revokeApiKey(cli, { accountId, keyId, ...requestOf(cli) });
   if (isRefused(revoked)) throw new CommandFailed(`there is no key ${keyId}`);
-  if (!(await waitForKey(cli.pool, keyId, { revoked: true, timeoutMs: projectionTimeoutMs }))) {
+  if (!(await untilShown(cli, (timeoutMs) => waitForKey(cli.pool, keyId, { revoked: true, timeoutMs })))) {
     throw new CommandFailed(
       `the revocation of ${keyId} is recorded, not yet in force: the projector is behind or away`,
       2,

@@ -5,14 +5,13 @@ import { pipeline } from 'node:stream/promises';
 import { stringify } from 'csv-stringify';
 import { ledgerRow, overageLedger, readLedger } from '../../projections/overage-ledger.ts';
 import type { LedgerRow } from '../../projections/overage-ledger.ts';
-import { catchUp } from '../../projections/progress.ts';
 import { readReached } from '../../projections/checkpoints.ts';
 import { usageStream } from '../domain/billing-period.ts';
 import { parseUsageEvent } from '../domain/recorded-event.ts';
-import { projectionTimeoutMs } from './accounts.ts';
 import type { CliDependencies } from './accounts.ts';
 import { LedgerTotals, differenceBetween } from './ledger.ts';
 import { CommandFailed, print } from './output.ts';
+import { caughtUp } from './waiting.ts';
 
 export interface LedgerExport {
   account: string;
@@ -51,7 +50,7 @@ export async function exportCommand(
   if ((await cli.store.read(stream, 0, 1)).length === 0) {
     throw new CommandFailed(`${accountId} has no billing period that starts on ${period}`);
   }
-  const behind = !(await catchUp(cli, overageLedger, projectionTimeoutMs));
+  const behind = !(await caughtUp(cli, overageLedger));
   const upTo = await readReached(cli.pool, overageLedger.name);
   const compared = new ComparedRows(cli, { accountId, periodStart, stream, upTo });
   if (output === undefined) await write(compared, format, standardOutput(cli));

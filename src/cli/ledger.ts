@@ -1,5 +1,6 @@
 import { ledgerRow, overageLedger, readLedger } from '../../projections/overage-ledger.ts';
 import type { LedgerRow } from '../../projections/overage-ledger.ts';
+import { notBelieved } from '../../projections/credits-macs.ts';
 import { readNewestCredits } from '../../projections/credits.ts';
 import { waitForCheckpoint } from '../../projections/progress.ts';
 import { readAccount } from '../commands/accounts.ts';
@@ -7,9 +8,9 @@ import type { RecordedEvent } from '../commands/ports.ts';
 import { usageStream } from '../domain/billing-period.ts';
 import { formatCents } from '../domain/money.ts';
 import { parseUsageEvent } from '../domain/recorded-event.ts';
-import { projectionTimeoutMs } from './accounts.ts';
 import type { CliDependencies } from './accounts.ts';
 import { CommandFailed, print, table } from './output.ts';
+import { untilShown } from './waiting.ts';
 
 /**
  * Every charge of a billing period, as the read model has it, and whether that is what the log has: both are read up to the
@@ -24,9 +25,10 @@ export async function ledgerCommand(
 ): Promise<void> {
   const { periodStart, events } = await readPeriod(cli, accountId, period);
   const end = events.at(-1)?.position ?? 0n;
-  const reached = await waitForCheckpoint(cli.pool, overageLedger.name, {
-    position: end,
-    timeoutMs: projectionTimeoutMs,
+  let reached = 0n;
+  await untilShown(cli, async (timeoutMs) => {
+    reached = await waitForCheckpoint(cli.pool, overageLedger.name, { position: end, timeoutMs });
+    return reached >= end;
   });
   const behind = reached < end;
   const upTo = behind ? reached : end;
@@ -60,7 +62,7 @@ export async function ledgerCommand(
 
 /** The usage stream of the period asked for, or of the newest one, as the log has it. */
 async function readPeriod(
-  { store, pool }: CliDependencies,
+  { store, pool, macs }: CliDependencies,
   accountId: string,
   period: string | undefined,
 ): Promise<{ periodStart: string; events: RecordedEvent[] }> {
@@ -70,7 +72,8 @@ async function readPeriod(
     if (events.length === 0) throw new CommandFailed(`${accountId} has no billing period that starts on ${period}`);
     return { periodStart, events };
   }
-  const row = await readNewestCredits(pool, accountId);
+  const newest = await readNewestCredits(pool, accountId, macs);
+  const row = newest === notBelieved ? undefined : newest;
   const opened = row ? undefined : (await readAccount(store, accountId)).opened;
   let periodStart = row && row.usage.phase !== 'absent' ? row.usage.period.start : opened?.period_start;
   if (periodStart === undefined) throw new CommandFailed(`there is no account ${accountId}`);

@@ -36,3 +36,18 @@ export function createProgressBar({ json, tell, terminal }: Output, name: string
     },
   };
 }
+
+/** The same for a number of things that is known before. @param show told how many are done */
+export function createCountBar(
+  output: Output,
+  name: string,
+  count: number,
+): { show: (done: number) => void; end: () => void } {
+  const bar = createProgressBar(output, name);
+  return {
+    show: (done) => {
+      bar.show({ events: done, position: BigInt(done), target: BigInt(count) });
+    },
+    end: bar.end,
+  };
+}

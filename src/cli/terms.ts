@@ -7,16 +7,10 @@ import { formatCents } from '../domain/money.ts';
 import type { Refusal } from '../domain/refusals.ts';
 import type { Effective, UsageEvent } from '../domain/usage-events.ts';
 import type { OpenUsage } from '../domain/usage.ts';
-import {
-  commandTimeoutMs,
-  currentUsage,
-  describeTerms,
-  planNamed,
-  projectionTimeoutMs,
-  snapshotOf,
-} from './accounts.ts';
+import { currentUsage, describeTerms, planNamed, snapshotOf } from './accounts.ts';
 import type { CliDependencies } from './accounts.ts';
 import { CommandFailed, print } from './output.ts';
+import { commandTimeoutMs, untilShown } from './waiting.ts';
 
 /** Changes of what an account pays for: in force from a moment on, or from the next billing period. */
 
@@ -118,7 +112,8 @@ async function changePlan(
   print(cli.output, data, text.filter((part) => part !== '').join('; '));
   if (effective === 'next_period') return;
   const { hourly_limit: hourlyLimit } = terms;
-  if (!(await waitForHourlyLimit(cli.pool, accountId, { hourlyLimit, timeoutMs: projectionTimeoutMs }))) {
+  const isShown = (timeoutMs: number) => waitForHourlyLimit(cli.pool, accountId, { hourlyLimit, timeoutMs });
+  if (!(await untilShown(cli, isShown))) {
     throw new CommandFailed('the plan is in force, but its hourly limit not yet: the projector is behind or away', 2);
   }
 }

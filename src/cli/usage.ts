@@ -1,6 +1,5 @@
 import { listAccountPeriods } from '../../projections/account-periods.ts';
 import type { PeriodInvoice } from '../../projections/account-periods.ts';
-import { catchUp } from '../../projections/progress.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { readAccount } from '../commands/accounts.ts';
 import { formatCents } from '../domain/money.ts';
@@ -8,9 +7,9 @@ import { comingTerms } from '../domain/usage-periods.ts';
 import { poolOf } from '../domain/usage-summary.ts';
 import type { Pool } from '../domain/usage-summary.ts';
 import type { OpenUsage } from '../domain/usage.ts';
-import { projectionTimeoutMs } from './accounts.ts';
 import type { CliDependencies } from './accounts.ts';
 import { CommandFailed, print, table } from './output.ts';
+import { caughtUp } from './waiting.ts';
 
 /**
  * Every billing period of an account, oldest first, as the read model has them.
@@ -22,7 +21,7 @@ export async function usageCommand(
   accountId: string,
   { period }: { period?: string },
 ): Promise<void> {
-  const behind = !(await catchUp(cli, usageAndJobs, projectionTimeoutMs));
+  const behind = !(await caughtUp(cli, usageAndJobs));
   const all = (await listAccountPeriods(cli.pool, accountId)).flatMap(({ snapshot: { usage }, invoices }) =>
     usage.phase === 'absent' ? [] : [describePeriod(usage, invoices)],
   );

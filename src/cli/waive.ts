@@ -1,15 +1,19 @@
-import { catchUp } from '../../projections/progress.ts';
-import { readJob } from '../../projections/jobs.ts';
+import { readCredits } from '../../projections/credits.ts';
+import { listFailedOverage, readJob } from '../../projections/jobs.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { waiverName } from '../domain/settlement.ts';
 import { OutcomeUnknown } from '../commands/handle.ts';
+import { waiveCharges } from '../commands/waive-charges.ts';
+import { usageStream } from '../domain/billing-period.ts';
+import type { FailureReason } from '../domain/failure-reasons.ts';
+import { createCountBar } from './progress-bar.ts';
 import { settlePeriod } from '../commands/settle-period.ts';
 import { formatCents } from '../domain/money.ts';
 import { isRefused } from '../domain/refusals.ts';
 import type { Refusal } from '../domain/refusals.ts';
-import { projectionTimeoutMs } from './accounts.ts';
 import type { CliDependencies } from './accounts.ts';
 import { CommandFailed, facts, print } from './output.ts';
+import { caughtUp } from './waiting.ts';
 
 export interface Waiver {
   /** Without it, all that is left of the charge. */
@@ -21,7 +25,6 @@ export interface Waiver {
   by: string;
 }
 
-/** The whole stream of the period is read for it, which takes its time for a large one. */
 const waiverTimeoutMs = 60_000;
 
 /** Takes back the charge of a download, or a part of it, while the books of its period are open. */
@@ -38,6 +41,8 @@ export async function waiveCommand(
     stream,
     command: { kind: 'waive_charge', token, cents, reference },
     cause: { commandId, correlationId: commandId, causationId: commandId, actor },
+    // Right before its DownloadQueued; whatever concerns a charge stands behind it.
+    fromRevision: job.usage_revision - 1,
     timeoutMs: waiverTimeoutMs,
   }).catch((error: unknown) => {
     throw error instanceof OutcomeUnknown ? new CommandFailed(unknownText, 2) : error;
@@ -51,13 +56,59 @@ export async function waiveCommand(
   print(cli.output, data, `${formatCents(waivedCents)} is waived\n\n${facts(others)}`);
 }
 
+export interface FailedWaiver extends Omit<Waiver, 'cents'> {
+  account: string;
+  /** Day on which the billing period starts, YYYY-MM-DD. */
+  period: string;
+  /** Without it, whatever the reason. */
+  failureReason?: FailureReason;
+}
+
+/** Takes back what is left of each charge of a period whose download has failed. */
+export async function waiveFailedCommand(
+  cli: CliDependencies,
+  { account, period, failureReason, reason, reference, by }: FailedWaiver,
+): Promise<void> {
+  const stream = usageStream(account, { start: `${period}T00:00:00.000Z` });
+  const behind = !(await caughtUp(cli, usageAndJobs));
+  if (!(await readCredits(cli.pool, stream, cli.macs))) {
+    throw new CommandFailed(`${account} has no billing period that starts on ${period}`, behind ? 2 : 1);
+  }
+  const failed = await listFailedOverage(cli.pool, { stream, reason: failureReason });
+  const bar = createCountBar(cli.output, 'waived', failed.length);
+  const { waived, refused } = await waiveCharges(
+    cli,
+    {
+      ...{ stream, reference, timeoutMs: waiverTimeoutMs },
+      charges: failed.map(({ token, usage_revision: queued }) => ({ token, revision: queued - 1 })),
+      actor: { type: 'staff', id: by, role: 'operator', reason },
+    },
+    bar.show,
+  )
+    .catch((error: unknown) => {
+      throw error instanceof OutcomeUnknown ? new CommandFailed(unknownText, 2) : error;
+    })
+    .finally(bar.end);
+  const cents = waived.reduce((sum, each) => sum + each.cents, 0);
+  const data = {
+    ...{ account_id: account, stream, reference, failed_charges: failed.length },
+    ...{ waived: waived.length, cents, tokens: waived.map(({ token }) => token), behind },
+  };
+  const text = `${String(waived.length)} charges are waived, ${formatCents(cents)} in all`;
+  const others = failed.length - waived.length;
+  const rest = others > 0 ? `; ${String(others)} more had nothing left to waive` : '';
+  print(cli.output, data, refused ? text : text + rest);
+  if (refused) throw new CommandFailed(refusalText(refused.refusal, { token: '', reference, stream }));
+  if (behind) throw new CommandFailed('more may have failed: the projector is behind or away', 2);
+}
+
 const unknownText =
   'the log has not answered in time: the waiver may be stored; the same command again makes sure, and waives nothing twice';
 
 async function findJob(cli: CliDependencies, token: string) {
   const known = await readJob(cli.pool, token);
   if (known) return known;
-  const behind = !(await catchUp(cli, usageAndJobs, projectionTimeoutMs));
+  const behind = !(await caughtUp(cli, usageAndJobs));
   const job = await readJob(cli.pool, token);
   if (job) return job;
   if (!behind) throw new CommandFailed(`there is no download ${token}`);
@@ -72,7 +123,7 @@ function refusalText(
     period_closed: `the books of ${stream} are closed: give the money back with "invoices credit"`,
     nothing_to_give_back: `nothing is left to waive of the charge for ${token}: it took a credit, or was given back`,
     exceeds_charge: `that is more than is left of the charge for ${token}: see "jobs timeline ${token}"`,
-    reference_reused: `${reference} stands for another waiver of this period: give this one a reference of its own`,
+    reference_reused: `${reference} stands for another waiver of this charge: give this one a reference of its own`,
   };
   return texts[refusal] ?? refusal;
 }

@@ -16,6 +16,7 @@ import { handle, load } from './handle.ts';
 import type { Aggregate } from './handle.ts';
 import { issueInvoice } from './issue-invoice.ts';
 import type { EventStore } from './ports.ts';
+import { accountIdOf, keyIdOf } from './reference-ids.ts';
 import type { Cause } from './seal.ts';
 
 export interface AccountDependencies {
@@ -33,15 +34,29 @@ export interface AccountRequest {
   timeoutMs: number;
 }
 
-/** Opens an account and its first billing period, and invoices the first fee. */
+/**
+ * Opens an account and its first billing period, and invoices the first fee. Under the same reference there is one account:
+ * asked again, this completes what a crash has left out, and changes nothing else.
+ *
+ * @returns what the account was opened with, which may differ from what is asked for if the reference has one already
+ */
 export async function openAccount(
   dependencies: AccountDependencies,
-  { email, terms, ...request }: AccountRequest & { email: string; terms: PlanTerms },
-): Promise<{ accountId: string } | Refused> {
-  const accountId = dependencies.newId('acc');
-  const opened = await command(dependencies, { kind: 'open_account', accountId, email, terms }, request);
-  if (isRefused(opened)) return opened;
-  return (await openFirstPeriod(dependencies, accountId, request)) ?? { accountId };
+  { email, terms, reference, ...request }: AccountRequest & Opening,
+): Promise<{ accountId: string; email: string; plan: string } | Refused> {
+  const accountId = reference === undefined ? dependencies.newId('acc') : accountIdOf(reference);
+  const account = await command(dependencies, { kind: 'open_account', accountId, email, terms }, request);
+  if (isRefused(account)) return account;
+  const refused = await openFirstPeriod(dependencies, accountId, request);
+  if (refused) return refused;
+  if (!account.opened) throw new Error(`account ${accountId} was opened and is not there`);
+  return { accountId, email: account.opened.personal.email, plan: account.opened.terms.plan };
+}
+
+interface Opening {
+  email: string;
+  terms: PlanTerms;
+  reference?: string | undefined;
 }
 
 /**
@@ -90,8 +105,31 @@ export async function issueApiKey(
   dependencies: AccountDependencies,
   { accountId, label, ...request }: AccountRequest & { accountId: string; label: string },
 ): Promise<IssuedKey | Refused> {
+  const issued = await issueKey(dependencies, { accountId, label, keyId: dependencies.newId('key'), ...request });
+  if (isRefused(issued)) return issued;
+  if (issued.key === null) throw new Error(`key ${issued.keyId} was drawn twice`);
+  return { ...issued, key: issued.key };
+}
+
+/**
+ * Under the same reference an account has one key, which is shown to the command that issues it.
+ *
+ * @returns the key without itself where the reference has had it before
+ * @throws {OutcomeUnknown} as `issueApiKey` does
+ */
+export async function issueReferencedKey(
+  dependencies: AccountDependencies,
+  { reference, ...asked }: AccountRequest & { accountId: string; label: string; reference: string | undefined },
+): Promise<(ApiKey & { key: string | null }) | Refused> {
+  const keyId = reference === undefined ? dependencies.newId('key') : keyIdOf(asked.accountId, reference);
+  return await issueKey(dependencies, { ...asked, keyId });
+}
+
+async function issueKey(
+  dependencies: AccountDependencies,
+  { accountId, label, keyId, ...request }: AccountRequest & { accountId: string; label: string; keyId: string },
+): Promise<(ApiKey & { key: string | null }) | Refused> {
   const { key, keyHash, keyPrefix } = newApiKey(dependencies.randomBits);
-  const keyId = dependencies.newId('key');
   const issued = await command(
     dependencies,
     { kind: 'issue_key', accountId, keyId, keyHash, keyPrefix, label },
@@ -100,7 +138,7 @@ export async function issueApiKey(
   if (isRefused(issued)) return issued;
   const record = issued.keys.get(keyId);
   if (!record) throw new Error(`key ${keyId} was issued and is not there`);
-  return { ...record, key };
+  return { ...record, key: record.keyHash === keyHash ? key : null };
 }
 
 export async function revokeApiKey(

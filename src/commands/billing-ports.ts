@@ -1,3 +1,4 @@
+import type { Promised } from '../domain/usage-events.ts';
 import type { EventToAppend, ExpectedRevision } from './ports.ts';
 
 /** What billing needs from outside besides the log: promises to take back, the gate before books are closed, mail. */
@@ -13,9 +14,12 @@ export interface UnknownAppend {
 /** A charge that is to be taken back if its append turns out to be stored. */
 export type ChargeToVoid = { kind: 'download'; token: string } | { kind: 'lookup'; lookup_id: string };
 
+/** With the MAC by which the process that keeps the promise knows it for one that this installation has made. */
+export type PromisedCharge = ChargeToVoid & { promised: Promised; mac: string };
+
 export interface PendingVoid {
   append: UnknownAppend;
-  voids: readonly ChargeToVoid[];
+  voids: readonly PromisedCharge[];
 }
 
 /** Charges of unknown outcome whose clients were told that nothing is charged: a promise that the dispatcher keeps. */
@@ -27,7 +31,7 @@ export interface PendingVoids {
    * @throws when Postgres is away; the promise may have been made all the same
    */
   add(append: UnknownAppend, charge: ChargeToVoid): Promise<boolean>;
-  /** The oldest ones. @throws when Postgres is away */
+  /** The oldest ones that this installation has made. @throws when Postgres is away */
   list(limit: number): Promise<PendingVoid[]>;
   /** Forgets a promise that was kept; not if another charge was added to it meanwhile. @throws when Postgres is away */
   remove(pending: PendingVoid): Promise<void>;

@@ -1,5 +1,5 @@
 import type { JobEvent } from '../domain/download-job-events.ts';
-import type { AppendOutcome } from './ports.ts';
+import type { AppendOutcome, TableWithMacs } from './ports.ts';
 import type { RemovedFiles } from './video-ports.ts';
 
 /**
@@ -35,6 +35,11 @@ export interface AppendObserver {
 
 export interface ProjectionObserver {
   batchApplied(projection: string, events: number): void;
+}
+
+export interface RowObserver {
+  /** A row was to be gone on from, and its MAC does not verify. */
+  rowNotBelieved(table: TableWithMacs): void;
 }
 
 export interface JobObserver {

@@ -1,4 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { outageOf } from '../commands/outage.ts';
+import type { Outages } from '../commands/outage.ts';
 import type { Logger } from 'pino';
 import { Divergence } from '../verify/divergence.ts';
 import { Follower } from '../verify/follow.ts';
@@ -19,6 +21,7 @@ export interface AuditDependencies {
   log: WholeLog;
   books: Books;
   logger: Logger;
+  outages?: Outages;
   /** Between two looks at the log. Default 10 s. */
   lookEveryMs?: number;
   /** After a divergence, before it begins anew to see whether it was mended. Default 1 min. */
@@ -34,12 +37,14 @@ export function auditContinuously({
   log,
   books,
   logger,
+  outages,
   lookEveryMs = 10_000,
   startOverMs = 60_000,
 }: AuditDependencies): {
   state: AuditState;
   stop: () => Promise<void>;
 } {
+  const outage = outageOf({ outages, logger }, 'the audit');
   const stopping = new AbortController();
   const { signal } = stopping;
   const state: AuditState = { events: 0, divergences: 0, caughtUpMs: performance.now() };
@@ -57,6 +62,7 @@ export function auditContinuously({
         await follower.catchUp();
         Object.assign(state, { events: follower.replay.events, divergences: 0, caughtUpMs: performance.now() });
         reported = '';
+        outage.works();
         await pause(lookEveryMs);
       } catch (error) {
         if (stopping.signal.aborted) return;
@@ -68,7 +74,7 @@ export function auditContinuously({
           await pause(startOverMs);
           follower = begin();
         } else {
-          logger.warn({ err: error }, 'the audit could not go on, and tries again');
+          outage.failed('a look at the log', error);
           await pause(lookEveryMs);
         }
       }

@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import type { Logger } from 'pino';
+import { notBelieved } from '../../projections/credits-macs.ts';
 import { readCredits, readNewestCredits } from '../../projections/credits.ts';
 import {
   beginClosing,
@@ -11,14 +12,21 @@ import type { DueInvoices, DuePeriod } from '../../projections/due-periods.ts';
 import { closePeriod } from '../commands/close-period.ts';
 import { issueInvoice } from '../commands/issue-invoice.ts';
 import type { InvoiceDependencies } from '../commands/issue-invoice.ts';
+import { usageOrigin } from '../commands/known-usage.ts';
+import type { RowMacs } from '../commands/ports.ts';
+import { usageFromLog } from '../commands/usage-from-log.ts';
 import type { UsageLanes } from '../commands/usage-lanes.ts';
 import type { InvoiceIssued } from '../domain/invoice-events.ts';
+import { outageOf } from '../commands/outage.ts';
+import type { Outages } from '../commands/outage.ts';
 import { repeat } from './repeat.ts';
 
 export interface ClosePeriodsDependencies extends InvoiceDependencies {
   pool: Pool;
+  macs: RowMacs;
   lanes: UsageLanes;
   logger: Logger;
+  outages?: Outages;
   /** How long after its end a period still takes corrections. */
   graceSeconds: number;
   /** Default: 5 s. */
@@ -53,14 +61,17 @@ const actor = { type: 'system', id: 'billing-period' } as const;
  * at the exact revision: a round that is behind, or two at once, change nothing that is right.
  */
 export function startClosingPeriods(dependencies: ClosePeriodsDependencies): { stop: () => Promise<void> } {
-  const { logger, everyMs = defaultEveryMs } = dependencies;
+  const { everyMs = defaultEveryMs } = dependencies;
+  const outage = outageOf(dependencies, 'the closing of periods');
+  const pending = outageOf(dependencies, 'the closing of periods with pending voids');
   const setAside: SetAside = new Map();
   const round = async (stopping: AbortSignal) => {
     const { failed, heldUp } = await closePeriods(dependencies, { setAside, stopping });
-    for (const { stream, error } of failed) logger.warn({ err: error, stream }, 'a period could not be moved on');
-    for (const stream of heldUp) logger.warn({ stream }, 'a period is not closed: a void is pending');
+    for (const { stream, error } of failed) outage.failed('a step of a period', error, { stream });
+    for (const stream of heldUp) pending.failed('a period waits for its voids', undefined, { stream });
+    if (heldUp.length === 0) pending.works();
   };
-  return repeat(round, { everyMs, logger, failed: 'a look at the periods did not finish' });
+  return repeat(round, { everyMs, outage });
 }
 
 /**
@@ -126,19 +137,20 @@ async function eachAccount(
 }
 
 async function rollOver(
-  { pool, lanes, newUuid }: ClosePeriodsDependencies,
+  { store, pool, macs, lanes, newUuid }: ClosePeriodsDependencies,
   { account_id: accountId, stream }: DuePeriod,
   { rolledOver }: ClosingRound,
 ): Promise<void> {
-  const snapshot = await readNewestCredits(pool, accountId);
-  if (!snapshot) return;
+  const row = await readNewestCredits(pool, accountId, macs);
+  if (!row) return;
   const commandId = newUuid();
-  const { outcome } = await lanes.ask(accountId, {
-    command: { kind: 'roll_over' },
-    snapshot,
+  const request = {
     cause: { commandId, correlationId: commandId, causationId: commandId, actor },
     deadlineMs: performance.now() + stepTimeoutMs,
-  });
+  };
+  const snapshot = row === notBelieved ? (await usageFromLog({ store, lanes }, accountId, request))?.origin : row;
+  if (!snapshot) throw new Error(`what ${accountId} has used could not be read in time`);
+  const { outcome } = await lanes.ask(accountId, { ...request, command: { kind: 'roll_over' }, snapshot });
   if (outcome !== 'accepted') throw new Error(`the period that follows ${stream} could not be opened: ${outcome}`);
   rolledOver.push(stream);
 }
@@ -148,9 +160,10 @@ async function close(
   { stream }: DuePeriod,
   { done, setAside }: { done: ClosingRound; setAside: SetAside },
 ): Promise<void> {
-  const { pool, now, graceSeconds } = dependencies;
-  const snapshot = await readCredits(pool, stream);
-  if (!snapshot) return;
+  const { pool, macs, now, graceSeconds } = dependencies;
+  const row = await readCredits(pool, stream, macs);
+  if (!row) return;
+  const snapshot = row === notBelieved ? usageOrigin(stream) : row;
   const closing = await closePeriod(
     { ...dependencies, closings: { begin: (closed) => beginClosing(pool, closed) } },
     { snapshot, graceSeconds, actor, timeoutMs: stepTimeoutMs },

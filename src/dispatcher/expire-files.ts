@@ -4,11 +4,14 @@ import { listFilesToExpire } from '../../projections/kept-files.ts';
 import { recordJobProgress } from '../commands/record-job-progress.ts';
 import type { JobDependencies } from '../commands/record-job-progress.ts';
 import { plusSeconds } from '../domain/file-retention.ts';
+import { outageOf } from '../commands/outage.ts';
+import type { Outage, Outages } from '../commands/outage.ts';
 import { repeat } from './repeat.ts';
 
 export interface ExpireFilesDependencies extends JobDependencies {
   pool: Pool;
   logger: Logger;
+  outages?: Outages;
   /** How long after its end a download's file is given out. */
   retentionSeconds: number;
   /** Default: 5 s. */
@@ -25,12 +28,15 @@ const stepTimeoutMs = 5_000;
  * at once, change nothing. Nothing is removed here: see `remove-files.ts`.
  */
 export function startExpiringFiles(dependencies: ExpireFilesDependencies): { stop: () => Promise<void> } {
-  const { logger, everyMs = defaultEveryMs } = dependencies;
-  const round = (stopping: AbortSignal) => expireFiles(dependencies, stopping);
-  return repeat(round, { everyMs, logger, failed: 'a look at the files that expire did not finish' });
+  const { everyMs = defaultEveryMs } = dependencies;
+  const outage = outageOf(dependencies, 'the expiry of files');
+  return repeat((stopping) => expireFiles({ ...dependencies, outage }, stopping), { everyMs, outage });
 }
 
-async function expireFiles(dependencies: ExpireFilesDependencies, stopping: AbortSignal): Promise<void> {
+async function expireFiles(
+  dependencies: ExpireFilesDependencies & { outage: Outage },
+  stopping: AbortSignal,
+): Promise<void> {
   const { pool, store, now, retentionSeconds } = dependencies;
   const completedUntil = plusSeconds(now(), -retentionSeconds);
   const tokens = await listFilesToExpire(pool, { completedUntil, limit: maxFiles });
@@ -43,13 +49,17 @@ async function expireFiles(dependencies: ExpireFilesDependencies, stopping: Abor
 }
 
 /** One file that cannot be expired does not keep the others from it. */
-async function expire(dependencies: ExpireFilesDependencies, token: string, completedUntil: string): Promise<void> {
+async function expire(
+  dependencies: ExpireFilesDependencies & { outage: Outage },
+  token: string,
+  completedUntil: string,
+): Promise<void> {
   const commandId = dependencies.newUuid();
   const actor = { type: 'system', id: 'file-expiry' } as const;
   const cause = { correlationId: commandId, causationId: commandId, actor, timeoutMs: stepTimeoutMs };
   await recordJobProgress(dependencies, { kind: 'expire_file', token, completedUntil }, cause).catch(
     (error: unknown) => {
-      dependencies.logger.warn({ err: error, token }, 'a file could not be expired');
+      dependencies.outage.failed('a file', error, { token });
     },
   );
 }

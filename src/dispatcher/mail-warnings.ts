@@ -8,6 +8,8 @@ import { MailNotTaken } from '../commands/billing-ports.ts';
 import type { Mailer } from '../commands/billing-ports.ts';
 import type { EventStore } from '../commands/ports.ts';
 import { readWarning, recordWarningMail } from '../commands/record-warning-mail.ts';
+import { outageOf } from '../commands/outage.ts';
+import type { Outage, Outages } from '../commands/outage.ts';
 import { repeat } from './repeat.ts';
 import { warningMail } from './warning-mail.ts';
 
@@ -19,6 +21,7 @@ export interface MailDependencies {
   now: () => string;
   newUuid: () => string;
   logger: Logger;
+  outages?: Outages;
   /** Names this process among those that might mail. */
   mailerId: string;
   /**
@@ -62,11 +65,10 @@ const lookAgainMs = 10_000;
  */
 export function startMailingWarnings(dependencies: MailDependencies): { stop: () => Promise<void> } {
   const state: MailState = { postponed: new Map(), server: { failures: 0, untilMs: 0 } };
-  return repeat((stopping) => mailRound(dependencies, state, stopping), {
-    everyMs: dependencies.lookEveryMs ?? defaultLookEveryMs,
-    logger: dependencies.logger,
-    failed: 'a look for warnings to mail did not finish',
-  });
+  const outage = outageOf(dependencies, 'the look for warnings to mail');
+  const mailing = { ...dependencies, outage: outageOf(dependencies, 'the mailing of warnings') };
+  const everyMs = dependencies.lookEveryMs ?? defaultLookEveryMs;
+  return repeat((stopping) => mailRound(mailing, state, stopping), { everyMs, outage });
 }
 
 /** Instants are milliseconds of `performance.now()`. */
@@ -82,8 +84,12 @@ interface MailState {
   server: Postponement;
 }
 
-async function mailRound(dependencies: MailDependencies, state: MailState, stopping: AbortSignal): Promise<void> {
-  const { pool } = dependencies;
+async function mailRound(
+  dependencies: MailDependencies & { outage: Outage },
+  state: MailState,
+  stopping: AbortSignal,
+): Promise<void> {
+  const { pool, outage } = dependencies;
   if (performance.now() < state.server.untilMs) return;
   // A mail that could not be recorded is not sent.
   dependencies.now();
@@ -93,6 +99,7 @@ async function mailRound(dependencies: MailDependencies, state: MailState, stopp
     if (stopping.aborted) return;
     try {
       await mail(dependencies, state, warning);
+      outage.works();
       state.postponed.set(warning.event_id, { failures: 0, untilMs: performance.now() + lookAgainMs });
     } catch (error) {
       const goesOn = noteFailure(dependencies, state, { warning, error });
@@ -153,7 +160,7 @@ async function mail(
 
 /** @returns whether the others may be tried: not while the mail server, the log or Postgres is away */
 function noteFailure(
-  { logger, observer, retryMs = defaultRetryMs }: MailDependencies,
+  { logger, observer, outage, retryMs = defaultRetryMs }: MailDependencies & { outage: Outage },
   { postponed, server }: MailState,
   { warning: { event_id: eventId }, error }: { warning: WaitingWarning; error: unknown },
 ): boolean {
@@ -167,7 +174,10 @@ function noteFailure(
     server.failures += 1;
     server.untilMs = performance.now() + delayMs(server.failures, retryMs, maxServerRetryMs);
   }
-  logger.warn({ err: error, reason, warning: eventId, failures }, 'a warning could not be mailed; it is tried again');
+  // What is wrong with one mail is said each time; it is tried again ever later.
+  if (reason === 'refused')
+    logger.warn({ err: error, reason, warning: eventId, failures }, 'a warning could not be mailed; it is tried again');
+  else outage.failed('a mail', error, { reason, warning: eventId });
   return reason === 'refused';
 }
 

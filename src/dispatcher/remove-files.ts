@@ -5,6 +5,8 @@ import type { EndedJob } from '../../projections/kept-files.ts';
 import type { FileObserver } from '../commands/observers.ts';
 import type { FileStore } from '../commands/video-ports.ts';
 import { isOver } from '../domain/file-retention.ts';
+import { outageOf } from '../commands/outage.ts';
+import type { Outage, Outages } from '../commands/outage.ts';
 import { repeat } from './repeat.ts';
 
 export interface RemoveFilesDependencies {
@@ -13,6 +15,7 @@ export interface RemoveFilesDependencies {
   /** Business time, UTC ISO-8601. */
   now: () => string;
   logger: Logger;
+  outages?: Outages;
   retentionSeconds: number;
   observer?: FileObserver;
   /** Default: 15 min. */
@@ -28,12 +31,15 @@ const purgesAtOnce = 8;
  * job that has not ended is touched, and nothing that the read model does not know: it may be new, or somebody else's.
  */
 export function startRemovingFiles(dependencies: RemoveFilesDependencies): { stop: () => Promise<void> } {
-  const { logger, everyMs = defaultEveryMs } = dependencies;
-  const round = (stopping: AbortSignal) => removeFiles(dependencies, stopping);
-  return repeat(round, { everyMs, logger, failed: 'the removal of files that are over did not finish' });
+  const { everyMs = defaultEveryMs } = dependencies;
+  const outage = outageOf(dependencies, 'the removal of files');
+  return repeat((stopping) => removeFiles({ ...dependencies, outage }, stopping), { everyMs, outage });
 }
 
-async function removeFiles(dependencies: RemoveFilesDependencies, stopping: AbortSignal): Promise<void> {
+async function removeFiles(
+  dependencies: RemoveFilesDependencies & { outage: Outage },
+  stopping: AbortSignal,
+): Promise<void> {
   for await (const tokens of dependencies.files.tokens()) {
     const ended = await readEndedJobs(dependencies.pool, tokens);
     const removable = ended.filter((job) => isRemovable(job, dependencies));
@@ -52,13 +58,13 @@ function isRemovable(job: EndedJob, { retentionSeconds, now }: RemoveFilesDepend
 
 /** One job whose files cannot be removed does not keep the others from it. */
 async function remove(
-  { files, observer, logger }: RemoveFilesDependencies,
+  { files, observer, outage }: RemoveFilesDependencies & { outage: Outage },
   { token, status }: EndedJob,
 ): Promise<void> {
   try {
     const removed = await files.purge(token);
     observer?.filesRemoved(status === 'failed' ? 'failed' : 'expired', removed);
   } catch (error) {
-    logger.warn({ err: error, token }, 'files could not be removed');
+    outage.failed('the files of a job', error, { token });
   }
 }

@@ -1,21 +1,29 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Logger } from 'pino';
 import { ClockIsWrong } from '../commands/ports.ts';
+import type { Outage } from '../commands/outage.ts';
 
 /**
- * Works again and again, with a pause in between, until it is stopped; a round that fails is logged, and the next one comes.
- * Rounds that a wrong clock ends say nothing: that is said once, by the process.
+ * Works again and again, with a pause in between, until it is stopped. A round that fails is told of, and the next one comes;
+ * one in which nothing has failed, neither itself nor what it has told the outage of, ends the outage. Rounds that a wrong
+ * clock ends say nothing: that is said once, by the process.
  */
 export function repeat(
   work: (stopping: AbortSignal) => Promise<unknown>,
-  { everyMs, logger, failed }: { everyMs: number; logger: Logger; failed: string },
+  { everyMs, outage }: { everyMs: number; outage: Outage },
 ): { stop: () => Promise<void> } {
   const stopping = new AbortController();
+  const round = async (): Promise<void> => {
+    const before = outage.failures;
+    try {
+      await work(stopping.signal);
+      if (outage.failures === before) outage.works();
+    } catch (error) {
+      if (!(error instanceof ClockIsWrong)) outage.failed('a round', error);
+    }
+  };
   const running = (async () => {
     while (!stopping.signal.aborted) {
-      await work(stopping.signal).catch((error: unknown) => {
-        if (!(error instanceof ClockIsWrong)) logger.warn({ err: error }, failed);
-      });
+      await round();
       await sleep(everyMs, undefined, { signal: stopping.signal }).catch(() => undefined);
     }
   })();

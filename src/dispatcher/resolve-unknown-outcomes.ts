@@ -1,17 +1,20 @@
 import type { Logger } from 'pino';
 import type { VoidObserver } from '../commands/observers.ts';
-import type { ChargeToVoid, PendingVoid, PendingVoids } from '../commands/billing-ports.ts';
+import type { PendingVoid, PendingVoids, PromisedCharge } from '../commands/billing-ports.ts';
 import type { EventToAppend } from '../commands/ports.ts';
 import { recordJobProgress } from '../commands/record-job-progress.ts';
 import type { JobDependencies } from '../commands/record-job-progress.ts';
 import type { Cause } from '../commands/seal.ts';
 import { settlePeriod } from '../commands/settle-period.ts';
 import { isRefused } from '../domain/refusals.ts';
+import { outageOf } from '../commands/outage.ts';
+import type { Outage, Outages } from '../commands/outage.ts';
 import { repeat } from './repeat.ts';
 
 export interface ResolveDependencies extends JobDependencies {
   pendingVoids: PendingVoids;
   logger: Logger;
+  outages?: Outages;
   voids?: VoidObserver;
   /** Default: 1 s. */
   resolveEveryMs?: number;
@@ -29,9 +32,10 @@ const stepTimeoutMs = 10_000;
  */
 export function startResolving(dependencies: ResolveDependencies): { stop: () => Promise<void> } {
   const underWay = new Map<string, Promise<void>>();
-  const { logger, resolveEveryMs: everyMs = defaultResolveEveryMs } = dependencies;
-  const failed = 'pending voids could not be listed';
-  const looking = repeat((stopping) => look(dependencies, underWay, stopping), { everyMs, logger, failed });
+  const { resolveEveryMs: everyMs = defaultResolveEveryMs } = dependencies;
+  const outage = outageOf(dependencies, 'the resolving of unknown outcomes');
+  const resolving = { ...dependencies, outage: outageOf(dependencies, 'the end of unknown outcomes') };
+  const looking = repeat((stopping) => look(resolving, underWay, stopping), { everyMs, outage });
   return {
     stop: async () => {
       await looking.stop();
@@ -42,11 +46,11 @@ export function startResolving(dependencies: ResolveDependencies): { stop: () =>
 
 /** Begins with what waits, some at a time. One that does not come to an end, or fails, does not keep the others waiting. */
 async function look(
-  dependencies: ResolveDependencies,
+  dependencies: ResolveDependencies & { outage: Outage },
   underWay: Map<string, Promise<void>>,
   stopping: AbortSignal,
 ): Promise<void> {
-  const { pendingVoids, logger, now } = dependencies;
+  const { pendingVoids, outage, now } = dependencies;
   // With a wrong clock nothing is appended, not even what was decided with a right one.
   now();
   for (const pending of await pendingVoids.list(maxListed)) {
@@ -57,8 +61,11 @@ async function look(
       await untilStopped(stopping, Promise.race(underWay.values()));
     if (stopping.aborted) return;
     const resolving = resolve(dependencies, pending, stopping)
+      .then(() => {
+        outage.works();
+      })
       .catch((error: unknown) => {
-        logger.warn({ err: error, stream, append: appendId }, 'an unknown outcome could not be resolved yet');
+        outage.failed('an unknown outcome', error, { stream, append: appendId });
       })
       .finally(() => underWay.delete(appendId));
     underWay.set(appendId, resolving);
@@ -89,9 +96,10 @@ async function resolve(dependencies: ResolveDependencies, pending: PendingVoid, 
   const outcome = await untilStopped(stopping, appending);
   if (outcome !== 'stored' && outcome !== 'conflict') return;
   for (const charge of pending.voids) {
+    const { mac: _mac, ...said } = charge;
     const became = outcome === 'conflict' ? 'not_stored' : await takeBack(dependencies, pending, charge);
     voids?.unknownOutcomeResolved(became);
-    logger.info({ stream, ...charge, became }, 'an unknown outcome is resolved');
+    logger.info({ stream, ...said, became }, 'an unknown outcome is resolved');
   }
   await pendingVoids.remove(pending);
 }
@@ -100,7 +108,7 @@ async function resolve(dependencies: ResolveDependencies, pending: PendingVoid, 
 async function takeBack(
   dependencies: ResolveDependencies,
   { append: { stream, expected, events } }: PendingVoid,
-  charge: ChargeToVoid,
+  charge: PromisedCharge,
 ): Promise<'voided' | 'confirmed'> {
   const { store, now, newUuid } = dependencies;
   const cause = causeOf(events, charge);
@@ -110,8 +118,8 @@ async function takeBack(
       stream,
       command:
         charge.kind === 'download'
-          ? { kind: 'void_download', token: charge.token }
-          : { kind: 'void_lookup', lookupId: charge.lookup_id },
+          ? { kind: 'void_download', token: charge.token, promised: charge.promised }
+          : { kind: 'void_lookup', lookupId: charge.lookup_id, promised: charge.promised },
       fromRevision: expected === 'no_stream' ? 0 : expected + 1,
       cause: { ...cause, commandId: newUuid() },
       timeoutMs: stepTimeoutMs,
@@ -132,7 +140,7 @@ async function takeBack(
 }
 
 /** What the void goes back to: the event that charged, and the request that asked for it. */
-function causeOf(events: readonly EventToAppend[], charge: ChargeToVoid): Omit<Cause, 'commandId'> {
+function causeOf(events: readonly EventToAppend[], charge: PromisedCharge): Omit<Cause, 'commandId'> {
   const charged = events.find(({ data }) =>
     charge.kind === 'download' ? data['token'] === charge.token : data['lookup_id'] === charge.lookup_id,
   );

@@ -3,11 +3,14 @@ import type { Logger } from 'pino';
 import { forgetServiceFailure, listServiceFailures } from '../../projections/service-failures.ts';
 import { returnServiceFailure } from '../commands/return-service-failure.ts';
 import type { ReturnDependencies } from '../commands/return-service-failure.ts';
+import { outageOf } from '../commands/outage.ts';
+import type { Outage, Outages } from '../commands/outage.ts';
 import { repeat } from './repeat.ts';
 
 export interface ReturnFailuresDependencies extends ReturnDependencies {
   pool: Pool;
   logger: Logger;
+  outages?: Outages | undefined;
   /** Default: 2 s. */
   everyMs?: number;
   /** How long one that could not be given back is left alone. Default: 1 min. */
@@ -25,21 +28,19 @@ const stepTimeoutMs = 5_000;
  * killed in between, it is looked at again and found done.
  */
 export function startReturningServiceFailures(dependencies: ReturnFailuresDependencies): { stop: () => Promise<void> } {
-  const { logger, everyMs = defaultEveryMs } = dependencies;
+  const { everyMs = defaultEveryMs } = dependencies;
+  const outage = outageOf(dependencies, 'the return of service failures');
   const setAside = new Map<string, number>();
-  return repeat((stopping) => returnRound(dependencies, setAside, stopping), {
-    ...{ everyMs, logger },
-    failed: 'a look for failures to give back did not finish',
-  });
+  return repeat((stopping) => returnRound({ ...dependencies, outage }, setAside, stopping), { everyMs, outage });
 }
 
 /** @param setAside tokens that are left alone until then, in milliseconds of `performance.now()` */
 async function returnRound(
-  dependencies: ReturnFailuresDependencies,
+  dependencies: ReturnFailuresDependencies & { outage: Outage },
   setAside: Map<string, number>,
   stopping: AbortSignal,
 ): Promise<void> {
-  const { pool, store, logger, setAsideMs = defaultSetAsideMs } = dependencies;
+  const { pool, store, logger, outage, setAsideMs = defaultSetAsideMs } = dependencies;
   for (const [token, untilMs] of setAside) if (performance.now() >= untilMs) setAside.delete(token);
   const tokens = await listServiceFailures(pool, { except: [...setAside.keys()], limit: maxFailures });
   // With the log away each would wait for it in turn.
@@ -53,7 +54,7 @@ async function returnRound(
       logger.info({ token, returned }, 'a failure of the service was looked at');
     } catch (error) {
       setAside.set(token, performance.now() + setAsideMs);
-      logger.warn({ err: error, token }, 'a failure of the service could not be given back yet');
+      outage.failed('a return', error, { token });
     }
   }
 }

@@ -7,12 +7,15 @@ import type { JobDependencies } from '../commands/record-job-progress.ts';
 import type { JobQueue } from '../commands/ports.ts';
 import { isRefused } from '../domain/refusals.ts';
 import { messageId } from './dispatch-downloads.ts';
+import { outageOf } from '../commands/outage.ts';
+import type { Outage, Outages } from '../commands/outage.ts';
 import { repeat } from './repeat.ts';
 
 export interface SweepDependencies extends JobDependencies {
   queue: JobQueue;
   pool: Pool;
   logger: Logger;
+  outages?: Outages;
   /** The longest that one attempt may take. */
   attemptTimeoutSeconds: number;
   /** Downloads of one account at a time: what waits for its turn is not lost. */
@@ -39,8 +42,9 @@ const stepTimeoutMs = 5_000;
  */
 export function startSweeping(dependencies: SweepDependencies): { stop: () => Promise<void> } {
   const state: SweepState = { reachableSinceMs: undefined, published: new Map() };
-  const { logger, sweepEveryMs: everyMs = defaultSweepEveryMs } = dependencies;
-  return repeat(() => sweep(dependencies, state), { everyMs, logger, failed: 'a sweep did not finish' });
+  const { sweepEveryMs: everyMs = defaultSweepEveryMs } = dependencies;
+  const outage = outageOf(dependencies, 'the sweep of jobs');
+  return repeat(() => sweep({ ...dependencies, outage }, state), { everyMs, outage });
 }
 
 interface SweepState {
@@ -50,7 +54,7 @@ interface SweepState {
   published: Map<string, number>;
 }
 
-async function sweep(dependencies: SweepDependencies, state: SweepState): Promise<void> {
+async function sweep(dependencies: SweepDependencies & { outage: Outage }, state: SweepState): Promise<void> {
   const { claimed, waiting } = await look(dependencies, state);
   const reachableSeconds = (performance.now() - (state.reachableSinceMs ?? Infinity)) / 1000;
   for (const job of claimed) {
@@ -78,12 +82,12 @@ async function look({ pool, now, maxJobsPerAccount }: SweepDependencies, state: 
 
 /** One job that cannot be helped does not keep the others from being looked at. */
 async function unlessItFails(
-  { logger }: SweepDependencies,
+  { outage }: { outage: Outage },
   { token }: { token: string },
   work: Promise<void>,
 ): Promise<void> {
   await work.catch((error: unknown) => {
-    logger.warn({ err: error, token }, 'a job could not be swept');
+    outage.failed('a job', error, { token });
   });
 }
 
@@ -122,7 +126,7 @@ async function release(dependencies: SweepDependencies, job: ClaimedJob): Promis
 }
 
 async function publishAgain(
-  dependencies: SweepDependencies,
+  dependencies: SweepDependencies & { outage: Outage },
   waiting: readonly WaitingJob[],
   { published }: SweepState,
 ): Promise<void> {

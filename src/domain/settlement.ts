@@ -1,6 +1,6 @@
-import { refuse } from './refusals.ts';
+import { isRefused, refuse } from './refusals.ts';
 import type { Refused } from './refusals.ts';
-import type { UsageEvent, UsageEventOf } from './usage-events.ts';
+import type { Promised, UsageEvent, UsageEventOf } from './usage-events.ts';
 import { closePeriod } from './usage-periods.ts';
 import { evolveUsage, initialUsage } from './usage.ts';
 import type { Usage } from './usage.ts';
@@ -126,10 +126,12 @@ function noteMailed(notices: Settlement['notices'], eventId: string, messageId: 
 
 export type SettlementCommand =
   | { kind: 'confirm_download'; token: string }
-  | { kind: 'void_download'; token: string }
-  | { kind: 'void_lookup'; lookupId: string }
+  | { kind: 'void_download'; token: string; promised?: Promised | undefined }
+  | { kind: 'void_lookup'; lookupId: string; promised?: Promised | undefined }
   /** Without an amount: all that is left of the charge. */
   | { kind: 'waive_charge'; token: string; cents?: number | undefined; reference: string }
+  /** All that is left of each of these charges; those of which nothing is left, or that are not there, are passed over. */
+  | { kind: 'waive_charges'; tokens: readonly string[]; reference: string }
   /** The download has failed by the service's fault: needs `usage`, whose terms say if that is given back. */
   | { kind: 'return_service_failure'; token: string; reference: string }
   /** One mail may be about several notices. */
@@ -145,11 +147,13 @@ export function decideSettlement(state: Settlement, command: SettlementCommand, 
     case 'confirm_download':
       return confirmDownload(state, command.token);
     case 'void_download':
-      return voidDownload(state, command.token);
+      return voidDownload(state, command);
     case 'void_lookup':
-      return voidLookup(state, command.lookupId);
+      return voidLookup(state, command);
     case 'waive_charge':
       return waiveCharge(state, command);
+    case 'waive_charges':
+      return waiveCharges(state, command);
     case 'return_service_failure':
       return returnServiceFailure(state, command);
     case 'record_mail':
@@ -169,7 +173,10 @@ function confirmDownload({ charges, closed }: Settlement, token: string): UsageE
 }
 
 /** Gives back exactly what the charge took, less what was waived: nothing is rated again, and its ordinal stays used. */
-function voidDownload({ charges, closed }: Settlement, token: string): UsageEvent[] | Refused {
+function voidDownload(
+  { charges, closed }: Settlement,
+  { token, promised }: Extract<SettlementCommand, { kind: 'void_download' }>,
+): UsageEvent[] | Refused {
   const charge = charges.get(token);
   if (!charge) return refuse('charge_not_found');
   if (charge.voided) return [];
@@ -184,17 +191,22 @@ function voidDownload({ charges, closed }: Settlement, token: string): UsageEven
         credits: charge.credits,
         overage_downloads: charge.cents > 0 ? 1 : 0,
         cents: charge.cents,
+        ...(promised && { promised }),
       },
     },
   ];
 }
 
-function voidLookup({ charges, closed }: Settlement, lookupId: string): UsageEvent[] | Refused {
+function voidLookup(
+  { charges, closed }: Settlement,
+  { lookupId, promised }: Extract<SettlementCommand, { kind: 'void_lookup' }>,
+): UsageEvent[] | Refused {
   const charge = charges.get(lookupId);
   if (!charge) return refuse('charge_not_found');
   if (charge.voided) return [];
   if (closed) return refuse('period_closed');
-  return [{ type: 'MetadataCreditVoided', data: { lookup_id: lookupId, charge_event_id: charge.eventId } }];
+  const data = { lookup_id: lookupId, charge_event_id: charge.eventId, ...(promised && { promised }) };
+  return [{ type: 'MetadataCreditVoided', data }];
 }
 
 function waiveCharge(
@@ -210,6 +222,15 @@ function waiveCharge(
   const amountCents = cents ?? charge.cents;
   if (amountCents > charge.cents) return refuse('exceeds_charge');
   return [chargeWaived(charge, { reference, token, cents: amountCents })];
+}
+
+function waiveCharges(
+  state: Settlement,
+  { tokens, reference }: Extract<SettlementCommand, { kind: 'waive_charges' }>,
+): UsageEvent[] | Refused {
+  const decided = tokens.map((token) => waiveCharge(state, { kind: 'waive_charge', token, reference }));
+  if (decided.some((one) => isRefused(one) && one.refusal === 'period_closed')) return refuse('period_closed');
+  return decided.flatMap((one) => (isRefused(one) ? [] : one));
 }
 
 const chargeWaived = (

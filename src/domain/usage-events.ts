@@ -22,6 +22,9 @@ export const correctionReference = z.string().regex(/^[!-~]{1,100}$/);
 /** The two pools of the contract (§1). */
 const pools = ['downloads', 'metadata'] as const;
 export type PoolName = (typeof pools)[number];
+/** Which process told the client that the charge is taken back, and when; missing in older events. */
+const promised = z.strictObject({ process: z.string().min(1).max(200), at: instant });
+export type Promised = z.infer<typeof promised>;
 const warning = { pool: z.enum(pools), threshold_percent: z.int().min(1).max(100) };
 
 export const usageEventSchemas = {
@@ -78,6 +81,7 @@ export const usageEventSchemas = {
     credits: z.int().min(0).max(1),
     overage_downloads: z.int().min(0).max(1),
     cents,
+    promised: promised.optional(),
   }),
   MetadataCreditDebited: z.strictObject({
     lookup_id: z.uuid(),
@@ -86,7 +90,11 @@ export const usageEventSchemas = {
     video_id: z.string().min(1).max(256),
   }),
   /** The client was told that the lookup failed: its credit is given back. */
-  MetadataCreditVoided: z.strictObject({ lookup_id: z.uuid(), charge_event_id: z.uuid() }),
+  MetadataCreditVoided: z.strictObject({
+    lookup_id: z.uuid(),
+    charge_event_id: z.uuid(),
+    promised: promised.optional(),
+  }),
   /** In the append that reaches the threshold; once per pool, threshold and period. */
   UsageWarningReached: z.strictObject({ ...warning, used: count, limit: count }),
   /** The mail server has taken the warning; one mail may be of several thresholds of a pool. */

@@ -1,36 +1,36 @@
 import { LRUCache } from 'lru-cache';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Admission, Admissions } from '../../projections/admission.ts';
+import { notBelieved } from '../../projections/credits-macs.ts';
 import { hashApiKey, hasApiKeyForm } from '../commands/api-key.ts';
 import { ClockIsWrong } from '../commands/ports.ts';
+import type { Outages } from '../commands/outage.ts';
 import type { RequestTokens } from '../commands/request-token.ts';
 import { summariseUsage } from '../domain/usage-summary.ts';
 import type { UsageSnapshot } from '../domain/usage.ts';
 import type { AddressWindows } from './address-window.ts';
 import { idempotencyKeyHashOf } from './caller.ts';
+import type { EndpointDependencies } from './endpoint.ts';
 import { cutConnection } from './envelope.ts';
 import { ApiError } from './errors.ts';
 import type { PartsAway } from './parts-away.ts';
+import { admitFromLog } from './unbelieved-usage.ts';
 import type { UsageHeaders } from './usage-headers.ts';
 
-export interface AuthenticateDependencies {
+export interface AuthenticateDependencies extends Pick<EndpointDependencies, 'lanes' | 'store' | 'newUuid'> {
   admissions: Admissions;
   addresses: AddressWindows;
   tokens: RequestTokens;
+  outages: Outages;
   partsAway: PartsAway;
   now: () => string;
   realNowMs: () => number;
 }
 
 /** The request's key, then its rate (contract §5, §8.1): both in the one round trip. */
-export function createAuthenticate({
-  admissions,
-  addresses,
-  tokens,
-  partsAway,
-  now,
-  realNowMs,
-}: AuthenticateDependencies) {
+export function createAuthenticate(dependencies: AuthenticateDependencies) {
+  const { admissions, addresses, tokens, outages, partsAway, now, realNowMs } = dependencies;
+  const outage = outages.of('the admission of requests');
   /** What to say of a key's window while Postgres cannot be asked. */
   const lastKnown = new LRUCache<string, UsageHeaders>({ max: 10_000 });
 
@@ -47,9 +47,12 @@ export function createAuthenticate({
     const idempotencyKeyHash = idempotencyKeyHashOf(request);
     request.idempotencyKeyHash = idempotencyKeyHash;
     try {
-      return await admissions.admit({ keyHash, token, idempotencyKeyHash });
+      const admission = await admissions.admit({ keyHash, token, idempotencyKeyHash });
+      outage.works();
+      partsAway.works('postgres');
+      return admission;
     } catch (error) {
-      request.log.error({ err: error }, 'Postgres could not be asked to admit a request');
+      outage.failed('a request', error);
       request.usageHeaders = lastKnown.get(keyHash) ?? {
         window: { limit: 0, remaining: 0, resetAtSeconds: Math.ceil(realNowMs() / 1000) },
         creditsRemaining: 0,
@@ -64,23 +67,29 @@ export function createAuthenticate({
     const keyHash = hashApiKey(key);
     const admission = await admit(request, keyHash);
     if (!admission) return refuseStranger(request, reply);
-    partsAway.works('postgres');
-    const { window, usage, keyId, accountId, job, keyed } = admission;
+    const { window, keyId, accountId, job, keyed } = admission;
+    const usage = admission.usage === notBelieved ? undefined : admission.usage;
     const time = timeIfKnown(now);
     request.usageHeaders = { window, creditsRemaining: creditsRemaining(usage, time ?? usage?.lastTime ?? '') };
     lastKnown.set(keyHash, request.usageHeaders);
+    // Nobody knows whose key it is.
+    if (admission.outcome === 'not_believed') throw new ApiError('unavailable');
     if (admission.outcome === 'rate_limited') {
       reply.header('retry-after', String(Math.max(1, window.resetAtSeconds - Math.floor(realNowMs() / 1000))));
       throw new ApiError('rate_limited');
     }
     request.place = admission.place;
+    const whenUnavailable = request.routeOptions.config.whenUnavailable ?? 'unavailable';
+    if (keyed === notBelieved) throw new ApiError(whenUnavailable);
     if (time === undefined) {
       // A download that its Idempotency-Key has already is queued: that nothing is would not be true.
       if (keyed?.voided === false) return void cutConnection(request, reply);
-      throw new ApiError(request.routeOptions.config.whenUnavailable ?? 'unavailable');
+      throw new ApiError(whenUnavailable);
     }
-    if (!usage) throw new ApiError('unavailable', { away: 'read_models' });
-    request.caller = { keyId, accountId, usage, job, keyed };
+    if (!admission.usage) throw new ApiError('unavailable', { away: 'read_models' });
+    const caller = { keyId, accountId, job, keyed };
+    if (usage) request.caller = { ...caller, usage };
+    else await admitFromLog(request, caller, dependencies);
   };
 }
 

@@ -46,9 +46,13 @@ export function callerOf({ caller }: FastifyRequest): Caller {
 }
 
 /** Why a command comes of a request, and which trace it is part of. */
-export function causeOf(request: FastifyRequest, commandId: string): Cause {
+export function causeOf(
+  request: FastifyRequest,
+  commandId: string,
+  caller: Pick<Caller, 'keyId'> = callerOf(request),
+): Cause {
   const { id: correlationId, traceparent } = request;
-  return { commandId, correlationId, causationId: commandId, actor: actorOf(callerOf(request)), traceparent };
+  return { commandId, correlationId, causationId: commandId, actor: actorOf(caller), traceparent };
 }
 
 /** As it was sent; several of the header are one, with commas and spaces between. */
@@ -64,4 +68,4 @@ export function idempotencyKeyHashOf(request: FastifyRequest): string | undefine
   return key !== undefined && hasIdempotencyKeyForm(key) ? hashIdempotencyKey(key) : undefined;
 }
 
-export const actorOf = ({ keyId }: Caller): Actor => ({ type: 'api_key', id: keyId });
+export const actorOf = ({ keyId }: Pick<Caller, 'keyId'>): Actor => ({ type: 'api_key', id: keyId });

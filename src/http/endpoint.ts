@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { UsageLanes } from '../commands/usage-lanes.ts';
 import type { AccountDependencies } from '../commands/accounts.ts';
+import type { Outages } from '../commands/outage.ts';
 import type { RequestTokens } from '../commands/request-token.ts';
 import type { PendingVoids } from '../commands/billing-ports.ts';
 import type { EventStore } from '../commands/ports.ts';
@@ -28,6 +29,7 @@ export interface EndpointDependencies {
   now: () => string;
   realNowMs: () => number;
   newUuid: () => string;
+  outages: Outages;
   partsAway: PartsAway;
   /** `http://127.0.0.1:…` in demo and test mode. */
   samplePlatformOrigin: string | undefined;

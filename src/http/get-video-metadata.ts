@@ -7,7 +7,7 @@ import { cutConnection, sendData } from './envelope.ts';
 import { ApiError } from './errors.ts';
 import type { EndpointReference } from './reference/endpoint-reference.ts';
 import { canonicalUrl, platform, readInput, readVideoUrl, urlParameter, videoId } from './request-input.ts';
-import { withdraw } from './withdraw.ts';
+import { outcomesOf, withdraw } from './withdraw.ts';
 
 const query = z.object({ url: urlParameter });
 
@@ -36,7 +36,7 @@ const decisionBudgetMs = 5_000;
 
 /** Contract §4.1: a lookup that succeeds takes one metadata credit, any other nothing. */
 export const getVideoMetadata: Endpoint['handler'] =
-  ({ lanes, probe, pendingVoids, newUuid, now, samplePlatformOrigin, shortLinks, partsAway }) =>
+  ({ lanes, probe, pendingVoids, newUuid, now, samplePlatformOrigin, shortLinks, outages, partsAway }) =>
   async (request, reply) => {
     const caller = callerOf(request);
     const { url } = readInput(query, request.query);
@@ -63,7 +63,8 @@ export const getVideoMetadata: Endpoint['handler'] =
       request.usageHeaders.creditsRemaining = summariseUsage(answer.usage, askedAt).downloads.remaining;
     switch (answer.outcome) {
       case 'unknown':
-        if (!(await withdraw(request, pendingVoids, answer.withdrawal))) return cutConnection(request, reply);
+        if (!(await withdraw(request, { pendingVoids, outages }, answer.withdrawal)))
+          return cutConnection(request, reply);
         throw new ApiError('metadata_unavailable', { away: 'event_store' });
       case 'not_stored':
         throw new ApiError('metadata_unavailable', { away: 'event_store' });
@@ -77,6 +78,7 @@ export const getVideoMetadata: Endpoint['handler'] =
         partsAway.works('event_store');
         throw new ApiError('metadata_quota_exceeded');
       case 'found':
+        outcomesOf(outages).works();
         partsAway.works('event_store');
         partsAway.works('workers');
     }

@@ -18,7 +18,7 @@ import {
   urlParameter,
   videoId,
 } from './request-input.ts';
-import { withdraw } from './withdraw.ts';
+import { outcomesOf, withdraw } from './withdraw.ts';
 
 /** From the request's head to the answer (or the cut connection). */
 const downloadBudgetMs = 10_000;
@@ -96,7 +96,7 @@ function mustFit(kind: ItemKind, options: DownloadOptions): void {
 
 /** Contract §4.2: queues a download and charges for it, or does neither. */
 export const postVideoDownload: Endpoint['handler'] =
-  ({ lanes, store, pendingVoids, tokens, newUuid, now, samplePlatformOrigin, shortLinks, partsAway }) =>
+  ({ lanes, store, pendingVoids, tokens, newUuid, now, samplePlatformOrigin, shortLinks, outages, partsAway }) =>
   async (request, reply) => {
     const caller = callerOf(request);
     readInput(headers, { 'Idempotency-Key': idempotencyKeyOf(request) });
@@ -129,13 +129,14 @@ export const postVideoDownload: Endpoint['handler'] =
         deadlineMs: request.arrivedMs + downloadBudgetMs,
       },
     );
-    if (answer.outcome === 'unknown' && !(await withdraw(request, pendingVoids, answer.withdrawal))) {
+    if (answer.outcome === 'unknown' && !(await withdraw(request, { pendingVoids, outages }, answer.withdrawal))) {
       // Neither "queued" nor "not queued" would be true, so nothing is said.
       return cutConnection(request, reply);
     }
     if (answer.outcome === 'unknown' || answer.outcome === 'not_stored')
       throw new ApiError('enqueue_failed', { away: 'event_store' });
     partsAway.works('event_store');
+    outcomesOf(outages).works();
     if (request.usageHeaders)
       request.usageHeaders.creditsRemaining = summariseUsage(answer.usage, askedAt).downloads.remaining;
     if (answer.outcome === 'refused') {

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { PendingVoids } from '../commands/billing-ports.ts';
+import type { Outage, Outages } from '../commands/outage.ts';
 import type { Withdrawal } from '../commands/usage-group.ts';
 import { callerOf } from './caller.ts';
 
@@ -17,29 +18,33 @@ const maxAgeMs = 60_000;
  */
 export async function withdraw(
   request: FastifyRequest,
-  pendingVoids: PendingVoids,
+  { pendingVoids, outages }: { pendingVoids: PendingVoids; outages: Outages },
   withdrawal: Withdrawal | undefined,
 ): Promise<boolean> {
-  const logger = request.log.child({ account: callerOf(request).accountId, ...withdrawal?.charge });
-  const isPromised = withdrawal !== undefined && (await promise(pendingVoids, withdrawal, logger));
+  const outage = outcomesOf(outages);
+  const facts = { account: callerOf(request).accountId, reqId: request.id, ...withdrawal?.charge };
+  const isPromised = withdrawal !== undefined && (await promise(pendingVoids, withdrawal, { outage, facts }));
   const isYoung = performance.now() - request.arrivedMs < maxAgeMs;
-  if (isPromised && isYoung)
-    logger.warn('a request is withdrawn: its append is still unknown at the end of its budget');
-  else logger.error('a request is cut: whether it is charged is still unknown at the end of its budget');
-  return isPromised && isYoung;
+  const isWithdrawn = isPromised && isYoung;
+  // What is promised stands in `pending_voids`, and requests are counted: an outage would bring a line for each.
+  outage.failed(isWithdrawn ? 'a request is withdrawn' : 'a request is cut', undefined, facts);
+  return isWithdrawn;
 }
+
+/** What is known of appends at the end of a request's budget. */
+export const outcomesOf = (outages: Outages): Outage => outages.of('the outcomes of requests');
 
 async function promise(
   pendingVoids: PendingVoids,
   { append, charge }: Withdrawal,
-  logger: FastifyRequest['log'],
+  { outage, facts }: { outage: Outage; facts: object },
 ): Promise<boolean> {
   const { promise: late, resolve } = Promise.withResolvers<false>();
   const timer = setTimeout(() => {
     resolve(false);
   }, promiseTimeoutMs);
   const added = pendingVoids.add(append, charge).catch((error: unknown) => {
-    logger.error({ err: error }, 'a void could not be promised');
+    outage.failed('the promise of a void', error, facts);
     return false;
   });
   try {

@@ -12,6 +12,7 @@ import {
   centsOrNoneArgument,
   dayArgument,
   effectiveOption,
+  referenceArgument,
   wholeArgument,
 } from './arguments.ts';
 
@@ -28,7 +29,12 @@ export function addAccountCommands(
     .description('open an account and its first billing period')
     .requiredOption('--email <address>', "the owner's e-mail address")
     .requiredOption('--plan <plan>', 'a plan of the plan file')
-    .action((options: { email: string; plan: string }) => run((cli) => openCommand(cli, options)));
+    .option(
+      '--reference <reference>',
+      'a name of yours for it; repeated, it opens no second account',
+      referenceArgument,
+    )
+    .action((options: { email: string; plan: string; reference?: string }) => run((cli) => openCommand(cli, options)));
   accounts
     .command('show')
     .description('what an account has used, and of what')

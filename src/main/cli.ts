@@ -10,8 +10,9 @@ import { explainUrlCommand } from '../cli/urls.ts';
 import { showStreamCommand } from '../cli/log.ts';
 import { verifyCommand } from '../cli/verify.ts';
 import type { VerifyOptions } from '../cli/verify.ts';
-import { waiveCommand } from '../cli/waive.ts';
-import type { Waiver } from '../cli/waive.ts';
+import { waiveCommand, waiveFailedCommand } from '../cli/waive.ts';
+import type { FailedWaiver, Waiver } from '../cli/waive.ts';
+import { failureReasonNames } from '../domain/failure-reasons.ts';
 import { rebuildCommand, rebuildableNames, statusCommand } from '../cli/projections.ts';
 import { addAccountCommands } from './account-commands.ts';
 import {
@@ -84,7 +85,8 @@ function addKeyCommands(program: Command): void {
     .description('issue a key and show it, once')
     .argument('<account>', 'account id', accountIdArgument)
     .option('--label <label>', 'what the key is for', '')
-    .action((account: string, options: { label: string }) =>
+    .option('--reference <reference>', 'a name of yours for it; repeated, it issues no second key', referenceArgument)
+    .action((account: string, options: { label: string; reference?: string }) =>
       run(program, (cli) => issueCommand(cli, account, options)),
     );
   keys
@@ -133,13 +135,33 @@ function addLedgerCommands(program: Command): void {
     .action((options: LedgerExport) => run(program, (cli) => exportCommand(cli, options)));
   ledger
     .command('waive')
-    .description('take back the charge of a download, or a part of it, before the books of its period are closed')
-    .argument('<token>', 'request token')
+    .description(
+      'take back the charge of a download, or those of all that failed, before the books of the period are closed',
+    )
+    .argument('[token]', 'request token; not with --failed')
+    .option('--failed', 'instead of one: every charge of a period whose download has failed')
+    .option('--account <account>', 'of --failed: account id', accountIdArgument)
+    .option('--period <day>', 'of --failed: day on which the period starts, YYYY-MM-DD', dayArgument)
+    .addOption(
+      new Option('--failure-reason <reason>', 'of --failed: only these (default: whatever the reason)').choices(
+        failureReasonNames,
+      ),
+    )
     .option('--cents <cents>', 'how much (default: all that is left of the charge)', amountArgument)
     .requiredOption('--reason <text>', 'why', staffTextArgument)
     .requiredOption('--reference <reference>', 'case or ticket; repeated, it waives nothing twice', referenceArgument)
     .requiredOption('--by <name>', 'the member of staff who decides it', staffTextArgument)
-    .action((token: string, options: Waiver) => run(program, (cli) => waiveCommand(cli, token, options)));
+    .action((token: string | undefined, options: Waiver & Partial<FailedWaiver> & { failed?: true }) => {
+      const { failed, account, period } = options;
+      if (failed) {
+        if (token !== undefined || account === undefined || period === undefined || options.cents !== undefined)
+          throw new CommandFailed('--failed takes --account and --period, and neither a token nor --cents');
+        return run(program, (cli) => waiveFailedCommand(cli, { ...options, account, period }));
+      }
+      if (token === undefined || account !== undefined || period !== undefined || options.failureReason !== undefined)
+        throw new CommandFailed('give one token; or --failed with --account and --period');
+      return run(program, (cli) => waiveCommand(cli, token, options));
+    });
   ledger
     .command('verify')
     .description('recompute every charge and invoice from the log, by rules of its own, and name the first divergence')

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NatsConnection } from 'nats';
@@ -10,21 +10,23 @@ import { connectEventStore } from '../adapters/event-store.ts';
 import type { ConnectedEventStore, EventStoreOptions } from '../adapters/event-store.ts';
 import { createFolderMailer, createSmtpMailer } from '../adapters/mailer.ts';
 import { Metrics } from '../adapters/metrics.ts';
-import { observeAppends, observeForeignEvents } from '../adapters/metrics-observers.ts';
+import { observeAppends, observeForeignEvents, observeRows } from '../adapters/metrics-observers.ts';
 import { connectNats } from '../adapters/nats.ts';
+import { createPendingVoids, signOlderVoids } from '../adapters/pending-voids.ts';
 import { endInTime, keepMeasuring, measureClock, migrate, openPool } from '../adapters/postgres.ts';
-import { deriveKeys } from '../adapters/secrets.ts';
-import type { DerivedKeys } from '../adapters/secrets.ts';
+import { createRowMacs } from '../adapters/row-macs.ts';
 import { random, randomBits, realNowMs } from '../adapters/system.ts';
 import type { Tracing } from '../adapters/tracing.ts';
-import type { Mailer } from '../commands/billing-ports.ts';
+import type { Mailer, PendingVoids } from '../commands/billing-ports.ts';
+import { Outages } from '../commands/outage.ts';
+import type { RowMacs } from '../commands/ports.ts';
 import { RequestTokens } from '../commands/request-token.ts';
 import type { Tracer } from '../commands/tracing.ts';
 import { isOurStream } from '../domain/streams.ts';
-import { readOrMakeSecret } from '../embedded/secret-file.ts';
 import { ConfigurationRefused, projectDirectory } from './config.ts';
 import type { Config } from './config.ts';
 import type { Addresses } from './instance.ts';
+import type { Secrets } from './secrets.ts';
 import { fixStreamPrefix } from './stream-prefix.ts';
 import { watchAppends } from './watch.ts';
 
@@ -33,11 +35,14 @@ export interface Connections {
   config: Config;
   addresses: Addresses;
   logger: Logger;
+  outages: Outages;
   clock: Clock;
   store: ConnectedEventStore;
   pool: Pool;
   nats: NatsConnection;
   metrics: Metrics;
+  macs: RowMacs;
+  pendingVoids: PendingVoids;
   /** Undefined where no traces are wanted. */
   tracer: Tracer | undefined;
   close(): Promise<void>;
@@ -47,10 +52,14 @@ export interface Connections {
 export async function connect(
   config: Config,
   addresses: Addresses,
-  { logger, role }: { logger: Logger; role: string },
+  { logger, role, secrets }: { logger: Logger; role: string; secrets: Secrets },
 ): Promise<Connections> {
-  const pool = openPool(addresses.databaseUrl, { logger, max: 10, queryTimeoutMs: 10_000 });
-  await naming('Postgres', migrate(pool, join(projectDirectory, 'projections/migrations')));
+  const outages = new Outages(logger);
+  const pool = openPool(addresses.databaseUrl, { logger, outages, max: 10, queryTimeoutMs: 10_000 });
+  const metrics = new Metrics({ logger });
+  const macs = createRowMacs(secrets, { logger, observer: metrics.observer(observeRows) });
+  const migrated = await naming('Postgres', migrate(pool, join(projectDirectory, 'projections/migrations')));
+  if (migrated.includes('0007-row-macs.sql')) await naming('Postgres', signOlderVoids(pool, macs));
   const clock = createClock({
     ...{ realNowMs, offsetSeconds: config.REELTALLY_CLOCK_OFFSET_SECONDS },
     onChange: (fault) => {
@@ -59,7 +68,6 @@ export async function connect(
     },
   });
   await naming('Postgres', measureClock(pool, clock));
-  const metrics = new Metrics({ logger });
   const store = await openEventStore(addresses.eventStoreUrl, {
     logger,
     observer: metrics.observer(observeAppends),
@@ -67,7 +75,7 @@ export async function connect(
     onForeignEvent: metrics.observer(observeForeignEvents),
   });
   watchAppends(metrics, store);
-  const nats = await naming('NATS', connectNats(addresses.natsUrl, { name: 'reeltally', logger }));
+  const nats = await naming('NATS', connectNats(addresses.natsUrl, { name: 'reeltally', logger, outages }));
   const tracing = await traces(config, { logger, role });
   // The API is told the time by each admission, and asks nothing while nobody asks it.
   const measuring = role === 'api' ? undefined : keepMeasuring(pool, clock);
@@ -75,11 +83,14 @@ export async function connect(
     config,
     addresses,
     logger,
+    outages,
     clock,
     store,
     pool,
     nats,
     metrics,
+    macs,
+    pendingVoids: createPendingVoids(pool, { macs, now: clock.now, process: processName(role) }),
     tracer: tracing?.tracer,
     close: async () => {
       // Side by side, since one that waits for a server must not keep the others from ending in order.
@@ -93,6 +104,9 @@ export async function connect(
     },
   };
 }
+
+/** Which of all processes it is, for the record of what it promised. */
+const processName = (role: string) => `${role} ${hostname()} ${String(process.pid)}`;
 
 /** @throws {ConfigurationRefused} where it does not answer, or lets nobody in with the user and password of its address */
 async function openEventStore(
@@ -170,42 +184,6 @@ async function lookAtParts({ store, pool, nats, clock }: Connections): Promise<R
 async function inTime(state: Promise<string>): Promise<string> {
   const late = sleep(readinessTimeoutMs, 'does not answer', { ref: false });
   return await Promise.race([state.catch(() => 'does not answer'), late]);
-}
-
-export interface Secrets {
-  current: DerivedKeys;
-  others: DerivedKeys[];
-}
-
-/** The installation's secret: from the environment, else from a file of the data directory, made at first start. */
-export function readSecrets(config: Config): Secrets {
-  const { REELTALLY_SECRET, REELTALLY_OLD_SECRETS, dataDirectory } = config;
-  if (!REELTALLY_SECRET && !existsSync(dataDirectory)) {
-    throw new ConfigurationRefused(
-      `There is neither REELTALLY_SECRET nor a data directory ${dataDirectory} to take the secret from: set one of the two.`,
-    );
-  }
-  const current = REELTALLY_SECRET ?? readOrMakeSecret(join(dataDirectory, 'secret'));
-  return { current: deriveKeys(current), others: REELTALLY_OLD_SECRETS.map(deriveKeys) };
-}
-
-/** Every process of an installation must share its secret: tokens and links of one are checked by another. */
-export async function requireSharedSecret(pool: Pool, { current, others }: Secrets): Promise<void> {
-  await pool.query(
-    `insert into installation (secret_id) values ($1)
-     on conflict (only_row) do update set secret_id = excluded.secret_id where installation.secret_id is null`,
-    [current.id],
-  );
-  const { rows } = await pool.query<{ secret_id: string }>('select secret_id from installation');
-  const known = rows[0]?.secret_id;
-  if (known === current.id) return;
-  if (!others.some(({ id }) => id === known)) {
-    throw new ConfigurationRefused(
-      'The secret differs from that of the other processes of this installation. Set REELTALLY_SECRET to the same value ' +
-        '(or REELTALLY_DATA to the same folder); to change the secret, name the old one in REELTALLY_OLD_SECRETS.',
-    );
-  }
-  await pool.query('update installation set secret_id = $1 where secret_id = $2', [current.id, known]);
 }
 
 export function createTokens({ current, others }: Secrets): RequestTokens {

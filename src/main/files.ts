@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { Logger } from 'pino';
+import type { Outages } from '../commands/outage.ts';
 import { createLocalFileStore } from '../adapters/file-store.ts';
 import type { LocalFileStore } from '../adapters/file-store.ts';
 import { createS3FileStore, S3NotInstalled } from '../adapters/s3-file-store.ts';
@@ -9,7 +10,8 @@ import { FileStoreUnavailable } from '../commands/video-ports.ts';
 import type { FileStore } from '../commands/video-ports.ts';
 import { ConfigurationRefused } from './config.ts';
 import type { Config } from './config.ts';
-import type { Connections, Secrets } from './connect.ts';
+import type { Connections } from './connect.ts';
+import type { Secrets } from './secrets.ts';
 import { localUrl } from './listen.ts';
 
 /** Of files on this machine; undefined where they lie in a bucket. */
@@ -22,11 +24,12 @@ export const filesDirectory = ({ S3_BUCKET, FILES_DIRECTORY, dataDirectory }: Co
  * @throws {ConfigurationRefused} when the bucket cannot be used
  */
 export async function openFiles(
-  { config, clock, logger }: Pick<Connections, 'config' | 'clock' | 'logger'>,
+  { config, clock, logger, outages }: Pick<Connections, 'config' | 'clock' | 'logger' | 'outages'>,
   secrets: Secrets,
 ): Promise<{ files: FileStore; served: LocalFileStore | undefined }> {
   const directory = filesDirectory(config);
-  if (directory === undefined) return { files: await openBucket(config, clock.realNowMs, logger), served: undefined };
+  if (directory === undefined)
+    return { files: await openBucket(config, clock.realNowMs, { logger, outages }), served: undefined };
   const files = openDirectory(config, directory, secrets);
   return { files, served: files };
 }
@@ -41,7 +44,11 @@ function openDirectory(config: Config, directory: string, { current, others }: S
   });
 }
 
-async function openBucket(config: Config, nowMs: () => number, logger: Logger): Promise<FileStore> {
+async function openBucket(
+  config: Config,
+  nowMs: () => number,
+  reporting: { logger: Logger; outages: Outages },
+): Promise<FileStore> {
   const { S3_ACCESS_KEY_ID: accessKeyId, S3_SECRET_ACCESS_KEY: secretAccessKey, S3_BUCKET: bucket = '' } = config;
   const hasKey = accessKeyId !== undefined && secretAccessKey !== undefined;
   try {
@@ -53,7 +60,7 @@ async function openBucket(config: Config, nowMs: () => number, logger: Logger): 
       publicEndpoint: config.S3_PUBLIC_ENDPOINT,
       forcePathStyle: config.S3_FORCE_PATH_STYLE,
       credentials: hasKey ? { accessKeyId, secretAccessKey } : undefined,
-      ...{ nowMs, nonce: newUuid, logger },
+      ...{ nowMs, nonce: newUuid, ...reporting },
     });
   } catch (error) {
     if (error instanceof S3NotInstalled) throw new ConfigurationRefused(`S3_BUCKET: ${error.message}.`);

@@ -1,4 +1,5 @@
-import type { Connections, Secrets } from './connect.ts';
+import type { Connections } from './connect.ts';
+import type { Secrets } from './secrets.ts';
 
 /** The parts of the service; each can run as a process of its own. */
 export const roles = ['api', 'projector', 'dispatcher', 'worker'] as const;

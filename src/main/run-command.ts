@@ -2,13 +2,17 @@ import { createClock } from '../adapters/clock.ts';
 import { connectEventStore } from '../adapters/event-store.ts';
 import { isLed } from '../adapters/leadership.ts';
 import { createBooks, keepMeasuring, measureClock, openPool } from '../adapters/postgres.ts';
+import { createRowMacs } from '../adapters/row-macs.ts';
 import { newId, newUuid, randomBits, realNowMs } from '../adapters/system.ts';
 import type { InvoicesCli } from '../cli/invoices.ts';
 import type { Output } from '../cli/output.ts';
+import { commandTimeoutMs, tellWait } from '../cli/waiting.ts';
+import type { EventStore, WholeLog } from '../commands/ports.ts';
 import { UsageLanes } from '../commands/usage-lanes.ts';
 import { closePeriods } from '../dispatcher/close-periods.ts';
 import { isOurStream } from '../domain/streams.ts';
 import { ConfigurationRefused, operatorName, readConfig } from './config.ts';
+import { readSecrets, refuseOtherSecret } from './secrets.ts';
 import { findAddresses } from './instance.ts';
 import { createLogger } from './logger.ts';
 import { readStreamPrefix } from './stream-prefix.ts';
@@ -20,31 +24,39 @@ export type OpenedCli = InvoicesCli & { books: ReturnType<typeof createBooks> };
 export async function runCommand(
   output: Output,
   command: (cli: OpenedCli) => Promise<void>,
-  { queryTimeoutMs = 10_000 }: { queryTimeoutMs?: number } = {},
+  { queryTimeoutMs = commandTimeoutMs }: { queryTimeoutMs?: number } = {},
 ): Promise<void> {
   const config = readConfig();
   const { eventStoreUrl, databaseUrl } = findAddresses(config);
+  const secrets = readSecrets(config);
   // What could not be done is said in a sentence; attempts that are repeated are not worth a line to a person who waits.
   const logger = createLogger({ ...config, LOG_LEVEL: config.LOG_LEVEL ?? 'error' }, 'cli', 'warn');
-  const pool = openPool(databaseUrl, { logger, max: 4, queryTimeoutMs });
+  const pool = openPool(databaseUrl, { logger, max: 4, queryTimeoutMs, connectionTimeoutMs: commandTimeoutMs });
   const prefix = await readStreamPrefix(pool, config).catch(async (error: unknown) => {
     await pool.end();
     if (error instanceof ConfigurationRefused) throw error;
     const why = error instanceof Error ? error.message : String(error);
     throw new ConfigurationRefused(`Postgres cannot be used at its address: ${why}`);
   });
-  const store = connectEventStore({ url: eventStoreUrl, logger, streams: { prefix, isOurs: isOurStream } });
+  const streams = { prefix, isOurs: isOurStream };
+  const connected = connectEventStore({ url: eventStoreUrl, logger, streams, readTimeoutMs: commandTimeoutMs });
+  const store = tellingWaits(connected, output);
+  const macs = createRowMacs(secrets, { logger });
   const clock = createClock({ realNowMs, offsetSeconds: config.REELTALLY_CLOCK_OFFSET_SECONDS });
-  // A command that needs no time does its work all the same.
+  // The same of a command that needs no time.
   await measureClock(pool, clock).catch(() => undefined);
   const measuring = keepMeasuring(pool, clock);
   const { now } = clock;
   const lanes = new UsageLanes({ store, now, newId: newUuid });
-  const closing = { store, pool, now, newUuid, logger, lanes, graceSeconds: config.CLOSING_GRACE_SECONDS };
+  const closing = { store, pool, macs, now, newUuid, logger, lanes, graceSeconds: config.CLOSING_GRACE_SECONDS };
   const setAside = new Map<string, number>();
   try {
+    await refuseOtherSecret(pool, secrets).catch((error: unknown) => {
+      // A command that needs no Postgres does its work all the same.
+      if (error instanceof ConfigurationRefused) throw error;
+    });
     await command({
-      ...{ store, pool, now, newUuid, newId, randomBits, plans: config.plans, lanes, output },
+      ...{ store, pool, macs, now, newUuid, newId, randomBits, plans: config.plans, lanes, output },
       books: createBooks(pool),
       issuer: config.INVOICE_ISSUER,
       closePeriods: () => closePeriods(closing, { setAside }),
@@ -52,8 +64,21 @@ export async function runCommand(
       hasProjector: () => isLed(pool, 'projector'),
     });
   } finally {
-    await store.close();
+    await connected.close();
     await measuring.stop();
     await pool.end();
   }
+}
+
+/** The log, of which a person is told while it keeps a command waiting. */
+function tellingWaits(store: EventStore & WholeLog, output: Output): EventStore & WholeLog {
+  const told = <Value>(work: Promise<Value>) => tellWait(output, 'the event store', work);
+  return {
+    append: (...asked) => told(store.append(...asked)),
+    read: (...asked) => told(store.read(...asked)),
+    readAll: (...asked) => told(store.readAll(...asked)),
+    headPosition: () => told(store.headPosition()),
+    newestPosition: (...asked) => told(store.newestPosition(...asked)),
+    subscribe: (options) => store.subscribe(options),
+  };
 }

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { freePort } from '../embedded/free-port.ts';
 import { lockDataDirectory } from '../embedded/data-directory.ts';
 import type { Config } from './config.ts';
-import { connect, readSecrets, requireSharedSecret } from './connect.ts';
+import { connect } from './connect.ts';
 import { prepareDemo } from './demo.ts';
 import type { Demo } from './demo.ts';
 import { startEngines } from './engines.ts';
@@ -11,6 +11,7 @@ import { createLogger } from './logger.ts';
 import { roles } from './role.ts';
 import type { Role } from './role.ts';
 import { startHealthServer, startRole } from './roles.ts';
+import { readSecrets, requireSharedSecret } from './secrets.ts';
 import { Stops } from './stops.ts';
 
 export interface ServeOptions {
@@ -101,7 +102,7 @@ async function startAll(
     logger.fatal(`${name} has ended by itself; see its log in ${config.dataDirectory}`);
     failed(1);
   });
-  const connections = await connect(config, addresses, { logger, role: 'all' });
+  const connections = await connect(config, addresses, { logger, role: 'all', secrets });
   stops.add('connections', () => connections.close());
   connections.metrics.watchProcess();
   await requireSharedSecret(connections.pool, secrets);
@@ -127,7 +128,7 @@ async function startOne(
   const addresses = findAddresses(given);
   const config = await withPort(given);
   const secrets = readSecrets(config);
-  const connections = await connect(config, addresses, { logger, role });
+  const connections = await connect(config, addresses, { logger, role, secrets });
   stops.add('connections', () => connections.close());
   connections.metrics.watchProcess();
   await requireSharedSecret(connections.pool, secrets);

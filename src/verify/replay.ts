@@ -82,7 +82,11 @@ export class Replay {
 
   #warned(event: Link, { opened }: Period): void {
     const isNew = event.type.endsWith('Reached');
-    const id = isNew ? event.id : (event.data.warning_event_id ?? event.data.cap_event_id);
+    const id = isNew
+      ? event.id
+      : event.type === 'OverageCapMailed'
+        ? event.data.cap_event_id
+        : event.data.warning_event_id;
     const subject = isNew ? { ...event, period: opened.data, messageId: null } : this.#warnings.get(id);
     if (!subject) return;
     if (isNew) this.#warnings.set(id, subject);

@@ -1,5 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
+import { outageOf } from '../commands/outage.ts';
+import type { Outages } from '../commands/outage.ts';
 import type { QuotaName } from '../commands/observers.ts';
 
 export interface QuotaDependencies {
@@ -10,6 +12,7 @@ export interface QuotaDependencies {
   /** How many downloads of an account other workers hold, as far as the read model knows. */
   countElsewhere: (accountId: string) => Promise<number>;
   logger: Logger;
+  outages?: Outages;
 }
 
 /** A place for one download, until it is given back; or the quota that has none. */
@@ -31,18 +34,24 @@ const maxKnown = 10_000;
  * worker's own count holds alone.
  */
 export function createQuotas(dependencies: QuotaDependencies): Quotas {
-  const { maxJobsPerAccount, maxJobsPerPlatform, logger } = dependencies;
+  const { maxJobsPerAccount, maxJobsPerPlatform } = dependencies;
+  // The quota holds within this worker then.
+  const outage = outageOf(dependencies, 'the count of downloads of other workers');
   const [accounts, platforms] = [new Map<string, number>(), new Map<string, number>()];
   const full = new LRUCache<string, true>({ max: maxKnown, ttl: knownMs });
   const uncounted = new LRUCache<'postgres', true>({ max: 1, ttl: knownMs });
 
   async function countElsewhere(accountId: string): Promise<number> {
     if (uncounted.has('postgres')) return 0;
-    return dependencies.countElsewhere(accountId).catch((error: unknown) => {
+    try {
+      const count = await dependencies.countElsewhere(accountId);
+      outage.works();
+      return count;
+    } catch (error) {
       uncounted.set('postgres', true);
-      logger.warn({ err: error }, 'downloads of other workers cannot be counted; the quota holds within this one');
+      outage.failed('a count', error);
       return 0;
-    });
+    }
   }
 
   return {

@@ -1,4 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { outageOf } from '../commands/outage.ts';
+import type { Outages } from '../commands/outage.ts';
 import { accountIdOf, claimJob, readJob, readQueuedJob } from '../commands/record-job-progress.ts';
 import type { QueuedJob } from '../commands/record-job-progress.ts';
 import type { DownloadObserver, QuotaName } from '../commands/observers.ts';
@@ -21,6 +23,7 @@ export interface WorkerDependencies extends DownloadDependencies {
   quotas: Quotas;
   disk: Pick<DiskWatermark, 'hasRoom'>;
   downloads?: DownloadObserver;
+  outages?: Outages;
 }
 
 export interface Worker {
@@ -49,9 +52,12 @@ export function runWorker(dependencies: WorkerDependencies): Worker {
 }
 
 async function runSlot(dependencies: WorkerDependencies, stopping: AbortSignal): Promise<void> {
-  const { queue, logger, disk, now } = dependencies;
+  const { queue, disk, now } = dependencies;
+  const taking = outageOf(dependencies, 'the work queue');
+  const working = outageOf(dependencies, 'the taking of jobs');
   const pause = (ms: number) => sleep(ms, undefined, { signal: stopping }).catch(() => undefined);
   while (!stopping.aborted) {
+    let received: ReceivedJob | undefined;
     try {
       // No job is taken that could not be claimed.
       now();
@@ -59,11 +65,20 @@ async function runSlot(dependencies: WorkerDependencies, stopping: AbortSignal):
         await pause(roomRetryMs);
         continue;
       }
-      const received = await queue.next(stopping);
-      if (received) await work(dependencies, received, stopping);
+      received = await queue.next(stopping);
+      taking.works();
     } catch (error) {
       // Of a wrong clock the process speaks once.
-      if (!(error instanceof ClockIsWrong)) logger.warn({ err: error }, 'a job could not be taken');
+      if (!(error instanceof ClockIsWrong)) taking.failed('a look for a job', error);
+      await pause(retryMs);
+      continue;
+    }
+    if (!received) continue;
+    try {
+      await work(dependencies, received, stopping);
+      working.works();
+    } catch (error) {
+      working.failed('a job', error);
       await pause(retryMs);
     }
   }

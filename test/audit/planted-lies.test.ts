@@ -12,7 +12,7 @@ import { Follower } from '../../src/verify/follow.ts';
 import type { Scope } from '../../src/verify/rows.ts';
 import { openDatabase } from '../../src/embedded/event-store/database.ts';
 import { startServer } from '../../src/embedded/event-store/server.ts';
-import { createReadModels, silent } from '../projections/read-models-under-test.ts';
+import { createReadModels, silent, testMacs } from '../projections/read-models-under-test.ts';
 import type { TestReadModels } from '../projections/read-models-under-test.ts';
 import { scaled } from '../support/proof-scale.ts';
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts';
@@ -79,7 +79,7 @@ beforeAll(async () => {
       await new RichHistory(store, random, openedAt).live(2, 22);
     }
     const runners = projections.map((projection) =>
-      runProjection(projection, { store, pool: models.openAnother(), logger: silent }),
+      runProjection(projection, { store, macs: testMacs, pool: models.openAnother(), logger: silent }),
     );
     for (const projection of projections)
       expect(await catchUp({ store, pool: models.pool }, projection, 20_000)).toBe(true);

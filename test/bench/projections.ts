@@ -6,6 +6,8 @@ import { catchUp } from '../../projections/progress.ts';
 import { rebuild } from '../../projections/rebuild.ts';
 import type { RebuildableProjection } from '../../projections/rebuild.ts';
 import { runProjection } from '../../projections/runner.ts';
+import { createRowMacs } from '../../src/adapters/row-macs.ts';
+import { deriveKeys } from '../../src/adapters/secrets.ts';
 import { migrate, openPool } from '../../src/adapters/postgres.ts';
 import type { EventStore } from '../../src/commands/ports.ts';
 import { secondsOfCopy } from '../projections/bare-copy.ts';
@@ -78,8 +80,9 @@ async function measureOne(bench: Bench, store: EventStore, projection: Rebuildab
   url.pathname = `/${database}`;
   const pool = openPool(url.href, { logger, max: 4, queryTimeoutMs: 600_000 });
   await migrate(pool, migrations);
+  const macs = createRowMacs({ current: deriveKeys('the secret of a benchmark'), others: [] }, { logger });
   const startedMs = performance.now();
-  const runner = runProjection(projection, { store, pool, logger });
+  const runner = runProjection(projection, { store, macs, pool, logger });
   try {
     await catchUp({ store, pool }, projection, 600_000);
     const seconds = secondsSince(startedMs);
@@ -87,7 +90,7 @@ async function measureOne(bench: Bench, store: EventStore, projection: Rebuildab
       'select sum(applied_events)::int as applied from checkpoints',
     );
     const rebuildMs = performance.now();
-    await rebuild(projection, { store, pool, progress: () => undefined });
+    await rebuild(projection, { store, macs, pool, progress: () => undefined });
     const rebuildSeconds = secondsSince(rebuildMs);
     const copySeconds = await secondsOfCopy(pool, projection.tables, bench.directory);
     return { eventsPerSecond: (rows[0]?.applied ?? NaN) / seconds, rebuildSeconds, copySeconds };

@@ -7,7 +7,7 @@ import { exportCommand } from '../../src/cli/ledger-export.ts';
 import type { Subscription } from '../../src/commands/ports.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
 import { lanesOf, midNovember, openUsage, queueAll, upFrom } from '../commands/usage-account.ts';
-import { createReadModels, silent } from '../projections/read-models-under-test.ts';
+import { createReadModels, silent, testMacs } from '../projections/read-models-under-test.ts';
 import type { TestReadModels } from '../projections/read-models-under-test.ts';
 import { isLongProof, scaled } from '../support/proof-scale.ts';
 
@@ -17,7 +17,7 @@ let models: TestReadModels;
 let projecting: Subscription;
 beforeAll(async () => {
   models = await createReadModels();
-  projecting = runProjection(overageLedger, { store: log.store, pool: models.pool, logger: silent });
+  projecting = runProjection(overageLedger, { store: log.store, macs: testMacs, pool: models.pool, logger: silent });
 });
 afterAll(async () => {
   await projecting.close();
@@ -41,7 +41,18 @@ it('a large period is exported page by page, and every row is compared', { timeo
   const plans = new Map<string, never>();
   const actor = { type: 'system', id: 'test' } as const;
   const cli = {
-    ...{ store: log.store, pool: models.pool, now: () => midNovember, newUuid, newId, randomBits, lanes, plans, actor },
+    ...{
+      macs: testMacs,
+      store: log.store,
+      pool: models.pool,
+      now: () => midNovember,
+      newUuid,
+      newId,
+      randomBits,
+      lanes,
+      plans,
+      actor,
+    },
     ...{ hasProjector: () => Promise.resolve(true), output },
   };
   const asked = { account: account.accountId, period: '2026-11-01' };

@@ -1,8 +1,16 @@
 import { describe, expect, it } from 'vitest';
 
 import { newId, newUuid, randomBits } from '../../src/adapters/system.ts';
-import { issueApiKey, openAccount, openFirstPeriod, readAccount, revokeApiKey } from '../../src/commands/accounts.ts';
+import {
+  issueApiKey,
+  issueReferencedKey,
+  openAccount,
+  openFirstPeriod,
+  readAccount,
+  revokeApiKey,
+} from '../../src/commands/accounts.ts';
 import { hashApiKey } from '../../src/commands/api-key.ts';
+import type { EventStore } from '../../src/commands/ports.ts';
 import { firstPreviousHash, seal } from '../../src/commands/seal.ts';
 import type { AccountEvent } from '../../src/domain/account-events.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
@@ -89,6 +97,41 @@ describe('opening an account', () => {
     expect(usage.map(({ event: { type } }) => type)).toEqual(['UsagePeriodOpened']);
   });
 
+  it('under a reference is one account, however often and by however many it is asked for', async () => {
+    const reference = `order ${newUuid()}`;
+    const openAgain = () => openAccount(dependencies(), { ...asked, ...owner, reference });
+    const answers = await Promise.all(Array.from({ length: 6 }, openAgain));
+    const [first] = answers;
+    if (first === undefined || isRefused(first)) throw new Error('it was not opened');
+    expect([...answers, await openAgain()]).toEqual(Array(7).fill(first));
+    expect(first).toEqual({ accountId: first.accountId, email: owner.email, plan: plan.plan });
+    expect((await accountEvents(first.accountId)).map(({ type }) => type)).toEqual(['AccountOpened']);
+    expect(await readUsage(log.store, `usage-${first.accountId}-20261130`)).toHaveLength(1);
+    const other = { ...owner, email: 'other@example.com', reference };
+    expect(await openAccount(dependencies(), { ...asked, ...other })).toEqual(first);
+    expect(await openAccount(dependencies(), { ...asked, ...other, reference: `${reference}!` })).toMatchObject({
+      accountId: expect.not.stringContaining(first.accountId) as unknown,
+      email: other.email,
+    });
+  });
+
+  it('under a reference, which a crash cut in two, is completed when it is asked for again', async () => {
+    const { store } = dependencies();
+    const reference = newUuid();
+    const cut: EventStore = {
+      ...{ read: store.read.bind(store), headPosition: store.headPosition.bind(store) },
+      ...{ newestPosition: store.newestPosition.bind(store), subscribe: store.subscribe.bind(store) },
+      append: (stream, ...rest) =>
+        stream.startsWith('usage-') ? Promise.reject(new Error('the crash')) : store.append(stream, ...rest),
+    };
+    const opening = { ...asked, ...owner, reference };
+    await expect(openAccount({ ...dependencies(), store: cut }, opening)).rejects.toThrow('the crash');
+    const opened = await openAccount(dependencies(), opening);
+    if (isRefused(opened)) throw new Error(opened.refusal);
+    expect((await accountEvents(opened.accountId)).map(({ type }) => type)).toEqual(['AccountOpened']);
+    expect(await readUsage(log.store, `usage-${opened.accountId}-20261130`)).toHaveLength(1);
+  });
+
   it('cannot be completed for an account that is not there', async () => {
     expect(await openFirstPeriod(dependencies(), newId('acc'), asked)).toEqual({ refusal: 'account_not_found' });
   });
@@ -111,6 +154,30 @@ describe('a key', () => {
       typeof value === 'bigint' ? String(value) : value,
     );
     expect(everything).not.toContain(key);
+  });
+
+  it('under a reference is issued once to its account, and shown to one of those who ask', async () => {
+    const [accountId, other] = [await open(), await open()];
+    const issueUnder = async (account: string, reference: string) => {
+      const issued = await issueReferencedKey(dependencies(), {
+        ...asked,
+        accountId: account,
+        label: 'bot',
+        reference,
+      });
+      if (isRefused(issued)) throw new Error(issued.refusal);
+      return issued;
+    };
+    const answers = await Promise.all(Array.from({ length: 6 }, () => issueUnder(accountId, 'deploy 1')));
+    const shown = answers.filter(({ key }) => key !== null);
+    expect(shown).toHaveLength(1);
+    for (const answer of [...answers, await issueUnder(accountId, 'deploy 1')])
+      expect({ ...answer, key: null }).toEqual({ ...shown[0], key: null });
+    expect((await accountEvents(accountId)).map(({ type }) => type)).toEqual(['AccountOpened', 'ApiKeyIssued']);
+    const ids = [shown[0], await issueUnder(accountId, 'deploy 2'), await issueUnder(other, 'deploy 1')];
+    expect(new Set(ids.map((issued) => issued?.keyId)).size).toBe(3);
+    await revokeApiKey(dependencies(), { ...asked, accountId, keyId: shown[0]?.keyId ?? '' });
+    expect(await issueUnder(accountId, 'deploy 1')).toMatchObject({ revoked: true, key: null });
   });
 
   it('is revoked once, however often it is asked for', async () => {

@@ -4,7 +4,10 @@ import { newUuid } from '../../src/adapters/system.ts';
 import { settlePeriod } from '../../src/commands/settle-period.ts';
 import { ClockIsWrong } from '../../src/commands/ports.ts';
 import { closePeriods, startClosingPeriods } from '../../src/dispatcher/close-periods.ts';
-import { ask, freshCause, lanesOf, openUsage, queueAll, upFrom } from '../commands/usage-account.ts';
+import { firstPreviousHash, seal } from '../../src/commands/seal.ts';
+import type { AccountEvent } from '../../src/domain/account-events.ts';
+import { ask, freshCause, lanesOf, midNovember, openUsage, queueAll, upFrom } from '../commands/usage-account.ts';
+import type { UsageAccount } from '../commands/usage-account.ts';
 import { plan, queueDownload } from '../domain/usage-examples.ts';
 import { waitFor } from '../support/wait-for.ts';
 import {
@@ -20,6 +23,25 @@ import {
 } from './closing.ts';
 
 const parts = closingUnderTest();
+
+/** The account's own stream, from which its periods are found where no row is believed. */
+async function openAccountOf({ accountId }: UsageAccount): Promise<void> {
+  const event: AccountEvent = {
+    type: 'AccountOpened',
+    data: {
+      ...{ account_id: accountId, terms: plan, anchor_day: 1, personal: { email: 'owner@example.com' } },
+      ...{ period_start: '2026-11-01T00:00:00.000Z', period_end: '2026-12-01T00:00:00.000Z' },
+    },
+  };
+  const stream = `account-${accountId}`;
+  const sealing = {
+    stream,
+    expected: 'no_stream',
+    previousHash: firstPreviousHash(stream),
+    time: midNovember,
+  } as const;
+  await parts.store.append(stream, 'no_stream', seal([{ event, cause: freshCause() }], sealing).events);
+}
 
 const wholePeriod = ['UsagePeriodOpened', 'UsagePeriodEnded', 'UsagePeriodClosed'];
 const noFee = { fee_cents: 0 };
@@ -172,6 +194,25 @@ describe('the clock', () => {
     const wrong = { ...dispatcherAt(parts, { now: '2027-01-10T00:00:00.000Z' }), now };
     await expect(closePeriods(wrong, { setAside: new Map() })).rejects.toThrow(ClockIsWrong);
     expect(await parts.store.read(account.stream, 1)).toEqual([]);
+  });
+
+  it('goes on from the log where somebody has changed the rows', async () => {
+    const account = await openUsage(parts.store, { downloads_limit: 1, fee_cents: 1_900 });
+    await queueAll(lanesOf(parts.store), account, [1, 2, 3]);
+    await caughtUp(parts);
+    const forge = () =>
+      parts.models.pool.query(
+        'update credits set overage_downloads = 0, overage_cents = 0, fee_cents = 0, terms = terms || \'{"fee_cents": 0}\' where account_id = $1',
+        [account.accountId],
+      );
+    // The account itself, of which the tests of this file need nothing else.
+    await openAccountOf(account);
+    for (const now of ['2026-12-01T00:00:00.000Z', '2026-12-01T02:00:00.000Z']) {
+      await forge();
+      expect((await roundAt(parts, { now })).failed).toEqual([]);
+    }
+    await roundsAt(parts, account, { now: '2026-12-01T02:00:00.000Z' });
+    expect(await issuedTo(parts, account)).toEqual(['opening 2026-11-01 1900', 'period 2026-11-01 1950']);
   });
 
   it('in two dispatchers at once comes to the same', async () => {

@@ -15,7 +15,7 @@ import { logUnderTest } from '../commands/log-under-test.ts';
 import { readUsage } from '../commands/usage-account.ts';
 import type { UsageAccount } from '../commands/usage-account.ts';
 import { expectUnbrokenChain } from '../commands/unbroken-chain.ts';
-import { createReadModels, silent } from '../projections/read-models-under-test.ts';
+import { createReadModels, silent, testMacs } from '../projections/read-models-under-test.ts';
 import type { TestReadModels } from '../projections/read-models-under-test.ts';
 
 /** A log and the read model of credits, both real, and the dispatcher's clock at any hour. */
@@ -31,7 +31,12 @@ export function closingUnderTest(): Closing {
   beforeAll(async () => {
     const models = await createReadModels();
     Object.assign(parts, { store: log.store, models });
-    runner = runProjection(usageAndJobs, { store: log.store, pool: models.openAnother(), logger: silent });
+    runner = runProjection(usageAndJobs, {
+      store: log.store,
+      macs: testMacs,
+      pool: models.openAnother(),
+      logger: silent,
+    });
   });
   afterAll(async () => {
     await runner.close();
@@ -46,7 +51,14 @@ type Changed = Partial<Omit<ClosePeriodsDependencies, 'now'>> & { now: string };
 export function dispatcherAt({ store, models }: Closing, { now, ...changed }: Changed): ClosePeriodsDependencies {
   const own = { store, now: () => now, newUuid, ...changed };
   const lanes = new UsageLanes({ store: own.store, now: own.now, newId: newUuid });
-  return { ...own, pool: models.pool, lanes, logger: silent, graceSeconds: changed.graceSeconds ?? 3_600 };
+  return {
+    ...own,
+    pool: models.pool,
+    macs: testMacs,
+    lanes,
+    logger: silent,
+    graceSeconds: changed.graceSeconds ?? 3_600,
+  };
 }
 
 export async function caughtUp({ store, models }: Closing): Promise<void> {

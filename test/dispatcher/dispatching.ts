@@ -17,7 +17,7 @@ import type { QueueDownload } from '../../src/domain/decide-usage.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
 import { ask, freshCause, lanesOf, openUsage } from '../commands/usage-account.ts';
 import { queueDownload } from '../domain/usage-examples.ts';
-import { createReadModels, silent } from '../projections/read-models-under-test.ts';
+import { createReadModels, silent, testMacs } from '../projections/read-models-under-test.ts';
 import type { TestReadModels } from '../projections/read-models-under-test.ts';
 import { connectTo, startNatsServer } from '../support/nats.ts';
 import type { TestNatsServer } from '../support/nats.ts';
@@ -42,7 +42,7 @@ export function dispatchingUnderTest(endOfCatchUp?: EndOfCatchUp): Dispatching {
     server = await startNatsServer();
     const nats = await connectTo(server.url);
     Object.assign(parts, { store, models, nats, queue: createJobQueue(nats) });
-    runner = runProjection(usageAndJobs, { store, pool: models.pool, logger: silent });
+    runner = runProjection(usageAndJobs, { store, macs: testMacs, pool: models.pool, logger: silent });
   });
   afterAll(async () => {
     await runner.close();

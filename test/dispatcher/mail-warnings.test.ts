@@ -9,7 +9,7 @@ import { newUuid } from '../../src/adapters/system.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
 import { ask, lanesOf, queueAll, readUsage, upFrom } from '../commands/usage-account.ts';
 import { lookUp } from '../domain/usage-examples.ts';
-import { createReadModels, rememberingLogger, silent } from '../projections/read-models-under-test.ts';
+import { createReadModels, rememberingLogger, silent, testMacs } from '../projections/read-models-under-test.ts';
 import { startMailServer } from '../support/mail-server.ts';
 import { scaled } from '../support/proof-scale.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -204,7 +204,12 @@ describe('a rebuild of the warnings', () => {
     await before.stop();
     const waiting = await useDownloads(log.store, 5);
     await caughtUp();
-    const rebuilt = await rebuild(usageAndJobs, { store: log.store, pool: models.pool, progress: () => undefined });
+    const rebuilt = await rebuild(usageAndJobs, {
+      store: log.store,
+      macs: testMacs,
+      pool: models.pool,
+      progress: () => undefined,
+    });
     expect(rebuilt.tables).toContainEqual(expect.objectContaining({ name: 'usage_warnings', missing: 0, surplus: 0 }));
     start();
     await mailed(log.store, waiting, 2);
@@ -222,7 +227,12 @@ describe('a rebuild of the warnings', () => {
     const mails = server.received.length;
     await using empty = await createReadModels();
     start({ pool: empty.pool });
-    const runner = runProjection(usageAndJobs, { store: log.store, pool: empty.openAnother(), logger: silent });
+    const runner = runProjection(usageAndJobs, {
+      store: log.store,
+      macs: testMacs,
+      pool: empty.openAnother(),
+      logger: silent,
+    });
     try {
       const last = await useDownloads(log.store, 4);
       await mailed(log.store, last, 1);

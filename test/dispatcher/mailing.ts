@@ -16,7 +16,7 @@ import { isRefused } from '../../src/domain/refusals.ts';
 import { freshCause, lanesOf, midNovember, queueAll, readUsage, upFrom } from '../commands/usage-account.ts';
 import type { UsageAccount } from '../commands/usage-account.ts';
 import { plan } from '../domain/usage-examples.ts';
-import { createReadModels, silent } from '../projections/read-models-under-test.ts';
+import { createReadModels, silent, testMacs } from '../projections/read-models-under-test.ts';
 import type { TestReadModels } from '../projections/read-models-under-test.ts';
 import { startMailServer } from '../support/mail-server.ts';
 import type { ReceivedMail, TestMailServer } from '../support/mail-server.ts';
@@ -45,7 +45,7 @@ export function mailingUnderTest(log: { readonly store: EventStore }): Mailing {
   beforeEach(async () => {
     const models = await createReadModels();
     const server = await startMailServer();
-    projecting = runProjection(usageAndJobs, { store: log.store, pool: models.pool, logger: silent });
+    projecting = runProjection(usageAndJobs, { store: log.store, macs: testMacs, pool: models.pool, logger: silent });
     const start = (changed: Partial<MailDependencies> = {}) => {
       const mailing = startMailingWarnings({
         ...{ store: log.store, pool: models.pool, logger: silent, newUuid, now: () => midNovember },

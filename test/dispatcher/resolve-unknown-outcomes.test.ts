@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 
-import { createPendingVoids, measurePendingVoids } from '../../src/adapters/pending-voids.ts';
+import { createPendingVoids, measurePendingVoids, signOlderVoids } from '../../src/adapters/pending-voids.ts';
+import { createRowMacs } from '../../src/adapters/row-macs.ts';
 import { newId, newUuid } from '../../src/adapters/system.ts';
 import type { ChargeToVoid, PendingVoids, UnknownAppend } from '../../src/commands/billing-ports.ts';
 import type { EventStore } from '../../src/commands/ports.ts';
@@ -13,16 +14,23 @@ import { logUnderTest } from '../commands/log-under-test.ts';
 import { noteReads } from '../commands/noted-reads.ts';
 import { ask, freshCause, lanesOf, midNovember, openUsage, readUsage } from '../commands/usage-account.ts';
 import type { UsageAccount } from '../commands/usage-account.ts';
-import { createReadModels, silent } from '../projections/read-models-under-test.ts';
+import {
+  createReadModels,
+  rememberingLogger,
+  silent,
+  testMacs,
+  testSecrets,
+} from '../projections/read-models-under-test.ts';
 import type { TestReadModels } from '../projections/read-models-under-test.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const log = logUnderTest();
+const promised = { process: 'api test 1', at: '2026-11-14T11:59:59.000Z' };
 let models: TestReadModels;
 let pendingVoids: PendingVoids;
 beforeAll(async () => {
   models = await createReadModels();
-  pendingVoids = createPendingVoids(models.pool);
+  pendingVoids = createPendingVoids(models.pool, { macs: testMacs, now: () => promised.at, process: promised.process });
 });
 afterAll(() => models[Symbol.asyncDispose]());
 
@@ -84,7 +92,10 @@ describe('an append of unknown outcome', () => {
     const events = await eventsIn(account.stream);
     expect(events.at(-1)).toEqual({
       type: 'DownloadVoided',
-      data: { token: jobToken, charge_event_id: append.events[0]?.id, credits: 0, overage_downloads: 1, cents: 25 },
+      data: {
+        ...{ token: jobToken, charge_event_id: append.events[0]?.id, credits: 0, overage_downloads: 1, cents: 25 },
+        promised,
+      },
     });
     expect(await jobOf(jobToken)).toMatchObject({ status: 'failed' });
     expect(became).toEqual(['voided']);
@@ -257,12 +268,93 @@ describe('a promise', () => {
     expect(await added).toBe(false);
   });
 
+  it('that this installation has not made is neither kept nor forgotten, whatever of it was changed', async () => {
+    const { pool } = models;
+    const account = await openUsage(log.store, { downloads_limit: 0 });
+    const [mine, other] = [freshToken(), freshToken()];
+    await ask(lanesOf(log.store), account, download(other));
+    const acknowledged = (await log.store.read(account.stream, 1)).map(({ id, type, data, metadata }) => ({
+      ...{ id, type, data, metadata },
+    }));
+    const append = await appendOf(account, download(mine), { isStored: true });
+    await pendingVoids.add(append, chargeFor(mine));
+    const genuine = (await pool.query<{ voids: object[] }>('select voids from pending_voids')).rows[0]?.voids[0];
+    const forgeries: [what: string, row: Record<string, unknown>][] = [
+      ['made up', { voids: [{ ...chargeFor(other), promised, mac: 'a'.repeat(81) }] }],
+      ['without a MAC', { voids: [chargeFor(other)] }],
+      ['of another charge', { voids: [{ ...genuine, token: other }] }],
+      ['of another process', { voids: [{ ...genuine, promised: { ...promised, process: 'api test 2' } }] }],
+      ['of another time', { voids: [{ ...genuine, promised: { ...promised, at: '2026-11-13T11:59:59.000Z' } }] }],
+      ['of another append', { events: JSON.stringify(acknowledged), voids: [genuine] }],
+      ['of another stream', { stream: 'usage-acc_a-20261101', voids: [genuine] }],
+      ['of another revision', { expected_revision: 0, voids: [genuine] }],
+      ['of another account', { account_id: 'acc_a', voids: [genuine] }],
+    ];
+    await pool.query('delete from pending_voids');
+    for (const [, { voids, ...row }] of forgeries) {
+      const all = {
+        ...{ append_id: newUuid(), account_id: account.accountId, stream: account.stream },
+        ...{ expected_revision: append.expected, events: JSON.stringify(append.events), ...row },
+      };
+      await pool.query(
+        'insert into pending_voids (append_id, account_id, stream, expected_revision, events, voids) values ($1, $2, $3, $4, $5, $6)',
+        [...Object.values(all), JSON.stringify(voids)],
+      );
+    }
+    const before = await log.store.read(account.stream, 0);
+    const told: string[] = [];
+    const { logger, text } = rememberingLogger();
+    const macs = createRowMacs(testSecrets, { logger, observer: { rowNotBelieved: (table) => void told.push(table) } });
+    const checking = createPendingVoids(pool, { macs, now: () => promised.at, process: promised.process });
+    for (let round = 0; round < 3; round += 1) expect(await checking.list(1_000)).toEqual([]);
+    expect(told).toEqual(forgeries.map(() => 'pending_voids'));
+    expect(text().match(/is not believed/g)).toHaveLength(forgeries.length);
+    // A genuine promise in the same row is kept, and goes alone.
+    await pool.query('update pending_voids set append_id = $1 where voids = $2', [
+      append.events[0]?.id,
+      JSON.stringify([chargeFor(other)]),
+    ]);
+    await pendingVoids.add(append, chargeFor(mine));
+    const { became } = resolving();
+    await waitFor(() => became.length === 1, { what: 'the genuine one to be kept' });
+    const isGone = async () =>
+      !(await pool.query<{ text: string }>('select voids::text as text from pending_voids')).rows.some(
+        ({ text: voids }) => voids.includes(mine) && voids.includes(other),
+      );
+    await waitFor(isGone, { what: 'the genuine one to be forgotten' });
+    const after = await log.store.read(account.stream, before.length);
+    expect(after.map(({ type, data }) => [type, (data as { token: string }).token])).toEqual([
+      ['DownloadVoided', mine],
+    ]);
+    expect(await measurePendingVoids(pool)).toMatchObject({ count: forgeries.length });
+    await pool.query('delete from pending_voids');
+  });
+
+  it('of an older version is signed when the schema is brought up to date, and kept', async () => {
+    const account = await openUsage(log.store, { downloads_limit: 0 });
+    const jobToken = freshToken();
+    const append = await appendOf(account, download(jobToken), { isStored: true });
+    await pendingVoids.add(append, chargeFor(jobToken));
+    await models.pool.query('update pending_voids set voids = $1', [JSON.stringify([chargeFor(jobToken)])]);
+    expect(await pendingVoids.list(1_000)).toEqual([]);
+    await signOlderVoids(models.pool, testMacs);
+    resolving();
+    await resolved(account.stream);
+    expect((await eventsIn(account.stream)).at(-1)).toMatchObject({
+      type: 'DownloadVoided',
+      data: { token: jobToken, promised: { process: 'unknown' } },
+    });
+  });
+
   it('that another charge was added to is not forgotten', async () => {
     const account = await openUsage(log.store);
     const append = await appendOf(account, download(freshToken()), { isStored: true });
     await pendingVoids.add(append, chargeFor(token(1)));
     const [listed] = (await pendingVoids.list(1_000)).filter((each) => each.append.stream === account.stream);
-    expect(listed).toEqual({ append, voids: [chargeFor(token(1))] });
+    expect(listed).toEqual({
+      append,
+      voids: [{ ...chargeFor(token(1)), promised, mac: expect.any(String) as string }],
+    });
     await pendingVoids.add(append, chargeFor(token(2)));
     await pendingVoids.remove(listed!);
     expect(await measurePendingVoids(models.pool)).toMatchObject({ count: 1 });

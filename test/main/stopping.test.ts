@@ -78,7 +78,7 @@ describe('SIGTERM once every part has fallen silent', () => {
     await Promise.all(
       running.map(async ({ child, role }) => {
         let told = '';
-        child.stdout?.on('data', (text: Buffer) => (told += text.toString()));
+        child.stdout.on('data', (text: Buffer) => (told += text.toString()));
         await waitFor(() => told.includes('http://'), { what: `${role} to be ready`, timeoutMs: 60_000 });
       }),
     );

@@ -6,9 +6,17 @@ import { admissionSessionSettings } from '../../projections/admission-statement.
 import type { Admission, Admissions } from '../../projections/admission.ts';
 import { newId } from '../../src/adapters/system.ts';
 import { scaled } from '../support/proof-scale.ts';
-import { insertCredits, insertJob, insertKey, letTimePass, pretendAdmitted, readWindow } from './key-windows.ts';
+import {
+  insertCredits,
+  insertJob,
+  insertKey,
+  letTimePass,
+  pretendAdmitted,
+  readWindow,
+  signCredits,
+} from './key-windows.ts';
 import type { TestKey } from './key-windows.ts';
-import { admissionsOn, createReadModels } from './read-models-under-test.ts';
+import { admissionsOn, createReadModels, believed } from './read-models-under-test.ts';
 import type { TestReadModels } from './read-models-under-test.ts';
 
 let models: TestReadModels;
@@ -254,9 +262,11 @@ describe('what comes with an admission', () => {
   it('is the credits row of now, also where one that was wrong was corrected at the same revision', async () => {
     const key = await insertKey(pool, { hourlyLimit: 9 });
     await insertCredits(pool, key.accountId, 11);
-    const downloads = async () => ((await admit(key)).usage?.usage as { downloads?: number } | undefined)?.downloads;
+    const downloads = async () =>
+      (believed((await admit(key)).usage)?.usage as { downloads?: number } | undefined)?.downloads;
     expect(await downloads()).toBe(0);
     await pool.query('update credits set downloads = 5 where account_id = $1', [key.accountId]);
+    await signCredits(pool, key.accountId);
     expect(await downloads()).toBe(5);
   });
 

@@ -11,7 +11,7 @@ import { isRefused } from '../../src/domain/refusals.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
 import { ask, lanesOf, midNovember } from '../commands/usage-account.ts';
 import { plan } from '../domain/usage-examples.ts';
-import { createReadModels, silent } from './read-models-under-test.ts';
+import { createReadModels, silent, testMacs } from './read-models-under-test.ts';
 import type { TestReadModels } from './read-models-under-test.ts';
 
 const log = logUnderTest();
@@ -20,7 +20,7 @@ let runners: Subscription[];
 beforeAll(async () => {
   models = await createReadModels();
   runners = [apiKeys, usageAndJobs].map((projection) =>
-    runProjection(projection, { store: log.store, pool: models.pool, logger: silent }),
+    runProjection(projection, { store: log.store, macs: testMacs, pool: models.pool, logger: silent }),
   );
 });
 afterAll(async () => {

@@ -16,7 +16,7 @@ import { logUnderTest } from '../commands/log-under-test.ts';
 import { ask, freshCause, lanesOf, midNovember, openUsage } from '../commands/usage-account.ts';
 import type { UsageAccount } from '../commands/usage-account.ts';
 import { lookUp, video } from '../domain/usage-examples.ts';
-import { createReadModels, silent } from './read-models-under-test.ts';
+import { createReadModels, silent, testMacs } from './read-models-under-test.ts';
 import type { TestReadModels } from './read-models-under-test.ts';
 
 const log = logUnderTest();
@@ -27,7 +27,7 @@ beforeAll(async () => {
   const { pool } = models;
   // Two of each, of which only one may apply an event.
   running = [overageLedger, overageLedger, jobTimeline, jobTimeline].map((projection) =>
-    runProjection(projection, { store: log.store, pool, logger: silent }),
+    runProjection(projection, { store: log.store, macs: testMacs, pool, logger: silent }),
   );
 });
 afterAll(async () => {
@@ -220,7 +220,7 @@ describe('progress', () => {
     expect(await catchUp({ store, pool: fresh.pool }, jobTimeline, 50)).toBe(false);
 
     const measuring = measure();
-    const runner = runProjection(jobTimeline, { store, pool: fresh.openAnother(), logger: silent });
+    const runner = runProjection(jobTimeline, { store, macs: testMacs, pool: fresh.openAnother(), logger: silent });
     try {
       expect(await catchUp({ store, pool: fresh.pool }, jobTimeline, 10_000)).toBe(true);
       await download(account, freshToken());

@@ -16,7 +16,7 @@ import { ask, freshCause, lanesOf, midNovember, openUsage, queueAll, upFrom } fr
 import type { UsageAccount } from '../commands/usage-account.ts';
 import { plan, queueDownload, video } from '../domain/usage-examples.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { createReadModels, silent } from './read-models-under-test.ts';
+import { createReadModels, silent, testMacs, believed } from './read-models-under-test.ts';
 import type { TestReadModels } from './read-models-under-test.ts';
 
 const log = logUnderTest();
@@ -24,7 +24,7 @@ let models: TestReadModels;
 let runner: Subscription;
 beforeAll(async () => {
   models = await createReadModels();
-  runner = runProjection(usageAndJobs, { store: log.store, pool: models.pool, logger: silent });
+  runner = runProjection(usageAndJobs, { store: log.store, macs: testMacs, pool: models.pool, logger: silent });
 });
 afterAll(async () => {
   await runner.close();
@@ -41,7 +41,7 @@ async function foldOf(account: UsageAccount, stream = account.stream): Promise<U
 const rowAt = ({ accountId }: UsageAccount, stream: string, revision: number) =>
   waitFor(
     async () => {
-      const row = await readNewestCredits(models.pool, accountId);
+      const row = believed(await readNewestCredits(models.pool, accountId, testMacs));
       return row?.stream === stream && row.revision === revision && row;
     },
     { what: `revision ${revision} of ${stream} in credits` },

@@ -3,7 +3,7 @@ import { afterEach } from 'vitest';
 import { runProjection } from '../../projections/runner.ts';
 import type { Projection } from '../../projections/runner.ts';
 import type { EventStore, Subscription } from '../../src/commands/ports.ts';
-import { createReadModels, silent } from './read-models-under-test.ts';
+import { createReadModels, silent, testMacs } from './read-models-under-test.ts';
 import type { TestReadModels } from './read-models-under-test.ts';
 
 export interface KeptReadModels {
@@ -29,7 +29,12 @@ export function keptReadModels(log: { readonly store: EventStore }): KeptReadMod
       return models;
     },
     run: (models, projection) => {
-      const runner = runProjection(projection, { store: log.store, pool: models.openAnother(), logger: silent });
+      const runner = runProjection(projection, {
+        store: log.store,
+        macs: testMacs,
+        pool: models.openAnother(),
+        logger: silent,
+      });
       running.push(runner);
       return runner;
     },

@@ -1,7 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import type { Pool } from 'pg';
 
+import { keyText, uuidOfKeyHash } from '../../projections/api-keys.ts';
+import { CreditsMacs } from '../../projections/credits-macs.ts';
+import { creditsColumns, snapshotFromRow } from '../../projections/credits.ts';
+import type { CreditsRow } from '../../projections/credits.ts';
 import { newId } from '../../src/adapters/system.ts';
+import { testMacs } from './read-models-under-test.ts';
 
 export interface TestKey {
   keyHash: string;
@@ -23,9 +28,12 @@ export async function insertKey(
 ): Promise<TestKey> {
   const key = { keyHash: randomBytes(32).toString('hex'), keyId: newId('key'), accountId };
   await pool.query(
-    `insert into api_key_window (hash, key_id, account_id, hourly_limit, revoked)
-     values (left($1, 32)::uuid, $2, $3, $4, $5)`,
-    [key.keyHash, key.keyId, accountId, hourlyLimit, revoked],
+    `insert into api_key_window (hash, key_id, account_id, hourly_limit, revoked, mac)
+     values (left($1, 32)::uuid, $2, $3, $4, $5, $6)`,
+    [
+      ...[key.keyHash, key.keyId, accountId, hourlyLimit, revoked],
+      testMacs.sign('api_key_window', keyText(uuidOfKeyHash(key.keyHash), key)),
+    ],
   );
   return key;
 }
@@ -84,4 +92,16 @@ export async function insertCredits(pool: Pool, accountId: string, month: number
     `insert into credits values ($1, $2, $3, $4, 0, repeat('a', 64), $2, 'open', 1, 'dev_100', $5, 0, 0, 0, 0, 0, null)`,
     [accountId, dayOf(month), dayOf(month + 1), `usage-${accountId}-2026${String(month).padStart(2, '0')}01`, '{}'],
   );
+  await signCredits(pool, accountId);
+}
+
+/** As the projector would have, had it written these rows. */
+export async function signCredits(pool: Pool, accountId: string): Promise<void> {
+  const { rows } = await pool.query<CreditsRow>(`select ${creditsColumns('c')} from credits c where account_id = $1`, [
+    accountId,
+  ]);
+  for (const row of rows) {
+    const mac = new CreditsMacs(testMacs).sign(snapshotFromRow(row));
+    await pool.query('update credits set mac = $2 where stream = $1', [row.stream, mac]);
+  }
 }

@@ -20,7 +20,7 @@ import type { TestEventStore } from '../support/event-store.ts';
 import { freshStream } from '../support/event-store-under-test.ts';
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { rememberingLogger } from './read-models-under-test.ts';
+import { rememberingLogger, testMacs } from './read-models-under-test.ts';
 import type { TestReadModels } from './read-models-under-test.ts';
 import { closeLiveModels, liveModels, rebuildOn, rowsOf, rowsOfQuietRunner, writeLog } from './rebuilding.ts';
 
@@ -34,7 +34,7 @@ async function project<Result>(
   done: (runners: readonly Subscription[]) => Promise<Result>,
 ): Promise<Result> {
   const runners = projections.map((projection) =>
-    runProjection(projection, { store, pool: models.openAnother(), logger }),
+    runProjection(projection, { store, macs: testMacs, pool: models.openAnother(), logger }),
   );
   try {
     return await done(runners);

@@ -4,9 +4,13 @@ import { pino } from 'pino';
 import type { Logger } from 'pino';
 
 import type { Checkpoint } from '../../projections/checkpoints.ts';
+import { notBelieved } from '../../projections/credits-macs.ts';
+import type { NotBelieved } from '../../projections/credits-macs.ts';
 import { createAdmissions } from '../../projections/admission.ts';
 import type { Admissions } from '../../projections/admission.ts';
 import { migrate, openPool } from '../../src/adapters/postgres.ts';
+import { createRowMacs } from '../../src/adapters/row-macs.ts';
+import { deriveKeys } from '../../src/adapters/secrets.ts';
 import { positionOfEvent } from '../../src/commands/log-position.ts';
 import { createDatabase } from '../support/postgres.ts';
 
@@ -26,6 +30,10 @@ export function rememberingLogger(): { logger: Logger; text: () => string } {
   const logger = pino({ level: 'info' }, { write: (line: string) => void (text += line) });
   return { logger, text: () => text };
 }
+
+/** Of an installation that has never changed its secret. */
+export const testSecrets = { current: deriveKeys('a secret that is long enough for a test'), others: [] };
+export const testMacs = createRowMacs(testSecrets, { logger: silent });
 
 export interface TestReadModels extends AsyncDisposable {
   url: string;
@@ -57,5 +65,12 @@ export async function createReadModels({ queryTimeoutMs = 10_000 } = {}): Promis
   };
 }
 
+/** What was read, for a test whose rows are all the projector's own. */
+export function believed<Value>(read: Value | NotBelieved): Value {
+  if (read === notBelieved) throw new Error('a row of the projector itself is not believed');
+  return read;
+}
+
 /** @param pool with the settings of admission */
-export const admissionsOn = (pool: Pool): Admissions => createAdmissions(pool, { measureTime: () => () => undefined });
+export const admissionsOn = (pool: Pool): Admissions =>
+  createAdmissions(pool, { measureTime: () => () => undefined, macs: testMacs });

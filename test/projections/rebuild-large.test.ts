@@ -14,7 +14,7 @@ import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { secondsOfCopy } from './bare-copy.ts';
 import { GeneratedAccount, appendAll } from './generated-account.ts';
 import type { GeneratedKey } from './generated-account.ts';
-import { admissionsOn, createReadModels, silent } from './read-models-under-test.ts';
+import { admissionsOn, createReadModels, silent, testMacs } from './read-models-under-test.ts';
 import type { TestReadModels } from './read-models-under-test.ts';
 import { caughtUp, tablesOf } from './rebuilding.ts';
 
@@ -100,7 +100,7 @@ describe('a long log', () => {
   it('is projected by live runners, all at once', { timeout: timeoutMs }, async () => {
     const startedMs = performance.now();
     runners = projections.map((projection) =>
-      runProjection(projection, { store: log.store, pool: models.openAnother(), logger: silent }),
+      runProjection(projection, { store: log.store, macs: testMacs, pool: models.openAnother(), logger: silent }),
     );
     await Promise.all(projections.map((projection) => caughtUp(log.store, models, projection, timeoutMs)));
     const applied = await appliedEvents();
@@ -117,6 +117,7 @@ describe('a long log', () => {
       const startedMs = performance.now();
       let replayedMs = startedMs;
       const rebuilt = await rebuild(projection, {
+        macs: testMacs,
         store: log.store,
         pool: models.pool,
         progress: (each) => {

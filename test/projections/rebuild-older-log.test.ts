@@ -13,7 +13,7 @@ import type { TestEventStore } from '../support/event-store.ts';
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { GeneratedAccount, appendAll } from './generated-account.ts';
-import { rememberingLogger } from './read-models-under-test.ts';
+import { rememberingLogger, testMacs } from './read-models-under-test.ts';
 import { caughtUp, closeLiveModels, liveModels, rebuildOn, rowsOf, rowsOfQuietRunner, writeLog } from './rebuilding.ts';
 
 const { logger, text: logged } = rememberingLogger();
@@ -55,7 +55,7 @@ it(
 
     const live = await liveModels(store, []);
     const runners = projections.map((projection) =>
-      runProjection(projection, { store, pool: live.openAnother(), logger }),
+      runProjection(projection, { store, macs: testMacs, pool: live.openAnother(), logger }),
     );
     try {
       for (const projection of projections) await caughtUp(store, live, projection);

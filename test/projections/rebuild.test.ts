@@ -68,8 +68,8 @@ describe('a rebuild', { timeout: 60_000 }, () => {
     const expected = await rowsOf(live, jobTimeline);
     const failing: RebuildableProjection = {
       ...jobTimeline,
-      apply: async (events, client) => {
-        await jobTimeline.apply(events, client);
+      apply: async (events, client, tools) => {
+        await jobTimeline.apply(events, client, tools);
         throw new Error('a planted failure');
       },
     };

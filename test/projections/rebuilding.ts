@@ -8,7 +8,7 @@ import type { RebuildProgress, RebuildableProjection, Rebuilt } from '../../proj
 import { runProjection } from '../../projections/runner.ts';
 import type { EventStore, Subscription } from '../../src/commands/ports.ts';
 import { GeneratedAccount, appendAll } from './generated-account.ts';
-import { createReadModels, silent } from './read-models-under-test.ts';
+import { createReadModels, silent, testMacs } from './read-models-under-test.ts';
 import type { TestReadModels } from './read-models-under-test.ts';
 
 let running: Subscription[] = [];
@@ -31,7 +31,7 @@ export async function liveModels(
   const models = await createReadModels();
   databases.push(models);
   for (const projection of projections) {
-    running.push(runProjection(projection, { store, pool: models.openAnother(), logger: silent }));
+    running.push(runProjection(projection, { store, macs: testMacs, pool: models.openAnother(), logger: silent }));
   }
   return models;
 }
@@ -74,6 +74,7 @@ export const rebuildOn = (
   const { progress = [], fromOlderLog = false } = options;
   return rebuild(projection, {
     store,
+    macs: testMacs,
     pool: models.pool,
     fromOlderLog,
     progress: (each) => progress.push(each),

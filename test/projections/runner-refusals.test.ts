@@ -11,7 +11,7 @@ import { lanesOf, openUsage, queueAll } from '../commands/usage-account.ts';
 import { startEventStore } from '../support/event-store.ts';
 import type { TestEventStore } from '../support/event-store.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { checkpointAt, createReadModels, rememberingLogger } from './read-models-under-test.ts';
+import { believed, checkpointAt, createReadModels, rememberingLogger, testMacs } from './read-models-under-test.ts';
 import type { TestReadModels } from './read-models-under-test.ts';
 
 const { logger, text: logged } = rememberingLogger();
@@ -30,7 +30,7 @@ it('a checkpoint ahead of the log refuses to run, and says why: the log is older
   await openUsage(store);
   await using models = await createReadModels();
   await writeCheckpoint(models.pool, usageAndJobs.name, checkpointAt(10n ** 18n));
-  const runner = runProjection(usageAndJobs, { store, pool: models.pool, logger });
+  const runner = runProjection(usageAndJobs, { store, macs: testMacs, pool: models.pool, logger });
   try {
     await waitFor(() => logged().includes('ahead of the log'), { what: 'the refusal' });
     expect(runner.caughtUp).toBe(false);
@@ -50,12 +50,12 @@ it('an event that cannot be read stops the projection before it, and is named', 
   const position = (await store.read(stream, 3))[0]?.position ?? 0n;
   await using models = await createReadModels();
   const onlyHere = { ...usageAndJobs, streamPrefixes: [stream] };
-  const runner = runProjection(onlyHere, { store, pool: models.pool, logger });
+  const runner = runProjection(onlyHere, { store, macs: testMacs, pool: models.pool, logger });
   try {
     await waitFor(() => logged().includes(`event 3 of ${stream} (CreditsTeleported) cannot be read`), {
       what: 'the refusal',
     });
-    const row = await readNewestCredits(models.pool, accountId);
+    const row = believed(await readNewestCredits(models.pool, accountId, testMacs));
     expect(row === undefined || row.revision <= 2).toBe(true);
     expect(await readReached(models.pool, usageAndJobs.name)).toBeLessThan(position);
   } finally {
@@ -87,11 +87,14 @@ describe('a stored checkpoint of -1, which is no position', () => {
     await put(models, 0);
     expect(await readReached(models.pool, usageAndJobs.name)).toBe(0n);
     const onlyHere = { ...usageAndJobs, streamPrefixes: [account.stream] };
-    const runner = runProjection(onlyHere, { store, pool: models.pool, logger });
+    const runner = runProjection(onlyHere, { store, macs: testMacs, pool: models.pool, logger });
     try {
-      await waitFor(async () => (await readNewestCredits(models.pool, account.accountId))?.revision === 4, {
-        what: 'the read model at the end of the log',
-      });
+      await waitFor(
+        async () => believed(await readNewestCredits(models.pool, account.accountId, testMacs))?.revision === 4,
+        {
+          what: 'the read model at the end of the log',
+        },
+      );
       const { rows } = await models.pool.query('select applied_events::int as applied from checkpoints');
       expect(rows).toEqual([{ applied: 5 }]);
     } finally {
@@ -102,7 +105,7 @@ describe('a stored checkpoint of -1, which is no position', () => {
   it('is refused where events were applied: they would be applied twice', async () => {
     await using models = await createReadModels();
     await put(models, 3);
-    const runner = runProjection(usageAndJobs, { store, pool: models.pool, logger });
+    const runner = runProjection(usageAndJobs, { store, macs: testMacs, pool: models.pool, logger });
     try {
       await waitFor(() => logged().includes('is no position of a log, although events were applied'), {
         what: 'the refusal',

@@ -129,8 +129,8 @@ describe('every event is applied exactly once', { timeout: 120_000 }, () => {
     let failures = 0;
     const failing: Projection = {
       ...usageAndJobs,
-      apply: async (events, client) => {
-        await usageAndJobs.apply(events, client);
+      apply: async (events, client, tools) => {
+        await usageAndJobs.apply(events, client, tools);
         if ((failures += 1) <= 3) await fail(() => client.query('select pg_terminate_backend(pg_backend_pid())'));
       },
     };

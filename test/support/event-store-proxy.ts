@@ -20,6 +20,8 @@ export class EventStoreProxy {
   #silence: Silence | undefined;
   /** How many connections were cut. */
   cuts = 0;
+  /** How many connections have come. */
+  connections = 0;
 
   private constructor(server: Server, targetPort: number) {
     this.#server = server;
@@ -68,6 +70,7 @@ export class EventStoreProxy {
   }
 
   #join(client: Socket): void {
+    this.connections += 1;
     this.#track(client);
     if (this.#silence === 'everything') {
       client.resume();

@@ -36,7 +36,7 @@ const parts: Record<string, { parts: readonly string[]; packages?: readonly stri
   },
   'src/verify': { parts: ['src/commands/ports.ts', 'src/audit'], packages: ['node:timers/promises', 'node:util'] },
   'src/adapters': {
-    parts: [...ports, 'src/commands/observers.ts', 'src/commands/tracing.ts', 'src/domain'],
+    parts: [...ports, 'src/commands/observers.ts', 'src/commands/outage.ts', 'src/commands/tracing.ts', 'src/domain'],
   },
   'src/embedded': { parts: [] },
   'src/main': { parts: ['src', 'projections'] },

@@ -2,7 +2,6 @@ import { waitForKey } from '../../../projections/api-keys.ts';
 import { admissionSessionSettings } from '../../../projections/admission-statement.ts';
 import { createAdmissions } from '../../../projections/admission.ts';
 import { observeAdmissions, observeRequests } from '../../adapters/metrics-observers.ts';
-import { createPendingVoids } from '../../adapters/pending-voids.ts';
 import { endInTime, openPool } from '../../adapters/postgres.ts';
 import { createProbeClient } from '../../adapters/probe-channel.ts';
 import { followProgress } from '../../adapters/progress-channel.ts';
@@ -27,9 +26,12 @@ const drainMs = 5_000;
 const keyInForceMs = 5_000;
 
 export const startApi: StartRole = async (connections, secrets) => {
-  const { config, logger, clock, pool, store, nats, addresses, metrics, tracer } = connections;
+  const { config, logger, outages, clock, pool, store, nats, addresses, metrics, tracer } = connections;
+  const { macs, pendingVoids } = connections;
   const admissionPool = openPool(addresses.databaseUrl, {
     logger,
+    outages,
+    name: 'Postgres for admission',
     max: 4,
     queryTimeoutMs: 5_000,
     options: admissionSessionSettings,
@@ -39,8 +41,10 @@ export const startApi: StartRole = async (connections, secrets) => {
   const { now, realNowMs } = clock;
   const server = createServer({
     logger,
+    outages,
     admissions: createAdmissions(admissionPool, {
       measureTime: clock.measureTime,
+      macs,
       observer: observeAdmissions([metrics.registry]),
     }),
     requests: observeRequests([metrics.registry], Object.keys(apiErrors)),
@@ -49,7 +53,7 @@ export const startApi: StartRole = async (connections, secrets) => {
     tracer,
     lanes: new UsageLanes({ store, now, newId: newUuid, tracer }),
     store,
-    pendingVoids: createPendingVoids(pool),
+    pendingVoids,
     tokens: createTokens(secrets),
     probe: createProbeClient(nats, { timeoutMs: probeTimeoutMs }),
     shortLinks: createShortLinkClient(nats, { timeoutMs: shortLinkTimeoutMs }),

@@ -1,8 +1,8 @@
+import { notBelieved } from '../../../projections/credits-macs.ts';
 import { readCredits } from '../../../projections/credits.ts';
 import { createJobQueue } from '../../adapters/job-queue.ts';
 import { leadWhenAlone } from '../../adapters/leadership.ts';
 import { observeFiles, observeJobs, observeMails, observeVoids } from '../../adapters/metrics-observers.ts';
-import { createPendingVoids } from '../../adapters/pending-voids.ts';
 import { createBooks } from '../../adapters/postgres.ts';
 import { newUuid } from '../../adapters/system.ts';
 import { UsageLanes } from '../../commands/usage-lanes.ts';
@@ -22,7 +22,8 @@ import { watchAudit, watchFiles, watchPendingVoids, watchPeriods, watchQueue, wa
 import type { StartRole } from '../role.ts';
 
 export const startDispatcher: StartRole = async (connections, secrets) => {
-  const { store, pool, nats, logger, clock, config, addresses, metrics, tracer } = connections;
+  const { store, pool, nats, logger, outages, clock, config, addresses, metrics, tracer } = connections;
+  const { macs, pendingVoids } = connections;
   const queue = createJobQueue(nats, tracer);
   const observer = metrics.observer(observeJobs);
   const voids = metrics.observer(observeVoids);
@@ -37,39 +38,43 @@ export const startDispatcher: StartRole = async (connections, secrets) => {
   const dispatcher = leadWhenAlone('dispatcher', {
     url: addresses.databaseUrl,
     logger,
+    outages,
     lead: () => {
       const dispatching = dispatchDownloads({ store, queue, pool });
       const sweeping = startSweeping({
-        ...{ store, queue, pool, logger, newUuid, now: clock.now },
+        ...{ store, queue, pool, logger, outages, newUuid, now: clock.now },
         attemptTimeoutSeconds: config.ATTEMPT_TIMEOUT_SECONDS,
         maxJobsPerAccount: config.MAX_JOBS_PER_ACCOUNT,
         observer,
       });
       const resolving = startResolving({
-        ...{ store, logger, newUuid, now: clock.now, observer, voids, tracer },
-        pendingVoids: createPendingVoids(pool),
+        ...{ store, logger, outages, newUuid, now: clock.now, observer, voids, tracer },
+        pendingVoids,
       });
       const closing = startClosingPeriods({
-        ...{ store, pool, logger, newUuid, now: clock.now },
+        ...{ store, pool, macs, logger, outages, newUuid, now: clock.now },
         lanes: new UsageLanes({ store, now: clock.now, newId: newUuid, tracer }),
         graceSeconds: config.CLOSING_GRACE_SECONDS,
       });
       const mailing = startMailingWarnings({
-        ...{ store, pool, mailer, logger, newUuid, now: clock.now, mailerId },
+        ...{ store, pool, mailer, logger, outages, newUuid, now: clock.now, mailerId },
         ...{ taken: takenMails, observer: mailObserver },
       });
       const expiring = startExpiringFiles({
-        ...{ store, pool, logger, newUuid, now: clock.now, observer },
+        ...{ store, pool, logger, outages, newUuid, now: clock.now, observer },
         retentionSeconds,
       });
       const removing = startRemovingFiles({
-        ...{ pool, files, logger, now: clock.now, retentionSeconds, observer: fileObserver },
+        ...{ pool, files, logger, outages, now: clock.now, retentionSeconds, observer: fileObserver },
       });
       const returning = startReturningServiceFailures({
-        ...{ store, pool, logger, newUuid, now: clock.now },
-        readCredits: (stream) => readCredits(pool, stream),
+        ...{ store, pool, logger, outages, newUuid, now: clock.now },
+        readCredits: async (stream) => {
+          const row = await readCredits(pool, stream, macs);
+          return row === notBelieved ? undefined : row;
+        },
       });
-      const audit = auditContinuously({ log: store, books: createBooks(pool), logger });
+      const audit = auditContinuously({ log: store, books: createBooks(pool), logger, outages });
       audited = audit.state;
       return async () => {
         const loops = [sweeping, resolving, closing, mailing, expiring, removing, returning, audit].map((loop) =>

@@ -1,20 +1,31 @@
 import { projections } from '../../../projections/all.ts';
 import { runProjection } from '../../../projections/runner.ts';
+import { rebuildUnsigned } from '../../../projections/unsigned-rows.ts';
 import { leadWhenAlone } from '../../adapters/leadership.ts';
+import { openPool } from '../../adapters/postgres.ts';
 import { watchProjections } from '../watch.ts';
 import type { StartRole } from '../role.ts';
 
+/** For a comparison of whole tables. */
+const wholeTableMs = 3_600_000;
+
 export const startProjector: StartRole = (connections) => {
-  const { store, pool, logger, addresses } = connections;
+  const { store, pool, macs, logger, outages, addresses } = connections;
   const observer = watchProjections(connections, () => projector);
   const projector = leadWhenAlone('projector', {
     url: addresses.databaseUrl,
     logger,
+    outages,
     lead: () => {
       observer.begin();
-      const running = projections.map((projection) => runProjection(projection, { store, pool, logger, observer }));
+      const running = projections.map((projection) =>
+        runProjection(projection, { store, pool, macs, logger, observer }),
+      );
+      const wholeTables = openPool(addresses.databaseUrl, { logger, max: 4, queryTimeoutMs: wholeTableMs });
+      const signing = rebuildUnsigned({ store, pool: wholeTables, macs, logger });
       return async () => {
-        await Promise.all(running.map((subscription) => subscription.close()));
+        await Promise.all([signing.stop(), ...running.map((subscription) => subscription.close())]);
+        await wholeTables.end();
       };
     },
   });

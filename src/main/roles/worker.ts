@@ -38,7 +38,7 @@ const maxConcurrentLookUps = 32;
 const mebibyte = 1024 * 1024;
 
 export const startWorker: StartRole = async (connections, secrets) => {
-  const { config, store, pool, nats, logger, clock, addresses, metrics, tracer } = connections;
+  const { config, store, pool, nats, logger, outages, clock, addresses, metrics, tracer } = connections;
   const workDirectory = workDirectoryOf(config);
   const engine = await findEngine(config);
   const containment = await startContainment(connections, { engine, workDirectory });
@@ -66,7 +66,7 @@ export const startWorker: StartRole = async (connections, secrets) => {
   const disk = createDiskWatermark({ directories: filled, minFreeBytes, freeBytes: diskFreeBytes, logger });
   watchDiskWatermark(connections, () => disk.isLow);
   const workerId = newId('wrk');
-  const heartbeat = await startHeartbeat(pool, { workerId, logger });
+  const heartbeat = await startHeartbeat(pool, { workerId, logger, outages });
   const timeoutMs = probeTimeoutMs - probeMarginMs;
   const prober = createProber({ source, allows, logger, timeoutMs, maxConcurrent: maxConcurrentProbes });
   const probes = answerProbes(nats, prober);
@@ -80,7 +80,7 @@ export const startWorker: StartRole = async (connections, secrets) => {
     createShortLinkAnswerer({ resolve, logger, maxConcurrent: maxConcurrentLookUps }),
   );
   const worker = runWorker({
-    ...{ workerId, store, source, kindOf: (video) => ours(video)?.kind, logger, newUuid, tracer },
+    ...{ workerId, store, source, kindOf: (video) => ours(video)?.kind, logger, outages, newUuid, tracer },
     files: (await openFiles(connections, secrets)).files,
     workDirectory: await openAttemptsDirectory(workDirectory, {
       ...{ workerId, living: await listLivingWorkers(pool), nowMs: clock.realNowMs() },
@@ -124,12 +124,13 @@ function directoriesOf(config: Config, work: string): Record<string, string> {
   return { work, ...(files !== undefined && { files }) };
 }
 
-function quotasOf({ config, pool, logger }: Connections, workerId: string): Quotas {
+function quotasOf({ config, pool, logger, outages }: Connections, workerId: string): Quotas {
   return createQuotas({
     maxJobsPerAccount: config.MAX_JOBS_PER_ACCOUNT,
     maxJobsPerPlatform: config.MAX_JOBS_PER_PLATFORM,
     countElsewhere: (accountId) => countHeldElsewhere(pool, { accountId, workerId }),
     logger,
+    outages,
   });
 }
 

@@ -1,0 +1,56 @@
+import canonicalize from 'canonicalize';
+import type { RowMacs } from '../src/commands/ports.ts';
+import type { UsageSnapshot } from '../src/domain/usage.ts';
+
+/** What a row of `credits` is to a process that checks it: the state that it holds, or a row that somebody else has written. */
+export const notBelieved = 'not believed';
+export type NotBelieved = typeof notBelieved;
+
+/**
+ * The MAC of a row of `credits`: over the state that it stands for, whatever order Postgres keeps the fields of its JSON in.
+ * Most of a state is what it was at the revision before, so that the text of an object (the terms) is made once.
+ */
+export class CreditsMacs {
+  readonly #macs: RowMacs;
+  readonly #texts = new WeakMap<object, string>();
+
+  constructor(macs: RowMacs) {
+    this.#macs = macs;
+  }
+
+  sign(snapshot: UsageSnapshot): string {
+    return this.#macs.sign('credits', this.#textOf(snapshot));
+  }
+
+  /** The state, if it is one that this installation has written. @param accountId whose it is said to be, for the log */
+  believed({ snapshot, mac }: SignedUsage, accountId: string): UsageSnapshot | NotBelieved {
+    const row = { table: 'credits', name: accountId, text: this.#textOf(snapshot), mac } as const;
+    return this.#macs.verifies(row) ? snapshot : notBelieved;
+  }
+
+  #textOf({ stream, revision, lastHash, lastTime, usage }: UsageSnapshot): string {
+    const values: unknown[] = [stream, revision, lastHash, lastTime];
+    const fields: Readonly<Record<string, unknown>> = { ...usage };
+    for (const name of Object.keys(fields).sort()) {
+      const value = fields[name];
+      values.push(name, isObject(value) ? this.#objectText(value) : value);
+    }
+    return JSON.stringify(values);
+  }
+
+  #objectText(value: object): string {
+    const known = this.#texts.get(value);
+    if (known !== undefined) return known;
+    const text = canonicalize(value) ?? '';
+    this.#texts.set(value, text);
+    return text;
+  }
+}
+
+/** What a row says, and the MAC that it carries. */
+export interface SignedUsage {
+  snapshot: UsageSnapshot;
+  mac: string | null;
+}
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;

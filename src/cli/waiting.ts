@@ -1,0 +1,51 @@
+import type { Pool } from 'pg';
+import type { Projection } from '../../projections/runner.ts';
+import { catchUp } from '../../projections/progress.ts';
+import type { EventStore } from '../commands/ports.ts';
+import type { Output } from './output.ts';
+
+/** How long commands wait for what they need, and what they say meanwhile. */
+
+/** How long a command waits for the log, and for read models that somebody keeps up to date. */
+export const commandTimeoutMs = 30_000;
+/** How long it waits for read models that nobody is at work on: another projector may be about to take over. */
+const abandonedTimeoutMs = 5_000;
+const tellAfterMs = 1_000;
+
+/** A person is told what a command waits for, once that takes a second. */
+export async function tellWait<Value>(
+  { terminal, tell }: Pick<Output, 'terminal' | 'tell'>,
+  what: string,
+  work: Promise<Value>,
+): Promise<Value> {
+  if (!terminal) return await work;
+  const timer = setTimeout(() => {
+    tell(`waiting for ${what}\n`);
+  }, tellAfterMs);
+  try {
+    return await work;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+interface Waiting {
+  store: EventStore;
+  pool: Pool;
+  output: Output;
+  hasProjector: () => Promise<boolean>;
+}
+
+/** Waits until read models show something. @returns whether they do */
+export async function untilShown(
+  { output, hasProjector }: Pick<Waiting, 'output' | 'hasProjector'>,
+  wait: (timeoutMs: number) => Promise<boolean>,
+): Promise<boolean> {
+  if (await tellWait(output, 'the read models to follow the log', wait(abandonedTimeoutMs))) return true;
+  if (!(await hasProjector())) return false;
+  return await tellWait(output, 'the read models to follow the log', wait(commandTimeoutMs - abandonedTimeoutMs));
+}
+
+/** Waits until a read model holds everything that is in the log now. @returns whether it does */
+export const caughtUp = (cli: Waiting, projection: Projection): Promise<boolean> =>
+  untilShown(cli, (timeoutMs) => catchUp(cli, projection, timeoutMs));

@@ -1,0 +1,74 @@
+/** As much of a logger as is needed to tell of outages. */
+interface OutageLogger {
+  warn: (facts: object, text: string) => void;
+  debug: (facts: object, text: string) => void;
+}
+
+/**
+ * What is said of one part (a server, a loop): a line when it is lost and a line when it is back, however often it is tried in
+ * between. Each failure stands in the log at debug.
+ *
+ *     working ──failed──▶ lost ──works──▶ working
+ */
+export class Outage {
+  readonly #part: string;
+  readonly #logger: OutageLogger | undefined;
+  #lost: { sinceMs: number; failures: Map<string, number> } | undefined;
+
+  constructor(part: string, logger: OutageLogger | undefined) {
+    this.#part = part;
+    this.#logger = logger;
+  }
+
+  /** @param what was tried, in words that do not differ from one failure to the next */
+  failed(what: string, error: unknown, facts: object = {}): void {
+    const said = { ...facts, part: this.#part, what, err: error };
+    if (this.#lost) {
+      this.#logger?.debug(said, 'a part is still lost');
+    } else {
+      this.#lost = { sinceMs: performance.now(), failures: new Map() };
+      this.#logger?.warn(said, 'a part is lost; until it is back, its failures are logged at debug');
+    }
+    this.#lost.failures.set(what, (this.#lost.failures.get(what) ?? 0) + 1);
+  }
+
+  works(): void {
+    if (!this.#lost) return;
+    const { sinceMs, failures } = this.#lost;
+    this.#lost = undefined;
+    const awaySeconds = Math.round((performance.now() - sinceMs) / 100) / 10;
+    this.#logger?.warn({ part: this.#part, awaySeconds, failures: Object.fromEntries(failures) }, 'a part is back');
+  }
+
+  /** How often it has failed since it was lost; 0 while it works. */
+  get failures(): number {
+    return [...(this.#lost?.failures.values() ?? [])].reduce((sum, count) => sum + count, 0);
+  }
+}
+
+/**
+ * The outages of a process by the names of the parts. They outlast those who report them: a loop that ends because leadership
+ * is lost is found to be back by the one that takes its place.
+ */
+export class Outages {
+  readonly #logger: OutageLogger | undefined;
+  readonly #outages = new Map<string, Outage>();
+
+  constructor(logger: OutageLogger | undefined) {
+    this.#logger = logger;
+  }
+
+  of(part: string): Outage {
+    const known = this.#outages.get(part);
+    if (known) return known;
+    const outage = new Outage(part, this.#logger);
+    this.#outages.set(part, outage);
+    return outage;
+  }
+}
+
+/** The outage of a part among those of its process; in a process that keeps none together, one of its own. */
+export const outageOf = (
+  { outages, logger }: { outages?: Outages | undefined; logger: OutageLogger },
+  part: string,
+): Outage => outages?.of(part) ?? new Outage(part, logger);

@@ -1,0 +1,43 @@
+import { accountStream } from '../domain/account-events.ts';
+import { usageStream } from '../domain/billing-period.ts';
+import { parseAccountEvent } from '../domain/recorded-event.ts';
+import type { OpenUsage, UsageSnapshot } from '../domain/usage.ts';
+import { usageOrigin } from './known-usage.ts';
+import type { EventStore } from './ports.ts';
+import type { LaneRequest } from './usage-group.ts';
+import type { UsageLanes } from './usage-lanes.ts';
+
+/** What an account has used, for whoever has no row of the read model to go on from, or one that is not to be believed. */
+
+/**
+ * Where an account's usage begins: whoever goes on from there knows nothing, and reads everything.
+ *
+ * @returns undefined for an account that was never opened
+ * @throws {EventStoreUnavailable}
+ */
+export async function originOfUsage(
+  store: Pick<EventStore, 'read'>,
+  accountId: string,
+): Promise<UsageSnapshot | undefined> {
+  const [first] = await store.read(accountStream(accountId), 0, 1);
+  const opened = first && parseAccountEvent(first).event;
+  if (opened?.type !== 'AccountOpened') return undefined;
+  return usageOrigin(usageStream(accountId, { start: opened.data.period_start }));
+}
+
+/**
+ * Follows an account from its first period to the newest one. The account's writer remembers it, so that the streams are read
+ * once and not for each request.
+ *
+ * @returns what requests are to go on from, and the newest period; undefined where the log cannot be read in time
+ */
+export async function usageFromLog(
+  { store, lanes }: { store: Pick<EventStore, 'read'>; lanes: UsageLanes },
+  accountId: string,
+  request: Pick<LaneRequest, 'cause' | 'deadlineMs'>,
+): Promise<{ origin: UsageSnapshot; usage: OpenUsage } | undefined> {
+  const origin = await originOfUsage(store, accountId);
+  if (!origin) throw new Error(`${accountId} was never opened, though it has a key or a period`);
+  const answer = await lanes.ask(accountId, { ...request, snapshot: origin, command: { kind: 'observe' } });
+  return answer.outcome === 'accepted' ? { origin, usage: answer.usage } : undefined;
+}

@@ -1,0 +1,65 @@
+import { decideSettlement } from '../domain/settlement.ts';
+import type { UsageEventOf } from '../domain/usage-events.ts';
+import { isRefused } from '../domain/refusals.ts';
+import type { Actor } from '../domain/recorded-event.ts';
+import type { Refused } from '../domain/refusals.ts';
+import { handle } from './handle.ts';
+import type { EventStore } from './ports.ts';
+import { settlement } from './settle-period.ts';
+
+export interface ChargesToWaive {
+  /** The usage stream of a period. */
+  stream: string;
+  /** Downloads with the revisions of their charges, in the order of these. */
+  charges: readonly { token: string; revision: number }[];
+  reference: string;
+  actor: Extract<Actor, { type: 'staff' }>;
+  /** For each append. */
+  timeoutMs: number;
+}
+
+export type Waived = UsageEventOf<'ChargeWaived'>['data'];
+
+const maxAppendEvents = 500;
+const maxAppendBytes = 512 * 1024;
+/** What an event takes besides its actor and its reference, generously: ids, hash, token, field names, framing. */
+const eventBytes = 1_000;
+
+/**
+ * Waives all that is left of each charge, one event for each, in as many appends as that takes: one holds at most 500 events
+ * and 512 KiB, half of what an event store takes. The stream is read once, from the first charge on. Whatever ends it in
+ * between, the same command again goes on from there, because a charge of which nothing is left is passed over.
+ *
+ * @param progress told after each append how many charges were looked at so far
+ * @returns the waivers that this command has made; a refusal where the books are closed, for what was not waived before that
+ * @throws {NotStored} {OutcomeUnknown} {EventStoreUnavailable}; then it may be asked again
+ */
+export async function waiveCharges(
+  { store, now, newUuid }: { store: EventStore; now: () => string; newUuid: () => string },
+  { stream, charges, reference, actor, timeoutMs }: ChargesToWaive,
+  progress: (done: number) => void = () => undefined,
+): Promise<{ waived: Waived[]; refused?: Refused }> {
+  const waived: Waived[] = [];
+  const correlationId = newUuid();
+  let aggregate = settlement(stream, charges[0]?.revision);
+  const perAppend = eventsPerAppend({ actor, reference });
+  for (let first = 0; first < charges.length; first += perAppend) {
+    const tokens = charges.slice(first, first + perAppend).map(({ token }) => token);
+    const handled = await handle(store, aggregate, {
+      decide: (state, at) => decideSettlement(state, { kind: 'waive_charges', tokens, reference }, at),
+      cause: { commandId: newUuid(), correlationId, causationId: correlationId, actor },
+      ...{ now, timeoutMs },
+    });
+    if (isRefused(handled)) return { waived, refused: handled };
+    waived.push(...handled.events.flatMap(({ type, data }) => (type === 'ChargeWaived' ? [data] : [])));
+    aggregate = { ...aggregate, known: handled.loaded };
+    progress(first + tokens.length);
+  }
+  return { waived };
+}
+
+/** A reason may have 500 characters of any script: then fewer events fit. */
+export function eventsPerAppend(says: { actor: object; reference: string }): number {
+  const bytes = eventBytes + Buffer.byteLength(JSON.stringify(says));
+  return Math.min(maxAppendEvents, Math.floor(maxAppendBytes / bytes));
+}

@@ -1,0 +1,35 @@
+import type { FastifyRequest } from 'fastify';
+import { EventStoreUnavailable } from '../commands/ports.ts';
+import { usageFromLog } from '../commands/usage-from-log.ts';
+import { summariseUsage } from '../domain/usage-summary.ts';
+import { causeOf } from './caller.ts';
+import type { Caller } from './caller.ts';
+import type { EndpointDependencies } from './endpoint.ts';
+import { ApiError } from './errors.ts';
+
+const readBudgetMs = 5_000;
+
+/**
+ * Admits a request whose account has a row that this installation has not written: what the account has used is read from the
+ * log, and the row decides and shows nothing.
+ *
+ * @throws {ApiError} while the log cannot be read
+ */
+export async function admitFromLog(
+  request: FastifyRequest,
+  caller: Omit<Caller, 'usage'>,
+  { lanes, store, newUuid, now }: Pick<EndpointDependencies, 'lanes' | 'store' | 'newUuid' | 'now'>,
+): Promise<void> {
+  const cause = causeOf(request, newUuid(), caller);
+  const read = await usageFromLog({ lanes, store }, caller.accountId, {
+    cause,
+    deadlineMs: performance.now() + readBudgetMs,
+  }).catch((error: unknown) => {
+    if (error instanceof EventStoreUnavailable) return undefined;
+    throw error;
+  });
+  if (!read) throw new ApiError(request.routeOptions.config.whenUnavailable ?? 'unavailable');
+  request.caller = { ...caller, usage: read.origin };
+  if (request.usageHeaders)
+    request.usageHeaders.creditsRemaining = summariseUsage(read.usage, now()).downloads.remaining;
+}

@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest';
+
+import { maxPlanChanges } from '../../src/domain/decide-usage.ts';
+import type { TermsChanges } from '../../src/domain/decide-usage.ts';
+import { plan } from '../domain/usage-examples.ts';
+import { logUnderTest } from './log-under-test.ts';
+import { ask, lanesOf, midNovember, openUsage, outcomesOf, readUsage } from './usage-account.ts';
+
+const log = logUnderTest();
+
+const change = (changes: TermsChanges, effective?: 'now' | 'next_period') =>
+  ({ kind: 'change_terms', changes, effective, agreedAt: midNovember }) as const;
+
+const fields: TermsChanges[] = [
+  { downloads_limit: 7 },
+  { metadata_limit: 8 },
+  { overage_cents: 9 },
+  { fee_cents: 5_000 },
+  { hourly_limit: 11 },
+];
+
+describe('terms of an account', () => {
+  it.each(['now', 'next_period'] as const)('that five processes change at once all survive: %s', async (effective) => {
+    const account = await openUsage(log.store);
+    const answers = await Promise.all(
+      fields.map((changes) => ask(lanesOf(log.store), account, change(changes, effective))),
+    );
+    expect(outcomesOf(answers)).toEqual(fields.map(() => 'accepted'));
+    const changed = (await readUsage(log.store, account.stream)).flatMap(({ event }) =>
+      event.type === 'PlanChanged' ? [event.data] : [],
+    );
+    expect(changed).toHaveLength(fields.length);
+    const last = Object.assign({}, ...fields) as Required<TermsChanges>;
+    expect(changed.at(-1)).toMatchObject({
+      effective,
+      terms: { ...plan, ...last, rate_version: 'own-2026-11-14-9' },
+    });
+  });
+
+  it('wait for the next period where the fee becomes lower, by the fee that is in force then', async () => {
+    const account = await openUsage(log.store);
+    const lanes = lanesOf(log.store);
+    await ask(lanes, account, change({ fee_cents: 5_000 }));
+    // Higher than the first fee, lower than that of now.
+    const answer = await ask(lanes, account, change({ fee_cents: 4_000 }));
+    expect(answer).toMatchObject({ events: [{ data: { effective: 'next_period', terms: { fee_cents: 4_000 } } }] });
+    const other = await ask(lanes, account, change({ fee_cents: 6_000 }));
+    expect(other).toMatchObject({ events: [{ data: { effective: 'now', fee_difference_cents: 1_000 } }] });
+  });
+
+  it(
+    'change so often in a period, and not more often, so that its invoice is bounded',
+    { timeout: 60_000 },
+    async () => {
+      const account = await openUsage(log.store);
+      const lanes = lanesOf(log.store);
+      for (let number = 1; number <= maxPlanChanges; number += 1)
+        expect((await ask(lanes, account, change({ overage_cents: 100 + number }))).outcome).toBe('accepted');
+      const refused = { outcome: 'refused', refusal: 'too_many_plan_changes' };
+      expect(await ask(lanes, account, change({ overage_cents: 1 }))).toMatchObject(refused);
+      // What changes nothing is no change.
+      expect(await ask(lanes, account, change({ overage_cents: 100 + maxPlanChanges }))).toMatchObject({ events: [] });
+      const december = lanesOf(log.store, () => '2026-12-01T00:00:00.000Z');
+      expect(await ask(december, account, change({ overage_cents: 1 }))).toMatchObject({ outcome: 'accepted' });
+    },
+  );
+});

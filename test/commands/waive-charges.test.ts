@@ -1,0 +1,141 @@
+import { describe, expect, it } from 'vitest';
+
+import { newUuid } from '../../src/adapters/system.ts';
+import { issueInvoice } from '../../src/commands/issue-invoice.ts';
+import type { EventStore } from '../../src/commands/ports.ts';
+import { settlePeriod } from '../../src/commands/settle-period.ts';
+import { eventsPerAppend, waiveCharges } from '../../src/commands/waive-charges.ts';
+import type { SettlementCommand } from '../../src/domain/settlement.ts';
+import { token } from '../domain/usage-examples.ts';
+import { logUnderTest } from './log-under-test.ts';
+import { ask, freshCause, lanesOf, midNovember, openUsage, queueAll, readUsage, upFrom } from './usage-account.ts';
+import type { UsageAccount } from './usage-account.ts';
+
+const log = logUnderTest();
+const now = () => midNovember;
+/** So long that few events fit into an append. */
+const actor = { type: 'staff', id: 'Ada', role: 'operator', reason: 'ö'.repeat(500) } as const;
+
+async function chargedAccount(count: number): Promise<UsageAccount> {
+  const account = await openUsage(log.store, { downloads_limit: 0, overage_cents: 5 });
+  const lanes = lanesOf(log.store);
+  for (let first = 1; first <= count; first += 250)
+    await queueAll(lanes, account, upFrom(first, Math.min(250, count - first + 1)));
+  return account;
+}
+
+/** Downloads by their numbers: one that is queued n-th is charged at revision 2n − 1. */
+const chargesOf = (numbers: readonly number[]) =>
+  numbers.map((number) => ({ token: token(number), revision: 2 * number - 1 }));
+
+const waive = (store: EventStore, { stream }: UsageAccount, numbers: readonly number[], reference = 'CASE-1') =>
+  waiveCharges({ store, now, newUuid }, { stream, charges: chargesOf(numbers), reference, actor, timeoutMs: 20_000 });
+
+async function waivedIn({ stream }: UsageAccount) {
+  const stored = await readUsage(log.store, stream);
+  return stored.flatMap(({ event }) => (event.type === 'ChargeWaived' ? [event.data] : []));
+}
+
+class Killed extends Error {}
+
+/** A process that is killed at its n-th append: before the log has it, or right after. */
+function killedAt(append: number, when: 'before' | 'after'): EventStore {
+  let appends = 0;
+  return {
+    read: (...given) => log.store.read(...given),
+    headPosition: () => log.store.headPosition(),
+    newestPosition: (...given) => log.store.newestPosition(...given),
+    subscribe: (options) => log.store.subscribe(options),
+    append: async (...given) => {
+      appends += 1;
+      if (appends === append && when === 'before') throw new Killed();
+      const outcome = await log.store.append(...given);
+      if (appends === append) throw new Killed();
+      return outcome;
+    },
+  };
+}
+
+describe('waiving many charges', () => {
+  it('names each once and exactly, in as many appends as needed, and again nothing', async () => {
+    const account = await chargedAccount(700);
+    const numbers = upFrom(1, 700).filter((number) => number % 7 !== 0);
+    const { waived } = await waive(log.store, account, numbers);
+    const events = await waivedIn(account);
+    expect(events).toEqual(waived);
+    expect(events.map((each) => each.token)).toEqual(numbers.map(token));
+    expect(events.every(({ cents, reference }) => cents === 5 && reference === 'CASE-1')).toBe(true);
+    expect(await waive(log.store, account, numbers)).toEqual({ waived: [] });
+    expect(await waivedIn(account)).toHaveLength(numbers.length);
+  });
+
+  const deaths = (['before', 'after'] as const).flatMap((when) => [1, 2, 3].map((append) => ({ when, append })));
+
+  it.each(deaths)('goes on where it was killed, $when append $append', async ({ when, append }) => {
+    const perAppend = eventsPerAppend({ actor, reference: 'CASE-1' });
+    const numbers = upFrom(1, 3 * perAppend);
+    const account = await chargedAccount(numbers.length);
+    await expect(waive(killedAt(append, when), account, numbers)).rejects.toThrow(Killed);
+    expect(await waivedIn(account)).toHaveLength((when === 'before' ? append - 1 : append) * perAppend);
+    await waive(log.store, account, numbers);
+    expect((await waivedIn(account)).map((each) => each.token)).toEqual(numbers.map(token));
+  });
+
+  it('passes over what nothing is left of, and what is not there', async () => {
+    const account = await chargedAccount(3);
+    const settle = (command: SettlementCommand) =>
+      settlePeriod(
+        { store: log.store, now },
+        { stream: account.stream, command, cause: freshCause(), timeoutMs: 20_000 },
+      );
+    await settle({ kind: 'waive_charge', token: token(1), cents: 2, reference: 'PART' });
+    await settle({ kind: 'void_download', token: token(2) });
+    const { waived } = await waive(log.store, account, [1, 2, 3, 4]);
+    expect(waived.map((each) => [each.token, each.cents])).toEqual([
+      [token(1), 3],
+      [token(3), 5],
+    ]);
+  });
+
+  it('is refused once the books are closed, with what was done before that', async () => {
+    const account = await chargedAccount(2);
+    const december = () => '2026-12-01T00:00:00.000Z';
+    await ask(lanesOf(log.store, december), account, { kind: 'roll_over' });
+    const close: SettlementCommand = { kind: 'close_period', graceSeconds: 0 };
+    const request = { stream: account.stream, command: close, cause: freshCause(), timeoutMs: 20_000 };
+    await settlePeriod({ store: log.store, now: december }, request);
+    expect(await waive(log.store, account, [1, 2])).toEqual({ waived: [], refused: { refusal: 'period_closed' } });
+  });
+
+  it('keeps every append below what an event store takes, whatever the reason', () => {
+    expect(eventsPerAppend({ actor: { id: 'Ada', reason: 'x' }, reference: 'x' })).toBe(498);
+    const longest = { actor: { id: '"'.repeat(500), reason: '語'.repeat(500) }, reference: '\\'.repeat(100) };
+    expect(eventsPerAppend(longest) * (1_000 + Buffer.byteLength(JSON.stringify(longest)))).toBeLessThan(1024 * 1024);
+  });
+
+  it('leaves an invoice that fits, however many they are', { timeout: 120_000 }, async () => {
+    const account = await chargedAccount(4_600);
+    const december = () => '2026-12-01T00:00:00.000Z';
+    const request = { stream: account.stream, reference: 'CASE-1', timeoutMs: 60_000 };
+    const brief = { ...actor, reason: 'outage' };
+    await waiveCharges(
+      { store: log.store, now, newUuid },
+      { ...request, charges: chargesOf(upFrom(1, 4_600)), actor: brief },
+    );
+    await ask(lanesOf(log.store, december), account, { kind: 'roll_over' });
+    const close: SettlementCommand = { kind: 'close_period', graceSeconds: 0 };
+    await settlePeriod(
+      { store: log.store, now: december },
+      { stream: account.stream, command: close, cause: freshCause(), timeoutMs: 60_000 },
+    );
+    const invoice = await issueInvoice(
+      { store: log.store, now: december, newUuid },
+      { stream: account.stream, covers: 'period', actor: { type: 'system', id: 'test' }, timeoutMs: 60_000 },
+    );
+    expect(invoice?.lines).toMatchObject([
+      { kind: 'overage', quantity: 4_600, cents: 23_000 },
+      { kind: 'waivers', quantity: 4_600, cents: -23_000 },
+      { kind: 'fee' },
+    ]);
+  });
+});
