@@ -20,7 +20,7 @@ export const windowMs = 3_600_000;
 const rebaseAfterMs = 1_000_000_000;
 
 /** The columns of a row that are the key's own. */
-const ownColumns = 9;
+const ownColumns = 10;
 const jobColumns = polledJobColumns('j');
 const creditsCount = creditsColumns('c').split(',').length;
 const keyedColumns = keyedDownloadColumns('k');
@@ -248,7 +248,7 @@ export class AdmissionStatement {
   }
 
   /** The same row of a key is checked once. */
-  #isBelieved([hash, keyId, accountId, , , , , mac]: TextRow): boolean {
+  #isBelieved([hash, keyId, accountId, , , , , , mac]: TextRow): boolean {
     if (!hash || !keyId || !accountId) return false;
     const known = this.#believedKeys.get(hash);
     if (known?.keyId === keyId && known.accountId === accountId && known.mac === mac) return true;

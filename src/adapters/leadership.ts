@@ -30,6 +30,7 @@ export function leadWhenAlone(
 ): Leadership {
   const outage = outageOf({ outages, logger }, `the leadership of the ${role}`);
   const stopping = new AbortController();
+  const isStopping = () => stopping.signal.aborted;
   let leading = false;
 
   const run = async (): Promise<void> => {
@@ -55,7 +56,7 @@ export function leadWhenAlone(
           if (lost.signal.aborted) outage.failed('the connection', undefined);
         }
       } catch (error) {
-        if (!stopping.signal.aborted) outage.failed('the lock', error);
+        if (!isStopping()) outage.failed('the lock', error);
       } finally {
         leading = false;
         await endInTime(client.end());

@@ -33,7 +33,7 @@ export async function connectNats(
 
 async function watch(connection: NatsConnection, outage: Outage): Promise<void> {
   for await (const { type } of connection.status()) {
-    if (type === 'reconnect') outage.works();
-    else if (type === 'disconnect' || type === 'reconnecting') outage.failed('the connection', undefined);
+    if (['reconnect'].includes(type)) outage.works();
+    if (['disconnect', 'reconnecting'].includes(type)) outage.failed('the connection', undefined);
   }
 }
