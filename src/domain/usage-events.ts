@@ -21,7 +21,6 @@ export const correctionReference = z.string().regex(/^[!-~]{1,100}$/);
 
 /** The two pools of the contract (§1). */
 const pools = ['downloads', 'metadata'] as const;
-export type PoolName = (typeof pools)[number];
 const warning = { pool: z.enum(pools), threshold_percent: z.int().min(1).max(100) };
 
 export const usageEventSchemas = {
