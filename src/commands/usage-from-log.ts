@@ -15,10 +15,7 @@ import type { UsageLanes } from './usage-lanes.ts';
  * @returns undefined for an account that was never opened
  * @throws {EventStoreUnavailable}
  */
-export async function originOfUsage(
-  store: Pick<EventStore, 'read'>,
-  accountId: string,
-): Promise<UsageSnapshot | undefined> {
+async function originOfUsage(store: Pick<EventStore, 'read'>, accountId: string): Promise<UsageSnapshot | undefined> {
   const [first] = await store.read(accountStream(accountId), 0, 1);
   const opened = first && parseAccountEvent(first).event;
   if (opened?.type !== 'AccountOpened') return undefined;
