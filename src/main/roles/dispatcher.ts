@@ -34,6 +34,8 @@ export const startDispatcher: StartRole = async (connections, secrets) => {
   const fileObserver = metrics.observer(observeFiles);
   const mailerId = newUuid();
   const takenMails = new Set<string>();
+  /** What nearly every loop needs. */
+  const parts = { store, pool, logger, outages, newUuid, now: clock.now };
   let audited: AuditState | undefined;
   const dispatcher = leadWhenAlone('dispatcher', {
     url: addresses.databaseUrl,
@@ -42,33 +44,30 @@ export const startDispatcher: StartRole = async (connections, secrets) => {
     lead: () => {
       const dispatching = dispatchDownloads({ store, queue, pool });
       const sweeping = startSweeping({
-        ...{ store, queue, pool, logger, outages, newUuid, now: clock.now },
+        ...{ ...parts, queue },
         attemptTimeoutSeconds: config.ATTEMPT_TIMEOUT_SECONDS,
         maxJobsPerAccount: config.MAX_JOBS_PER_ACCOUNT,
         observer,
       });
       const resolving = startResolving({
-        ...{ store, logger, outages, newUuid, now: clock.now, observer, voids, tracer },
-        pendingVoids,
+        ...{ ...parts, observer, voids, tracer, pendingVoids },
       });
       const closing = startClosingPeriods({
-        ...{ store, pool, macs, logger, outages, newUuid, now: clock.now },
+        ...{ ...parts, macs },
         lanes: new UsageLanes({ store, now: clock.now, newId: newUuid, tracer }),
         graceSeconds: config.CLOSING_GRACE_SECONDS,
       });
       const mailing = startMailingWarnings({
-        ...{ store, pool, mailer, logger, outages, newUuid, now: clock.now, mailerId },
-        ...{ taken: takenMails, observer: mailObserver },
+        ...{ ...parts, mailer, mailerId, taken: takenMails, observer: mailObserver },
       });
       const expiring = startExpiringFiles({
-        ...{ store, pool, logger, outages, newUuid, now: clock.now, observer },
-        retentionSeconds,
+        ...{ ...parts, observer, retentionSeconds },
       });
       const removing = startRemovingFiles({
-        ...{ pool, files, logger, outages, now: clock.now, retentionSeconds, observer: fileObserver },
+        ...{ ...parts, files, retentionSeconds, observer: fileObserver },
       });
       const returning = startReturningServiceFailures({
-        ...{ store, pool, logger, outages, newUuid, now: clock.now },
+        ...parts,
         readCredits: async (stream) => {
           const row = await readCredits(pool, stream, macs);
           return row === notBelieved ? undefined : row;
