@@ -71,8 +71,8 @@ create table credits (
   cap_reached boolean not null default false,
   opening_invoice_due boolean not null default false,
   period_invoice_due boolean not null default false,
-  plan_changes integer not null default 0,
   mac text,
+  plan_changes integer not null default 0,
   constraint credits_stream_key UNIQUE (stream),
   constraint credits_pkey PRIMARY KEY (account_id, period_start),
   constraint credits_phase_check CHECK ((phase = ANY (ARRAY['open'::text, 'ended'::text, 'closed'::text])))

@@ -1,6 +1,9 @@
 import type { PoolClient } from 'pg';
+import type { RowMacs } from '../src/commands/ports.ts';
 import type { UsageSnapshot } from '../src/domain/usage.ts';
-import { creditsColumns, snapshotFromRow } from './credits.ts';
+import { CreditsMacs } from './credits-macs.ts';
+import type { NotBelieved } from './credits-macs.ts';
+import { creditsColumns, signedUsageOf } from './credits.ts';
 import type { CreditsRow } from './credits.ts';
 
 /** An invoice of a billing period, as far as the read model has it. */
@@ -11,7 +14,9 @@ export interface PeriodInvoice {
 }
 
 export interface AccountPeriod {
-  snapshot: UsageSnapshot;
+  /** UTC ISO-8601. */
+  start: string;
+  snapshot: UsageSnapshot | NotBelieved;
   invoices: PeriodInvoice[];
 }
 
@@ -19,6 +24,7 @@ export interface AccountPeriod {
 export async function listAccountPeriods(
   client: Pick<PoolClient, 'query'>,
   accountId: string,
+  macs: RowMacs,
 ): Promise<AccountPeriod[]> {
   const { rows } = await client.query<CreditsRow & { invoices: PeriodInvoice[] }>(
     `select ${creditsColumns('c')},
@@ -29,5 +35,10 @@ export async function listAccountPeriods(
      from credits c where c.account_id = $1 order by c.period_start`,
     [accountId],
   );
-  return rows.map((row) => ({ snapshot: snapshotFromRow(row), invoices: row.invoices }));
+  const credits = new CreditsMacs(macs);
+  return rows.map((row) => ({
+    start: row.period_start.toISOString(),
+    snapshot: credits.believed(signedUsageOf(row), accountId),
+    invoices: row.invoices,
+  }));
 }

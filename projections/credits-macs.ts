@@ -13,6 +13,7 @@ export type NotBelieved = typeof notBelieved;
 export class CreditsMacs {
   readonly #macs: RowMacs;
   readonly #texts = new WeakMap<object, string>();
+  readonly #names = new Map<string, readonly string[]>();
 
   constructor(macs: RowMacs) {
     this.#macs = macs;
@@ -29,13 +30,25 @@ export class CreditsMacs {
   }
 
   #textOf({ stream, revision, lastHash, lastTime, usage }: UsageSnapshot): string {
+    const names = this.#sortedNames(usage);
+    const fields = usage as unknown as Readonly<Record<string, unknown>>;
     const values: unknown[] = [stream, revision, lastHash, lastTime];
-    const fields: Readonly<Record<string, unknown>> = { ...usage };
-    for (const name of Object.keys(fields).sort()) {
+    for (const name of names) {
       const value = fields[name];
-      values.push(name, isObject(value) ? this.#objectText(value) : value);
+      values.push(isObject(value) ? this.#objectText(value) : value);
     }
-    return JSON.stringify(values);
+    return `${names.join()}\n${JSON.stringify(values)}`;
+  }
+
+  /** Sorted once for each order in which the fields of a state come. */
+  #sortedNames(usage: object): readonly string[] {
+    const names = Object.keys(usage);
+    const order = names.join();
+    const known = this.#names.get(order);
+    if (known) return known;
+    names.sort();
+    this.#names.set(order, names);
+    return names;
   }
 
   #objectText(value: object): string {

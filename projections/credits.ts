@@ -76,7 +76,7 @@ export function creditsColumnIndex(name: keyof CreditsRow): number {
   return index;
 }
 
-export function snapshotFromRow(row: CreditsRow): UsageSnapshot {
+function snapshotFromRow(row: CreditsRow): UsageSnapshot {
   return {
     stream: row.stream,
     revision: Number(row.credits_revision),

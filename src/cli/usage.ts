@@ -1,7 +1,9 @@
 import { listAccountPeriods } from '../../projections/account-periods.ts';
 import type { PeriodInvoice } from '../../projections/account-periods.ts';
+import { notBelieved } from '../../projections/credits-macs.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { readAccount } from '../commands/accounts.ts';
+import { readPeriods } from '../commands/usage-from-log.ts';
 import { formatCents } from '../domain/money.ts';
 import { comingTerms } from '../domain/usage-periods.ts';
 import { poolOf } from '../domain/usage-summary.ts';
@@ -22,9 +24,7 @@ export async function usageCommand(
   { period }: { period?: string },
 ): Promise<void> {
   const behind = !(await caughtUp(cli, usageAndJobs));
-  const all = (await listAccountPeriods(cli.pool, accountId)).flatMap(({ snapshot: { usage }, invoices }) =>
-    usage.phase === 'absent' ? [] : [describePeriod(usage, invoices)],
-  );
+  const all = (await readAll(cli, accountId)).map(({ usage, invoices }) => describePeriod(usage, invoices));
   const periods = all.filter(({ period_start: start }) => period === undefined || start.slice(0, 10) === period);
   if (periods.length === 0 && !behind) {
     const { opened } = await readAccount(cli.store, accountId);
@@ -34,6 +34,21 @@ export async function usageCommand(
   print(cli.output, { account_id: accountId, periods, behind }, textOf(periods));
   if (behind)
     throw new CommandFailed('usage is missing that the read model does not have yet: it is behind the log', 2);
+}
+
+/** As the rows have them; or, where one of them is not to be believed, as the log has them all. */
+async function readAll(
+  { pool, macs, store }: CliDependencies,
+  accountId: string,
+): Promise<{ usage: OpenUsage; invoices: PeriodInvoice[] }[]> {
+  const rows = await listAccountPeriods(pool, accountId, macs);
+  if (rows.some(({ snapshot }) => snapshot === notBelieved)) {
+    const invoicesOf = (start: string) => rows.find((row) => row.start === start)?.invoices ?? [];
+    return (await readPeriods(store, accountId)).map((usage) => ({ usage, invoices: invoicesOf(usage.period.start) }));
+  }
+  return rows.flatMap(({ snapshot, invoices }) =>
+    snapshot === notBelieved || snapshot.usage.phase === 'absent' ? [] : [{ usage: snapshot.usage, invoices }],
+  );
 }
 
 type Period = ReturnType<typeof describePeriod>;

@@ -2,7 +2,7 @@ import { accountStream } from '../domain/account-events.ts';
 import { usageStream } from '../domain/billing-period.ts';
 import { parseAccountEvent } from '../domain/recorded-event.ts';
 import type { OpenUsage, UsageSnapshot } from '../domain/usage.ts';
-import { usageOrigin } from './known-usage.ts';
+import { KnownUsage, usageOrigin } from './known-usage.ts';
 import type { EventStore } from './ports.ts';
 import type { LaneRequest } from './usage-group.ts';
 import type { UsageLanes } from './usage-lanes.ts';
@@ -15,10 +15,7 @@ import type { UsageLanes } from './usage-lanes.ts';
  * @returns undefined for an account that was never opened
  * @throws {EventStoreUnavailable}
  */
-export async function originOfUsage(
-  store: Pick<EventStore, 'read'>,
-  accountId: string,
-): Promise<UsageSnapshot | undefined> {
+async function originOfUsage(store: Pick<EventStore, 'read'>, accountId: string): Promise<UsageSnapshot | undefined> {
   const [first] = await store.read(accountStream(accountId), 0, 1);
   const opened = first && parseAccountEvent(first).event;
   if (opened?.type !== 'AccountOpened') return undefined;
@@ -40,4 +37,18 @@ export async function usageFromLog(
   if (!origin) throw new Error(`${accountId} was never opened, though it has a key or a period`);
   const answer = await lanes.ask(accountId, { ...request, snapshot: origin, command: { kind: 'observe' } });
   return answer.outcome === 'accepted' ? { origin, usage: answer.usage } : undefined;
+}
+
+/** Every period of an account, oldest first, as the log has them. @throws {EventStoreUnavailable} */
+export async function readPeriods(store: Pick<EventStore, 'read'>, accountId: string): Promise<OpenUsage[]> {
+  const periods: OpenUsage[] = [];
+  for (let from = await originOfUsage(store, accountId); from;) {
+    const known = new KnownUsage(from);
+    for (const event of await store.read(from.stream, 0)) known.fold(event);
+    const { usage } = known.snapshot;
+    if (usage.phase === 'absent') break;
+    periods.push(usage);
+    from = usage.next ? usageOrigin(usageStream(accountId, usage.next.period)) : undefined;
+  }
+  return periods;
 }

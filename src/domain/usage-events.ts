@@ -21,7 +21,6 @@ export const correctionReference = z.string().regex(/^[!-~]{1,100}$/);
 
 /** The two pools of the contract (§1). */
 const pools = ['downloads', 'metadata'] as const;
-export type PoolName = (typeof pools)[number];
 /** Which process told the client that the charge is taken back, and when; missing in older events. */
 const promised = z.strictObject({ process: z.string().min(1).max(200), at: instant });
 export type Promised = z.infer<typeof promised>;

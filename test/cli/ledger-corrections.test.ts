@@ -95,7 +95,7 @@ describe('ledger waive', { timeout: 120_000 }, () => {
     expect(await service().cli(...ours)).toMatchObject({ waived: 2, cents: 50, tokens: [broken, gone] });
     expect(await service().cli(...ours)).toMatchObject({ failed_charges: 2, waived: 0, cents: 0, tokens: [] });
     const { stdout, stderr, code } = await run(...bulk());
-    expect(stdout).toBe('1 charge waived, $0.25 in all; nothing was left to waive of 2 more\n');
+    expect(stdout).toBe('1 charge waived, $0.25 in all; 2 more had nothing left to waive\n');
     expect([code, stderr]).toEqual([0, expect.stringMatching(/^waived +100 % +3 events /)]);
     const ledger = await service().cli<{ rows: Record<string, unknown>[] }>('ledger', 'show', accountId);
     const waived = ledger.rows.filter(({ type }) => type === 'ChargeWaived').map(({ token }) => token);

@@ -54,7 +54,7 @@ describe('an invoice', () => {
       ...{ number: 1, covers: 'period', total_cents: 65 },
       lines: [
         { kind: 'overage', quantity: 3, cents: 75, revisions: [[5, 9, 2]] },
-        { kind: 'waiver', cents: -10 },
+        { kind: 'waivers', quantity: 1, cents: -10 },
       ],
     });
     const closed = (await log.store.read(stream, 0)).find(({ type }) => type === 'UsagePeriodClosed');

@@ -108,6 +108,8 @@ describe.each(silences)('when $what', ({ fall, end }) => {
         return midNovember;
       };
       const jobToken = newUuid().replaceAll('-', '_');
+      // The command's time is for the silence: on a busy machine, connecting alone may take as long.
+      expect(await store.ready({ timeoutMs: 10_000 })).toBe(true);
       try {
         await expect(claim(store, { jobToken, timeoutMs: 500, now: fallSilent })).rejects.toMatchObject({
           name: 'OutcomeUnknown',

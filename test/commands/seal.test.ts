@@ -27,7 +27,7 @@ const sealed = (events: readonly JobEvent[], at: Partial<Parameters<typeof seal>
 const ids = ['72e53429-42f2-5e80-aede-f991cffdf953', 'f9cfb457-b6bf-52c4-9d14-6ca987e7645b'];
 const hashes = [
   '92ee9844154f8bb49ce45debee4d98a6c1ae19e7353800e864c72ce74b998e9a',
-  'c7a0607fc0b9b69fff2f04fd5872b6d6862cbcaf3a522c99c51ad39fed224063',
+  '9ad193dd80346b513a3dbda852bba155e4d9741d62c353b1e341011c26092fb6',
 ];
 
 describe('sealed events', () => {

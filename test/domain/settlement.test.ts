@@ -238,9 +238,7 @@ describe('a failure of the service', () => {
 
   it('leaves a later void nothing to give back', () => {
     const void1: SettlementCommand = { kind: 'void_download', token: token(1) };
-    const nothing = voided(1, 1, 0);
-    const data = { ...(nothing.data as object), credits: 0 };
-    expect(decide([...used, creditReturned], void1)).toEqual([{ ...nothing, data }]);
+    expect(decide([...used, creditReturned], void1)).toMatchObject([{ type: 'DownloadVoided', data: { credits: 0 } }]);
   });
 
   it('comes before the books are closed', () => {
@@ -250,8 +248,7 @@ describe('a failure of the service', () => {
 
   it('stays charged where the terms say so', () => {
     const terms = [opened({ service_failures_returned: false }), ...used.slice(1)];
-    expect(decide(terms, giveBack(1))).toEqual([]);
-    expect(decide(terms, giveBack(2))).toEqual([]);
+    for (const number of [1, 2]) expect(decide(terms, giveBack(number))).toEqual([]);
   });
 
   it('raises what remains, keeps the ordinal, and re-rates nothing', () => {

@@ -63,6 +63,8 @@ describe('a forged balance', () => {
     }
     const shown = await service.cli<{ downloads: object }>('accounts', 'show', accountId);
     expect(shown.downloads).toEqual({ limit: 2, used: 2, remaining: 0 });
+    const { periods } = await service.cli<{ periods: object[] }>('accounts', 'usage', accountId);
+    expect(periods).toMatchObject([{ downloads: { accepted: 2, credits: { used: 2, limit: 2 } } }]);
     expect(await countEvents(service, `usage-${accountId}`)).toBe(before);
     expect(linesAbout(accountId)).toHaveLength(1);
     expect(await countOf('credits')).toBeGreaterThan(counted);

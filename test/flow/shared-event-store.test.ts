@@ -30,7 +30,7 @@ beforeAll(async () => {
   projector = await installation.startRole('projector', first);
   // Whoever is not told takes the prefix that is fixed.
   api = await installation.startRole('api');
-}, 60_000);
+}, 120_000);
 afterAll(async () => {
   await client.dispose();
   await installation[Symbol.asyncDispose]();

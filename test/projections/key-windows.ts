@@ -3,7 +3,7 @@ import type { Pool } from 'pg';
 
 import { keyText, uuidOfKeyHash } from '../../projections/api-keys.ts';
 import { CreditsMacs } from '../../projections/credits-macs.ts';
-import { creditsColumns, snapshotFromRow } from '../../projections/credits.ts';
+import { creditsColumns, signedUsageOf } from '../../projections/credits.ts';
 import type { CreditsRow } from '../../projections/credits.ts';
 import { newId } from '../../src/adapters/system.ts';
 import { testMacs } from './read-models-under-test.ts';
@@ -101,7 +101,7 @@ export async function signCredits(pool: Pool, accountId: string): Promise<void> 
     accountId,
   ]);
   for (const row of rows) {
-    const mac = new CreditsMacs(testMacs).sign(snapshotFromRow(row));
+    const mac = new CreditsMacs(testMacs).sign(signedUsageOf(row).snapshot);
     await pool.query('update credits set mac = $2 where stream = $1', [row.stream, mac]);
   }
 }

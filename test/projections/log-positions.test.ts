@@ -67,7 +67,7 @@ async function expectRowsOfLog(store: ConnectedEventStore, models: TestReadModel
 /** The streams of others: no read model wants them. */
 const others = (store: ConnectedEventStore) => appendNumbers(store, freshStream(), 0, 2);
 
-describe.each(endsOfCatchUp)('a log whose catch-ups end with the position of the %s', { timeout: 60_000 }, (form) => {
+describe.each(endsOfCatchUp)('a log whose catch-ups end with the position of the %s', { timeout: 120_000 }, (form) => {
   const isBehind = form === 'behind-last-event';
   let server: TestEventStore;
   let store: ConnectedEventStore;
@@ -98,7 +98,7 @@ describe.each(endsOfCatchUp)('a log whose catch-ups end with the position of the
     const random = new Random(4_711);
     const models = await liveModels(store, []);
     const verify = () => new Follower({ log: store, books: createBooks(models.pool) }).catchUp();
-    for (let round = 0; round < 3; round += 1) {
+    for (let round = 0; round < 2; round += 1) {
       await project(store, models, async () => {
         await new RichHistory(store, random, '2026-01-31T10:00:00.000Z').live(1, 4);
         await others(store);
@@ -164,7 +164,7 @@ describe('a log that was replaced by an older one while the read models stood be
     }
   }
 
-  it('is refused where it has lost events that were applied', { timeout: 60_000 }, async () => {
+  it('is refused where it has lost events that were applied', { timeout: 120_000 }, async () => {
     const loseApplied = async (store: ConnectedEventStore) => {
       await writeLog(store, 1);
       await others(store);
@@ -181,7 +181,7 @@ describe('a log that was replaced by an older one while the read models stood be
 
   it(
     'is followed, with nothing skipped, where it has lost only what was passed over',
-    { timeout: 60_000 },
+    { timeout: 120_000 },
     async () => {
       await replaced(
         (store) => writeLog(store, 1),

@@ -2,6 +2,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
+import type { ProcessResult } from '../../../src/adapters/contained-process.ts';
+import { processFailure } from '../../../src/adapters/video-source-failures.ts';
 import {
   cleanDetail,
   failureRow,
@@ -19,7 +21,11 @@ import { tableOf } from '../../tidy/markdown.ts';
 describe('what the engine prints', () => {
   test.each(engineComplaints)('%s → %s', (words, reason) => {
     const line = `ERROR: ${words}`;
-    expect(ytDlpFailure(`WARNING: [x] Sign in\n${line}\n`)).toEqual({ reason, detail: line });
+    expect(ytDlpFailure(`WARNING: [x] Sign in\n${line}\n`)).toEqual({
+      ...{ reason, detail: line },
+      // A full disk or a missing program is ours; everything else the item brought about, also what no row knows.
+      fault: failureRow(line) && reason === 'internal_error' ? 'service' : 'video',
+    });
   });
 
   test('every phrase is the one by which some line is known', () => {
@@ -37,8 +43,15 @@ describe('what the engine prints', () => {
     expect(ytDlpFailure(stderr).reason).toBe('private_video');
   });
 
-  test('silence is a fault of ours', () => {
-    expect(ytDlpFailure('')).toEqual({ reason: 'internal_error', detail: '' });
+  test.each(['', 'ERROR: words that nobody has heard before'])('what nobody knows is not given back: %j', (line) => {
+    expect(ytDlpFailure(line)).toEqual({ reason: 'internal_error', fault: 'video', detail: line });
+  });
+
+  test('what the service alone has done is its fault: an engine that does not start, an attempt that is stopped', () => {
+    const ended = (ending: ProcessResult['ending']) => processFailure({ ending, exitCode: null, stderr: '' })?.fault;
+    expect([ended('not_started'), ended('aborted')]).toEqual(['service', 'service']);
+    const ofTheItem = ['timed_out', 'directory_full', 'memory_full', 'too_many_processes', 'traffic_spent'] as const;
+    expect(new Set(ofTheItem.map(ended))).toEqual(new Set(['video']));
   });
 
   test('what is quoted is one short line without control characters', () => {
