@@ -52,10 +52,30 @@ export interface Connections {
 export async function connect(
   config: Config,
   addresses: Addresses,
-  { logger, role, secrets }: { logger: Logger; role: string; secrets: Secrets },
+  options: { logger: Logger; role: string; secrets: Secrets },
 ): Promise<Connections> {
-  const outages = new Outages(logger);
-  const pool = openPool(addresses.databaseUrl, { logger, outages, max: 10, queryTimeoutMs: 10_000 });
+  const outages = new Outages(options.logger);
+  const pool = openPool(addresses.databaseUrl, { logger: options.logger, outages, max: 10, queryTimeoutMs: 10_000 });
+  try {
+    return await connectBeside(pool, config, { ...options, addresses, outages });
+  } catch (error) {
+    // Before the servers of this start are stopped: the end of a connection that nobody wants is no outage.
+    await endInTime(pool.end());
+    throw error;
+  }
+}
+
+async function connectBeside(
+  pool: Pool,
+  config: Config,
+  {
+    logger,
+    role,
+    secrets,
+    addresses,
+    outages,
+  }: Parameters<typeof connect>[2] & Pick<Connections, 'addresses' | 'outages'>,
+): Promise<Connections> {
   const metrics = new Metrics({ logger });
   const macs = createRowMacs(secrets, { logger, observer: metrics.observer(observeRows) });
   const migrated = await naming('Postgres', migrate(pool, join(projectDirectory, 'projections/migrations')));
