@@ -7,8 +7,9 @@ import { catchUp } from '../../projections/progress.ts';
 import { runProjection } from '../../projections/runner.ts';
 import { connectEventStore } from '../../src/adapters/event-store.ts';
 import { createBooks } from '../../src/adapters/postgres.ts';
-import { Divergence } from '../../src/verify/divergence.ts';
+import type { Divergence } from '../../src/verify/divergence.ts';
 import { Follower } from '../../src/verify/follow.ts';
+import { NotVerifiable } from '../../src/verify/probe.ts';
 import type { Scope } from '../../src/verify/rows.ts';
 import { openDatabase } from '../../src/embedded/event-store/database.ts';
 import { startServer } from '../../src/embedded/event-store/server.ts';
@@ -54,16 +55,15 @@ async function withLog<Result>(
   }
 }
 
-/** What the audit says of a log. @returns undefined where it finds nothing */
-async function verify(directory: string, scope: Scope = {}): Promise<Divergence | undefined> {
+/** What the audit says of a log. */
+async function verify(directory: string, scope: Scope = {}): Promise<Divergence[]> {
   return withLog(directory, async (log) => {
-    try {
-      await new Follower({ log, books: createBooks(models.pool), scope }).catchUp();
-      return undefined;
-    } catch (error) {
-      if (error instanceof Divergence) return error;
-      throw error;
-    }
+    const follower = new Follower({ log, books: createBooks(models.pool), scope, patienceMs: 0 });
+    // Where events were put between others, the log ends behind what the read models stand for.
+    await follower.catchUp().catch((error: unknown) => {
+      if (!(error instanceof NotVerifiable) || follower.divergences.counts.new === 0) throw error;
+    });
+    return follower.divergences.list().flatMap(({ divergences }) => divergences);
   });
 }
 
@@ -72,9 +72,9 @@ beforeAll(async () => {
   await withLog(original, async (store) => {
     for (let account = 0; account < accounts; account += 1) {
       const openedAt = random.pick([
-        '2026-01-31T10:00:00.000Z',
+        '2024-01-31T10:00:00.000Z',
         '2024-01-30T23:59:59.999Z',
-        '2025-11-01T00:00:00.000Z',
+        '2024-02-01T00:00:00.000Z',
       ]);
       await new RichHistory(store, random, openedAt).live(2, 22);
     }
@@ -93,7 +93,7 @@ afterAll(async () => {
 });
 
 it('passes a log that nobody has touched', async () => {
-  expect(await verify(original)).toBeUndefined();
+  expect(await verify(original)).toEqual([]);
 });
 
 it('agrees on each account and on each of its billing periods by itself', { timeout: timeoutMs }, async () => {
@@ -102,9 +102,9 @@ it('agrees on each account and on each of its billing periods by itself', { time
   );
   expect(new Set(rows.map(({ period }) => period)).size).toBeGreaterThan(1);
   for (const { account_id: accountId, period } of rows) {
-    expect(await verify(original, { accountId })).toBeUndefined();
-    expect(await verify(original, { accountId, period })).toBeUndefined();
-    expect(await verify(original, { period })).toBeUndefined();
+    expect(await verify(original, { accountId })).toEqual([]);
+    expect(await verify(original, { accountId, period })).toEqual([]);
+    expect(await verify(original, { period })).toEqual([]);
   }
   await expect(verify(original, { period: '19991231' })).rejects.toThrow('no billing period starts on 19991231');
 });
@@ -114,20 +114,20 @@ it('names every lie', { timeout: timeoutMs }, async () => {
   const missed: Lie[] = [];
   for (let number = 0; number < lies; number += 1) {
     const { lie, found } = await tellOne();
-    if (!found) missed.push(lie);
+    if (found.length === 0) missed.push(lie);
     const tally = told.get(lie.kind) ?? { times: 0, streamNamed: 0 };
     told.set(lie.kind, {
       times: tally.times + 1,
-      streamNamed: tally.streamNamed + (found?.facts.stream === lie.where ? 1 : 0),
+      streamNamed: tally.streamNamed + (found.some(({ stream }) => stream === lie.where) ? 1 : 0),
     });
   }
   console.log(`seed ${String(seed)}: ${String(lies - missed.length)} of ${String(lies)} lies named`);
   console.table(Object.fromEntries(told));
   expect(missed).toEqual([]);
-  expect(await verify(original)).toBeUndefined();
+  expect(await verify(original)).toEqual([]);
 });
 
-async function tellOne(): Promise<{ lie: Lie; found: Divergence | undefined }> {
+async function tellOne(): Promise<{ lie: Lie; found: Divergence[] }> {
   if (random.below(5) === 0) {
     const { restore, ...lie } = await tamperWithLedger(models.pool, random);
     const found = await verify(original);
