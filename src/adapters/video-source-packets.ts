@@ -1,6 +1,8 @@
+import type { Fault } from '../domain/download-job-events.ts';
 import type { FailureReason } from '../domain/failure-reasons.ts';
 
-export type Verdict = { ok: true; durationSeconds: number } | { ok: false; reason: FailureReason; detail: string };
+export type Verdict =
+  { ok: true; durationSeconds: number } | { ok: false; reason: FailureReason; fault: Fault; detail: string };
 
 /** What the platform announced of an item, as far as it did. */
 export interface Announced {
@@ -52,8 +54,12 @@ const nothingRead = (): StreamFacts => ({
   stepCounts: new Map(),
 });
 
-export function refuse(detail: string, reason: FailureReason = 'platform_error'): Extract<Verdict, { ok: false }> {
-  return { ok: false, reason, detail };
+export function refuse(
+  detail: string,
+  reason: FailureReason = 'platform_error',
+  fault: Fault = 'video',
+): Extract<Verdict, { ok: false }> {
+  return { ok: false, reason, fault, detail };
 }
 
 /** Reads `name|key=value|key=value`, ffprobe's compact form. None of the fields asked for can hold a `|`. */

@@ -69,7 +69,10 @@ export async function runTool(
     ...{ directory, timeoutMs, signal, onLine, keeper, observer, namespaces },
   });
   if (result.ending === 'timed_out') return refuse('Checking the file took too long.', 'timed_out');
-  if (result.ending !== 'exited') return refuse(`${tool}: ${result.ending} ${result.stderr}`, 'internal_error');
+  if (result.ending !== 'exited') {
+    const fault = ['aborted', 'not_started'].includes(result.ending) ? 'service' : 'video';
+    return refuse(`${tool}: ${result.ending} ${result.stderr}`, 'internal_error', fault);
+  }
   if (result.exitCode !== 0) return refuse(`${tool} cannot read the file: ${result.stderr}`);
   return { stderr: result.stderr };
 }

@@ -6,6 +6,7 @@ import { inSpan } from '../commands/tracing.ts';
 import type { Tracer } from '../commands/tracing.ts';
 import type {
   DownloadedFile,
+  DownloadFailure,
   VideoFailure,
   VideoMetadata,
   VideoReference,
@@ -118,14 +119,14 @@ async function finish(
     traceparent,
     ...attempt
   }: Pick<DownloadOptions, 'directory' | 'signal' | 'traceparent'> & { timeoutMs: number },
-): Promise<DownloadedFile | VideoFailure> {
+): Promise<DownloadedFile | DownloadFailure> {
   const { limits, ffprobePath, ffmpegPath, keeper, observer, namespaces, tracer } = options;
   const { name, mime } = finishedFiles[output];
   const media = join(attempt.directory, 'media');
   const path = join(media, name);
   const check = { path, ffprobePath, ffmpegPath, timeoutMs, keeper, observer, namespaces, ...attempt };
   const unmade = output === 'jpg' ? await makeJpeg(media, check) : undefined;
-  if (unmade !== undefined) return failure(unmade.reason, unmade.detail);
+  if (unmade !== undefined) return failure(unmade.reason, unmade.detail, unmade.fault);
   const only = await onlyFile(media, name);
   if ('detail' in only) return failure('platform_error', only.detail);
   const { sizeBytes } = only;
@@ -139,7 +140,7 @@ async function finish(
   const verdict = await inSpan(tracer, traced, () =>
     output === 'jpg' ? verifyStill(check) : verifyFile({ ...check, output, announced }),
   );
-  if (!verdict.ok) return failure(verdict.reason, verdict.detail);
+  if (!verdict.ok) return failure(verdict.reason, verdict.detail, verdict.fault);
   const sha256 = await fileSha256(path, attempt.signal);
   return { ok: true, path, name, mime, sizeBytes, sha256, durationSeconds: Math.round(verdict.durationSeconds) };
 }
@@ -149,13 +150,13 @@ async function download(
   video: VideoReference,
   wanted: WantedFile,
   { directory, signal, onProgress, traceparent }: DownloadOptions,
-): Promise<DownloadedFile | VideoFailure> {
+): Promise<DownloadedFile | DownloadFailure> {
   const { limits } = context.options;
   const run = engineRun(context, video);
   if (run === undefined) return failure('unsupported_media', `No extractor for the platform ${video.platform}.`);
   // A file that an earlier attempt left would be taken for finished: the engine exits with 0 when it finds one.
   const leftovers = await readdir(directory);
-  if (leftovers.length > 0) return failure('internal_error', 'The directory of the attempt is not fresh.');
+  if (leftovers.length > 0) return failure('internal_error', 'The directory of the attempt is not fresh.', 'service');
   const media = join(directory, 'media');
   await mkdir(media, { mode: 0o700 });
   const startedMs = performance.now();
@@ -197,11 +198,11 @@ async function download(
 }
 
 /** What goes wrong on our side of the engine, such as a full disk, is a failure like any other to the caller. */
-async function caught<Result>(work: () => Promise<Result>): Promise<Result | VideoFailure> {
+async function caught<Result>(work: () => Promise<Result>): Promise<Result | DownloadFailure> {
   try {
     return await work();
   } catch (error) {
-    return failure('internal_error', error instanceof Error ? error.message : String(error));
+    return failure('internal_error', error instanceof Error ? error.message : String(error), 'service');
   }
 }
 

@@ -1,3 +1,4 @@
+import type { Fault } from '../domain/download-job-events.ts';
 import type { FailureReason } from '../domain/failure-reasons.ts';
 
 /**
@@ -136,11 +137,14 @@ export function failureRow(line: string): (typeof ytDlpFailures)[number] | undef
 
 /**
  * Reads the reason from the engine's standard error: its last `ERROR:` line decides, since earlier ones may be of tries that
- * were repeated. What no row knows is a fault of ours until somebody adds a phrase; the log has its text.
+ * were repeated. What no row knows is an `internal_error` until somebody adds a phrase, for which the log has its text; but it
+ * was the item that brought it about, so that it is not the service's fault.
  */
-export function ytDlpFailure(stderr: string): { reason: FailureReason; detail: string } {
+export function ytDlpFailure(stderr: string): { reason: FailureReason; fault: Fault; detail: string } {
   const lines = stderr.split('\n');
   const error =
     lines.findLast((line) => line.startsWith('ERROR:')) ?? lines.findLast((line) => line.trim() !== '') ?? '';
-  return { reason: failureRow(error)?.reason ?? 'internal_error', detail: cleanDetail(error) };
+  const reason = failureRow(error)?.reason;
+  const fault = reason === 'internal_error' ? 'service' : 'video';
+  return { reason: reason ?? 'internal_error', fault, detail: cleanDetail(error) };
 }

@@ -37,8 +37,14 @@ export class Account extends Chain {
 
   check(event: Link): void {
     const { type, data } = event;
-    if (type === 'AccountOpened') return void this.#open(event);
-    if (!this.opened) return void this.giveUp('account_events', event, 'type', 'AccountOpened, first');
+    if (type === 'AccountOpened') {
+      this.#open(event);
+      return;
+    }
+    if (!this.opened) {
+      this.giveUp('account_events', event, 'type', 'AccountOpened, first');
+      return;
+    }
     this.mustEqual('account_events', event, { account_id: this.accountId });
     const key = this.keys.get(data.key_id);
     const isNew = type === 'ApiKeyIssued' && !key;
@@ -89,8 +95,10 @@ export class Account extends Chain {
     const { actor, time } = event.metadata;
     if (actor.type !== 'api_key') return;
     const key = this.keys.get(actor.id);
-    if (!key || key.issued.position >= event.position)
-      return void this.wrong('actor_key', event, 'metadata.actor.id', 'a key of this account, issued before');
+    if (!key || key.issued.position >= event.position) {
+      this.wrong('actor_key', event, 'metadata.actor.id', 'a key of this account, issued before');
+      return;
+    }
     const untilMs = key.revokedAt === null ? Infinity : Date.parse(key.revokedAt) + requestBudgetMs;
     const isValid = untilMs === Infinity || Date.parse(time) <= untilMs;
     this.must(

@@ -1,3 +1,4 @@
+import { differingFields } from '../verify/divergence.ts';
 import { feeLine, rangesOf, sourceOf, type Line, type Link } from '../verify/forms.ts';
 import { Chain } from './chain.ts';
 import { isServiceFailure, serviceFailureReference, type Charge, type Period } from './period.ts';
@@ -34,9 +35,7 @@ export class Invoices extends Chain {
     if (!period || !opened) return;
     const { account_id, period_start, period_end } = opened.data;
     this.mustEqual('invoice_lines', event, { account_id, period_start, period_end, currency: 'USD' });
-    // Invoices from before `waivers` have a line for each waiver.
-    const isEarlier = (found as Line[]).some(({ kind }) => kind === 'waiver');
-    const lines = isFirst ? [feeLine(opened, opened.data)] : linesOf(period, { eachWaiver: isEarlier });
+    const lines = isFirst ? [feeLine(opened, opened.data)] : linesAsIssued(period, found);
     this.mustEqual('invoice_lines', event, { lines, total_cents: sum(lines) });
     this.must('invoice_lines', sum(lines) > 0, event, 'data.total_cents', 'more than nothing');
   }
@@ -54,12 +53,18 @@ export class Invoices extends Chain {
     this.mustEqual('invoice_number', event, { number: this.#lastNote + 1 });
     this.#lastNote = event.data.number;
     this.#notes.push(event.data);
-    if (!of) return void this.wrong('credit_note_line', event, 'data.line', 'a line of an invoice');
+    if (!of) {
+      this.wrong('credit_note_line', event, 'data.line', 'a line of an invoice');
+      return;
+    }
     const left = this.#leftOf(event.data, { lines, of, period });
     if (charge_event_id !== null) {
       // An overage line has all charges of its period at its rate.
       const isOfLine = charge && isAtRate(of)(charge.charge);
-      if (!isOfLine) return void this.wrong('credit_note_line', event, 'data.charge_event_id', 'a charge of the line');
+      if (!isOfLine) {
+        this.wrong('credit_note_line', event, 'data.charge_event_id', 'a charge of the line');
+        return;
+      }
       left.push(charge.charge.leftCents - this.creditedOf(charge_event_id));
     }
     const isWithin = cents > 0 && Math.min(...left) >= 0;
@@ -88,6 +93,14 @@ export class Invoices extends Chain {
   }
 }
 
+/** Either form of them is right. */
+function linesAsIssued(period: Period, found: unknown): Line[] {
+  const lines = linesOf(period);
+  if (differingFields({ lines: found }, { lines }, '') === undefined) return lines;
+  const earlier = earlierLinesOf(period);
+  return differingFields({ lines: found }, { lines: earlier }, '') === undefined ? earlier : lines;
+}
+
 const isAtRate =
   (line: Line) =>
   ({ rate }: Charge): boolean =>
@@ -102,33 +115,54 @@ function chargeOf(period: Period | undefined, eventId: string): { token: string;
 
 const sum = (parts: readonly { cents: number }[]) => parts.reduce((total, { cents }) => total + cents, 0);
 
-/**
- * Overage by rate, what was waived of it, what upgrades added to the fee, and the fee of the next period.
- *
- * @param form eachWaiver: with a line for each waiver, as invoices had before, instead of one for those at a rate
- */
-export function linesOf({ stream, charges, waivers, lines }: Period, { eachWaiver = false } = {}): Line[] {
-  const charged = [...charges.values()].filter(({ rate, voided }) => rate && !voided);
-  const overage = [...Map.groupBy(charged, nameOfRate).values()].map((ofRate) => {
-    const [rate, quantity] = [ofRate[0]?.rate, ofRate.length];
-    const revisions = rangesOf(ofRate.map(({ revision }) => revision));
-    return { kind: 'overage', ...rate, quantity, cents: quantity * (rate?.rate_cents ?? 0), stream, revisions };
+/** Of an invoice, and of one of its lines: a line of more ranges names all events from its first to its last. */
+const [rangesOfInvoice, rangesOfLine] = [10_000, 5_000];
+
+/** Overage by rate, what was waived of it, what upgrades added to the fee, and the fee of the next period. */
+export function linesOf(period: Period): Line[] {
+  let left = rangesOfInvoice;
+  const waivers = [...Map.groupBy(keptWaivers(period), ({ charge }) => nameOfRate(charge)).values()];
+  const counted = [
+    ...overageOf(period).map((of) => ({ kind: 'overage', ...of })),
+    ...waivers.map((ofRate) => {
+      const revisions = ofRate.map(({ event }) => event.revision);
+      return { kind: 'waivers', rate: ofRate[0]?.charge.rate, cents: -sum(ofRate), revisions };
+    }),
+  ].map(({ kind, rate, cents, revisions: of }) => {
+    const revisions = rangesOf(of, Math.min(left, rangesOfLine));
+    left -= revisions.length;
+    return { kind, ...rate, quantity: of.length, cents, stream: period.stream, revisions };
   });
-  const kept = waivers.filter(({ charge }) => !charge.voided);
-  const waived = eachWaiver
-    ? kept.map(({ event, cents }) => waiverLine(event, cents))
-    : [...Map.groupBy(kept, ({ charge }) => nameOfRate(charge)).values()].map((ofRate) => {
-        const revisions = rangesOf(ofRate.map(({ event }) => event.revision));
-        const part = { quantity: ofRate.length, cents: -sum(ofRate), stream, revisions };
-        return { kind: 'waivers', ...ofRate[0]?.charge.rate, ...part };
-      });
+  return withOthers(period, counted);
+}
+
+/** As invoices were before `waivers`: with a line for each waiver, and no bound on the ranges of all lines. */
+function earlierLinesOf(period: Period): Line[] {
+  const overage = overageOf(period).map(({ rate, cents, revisions: of }) => {
+    const revisions = rangesOf(of, rangesOfLine);
+    return { kind: 'overage', ...rate, quantity: of.length, cents, stream: period.stream, revisions };
+  });
+  const waived = keptWaivers(period).map(({ event, cents }) => {
+    const { reference, charge_event_id } = event.data;
+    return { kind: 'waiver', reference, charge_event_id, cents: -cents, event: sourceOf(event) };
+  });
+  return withOthers(period, [...overage, ...waived]);
+}
+
+function overageOf({ charges }: Period) {
+  const charged = [...charges.values()].filter(({ rate, voided }) => rate && !voided);
+  return [...Map.groupBy(charged, nameOfRate).values()].map((ofRate) => ({
+    rate: ofRate[0]?.rate,
+    cents: ofRate.length * (ofRate[0]?.rate?.rate_cents ?? 0),
+    revisions: ofRate.map(({ revision }) => revision),
+  }));
+}
+
+const keptWaivers = ({ waivers }: Period) => waivers.filter(({ charge }) => charge.rate && !charge.voided);
+
+function withOthers({ lines }: Period, first: readonly Line[]): Line[] {
   const others = ['fee_difference', 'fee'].flatMap((kind) => lines.filter((line) => line.kind === kind));
-  return [...overage, ...waived, ...others].filter(({ cents }) => cents !== 0);
+  return [...first, ...others].filter(({ cents }) => cents !== 0);
 }
 
 const nameOfRate = ({ rate }: Charge) => `${String(rate?.rate_cents)} ${rate?.rate_version ?? ''}`;
-
-function waiverLine(event: Link, cents: number): Line {
-  const { reference, charge_event_id } = event.data;
-  return { kind: 'waiver', reference, charge_event_id, cents: -cents, event: sourceOf(event) };
-}

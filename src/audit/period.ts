@@ -79,8 +79,10 @@ export class Period extends Chain {
 
   check(event: Link): void {
     const { type, data } = event;
-    if (!this.opened && type !== 'UsagePeriodOpened')
-      return void this.giveUp('period_order', event, 'type', 'UsagePeriodOpened, first');
+    if (!this.opened && type !== 'UsagePeriodOpened') {
+      this.giveUp('period_order', event, 'type', 'UsagePeriodOpened, first');
+      return;
+    }
     if (!this.#isAwaited(event)) {
       const isAllowed = mayCome[this.phase].includes(type);
       this.must('period_order', isAllowed, event, 'type', `one that may come while the period is ${this.phase}`);
@@ -177,7 +179,10 @@ export class Period extends Chain {
   #giveBack(event: Link): void {
     const { type, data } = event;
     const charge = this.charges.get(type === 'MetadataCreditVoided' ? `lookup ${data.lookup_id}` : data.token);
-    if (!charge) return void this.wrong('correction_charge', event, 'data', 'about what was charged in this period');
+    if (!charge) {
+      this.wrong('correction_charge', event, 'data', 'about what was charged in this period');
+      return;
+    }
     this.must('correction_charge', !charge.voided, event, 'type', 'nothing more about a charge that was voided');
     if (type === 'DownloadConfirmed') return void (charge.confirmed = true);
     this.mustEqual('correction_charge', event, { charge_event_id: charge.id });
@@ -242,13 +247,10 @@ export class Period extends Chain {
     const { data, type } = event;
     if (type === 'OverageCapMailed') {
       const isOpen = this.#capsReached.delete(data.cap_event_id);
-      return void this.must(
-        'notice_mailed',
-        isOpen,
-        event,
-        'data.cap_event_id',
-        'that of a notice that was not mailed yet',
-      );
+      {
+        this.must('notice_mailed', isOpen, event, 'data.cap_event_id', 'that of a notice that was not mailed yet');
+        return;
+      }
     }
     const warning_event_id = this.warned.get(warningName(data)) ?? 'that of a warning that was not mailed yet';
     this.mustEqual('notice_mailed', event, { warning_event_id });

@@ -1,6 +1,7 @@
 import { catchUp } from '../../projections/progress.ts';
 import { readJob } from '../../projections/jobs.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
+import { waiverName } from '../domain/settlement.ts';
 import { OutcomeUnknown } from '../commands/handle.ts';
 import { settlePeriod } from '../commands/settle-period.ts';
 import { formatCents } from '../domain/money.ts';
@@ -42,7 +43,7 @@ export async function waiveCommand(
     throw error instanceof OutcomeUnknown ? new CommandFailed(unknownText, 2) : error;
   });
   if (isRefused(waived)) throw new CommandFailed(refusalText(waived.refusal, { token, reference, stream }));
-  const waiver = waived.state.waivers.get(reference);
+  const waiver = waived.state.waivers.get(waiverName({ reference, token }));
   if (!waiver) throw new Error(`the waiver ${reference} was accepted and is not there`);
   // Only what the log says of it, so that whoever repeats it reads the same.
   const data = { account_id, stream, ...waiver };

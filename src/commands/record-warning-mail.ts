@@ -58,7 +58,7 @@ export async function recordWarningMail(
 ): Promise<void> {
   const recorded = await settlePeriod(dependencies, {
     stream,
-    command: { kind: 'record_mail', warningEventId: eventId, messageId },
+    command: { kind: 'record_mail', eventIds: [eventId], messageId },
     fromRevision: revision,
     cause: {
       commandId: dependencies.newUuid(),

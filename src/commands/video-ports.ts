@@ -1,6 +1,7 @@
 /** What the inside of the service needs from outside about videos and their files. */
 
 import type { Output, Quality } from '../domain/download-options.ts';
+import type { Fault } from '../domain/download-job-events.ts';
 import type { FailureReason } from '../domain/failure-reasons.ts';
 import type { ShortLink } from '../domain/video-url.ts';
 
@@ -24,6 +25,11 @@ export interface VideoFailure {
   ok: false;
   reason: FailureReason;
   detail: string;
+}
+
+export interface DownloadFailure extends VideoFailure {
+  /** `service` for what is ours alone: our disk, our programs, our mistakes. All that an item may bring about is `video`. */
+  fault: Fault;
 }
 
 export interface DownloadProgress {
@@ -73,7 +79,7 @@ export interface VideoSource {
       /** The span that it is part of. */
       traceparent?: string | undefined;
     },
-  ): Promise<DownloadedFile | VideoFailure>;
+  ): Promise<DownloadedFile | DownloadFailure>;
 }
 
 /** Where a finished file lies: the job's token and the revision of the claim that made it, so that no attempt overwrites another's. */

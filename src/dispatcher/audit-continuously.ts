@@ -80,7 +80,7 @@ export function auditContinuously({
         else state.caughtUpMs = performance.now();
         await pause(state.divergences > 0 ? startOverMs : lookEveryMs);
       } catch (error) {
-        if (signal.aborted) return;
+        if (stopping.signal.aborted) return;
         if (follower && follower.divergences.counts.new > 0) tell(follower);
         logger.warn({ err: error }, 'the audit could not go on, and tries again');
         await pause(lookEveryMs);

@@ -141,9 +141,9 @@ export function creditNoteDocument(
 
 function documentLine(line: InvoiceLine): Omit<DocumentLine, 'line' | 'charges'> {
   const { kind, cents } = line;
-  if (line.kind === 'overage') {
+  if (line.kind === 'overage' || line.kind === 'waivers') {
     const { quantity, rate_cents, rate_version, stream, revisions } = line;
-    const description = 'Downloads beyond the allowance';
+    const description = line.kind === 'overage' ? 'Downloads beyond the allowance' : 'Charges waived';
     return { ...{ kind, description, quantity, rate_cents, rate_version, cents, stream, revisions }, event_id: null };
   }
   const { stream, revision, id } = line.event;
@@ -153,7 +153,7 @@ function documentLine(line: InvoiceLine): Omit<DocumentLine, 'line' | 'charges'>
   };
 }
 
-function describe(line: Exclude<InvoiceLine, { kind: 'overage' }>): string {
+function describe(line: Exclude<InvoiceLine, { kind: 'overage' | 'waivers' }>): string {
   switch (line.kind) {
     case 'fee':
       return `Monthly fee, plan ${line.plan}, ${formatDays(line.period_start, line.period_end)}`;

@@ -13,6 +13,10 @@ const failureReason = z.enum(failureReasonNames);
 export const releaseReasons = ['shutdown', 'lease_expired', ...failureReasonNames] as const;
 export type ReleaseReason = (typeof releaseReasons)[number];
 
+/** Whose fault a failure is: the service's own, which is given back, or the video's or its platform's, which stays charged. */
+const fault = z.enum(['service', 'video']);
+export type Fault = z.infer<typeof fault>;
+
 export const jobEventSchemas = {
   JobClaimed: z.strictObject({
     token: jobToken,
@@ -37,7 +41,8 @@ export const jobEventSchemas = {
     file_sha256: z.string().regex(/^[0-9a-f]{64}$/),
     duration_seconds: z.number().min(0),
   }),
-  JobFailed: z.strictObject({ token: jobToken, reason: failureReason }),
+  /** Events from before `fault` do not say whose it was: nothing is given back for them. */
+  JobFailed: z.strictObject({ token: jobToken, reason: failureReason, fault: fault.default('video') }),
   /** From now on no link to the file is given out; its bytes go once the links that were are over. */
   FileExpired: z.strictObject({ token: jobToken, claim_revision: z.int().min(0) }),
 };

@@ -1,4 +1,4 @@
-import type { JobEvent, ReleaseReason } from './download-job-events.ts';
+import type { Fault, JobEvent, ReleaseReason } from './download-job-events.ts';
 import { failureReasons } from './failure-reasons.ts';
 import type { FailureReason } from './failure-reasons.ts';
 import { refuse } from './refusals.ts';
@@ -74,7 +74,7 @@ export type JobCommand =
   | { kind: 'claim'; token: string; workerId: string; accountId: string; usageStream: string; usageRevision: number }
   | { kind: 'start'; token: string; claim: ClaimProof }
   | { kind: 'complete'; token: string; claim: ClaimProof; file: FinishedFile }
-  | { kind: 'give_up'; token: string; claim: ClaimProof; reason: FailureReason }
+  | { kind: 'give_up'; token: string; claim: ClaimProof; reason: FailureReason; fault: Fault }
   | { kind: 'shut_down'; token: string; claim: ClaimProof }
   | { kind: 'expire_lease'; token: string; claim: ClaimProof }
   /** Its charge was taken back: whoever holds it can write nothing more. */
@@ -110,9 +110,9 @@ export function decideJob(state: Job, command: JobCommand, now: string): JobEven
     case 'complete':
       return [completed(command)];
     case 'give_up':
-      return [failed(state, token, command.reason, now)];
+      return [failed(state, command, now)];
     case 'expire_lease':
-      return [released(state, token, { reason: 'lease_expired', failure: 'internal_error', retryable: true }, now)];
+      return [released(state, token, lostLease, now)];
     case 'shut_down':
       return [{ type: 'JobReleased', data: { token, reason: 'shutdown', not_before: now } }];
   }
@@ -138,7 +138,8 @@ function claimJob(state: Job, command: Extract<JobCommand, { kind: 'claim' }>, n
 
 function voidJob({ status }: Job, token: string): JobEvent[] {
   if (status === 'done' || status === 'failed') return [];
-  return [{ type: 'JobFailed', data: { token, reason: 'voided' } }];
+  // The void gives back what was charged: nothing is left to return.
+  return [{ type: 'JobFailed', data: { token, reason: 'voided', fault: 'video' } }];
 }
 
 function expireFile(
@@ -164,20 +165,30 @@ function completed({ token, claim, file }: Extract<JobCommand, { kind: 'complete
   };
 }
 
-function failed(state: Job, token: string, reason: FailureReason, now: string): JobEvent {
+function failed(state: Job, { token, reason, fault }: Extract<JobCommand, { kind: 'give_up' }>, now: string): JobEvent {
   const { retryable } = failureReasons[reason];
-  return released(state, token, { reason, failure: reason, retryable }, now);
+  return released(state, token, { reason, failure: reason, fault, retryable }, now);
 }
 
+interface Release {
+  reason: ReleaseReason;
+  /** What the job fails with when it is not tried again, and whose fault that is. */
+  failure: FailureReason;
+  fault: Fault;
+  retryable: boolean;
+}
+
+const lostLease: Release = {
+  reason: 'lease_expired',
+  failure: 'internal_error',
+  fault: 'service',
+  retryable: true,
+};
+
 /** Queues the job again while it has attempts left and trying again may help; else it has failed. */
-function released(
-  state: Job,
-  token: string,
-  why: { reason: ReleaseReason; failure: FailureReason; retryable: boolean },
-  now: string,
-): JobEvent {
+function released(state: Job, token: string, why: Release, now: string): JobEvent {
   if (!why.retryable || state.attempts >= maxAttempts) {
-    return { type: 'JobFailed', data: { token, reason: why.failure } };
+    return { type: 'JobFailed', data: { token, reason: why.failure, fault: why.fault } };
   }
   const notBefore = new Date(Date.parse(now) + retryDelayMs(state.attempts, why.failure)).toISOString();
   return { type: 'JobReleased', data: { token, reason: why.reason, not_before: notBefore } };

@@ -11,6 +11,8 @@ export const invoicesStream = (accountId: string) => `invoices-${accountId}`;
 const revision = z.int().min(0);
 /** The event that a line comes from. */
 const source = z.strictObject({ stream: z.string().min(1), revision, id: z.uuid() });
+/** Events of one usage stream by their revisions: first, last, and the step between. */
+const ranges = { stream: z.string().min(1), revisions: z.array(z.tuple([revision, revision, z.int().min(1)])).min(1) };
 
 export const invoiceLine = z.discriminatedUnion('kind', [
   /** The monthly fee of the period that the line names. */
@@ -24,17 +26,25 @@ export const invoiceLine = z.discriminatedUnion('kind', [
   }),
   /** What an upgrade has added to the fee of the period that is closed. */
   z.strictObject({ kind: z.literal('fee_difference'), plan: planTerms.shape.plan, cents, event: source }),
-  /** Downloads beyond the allowance at one rate; its charges by their revisions: first, last, and the step between. */
+  /** Downloads beyond the allowance at one rate; `revisions` are those of its charges. */
   z.strictObject({
     kind: z.literal('overage'),
     rate_cents: cents,
     rate_version: planTerms.shape.rate_version,
     quantity: z.int().min(1),
     cents,
-    stream: z.string().min(1),
-    revisions: z.array(z.tuple([revision, revision, z.int().min(1)])).min(1),
+    ...ranges,
   }),
-  /** A charge that was given back before the books were closed. */
+  /** What was given back of the charges of one rate before the books were closed; `revisions` are those of ChargeWaived. */
+  z.strictObject({
+    kind: z.literal('waivers'),
+    rate_cents: cents,
+    rate_version: planTerms.shape.rate_version,
+    quantity: z.int().min(1),
+    cents: z.int().max(-1),
+    ...ranges,
+  }),
+  /** One ChargeWaived: invoices from before `waivers` have such a line for each. */
   z.strictObject({
     kind: z.literal('waiver'),
     reference: correctionReference,

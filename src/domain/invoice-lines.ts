@@ -7,6 +7,7 @@ import type { UsageEvent, UsageEventOf } from './usage-events.ts';
 
 type Parsed<Type extends UsageEvent['type']> = ParsedEvent<UsageEventOf<Type>>;
 type OverageLine = Extract<InvoiceLine, { kind: 'overage' }>;
+type WaiversLine = Extract<InvoiceLine, { kind: 'waivers' }>;
 
 /** The first fee, due at opening. @param opened first event of an account's first usage stream */
 export function openingInvoice(opened: Parsed<'UsagePeriodOpened'>): InvoiceDraft {
@@ -31,14 +32,11 @@ export function periodInvoice(events: readonly ParsedEvent<UsageEvent>[]): Invoi
   const [ended] = of('UsagePeriodEnded');
   if (!opened || !ended || of('UsagePeriodClosed').length === 0) throw new Error('the period is not closed');
   const voided = new Set(of('DownloadVoided').map(({ event }) => event.data.charge_event_id));
-  const isVoided = (chargeEventId: string) => voided.has(chargeEventId);
+  const charges = of('OverageCharged').filter(({ id }) => !voided.has(id));
   const { account_id, period_start, period_end } = opened.event.data;
   const { terms, ...next } = ended.event.data.next;
   const lines: InvoiceLine[] = [
-    ...overageLines(of('OverageCharged').filter(({ id }) => !isVoided(id))),
-    ...of('ChargeWaived')
-      .filter(({ event }) => !isVoided(event.data.charge_event_id))
-      .map(waiverLine),
+    ...inRanges([...overageLines(charges), ...waiversLines(of('ChargeWaived'), charges)]),
     ...of('PlanChanged').map(feeDifferenceLine),
     { kind: 'fee', plan: terms.plan, ...next, cents: terms.fee_cents, event: sourceOf(ended) },
   ];
@@ -48,41 +46,84 @@ export function periodInvoice(events: readonly ParsedEvent<UsageEvent>[]): Invoi
   };
 }
 
-function overageLines(charges: readonly Parsed<'OverageCharged'>[]): OverageLine[] {
-  const byRate = Map.groupBy(charges, ({ event }) => `${String(event.data.rate_cents)} ${event.data.rate_version}`);
+type Rate = Pick<OverageLine, 'rate_cents' | 'rate_version'>;
+/** A line that names events of the usage stream by their revisions, before those are written as ranges. */
+type Counted<Line> = Line extends OverageLine | WaiversLine ? Omit<Line, 'revisions'> & { revisions: number[] } : never;
+
+const sameRate = ({ rate_cents, rate_version }: Rate) => `${String(rate_cents)} ${rate_version}`;
+
+function overageLines(charges: readonly Parsed<'OverageCharged'>[]): Counted<OverageLine>[] {
+  const byRate = Map.groupBy(charges, ({ event }) => sameRate(event.data));
   return [...byRate.values()].flatMap((charged) => {
     const [first] = charged;
     if (!first) return [];
     const { rate_cents, rate_version } = first.event.data;
-    return {
-      kind: 'overage' as const,
-      ...{ rate_cents, rate_version },
-      quantity: charged.length,
-      cents: charged.reduce((sum, { event }) => sum + event.data.cents, 0),
-      stream: first.stream,
-      revisions: rangesOf(charged.map(({ revision }) => revision)),
-    };
+    return { kind: 'overage' as const, rate_cents, rate_version, ...counted(charged) };
   });
 }
 
-/** An event has room for so many ranges; a line of more names all between its first charge and its last. */
-const maxRanges = 5_000;
+/** @param charges those that are not voided: what was waived of a charge that was voided after all is in no line */
+function waiversLines(
+  waivers: readonly Parsed<'ChargeWaived'>[],
+  charges: readonly Parsed<'OverageCharged'>[],
+): Counted<WaiversLine>[] {
+  const rates = new Map<string, Rate>(charges.map(({ id, event }) => [id, event.data]));
+  const rated = waivers.flatMap((waiver) => {
+    const rate = rates.get(waiver.event.data.charge_event_id);
+    return rate ? [{ waiver, rate }] : [];
+  });
+  return [...Map.groupBy(rated, ({ rate }) => sameRate(rate)).values()].flatMap((ofRate) => {
+    const [first] = ofRate;
+    if (!first) return [];
+    const { rate_cents, rate_version } = first.rate;
+    const { cents, ...others } = counted(ofRate.map(({ waiver }) => waiver));
+    return { kind: 'waivers' as const, rate_cents, rate_version, ...others, cents: -cents };
+  });
+}
+
+function counted(events: readonly Parsed<'OverageCharged' | 'ChargeWaived'>[]) {
+  return {
+    quantity: events.length,
+    cents: events.reduce((sum, { event }) => sum + event.data.cents, 0),
+    stream: events[0]?.stream ?? '',
+    revisions: events.map(({ revision }) => revision),
+  };
+}
+
+/**
+ * However many events a period has, its invoice fits into one event of 1 MiB. A range takes at most 52 bytes (three whole
+ * numbers of up to 16 digits, two commas, two brackets and the comma behind), and there are at most 10 000 of them and one
+ * for each line that has none left: 520 kB. Besides these a line takes less than 500 bytes, and there are at most 303 lines:
+ * each of `maxTermsChanges` changes of terms may bring a rate, with a line for its charges and one for their waivers, and a
+ * difference of the fee; the terms at the start bring two more, and the next fee one. That is 152 kB: 672 kB in all.
+ */
+const maxRangesOfLine = 5_000;
+const maxRangesOfInvoice = 10_000;
+
+/** Lines that would need more ranges than there are left name all events between their first and their last. */
+function inRanges(lines: readonly Counted<OverageLine | WaiversLine>[]): (OverageLine | WaiversLine)[] {
+  let left = maxRangesOfInvoice;
+  return lines.map(({ revisions, ...line }) => {
+    const exact = rangesOf(revisions);
+    const fits = exact.length <= Math.min(left, maxRangesOfLine);
+    const ranges = fits ? exact : [[revisions[0] ?? 0, revisions.at(-1) ?? 0, 1] satisfies Range];
+    left -= ranges.length;
+    return { ...line, revisions: ranges };
+  });
+}
+
+type Range = [first: number, last: number, step: number];
 
 /** Each revision once, in order: `[1, 3, 5, 8]` becomes `[[1, 5, 2], [8, 8, 1]]`. */
-export function rangesOf(revisions: readonly number[]): [first: number, last: number, step: number][] {
-  const ranges: [number, number, number][] = [];
+export function rangesOf(revisions: readonly number[]): Range[] {
+  const ranges: Range[] = [];
   for (const revision of revisions) {
     const range = ranges.at(-1);
     if (range?.[0] === range?.[1] && range) ranges[ranges.length - 1] = [range[0], revision, revision - range[0]];
     else if (range && revision === range[1] + range[2]) range[1] = revision;
     else ranges.push([revision, revision, 1]);
   }
-  return ranges.length > maxRanges ? [[revisions[0] ?? 0, revisions.at(-1) ?? 0, 1]] : ranges;
-}
-
-function waiverLine(waived: Parsed<'ChargeWaived'>): InvoiceLine {
-  const { reference, charge_event_id, cents } = waived.event.data;
-  return { kind: 'waiver', reference, charge_event_id, cents: -cents, event: sourceOf(waived) };
+  return ranges;
 }
 
 function feeDifferenceLine(changed: Parsed<'PlanChanged'>): InvoiceLine {

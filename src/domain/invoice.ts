@@ -89,7 +89,7 @@ function issueCreditNote(
   return [{ type: 'CreditNoteIssued', data: { number: creditNotes.length + 1, ...note, currency: 'USD' } }];
 }
 
-const isOverage = (kind: InvoiceLine['kind']): boolean => kind === 'overage' || kind === 'waiver';
+const isOverage = (kind: InvoiceLine['kind']): boolean => ['overage', 'waivers', 'waiver'].includes(kind);
 
 function isSameNote(same: CreditNoteIssued, note: Omit<CreditNoteIssued, 'number' | 'currency'>): boolean {
   return (

@@ -10,7 +10,7 @@ import type { Usage } from './usage.ts';
  * may be waived in parts; what is given back in all is never more than it took.
  *
  * The fold may begin in the middle of the period, because a period may be very long: whatever concerns a charge or a warning
- * stands behind it. Then it has no `usage`, and earlier charges, warnings and waivers are not in it.
+ * stands behind it. Then `usage` comes from elsewhere or is missing, and earlier charges, notices and waivers are not in it.
  */
 export interface Settlement {
   usage: Usage;
@@ -18,17 +18,24 @@ export interface Settlement {
   closed: boolean;
   /** By token of the download, or id of the lookup. */
   charges: Map<string, Charge>;
-  /** Warnings by the id of their event; with the Message-ID once they are mailed. */
-  warnings: Map<string, { data: UsageEventOf<'UsageWarningReached'>['data']; messageId: string | null }>;
-  /** Waivers by their reference. */
+  /** What the owner is to hear of, by the id of the event; with the Message-ID once it is mailed. */
+  notices: Map<string, { notice: Notice; messageId: string | null }>;
+  /** Waivers, as `waiverName` names them. */
   waivers: Map<string, UsageEventOf<'ChargeWaived'>['data']>;
   endedAt: string | null;
 }
 
+type Notice = UsageEventOf<'UsageWarningReached' | 'OverageCapReached'>;
+
+/** A reference may stand for the waivers of several charges, but for one of each. */
+export const waiverName = ({ reference, token }: { reference: string; token: string }): string =>
+  `${reference} ${token}`;
+
 interface Charge {
   eventId: string;
   type: 'DownloadCreditDebited' | 'OverageCharged' | 'MetadataCreditDebited';
-  /** What is left of it, in cents. */
+  /** What is left of it: a credit, or cents. */
+  credits: number;
   cents: number;
   confirmed: boolean;
   voided: boolean;
@@ -39,7 +46,7 @@ export const newSettlement = (): Settlement => ({
   usage: initialUsage,
   closed: false,
   charges: new Map(),
-  warnings: new Map(),
+  notices: new Map(),
   waivers: new Map(),
   endedAt: null,
 });
@@ -49,7 +56,7 @@ export function evolveSettlement(
   event: UsageEvent,
   { id, time }: { id: string; time: string },
 ): Settlement {
-  const { charges, warnings, waivers } = state;
+  const { charges, notices, waivers } = state;
   const change = (key: string, changed: (charge: Charge) => Partial<Charge>) => {
     const charge = charges.get(key);
     if (charge) charges.set(key, { ...charge, ...changed(charge) });
@@ -57,39 +64,44 @@ export function evolveSettlement(
   switch (event.type) {
     case 'DownloadCreditDebited':
     case 'OverageCharged': {
-      const cents = event.type === 'OverageCharged' ? event.data.cents : 0;
-      charges.set(event.data.token, { eventId: id, type: event.type, cents, confirmed: false, voided: false });
+      const taken =
+        event.type === 'OverageCharged' ? { credits: 0, cents: event.data.cents } : { credits: 1, cents: 0 };
+      charges.set(event.data.token, newCharge(id, event.type, taken));
       break;
     }
     case 'MetadataCreditDebited':
-      charges.set(event.data.lookup_id, { eventId: id, type: event.type, cents: 0, confirmed: false, voided: false });
+      charges.set(event.data.lookup_id, newCharge(id, event.type, { credits: 1, cents: 0 }));
       break;
     case 'DownloadConfirmed':
       change(event.data.token, () => ({ confirmed: true }));
       break;
     case 'DownloadVoided':
-      change(event.data.token, () => ({ voided: true, cents: 0 }));
+      change(event.data.token, () => ({ voided: true, credits: 0, cents: 0 }));
       break;
     case 'MetadataCreditVoided':
-      change(event.data.lookup_id, () => ({ voided: true }));
+      change(event.data.lookup_id, () => ({ voided: true, credits: 0 }));
       break;
     case 'ChargeWaived':
       change(event.data.token, ({ cents }) => ({ cents: cents - event.data.cents }));
-      waivers.set(event.data.reference, event.data);
+      waivers.set(waiverName(event.data), event.data);
+      break;
+    case 'DownloadCreditReturned':
+      change(event.data.token, () => ({ credits: 0 }));
       break;
     case 'UsageWarningReached':
-      warnings.set(id, { data: event.data, messageId: null });
+    case 'OverageCapReached':
+      notices.set(id, { notice: event, messageId: null });
       break;
-    case 'UsageWarningMailed': {
-      const warning = warnings.get(event.data.warning_event_id);
-      if (warning) warnings.set(event.data.warning_event_id, { ...warning, messageId: event.data.message_id });
+    case 'UsageWarningMailed':
+      noteMailed(notices, event.data.warning_event_id, event.data.message_id);
       break;
-    }
+    case 'OverageCapMailed':
+      noteMailed(notices, event.data.cap_event_id, event.data.message_id);
+      break;
     case 'UsagePeriodOpened':
     case 'PlanChanged':
     case 'OverageCapSet':
     case 'OverageCapRemoved':
-    case 'OverageCapReached':
     case 'DownloadQueued':
     case 'UsagePeriodEnded':
     case 'UsagePeriodClosed':
@@ -102,13 +114,26 @@ export function evolveSettlement(
   return { ...state, closed, endedAt, usage: evolveUsage(state.usage, event) };
 }
 
+const newCharge = (eventId: string, type: Charge['type'], taken: Pick<Charge, 'credits' | 'cents'>): Charge => ({
+  ...{ eventId, type, ...taken },
+  ...{ confirmed: false, voided: false },
+});
+
+function noteMailed(notices: Settlement['notices'], eventId: string, messageId: string): void {
+  const mailed = notices.get(eventId);
+  if (mailed) notices.set(eventId, { ...mailed, messageId });
+}
+
 export type SettlementCommand =
   | { kind: 'confirm_download'; token: string }
   | { kind: 'void_download'; token: string }
   | { kind: 'void_lookup'; lookupId: string }
-  /** Without an amount: all that is left of the charge. Needs the whole period, because its references are the period's. */
+  /** Without an amount: all that is left of the charge. */
   | { kind: 'waive_charge'; token: string; cents?: number | undefined; reference: string }
-  | { kind: 'record_mail'; warningEventId: string; messageId: string }
+  /** The download has failed by the service's fault: needs `usage`, whose terms say if that is given back. */
+  | { kind: 'return_service_failure'; token: string; reference: string }
+  /** One mail may be about several notices. */
+  | { kind: 'record_mail'; eventIds: readonly string[]; messageId: string }
   | { kind: 'close_period'; graceSeconds: number };
 
 /**
@@ -125,6 +150,8 @@ export function decideSettlement(state: Settlement, command: SettlementCommand, 
       return voidLookup(state, command.lookupId);
     case 'waive_charge':
       return waiveCharge(state, command);
+    case 'return_service_failure':
+      return returnServiceFailure(state, command);
     case 'record_mail':
       return recordMail(state, command);
     case 'close_period':
@@ -154,7 +181,7 @@ function voidDownload({ charges, closed }: Settlement, token: string): UsageEven
       data: {
         token,
         charge_event_id: charge.eventId,
-        credits: charge.type === 'DownloadCreditDebited' ? 1 : 0,
+        credits: charge.credits,
         overage_downloads: charge.cents > 0 ? 1 : 0,
         cents: charge.cents,
       },
@@ -174,46 +201,63 @@ function waiveCharge(
   { charges, waivers, closed }: Settlement,
   { token, cents, reference }: Extract<SettlementCommand, { kind: 'waive_charge' }>,
 ): UsageEvent[] | Refused {
-  const waived = waivers.get(reference);
-  if (waived) {
-    const isSame = waived.token === token && (cents === undefined || cents === waived.cents);
-    return isSame ? [] : refuse('reference_reused');
-  }
+  const waived = waivers.get(waiverName({ reference, token }));
+  if (waived) return cents === undefined || cents === waived.cents ? [] : refuse('reference_reused');
   const charge = charges.get(token);
   if (!charge) return refuse('charge_not_found');
   if (closed) return refuse('period_closed');
   if (charge.cents === 0) return refuse('nothing_to_give_back');
   const amountCents = cents ?? charge.cents;
   if (amountCents > charge.cents) return refuse('exceeds_charge');
-  return [
-    {
-      type: 'ChargeWaived',
-      data: {
-        reference,
-        token,
-        charge_event_id: charge.eventId,
-        cents: amountCents,
-        overage_downloads: amountCents === charge.cents ? 1 : 0,
-      },
-    },
-  ];
+  return [chargeWaived(charge, { reference, token, cents: amountCents })];
+}
+
+const chargeWaived = (
+  charge: Charge,
+  { reference, token, cents }: { reference: string; token: string; cents: number },
+): UsageEvent => ({
+  type: 'ChargeWaived',
+  data: {
+    ...{ reference, token, charge_event_id: charge.eventId, cents },
+    overage_downloads: cents === charge.cents ? 1 : 0,
+  },
+});
+
+/** Gives back all that is left of the charge, once. */
+function returnServiceFailure(
+  { usage, charges, closed }: Settlement,
+  { token, reference }: Extract<SettlementCommand, { kind: 'return_service_failure' }>,
+): UsageEvent[] | Refused {
+  if (usage.phase === 'absent') throw new Error('the terms of the period are not known');
+  const charge = charges.get(token);
+  if (!charge) return refuse('charge_not_found');
+  const isGivenBack = charge.voided || (charge.credits === 0 && charge.cents === 0);
+  if (isGivenBack || !usage.terms.service_failures_returned) return [];
+  if (closed) return refuse('period_closed');
+  if (charge.cents > 0) return [chargeWaived(charge, { reference, token, cents: charge.cents })];
+  return [{ type: 'DownloadCreditReturned', data: { token, charge_event_id: charge.eventId } }];
 }
 
 /** Even in a closed period: it changes no amount, and a mail server may have been away for longer than the grace. */
 function recordMail(
-  { warnings }: Settlement,
-  { warningEventId, messageId }: Extract<SettlementCommand, { kind: 'record_mail' }>,
+  { notices }: Settlement,
+  { eventIds, messageId }: Extract<SettlementCommand, { kind: 'record_mail' }>,
 ): UsageEvent[] | Refused {
-  const warning = warnings.get(warningEventId);
-  if (!warning) return refuse('charge_not_found');
-  if (warning.messageId !== null) return [];
-  const { pool, threshold_percent } = warning.data;
-  return [
-    {
-      type: 'UsageWarningMailed',
-      data: { warning_event_id: warningEventId, pool, threshold_percent, message_id: messageId },
-    },
-  ];
+  const found = eventIds.map((eventId) => ({ eventId, ...notices.get(eventId) }));
+  if (found.some(({ notice }) => notice === undefined)) return refuse('charge_not_found');
+  return found.flatMap(({ eventId, notice, messageId: known }) =>
+    notice && known === null ? [noticeMailed(notice, eventId, messageId)] : [],
+  );
+}
+
+function noticeMailed({ type, data }: Notice, eventId: string, messageId: string): UsageEvent {
+  if (type === 'OverageCapReached')
+    return { type: 'OverageCapMailed', data: { cap_event_id: eventId, message_id: messageId } };
+  const { pool, threshold_percent } = data;
+  return {
+    type: 'UsageWarningMailed',
+    data: { warning_event_id: eventId, pool, threshold_percent, message_id: messageId },
+  };
 }
 
 function close({ usage, endedAt }: Settlement, graceSeconds: number, now: string): UsageEvent[] | Refused {

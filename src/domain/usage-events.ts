@@ -89,7 +89,7 @@ export const usageEventSchemas = {
   MetadataCreditVoided: z.strictObject({ lookup_id: z.uuid(), charge_event_id: z.uuid() }),
   /** In the append that reaches the threshold; once per pool, threshold and period. */
   UsageWarningReached: z.strictObject({ ...warning, used: count, limit: count }),
-  /** The mail server has taken the warning. */
+  /** The mail server has taken the warning; one mail may be of several thresholds of a pool. */
   UsageWarningMailed: z.strictObject({
     warning_event_id: z.uuid(),
     ...warning,
@@ -97,7 +97,12 @@ export const usageEventSchemas = {
   }),
   /** In the first append after which the allowance is used up and one more charge does not fit under the ceiling. */
   OverageCapReached: z.strictObject({ overage_cents: cents, overage_cap_cents: cents }),
-  /** Staff take back a charge, or a part of it. Who and why stand in the metadata. */
+  /** The mail server has taken the mail about it. */
+  OverageCapMailed: z.strictObject({ cap_event_id: z.uuid(), message_id: z.string().min(1).max(255) }),
+  /**
+   * A charge is taken back, or a part of it: by staff, or by the service for a failure of its own. Who and why stand in the
+   * metadata. One reference may waive several charges, each of them once.
+   */
   ChargeWaived: z.strictObject({
     reference: correctionReference,
     token: jobToken,
@@ -106,6 +111,8 @@ export const usageEventSchemas = {
     /** 1 where nothing is left of the charge. */
     overage_downloads: z.int().min(0).max(1),
   }),
+  /** The download failed by the service's fault: its credit is free again. The ordinal stays used, and nothing is rated again. */
+  DownloadCreditReturned: z.strictObject({ token: jobToken, charge_event_id: z.uuid() }),
   /** No charges after this one; it carries what the next period begins with. */
   UsagePeriodEnded: z.strictObject({ ...period, next: z.strictObject({ ...period, terms }) }),
   /** The books are closed: no amount changes any more, and corrections are credit notes. What was charged, less what was given back. */
@@ -134,6 +141,7 @@ export type LedgerEvent = UsageEventOf<
   | 'DownloadVoided'
   | 'MetadataCreditVoided'
   | 'ChargeWaived'
+  | 'DownloadCreditReturned'
 >;
 
 /** What an event charges, in cents: 0 for a credit, less than nothing where it gives back; undefined for any other event. */
@@ -147,6 +155,7 @@ export function centsOf({ type, data }: { type: string; data: object }): number 
     case 'DownloadCreditDebited':
     case 'MetadataCreditDebited':
     case 'MetadataCreditVoided':
+    case 'DownloadCreditReturned':
       return 0;
     default:
       return undefined;

@@ -75,6 +75,8 @@ export function evolveUsage(state: Usage, event: UsageEvent): Usage {
       return withRoom({ ...givenBack(state, event.data), downloadCredits: state.downloadCredits - event.data.credits });
     case 'ChargeWaived':
       return withRoom(givenBack(state, event.data));
+    case 'DownloadCreditReturned':
+      return withRoom({ ...state, downloadCredits: state.downloadCredits - 1 });
     case 'MetadataCreditDebited':
       return { ...state, lookups: state.lookups + 1, metadataCredits: state.metadataCredits + 1 };
     case 'MetadataCreditVoided':
@@ -86,6 +88,7 @@ export function evolveUsage(state: Usage, event: UsageEvent): Usage {
     case 'DownloadQueued':
     case 'DownloadConfirmed':
     case 'UsageWarningMailed':
+    case 'OverageCapMailed':
       return state;
     case 'UsagePeriodEnded': {
       const { period_start: start, period_end: end, terms } = event.data.next;

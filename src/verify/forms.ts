@@ -194,8 +194,13 @@ export function feeLine(event: Link, of: Pick<Link['data'], 'terms' | 'period_st
   return { kind: 'fee', plan: terms.plan, period_start, period_end, cents: terms.fee_cents, event: sourceOf(event) };
 }
 
-/** As a line of an invoice writes revisions, each once, as first, last and the step between: 1, 3, 5, 8 are 1 to 5 in steps of 2, and 8. */
-export function rangesOf(revisions: readonly number[]): [number, number, number][] {
+/**
+ * As a line of an invoice writes revisions, each once, as first, last and the step between: 1, 3, 5, 8 are 1 to 5 in steps of
+ * 2, and 8.
+ *
+ * @param most where there would be more, one stands for all from the first event to the last
+ */
+export function rangesOf(revisions: readonly number[], most: number): [number, number, number][] {
   const ranges: [number, number, number][] = [];
   for (const revision of revisions) {
     const [first, last, step] = ranges.at(-1) ?? [-1, -2, 0];
@@ -203,6 +208,5 @@ export function rangesOf(revisions: readonly number[]): [number, number, number]
     if (isNext) ranges.splice(-1, 1, [first, revision, revision - last]);
     else ranges.push([revision, revision, 1]);
   }
-  // Where there would be too many for an event, one stands for all from the first charge to the last.
-  return ranges.length > 5_000 ? [[revisions[0] ?? 0, revisions.at(-1) ?? 0, 1]] : ranges;
+  return ranges.length > most ? [[revisions[0] ?? 0, revisions.at(-1) ?? 0, 1]] : ranges;
 }

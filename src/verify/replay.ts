@@ -42,10 +42,16 @@ export class Replay {
 
   async apply(event: RecordedEvent): Promise<void> {
     const { stream } = event;
-    if (stream.startsWith('$$')) return void this.completeness.followMetadata(event);
+    if (stream.startsWith('$$')) {
+      this.completeness.followMetadata(event);
+      return;
+    }
     if (!isOurStream(stream)) return;
     this.events += 1;
-    if (event.type === '$streamDeleted') return void this.completeness.followMetadata(event);
+    if (event.type === '$streamDeleted') {
+      this.completeness.followMetadata(event);
+      return;
+    }
     const kind = stream.slice(0, stream.indexOf('-'));
     const owner = stream.slice(kind.length + 1);
     if (kind === 'usage') await this.#usage(event);
@@ -92,7 +98,10 @@ export class Replay {
 
   #usageOfAccount(event: Link, period: Period): void {
     const account = this.accounts.get(period.accountId ?? '');
-    if (!account) return void period.giveUp('period_account', event, 'stream', 'one of an account that was opened before');
+    if (!account) {
+      period.giveUp('period_account', event, 'stream', 'one of an account that was opened before');
+      return;
+    }
     account.checkActor(event);
     account.followPeriod(event);
     const { type, data } = event;

@@ -45,7 +45,10 @@ export class RowsOfEvents {
 
   account(event: Link, account: Account): void {
     const { type, data } = event;
-    if (type === 'AccountOpened') return void this.#limit(event, account, event.revision === 0);
+    if (type === 'AccountOpened') {
+      this.#limit(event, account, event.revision === 0);
+      return;
+    }
     const key = account.keys.get(data.key_id);
     if (key) this.#key(event, key, type === 'ApiKeyIssued' && key.issued === event);
   }

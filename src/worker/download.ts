@@ -10,7 +10,7 @@ import type {
   DownloadedFile,
   DownloadProgress,
   FileStore,
-  VideoFailure,
+  DownloadFailure,
   VideoReference,
   VideoSource,
 } from '../commands/video-ports.ts';
@@ -35,8 +35,8 @@ export interface DownloadDependencies extends JobDependencies {
 }
 
 const shutDown = { kind: 'shut_down' } as const;
-const timedOut = { kind: 'give_up', reason: 'timed_out' } as const;
-const internalError = { kind: 'give_up', reason: 'internal_error' } as const;
+const timedOut = { kind: 'give_up', reason: 'timed_out', fault: 'video' } as const;
+const internalError = { kind: 'give_up', reason: 'internal_error', fault: 'service' } as const;
 
 /** Each step waits this long for the log; a step without an outcome is settled by the lease. */
 const stepTimeoutMs = 60_000;
@@ -67,8 +67,9 @@ export async function downloadJob(
       const completed = await finish(dependencies, { claim, file: result, record, job, signal });
       if (completed) logger.info({ sizeBytes: result.sizeBytes }, 'a download is done');
     } else {
-      logger.info({ reason: result.reason, detail: result.detail }, 'a download did not succeed');
-      await record({ kind: 'give_up', token, claim, reason: result.reason });
+      const { reason, fault, detail } = result;
+      logger.info({ reason, fault, detail }, 'a download did not succeed');
+      await record({ kind: 'give_up', token, claim, reason, fault });
     }
   } catch (error) {
     const cut = cutShort();
@@ -101,10 +102,11 @@ async function fetchFile(
   { source, kindOf, progress }: DownloadDependencies,
   job: QueuedJob,
   { directory, signal }: { directory: string; signal: AbortSignal },
-): Promise<DownloadedFile | VideoFailure> {
+): Promise<DownloadedFile | DownloadFailure> {
   const video = { platform: job.platform, videoId: job.video_id, canonicalUrl: job.url };
   const kind = kindOf(video);
-  if (!kind) return { ok: false, reason: 'unsupported_media', detail: 'the platform is not served here' };
+  if (!kind)
+    return { ok: false, reason: 'unsupported_media', fault: 'video', detail: 'the platform is not served here' };
   const { format, quality, audio_format: audioFormat, item } = job;
   return await source.download(
     video,

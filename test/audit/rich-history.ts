@@ -139,7 +139,7 @@ export class RichHistory {
       const kinds = [
         { kind: 'shut_down' },
         { kind: 'expire_lease' },
-        { kind: 'give_up', reason: 'timed_out' },
+        { kind: 'give_up', reason: 'timed_out', fault: 'video' },
       ] as const;
       await this.#job({ ...this.#random.pick(kinds), token, claim: { workerId, revision: 0 } });
       // Longer than any pause before another attempt.
@@ -150,7 +150,8 @@ export class RichHistory {
     const file = { name: 'media.mp4', mime: 'video/mp4', sizeBytes: 1234, sha256, durationSeconds: 9.5 };
     if (fate < 7) await this.#job({ kind: 'complete', token, claim: { workerId, revision }, file });
     if (fate === 6) await this.#job({ kind: 'expire_file', token, completedUntil: this.#now() });
-    if (fate === 7) await this.#job({ kind: 'give_up', token, claim: { workerId, revision }, reason: 'private_video' });
+    const failed = { kind: 'give_up', token, reason: 'private_video', fault: 'video' } as const;
+    if (fate === 7) await this.#job({ ...failed, claim: { workerId, revision } });
   }
 
   async #changeTerms(): Promise<void> {
@@ -194,12 +195,10 @@ export class RichHistory {
   }
 
   async #mail(stream: string): Promise<void> {
-    for (const [warningEventId] of this.#log.fold(stream, newSettlement(), evolveSettlement).warnings) {
-      await this.#settle(stream, {
-        kind: 'record_mail',
-        warningEventId,
-        messageId: `<${this.#random.hex(8)}@example.com>`,
-      });
+    for (const [eventId, { notice }] of this.#log.fold(stream, newSettlement(), evolveSettlement).notices) {
+      if (notice.type === 'OverageCapReached') continue;
+      const messageId = `<${this.#random.hex(8)}@example.com>`;
+      await this.#settle(stream, { kind: 'record_mail', eventIds: [eventId], messageId });
     }
   }
 
@@ -256,7 +255,7 @@ export class RichHistory {
     if (command.kind !== 'void_download' || decided.length === 0) return;
     const job = this.#log.fold(`job-${command.token}`, initialJob, evolveJob);
     const isFinished = job.status === 'done' || job.status === 'failed';
-    const voided: DomainEvent = { type: 'JobFailed', data: { token: command.token, reason: 'voided' } };
+    const voided: DomainEvent = { type: 'JobFailed', data: { token: command.token, reason: 'voided', fault: 'video' } };
     if (!isFinished) await this.#append(`job-${command.token}`, [voided]);
     const queued = this.#log.queued(stream, command.token);
     const { idempotency } = (queued?.data ?? {}) as { idempotency?: { key_hash: string } | null };

@@ -32,6 +32,7 @@ const terms: PlanTerms = {
   fee_cents: 0,
   hourly_limit: 120,
   warning_percents: [80, 100],
+  service_failures_returned: true,
 };
 const eventsPerAppend = 400;
 

@@ -14,7 +14,7 @@ const cause = {
   actor: { type: 'system', id: 'wrk_aaaaaaaaaaaaaaaa' } as const,
 };
 const started: JobEvent = { type: 'JobStarted', data: { token, worker_id: 'wrk_aaaaaaaaaaaaaaaa' } };
-const failed: JobEvent = { type: 'JobFailed', data: { token, reason: 'geo_blocked' } };
+const failed: JobEvent = { type: 'JobFailed', data: { token, reason: 'geo_blocked', fault: 'video' } };
 const time = '2026-11-14T10:00:00.000Z';
 
 const sealed = (events: readonly JobEvent[], at: Partial<Parameters<typeof seal>[1]> = {}) =>

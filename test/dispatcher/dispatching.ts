@@ -78,7 +78,7 @@ export async function releaseOne(
   { token }: JobMessage,
   { claim, now }: { claim: ClaimProof; now: string },
 ): Promise<void> {
-  const command = { kind: 'give_up', token, claim, reason: 'platform_error' } as const;
+  const command = { kind: 'give_up', token, claim, reason: 'platform_error', fault: 'video' } as const;
   await recordJobProgress({ store, now: () => now, newUuid }, command, { ...freshCause(), timeoutMs: 10_000 });
 }
 

@@ -169,6 +169,7 @@ function lineText(line: InvoiceLine): string {
       return `fee difference ${formatCents(line.cents)}`;
     case 'overage':
       return `${String(line.quantity)} × ${formatCents(line.rate_cents)} = ${formatCents(line.cents)}`;
+    case 'waivers':
     case 'waiver':
       return `waiver −${formatCents(-line.cents)}`;
   }

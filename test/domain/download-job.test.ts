@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import type { JobEvent, ReleaseReason } from '../../src/domain/download-job-events.ts';
+import type { Fault, JobEvent, ReleaseReason } from '../../src/domain/download-job-events.ts';
 import { decideJob, evolveJob, initialJob, maxAttempts } from '../../src/domain/download-job.ts';
 import type { Job, JobCommand } from '../../src/domain/download-job.ts';
 import { failureReasonNames, failureReasons } from '../../src/domain/failure-reasons.ts';
@@ -25,7 +25,10 @@ const released = (reason: ReleaseReason, not_before: string): JobEvent => ({
   type: 'JobReleased',
   data: { token: job, reason, not_before },
 });
-const failed = (reason: keyof typeof failureReasons): JobEvent => ({ type: 'JobFailed', data: { token: job, reason } });
+const failed = (reason: keyof typeof failureReasons, fault: Fault = 'video'): JobEvent => ({
+  type: 'JobFailed',
+  data: { token: job, reason, fault },
+});
 const completed = (claim_revision: number): JobEvent => ({
   type: 'JobCompleted',
   data: {
@@ -51,10 +54,11 @@ const claim = (workerId = ann): JobCommand => ({
 const held = (revision: number, workerId = ann) => ({ token: job, claim: { workerId, revision } });
 const start = (revision = 0): JobCommand => ({ kind: 'start', ...held(revision) });
 const complete = (revision = 0): JobCommand => ({ kind: 'complete', ...held(revision), file });
-const giveUp = (reason: keyof typeof failureReasons, revision = 0): JobCommand => ({
+const giveUp = (reason: keyof typeof failureReasons, revision = 0, fault: Fault = 'video'): JobCommand => ({
   kind: 'give_up',
   ...held(revision),
   reason,
+  fault,
 });
 const shutDown = (revision = 0): JobCommand => ({ kind: 'shut_down', ...held(revision) });
 const expireLease = (revision = 0): JobCommand => ({ kind: 'expire_lease', ...held(revision) });
@@ -184,7 +188,14 @@ describe('attempts', () => {
 
   it('end with an internal error when it is the lease that ends the third', () => {
     const third = given(claimed(1), released('timed_out', now), claimed(2), released('timed_out', now), claimed(3));
-    expect(decideJob(third, expireLease(4), now)).toEqual([failed('internal_error')]);
+    expect(decideJob(third, expireLease(4), now)).toEqual([failed('internal_error', 'service')]);
+  });
+
+  it('fail by the fault that the worker names', () => {
+    const third = given(claimed(1), released('timed_out', now), claimed(2), released('timed_out', now), claimed(3));
+    const giveUpBy = (fault: Fault) => decideJob(third, giveUp('internal_error', 4, fault), now);
+    expect(giveUpBy('service')).toEqual([failed('internal_error', 'service')]);
+    expect(giveUpBy('video')).toEqual([failed('internal_error', 'video')]);
   });
 
   it('are not counted when a shutdown ended them', () => {

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { decideSettlement, evolveSettlement, newSettlement } from '../../src/domain/settlement.ts';
 import type { Settlement, SettlementCommand } from '../../src/domain/settlement.ts';
 import type { UsageEvent } from '../../src/domain/usage-events.ts';
+import type { OpenUsage } from '../../src/domain/usage.ts';
 import { charge, credit, ended, lookedUp, opened, queued, token, warned } from './usage-examples.ts';
 
 const idOf = (revision: number) => `00000000-0000-5000-8000-${String(revision).padStart(12, '0')}`;
@@ -74,7 +75,7 @@ describe('a fold that begins at the charge', () => {
     { first: 3, command: { kind: 'confirm_download', token: token(2) }, done: confirmed(2), instead: voided(2, 3, 25) },
     { first: 3, command: { kind: 'void_download', token: token(2) }, done: voided(2, 3, 25), instead: confirmed(2) },
     { first: 5, command: { kind: 'void_lookup', lookupId }, done: lookupVoided },
-    { first: 6, command: { kind: 'record_mail', warningEventId: idOf(6), messageId }, done: mailedWarning },
+    { first: 6, command: { kind: 'record_mail', eventIds: [idOf(6)], messageId }, done: mailedWarning },
   ];
 
   it.each(commands)(
@@ -179,7 +180,13 @@ describe('a waiver', () => {
     expect(decide([...used, waived(10, 0)], waive(undefined, 'CASE-2'))).toEqual([waived(15, 1, 'CASE-2')]);
   });
 
-  it('of the same reference is made once, and means one thing', () => {
+  it('may have the reference of that of another charge', () => {
+    const others = [...used, waived(25, 1), charge(3), queued(3, true)];
+    const another = { ...waive(), token: token(3) } as SettlementCommand;
+    expect(decide(others, another)).toMatchObject([{ data: { reference: 'CASE-1', token: token(3), cents: 25 } }]);
+  });
+
+  it('of the same reference and charge is made once, and means one thing', () => {
     expect(decide([...used, waived(10, 0)], waive(10))).toEqual([]);
     expect(decide([...used, waived(10, 0)], waive())).toEqual([]);
     expect(decide([...used, waived(10, 0)], waive(11))).toEqual({ refusal: 'reference_reused' });
@@ -203,9 +210,60 @@ describe('a waiver', () => {
   });
 });
 
+describe('a failure of the service', () => {
+  const giveBack = (number: number): SettlementCommand => ({
+    kind: 'return_service_failure',
+    token: token(number),
+    reference: `service-failure-${token(number)}`,
+  });
+  const creditReturned: UsageEvent = {
+    type: 'DownloadCreditReturned',
+    data: { token: token(1), charge_event_id: idOf(1) },
+  };
+  const chargeWaived = waived(25, 1, `service-failure-${token(2)}`);
+
+  it('gives back the credit that the download took, or all that is left of its charge', () => {
+    expect(decide(used, giveBack(1))).toEqual([creditReturned]);
+    expect(decide(used, giveBack(2))).toEqual([chargeWaived]);
+    const rest = waived(15, 1, `service-failure-${token(2)}`);
+    expect(decide([...used, waived(10, 0)], giveBack(2))).toEqual([rest]);
+  });
+
+  it('is given back once, and not where nothing is left', () => {
+    expect(decide([...used, creditReturned], giveBack(1))).toEqual([]);
+    expect(decide([...used, chargeWaived], giveBack(2))).toEqual([]);
+    expect(decide([...used, waived(25, 1)], giveBack(2))).toEqual([]);
+    expect(decide([...used, voided(1, 1, 0)], giveBack(1))).toEqual([]);
+  });
+
+  it('leaves a later void nothing to give back', () => {
+    const void1: SettlementCommand = { kind: 'void_download', token: token(1) };
+    const nothing = voided(1, 1, 0);
+    const data = { ...(nothing.data as object), credits: 0 };
+    expect(decide([...used, creditReturned], void1)).toEqual([{ ...nothing, data }]);
+  });
+
+  it('comes before the books are closed', () => {
+    expect(decide([...used, ended()], giveBack(1))).toEqual([creditReturned]);
+    expect(decide([...used, ended(), closed], giveBack(1))).toEqual({ refusal: 'period_closed' });
+  });
+
+  it('stays charged where the terms say so', () => {
+    const terms = [opened({ service_failures_returned: false }), ...used.slice(1)];
+    expect(decide(terms, giveBack(1))).toEqual([]);
+    expect(decide(terms, giveBack(2))).toEqual([]);
+  });
+
+  it('raises what remains, keeps the ordinal, and re-rates nothing', () => {
+    const { usage } = settled(...used, creditReturned);
+    const before = settled(...used).usage as OpenUsage;
+    expect(usage).toEqual({ ...before, downloadCredits: before.downloadCredits - 1 });
+  });
+});
+
 describe('a warning', () => {
   const reached = [...used, warned('downloads', 80, 2, 2)];
-  const command: SettlementCommand = { kind: 'record_mail', warningEventId: idOf(6), messageId: '<a@example.com>' };
+  const command: SettlementCommand = { kind: 'record_mail', eventIds: [idOf(6)], messageId: '<a@example.com>' };
   const mailed: UsageEvent = {
     type: 'UsageWarningMailed',
     data: { warning_event_id: idOf(6), pool: 'downloads', threshold_percent: 80, message_id: '<a@example.com>' },

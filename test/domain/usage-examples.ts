@@ -18,6 +18,7 @@ export const plan: PlanTerms = {
   fee_cents: 1900,
   hourly_limit: 30,
   warning_percents: [],
+  service_failures_returned: true,
 };
 
 export const sandbox: PlanTerms = { ...plan, plan: 'sandbox', downloads_limit: 0, overage_cents: null, fee_cents: 0 };

@@ -40,7 +40,7 @@ const graceMs = 3_600_000;
 
 export class UsageModel {
   readonly periods: ModelPeriod[] = [];
-  readonly references = new Map<string, { token: string; cents: number }>();
+  readonly references = new Map<string, { cents: number }>();
   readonly #anchorDay: number;
 
   constructor(dates: BillingPeriod, terms: Terms, anchorDay: number) {
@@ -134,19 +134,16 @@ export class UsageModel {
 
   waive(token: string, cents: number, reference: string): ModelAnswer {
     const { period, download } = this.#find(token);
-    // A reference is one period's: what is corrected in another one is something else.
-    const named = `${period.dates.start} ${reference}`;
+    // A reference may stand for several charges, and for one waiver of each.
+    const named = `${token} ${reference}`;
     const known = this.references.get(named);
-    if (known) {
-      const isSame = known.token === token && known.cents === cents;
-      return isSame ? { took: 'nothing' } : { took: 'no', why: 'reference_reused' };
-    }
+    if (known) return known.cents === cents ? { took: 'nothing' } : { took: 'no', why: 'reference_reused' };
     const left = download.voided ? 0 : download.chargedCents - download.waivedCents;
     if (period.closed) return { took: 'no', why: 'period_closed' };
     if (left === 0) return { took: 'no', why: 'nothing_to_give_back' };
     if (cents > left) return { took: 'no', why: 'exceeds_charge' };
     download.waivedCents += cents;
-    this.references.set(named, { token, cents });
+    this.references.set(named, { cents });
     return { took: 'credit', cents: -cents };
   }
 

@@ -183,7 +183,7 @@ describe('the row of a job', () => {
   it('waits anew after a release, until its time', async () => {
     const { row } = await rowAfter(3, [
       ['13:00:00', claim(ann)],
-      ['13:00:05', (token) => ({ kind: 'give_up', ...held(token, ann, 0), reason: 'timed_out' })],
+      ['13:00:05', (token) => ({ kind: 'give_up', ...held(token, ann, 0), reason: 'timed_out', fault: 'video' })],
     ]);
     expect(row).toMatchObject({
       status: 'queued',
@@ -219,7 +219,7 @@ describe('the row of a job', () => {
   it('shows why it has failed', async () => {
     const { row } = await rowAfter(5, [
       ['13:00:00', claim(ann)],
-      ['13:00:05', (token) => ({ kind: 'give_up', ...held(token, ann, 0), reason: 'geo_blocked' })],
+      ['13:00:05', (token) => ({ kind: 'give_up', ...held(token, ann, 0), reason: 'geo_blocked', fault: 'video' })],
     ]);
     expect(row).toMatchObject({ status: 'failed', failure_reason: 'geo_blocked', file_name: null });
     expect(row.finished_at).toBe('2026-11-14T13:00:05.000Z');

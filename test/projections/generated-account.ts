@@ -136,7 +136,8 @@ export class GeneratedAccount {
         const file_sha256 = 'b'.repeat(64);
         events.push({ type: 'JobCompleted', data: { token, claim_revision: 0, file_sha256, ...file } });
         if (index % 5 === 0) events.push({ type: 'FileExpired', data: { token, claim_revision: 0 } });
-      } else if (index % 5 === 3) events.push({ type: 'JobFailed', data: { token, reason: 'video_unavailable' } });
+      } else if (index % 5 === 3)
+        events.push({ type: 'JobFailed', data: { token, reason: 'video_unavailable', fault: 'video' } });
       return this.#append(jobStream(token), events);
     });
   }
