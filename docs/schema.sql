@@ -39,6 +39,8 @@ create table checkpoints (
   name text not null,
   "position" numeric(20,0),
   applied_events bigint not null default 0,
+  prepare_position numeric(20,0),
+  event_position numeric(20,0),
   constraint checkpoints_pkey PRIMARY KEY (name)
 );
 
@@ -68,6 +70,7 @@ create table credits (
   cap_reached boolean not null default false,
   opening_invoice_due boolean not null default false,
   period_invoice_due boolean not null default false,
+  plan_changes integer not null default 0,
   constraint credits_stream_key UNIQUE (stream),
   constraint credits_pkey PRIMARY KEY (account_id, period_start),
   constraint credits_phase_check CHECK ((phase = ANY (ARRAY['open'::text, 'ended'::text, 'closed'::text])))
@@ -195,7 +198,7 @@ create table overage_ledger (
   constraint overage_ledger_check CHECK ((num_nonnulls(token, lookup_id) = 1)),
   constraint overage_ledger_check1 CHECK ((num_nonnulls(rate_cents, rate_version) = ANY (ARRAY[0, 2]))),
   constraint overage_ledger_corrects_check CHECK ((num_nonnulls(ordinal, corrects) = 1)),
-  constraint overage_ledger_type_check CHECK ((type = ANY (ARRAY['DownloadCreditDebited'::text, 'OverageCharged'::text, 'MetadataCreditDebited'::text, 'DownloadVoided'::text, 'MetadataCreditVoided'::text, 'ChargeWaived'::text])))
+  constraint overage_ledger_type_check CHECK ((type = ANY (ARRAY['DownloadCreditDebited'::text, 'OverageCharged'::text, 'MetadataCreditDebited'::text, 'DownloadVoided'::text, 'MetadataCreditVoided'::text, 'ChargeWaived'::text, 'DownloadCreditReturned'::text])))
 );
 CREATE INDEX overage_ledger_account_id_period_start_position_idx ON overage_ledger USING btree (account_id, period_start, "position");
 
@@ -223,18 +226,32 @@ create table schema_migrations (
   constraint schema_migrations_pkey PRIMARY KEY (name)
 );
 
+create table service_failures (
+  token text not null,
+  noted_at timestamp with time zone not null default clock_timestamp(),
+  constraint service_failures_pkey PRIMARY KEY (token)
+);
+CREATE INDEX service_failures_noted ON service_failures USING btree (noted_at);
+
 create table usage_warnings (
   event_id uuid not null,
   account_id text not null,
   stream text not null,
   revision bigint not null,
-  pool text not null,
-  threshold_percent smallint not null,
-  used integer not null,
-  credit_limit integer not null,
+  pool text,
+  threshold_percent smallint,
+  used integer,
+  credit_limit integer,
   "time" timestamp with time zone not null,
   message_id text,
-  constraint usage_warnings_pkey PRIMARY KEY (event_id)
+  type text not null default 'UsageWarningReached'::text,
+  constraint usage_warnings_pkey PRIMARY KEY (event_id),
+  constraint usage_warnings_check CHECK ((num_nonnulls(pool, threshold_percent, used, credit_limit) =
+CASE type
+    WHEN 'UsageWarningReached'::text THEN 4
+    ELSE 0
+END)),
+  constraint usage_warnings_type_check CHECK ((type = ANY (ARRAY['UsageWarningReached'::text, 'OverageCapReached'::text])))
 );
 CREATE INDEX usage_warnings_not_mailed ON usage_warnings USING btree ("time") WHERE (message_id IS NULL);
 

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import pg from 'pg';
 import type { FieldDef, Pool } from 'pg';
+import type { MeasureTime } from '../src/commands/ports.ts';
 import type { KeyedDownload } from '../src/domain/decide-usage.ts';
 import type { UsageSnapshot } from '../src/domain/usage.ts';
 import { creditsColumnIndex, creditsColumns, snapshotFromRow } from './credits.ts';
@@ -16,7 +17,7 @@ export const windowMs = 3_600_000;
 const rebaseAfterMs = 1_000_000_000;
 
 /** The columns of a row that are the key's own. */
-const ownColumns = 7;
+const ownColumns = 9;
 const jobColumns = polledJobColumns('j');
 const creditsCount = creditsColumns('c').split(',').length;
 const keyedColumns = ['k.account_id', 'k.key_hash', ...keyedDownloadColumns('k')];
@@ -51,6 +52,8 @@ with locked as materialized (
 )
 select g.hash, g.key_id, g.account_id, g.hourly_limit, g.kept, g.granted,
   extract(epoch from g.base) * 1000 + case when g.kept > 0 then g.at[g.gone + 1] else g.now_ms end as oldest_ms,
+  g.base + g.now_ms * interval '1 millisecond' as admitted_at,
+  (select extract(epoch from clock_timestamp()) * 1000) as postgres_ms,
   ${jobColumns.join(', ')}, ${creditsColumns('c')}${further}
 from granted g
 left join lateral (
@@ -75,6 +78,17 @@ from granted g
 join unnest($5::uuid[], $6::text[]) asked (hash, key_hash) on asked.hash = g.hash
 join idempotency_keys k on k.account_id = g.account_id and k.key_hash = asked.key_hash`;
 
+/**
+ * Takes one instant out of a key's window. A base is only ever moved by whole milliseconds, so that the instant is found again
+ * whichever base the row has by now; of several requests of the same instant one is as good as the other. An instant that is
+ * no longer there has left the window, and nothing is changed.
+ */
+const giveBackSql = `
+update api_key_window set admitted_ms =
+  admitted_ms[:array_position(admitted_ms, (extract(epoch from $2::timestamptz - base) * 1000)::int4) - 1]
+  || admitted_ms[array_position(admitted_ms, (extract(epoch from $2::timestamptz - base) * 1000)::int4) + 1:]
+where hash = $1 and (extract(epoch from $2::timestamptz - base) * 1000)::int4 = any(admitted_ms)`;
+
 const noKeyed = `, ${nulls(keyedColumns.length)}`;
 /** Each has a name, under which a session plans it once. The first is the one of nearly all requests. */
 const statements = {
@@ -92,11 +106,18 @@ const asText = { getTypeParser: () => (text: string) => text };
 const parserOf = pg.types.getTypeParser as (dataTypeId: number) => (text: string) => unknown;
 const creditsFrom = ownColumns + jobColumns.length;
 const keyedFrom = creditsFrom + creditsCount;
+const postgresMsAt = ownColumns - 1;
 const streamAt = creditsFrom + creditsColumnIndex('stream');
 
 /** The session settings that the statement's plan, and the reading of its texts, need; a pool of its own has them. */
 export const admissionSessionSettings =
   '-c timezone=UTC -c datestyle=ISO -c plan_cache_mode=force_generic_plan -c enable_hashjoin=off -c enable_mergejoin=off -c jit=off';
+
+/** Where in which key's window a request is counted. */
+export interface AdmittedPlace {
+  hash: string;
+  admittedAt: string;
+}
 
 /** What the statement says of a key, and of its account. */
 export interface AdmittedKey {
@@ -108,11 +129,16 @@ export interface AdmittedKey {
   granted: number;
   /** When the oldest counted request was admitted, in milliseconds since 1970. */
   oldestMs: number;
+  /** The instant that the granted ones are counted at, exactly, as Postgres writes it. */
+  admittedAt: string;
   /** The newest credits row of the account; undefined before the projection has seen its first period. */
   usage: UsageSnapshot | undefined;
 }
 
-function keyOf([, keyId, accountId, hourlyLimit, kept, granted, oldestMs]: TextRow): Omit<AdmittedKey, 'usage'> {
+function keyOf([, keyId, accountId, hourlyLimit, kept, granted, oldestMs, admittedAt]: TextRow): Omit<
+  AdmittedKey,
+  'usage'
+> {
   return {
     keyId: keyId ?? '',
     accountId: accountId ?? '',
@@ -120,6 +146,7 @@ function keyOf([, keyId, accountId, hourlyLimit, kept, granted, oldestMs]: TextR
     kept: Number(kept),
     granted: Number(granted),
     oldestMs: Number(oldestMs),
+    admittedAt: admittedAt ?? '',
   };
 }
 
@@ -152,9 +179,12 @@ export class AdmissionStatement {
   /** Each account's credits row as it was last read, and what it says. */
   readonly #lastUsage = new LRUCache<string, { texts: TextRow; usage: UsageSnapshot }>({ max: 10_000 });
 
+  readonly #measureTime: MeasureTime;
+
   /** @param pool with `admissionSessionSettings` */
-  constructor(pool: Pool) {
+  constructor(pool: Pool, { measureTime }: { measureTime: MeasureTime }) {
     this.#pool = pool;
+    this.#measureTime = measureTime;
   }
 
   /**
@@ -169,11 +199,15 @@ export class AdmissionStatement {
     further: readonly string[],
     keyed: readonly (readonly [hash: string, keyHash: string])[],
   ): Promise<AdmissionAnswer> {
+    // Begins before a connection is waited for, if one is: that says less of the time, but nothing wrong.
+    const told = this.#measureTime();
     const { rows, fields } = await this.#pool.query<TextRow>({
       ...queryOf(asked, further, keyed),
       rowMode: 'array',
       types: asText,
     });
+    const postgresMs = rows.find(([hash]) => hash !== null)?.[postgresMsAt];
+    if (typeof postgresMs === 'string') told(Number(postgresMs));
     const jobs = new Map<string, PolledJob>();
     const keys = new Map<string, AdmittedKey>();
     const downloads = new Map<string, KeyedDownload>();
@@ -188,6 +222,14 @@ export class AdmissionStatement {
       if (typeof hash === 'string') keys.set(hash, { ...keyOf(row), usage: this.#usageOf(row, fields) });
     }
     return { keys, jobs, downloads };
+  }
+
+  /** @returns whether the instant was there, and is not any more */
+  async giveBack({ hash, admittedAt }: AdmittedPlace): Promise<boolean> {
+    const { rowCount } = await this.#pool.query({
+      ...{ name: 'give-back', text: giveBackSql, values: [hash, admittedAt] },
+    });
+    return rowCount === 1;
   }
 
   #usageOf(row: TextRow, fields: readonly FieldDef[]): UsageSnapshot | undefined {

@@ -1,10 +1,11 @@
 import pg from 'pg';
 import type { Pool } from 'pg';
 import type { AdmissionObserver } from '../src/commands/observers.ts';
+import type { MeasureTime } from '../src/commands/ports.ts';
 import type { KeyedDownload } from '../src/domain/decide-usage.ts';
 import type { UsageSnapshot } from '../src/domain/usage.ts';
 import { AdmissionStatement, keyedName, windowMs } from './admission-statement.ts';
-import type { AdmittedKey } from './admission-statement.ts';
+import type { AdmittedKey, AdmittedPlace } from './admission-statement.ts';
 import type { PolledJob } from './jobs.ts';
 
 /**
@@ -37,6 +38,8 @@ export interface Admission {
   keyId: string;
   accountId: string;
   window: RateWindow;
+  /** Where it is counted, if it is admitted. */
+  place: AdmittedPlace | undefined;
   /** The newest credits row of the account; undefined before the projection has seen its first period. */
   usage: UsageSnapshot | undefined;
   /** The row of the token asked for, whoever owns it. */
@@ -48,6 +51,12 @@ export interface Admission {
 export interface Admissions {
   /** @returns undefined for a key that does not exist or is revoked. @throws when Postgres is away or too slow */
   admit(request: AdmissionRequest): Promise<Admission | undefined>;
+  /**
+   * Counts an admitted request no longer; to be asked once for each, because another one may be counted at the same instant.
+   *
+   * @returns whether it was counted until now. @throws when Postgres is away or too slow; then that is not known
+   */
+  giveBack(place: AdmittedPlace): Promise<boolean>;
 }
 
 interface Pending {
@@ -68,9 +77,15 @@ const maxPending = 20_000;
 const maxBatchRequests = 512;
 const maxBatchesUnderWay = 2;
 
+export interface AdmissionDependencies {
+  /** Is told Postgres's time by each statement. */
+  measureTime: MeasureTime;
+  observer?: AdmissionObserver;
+}
+
 /** @param pool with `admissionSessionSettings` */
-export function createAdmissions(pool: Pool, observer?: AdmissionObserver): Admissions {
-  const statement = new AdmissionStatement(pool);
+export function createAdmissions(pool: Pool, { observer, ...dependencies }: AdmissionDependencies): Admissions {
+  const statement = new AdmissionStatement(pool, dependencies);
   const admit = async (batch: readonly Pending[]): Promise<void> => {
     const decided = await admitBatch(statement, batch);
     observer?.batchDecided(decided);
@@ -102,6 +117,7 @@ export function createAdmissions(pool: Pool, observer?: AdmissionObserver): Admi
       scheduled = true;
       return promise;
     },
+    giveBack: (place) => statement.giveBack(place),
   };
 }
 
@@ -163,7 +179,7 @@ async function admitBatch(
         idempotencyKeyHash === undefined
           ? undefined
           : downloads.get(keyedName(key?.accountId ?? '', idempotencyKeyHash));
-      resolve(key && admissionOf(key, { index, job, keyed: download }));
+      resolve(key && admissionOf(key, { index, hash, job, keyed: download }));
     });
   }
   return decided;
@@ -172,14 +188,15 @@ async function admitBatch(
 /** The first `granted` requests of a key, in the order of their arrival, are admitted. */
 function admissionOf(
   key: AdmittedKey,
-  { index, job, keyed }: { index: number } & Pick<Admission, 'job' | 'keyed'>,
+  { index, hash, job, keyed }: { index: number; hash: string } & Pick<Admission, 'job' | 'keyed'>,
 ): Admission {
-  const { keyId, accountId, hourlyLimit, kept, granted, oldestMs, usage } = key;
+  const { keyId, accountId, hourlyLimit, kept, granted, oldestMs, admittedAt, usage } = key;
   const counted = kept + Math.min(index + 1, granted);
   return {
     outcome: index < granted ? 'admitted' : 'rate_limited',
     keyId,
     accountId,
+    place: index < granted ? { hash, admittedAt } : undefined,
     window: {
       limit: hourlyLimit,
       remaining: Math.max(hourlyLimit - counted, 0),

@@ -26,6 +26,7 @@ export interface CreditsRow {
   metadata_credits: number;
   fee_cents: string;
   fee_difference_cents: string;
+  plan_changes: number;
   due: OpenUsage['due'];
   warned: OpenUsage['warned'];
   cap_reached: boolean;
@@ -51,6 +52,7 @@ const columns = [
   'metadata_credits',
   'fee_cents',
   'fee_difference_cents',
+  'plan_changes',
   'due',
   'warned',
   'cap_reached',
@@ -87,6 +89,7 @@ export function snapshotFromRow(row: CreditsRow): UsageSnapshot {
       metadataCredits: row.metadata_credits,
       feeCents: Number(row.fee_cents),
       feeDifferenceCents: Number(row.fee_difference_cents),
+      planChanges: row.plan_changes,
       due: row.due,
       warned: row.warned,
       capReached: row.cap_reached,
@@ -112,10 +115,19 @@ export async function readCredits(
   client: Pick<PoolClient, 'query'>,
   stream: string,
 ): Promise<UsageSnapshot | undefined> {
-  const { rows } = await client.query<CreditsRow>(`select ${creditsColumns('c')} from credits c where stream = $1`, [
-    stream,
-  ]);
-  return rows[0] && snapshotFromRow(rows[0]);
+  return (await readCreditsOf(client, [stream]))[0];
+}
+
+/** The rows of several periods, in any order. */
+export async function readCreditsOf(
+  client: Pick<PoolClient, 'query'>,
+  streams: readonly string[],
+): Promise<UsageSnapshot[]> {
+  const { rows } = await client.query<CreditsRow>(
+    `select ${creditsColumns('c')} from credits c where stream = any($1)`,
+    [streams],
+  );
+  return rows.map(snapshotFromRow);
 }
 
 /** Folds events into the rows of their streams. */
@@ -173,6 +185,7 @@ function rowOf({ stream, revision, lastHash, lastTime }: Omit<UsageSnapshot, 'us
     metadata_credits: usage.metadataCredits,
     fee_cents: usage.feeCents,
     fee_difference_cents: usage.feeDifferenceCents,
+    plan_changes: usage.planChanges,
     due: usage.due,
     warned: usage.warned,
     cap_reached: usage.capReached,

@@ -2,6 +2,8 @@ import type { PoolClient } from 'pg';
 import type { InvoiceEvent } from '../src/domain/invoice-events.ts';
 import type { ParsedEvent } from '../src/domain/recorded-event.ts';
 import type { UsageEvent } from '../src/domain/usage-events.ts';
+import { owesInvoice, owesOpeningInvoice } from '../src/domain/usage-periods.ts';
+import { readCreditsOf } from './credits.ts';
 
 /** Which periods have to be invoiced and are not: two columns of `credits`, so that no invoice is ever forgotten. */
 
@@ -21,26 +23,24 @@ export async function applyToInvoicesDue(
   client: PoolClient,
 ): Promise<void> {
   const closed = usage.filter(({ event }) => event.type === 'UsagePeriodClosed').map(({ stream }) => stream);
-  if (closed.length > 0) await setClosedDue(closed, client);
-  const changes = [...usage.flatMap(openingDue), ...invoices.flatMap(issued)];
+  const owed = closed.length > 0 ? await closedDue(closed, client) : [];
+  const changes = [...usage.flatMap(openingDue), ...owed, ...invoices.flatMap(issued)];
   if (changes.length > 0) await setDue(changes, client);
 }
 
-/** The first fee is due when an account's first period opens. */
 function openingDue({ event: { type, data } }: ParsedEvent<UsageEvent>): Change[] {
-  if (type !== 'UsagePeriodOpened' || data.previous_period_start !== null || data.terms.fee_cents === 0) return [];
+  if (type !== 'UsagePeriodOpened' || !owesOpeningInvoice(data)) return [];
   const { account_id, period_start } = data;
   return [{ account_id, period_start, opening_invoice_due: true }];
 }
 
-/** What a period's invoice comes to: its overage, what upgrades added to its fee, and the fee of the next. */
-async function setClosedDue(streams: readonly string[], client: PoolClient): Promise<void> {
-  await client.query(
-    `update credits
-     set period_invoice_due = overage_cents + fee_difference_cents + (next->'terms'->>'fee_cents')::bigint > 0
-     where stream = any($1)`,
-    [streams],
-  );
+/** From the rows, which stand at the close by now. */
+async function closedDue(streams: readonly string[], client: PoolClient): Promise<Change[]> {
+  const snapshots = await readCreditsOf(client, streams);
+  return snapshots.flatMap(({ usage }) => {
+    if (usage.phase === 'absent' || !owesInvoice(usage)) return [];
+    return [{ account_id: usage.accountId, period_start: usage.period.start, period_invoice_due: true }];
+  });
 }
 
 function issued({ event: { type, data } }: ParsedEvent<InvoiceEvent>): Change[] {

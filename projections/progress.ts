@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import type { EventStore } from '../src/commands/ports.ts';
-import { readCheckpoint } from './runner.ts';
+import { coveredUpTo } from '../src/commands/log-position.ts';
+import { readCheckpoint, readReached } from './checkpoints.ts';
 import type { Projection } from './runner.ts';
 
 /** How far the read models are, seen from outside their runners. */
@@ -20,7 +21,7 @@ export async function waitForCheckpoint(
 ): Promise<bigint> {
   const deadlineMs = performance.now() + timeoutMs;
   for (;;) {
-    const reached = (await readCheckpoint(pool, name)) ?? 0n;
+    const reached = await readReached(pool, name);
     if (reached >= position || performance.now() >= deadlineMs) return reached;
     await sleep(lookAgainMs);
   }
@@ -32,7 +33,7 @@ export async function catchUp(
   { name, streamPrefixes }: Projection,
   timeoutMs: number,
 ): Promise<boolean> {
-  const reached = (await readCheckpoint(pool, name)) ?? 0n;
+  const reached = await readReached(pool, name);
   // Not the head itself: a checkpoint follows events of other streams late, or not at all.
   const newest = await store.newestPosition(streamPrefixes, reached);
   if (newest === undefined) return true;
@@ -53,9 +54,10 @@ export async function measureLag(
   { store, pool }: { store: EventStore; pool: Pool },
   { name, streamPrefixes }: Pick<Projection, 'name' | 'streamPrefixes'>,
 ): Promise<Pick<ProjectionProgress, 'position' | 'lag'>> {
-  const position = await readCheckpoint(pool, name);
-  const newest = await store.newestPosition(streamPrefixes, position ?? 0n);
-  return { position, lag: newest === undefined ? 0n : newest - (position ?? 0n) };
+  const position = (await readCheckpoint(pool, name))?.position;
+  const reached = coveredUpTo(position);
+  const newest = await store.newestPosition(streamPrefixes, reached);
+  return { position: position?.commit, lag: newest === undefined ? 0n : newest - reached };
 }
 
 /**

@@ -1,6 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool, PoolClient } from 'pg';
-import type { EventStore, RecordedEvent } from '../src/commands/ports.ts';
+import { coveredUpTo, positionOfEvent } from '../src/commands/log-position.ts';
+import type { EventStore, LogPosition, RecordedEvent } from '../src/commands/ports.ts';
+import { lockCheckpoint, readCheckpoint } from './checkpoints.ts';
+import type { Checkpoint } from './checkpoints.ts';
 import {
   compareTable,
   constrainShadowTable,
@@ -11,7 +14,6 @@ import {
   swapTable,
 } from './rebuild-tables.ts';
 import type { CorrectedTable, TableDifference } from './rebuild-tables.ts';
-import { readCheckpoint } from './runner.ts';
 import type { Projection } from './runner.ts';
 
 /**
@@ -81,12 +83,12 @@ export async function rebuild(projection: RebuildableProjection, dependencies: R
       `rebuild ${name}`,
     ]);
     if (rows[0]?.alone !== true) throw new RebuildRefused(`another rebuild of ${name} is under way`);
-    const target = async () => targetOf(name, (await readCheckpoint(pool, name)) ?? 0n, dependencies);
+    const target = async () => targetOf(name, standsFor(await readCheckpoint(pool, name)), dependencies);
     let ahead = await target();
     await createShadow(projection, lock, shadow);
     const replay = new Replay(projection, dependencies, shadow);
     const followUp = async () => {
-      for (let round = 1; round <= maxRounds && ahead - replay.position > closeEnoughPositions; round += 1) {
+      for (let round = 1; round <= maxRounds && ahead - replay.reached > closeEnoughPositions; round += 1) {
         await replay.upTo(ahead);
         ahead = await target();
       }
@@ -132,20 +134,26 @@ async function createShadow(projection: RebuildableProjection, lock: PoolClient,
 }
 
 /**
+ * The position of an event at which a read model's rows are those of its checkpoint: of a checkpoint that lies behind all
+ * events nobody can tell whether the log still has what was before it.
+ */
+const standsFor = (checkpoint: Checkpoint | undefined): bigint => checkpoint?.eventPosition ?? 0n;
+
+/**
  * Where the replay has to end: where the live read model stands, so that both can be compared.
  *
  * @throws {RebuildRefused} where the log ends before that: the read model would go back in time
  */
 async function targetOf(
   name: string,
-  checkpoint: bigint,
+  shown: bigint,
   { store, fromOlderLog = false }: RebuildDependencies,
 ): Promise<bigint> {
   const head = (await store.headPosition()) ?? 0n;
-  if (head >= checkpoint) return checkpoint;
+  if (head >= shown) return shown;
   if (fromOlderLog) return head;
   throw new RebuildRefused(
-    `${name} stands for position ${String(checkpoint)}, beyond the end of the log (${String(head)}): the log was ` +
+    `${name} stands for position ${String(shown)}, beyond the end of the log (${String(head)}): the log was ` +
       'replaced by an older one, and a rebuild would take back what this read model has already shown; ' +
       '--from-older-log gives that up',
   );
@@ -155,7 +163,7 @@ class Replay {
   readonly #projection: Projection;
   readonly #dependencies: RebuildDependencies;
   readonly #client: PoolClient;
-  position = 0n;
+  #position: LogPosition | undefined;
   events = 0;
 
   constructor(projection: Projection, dependencies: RebuildDependencies, client: PoolClient) {
@@ -164,12 +172,17 @@ class Replay {
     this.#client = client;
   }
 
+  /** Commit position up to which everything has been applied. */
+  get reached(): bigint {
+    return coveredUpTo(this.#position);
+  }
+
   /** Applies everything up to exactly this commit position, which the log has reached. */
   async upTo(target: bigint): Promise<void> {
-    if (target <= this.position) return;
+    if (target <= this.reached) return;
     // Deliveries are small where the log is read faster than it comes; a transaction for each would take most of the time.
     let waiting: RecordedEvent[] = [];
-    let delivered = this.position;
+    let delivered = this.#position;
     let failure: Error | undefined;
     let underWay: Promise<void> = Promise.resolve();
     // The next events are read while a batch is being applied, and no more than that.
@@ -185,22 +198,22 @@ class Replay {
     const subscription = this.#dependencies.store.subscribe({
       name: `rebuild of ${this.#projection.name}`,
       streamPrefixes: this.#projection.streamPrefixes,
-      from: async () => (delivered === 0n ? undefined : delivered),
+      from: () => Promise.resolve(delivered),
       apply: async ({ events, position }) => {
-        if (failure || delivered >= target) return;
+        if (failure || coveredUpTo(delivered) >= target) return;
         waiting.push(...events.filter((event) => event.position <= target));
-        delivered = position < target ? position : target;
+        delivered = coveredUpTo(position) < target ? position : positionOfEvent(target);
         if (waiting.length >= maxTransactionEvents) await applyWaiting();
       },
     });
     try {
       // What is left below the target when the end of the log is reached are events of other streams.
-      while (!failure && delivered < target && !subscription.caughtUp) await sleep(5);
+      while (!failure && coveredUpTo(delivered) < target && !subscription.caughtUp) await sleep(5);
     } finally {
       await subscription.close();
       await underWay;
     }
-    delivered = target;
+    delivered = positionOfEvent(target);
     await applyWaiting();
     await underWay;
     // The subscription would have tried again for ever; here, somebody waits to be told.
@@ -209,14 +222,14 @@ class Replay {
 
   async #apply(
     events: readonly RecordedEvent[],
-    { position, target }: { position: bigint; target: bigint },
+    { position, target }: { position: LogPosition | undefined; target: bigint },
   ): Promise<void> {
     await this.#client.query('begin');
     if (events.length > 0) await this.#projection.apply(events, this.#client);
     await this.#client.query('commit');
     this.events += events.length;
-    this.position = position;
-    this.#dependencies.progress({ events: this.events, position, target });
+    this.#position = position;
+    this.#dependencies.progress({ events: this.events, position: this.reached, target });
   }
 }
 
@@ -233,11 +246,7 @@ async function replace(
   // A process that is suspended now, or has lost the log, must not hold up the live runner for ever.
   await lock.query(`set local idle_in_transaction_session_timeout = '${maxIdle}'`);
   // From here on the live runner waits, so that its tables and checkpoint stand still.
-  const { rows } = await lock.query<{ position: string | null }>(
-    'select position from checkpoints where name = $1 for update',
-    [name],
-  );
-  const before = BigInt(rows[0]?.position ?? 0);
+  const before = standsFor(await lockCheckpoint(lock, name));
   const position = await targetOf(name, before, dependencies);
   await replay.upTo(position);
   const differences: TableDifference[] = [];
@@ -251,10 +260,11 @@ async function replace(
   }
   for (const table of tables) await swapTable(table, schema, lock);
   if (position !== before) {
-    await lock.query('update checkpoints set position = nullif($2::numeric, 0) where name = $1', [
-      name,
-      position.toString(),
-    ]);
+    await lock.query(
+      `update checkpoints set position = nullif($2::numeric, 0), prepare_position = null, event_position = null
+       where name = $1`,
+      [name, position.toString()],
+    );
   }
   // Last, since requests wait for the rows that it locks.
   if (corrected) await correctTable(corrected, schema, lock);

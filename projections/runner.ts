@@ -4,6 +4,8 @@ import type { Logger } from 'pino';
 import type { Pool } from 'pg';
 import type { ProjectionObserver } from '../src/commands/observers.ts';
 import type { EventStore, LogBatch, RecordedEvent, Subscription } from '../src/commands/ports.ts';
+import { checkpointAfter, checkpointValues, openCheckpoint, resumePosition } from './checkpoints.ts';
+import type { Checkpoint } from './checkpoints.ts';
 
 /** A read model (or several that stand for the same point of the log) and how events change it. */
 export interface Projection {
@@ -40,22 +42,22 @@ export function runProjection(
   projection: Projection,
   { store, pool, logger, observer }: RunnerDependencies,
 ): Subscription {
-  let position: bigint | undefined;
+  let checkpoint: Checkpoint | undefined;
   return store.subscribe({
     name: projection.name,
     streamPrefixes: projection.streamPrefixes,
     from: async () => {
       // The row is there before the first batch, so that a batch needs no more than to compare and set it.
-      await pool.query('insert into checkpoints (name) values ($1) on conflict do nothing', [projection.name]);
-      position = await readCheckpoint(pool, projection.name);
-      await refuseCheckpointAheadOfLog(store, { name: projection.name, position });
-      logger.info({ projection: projection.name, position: position?.toString() }, 'projection starts');
+      checkpoint = await openCheckpoint(pool, projection.name);
+      const position = await resumePosition(store, projection.name, checkpoint);
+      logger.info({ projection: projection.name, position: position?.commit.toString() }, 'projection starts');
       return position;
     },
     apply: async (batch) => {
       const startedMs = performance.now();
-      await applyBatch(projection, batch, { pool, expected: position });
-      position = batch.position;
+      const next = checkpointAfter(checkpoint, batch);
+      await applyBatch(projection, batch, { pool, expected: checkpoint, next });
+      checkpoint = next;
       observer?.batchApplied(projection.name, batch.events.length);
       // The first of a burst is applied at once; what comes right behind it is worth a short wait.
       if (batch.events.length < fullBatchEvents) await sleep(Math.max(0, paceMs - (performance.now() - startedMs)));
@@ -63,30 +65,10 @@ export function runProjection(
   });
 }
 
-/** @returns the commit position that a read model stands for; undefined before its first event */
-export async function readCheckpoint(pool: Pool, name: string): Promise<bigint | undefined> {
-  const { rows } = await pool.query<{ position: string | null }>('select position from checkpoints where name = $1', [
-    name,
-  ]);
-  const position = rows[0]?.position;
-  return position === null || position === undefined ? undefined : BigInt(position);
-}
-
-/** Name of the checkpoint of the dispatcher, which keeps no read model. */
-export const dispatchCheckpoint = 'dispatch';
-
-/** Not compared: for readers of the log that may repeat themselves. */
-export async function writeCheckpoint(pool: Pool, name: string, position: bigint): Promise<void> {
-  await pool.query(
-    'insert into checkpoints values ($1, $2) on conflict (name) do update set position = excluded.position',
-    [name, position.toString()],
-  );
-}
-
 async function applyBatch(
   projection: Projection,
-  { events, position }: LogBatch,
-  { pool, expected }: { pool: Pool; expected: bigint | undefined },
+  { events }: LogBatch,
+  { pool, expected, next }: { pool: Pool; expected: Checkpoint | undefined; next: Checkpoint },
 ): Promise<void> {
   const client = await pool.connect();
   let failure: Error | undefined;
@@ -94,9 +76,10 @@ async function applyBatch(
     await client.query('begin');
     // Before anything else is written, so that a second runner waits here and then gives way.
     const { rowCount } = await client.query(
-      `update checkpoints set position = $2, applied_events = applied_events + $3
-       where name = $1 and position is not distinct from $4`,
-      [projection.name, position.toString(), events.length, expected?.toString() ?? null],
+      `update checkpoints
+       set position = $3, prepare_position = $4, event_position = $5, applied_events = applied_events + $2
+       where name = $1 and (position, prepare_position) is not distinct from ($6::numeric, $7::numeric)`,
+      [projection.name, events.length, ...checkpointValues(next), ...checkpointValues(expected).slice(0, 2)],
     );
     if (rowCount !== 1) throw new CheckpointMoved(`another projector has moved the checkpoint of ${projection.name}`);
     if (events.length > 0) await projection.apply(events, client);
@@ -108,20 +91,5 @@ async function applyBatch(
   } finally {
     // A connection that failed may be broken: it is not given back for others to find out.
     client.release(failure && !(failure instanceof CheckpointMoved) ? failure : undefined);
-  }
-}
-
-/** A restored backup of the log would otherwise be read from a position it has not reached, and events be skipped. */
-export async function refuseCheckpointAheadOfLog(
-  store: EventStore,
-  { name, position }: { name: string; position: bigint | undefined },
-): Promise<void> {
-  if (position === undefined) return;
-  const head = await store.headPosition();
-  if (head === undefined || head < position) {
-    throw new Error(
-      `the checkpoint of ${name} (${String(position)}) is ahead of the log (${String(head ?? 'empty')}): ` +
-        'the log was replaced by an older one; "projections rebuild all --from-older-log" makes the read models anew from it',
-    );
   }
 }

@@ -4,21 +4,26 @@ import type { ParsedEvent } from '../src/domain/recorded-event.ts';
 import type { UsageEvent } from '../src/domain/usage-events.ts';
 
 /**
- * What the dispatcher mails from: table `usage_warnings`, one row per warning, with the Message-ID once it is mailed. It only
- * says where to look: whether a mail is sent is decided by the log.
+ * What the dispatcher mails from: table `usage_warnings`, one row per warning or ceiling that was reached, with the Message-ID
+ * once it is mailed. It only says where to look: whether a mail is sent is decided by the log.
  */
 export async function applyToUsageWarnings(
   events: readonly ParsedEvent<UsageEvent>[],
   client: PoolClient,
 ): Promise<void> {
   const reached = events.flatMap(({ event, stream, revision, id, metadata }) => {
-    if (event.type !== 'UsageWarningReached') return [];
-    const { limit, ...warning } = event.data;
+    if (event.type !== 'UsageWarningReached' && event.type !== 'OverageCapReached') return [];
     const { accountId } = periodOfUsageStream(stream);
-    const at = { event_id: id, account_id: accountId, stream, revision, time: metadata.time };
+    const { type } = event;
+    const at = { event_id: id, account_id: accountId, stream, revision, time: metadata.time, type };
+    if (event.type === 'OverageCapReached') return [at];
+    const { limit, ...warning } = event.data;
     return [{ ...at, ...warning, credit_limit: limit }];
   });
-  const mailed = events.flatMap(({ event }) => (event.type === 'UsageWarningMailed' ? [event.data] : []));
+  const mailed = events.flatMap(({ event: { type, data } }) => {
+    if (type === 'UsageWarningMailed') return [{ eventId: data.warning_event_id, messageId: data.message_id }];
+    return type === 'OverageCapMailed' ? [{ eventId: data.cap_event_id, messageId: data.message_id }] : [];
+  });
   await insertReached(reached, client);
   await markMailed(mailed, client);
 }
@@ -32,14 +37,14 @@ async function insertReached(rows: readonly object[], client: PoolClient): Promi
 }
 
 async function markMailed(
-  mailed: readonly { warning_event_id: string; message_id: string }[],
+  mailed: readonly { eventId: string; messageId: string }[],
   client: PoolClient,
 ): Promise<void> {
   if (mailed.length === 0) return;
   await client.query(
     `update usage_warnings w set message_id = m.message_id
      from unnest($1::uuid[], $2::text[]) m (event_id, message_id) where w.event_id = m.event_id`,
-    [mailed.map((each) => each.warning_event_id), mailed.map((each) => each.message_id)],
+    [mailed.map(({ eventId }) => eventId), mailed.map(({ messageId }) => messageId)],
   );
 }
 
@@ -50,14 +55,26 @@ export interface WaitingWarning {
   stream: string;
 }
 
-/** Those that wait longest, oldest first. @param except event ids of warnings that are not to be tried now */
+/** That a ceiling is reached is news until its period ends; so none is mailed of the time before such mails. */
+const isWaiting = `w.message_id is null and (w.type <> 'OverageCapReached'
+  or exists (select from credits c where c.stream = w.stream and c.phase = 'open'))`;
+
+/**
+ * Those that wait longest, oldest first; of the thresholds that a pool has reached at once, the highest: its mail is theirs.
+ *
+ * @param except event ids of warnings that are not to be tried now
+ */
 export async function listWaitingWarnings(
   pool: Pool,
   { except, limit }: { except: readonly string[]; limit: number },
 ): Promise<WaitingWarning[]> {
   const { rows } = await pool.query<WaitingWarning>(
-    `select event_id, account_id, stream from usage_warnings
-     where message_id is null and event_id <> all($1::uuid[]) order by time, stream, revision limit $2`,
+    `select event_id, account_id, stream from usage_warnings w
+     where ${isWaiting} and event_id <> all($1::uuid[]) and not exists (
+       select from usage_warnings h
+       where h.message_id is null and (h.stream, h.pool, h.time) = (w.stream, w.pool, w.time)
+         and h.threshold_percent > w.threshold_percent)
+     order by time, stream, revision limit $2`,
     [except, limit],
   );
   return rows;
@@ -70,7 +87,7 @@ export async function measureWaitingWarnings(
 ): Promise<{ count: number; oldestSeconds: number }> {
   const { rows } = await pool.query<{ count: number; seconds: number | null }>(
     `select count(*)::int as count, extract(epoch from $1::timestamptz - min(time))::float8 as seconds
-     from usage_warnings where message_id is null`,
+     from usage_warnings w where ${isWaiting}`,
     [now],
   );
   const { count = 0, seconds = null } = rows[0] ?? {};

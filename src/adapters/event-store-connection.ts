@@ -18,7 +18,7 @@ import type { Channel } from '@grpc/grpc-js';
 import type { Logger } from 'pino';
 
 import { EventStoreClosed } from '../commands/ports.ts';
-import { isAnswer } from './event-store-errors.ts';
+import { isAnswer, isUnauthenticated } from './event-store-errors.ts';
 
 /** Appending no events here, expecting no stream, writes nothing and needs a whole round trip. */
 const WARM_UP_STREAM = 'connection-warm-up';
@@ -44,6 +44,8 @@ export interface ConnectionOptions {
   answerTimeoutMs: number;
   /** From 0 to 1: spreads the attempts of several processes. */
   random: () => number;
+  /** Told while the server does not let us in, and never has; that is not logged then. */
+  onRefused: (() => void) | undefined;
 }
 
 export class Connection {
@@ -54,6 +56,7 @@ export class Connection {
   #isReady = false;
   #isBroken = false;
   #isClosed = false;
+  #wasReady = false;
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
@@ -144,11 +147,13 @@ export class Connection {
       const result = await this.#probe(this.#options.answerTimeoutMs);
       if (result === 'answered' && !this.#mustRestart()) {
         this.#isReady = true;
+        this.#wasReady = true;
         this.#changes.emit('change');
         return;
       }
       this.#isBroken = true;
-      if (!this.isClosed) this.#options.logger?.warn({ attempt, result }, 'the event store cannot be reached');
+      if (result === 'refused' && !this.#wasReady && this.#options.onRefused) this.#options.onRefused();
+      else if (!this.isClosed) this.#options.logger?.warn({ attempt, result }, 'the event store cannot be reached');
       if (result === 'silent') await this.#dropChannel();
       await this.pause(this.pauseMs(attempt));
     }
@@ -159,10 +164,13 @@ export class Connection {
     return this.#isBroken || this.#isClosed;
   }
 
-  async #probe(timeoutMs: number): Promise<'answered' | 'failed' | 'silent'> {
+  async #probe(timeoutMs: number): Promise<'answered' | 'refused' | 'failed' | 'silent'> {
     const append = this.client.appendToStream(WARM_UP_STREAM, [], { expectedRevision: 'no_stream' }).then(
       () => 'answered' as const,
-      (error: unknown) => (isAnswer(error) ? ('answered' as const) : ('failed' as const)),
+      (error: unknown) => {
+        if (isAnswer(error)) return 'answered' as const;
+        return isUnauthenticated(error) ? ('refused' as const) : ('failed' as const);
+      },
     );
     return (await within(timeoutMs, append)) ?? 'silent';
   }

@@ -3,6 +3,7 @@
  */
 
 import { ErrorType, isCommandError } from '@eventstore/db-client';
+import { status } from '@grpc/grpc-js';
 
 /** The type of an error of the client; undefined for a bare error, as it gives when nobody listens. */
 function typeOf(error: unknown): ErrorType | undefined {
@@ -27,6 +28,11 @@ export function isTooLarge(error: unknown): boolean {
 
 export function isAccessDenied(error: unknown): boolean {
   return typeOf(error) === ErrorType.ACCESS_DENIED;
+}
+
+/** Whether the server does not let us in at all: the client passes on some of these as the bare errors of the transport. */
+export function isUnauthenticated(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === status.UNAUTHENTICATED;
 }
 
 /** Whether the server itself said this, so that the way there and back works. */

@@ -7,7 +7,13 @@ import type { AllStreamResolvedEvent, EventStoreDBClient, ResolvedEvent } from '
 import { EventStoreUnavailable } from '../commands/ports.ts';
 import type { RecordedEvent } from '../commands/ports.ts';
 import type { Connection } from './event-store-connection.ts';
-import { isConnectionBroken, isStreamDeleted, isStreamNotFound } from './event-store-errors.ts';
+import {
+  isAccessDenied,
+  isConnectionBroken,
+  isStreamDeleted,
+  isStreamNotFound,
+  isUnauthenticated,
+} from './event-store-errors.ts';
 
 type Resolved = ResolvedEvent | AllStreamResolvedEvent;
 type Recorded = NonNullable<Resolved['event']>;
@@ -48,6 +54,10 @@ export async function readEvents(
     } catch (error) {
       if (isStreamNotFound(error)) return [];
       if (isStreamDeleted(error)) throw error;
+      if (isAccessDenied(error) || isUnauthenticated(error))
+        throw new EventStoreUnavailable('the event store refuses the user or the password of its address', {
+          cause: error,
+        });
       cause = error;
       connection.suspect(generation, isConnectionBroken(error) && !(error instanceof ReadGivenUp));
       await connection.pause(Math.min(connection.pauseMs(attempt), limit.untilMs - performance.now()));

@@ -37,6 +37,8 @@ export interface EventStoreOptions {
   /** From 0 to 1, for the pauses between attempts; without it they are the same in every process. */
   random?: () => number;
   observer?: AppendObserver;
+  /** Told, and not logged, when the server does not let us in, and never has. */
+  onRefused?: () => void;
 }
 
 export interface ConnectedEventStore extends EventStore, WholeLog {
@@ -82,6 +84,7 @@ class EventStoreAdapter implements ConnectedEventStore {
       logger: options.logger,
       answerTimeoutMs: this.#resendAfterMs,
       random: options.random ?? (() => 1),
+      onRefused: options.onRefused,
     });
   }
 

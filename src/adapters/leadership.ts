@@ -2,6 +2,7 @@ import { Client } from 'pg';
 import type { Pool } from 'pg';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { endInTime } from './postgres.ts';
 
 /** What may act in one process at a time. The numbers only have to differ from each other. */
 const lockIds = { projector: 7_325_002, dispatcher: 7_325_003 } as const;
@@ -52,7 +53,7 @@ export function leadWhenAlone(
         logger.warn({ err: error, role }, 'leadership was lost or could not be asked for');
       } finally {
         leading = false;
-        await client.end().catch(() => undefined);
+        await endInTime(client.end());
       }
       await sleep(retryMs, undefined, { signal: stopping.signal }).catch(() => undefined);
     }

@@ -1,7 +1,9 @@
 import { readFile, readdir } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool } from 'pg';
 import type { PoolConfig } from 'pg';
 import type { Logger } from 'pino';
+import type { Clock } from './clock.ts';
 
 /**
  * A pool that never ends the process: errors of idle connections are logged, and a server that is away or silent is an error
@@ -30,6 +32,14 @@ export function openPool(
     if (!pool.ending) logger.warn({ reason: error.message }, 'an idle connection to Postgres was lost');
   });
   return pool;
+}
+
+const endLimitMs = 1_000;
+
+/** Ends a pool or a connection; a server that says nothing would let that wait for ever. */
+export async function endInTime(ended: Promise<void>): Promise<void> {
+  const late = sleep(endLimitMs, undefined, { ref: false });
+  await Promise.race([ended, late]).catch(() => undefined);
 }
 
 /** Any number will do, as long as it is this service's own: it keeps two processes from migrating at once. */
@@ -63,12 +73,34 @@ export async function migrate(pool: Pool, directory: string): Promise<void> {
   }
 }
 
-/** How far this process's clock is from Postgres's, in milliseconds; positive when ahead. */
-export async function clockSkewMs(pool: Pool, realNowMs: () => number): Promise<number> {
-  const before = realNowMs();
+/** Asks Postgres for its time. @throws when it is away */
+export async function measureClock(pool: Pool, { measureTime }: Pick<Clock, 'measureTime'>): Promise<void> {
+  const told = measureTime();
   const { rows } = await pool.query<{ ms: string }>('select extract(epoch from clock_timestamp()) * 1000 as ms');
-  const after = realNowMs();
-  return (before + after) / 2 - Number(rows[0]?.ms);
+  told(Number(rows[0]?.ms));
+}
+
+const defaultMeasureEveryMs = 2_000;
+
+/** Asks again and again; while Postgres is away, the time goes on from its last answer. */
+export function keepMeasuring(
+  pool: Pool,
+  clock: Pick<Clock, 'measureTime'>,
+  everyMs = defaultMeasureEveryMs,
+): { stop: () => Promise<void> } {
+  const stopping = new AbortController();
+  const running = (async () => {
+    while (!stopping.signal.aborted) {
+      await measureClock(pool, clock).catch(() => undefined);
+      await sleep(everyMs, undefined, { signal: stopping.signal }).catch(() => undefined);
+    }
+  })();
+  return {
+    stop: async () => {
+      stopping.abort();
+      await running;
+    },
+  };
 }
 
 type Ask = (sql: string, values: unknown[]) => Promise<Record<string, unknown>[]>;

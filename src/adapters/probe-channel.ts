@@ -28,7 +28,12 @@ export function createProbeClient(connection: NatsConnection, { timeoutMs }: { t
         const reply = await connection.request(subject, asked, { timeout: timeoutMs });
         return answer.parse(reply.json());
       } catch (error) {
-        return { ok: false, reason: 'platform_error', detail: `no worker has answered: ${String(error)}` };
+        return {
+          ok: false,
+          reason: 'platform_error',
+          detail: `no worker has answered: ${String(error)}`,
+          nobodyAnswered: true,
+        };
       }
     },
   };

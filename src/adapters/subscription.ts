@@ -11,7 +11,8 @@ import { START, streamNameFilter } from '@eventstore/db-client';
 import type { AllStreamResolvedEvent, AllStreamSubscription } from '@eventstore/db-client';
 import type { Logger } from 'pino';
 
-import type { LogBatch, RecordedEvent, Subscription, SubscriptionOptions } from '../commands/ports.ts';
+import { isAfter, isPosition } from '../commands/log-position.ts';
+import type { LogBatch, LogPosition, RecordedEvent, Subscription, SubscriptionOptions } from '../commands/ports.ts';
 import type { Connection } from './event-store-connection.ts';
 import { isConnectionBroken } from './event-store-errors.ts';
 import { recordedEventOf } from './event-store-read.ts';
@@ -119,11 +120,11 @@ export class SupervisedSubscription implements Subscription {
     }
   }
 
-  async #follow(arrivals: Arrivals, from: bigint | undefined): Promise<void> {
-    let delivered = from ?? -1n;
+  async #follow(arrivals: Arrivals, from: LogPosition | undefined): Promise<void> {
+    let delivered = from;
     while (!this.#mustStop()) {
       const batch = arrivals.take();
-      if (batch !== undefined && batch.position > delivered) {
+      if (batch !== undefined && isAfter(batch.position, delivered)) {
         await this.#options.apply(batch);
         delivered = batch.position;
         this.#failures = 0;
@@ -169,7 +170,7 @@ class Arrivals {
   readonly #signals: EventEmitter;
   readonly #maxEvents: number;
   readonly #forget: () => void;
-  #checkpoint: bigint | undefined;
+  #checkpoint: LogPosition | undefined;
   #isMoreDue = true;
   isConfirmed = false;
   isCaughtUp = false;
@@ -178,20 +179,21 @@ class Arrivals {
   constructor(
     connection: Connection,
     signals: EventEmitter,
-    options: { streamPrefixes: readonly string[]; from: bigint | undefined; maxEvents: number },
+    options: { streamPrefixes: readonly string[]; from: LogPosition | undefined; maxEvents: number },
   ) {
     this.#signals = signals;
     this.#maxEvents = options.maxEvents;
     const { from } = options;
     this.#subscription = connection.client.subscribeToAll(
       {
-        fromPosition: from === undefined ? START : { commit: from, prepare: from },
+        fromPosition: from ?? START,
         filter: streamNameFilter({
           prefixes: [...options.streamPrefixes],
           checkpointInterval: CHECKPOINT_INTERVAL,
           // Must not fail, and must not wait: the client looks at neither.
           checkpointReached: (_subscription, position) => {
-            this.#checkpoint = position.commit;
+            // A server that has met nothing yet sends a checkpoint of -1, which is no position.
+            if (isPosition(position)) this.#checkpoint = position;
             this.#news();
             return Promise.resolve();
           },
@@ -227,17 +229,18 @@ class Arrivals {
   take(): LogBatch | undefined {
     this.#isMoreDue = false;
     const events: RecordedEvent[] = [];
+    let position: LogPosition | undefined;
     let isEmptied = false;
     while (events.length < this.#maxEvents && !isEmptied) {
       const resolved = this.#subscription.read() as AllStreamResolvedEvent | null;
       if (resolved === null) isEmptied = true;
-      else if (resolved.event !== undefined) events.push(recordedEventOf(resolved.event));
+      else if (resolved.event !== undefined) {
+        events.push(recordedEventOf(resolved.event));
+        ({ position } = resolved.event);
+      }
     }
     if (!isEmptied) this.#isMoreDue = true;
-    const ofEvents = events.at(-1)?.position;
-    const ofCheckpoint = isEmptied ? this.#checkpoint : undefined;
-    if (ofEvents === undefined && ofCheckpoint === undefined) return undefined;
-    const position = (ofEvents ?? -1n) > (ofCheckpoint ?? -1n) ? ofEvents : ofCheckpoint;
+    else if (this.#checkpoint && isAfter(this.#checkpoint, position)) position = this.#checkpoint;
     return position === undefined ? undefined : { events, position };
   }
 

@@ -1,21 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 
 /** The only place that reads the clock, draws chance and makes ids. */
-export interface Clock {
-  /** Business time, as UTC ISO-8601: shifted by `offsetSeconds`. For periods and events. */
-  now: () => string;
-  /** The real clock, in milliseconds since 1970: for links, windows and leases. */
-  realNowMs: () => number;
-  offsetSeconds: number;
-}
 
-export function systemClock(offsetSeconds = 0): Clock {
-  return {
-    now: () => new Date(Date.now() + offsetSeconds * 1000).toISOString(),
-    realNowMs: () => Date.now(),
-    offsetSeconds,
-  };
-}
+/** This machine's clock, in milliseconds since 1970. What is decided goes by Postgres's: see `clock.ts`. */
+export const realNowMs = (): number => Date.now();
 
 export const newUuid = (): string => randomUUID();
 

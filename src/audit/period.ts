@@ -29,6 +29,7 @@ const corrections = [
   ...['DownloadConfirmed', 'DownloadVoided', 'MetadataCreditVoided'],
   ...['ChargeWaived', 'DownloadCreditReturned'],
 ];
+const pools = ['downloads', 'metadata'] as const;
 const mails = ['UsageWarningMailed', 'OverageCapMailed'];
 /** What an append may begin with. All others stand only behind the event that they follow from. */
 const mayCome = {
@@ -66,15 +67,19 @@ export class Period extends Chain {
   readonly accepted = { downloads: 0, metadata: 0 };
   readonly credits = { downloads: 0, metadata: 0 };
   readonly totals = { overage_downloads: 0, overage_cents: 0, fee_difference_cents: 0 };
-  /** Warnings given, such as `downloads:80`, with the id of their event until they are mailed. */
-  readonly warned = new Map<string, string | null>();
+  /** Warnings that were given and still hold, such as `downloads:80`. */
+  readonly warned = new Set<string>();
+  /** Those that an upgrade has put out of reach: they come again. Logs from before that do not have them twice. */
+  readonly #mayComeAgain = new Set<string>();
+  /** Warnings that are not mailed yet, by the id of their event. */
+  readonly #unmailed = new Map<string, string>();
   capReached = false;
   /** Events of the overage cap that are not mailed yet. */
   readonly #capsReached = new Set<string>();
   /** What the next period begins with, once this one has ended. */
   next: Link['data']['next'] | undefined;
   /** What must come next, in the append that the leader began. */
-  awaited: { type: string; data: object }[] = [];
+  awaited: { type: string; data: object; mayBeMissing?: boolean }[] = [];
   #leader: Link | undefined;
 
   check(event: Link): void {
@@ -92,8 +97,10 @@ export class Period extends Chain {
     else if (changes.includes(type)) this.#changeTerms(event, data);
     else if (corrections.includes(type)) this.#giveBack(event);
     else if (type === 'DownloadQueued') Object.assign(this.charges.get(data.token) ?? {}, { key: data.idempotency });
-    else if (type === 'UsageWarningReached') this.warned.set(warningName(data), event.id);
-    else if (type === 'OverageCapReached') {
+    else if (type === 'UsageWarningReached') {
+      this.warned.add(warningName(data));
+      this.#unmailed.set(event.id, warningName(data));
+    } else if (type === 'OverageCapReached') {
       this.capReached = true;
       this.#capsReached.add(event.id);
     } else if (mails.includes(type)) this.#mailed(event);
@@ -105,6 +112,7 @@ export class Period extends Chain {
   /** @returns whether the append that was begun asks for this event; reports what it asks for and is not there */
   #isAwaited(event: Link): boolean {
     for (let awaited = this.awaited.shift(); awaited; awaited = this.awaited.shift()) {
+      if (awaited.mayBeMissing === true && awaited.type !== event.type) continue;
       if (this.must('append_whole', awaited.type === event.type, event, 'type', awaited.type)) {
         const { $correlationId, $causationId, time } = this.#leader?.metadata ?? event.metadata;
         this.mustEqual('append_whole', event, { $correlationId, $causationId, time }, 'metadata.');
@@ -172,7 +180,26 @@ export class Period extends Chain {
       this.totals.fee_difference_cents += addedCents;
       this.lines.push({ kind: 'fee_difference', plan: plan.plan, cents: addedCents, event: sourceOf(event) });
     }
-    if (isNow) this.terms = { ...this.terms, ...change };
+    if (!isNow) return;
+    const before = this.terms;
+    this.terms = { ...before, ...change };
+    for (const pool of pools) if (this.terms[`${pool}_limit`] > before[`${pool}_limit`]) this.#warnAnew(pool);
+  }
+
+  /** A larger limit takes back the warnings that it has put out of reach. */
+  #warnAnew(pool: (typeof pools)[number]): void {
+    const reached = this.#reachedOf(pool).map((percent) => `${pool}:${percent}`);
+    for (const name of this.warned) {
+      if (!name.startsWith(`${pool}:`) || reached.includes(name)) continue;
+      this.warned.delete(name);
+      this.#mayComeAgain.add(name);
+    }
+  }
+
+  #reachedOf(pool: (typeof pools)[number]): number[] {
+    const [credits, limit] = [this.credits[pool], this.terms[`${pool}_limit`]];
+    const percents = this.terms.warning_percents as number[];
+    return percents.filter((percent) => limit > 0 && Math.min(credits, limit) * 100 >= limit * percent);
   }
 
   /** A charge is confirmed or voided, never both, and voided once; all that is given back is within what was charged. */
@@ -252,9 +279,10 @@ export class Period extends Chain {
         return;
       }
     }
-    const warning_event_id = this.warned.get(warningName(data)) ?? 'that of a warning that was not mailed yet';
-    this.mustEqual('notice_mailed', event, { warning_event_id });
-    this.warned.set(warningName(data), null);
+    const isRight = this.#unmailed.get(data.warning_event_id) === warningName(data);
+    const expected = 'that of a warning that was not mailed yet';
+    this.must('notice_mailed', isRight, event, 'data.warning_event_id', expected);
+    this.#unmailed.delete(data.warning_event_id);
   }
 
   /** Opened, ended and closed: the next period begins where this one ends, and the books close on what the events add up to. */
@@ -283,13 +311,14 @@ export class Period extends Chain {
 
   /** What the owner must hear of: thresholds that a pool has reached, and that no further charge fits under the cap. */
   #awaitNotices(type: string): void {
-    for (const pool of ['downloads', 'metadata'] as const) {
-      const [credits, limit] = [this.credits[pool], this.terms[`${pool}_limit`]];
-      for (const threshold_percent of this.terms.warning_percents as number[]) {
-        const isReached = limit > 0 && credits * 100 >= limit * threshold_percent;
-        if (!isReached || this.warned.has(`${pool}:${threshold_percent}`)) continue;
-        const data = { pool, threshold_percent, used: Math.min(credits, limit), limit };
-        this.awaited.push({ type: 'UsageWarningReached', data });
+    for (const pool of pools) {
+      const limit = this.terms[`${pool}_limit`];
+      const used = Math.min(this.credits[pool], limit);
+      for (const threshold_percent of this.#reachedOf(pool)) {
+        const name = `${pool}:${threshold_percent}`;
+        if (this.warned.has(name)) continue;
+        const data = { pool, threshold_percent, used, limit };
+        this.awaited.push({ type: 'UsageWarningReached', data, mayBeMissing: this.#mayComeAgain.has(name) });
       }
     }
     if (this.capReached || type === 'MetadataCreditDebited' || !this.#isCapReached()) return;

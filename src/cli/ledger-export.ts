@@ -6,7 +6,7 @@ import { stringify } from 'csv-stringify';
 import { ledgerRow, overageLedger, readLedger } from '../../projections/overage-ledger.ts';
 import type { LedgerRow } from '../../projections/overage-ledger.ts';
 import { catchUp } from '../../projections/progress.ts';
-import { readCheckpoint } from '../../projections/runner.ts';
+import { readReached } from '../../projections/checkpoints.ts';
 import { usageStream } from '../domain/billing-period.ts';
 import { parseUsageEvent } from '../domain/recorded-event.ts';
 import { projectionTimeoutMs } from './accounts.ts';
@@ -52,7 +52,7 @@ export async function exportCommand(
     throw new CommandFailed(`${accountId} has no billing period that starts on ${period}`);
   }
   const behind = !(await catchUp(cli, overageLedger, projectionTimeoutMs));
-  const upTo = (await readCheckpoint(cli.pool, overageLedger.name)) ?? 0n;
+  const upTo = await readReached(cli.pool, overageLedger.name);
   const compared = new ComparedRows(cli, { accountId, periodStart, stream, upTo });
   if (output === undefined) await write(compared, format, standardOutput(cli));
   else await writeFile(compared, format, output);

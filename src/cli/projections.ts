@@ -3,8 +3,9 @@ import { projections } from '../../projections/all.ts';
 import { measureProgress } from '../../projections/progress.ts';
 import { RebuildRefused, rebuild } from '../../projections/rebuild.ts';
 import type { RebuildableProjection, Rebuilt } from '../../projections/rebuild.ts';
-import { dispatchCheckpoint, readCheckpoint, writeCheckpoint } from '../../projections/runner.ts';
+import { dispatchCheckpoint, readCheckpoint, writeCheckpoint } from '../../projections/checkpoints.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
+import { positionOfEvent } from '../commands/log-position.ts';
 import type { CliDependencies } from './accounts.ts';
 import { CommandFailed, print, table } from './output.ts';
 import { createProgressBar } from './progress-bar.ts';
@@ -80,7 +81,8 @@ async function rebuildOne(
 /** The dispatcher refuses an older log too. What it may miss by going on from its end, the sweeper finds among the jobs. */
 async function putDispatcherBack(pool: Pool, position: bigint): Promise<void> {
   const dispatched = await readCheckpoint(pool, dispatchCheckpoint);
-  if (dispatched !== undefined && dispatched > position) await writeCheckpoint(pool, dispatchCheckpoint, position);
+  if ((dispatched?.eventPosition ?? 0n) <= position) return;
+  await writeCheckpoint(pool, dispatchCheckpoint, { position: positionOfEvent(position), eventPosition: position });
 }
 
 function describeRebuilt(

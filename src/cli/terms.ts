@@ -1,10 +1,11 @@
 import { waitForHourlyLimit } from '../../projections/api-keys.ts';
 import { changeTerms } from '../commands/change-terms.ts';
 import type { TermsChange } from '../commands/change-terms.ts';
+import { maxPlanChanges, resultOfPlanChange } from '../domain/decide-usage.ts';
+import type { TermsChanges } from '../domain/decide-usage.ts';
 import { formatCents } from '../domain/money.ts';
-import type { PlanTerms, Terms } from '../domain/plans.ts';
-import type { UsageEvent } from '../domain/usage-events.ts';
-import { comingTerms } from '../domain/usage-periods.ts';
+import type { Refusal } from '../domain/refusals.ts';
+import type { Effective, UsageEvent } from '../domain/usage-events.ts';
 import type { OpenUsage } from '../domain/usage.ts';
 import {
   commandTimeoutMs,
@@ -38,10 +39,8 @@ export async function planCommand(
   accountId: string,
   { plan, effective }: { plan: string; effective?: When },
 ): Promise<void> {
-  const terms = planNamed(cli.plans, plan);
-  const { inForce } = await termsOf(cli, accountId);
-  const when = effective ?? (terms.fee_cents < inForce.fee_cents ? 'next' : 'now');
-  await changePlan(cli, accountId, { terms, when, says: `on ${plan}` });
+  const change = { kind: 'change_plan', terms: planNamed(cli.plans, plan), effective: effectiveOf(effective) } as const;
+  await changePlan(cli, accountId, change);
 }
 
 /** Gives an account terms of its own, going on from those in force, or from those that come; the plan's name stays. */
@@ -55,22 +54,19 @@ export async function termsCommand(
       'nothing to change: give --downloads, --metadata, --overage-cents, --fee-cents or --hourly, or several of them',
     );
   }
-  const { inForce, coming } = await termsOf(cli, accountId);
-  const when = effective ?? ((own.feeCents ?? inForce.fee_cents) < inForce.fee_cents ? 'next' : 'now');
-  const { overage_cap_cents: _cap, ...base } = when === 'now' ? inForce : coming;
-  const { overageCents: price = base.overage_cents } = own;
-  const overageCents = price === 'none' ? null : price;
-  const terms: PlanTerms = {
-    ...base,
-    downloads_limit: own.downloads ?? base.downloads_limit,
-    metadata_limit: own.metadata ?? base.metadata_limit,
-    overage_cents: overageCents,
-    // A price that stands in no price list is named by itself and the day on which it was agreed.
-    rate_version: overageCents === base.overage_cents ? base.rate_version : ownVersion(cli.now(), overageCents),
-    fee_cents: own.feeCents ?? base.fee_cents,
-    hourly_limit: own.hourly ?? base.hourly_limit,
+  const change = { kind: 'change_terms', changes: changesOf(own), agreedAt: cli.now() } as const;
+  await changePlan(cli, accountId, { ...change, effective: effectiveOf(effective) });
+}
+
+/** Names the fields that change, and no others: of two commands at once, neither undoes what the other one says. */
+function changesOf({ downloads, metadata, overageCents, feeCents, hourly }: OwnTerms): TermsChanges {
+  return {
+    ...(downloads !== undefined && { downloads_limit: downloads }),
+    ...(metadata !== undefined && { metadata_limit: metadata }),
+    ...(overageCents !== undefined && { overage_cents: overageCents === 'none' ? null : overageCents }),
+    ...(feeCents !== undefined && { fee_cents: feeCents }),
+    ...(hourly !== undefined && { hourly_limit: hourly }),
   };
-  await changePlan(cli, accountId, { terms, when, says: `on terms of its own (${describeTerms(terms)})` });
 }
 
 export async function capCommand(
@@ -90,7 +86,7 @@ export async function capCommand(
   const from = effective === 'now' ? 'from now on' : `from ${changed.usage.period.end.slice(0, 10)} on`;
   print(
     cli.output,
-    { account_id: accountId, overage_cap_cents: capCents, ...effectOf(changed, effective) },
+    { account_id: accountId, overage_cap_cents: capCents, ...effectOf(changed, when) },
     `${accountId}: ${text} ${from}`,
   );
 }
@@ -98,33 +94,39 @@ export async function capCommand(
 async function changePlan(
   cli: CliDependencies,
   accountId: string,
-  { terms, when, says }: { terms: PlanTerms; when: When; says: string },
+  change: Extract<TermsChange, { kind: 'change_plan' | 'change_terms' }>,
 ): Promise<void> {
-  const changed = await applyChange(cli, accountId, { kind: 'change_plan', terms, effective: effectiveOf(when) });
+  const changed = await applyChange(cli, accountId, change);
   const { events, usage, before } = changed;
   const planChanged = events.find((event) => event.type === 'PlanChanged');
+  // Where nothing changed, what was asked for is computed on the state that was asked.
+  const { terms, effective } = planChanged?.data ?? resultOfPlanChange(usage, change);
   const differenceCents = planChanged?.data.fee_difference_cents ?? 0;
   const { plan: _name, ...bought } = terms;
   const replaced = planChanged && before.due?.plan ? before.due.plan.plan : null;
   const data = {
-    ...{ account_id: accountId, plan: terms.plan, ...effectOf(changed, when) },
+    ...{ account_id: accountId, plan: terms.plan, ...effectOf(changed, effective) },
     ...{ fee_difference_cents: differenceCents, replaced_plan: replaced, terms: bought },
   };
   const start = usage.period.end.slice(0, 10);
+  const says = change.kind === 'change_plan' ? `on ${terms.plan}` : `on terms of its own (${describeTerms(terms)})`;
   const text = [
-    `${accountId} ${when === 'now' ? `is ${says} from now on` : `will be ${says} from ${start} on`}`,
+    `${accountId} ${effective === 'now' ? `is ${says} from now on` : `will be ${says} from ${start} on`}`,
     differenceCents > 0 ? `${formatCents(differenceCents)} is added to the fee of this period` : '',
     replaced === null ? '' : `the change to ${replaced} that was due from ${start} on is replaced`,
   ];
   print(cli.output, data, text.filter((part) => part !== '').join('; '));
-  if (when === 'next') return;
+  if (effective === 'next_period') return;
   const { hourly_limit: hourlyLimit } = terms;
   if (!(await waitForHourlyLimit(cli.pool, accountId, { hourlyLimit, timeoutMs: projectionTimeoutMs }))) {
     throw new CommandFailed('the plan is in force, but its hourly limit not yet: the projector is behind or away', 2);
   }
 }
 
-const effectiveOf = (when: When) => (when === 'now' ? 'now' : 'next_period');
+const effectiveOf = <Given extends When | undefined>(when: Given) =>
+  (when === undefined ? undefined : when === 'now' ? 'now' : 'next_period') as Given extends When
+    ? Effective
+    : Effective | undefined;
 
 interface Changed {
   /** None where it was so already. */
@@ -136,18 +138,16 @@ interface Changed {
 }
 
 /** From when on a change is in force; null for one that was so already. */
-function effectOf({ events, time, usage }: Changed, when: When) {
-  const from = when === 'next' ? usage.period.end : events.length > 0 ? time : null;
-  return { effective: effectiveOf(when), in_force_from: from, changed: events.length > 0 };
+function effectOf({ events, time, usage }: Changed, effective: Effective) {
+  const from = effective === 'next_period' ? usage.period.end : events.length > 0 ? time : null;
+  return { effective, in_force_from: from, changed: events.length > 0 };
 }
 
-/** What is in force for now's period, and what comes with the next. */
-async function termsOf(cli: CliDependencies, accountId: string): Promise<{ inForce: Terms; coming: Terms }> {
-  const usage = await currentUsage(cli, accountId);
-  const coming = comingTerms(usage);
-  const isOver = usage.phase !== 'open' || cli.now() >= usage.period.end;
-  return { inForce: isOver ? coming : usage.terms, coming };
-}
+const whyNot: Partial<Record<Refusal, string>> = {
+  too_many_plan_changes:
+    `nothing was changed: the plan or the terms were changed ${String(maxPlanChanges)} times in this billing period, ` +
+    'which is as often as its invoice can show; the next period can be changed once it has begun',
+};
 
 async function applyChange(cli: CliDependencies, accountId: string, change: TermsChange): Promise<Changed> {
   const before = await currentUsage(cli, accountId);
@@ -156,7 +156,7 @@ async function applyChange(cli: CliDependencies, accountId: string, change: Term
     ...{ accountId, change, snapshot: await snapshotOf(cli, accountId), timeoutMs: commandTimeoutMs },
     cause: { commandId, correlationId: commandId, causationId: commandId, actor: cli.actor },
   });
-  if (answer.outcome === 'refused') throw new CommandFailed(answer.refusal);
+  if (answer.outcome === 'refused') throw new CommandFailed(whyNot[answer.refusal] ?? answer.refusal);
   if (answer.outcome === 'not_stored') {
     throw new CommandFailed('nothing was changed: the log could not be written in time');
   }
@@ -170,6 +170,3 @@ async function applyChange(cli: CliDependencies, accountId: string, change: Term
   const { events, time, usage } = answer;
   return { events, time, before, usage };
 }
-
-const ownVersion = (now: string, overageCents: number | null): string =>
-  `own-${now.slice(0, 10)}-${overageCents === null ? 'none' : String(overageCents)}`;

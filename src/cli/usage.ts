@@ -5,6 +5,8 @@ import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { readAccount } from '../commands/accounts.ts';
 import { formatCents } from '../domain/money.ts';
 import { comingTerms } from '../domain/usage-periods.ts';
+import { poolOf } from '../domain/usage-summary.ts';
+import type { Pool } from '../domain/usage-summary.ts';
 import type { OpenUsage } from '../domain/usage.ts';
 import { projectionTimeoutMs } from './accounts.ts';
 import type { CliDependencies } from './accounts.ts';
@@ -43,10 +45,10 @@ function describePeriod(usage: OpenUsage, invoices: PeriodInvoice[]) {
     ...{ period_start: period.start, period_end: period.end, phase, plan: terms.plan },
     downloads: {
       accepted: usage.downloads,
-      credits: { used: usage.downloadCredits, limit: terms.downloads_limit },
+      credits: usedOf(terms.downloads_limit, usage.downloadCredits),
       overage: { count: usage.overageDownloads, cents: usage.overageCents },
     },
-    metadata: { accepted: usage.lookups, credits: { used: usage.metadataCredits, limit: terms.metadata_limit } },
+    metadata: { accepted: usage.lookups, credits: usedOf(terms.metadata_limit, usage.metadataCredits) },
     fee_cents: usage.feeCents,
     fee_difference_cents: usage.feeDifferenceCents,
     overage_cap_cents: terms.overage_cap_cents,
@@ -73,4 +75,10 @@ function textOf(periods: readonly Period[]): string {
   return table(head, lines);
 }
 
-const creditsText = ({ used, limit }: { used: number; limit: number }) => `${String(used)} of ${String(limit)}`;
+/** As everywhere else, at most the limit is used. */
+function usedOf(creditLimit: number, debited: number): Pick<Pool, 'used' | 'limit'> {
+  const { used, limit } = poolOf(creditLimit, debited);
+  return { used, limit };
+}
+
+const creditsText = ({ used, limit }: Pick<Pool, 'used' | 'limit'>) => `${String(used)} of ${String(limit)}`;

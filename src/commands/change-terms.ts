@@ -5,7 +5,10 @@ import type { UsageAnswer } from './usage-group.ts';
 import type { UsageLanes } from './usage-lanes.ts';
 
 /** A change of what an account pays for, in force from the append on: every process's next decision meets it. */
-export type TermsChange = Extract<UsageCommand, { kind: 'change_plan' | 'set_overage_cap' | 'remove_overage_cap' }>;
+export type TermsChange = Extract<
+  UsageCommand,
+  { kind: 'change_plan' | 'change_terms' | 'set_overage_cap' | 'remove_overage_cap' }
+>;
 
 export function changeTerms(
   lanes: UsageLanes,

@@ -1,3 +1,4 @@
+import { later } from '../domain/instant.ts';
 import { parseUsageEvent } from '../domain/recorded-event.ts';
 import type { Actor } from '../domain/recorded-event.ts';
 import { isRefused } from '../domain/refusals.ts';
@@ -45,7 +46,7 @@ export async function closePeriod(
   const endedAt = await readEnd(store, snapshot);
   const notBefore = new Date(Date.parse(endedAt) + graceSeconds * 1_000).toISOString();
   // Before the gate: until the grace is over, a charge whose outcome nobody knows must be able to become a pending void.
-  if (now() < notBefore) return { outcome: 'not_yet', notBefore };
+  if (later(now(), snapshot.lastTime) < notBefore) return { outcome: 'not_yet', notBefore };
   if (!(await closings.begin(stream))) return { outcome: 'held_up' };
   const commandId = newUuid();
   const usage = { stream, initial: () => initialUsage, parse: parseUsageEvent, evolve: evolveUsage };

@@ -21,9 +21,10 @@ export interface Aggregate<State, Event extends DomainEvent> {
 }
 
 export interface Handling<State, Event extends DomainEvent> {
-  decide: (state: State, now: string) => Event[] | Refused;
+  /** @param time that its events will carry */
+  decide: (state: State, time: string) => Event[] | Refused;
   cause: Cause;
-  /** The clock of business time. */
+  /** The clock of business time. @throws {ClockIsWrong} */
   now: () => string;
   /** The command's budget: past it, an outcome not known yet is `OutcomeUnknown`. */
   timeoutMs: number;
@@ -46,6 +47,8 @@ export interface Handled<State, Event extends DomainEvent> {
   events: readonly Event[];
   /** Revision of the stream's last event; -1 if it has none. */
   revision: number;
+  /** What the stream comes to now: the next command on it goes on from here. */
+  loaded: Loaded<State>;
 }
 
 const readRetryMs = 100;
@@ -53,6 +56,7 @@ const readRetryMs = 100;
 /**
  * The one loop of a command: read, decide, seal, append at the exact revision; on conflict, again.
  *
+ * @throws {ClockIsWrong} with nothing stored
  * @throws {NotStored} when the log stayed out of reach or contended for the whole budget
  * @throws {OutcomeUnknown} when the budget ended with the append under way
  */
@@ -66,11 +70,12 @@ export async function handle<State, Event extends DomainEvent>(
   const loaded = knownAtFirst(aggregate);
   while (performance.now() < deadlineMs) {
     if (!(await loadIfReachable(store, aggregate, loaded))) continue;
-    const events = decide(loaded.state, now());
-    if (isRefused(events)) return events;
-    if (events.length === 0) return { state: loaded.state, events, revision: loaded.revision };
-
+    // What is decided and what is stored go by the same instant.
     const time = later(now(), loaded.lastTime);
+    const events = decide(loaded.state, time);
+    if (isRefused(events)) return events;
+    if (events.length === 0) return { state: loaded.state, events, revision: loaded.revision, loaded };
+
     const expected = loaded.revision < 0 ? 'no_stream' : loaded.revision;
     const caused = events.map((event) => ({ event, cause }));
     const { traced, end } = traceAppend(tracer, aggregate.stream, caused);
@@ -89,13 +94,14 @@ export async function handle<State, Event extends DomainEvent>(
           }),
         loaded.state,
       );
-      return { state, events, revision: loaded.revision + events.length };
+      const revision = loaded.revision + events.length;
+      return { state, events, revision, loaded: { state, revision, lastHash: sealed.lastHash, lastTime: time } };
     }
   }
   throw new NotStored(`${aggregate.stream} could not be written in time`);
 }
 
-interface Loaded<State> {
+export interface Loaded<State> {
   state: State;
   /** Revision of the stream's last event; -1 if it has none. */
   revision: number;

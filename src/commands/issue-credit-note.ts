@@ -5,6 +5,7 @@ import { parseUsageEvent } from '../domain/recorded-event.ts';
 import type { Actor } from '../domain/recorded-event.ts';
 import { isRefused } from '../domain/refusals.ts';
 import type { Refused } from '../domain/refusals.ts';
+import type { UsageEventOf } from '../domain/usage-events.ts';
 import { evolveSettlement, newSettlement } from '../domain/settlement.ts';
 import { handle, load } from './handle.ts';
 import { accountInvoices } from './issue-invoice.ts';
@@ -53,11 +54,13 @@ async function creditedCharge(
   if (chargeEventId === null || line?.kind !== 'overage') return undefined;
   const { stream } = line;
   let settlement = newSettlement();
-  let found: { token: string; revision: number } | undefined;
+  let found: { data: UsageEventOf<'OverageCharged'>['data']; revision: number } | undefined;
   for (const { event, metadata, id, revision } of (await store.read(stream, 0)).map(parseUsageEvent)) {
     settlement = evolveSettlement(settlement, event, { id, time: metadata.time });
-    if (id === chargeEventId && event.type === 'OverageCharged') found = { token: event.data.token, revision };
+    if (id === chargeEventId && event.type === 'OverageCharged') found = { data: event.data, revision };
   }
-  const charge = found && settlement.charges.get(found.token);
-  return found && charge && { stream, revision: found.revision, cents: charge.cents };
+  const charge = found && settlement.charges.get(found.data.token);
+  if (!found || !charge) return undefined;
+  const { rate_cents, rate_version } = found.data;
+  return { eventId: chargeEventId, stream, revision: found.revision, rate_cents, rate_version, cents: charge.cents };
 }

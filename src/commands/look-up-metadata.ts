@@ -1,3 +1,4 @@
+import { later } from '../domain/instant.ts';
 import { summariseUsage } from '../domain/usage-summary.ts';
 import type { UsageSnapshot } from '../domain/usage.ts';
 import type { MetadataProbe, VideoMetadata, VideoReference } from './video-ports.ts';
@@ -5,9 +6,11 @@ import type { Cause } from './seal.ts';
 import type { UsageAnswer } from './usage-group.ts';
 import type { UsageLanes } from './usage-lanes.ts';
 
+type UsageThen = Extract<UsageAnswer, { outcome: 'accepted' }>['usage'];
+
 export type LookUpAnswer =
-  | { outcome: 'found'; metadata: VideoMetadata; usage: Extract<UsageAnswer, { outcome: 'accepted' }>['usage'] }
-  | { outcome: 'probe_failed'; detail: string }
+  | { outcome: 'found'; metadata: VideoMetadata; usage: UsageThen }
+  | { outcome: 'probe_failed'; detail: string; nobodyAnswered: boolean; usage: UsageThen }
   | Exclude<UsageAnswer, { outcome: 'accepted' | 'found_earlier' }>;
 
 export interface LookUpRequest {
@@ -36,11 +39,14 @@ export async function lookUpMetadata(
     deadlineMs: performance.now() + decisionBudgetMs,
   });
   if (current.outcome !== 'accepted') return notCharged(current);
-  if (summariseUsage(current.usage, now).metadata.remaining === 0) {
+  if (summariseUsage(current.usage, later(now, current.time)).metadata.remaining === 0) {
     return { outcome: 'refused', refusal: 'metadata_quota_exceeded', usage: current.usage };
   }
   const found = await probe.probe(video);
-  if (!found.ok) return { outcome: 'probe_failed', detail: found.detail };
+  if (!found.ok) {
+    const { detail, nobodyAnswered = false } = found;
+    return { outcome: 'probe_failed', detail, nobodyAnswered, usage: current.usage };
+  }
   const answer = await lanes.ask(accountId, {
     ...asked,
     command: { kind: 'debit_metadata', lookupId, video },

@@ -90,10 +90,19 @@ export interface WholeLog extends Pick<EventStore, 'read' | 'headPosition'> {
   readAll(after: bigint, maxCount: number): Promise<RecordedEvent[]>;
 }
 
+/**
+ * A place between two events of the whole log. The position of an event has the same commit and prepare; where prepare is the
+ * smaller one, everything before the commit position is meant, and an event at exactly there is still to come.
+ */
+export interface LogPosition {
+  commit: bigint;
+  prepare: bigint;
+}
+
 export interface LogBatch {
   events: readonly RecordedEvent[];
-  /** Everything up to this commit position has been delivered, whether or not it matched the filter. */
-  position: bigint;
+  /** Everything up to here has been delivered, whether or not it matched the filter. */
+  position: LogPosition;
 }
 
 export interface SubscriptionOptions {
@@ -102,7 +111,7 @@ export interface SubscriptionOptions {
   /** Only events of streams whose names start with one of these. */
   streamPrefixes: readonly string[];
   /** Where to go on: asked at every (re)subscription, so that a failed batch is delivered again. Undefined: from the start. */
-  from: () => Promise<bigint | undefined>;
+  from: () => Promise<LogPosition | undefined>;
   /**
    * Takes one batch at a time, in order; the next comes only after its promise is fulfilled. A rejection is logged, and the
    * subscription starts again, with backoff, from `from()`.
@@ -170,4 +179,19 @@ export interface JobQueue {
 /** Progress of running downloads, from worker to API: fleeting, and never in the log. */
 export interface ProgressChannel {
   report(token: string, progress: DownloadProgress): void;
+}
+
+/**
+ * Begins a measurement of Postgres's time, right before it is asked for. What it returns is told Postgres's answer, in
+ * milliseconds since 1970.
+ */
+export type MeasureTime = () => (postgresMs: number) => void;
+
+/** The time is not known for certain: nothing that needs it is decided or appended. */
+export class ClockIsWrong extends Error {
+  override readonly name = 'ClockIsWrong';
+
+  constructor(why: string) {
+    super(`nothing can be decided now: ${why}`);
+  }
 }

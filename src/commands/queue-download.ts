@@ -4,7 +4,7 @@ import type { OpenUsage, UsageSnapshot } from '../domain/usage.ts';
 import { NotStored, OutcomeUnknown } from './handle.ts';
 import { fingerprintOf } from './idempotency.ts';
 import type { KeyedDownload } from '../domain/decide-usage.ts';
-import { EventStoreClosed, EventStoreUnavailable } from './ports.ts';
+import { ClockIsWrong, EventStoreClosed, EventStoreUnavailable } from './ports.ts';
 import type { EventStore } from './ports.ts';
 import type { VideoReference } from './video-ports.ts';
 import type { Cause } from './seal.ts';
@@ -89,8 +89,10 @@ async function confirm(
     },
   ).catch((error: unknown) => {
     // Not even "nothing is stored" can be said: a charge is there already.
-    if (error instanceof NotStored || error instanceof OutcomeUnknown || error instanceof EventStoreClosed)
-      return undefined;
+    const isUndecided = [ClockIsWrong, NotStored, OutcomeUnknown, EventStoreClosed].some(
+      (kind) => error instanceof kind,
+    );
+    if (isUndecided) return undefined;
     throw error;
   });
   if (!settled) return 'unknown';

@@ -1,5 +1,6 @@
 import { decideUsage } from '../domain/decide-usage.ts';
 import type { KeyedDownload, PriorDownload, UsageCommand } from '../domain/decide-usage.ts';
+import { later } from '../domain/instant.ts';
 import { isRefused } from '../domain/refusals.ts';
 import type { Refusal } from '../domain/refusals.ts';
 import type { UsageEvent } from '../domain/usage-events.ts';
@@ -190,10 +191,20 @@ export function withoutFoundEarlier(known: KnownUsage, usage: OpenUsage, group: 
   });
 }
 
-/** No event is older than its period, whatever the clock says. */
-export function startOfPeriod({ usage }: UsageSnapshot, [first]: readonly CausedEvent[]): string {
-  if (usage.phase !== 'absent') return usage.period.start;
-  return first?.event.type === 'UsagePeriodOpened' ? first.event.data.period_start : '';
+/**
+ * What events carry that are appended now: time never goes back in a stream, and none is older than its period, whatever the
+ * clock says.
+ *
+ * @param caused the events themselves, of which the first may open the period
+ */
+export function timeOfAppend(
+  { usage, lastTime }: UsageSnapshot,
+  now: string,
+  [first]: readonly CausedEvent[] = [],
+): string {
+  const time = later(now, lastTime);
+  if (usage.phase !== 'absent') return later(time, usage.period.start);
+  return first?.event.type === 'UsagePeriodOpened' ? later(time, first.event.data.period_start) : time;
 }
 
 /** Events that were just stored, as if they had been read. */

@@ -1,12 +1,11 @@
 import { periodOfUsageStream, usageStream } from '../domain/billing-period.ts';
-import { later } from '../domain/instant.ts';
 import type { UsageEvent } from '../domain/usage-events.ts';
 import { endPeriod, openNextPeriod } from '../domain/usage-periods.ts';
 import type { OpenUsage } from '../domain/usage.ts';
 import { KnownUsage, readOn } from './known-usage.ts';
 import type { UnknownAppend } from './billing-ports.ts';
 import type { AppendOutcome, EventStore, RecordedEvent } from './ports.ts';
-import { EventStoreClosed, EventStoreUnavailable } from './ports.ts';
+import { ClockIsWrong, EventStoreClosed, EventStoreUnavailable } from './ports.ts';
 import { seal } from './seal.ts';
 import { traceAppend } from './trace-append.ts';
 import type { Tracer } from './tracing.ts';
@@ -18,7 +17,7 @@ import {
   isWriter,
   keyHashOf,
   livePriorOf,
-  startOfPeriod,
+  timeOfAppend,
   startWaiting,
   withoutFoundEarlier,
 } from './usage-group.ts';
@@ -51,7 +50,6 @@ export class UsageLane {
   #known: KnownUsage | undefined;
   /** Whose events are in the append under way, also once their own budget has ended. */
   #inFlight: readonly Waiting[] = [];
-
   readonly #onIdle: (lane: UsageLane) => void;
 
   /** @param onIdle told whenever nothing is asked any more and no append is under way */
@@ -69,7 +67,7 @@ export class UsageLane {
     return this.#known;
   }
 
-  /** Never rejects for a log that is away or slow: that is an outcome. */
+  /** Never rejects for a log that is away or slow: that is an outcome. @throws {ClockIsWrong} with nothing stored */
   ask(request: LaneRequest): Promise<UsageAnswer> {
     const { waiting, answered } = startWaiting(request, (late) => {
       late.settle(this.#withoutOutcome(late));
@@ -105,7 +103,9 @@ export class UsageLane {
       } catch (error) {
         // A fault of ours or of the log's content, or the end of the process: whoever still waits is told.
         for (const waiting of group) {
-          if (waiting.inFlight || error instanceof EventStoreClosed) waiting.settle(this.#withoutOutcome(waiting));
+          const told = this.#withoutOutcome(waiting);
+          const isTold = waiting.inFlight !== undefined || error instanceof EventStoreClosed;
+          if (isTold || (error instanceof ClockIsWrong && told.outcome === 'unknown')) waiting.settle(told);
           else waiting.fail(error);
         }
         this.#known = undefined;
@@ -123,7 +123,6 @@ export class UsageLane {
     for (;;) {
       group = group.filter(({ settled }) => !settled);
       if (group.length === 0) return;
-      // One instant for the choice of the period and for the events' time, so that they cannot disagree.
       const now = this.#dependencies.now();
       if (await this.#rollOver(known, group.find(isWriter), now)) continue;
       if (await this.#readBehind(known, group)) continue;
@@ -192,7 +191,8 @@ export class UsageLane {
     if (usage.phase !== 'open') {
       return writer ? this.#openNextPeriod(known, usage, { writer, now }) : this.#followToNextPeriod(known, usage);
     }
-    if (!writer || now < usage.period.end) return false;
+    // By the time that its events will carry: one of an open period is never stamped at or after its end.
+    if (!writer || timeOfAppend(known.snapshot, now) < usage.period.end) return false;
     const ended = this.#rollOverEvent(endPeriod(usage), writer);
     const outcome = await this.#append(known, [ended], { now, deadlineMs: writer.deadlineMs });
     if (outcome === 'conflict') await this.#readTail(known);
@@ -237,9 +237,9 @@ export class UsageLane {
     caused: readonly CausedEvent[],
     { now, members = [], deadlineMs = Infinity }: { now: string; members?: readonly Member[]; deadlineMs?: number },
   ): Promise<AppendOutcome> {
-    const { stream, revision, lastHash: previousHash, lastTime } = known.snapshot;
+    const { stream, revision, lastHash: previousHash } = known.snapshot;
     const expected = revision < 0 ? 'no_stream' : revision;
-    const time = later(later(now, lastTime), startOfPeriod(known.snapshot, caused));
+    const time = timeOfAppend(known.snapshot, now, caused);
     const { traced, end } = traceAppend(this.#dependencies.tracer, stream, caused);
     const { events } = seal(traced, { stream, expected, previousHash, time });
     const writers = members.filter((member) => member.events.length > 0);

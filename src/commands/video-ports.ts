@@ -147,6 +147,8 @@ export interface ShortLinks {
 
 /** Asks a worker about a video; the API process itself never fetches what a client names. */
 export interface MetadataProbe {
-  /** Never throws: no worker in time is a failure like any other. */
-  probe(video: VideoReference): Promise<{ ok: true; metadata: VideoMetadata } | VideoFailure>;
+  /** Never throws: no worker in time is a failure like any other, but for its mark. */
+  probe(
+    video: VideoReference,
+  ): Promise<{ ok: true; metadata: VideoMetadata } | (VideoFailure & { nobodyAnswered?: true })>;
 }

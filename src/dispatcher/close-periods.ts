@@ -21,21 +21,8 @@ export interface ClosePeriodsDependencies extends InvoiceDependencies {
   logger: Logger;
   /** How long after its end a period still takes corrections. */
   graceSeconds: number;
-  /** By how much this process's clock is ahead of Postgres's, in milliseconds. @throws when Postgres is away */
-  clockSkewMs: () => Promise<number>;
   /** Default: 5 s. */
   everyMs?: number;
-}
-
-class ClockIsWrong extends Error {
-  override readonly name = 'ClockIsWrong';
-
-  constructor(skewMs: number) {
-    const seconds = String(Math.round(skewMs / 1000));
-    super(
-      `no period is ended or closed: this machine's clock and that of Postgres differ by ${seconds} s; set them right`,
-    );
-  }
 }
 
 /** What one round has done. */
@@ -76,13 +63,10 @@ export function startClosingPeriods(dependencies: ClosePeriodsDependencies): { s
   return repeat(round, { everyMs, logger, failed: 'a look at the periods did not finish' });
 }
 
-/** A clock that is wrong must not end anybody's period: what it ends stays ended. */
-const maxClockSkewMs = 1_000;
-
 /**
  * One round: at most so many periods of each kind, one step of each account.
  *
- * @throws when log or read model is away, or this process's clock is not Postgres's
+ * @throws when log or read model is away, or the time is not known for certain
  */
 export async function closePeriods(
   dependencies: ClosePeriodsDependencies,
@@ -90,11 +74,9 @@ export async function closePeriods(
 ): Promise<ClosingRound> {
   const { pool, store, now, graceSeconds } = dependencies;
   const done: ClosingRound = { rolledOver: [], closed: [], issued: [], heldUp: [], failed: [] };
-  const skewMs = await dependencies.clockSkewMs();
-  if (Math.abs(skewMs) > maxClockSkewMs) throw new ClockIsWrong(skewMs);
+  const look = { ...wanted(setAside), now: now() };
   // With the log away every account would wait for it in turn.
   await store.headPosition();
-  const look = { ...wanted(setAside), now: now() };
   const endedBefore = new Date(Date.parse(look.now) - graceSeconds * 1_000).toISOString();
   const steps: [readonly DuePeriod[], (period: DuePeriod) => Promise<void>][] = [
     // What a crash has left behind comes first.

@@ -1,10 +1,13 @@
 import type { Pool } from 'pg';
 import {
+  checkpointAfter,
   dispatchCheckpoint,
-  readCheckpoint,
-  refuseCheckpointAheadOfLog,
+  openCheckpoint,
+  resumePosition,
   writeCheckpoint,
-} from '../../projections/runner.ts';
+} from '../../projections/checkpoints.ts';
+import type { Checkpoint } from '../../projections/checkpoints.ts';
+import { noteServiceFailures } from '../../projections/service-failures.ts';
 import { readJobOrigin } from '../commands/record-job-progress.ts';
 import type { EventStore, JobMessage, JobQueue, RecordedEvent, Subscription } from '../commands/ports.ts';
 import { parseJobEvent, parseUsageEvent } from '../domain/recorded-event.ts';
@@ -19,23 +22,27 @@ const publishesUnderWay = 64;
 
 /**
  * From the log to the work queue: a message for each download that becomes queued. At least once; a message too many does
- * no harm, and one lost is published again by the sweeper.
+ * no harm, and one lost is published again by the sweeper. On the way, downloads that failed by the service's fault are
+ * noted for `return-service-failures.ts`: before the checkpoint, so that none is missed.
  */
 export function dispatchDownloads({ store, queue, pool }: DispatchDependencies): Subscription {
+  let checkpoint: Checkpoint | undefined;
   return store.subscribe({
     name: dispatchCheckpoint,
     streamPrefixes: ['usage-', 'job-'],
     from: async () => {
-      const position = await readCheckpoint(pool, dispatchCheckpoint);
-      await refuseCheckpointAheadOfLog(store, { name: dispatchCheckpoint, position });
-      return position;
+      checkpoint = await openCheckpoint(pool, dispatchCheckpoint);
+      return resumePosition(store, dispatchCheckpoint, checkpoint);
     },
-    apply: async ({ events, position }) => {
+    apply: async (batch) => {
+      const { events } = batch;
       for (let start = 0; start < events.length; start += publishesUnderWay) {
-        const batch = events.slice(start, start + publishesUnderWay);
-        await Promise.all(batch.map((event) => dispatch(event, { store, queue })));
+        const some = events.slice(start, start + publishesUnderWay);
+        await Promise.all(some.map((event) => dispatch(event, { store, queue })));
       }
-      await writeCheckpoint(pool, dispatchCheckpoint, position);
+      await noteServiceFailures(pool, events.flatMap(serviceFailure));
+      checkpoint = checkpointAfter(checkpoint, batch);
+      await writeCheckpoint(pool, dispatchCheckpoint, checkpoint);
     },
   });
 }
@@ -55,6 +62,13 @@ async function dispatch(
     const origin = await readJobOrigin(store, event.data.token);
     if (origin) await queue.publish(origin, messageId(origin.token, revision, 0), metadata.$traceparent);
   }
+}
+
+/** @returns the download, where it failed by the service's fault */
+function serviceFailure(recorded: RecordedEvent): string[] {
+  if (recorded.type !== 'JobFailed') return [];
+  const { event } = parseJobEvent(recorded);
+  return event.type === 'JobFailed' && event.data.fault === 'service' ? [event.data.token] : [];
 }
 
 /**

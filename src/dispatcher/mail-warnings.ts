@@ -85,6 +85,8 @@ interface MailState {
 async function mailRound(dependencies: MailDependencies, state: MailState, stopping: AbortSignal): Promise<void> {
   const { pool } = dependencies;
   if (performance.now() < state.server.untilMs) return;
+  // A mail that could not be recorded is not sent.
+  dependencies.now();
   const waiting = await listWaitingWarnings(pool, { except: postponedNow(state), limit: maxWarnings });
   if (waiting.length < maxWarnings) forgetPast(state, waiting);
   for (const warning of waiting) {
@@ -122,8 +124,9 @@ async function mail(
   if (!claim) return;
   const warning = await readWarning(store, { stream, eventId });
   if (!warning) throw new Error(`${stream} holds no warning ${eventId}, though the read model does`);
-  if (!warning.mailed) {
-    if (!claim.taken && !taken.has(eventId)) {
+  if (warning.covers.length > 0) {
+    const isSent = claim.taken || warning.messageId !== null;
+    if (!isSent && !taken.has(eventId)) {
       const { opened } = await readAccount(store, accountId);
       if (!opened) throw new Error(`${accountId} was never opened, though it has used something`);
       // Whoever was suspended meanwhile no longer knows whether the claim is its own.
@@ -134,14 +137,15 @@ async function mail(
       observer?.mailSent();
       Object.assign(server, { failures: 0, untilMs: 0 });
     }
-    if (!claim.taken) {
+    if (!isSent) {
       await noteTaken(pool, eventId).catch((error: unknown) => {
         // The log is told next, and until it knows, this process remembers.
         logger.warn({ err: error, warning: eventId }, 'a warning was mailed, which Postgres could not be told');
       });
     }
     const timeoutMs = dependencies.recordTimeoutMs ?? defaultRecordTimeoutMs;
-    await recordWarningMail(dependencies, warning, { messageId: mailer.messageIdOf(eventId), timeoutMs });
+    const messageId = warning.messageId ?? mailer.messageIdOf(eventId);
+    await recordWarningMail(dependencies, warning, { messageId, timeoutMs });
   }
   taken.delete(eventId);
   await forgetClaim(pool, eventId);

@@ -1,7 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { ClockIsWrong } from '../commands/ports.ts';
 
-/** Works again and again, with a pause in between, until it is stopped; a round that fails is logged, and the next one comes. */
+/**
+ * Works again and again, with a pause in between, until it is stopped; a round that fails is logged, and the next one comes.
+ * Rounds that a wrong clock ends say nothing: that is said once, by the process.
+ */
 export function repeat(
   work: (stopping: AbortSignal) => Promise<unknown>,
   { everyMs, logger, failed }: { everyMs: number; logger: Logger; failed: string },
@@ -10,7 +14,7 @@ export function repeat(
   const running = (async () => {
     while (!stopping.signal.aborted) {
       await work(stopping.signal).catch((error: unknown) => {
-        logger.warn({ err: error }, failed);
+        if (!(error instanceof ClockIsWrong)) logger.warn({ err: error }, failed);
       });
       await sleep(everyMs, undefined, { signal: stopping.signal }).catch(() => undefined);
     }

@@ -46,7 +46,9 @@ async function look(
   underWay: Map<string, Promise<void>>,
   stopping: AbortSignal,
 ): Promise<void> {
-  const { pendingVoids, logger } = dependencies;
+  const { pendingVoids, logger, now } = dependencies;
+  // With a wrong clock nothing is appended, not even what was decided with a right one.
+  now();
   for (const pending of await pendingVoids.list(maxListed)) {
     const { stream, events } = pending.append;
     const appendId = events[0]?.id ?? '';

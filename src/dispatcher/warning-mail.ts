@@ -2,30 +2,73 @@ import type { LoggedWarning } from '../commands/record-warning-mail.ts';
 import type { Mail } from '../commands/billing-ports.ts';
 import { formatCents } from '../domain/money.ts';
 import type { Terms } from '../domain/plans.ts';
+import type { Notice } from '../domain/settlement.ts';
+import type { OpenUsage } from '../domain/usage.ts';
 
-/** What an owner is told when a pool runs out: plain text, each line short enough for any mail program. */
-export function warningMail({ eventId, data, usage, time }: LoggedWarning, to: string): Mail {
-  const { pool, threshold_percent: percent, used, limit } = data;
-  const { terms, period, accountId } = usage;
-  const what = pool === 'downloads' ? 'downloads' : 'metadata lookups';
-  const isUsedUp = used >= limit;
-  const from = isUsedUp ? 'From now on' : 'Once all are used';
+type Of<Type extends Notice['type']> = Extract<Notice, { type: Type }>['data'];
+type Told = Pick<LoggedWarning, 'eventId' | 'notice' | 'usage' | 'time'>;
+
+/** What an owner is told when a pool runs out or the ceiling is reached: plain text, lines short enough for any mail program. */
+export function warningMail({ eventId, notice, usage, time }: Told, to: string): Mail {
+  const { period } = usage;
+  const { subject, text, last } =
+    notice.type === 'OverageCapReached' ? capReached(notice.data, usage) : poolRunsOut(notice.data, usage);
   const lines = [
-    `Your account ${accountId} has used`,
-    `${String(used)} of the ${String(limit)} ${what} that its plan,`,
-    `${terms.plan}, includes in a billing period: ${String(Math.floor((used * 100) / limit))} %.`,
-    '',
-    ...(pool === 'downloads' ? furtherDownloads(from, terms) : [`${from}, lookups are refused until the period ends.`]),
+    ...text,
     '',
     `This period began on ${period.start.slice(0, 10)} and ends on ${period.end.slice(0, 10)}, at 00:00 UTC.`,
     'From then on what the plan includes is there again.',
     '',
     `So it stood on ${time.slice(0, 10)} at ${time.slice(11, 19)} UTC.`,
-    `This mail is sent once in a period, when ${String(percent)} % are used.`,
+    last,
     '',
   ];
+  return { id: eventId, to, subject, text: lines.join('\n'), date: time };
+}
+
+interface Text {
+  subject: string;
+  text: string[];
+  last: string;
+}
+
+function poolRunsOut(warning: Of<'UsageWarningReached'>, { terms, accountId }: OpenUsage): Text {
+  const { pool, threshold_percent: percent, used, limit } = warning;
+  const what = pool === 'downloads' ? 'downloads' : 'metadata lookups';
+  const isUsedUp = used >= limit;
+  const from = isUsedUp ? 'From now on' : 'Once all are used';
   const share = isUsedUp ? 'All' : `${String(percent)} % of the`;
-  return { id: eventId, to, subject: `${share} ${what} of this period are used`, text: lines.join('\n'), date: time };
+  return {
+    subject: `${share} ${what} of this period are used`,
+    text: [
+      `Your account ${accountId} has used`,
+      `${String(used)} of the ${String(limit)} ${what} that its plan,`,
+      `${terms.plan}, includes in a billing period: ${String(Math.floor((used * 100) / limit))} %.`,
+      '',
+      ...(pool === 'downloads'
+        ? furtherDownloads(from, terms)
+        : [`${from}, lookups are refused until the period ends.`]),
+    ],
+    last: `This mail is sent when ${String(percent)} % are used.`,
+  };
+}
+
+function capReached(reached: Of<'OverageCapReached'>, { terms, accountId }: OpenUsage): Text {
+  const { overage_cents: overageCents, overage_cap_cents: capCents } = reached;
+  return {
+    subject: 'Your ceiling on overage charges is reached',
+    text: [
+      `Your account ${accountId} has used all downloads`,
+      `that its plan, ${terms.plan}, includes in a billing period,`,
+      `and further ones for ${formatCents(overageCents)}.`,
+      `Your ceiling on these charges is ${formatCents(capCents)} per period;`,
+      `one more, at ${formatCents(terms.overage_cents ?? 0)}, would go beyond it.`,
+      '',
+      'From now on, downloads are refused until the period ends or the ceiling',
+      'is raised.',
+    ],
+    last: 'This mail is sent when the ceiling is reached.',
+  };
 }
 
 /** What the next download costs, or why there is none (contract §8.3). */

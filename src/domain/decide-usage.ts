@@ -4,6 +4,7 @@ import { refuse } from './refusals.ts';
 import type { Refused } from './refusals.ts';
 import type { Effective, UsageEvent } from './usage-events.ts';
 import { capReached, warningsReached } from './usage-notices.ts';
+import { comingTerms } from './usage-periods.ts';
 import { evolveUsage } from './usage.ts';
 import type { OpenUsage } from './usage.ts';
 
@@ -32,10 +33,17 @@ export interface KeyedDownload extends PriorDownload {
   revision: number;
 }
 
+export type TermsChanges = Partial<
+  Pick<PlanTerms, 'downloads_limit' | 'metadata_limit' | 'overage_cents' | 'fee_cents' | 'hourly_limit'>
+>;
+
 export type UsageCommand =
   | QueueDownload
   | { kind: 'debit_metadata'; lookupId: string; video: { platform: string; videoId: string } }
-  | { kind: 'change_plan'; terms: PlanTerms; effective: Effective }
+  /** Without `effective`: from the next period on where the fee becomes lower, else from now on. */
+  | { kind: 'change_plan'; terms: PlanTerms; effective: Effective | undefined }
+  /** Terms of the account's own: those that are not named stay as they are. `agreedAt` is an instant, UTC ISO-8601. */
+  | { kind: 'change_terms'; changes: TermsChanges; effective: Effective | undefined; agreedAt: string }
   | { kind: 'set_overage_cap'; overageCapCents: number; effective: Effective }
   | { kind: 'remove_overage_cap'; effective: Effective };
 
@@ -65,7 +73,8 @@ function decide(state: OpenUsage, command: UsageCommand): UsageEvent[] | Refused
     case 'debit_metadata':
       return debitMetadata(state, command);
     case 'change_plan':
-      return changePlan(state, command);
+    case 'change_terms':
+      return changePlan(state, resultOfPlanChange(state, command));
     case 'set_overage_cap':
       return changeCap(state, command.effective, command.overageCapCents);
     case 'remove_overage_cap':
@@ -130,15 +139,39 @@ function debitMetadata(
   ];
 }
 
+type PlanChange = Extract<UsageCommand, { kind: 'change_plan' | 'change_terms' }>;
+
+/** From when on a change holds, and the whole terms that it comes to: those named, on top of those of that time. */
+export function resultOfPlanChange(state: OpenUsage, change: PlanChange): { terms: PlanTerms; effective: Effective } {
+  const feeCents = change.kind === 'change_plan' ? change.terms.fee_cents : change.changes.fee_cents;
+  const isLower = feeCents !== undefined && feeCents < state.terms.fee_cents;
+  const effective = change.effective ?? (isLower ? 'next_period' : 'now');
+  if (change.kind === 'change_plan') return { terms: change.terms, effective };
+  const { overage_cap_cents: _cap, ...base } = effective === 'now' ? state.terms : comingTerms(state);
+  const terms = { ...base, ...change.changes };
+  if (terms.overage_cents === base.overage_cents) return { terms, effective };
+  return { terms: { ...terms, rate_version: ownRateVersion(change.agreedAt, terms.overage_cents) }, effective };
+}
+
+/** A price that stands in no price list is named by itself and the day on which it was agreed. */
+const ownRateVersion = (agreedAt: string, overageCents: number | null): string =>
+  `own-${agreedAt.slice(0, 10)}-${overageCents === null ? 'none' : String(overageCents)}`;
+
+/** Each change may bring a rate of its own and lines to the invoice, whose size is bounded (`invoice-lines.ts`). */
+export const maxPlanChanges = 100;
+
 /**
  * No proration: the first rise above what the period's fee is already brings its whole difference into this period, and going
  * down and up again within a period costs nothing more.
  */
-function changePlan(state: OpenUsage, command: Extract<UsageCommand, { kind: 'change_plan' }>): UsageEvent[] {
-  const { terms, effective } = command;
+function changePlan(
+  state: OpenUsage,
+  { terms, effective }: { terms: PlanTerms; effective: Effective },
+): UsageEvent[] | Refused {
   const { overage_cap_cents: _cap, ...current } = state.terms;
   const isDue = sameTerms(state.due?.plan ?? current, terms);
   if (isDue && (effective === 'next_period' || sameTerms(current, terms))) return [];
+  if (state.planChanges >= maxPlanChanges) return refuse('too_many_plan_changes');
   const differenceCents = effective === 'now' ? Math.max(0, terms.fee_cents - state.feeCents) : 0;
   return [{ type: 'PlanChanged', data: { effective, terms, fee_difference_cents: differenceCents } }];
 }

@@ -31,21 +31,41 @@ export type InvoiceCommand =
   | { kind: 'issue_invoice'; draft: InvoiceDraft }
   | {
       kind: 'issue_credit_note';
-      note: Omit<CreditNoteIssued, 'number' | 'currency'>;
+      note: Note;
       charge?: CreditedCharge | undefined;
+    }
+  /** All that is left of a charge whose download failed by the service's fault. */
+  | {
+      kind: 'return_service_failure';
+      accountId: string;
+      reference: string;
+      periodStart: string;
+      charge: CreditedCharge;
     };
+
+type Note = Omit<CreditNoteIssued, 'number' | 'currency'>;
 
 /** The one charge of an overage line that a credit note is about, as its period has it. */
 export interface CreditedCharge {
+  eventId: string;
   stream: string;
   revision: number;
+  rate_cents: number;
+  rate_version: string;
   /** What is left of it after waivers, in cents. */
   cents: number;
 }
 
 /** @returns the events to append: none when there is nothing to pay, or the command has been carried out already */
 export function decideInvoices(state: Invoices, command: InvoiceCommand): InvoiceEvent[] | Refused {
-  return command.kind === 'issue_invoice' ? issueInvoice(state, command.draft) : issueCreditNote(state, command);
+  switch (command.kind) {
+    case 'issue_invoice':
+      return issueInvoice(state, command.draft);
+    case 'issue_credit_note':
+      return issueCreditNote(state, command);
+    case 'return_service_failure':
+      return returnServiceFailure(state, command);
+  }
 }
 
 function issueInvoice({ invoices }: Invoices, draft: InvoiceDraft): InvoiceEvent[] {
@@ -63,35 +83,80 @@ function issueInvoice({ invoices }: Invoices, draft: InvoiceDraft): InvoiceEvent
 }
 
 function issueCreditNote(
-  { invoices, creditNotes }: Invoices,
+  state: Invoices,
   { note, charge }: Extract<InvoiceCommand, { kind: 'issue_credit_note' }>,
 ): InvoiceEvent[] | Refused {
-  const same = creditNotes.find(({ reference }) => reference === note.reference);
+  const same = noteWith(state, note.reference);
   if (same) return isSameNote(same, note) ? [] : refuse('reference_reused');
-  const invoice = invoices.find(({ number }) => number === note.invoice_number);
+  const invoice = state.invoices.find(({ number }) => number === note.invoice_number);
   const line = invoice?.lines[note.line - 1];
   if (!invoice || !line) return refuse('invoice_not_found');
-  const credited = (isAbout: (other: CreditNoteIssued) => boolean) =>
-    creditNotes
-      .filter((other) => other.invoice_number === note.invoice_number && isAbout(other))
-      .reduce((sum, { cents }) => sum + cents, note.cents);
-  if (credited(() => true) > invoice.total_cents) return refuse('exceeds_charge');
-  if (credited((other) => other.line === note.line) > line.cents) return refuse('exceeds_charge');
-  // What was waived before the close is given back already.
-  const overageCents = invoice.lines.reduce((sum, { kind, cents }) => sum + (isOverage(kind) ? cents : 0), 0);
-  if (line.kind === 'overage' && credited((other) => invoice.lines[other.line - 1]?.kind === 'overage') > overageCents)
-    return refuse('exceeds_charge');
-  if (note.charge_event_id !== null) {
-    if (!charge || line.kind !== 'overage' || !names(line, charge)) return refuse('charge_not_found');
-    if (credited((other) => other.charge_event_id === note.charge_event_id) > charge.cents)
-      return refuse('exceeds_charge');
-  }
-  return [{ type: 'CreditNoteIssued', data: { number: creditNotes.length + 1, ...note, currency: 'USD' } }];
+  const isOfLine = charge?.eventId === note.charge_event_id && line.kind === 'overage' && names(line, charge);
+  if (note.charge_event_id !== null && !isOfLine) return refuse('charge_not_found');
+  if (note.cents > leftCents(state, { invoice, line: note.line, charge })) return refuse('exceeds_charge');
+  return [creditNote(state, note)];
 }
 
-const isOverage = (kind: InvoiceLine['kind']): boolean => ['overage', 'waivers', 'waiver'].includes(kind);
+function returnServiceFailure(
+  state: Invoices,
+  command: Extract<InvoiceCommand, { kind: 'return_service_failure' }>,
+): InvoiceEvent[] | Refused {
+  const { accountId, reference, periodStart, charge } = command;
+  if (noteWith(state, reference)) return [];
+  const invoice = state.invoices.find(
+    ({ covers, period_start: start }) => covers === 'period' && start === periodStart,
+  );
+  if (!invoice) return refuse('invoice_not_found');
+  const line = 1 + invoice.lines.findIndex((each) => each.kind === 'overage' && names(each, charge));
+  if (line === 0) return refuse('charge_not_found');
+  // Somebody may have credited the line before.
+  const cents = leftCents(state, { invoice, line, charge });
+  if (cents <= 0) return [];
+  const about = { invoice_number: invoice.number, line, charge_event_id: charge.eventId };
+  return [creditNote(state, { account_id: accountId, reference, ...about, cents })];
+}
 
-function isSameNote(same: CreditNoteIssued, note: Omit<CreditNoteIssued, 'number' | 'currency'>): boolean {
+const noteWith = ({ creditNotes }: Invoices, wanted: string) =>
+  creditNotes.find(({ reference }) => reference === wanted);
+
+const creditNote = ({ creditNotes }: Invoices, note: Note): InvoiceEvent => ({
+  type: 'CreditNoteIssued',
+  data: { number: creditNotes.length + 1, ...note, currency: 'USD' },
+});
+
+/** What may still be given back: of the invoice, of the line less what was waived of it, and of the one charge. */
+function leftCents(
+  { creditNotes }: Invoices,
+  { invoice, line: number, charge }: { invoice: InvoiceIssued; line: number; charge?: CreditedCharge | undefined },
+): number {
+  const notes = creditNotes.filter(({ invoice_number }) => invoice_number === invoice.number);
+  const credited = (isAbout: (note: CreditNoteIssued) => boolean) => sumOf(notes.filter(isAbout));
+  const line = invoice.lines[number - 1];
+  const bounds = [
+    invoice.total_cents - credited(() => true),
+    (line ? lessWaivers(invoice, line) : 0) - credited((note) => note.line === number),
+  ];
+  // The `waiver` lines of older invoices do not say of which line they are: they bound all overage together.
+  if (line?.kind === 'overage') {
+    const isOverage = (kind?: InvoiceLine['kind']) => ['overage', 'waivers', 'waiver'].includes(kind ?? '');
+    const overageCents = sumOf(invoice.lines.filter(({ kind }) => isOverage(kind)));
+    bounds.push(overageCents - credited((note) => isOverage(invoice.lines[note.line - 1]?.kind)));
+  }
+  if (charge) bounds.push(charge.cents - credited((note) => note.charge_event_id === charge.eventId));
+  return Math.min(...bounds);
+}
+
+/** A line, less what was waived of its charges before the close. */
+function lessWaivers({ lines }: InvoiceIssued, line: InvoiceLine): number {
+  if (line.kind !== 'overage') return line.cents;
+  const isOfLine = (other: InvoiceLine) =>
+    other.kind === 'waivers' && other.rate_cents === line.rate_cents && other.rate_version === line.rate_version;
+  return line.cents + sumOf(lines.filter(isOfLine));
+}
+
+const sumOf = (parts: readonly { cents: number }[]): number => parts.reduce((sum, { cents }) => sum + cents, 0);
+
+function isSameNote(same: CreditNoteIssued, note: Note): boolean {
   return (
     same.invoice_number === note.invoice_number &&
     same.line === note.line &&
@@ -100,13 +165,13 @@ function isSameNote(same: CreditNoteIssued, note: Omit<CreditNoteIssued, 'number
   );
 }
 
-function names(
-  { stream, revisions }: Extract<InvoiceIssued['lines'][number], { kind: 'overage' }>,
-  charge: CreditedCharge,
-): boolean {
+/** By its rate too: where a line has one range for all its charges, those of other lines lie in it. */
+function names(line: Extract<InvoiceLine, { kind: 'overage' }>, charge: CreditedCharge): boolean {
+  const isOfRate = line.rate_cents === charge.rate_cents && line.rate_version === charge.rate_version;
   return (
-    charge.stream === stream &&
-    revisions.some(
+    isOfRate &&
+    charge.stream === line.stream &&
+    line.revisions.some(
       ([first, last, step]) =>
         charge.revision >= first && charge.revision <= last && (charge.revision - first) % step === 0,
     )

@@ -7,6 +7,7 @@ export const refusals = [
   'download_quota_exceeded',
   'overage_cap_reached',
   'metadata_quota_exceeded',
+  'too_many_plan_changes',
   'job_not_claimable',
   'claim_lost',
   'charge_not_found',

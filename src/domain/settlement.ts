@@ -25,7 +25,7 @@ export interface Settlement {
   endedAt: string | null;
 }
 
-type Notice = UsageEventOf<'UsageWarningReached' | 'OverageCapReached'>;
+export type Notice = UsageEventOf<'UsageWarningReached' | 'OverageCapReached'>;
 
 /** A reference may stand for the waivers of several charges, but for one of each. */
 export const waiverName = ({ reference, token }: { reference: string; token: string }): string =>

@@ -1,23 +1,36 @@
-import type { UsageEvent, UsageEventOf, PoolName } from './usage-events.ts';
+import type { UsageEvent, UsageEventOf } from './usage-events.ts';
 import type { OpenUsage } from './usage.ts';
 
 /** What the account's owner has to hear of: said once, in the append that brings it about (contract §8.3). */
 
 /** Warnings of a pool: used × 100 ≥ limit × percent. An empty pool has nothing to warn of. */
 export function warningsReached(usage: OpenUsage): UsageEvent[] {
-  const { downloads_limit, metadata_limit } = usage.terms;
-  return [
-    ...warningsOf(usage, 'downloads', Math.min(usage.downloadCredits, downloads_limit), downloads_limit),
-    ...warningsOf(usage, 'metadata', Math.min(usage.metadataCredits, metadata_limit), metadata_limit),
-  ];
+  return reachedThresholds(usage)
+    .filter((warning) => !usage.warned.includes(warningName(warning)))
+    .map((data) => ({ type: 'UsageWarningReached', data }));
 }
 
-function warningsOf({ terms, warned }: OpenUsage, pool: PoolName, used: number, limit: number): UsageEvent[] {
-  if (limit === 0) return [];
-  return terms.warning_percents
-    .map((percent) => ({ pool, threshold_percent: percent, used, limit }))
-    .filter((warning) => used * 100 >= limit * warning.threshold_percent && !warned.includes(warningName(warning)))
-    .map((data) => ({ type: 'UsageWarningReached', data }));
+/** Without those that a larger limit of their pool has put out of reach: they can come again. */
+export function warnedAfterUpgrade(before: OpenUsage, after: OpenUsage): readonly string[] {
+  const reached = reachedThresholds(after).map(warningName);
+  const isLarger = (name: string) =>
+    name.startsWith('downloads:')
+      ? after.terms.downloads_limit > before.terms.downloads_limit
+      : after.terms.metadata_limit > before.terms.metadata_limit;
+  return before.warned.filter((name) => reached.includes(name) || !isLarger(name));
+}
+
+function reachedThresholds({ terms, downloadCredits, metadataCredits }: OpenUsage) {
+  const { downloads_limit, metadata_limit, warning_percents } = terms;
+  const pools = [
+    { pool: 'downloads' as const, used: Math.min(downloadCredits, downloads_limit), limit: downloads_limit },
+    { pool: 'metadata' as const, used: Math.min(metadataCredits, metadata_limit), limit: metadata_limit },
+  ];
+  return pools.flatMap(({ pool, used, limit }) =>
+    warning_percents
+      .filter((percent) => limit > 0 && used * 100 >= limit * percent)
+      .map((percent) => ({ pool, threshold_percent: percent, used, limit })),
+  );
 }
 
 /** One pool and threshold, such as `downloads:80`. */

@@ -1,6 +1,6 @@
 import { nextBillingPeriod } from './billing-period.ts';
 import type { Terms } from './plans.ts';
-import type { UsageEvent } from './usage-events.ts';
+import type { UsageEvent, UsageEventOf } from './usage-events.ts';
 import type { OpenUsage } from './usage.ts';
 
 /** How one billing period becomes the next: each step is an event of its own, and none is taken twice. */
@@ -24,6 +24,18 @@ export function comingTerms({ terms, due, next }: OpenUsage): Terms {
   const { plan, overage_cap_cents: capCents } = due ?? {};
   return { ...terms, ...plan, overage_cap_cents: capCents === undefined ? terms.overage_cap_cents : capCents };
 }
+
+/** Whether a closed period has come to anything to pay: its overage, what upgrades added to its fee, the fee of the next. */
+export function owesInvoice(state: OpenUsage): boolean {
+  const nextFeeCents = state.next?.terms.fee_cents ?? 0;
+  return state.phase === 'closed' && state.overageCents + state.feeDifferenceCents + nextFeeCents > 0;
+}
+
+/** Whether the first period of an account has a first fee, which is due when it opens. */
+export const owesOpeningInvoice = ({
+  previous_period_start: previous,
+  terms,
+}: UsageEventOf<'UsagePeriodOpened'>['data']): boolean => previous === null && terms.fee_cents > 0;
 
 /** First event of the stream that follows an ended period. */
 export function openNextPeriod(state: OpenUsage): UsageEvent {

@@ -12,7 +12,7 @@ export interface UsageSummary {
   period: BillingPeriod;
 }
 
-interface Pool {
+export interface Pool {
   limit: number;
   used: number;
   remaining: number;
@@ -24,14 +24,15 @@ export function summariseUsage(state: OpenUsage, now: string): UsageSummary {
   const terms = over ? comingTerms(state) : state.terms;
   return {
     plan: terms.plan,
-    downloads: pool(terms.downloads_limit, over ? 0 : state.downloadCredits),
-    metadata: pool(terms.metadata_limit, over ? 0 : state.metadataCredits),
+    downloads: poolOf(terms.downloads_limit, over ? 0 : state.downloadCredits),
+    metadata: poolOf(terms.metadata_limit, over ? 0 : state.metadataCredits),
     overage: over ? { downloads: 0, cents: 0 } : { downloads: state.overageDownloads, cents: state.overageCents },
     period: billingPeriodAt(now, state.next?.period ?? state.period, state.anchorDay),
   };
 }
 
-function pool(limit: number, debited: number): Pool {
+/** At most the limit is shown as used: a change to a smaller plan leaves more credits debited than it has. */
+export function poolOf(limit: number, debited: number): Pool {
   const used = Math.min(debited, limit);
   return { limit, used, remaining: limit - used };
 }

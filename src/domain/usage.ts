@@ -1,6 +1,6 @@
 import type { BillingPeriod } from './billing-period.ts';
 import type { PlanTerms, Terms } from './plans.ts';
-import { capIsReached, warningName } from './usage-notices.ts';
+import { capIsReached, warnedAfterUpgrade, warningName } from './usage-notices.ts';
 import type { UsageEvent, UsageEventOf } from './usage-events.ts';
 
 /**
@@ -31,6 +31,8 @@ export interface OpenUsage {
   /** The fee of this period, and how much of it upgrades have added since it was opened. */
   feeCents: number;
   feeDifferenceCents: number;
+  /** How often the plan was changed in this period; see `maxPlanChanges`. */
+  planChanges: number;
   /** Changes that the next period begins with; null where there are none. */
   due: DueChanges | null;
   /** The warnings that were given, as `warningName` writes them. */
@@ -116,6 +118,7 @@ function openedUsage(data: UsageEventOf<'UsagePeriodOpened'>['data']): OpenUsage
     metadataCredits: 0,
     feeCents: data.terms.fee_cents,
     feeDifferenceCents: 0,
+    planChanges: 0,
     due: null,
     warned: [],
     capReached: false,
@@ -125,14 +128,17 @@ function openedUsage(data: UsageEventOf<'UsagePeriodOpened'>['data']): OpenUsage
 
 /** The newest word holds: a change that takes effect now also replaces one that was due. */
 function planChanged(state: OpenUsage, { data }: UsageEventOf<'PlanChanged'>): OpenUsage {
-  if (data.effective === 'next_period') return { ...state, due: { ...state.due, plan: data.terms } };
-  return withRoom({
+  const planChanges = state.planChanges + 1;
+  if (data.effective === 'next_period') return { ...state, planChanges, due: { ...state.due, plan: data.terms } };
+  const changed: OpenUsage = {
     ...state,
+    planChanges,
     terms: { ...data.terms, overage_cap_cents: state.terms.overage_cap_cents },
     feeCents: state.feeCents + data.fee_difference_cents,
     feeDifferenceCents: state.feeDifferenceCents + data.fee_difference_cents,
     due: withoutDue(state.due, 'plan'),
-  });
+  };
+  return withRoom({ ...changed, warned: warnedAfterUpgrade(state, changed) });
 }
 
 function capChanged(state: OpenUsage, effective: 'now' | 'next_period', capCents: number | null): OpenUsage {

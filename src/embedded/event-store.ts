@@ -7,6 +7,8 @@ import type { ChildProcess } from 'node:child_process';
 import { getCompileCacheDir } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
+import type { EndOfCatchUp } from './event-store/checkpoints.ts';
+
 const ENTRY = fileURLToPath(new URL('./event-store/main.ts', import.meta.url));
 
 /** A large log replays its write-ahead file first; anything beyond this is a fault. */
@@ -29,6 +31,8 @@ export interface LaunchOptions {
   port?: number;
   /** A Node that runs TypeScript files directly. */
   nodePath: string;
+  /** For tests: the checkpoint with which a subscription's catch-up ends. Default: as EventStoreDB 24.2.0 does. */
+  endOfCatchUp?: EndOfCatchUp | undefined;
 }
 
 /** @throws when the process ends before it is ready, with what it said */
@@ -36,13 +40,14 @@ export async function launchEventStore({
   dataDirectory,
   port = 0,
   nodePath,
+  endOfCatchUp = 'last-event',
 }: LaunchOptions): Promise<EmbeddedEventStore> {
   const child = spawn(
     nodePath,
     [
       '--disable-warning=ExperimentalWarning',
       ENTRY,
-      ...['--data', dataDirectory, '--port', String(port), '--until-stdin-ends'],
+      ...['--data', dataDirectory, '--port', String(port), '--end-of-catch-up', endOfCatchUp, '--until-stdin-ends'],
     ],
     // A group of its own keeps a Ctrl-C in the terminal from it; the pipe on its standard input ends with this process.
     {

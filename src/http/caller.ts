@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify';
+import type { AdmittedPlace } from '../../projections/admission-statement.ts';
 import type { PolledJob } from '../../projections/jobs.ts';
 import { hashIdempotencyKey, hasIdempotencyKeyForm } from '../commands/idempotency.ts';
 import type { KeyedDownload } from '../domain/decide-usage.ts';
@@ -22,6 +23,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Set by `authenticate`, before any handler of an endpoint runs. */
     caller: Caller | null;
+    /** Its place in the hourly window, until that is given back. */
+    place: AdmittedPlace | undefined;
     /** What the four headers will say; handlers may correct it. */
     usageHeaders: UsageHeaders | null;
     /** When the request's head arrived, in milliseconds of `performance.now()`. */

@@ -6,6 +6,7 @@ import type { PendingVoids } from '../commands/billing-ports.ts';
 import type { EventStore } from '../commands/ports.ts';
 import type { DownloadProgress, FileStore, MetadataProbe, ShortLinks } from '../commands/video-ports.ts';
 import type { ApiErrorCode } from './errors.ts';
+import type { PartsAway } from './parts-away.ts';
 import type { EndpointReference } from './reference/endpoint-reference.ts';
 
 /** What an endpoint is, and what its handler is given. The list of them stands in `endpoints.ts`. */
@@ -27,6 +28,7 @@ export interface EndpointDependencies {
   now: () => string;
   realNowMs: () => number;
   newUuid: () => string;
+  partsAway: PartsAway;
   /** `http://127.0.0.1:…` in demo and test mode. */
   samplePlatformOrigin: string | undefined;
 }

@@ -1,3 +1,5 @@
+import type { ApiPart } from './parts-away.ts';
+
 /** Every error that the API answers: the contract's table (§7), then what it leaves open. */
 export const apiErrors = {
   invalid_request: { status: 400, message: 'A parameter is missing or malformed' },
@@ -18,6 +20,9 @@ export const apiErrors = {
 
 export type ApiErrorCode = keyof typeof apiErrors;
 
+/** Those that give the request's place in the hourly window back: their client is told to send the same again. */
+export const errorsThatGiveBack: ReadonlySet<ApiErrorCode> = new Set(['enqueue_failed', 'unavailable']);
+
 /** What any endpoint may answer before, or in place of, its own: the pipeline of `server.ts` and `authenticate.ts`. */
 export const errorsOfEveryEndpoint = [
   'invalid_request',
@@ -31,11 +36,14 @@ export const errorsOfEveryEndpoint = [
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly code: ApiErrorCode;
+  /** The part of the service that is away. */
+  readonly away: ApiPart | undefined;
 
-  /** @param detail says more to the client than the error's own text, in its place */
-  constructor(code: ApiErrorCode, detail?: string) {
-    super(detail ?? apiErrors[code].message);
+  /** @param about says more to the client than the error's own text, in its place; or which part is away */
+  constructor(code: ApiErrorCode, about?: string | { away: ApiPart }) {
+    super(typeof about === 'string' ? about : apiErrors[code].message);
     this.code = code;
+    this.away = typeof about === 'object' ? about.away : undefined;
   }
 
   get status(): number {

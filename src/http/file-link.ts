@@ -51,6 +51,6 @@ export async function fileLinkOf(
 /** That a file store is away says nothing about the file. */
 async function whileThere<Value>(asking: Promise<Value>): Promise<Value> {
   return asking.catch((error: unknown) => {
-    throw error instanceof FileStoreUnavailable ? new ApiError('unavailable') : error;
+    throw error instanceof FileStoreUnavailable ? new ApiError('unavailable', { away: 'file_store' }) : error;
   });
 }

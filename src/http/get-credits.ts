@@ -41,7 +41,7 @@ const readBudgetMs = 5_000;
 
 /** Contract §4.4: the row and the stream's tail, so never behind a charge that any client has been told of. */
 export const getCredits: Endpoint['handler'] =
-  ({ lanes, newUuid, now }) =>
+  ({ lanes, newUuid, now, partsAway }) =>
   async (request, reply) => {
     const caller = callerOf(request);
     const commandId = newUuid();
@@ -51,7 +51,8 @@ export const getCredits: Endpoint['handler'] =
       cause: causeOf(request, commandId),
       deadlineMs: performance.now() + readBudgetMs,
     });
-    if (answer.outcome !== 'accepted') throw new ApiError('unavailable');
+    if (answer.outcome !== 'accepted') throw new ApiError('unavailable', { away: 'event_store' });
+    partsAway.works('event_store');
     const { plan, downloads, metadata, overage, period } = summariseUsage(answer.usage, now());
     if (request.usageHeaders) request.usageHeaders.creditsRemaining = downloads.remaining;
     return sendData(reply, 200, {

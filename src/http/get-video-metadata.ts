@@ -36,14 +36,16 @@ const decisionBudgetMs = 5_000;
 
 /** Contract §4.1: a lookup that succeeds takes one metadata credit, any other nothing. */
 export const getVideoMetadata: Endpoint['handler'] =
-  ({ lanes, probe, pendingVoids, newUuid, now, samplePlatformOrigin, shortLinks }) =>
+  ({ lanes, probe, pendingVoids, newUuid, now, samplePlatformOrigin, shortLinks, partsAway }) =>
   async (request, reply) => {
     const caller = callerOf(request);
     const { url } = readInput(query, request.query);
     const video = await readVideoUrl(url, {
-      ...{ samplePlatformOrigin, shortLinks, whenUnanswered: 'metadata_unavailable' },
+      ...{ samplePlatformOrigin, shortLinks, partsAway, whenUnanswered: 'metadata_unavailable' },
     });
     const commandId = newUuid();
+    // Before anything is stored: what is stored is answered, whatever the clock says by then.
+    const askedAt = now();
     const answer = await lookUpMetadata(
       { lanes, probe },
       {
@@ -53,24 +55,31 @@ export const getVideoMetadata: Endpoint['handler'] =
         snapshot: caller.usage,
         cause: causeOf(request, commandId),
         decisionBudgetMs,
-        now: now(),
+        now: askedAt,
       },
     );
+    // Refusals too: the row that came with the admission may be behind what the log has just said.
+    if ('usage' in answer && request.usageHeaders)
+      request.usageHeaders.creditsRemaining = summariseUsage(answer.usage, askedAt).downloads.remaining;
     switch (answer.outcome) {
       case 'unknown':
         if (!(await withdraw(request, pendingVoids, answer.withdrawal))) return cutConnection(request, reply);
-        throw new ApiError('metadata_unavailable');
+        throw new ApiError('metadata_unavailable', { away: 'event_store' });
       case 'not_stored':
-        throw new ApiError('metadata_unavailable');
+        throw new ApiError('metadata_unavailable', { away: 'event_store' });
       case 'probe_failed':
+        partsAway.works('event_store');
         request.log.info({ platform: video.platform, video: video.videoId, detail: answer.detail }, 'a probe failed');
+        if (answer.nobodyAnswered) throw new ApiError('metadata_unavailable', { away: 'workers' });
+        partsAway.works('workers');
         throw new ApiError('metadata_unavailable');
       case 'refused':
+        partsAway.works('event_store');
         throw new ApiError('metadata_quota_exceeded');
       case 'found':
+        partsAway.works('event_store');
+        partsAway.works('workers');
     }
-    if (request.usageHeaders)
-      request.usageHeaders.creditsRemaining = summariseUsage(answer.usage, now()).downloads.remaining;
     return sendData(reply, 200, {
       platform: video.platform,
       video_id: video.videoId,

@@ -134,7 +134,8 @@ async function statusFromLog(
     cause: causeOf(request, commandId),
     deadlineMs: performance.now() + missBudgetMs,
   });
-  if (queued === 'unavailable') throw new ApiError('unavailable');
+  if (queued === 'unavailable') throw new ApiError('unavailable', { away: 'event_store' });
+  dependencies.partsAway.works('event_store');
   if (!queued) throw new ApiError('not_found');
   return {
     status: 'queued',

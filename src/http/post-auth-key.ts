@@ -38,7 +38,7 @@ export const authKeyReference: EndpointReference = {
 
 /** Contract §4.5. The key is shown only once it is in force, and never again. */
 export const postAuthKey: Endpoint['handler'] =
-  ({ accounts, keyInForce }) =>
+  ({ accounts, keyInForce, partsAway }) =>
   async (request, reply) => {
     const caller = callerOf(request);
     const { label } = readInput(body, readJsonBody(request.body, request.raw.headers['content-type']));
@@ -50,13 +50,15 @@ export const postAuthKey: Endpoint['handler'] =
       timeoutMs: appendBudgetMs,
     }).catch((error: unknown) => {
       const away = [NotStored, OutcomeUnknown, EventStoreUnavailable].some((kind) => error instanceof kind);
-      throw away ? new ApiError('unavailable') : error;
+      throw away ? new ApiError('unavailable', { away: 'event_store' }) : error;
     });
+    partsAway.works('event_store');
     if (isRefused(issued)) {
       throw new ApiError('invalid_request', `the account has ${String(maxActiveKeys)} keys already: revoke one first`);
     }
     const inForce = await keyInForce(issued.keyId).catch(() => false);
-    if (!inForce) throw new ApiError('unavailable');
+    if (!inForce) throw new ApiError('unavailable', { away: 'read_models' });
+    partsAway.works('read_models');
     return sendData(reply, 201, {
       key: issued.key,
       key_prefix: issued.keyPrefix,

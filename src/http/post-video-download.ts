@@ -96,7 +96,7 @@ function mustFit(kind: ItemKind, options: DownloadOptions): void {
 
 /** Contract §4.2: queues a download and charges for it, or does neither. */
 export const postVideoDownload: Endpoint['handler'] =
-  ({ lanes, store, pendingVoids, tokens, newUuid, now, samplePlatformOrigin, shortLinks }) =>
+  ({ lanes, store, pendingVoids, tokens, newUuid, now, samplePlatformOrigin, shortLinks, partsAway }) =>
   async (request, reply) => {
     const caller = callerOf(request);
     readInput(headers, { 'Idempotency-Key': idempotencyKeyOf(request) });
@@ -104,7 +104,7 @@ export const postVideoDownload: Endpoint['handler'] =
     const { format, quality, audio_format: audioFormat, item } = asked;
     const options: DownloadOptions = { format, quality, audioFormat, item };
     const named = await readVideoUrl(asked.url, {
-      ...{ samplePlatformOrigin, shortLinks, whenUnanswered: 'enqueue_failed' },
+      ...{ samplePlatformOrigin, shortLinks, partsAway, whenUnanswered: 'enqueue_failed' },
     }).catch((error: unknown) => {
       // The key has a download already: "not queued" would not be true.
       if (error instanceof NotLookedUp && caller.keyed?.voided === false) return undefined;
@@ -113,6 +113,8 @@ export const postVideoDownload: Endpoint['handler'] =
     if (!named) return cutConnection(request, reply);
     const { kind, ...video } = named;
     mustFit(kind, options);
+    // Before anything is stored: what is stored is answered, whatever the clock says by then.
+    const askedAt = now();
     const answer = await queueDownload(
       { lanes, store, now, newUuid },
       {
@@ -131,9 +133,11 @@ export const postVideoDownload: Endpoint['handler'] =
       // Neither "queued" nor "not queued" would be true, so nothing is said.
       return cutConnection(request, reply);
     }
-    if (answer.outcome === 'unknown' || answer.outcome === 'not_stored') throw new ApiError('enqueue_failed');
+    if (answer.outcome === 'unknown' || answer.outcome === 'not_stored')
+      throw new ApiError('enqueue_failed', { away: 'event_store' });
+    partsAway.works('event_store');
     if (request.usageHeaders)
-      request.usageHeaders.creditsRemaining = summariseUsage(answer.usage, now()).downloads.remaining;
+      request.usageHeaders.creditsRemaining = summariseUsage(answer.usage, askedAt).downloads.remaining;
     if (answer.outcome === 'refused') {
       if (answer.refusal === 'idempotency_key_reused') {
         throw new ApiError(

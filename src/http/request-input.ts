@@ -4,6 +4,7 @@ import type { ShortLinks } from '../commands/video-ports.ts';
 import type { ParsedVideo, ShortLink } from '../domain/video-url.ts';
 import { ApiError } from './errors.ts';
 import type { ApiErrorCode } from './errors.ts';
+import type { PartsAway } from './parts-away.ts';
 
 /**
  * Reads what a client sent. Unknown fields and parameters are ignored.
@@ -57,7 +58,12 @@ export class NotLookedUp extends ApiError {}
  */
 export async function readVideoUrl(
   url: string,
-  options: { samplePlatformOrigin: string | undefined; shortLinks: ShortLinks; whenUnanswered: ApiErrorCode },
+  options: {
+    samplePlatformOrigin: string | undefined;
+    shortLinks: ShortLinks;
+    partsAway: PartsAway;
+    whenUnanswered: ApiErrorCode;
+  },
 ): Promise<ParsedVideo> {
   const parsed = parseVideoUrl(url, options);
   if (!parsed.ok) throw new ApiError(parsed.refusal, `url: ${parsed.explanation}`);
@@ -66,10 +72,11 @@ export async function readVideoUrl(
 
 async function lookUp(
   link: ShortLink,
-  { shortLinks, whenUnanswered, ...options }: Parameters<typeof readVideoUrl>[1],
+  { shortLinks, partsAway, whenUnanswered, ...options }: Parameters<typeof readVideoUrl>[1],
 ): Promise<ParsedVideo> {
   const answer = await shortLinks.lookUp(link);
-  if (answer.outcome === 'no_answer') throw new NotLookedUp(whenUnanswered);
+  if (answer.outcome === 'no_answer') throw new NotLookedUp(whenUnanswered, { away: 'workers' });
+  partsAway.works('workers');
   // What a worker says is read as what a client sends would be.
   const parsed = answer.outcome === 'found' ? parseVideoUrl(answer.url, options) : undefined;
   if (parsed?.ok && parsed.video?.platform === link.platform) return parsed.video;

@@ -6,14 +6,18 @@ import { createAuthenticate } from './authenticate.ts';
 import type { AuthenticateDependencies } from './authenticate.ts';
 import { apiPrefix, endpoints } from './endpoints.ts';
 import type { EndpointDependencies } from './endpoint.ts';
+import { ClockIsWrong } from '../commands/ports.ts';
 import type { RequestObserver } from '../commands/observers.ts';
 import type { Tracer } from '../commands/tracing.ts';
 import { sendError, sendErrorWithoutHooks } from './envelope.ts';
-import { ApiError, apiErrors } from './errors.ts';
+import { ApiError, apiErrors, errorsThatGiveBack } from './errors.ts';
+import { giveBack } from './give-back.ts';
 import { observeRequest } from './observe-request.ts';
+import { PartsAway } from './parts-away.ts';
 import { usageHeaders, writeUsageHeaders } from './usage-headers.ts';
 
-export interface ServerDependencies extends EndpointDependencies, AuthenticateDependencies {
+export interface ServerDependencies
+  extends Omit<EndpointDependencies, 'partsAway'>, Omit<AuthenticateDependencies, 'partsAway'> {
   logger: FastifyBaseLogger;
   /** Addresses or networks whose X-Forwarded-For is believed. */
   trustedProxies: readonly string[];
@@ -27,7 +31,9 @@ const bodyLimitBytes = 16 * 1024;
  * The JSON API. A request passes, in this order: route and method (404, 405), key (401), rate (429), then its endpoint:
  * input (400), quota (402), upstream (502).
  */
-export function createServer(dependencies: ServerDependencies): FastifyInstance {
+export function createServer(given: ServerDependencies): FastifyInstance {
+  const partsAway = new PartsAway(() => performance.now());
+  const dependencies = { ...given, partsAway };
   const { logger, addresses, trustedProxies, newUuid, requests, tracer } = dependencies;
   const server = Fastify({
     loggerInstance: logger,
@@ -59,13 +65,7 @@ export function createServer(dependencies: ServerDependencies): FastifyInstance 
     },
   });
 
-  server.decorateRequest('caller', null);
-  server.decorateRequest('usageHeaders', null);
-  server.decorateRequest('arrivedMs', 0);
-  server.decorateRequest('pollToken', undefined);
-  server.decorateRequest('idempotencyKeyHash', undefined);
-  server.decorateRequest('errorCode', undefined);
-  server.decorateRequest('traceparent', undefined);
+  decorateRequests(server);
 
   // Bodies arrive as bytes and are read by their endpoint, after key and rate; it looks at the media type too (in
   // `request.raw`), because without a body there is none to look at.
@@ -99,12 +99,24 @@ export function createServer(dependencies: ServerDependencies): FastifyInstance 
     });
   }
   server.setNotFoundHandler((request, reply) => answerNoRoute(request, reply, addresses));
-  server.setErrorHandler(answerError(addresses));
+  server.setErrorHandler(answerError(dependencies));
   // Node would answer an expectation that it does not know by itself, without the envelope; it may be ignored (RFC 9110 §10.1.1).
   server.server.on('checkExpectation', (request, response) => {
     server.routing(request, response);
   });
   return server;
+}
+
+/** What is known of a request besides what Fastify knows: see `caller.ts`. */
+function decorateRequests(server: FastifyInstance): void {
+  server.decorateRequest('caller', null);
+  server.decorateRequest('place', undefined);
+  server.decorateRequest('usageHeaders', null);
+  server.decorateRequest('arrivedMs', 0);
+  server.decorateRequest('pollToken', undefined);
+  server.decorateRequest('idempotencyKeyHash', undefined);
+  server.decorateRequest('errorCode', undefined);
+  server.decorateRequest('traceparent', undefined);
 }
 
 /** An unknown path, or a known one with a method that it does not take: both with or without a key. */
@@ -127,20 +139,24 @@ function lacksHost({ raw }: FastifyRequest): boolean {
   return raw.httpVersion === '1.1' && raw.headers.host === undefined;
 }
 
-function answerError(addresses: AddressWindows) {
-  return (error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+function answerError({ addresses, admissions, partsAway, realNowMs }: AuthenticateDependencies) {
+  return async (error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     request.usageHeaders ??= { window: addresses.show(request.ip), creditsRemaining: 0 };
-    const known = asApiError(error);
+    const known = asApiError(error, request);
     if (!known) request.log.error({ err: error }, 'a request failed inside the service');
     const answered = known ?? new ApiError('internal_error');
-    if (answered.status === 503) reply.header('retry-after', '1');
+    if (answered.status === 502 || answered.status === 503) {
+      reply.header('retry-after', String(answered.away ? partsAway.missed(answered.away) : 1));
+    }
+    if (errorsThatGiveBack.has(answered.code)) await giveBack(request, { admissions, realNowMs });
     return sendError(reply, answered);
   };
 }
 
 /** Fastify's own refusals are all of malformed input; the contract has one code for these. */
-function asApiError(error: FastifyError | Error): ApiError | undefined {
+function asApiError(error: FastifyError | Error, { routeOptions }: FastifyRequest): ApiError | undefined {
   if (error instanceof ApiError) return error;
+  if (error instanceof ClockIsWrong) return new ApiError(routeOptions.config.whenUnavailable ?? 'unavailable');
   const { code, statusCode } = error as Partial<FastifyError>;
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
     return new ApiError('invalid_request', `body: is larger than ${String(bodyLimitBytes)} bytes`);

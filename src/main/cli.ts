@@ -24,6 +24,9 @@ import type { Role } from './role.ts';
 import { describeStart } from './describe-start.ts';
 import type { runCommand as RunCommand } from './run-command.ts';
 
+/** Read here because the rest takes a second to load, in which the one who started this may end. */
+const parentPid = process.ppid;
+
 /** The one program: `reeltally serve` runs the service, everything else asks or tells a running one. */
 function createProgram(): Command {
   const program = new Command('reeltally')
@@ -43,6 +46,7 @@ function createProgram(): Command {
       const { serve } = await import('./serve.ts');
       process.exitCode = await serve(readConfig(), {
         role,
+        parentPid,
         progress: (step) => {
           if (!json) say(`  ${step}`);
         },

@@ -4,6 +4,7 @@ import { userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
+import { readEventStoreAddress } from '../adapters/event-store-address.ts';
 import { minSecretLength } from '../adapters/secrets.ts';
 import { email } from '../domain/account-events.ts';
 import { readPlanCatalogue } from '../domain/plans.ts';
@@ -25,6 +26,12 @@ const address = (...protocols: string[]) =>
       (value) => URL.canParse(value) && protocols.includes(new URL(value).protocol),
       `must be an address that begins with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`,
     );
+const eventStoreAddress = z.string().transform((given, context) => {
+  const read = readEventStoreAddress(given);
+  if ('address' in read) return read.address;
+  context.addIssue(read.fault);
+  return z.NEVER;
+});
 const webAddress = address('http:', 'https:').transform((value) => value.replace(/\/+$/, ''));
 const whole = (least: number, most: number) => z.coerce.number().int().min(least).max(most);
 const flag = z.enum(['0', '1']).transform((value) => value === '1');
@@ -54,7 +61,7 @@ function isMailServer(value: string): boolean {
 
 export const environment = z.object({
   REELTALLY_DATA: z.string().min(1).optional(),
-  EVENTSTORE_URL: address('esdb:', 'esdb+discover:', 'kurrentdb:').optional(),
+  EVENTSTORE_URL: eventStoreAddress.optional(),
   DATABASE_URL: address('postgres:', 'postgresql:').optional(),
   NATS_URL: address('nats:', 'tls:').optional(),
   SAMPLE_PLATFORM_URL: address('http:')

@@ -4,18 +4,21 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { NatsConnection } from 'nats';
 import type { Pool } from 'pg';
 import type { Logger } from 'pino';
+import { createClock } from '../adapters/clock.ts';
+import type { Clock } from '../adapters/clock.ts';
 import { connectEventStore } from '../adapters/event-store.ts';
+import type { ConnectedEventStore } from '../adapters/event-store.ts';
 import { createFolderMailer, createSmtpMailer } from '../adapters/mailer.ts';
 import { Metrics } from '../adapters/metrics.ts';
 import { observeAppends } from '../adapters/metrics-observers.ts';
 import { connectNats } from '../adapters/nats.ts';
-import { clockSkewMs, migrate, openPool } from '../adapters/postgres.ts';
+import { endInTime, keepMeasuring, measureClock, migrate, openPool } from '../adapters/postgres.ts';
 import { deriveKeys } from '../adapters/secrets.ts';
 import type { DerivedKeys } from '../adapters/secrets.ts';
-import { random, randomBits, systemClock } from '../adapters/system.ts';
-import type { Clock } from '../adapters/system.ts';
+import { random, randomBits, realNowMs } from '../adapters/system.ts';
 import type { Tracing } from '../adapters/tracing.ts';
 import type { Mailer } from '../commands/billing-ports.ts';
+import type { AppendObserver } from '../commands/observers.ts';
 import { RequestTokens } from '../commands/request-token.ts';
 import type { Tracer } from '../commands/tracing.ts';
 import { readOrMakeSecret } from '../embedded/secret-file.ts';
@@ -30,7 +33,7 @@ export interface Connections {
   addresses: Addresses;
   logger: Logger;
   clock: Clock;
-  store: ReturnType<typeof connectEventStore>;
+  store: ConnectedEventStore;
   pool: Pool;
   nats: NatsConnection;
   metrics: Metrics;
@@ -38,8 +41,6 @@ export interface Connections {
   tracer: Tracer | undefined;
   close(): Promise<void>;
 }
-
-const maxClockSkewMs = 1_000;
 
 /** Connects to the three engines and brings the schema up to date. @throws with the part that cannot be reached */
 export async function connect(
@@ -49,32 +50,61 @@ export async function connect(
 ): Promise<Connections> {
   const pool = openPool(addresses.databaseUrl, { logger, max: 10, queryTimeoutMs: 10_000 });
   await naming('Postgres', migrate(pool, join(projectDirectory, 'projections/migrations')));
+  const clock = createClock({
+    ...{ realNowMs, offsetSeconds: config.REELTALLY_CLOCK_OFFSET_SECONDS },
+    onChange: (fault) => {
+      if (fault) logger.error({ reason: fault.message }, 'the clock is wrong');
+      else logger.warn('the clock is right again');
+    },
+  });
+  await naming('Postgres', measureClock(pool, clock));
   const metrics = new Metrics({ logger });
-  const observer = metrics.observer(observeAppends);
-  const store = connectEventStore({ url: addresses.eventStoreUrl, logger, random, observer });
+  const store = await openEventStore(addresses.eventStoreUrl, { logger, observer: metrics.observer(observeAppends) });
   watchAppends(metrics, store);
-  if (!(await store.ready({ timeoutMs: 10_000 }))) {
-    throw new ConfigurationRefused('The event store does not answer at its address (EVENTSTORE_URL).');
-  }
   const nats = await naming('NATS', connectNats(addresses.natsUrl, { name: 'reeltally', logger }));
   const tracing = await traces(config, { logger, role });
+  // The API is told the time by each admission, and asks nothing while nobody asks it.
+  const measuring = role === 'api' ? undefined : keepMeasuring(pool, clock);
   return {
     config,
     addresses,
     logger,
-    clock: systemClock(config.REELTALLY_CLOCK_OFFSET_SECONDS),
+    clock,
     store,
     pool,
     nats,
     metrics,
     tracer: tracing?.tracer,
     close: async () => {
-      await nats.drain().catch(() => undefined);
-      await store.close();
-      await pool.end();
-      await tracing?.close();
+      // Side by side, since one that waits for a server must not keep the others from ending in order.
+      await Promise.all([
+        nats.drain().catch(() => undefined),
+        store.close(),
+        measuring?.stop(),
+        endInTime(pool.end()),
+        tracing?.close(),
+      ]);
     },
   };
+}
+
+/** @throws {ConfigurationRefused} where it does not answer, or lets nobody in with the user and password of its address */
+async function openEventStore(
+  url: string,
+  options: { logger: Logger; observer: AppendObserver },
+): Promise<ConnectedEventStore> {
+  const { promise: refused, reject } = Promise.withResolvers<never>();
+  const onRefused = () => {
+    reject(new Error('it does not let us in with the user and password of EVENTSTORE_URL'));
+  };
+  const store = connectEventStore({ ...options, url, random, onRefused });
+  const opening = store.ready({ timeoutMs: 10_000 }).then(async (ready) => {
+    if (!ready) throw new Error('it does not answer (EVENTSTORE_URL)');
+    // A server may answer and still refuse us: what every process needs is tried.
+    await store.headPosition();
+  });
+  await naming('The event store', Promise.race([opening, refused]));
+  return store;
 }
 
 /** Read only where it is wanted: it is a good part of what this process would load. */
@@ -119,12 +149,10 @@ export function createReadiness(connections: Connections): () => Promise<Readine
 }
 
 async function lookAtParts({ store, pool, nats, clock }: Connections): Promise<Readiness> {
-  const skew = clockSkewMs(pool, clock.realNowMs).then((skewMs) =>
-    Math.abs(skewMs) > maxClockSkewMs ? `the clocks differ by ${String(Math.round(skewMs))} ms` : 'ok',
-  );
+  const time = measureClock(pool, clock).then(() => clock.fault()?.message ?? 'ok');
   const log = store.ready({ timeoutMs: readinessTimeoutMs }).then((ready) => (ready ? 'ok' : 'does not answer'));
   const queue = nats.isClosed() ? Promise.resolve('closed') : nats.rtt().then(() => 'ok');
-  const [postgres, eventStore, natsState] = await Promise.all([skew, log, queue].map(inTime));
+  const [postgres, eventStore, natsState] = await Promise.all([time, log, queue].map(inTime));
   const states = { postgres: postgres ?? '', event_store: eventStore ?? '', nats: natsState ?? '' };
   const { offsetSeconds } = clock;
   return {

@@ -11,9 +11,11 @@ import type { Addresses } from './instance.ts';
 
 /** The parts that a bare machine lacks: each is embedded unless the environment has its address. */
 export interface Engines {
-  addresses: Addresses;
+  /** Fulfilled once all of them are ready. @throws why one of them is not */
+  addresses: Promise<Addresses>;
   /** Fulfilled with the name of a part that has ended by itself. */
   failed: Promise<string>;
+  /** Ends them, also those that are still starting. */
   stop(): Promise<void>;
 }
 
@@ -22,64 +24,69 @@ interface Part {
 }
 
 /** @param progress is told each step, for a person who waits */
-export async function startEngines(
+export function startEngines(
   config: Config,
   { demo, progress }: { demo: boolean; progress: (step: string) => void },
-): Promise<Engines> {
+): Engines {
   const started: Part[] = [];
   const failed = Promise.withResolvers<string>();
   let stopping = false;
-  const stop = async (): Promise<void> => {
-    stopping = true;
-    for (const part of started.toReversed()) await part.stop();
+  /** One that became ready too late to be wanted is stopped at once. */
+  const ready = async <Ready extends Part>(starting: Promise<Ready>): Promise<Ready> => {
+    const part = await starting;
+    started.push(part);
+    if (stopping) await part.stop();
+    return part;
   };
-  const watch = (name: string, engine: Part & { exited: Promise<unknown>; url: string }): string => {
-    started.push(engine);
-    void engine.exited.then(() => {
+  const launch = async (name: string, launching: Promise<Part & { exited: Promise<unknown>; url: string }>) => {
+    const { exited, url } = await ready(launching);
+    void exited.then(() => {
       if (!stopping) failed.resolve(name);
     });
-    return engine.url;
+    progress(`${name.replace('the ', '')} is ready (embedded)`);
+    return url;
   };
   const directory = (name: string) => join(config.dataDirectory, name);
   const { EVENTSTORE_URL, DATABASE_URL, NATS_URL, NATS_SERVER_PATH: serverPath } = config;
-  try {
-    // Side by side: each takes a second or two at first.
-    const starting = await Promise.allSettled([
-      EVENTSTORE_URL ??
-        launchEventStore({ dataDirectory: directory('event-store'), nodePath: process.execPath }).then((engine) => {
-          progress('event store is ready (embedded)');
-          return watch('the event store', engine);
-        }),
-      DATABASE_URL ??
-        launchPostgres({ dataDirectory: directory('postgres'), onProgress: progress }).then((engine) => {
-          progress('Postgres is ready (embedded)');
-          return watch('Postgres', engine);
-        }),
-      NATS_URL ??
-        launchNatsServer({ dataDirectory: directory('nats'), ...(serverPath && { serverPath }) }).then((engine) => {
-          progress('nats-server is ready (embedded)');
-          return watch('nats-server', engine);
-        }),
-      demo ? startSample(config, started).then((url) => (progress('sample platform is ready'), url)) : null,
-    ]);
-    const [eventStoreUrl, databaseUrl, natsUrl, samplePlatformUrl] = starting.map((part) => {
-      if (part.status === 'rejected') throw part.reason;
-      return part.value;
-    }) as [string, string, string, string | null];
-    return { addresses: { eventStoreUrl, databaseUrl, natsUrl, samplePlatformUrl }, failed: failed.promise, stop };
-  } catch (error) {
-    await stop();
-    throw error;
-  }
+  // Side by side: each takes a second or two at first.
+  const starting = Promise.allSettled([
+    EVENTSTORE_URL ??
+      launch(
+        'the event store',
+        launchEventStore({ dataDirectory: directory('event-store'), nodePath: process.execPath }),
+      ),
+    DATABASE_URL ?? launch('Postgres', launchPostgres({ dataDirectory: directory('postgres'), onProgress: progress })),
+    NATS_URL ??
+      launch('nats-server', launchNatsServer({ dataDirectory: directory('nats'), ...(serverPath && { serverPath }) })),
+    demo
+      ? ready(startSample(config)).then(({ url }) => {
+          progress('sample platform is ready');
+          return url;
+        })
+      : null,
+  ]);
+  return {
+    addresses: starting.then((parts) => {
+      const [eventStoreUrl, databaseUrl, natsUrl, samplePlatformUrl] = parts.map((part) => {
+        if (part.status === 'rejected') throw part.reason;
+        return part.value;
+      }) as [string, string, string, string | null];
+      return { eventStoreUrl, databaseUrl, natsUrl, samplePlatformUrl };
+    }),
+    failed: failed.promise,
+    stop: async () => {
+      stopping = true;
+      await Promise.all([starting, ...started.map((part) => part.stop())]);
+    },
+  };
 }
 
-async function startSample(config: Config, started: Part[]): Promise<string> {
+async function startSample(config: Config): Promise<Part & { url: string }> {
   const engine = await findEngine(config);
   const cacheDirectory = join(config.dataDirectory, 'sample-platform');
   const port = await samplePlatformPort(config, cacheDirectory);
   const platform = await startSamplePlatform({ cacheDirectory, ffmpegPath: engine.ffmpegPath, port });
-  started.push({ stop: () => platform.close() });
-  return platform.url;
+  return { url: platform.url, stop: () => platform.close() };
 }
 
 /** The same at every start where it can be, because the port is part of the addresses of queued videos. */

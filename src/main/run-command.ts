@@ -1,7 +1,8 @@
+import { createClock } from '../adapters/clock.ts';
 import { connectEventStore } from '../adapters/event-store.ts';
 import { isLed } from '../adapters/leadership.ts';
-import { clockSkewMs, createBooks, openPool } from '../adapters/postgres.ts';
-import { newId, newUuid, randomBits, systemClock } from '../adapters/system.ts';
+import { createBooks, keepMeasuring, measureClock, openPool } from '../adapters/postgres.ts';
+import { newId, newUuid, randomBits, realNowMs } from '../adapters/system.ts';
 import type { InvoicesCli } from '../cli/invoices.ts';
 import type { Output } from '../cli/output.ts';
 import { UsageLanes } from '../commands/usage-lanes.ts';
@@ -25,12 +26,13 @@ export async function runCommand(
   const logger = createLogger({ ...config, LOG_LEVEL: config.LOG_LEVEL ?? 'error' }, 'cli', 'warn');
   const pool = openPool(databaseUrl, { logger, max: 4, queryTimeoutMs });
   const store = connectEventStore({ url: eventStoreUrl, logger });
-  const { now, realNowMs } = systemClock(config.REELTALLY_CLOCK_OFFSET_SECONDS);
+  const clock = createClock({ realNowMs, offsetSeconds: config.REELTALLY_CLOCK_OFFSET_SECONDS });
+  // A command that needs no time does its work all the same.
+  await measureClock(pool, clock).catch(() => undefined);
+  const measuring = keepMeasuring(pool, clock);
+  const { now } = clock;
   const lanes = new UsageLanes({ store, now, newId: newUuid });
-  const closing = {
-    ...{ store, pool, now, newUuid, logger, lanes, graceSeconds: config.CLOSING_GRACE_SECONDS },
-    clockSkewMs: () => clockSkewMs(pool, realNowMs),
-  };
+  const closing = { store, pool, now, newUuid, logger, lanes, graceSeconds: config.CLOSING_GRACE_SECONDS };
   const setAside = new Map<string, number>();
   try {
     await command({
@@ -43,6 +45,7 @@ export async function runCommand(
     });
   } finally {
     await store.close();
+    await measuring.stop();
     await pool.end();
   }
 }

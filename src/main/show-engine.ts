@@ -1,5 +1,5 @@
 import { inspectEngine, oldEngineDays } from '../adapters/engine-versions.ts';
-import { systemClock } from '../adapters/system.ts';
+import { realNowMs } from '../adapters/system.ts';
 import { prepareYtDlp } from '../adapters/yt-dlp-unpacked.ts';
 import { showEngineCommand } from '../cli/engine.ts';
 import type { Output } from '../cli/output.ts';
@@ -21,7 +21,7 @@ export async function showEngine(output: Output): Promise<void> {
       ...{ ytDlpPath: engine.ytDlpPath, directory: unpackedDirectoryOf(workDirectory), keeper },
       onProblem: () => undefined,
     });
-    const nowMs = systemClock().realNowMs();
+    const nowMs = realNowMs();
     const directory = cellDirectoryOf(workDirectory);
     const state = await inspectEngine({ engine, ytDlp, directory, namespaces, keeper, nowMs, checksums: true });
     showEngineCommand(output, { ...state, oldAfterDays: oldEngineDays, guards });

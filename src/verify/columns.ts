@@ -37,7 +37,7 @@ export const columns = {
     voided=charge.voided`,
   invoices: `event_id=id account_id=data.account_id type number=data.number revision last_hash=metadata.hash position
     time=metadata.time covers=data.covers period_start=data.period_start total_cents=total data actor=metadata.actor`,
-  usage_warnings: `event_id=id account_id=period.account_id stream revision pool=data.pool
+  usage_warnings: `event_id=id account_id=accountId type stream revision pool=data.pool
     threshold_percent=data.threshold_percent used=data.used credit_limit=data.limit time=metadata.time
     message_id=messageId`,
 } as const;

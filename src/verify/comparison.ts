@@ -145,7 +145,7 @@ export class Comparison {
     const { patienceMs, books } = this.#comparing;
     const deadlineMs = performance.now() + patienceMs;
     while ((this.#checkpoints.get(checkpoint) ?? -1n) < position) {
-      for (const [name, reached] of await readCheckpoints(books.query)) this.#checkpoints.set(name, reached);
+      for (const [name, { upTo }] of await readCheckpoints(books.query)) this.#checkpoints.set(name, upTo);
       if ((this.#checkpoints.get(checkpoint) ?? -1n) >= position) break;
       if (this.#behind.has(checkpoint) || performance.now() > deadlineMs) {
         this.#behind.add(checkpoint);
@@ -178,7 +178,7 @@ export class Comparison {
       for (const { key, entry } of entries) if (!found.has(entry)) late.delete(key);
       probes.push({
         table,
-        position: checkpoints.get(kept[table].checkpoint) ?? -1n,
+        position: checkpoints.get(kept[table].checkpoint)?.standsFor ?? -1n,
         count: await this.#count(query, table),
         differing: entries.filter(({ entry }) => found.has(entry)),
         found: [...found.values()].filter((row) => row !== null),

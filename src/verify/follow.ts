@@ -111,7 +111,7 @@ export class Follower {
     for (const period of periods.values()) {
       const { stream, revision, accountId: account_id, awaited } = period;
       const at = { account_id, stream, revision: revision + 1, field: 'type' };
-      for (const { type } of awaited)
+      for (const { type } of awaited.filter(({ mayBeMissing }) => mayBeMissing !== true))
         this.divergences.report({ rule: 'append_whole', ...at, expected: type, found: 'nothing' });
     }
     const at = now?.() ?? newestTime;

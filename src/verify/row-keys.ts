@@ -18,7 +18,7 @@ const keyOf: Readonly<Record<Table, KeyOf>> = {
   idempotency_keys: ({ type, stream, data }) =>
     type === 'DownloadQueued' && data.idempotency && `${stream.split('-')[1] ?? ''} ${data.idempotency.key_hash}`,
   invoices: ({ type, id }) => (type === 'InvoiceIssued' || type === 'CreditNoteIssued') && id,
-  usage_warnings: ({ type, id }) => type === 'UsageWarningReached' && id,
+  usage_warnings: ({ type, id }) => (type === 'UsageWarningReached' || type === 'OverageCapReached') && id,
 };
 
 /** The key of the row that an event makes in a table, as Postgres writes it. @returns undefined where it makes none */

@@ -16,11 +16,13 @@ interface Followed {
   completeness: Completeness;
 }
 
+const notices = ['UsageWarningReached', 'UsageWarningMailed', 'OverageCapReached', 'OverageCapMailed'];
+
 /** Which rows of Postgres an event must have made or changed. */
 export class RowsOfEvents {
   readonly #followed: Followed;
-  /** Rows of warnings that are not mailed yet, by the id of their event. */
-  readonly #warnings = new Map<string, Link & { period: Link['data']; messageId: string | null }>();
+  /** Rows of notices that are not mailed yet, by the id of their event. */
+  readonly #notices = new Map<string, Link & { accountId: string | null; messageId: string | null }>();
 
   constructor(followed: Followed) {
     this.#followed = followed;
@@ -82,7 +84,7 @@ export class RowsOfEvents {
     }
     if (type === 'DownloadQueued') this.#queued(event, accountId);
     if (charge?.key) this.#keyed(event, { charge, period, account, keyHash: charge.key.key_hash });
-    if (type.startsWith('UsageWarning')) this.#warned(event, period);
+    if (notices.includes(type)) this.#noticed(event, accountId);
     const isLimit = type === 'UsagePeriodOpened' || (type === 'PlanChanged' && data.effective === 'now');
     if (isLimit) this.#limit(event, account, false);
     this.timeline(event, accountId, taken);
@@ -112,15 +114,17 @@ export class RowsOfEvents {
     this.#rows.expect({ table: 'jobs', ...of });
   }
 
-  #warned(event: Link, { opened, accountId }: Period): void {
-    const isNew = event.type === 'UsageWarningReached';
-    const id = isNew ? event.id : event.data.warning_event_id;
-    const subject = isNew && opened ? { ...event, period: opened.data, messageId: null } : this.#warnings.get(id);
+  /** What the owner is to hear of, and that it was mailed. */
+  #noticed(event: Link, accountId: string | null): void {
+    const { type, data } = event;
+    const isNew = type.endsWith('Reached');
+    const id = isNew ? event.id : type === 'OverageCapMailed' ? data.cap_event_id : data.warning_event_id;
+    const subject = isNew ? { ...event, accountId, messageId: null } : this.#notices.get(id);
     if (!subject) return;
-    if (isNew) this.#warnings.set(id, subject);
+    if (isNew) this.#notices.set(id, subject);
     else {
-      Object.assign(subject, { messageId: event.data.message_id });
-      this.#warnings.delete(id);
+      Object.assign(subject, { messageId: data.message_id });
+      this.#notices.delete(id);
     }
     const at = { ...subject, position: event.position };
     this.#rows.expect({ table: 'usage_warnings', accountId, key: id, subject, at, isNew, isFinal: !isNew });

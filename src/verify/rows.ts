@@ -107,18 +107,6 @@ export async function compare(
 /** Postgres refuses a value: no number of its type, no text. */
 const isOfData = (error: unknown): boolean => String((Object(error) as { code?: unknown }).code).startsWith('22');
 
-/** Terms from before a field existed say by not having it what its default says. */
-const termsWithDefaults = (terms: string) => `'{"service_failures_returned": true}'::jsonb || ${terms}`;
-
-function comparable(value: string, column: string): string {
-  if (isJson(column)) return `${value}::jsonb`;
-  const within = (name: string) =>
-    `case when ${value} ? '${name}' then ${value} || jsonb_build_object('${name}', ${termsWithDefaults(`(${value}->'${name}')`)}) else ${value} end`;
-  if (column === 'terms') return termsWithDefaults(value);
-  if (column === 'next') return within('terms');
-  return column === 'due' ? within('plan') : value;
-}
-
 async function compareEach(
   query: Query,
   table: Table,
@@ -129,7 +117,8 @@ async function compareEach(
   const rows = entries.map(({ subject }) =>
     Object.fromEntries(compared.map(({ column, path }) => [column, asJson(valueAt(subject, path))])),
   );
-  const list = (alias: string) => compared.map(({ column }) => comparable(`${alias}.${column}`, column)).join();
+  const list = (alias: string) =>
+    compared.map(({ column }) => `${alias}.${column}${isJson(column) ? '::jsonb' : ''}`).join();
   const keys = (alias: string) => kept[table].key.map((name) => `${alias}.${name}`).join();
   const differing = await query(
     `select n::int - 1 as entry, to_jsonb(e) as expected, to_jsonb(f) as found
@@ -192,20 +181,13 @@ export function differenceFacts({ entry, expected, found }: Difference): Facts {
   if (!found) return { rule: 'row_missing', ...where, field: table, expected: 'a row', found: 'none' };
   const differing = comparedOf(table)
     .map(({ column }) => column)
-    .filter((column) => JSON.stringify(plainTerms(expected[column])) !== JSON.stringify(plainTerms(found[column])));
+    .filter((column) => JSON.stringify(expected[column]) !== JSON.stringify(found[column]));
   const [only = '', ...others] = differing;
   if (others.length === 0)
     return { rule: 'row_differs', ...where, field: `${table}.${only}`, expected: expected[only], found: found[only] };
   const of = (row: Record<string, unknown>) => Object.fromEntries(differing.map((column) => [column, row[column]]));
   const field = `${table}.(${differing.join(', ')})`;
   return { rule: 'row_differs', ...where, field, expected: of(expected), found: of(found) };
-}
-
-/** Without what is the default of terms, at whatever depth. */
-function plainTerms(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-  const members = Object.entries(value).filter(([name, of]) => name !== 'service_failures_returned' || of !== true);
-  return Object.fromEntries(members.map(([name, of]) => [name, plainTerms(of)]));
 }
 
 /** One account, one billing period (the day on which it starts, YYYYMMDD), or both. */
@@ -261,10 +243,27 @@ export async function listOrigins(query: Query, table: Table, scope: TableScope)
   return rows as unknown as Origin[];
 }
 
-/** @returns the commit position of the log that each read model stands for */
-export async function readCheckpoints(query: Query): Promise<Map<string, bigint>> {
-  const rows = await query('select name, position::text from checkpoints where position is not null', []);
-  return new Map(rows.map(({ name, position }) => [name as string, BigInt(position as string)]));
+/** How far a read model is, in commit positions of the log. */
+export interface Reached {
+  /** Everything up to here has been applied. */
+  upTo: bigint;
+  /** The newest event that its rows stand for: what lies between the two did not concern it. */
+  standsFor: bigint;
+}
+
+export async function readCheckpoints(query: Query): Promise<Map<string, Reached>> {
+  const rows = await query(
+    `select name, (position - case when prepare_position < position then 1 else 0 end)::text as up_to,
+       case when prepare_position is null then position else coalesce(event_position, -1) end::text as stands_for
+     from checkpoints where position is not null and (position <= 9223372036854775807 or applied_events > 0)`,
+    [],
+  );
+  return new Map(
+    rows.map(({ name, up_to, stands_for }) => [
+      name as string,
+      { upTo: BigInt(up_to as string), standsFor: BigInt(stands_for as string) },
+    ]),
+  );
 }
 
 /** @returns the columns that are compared and are not there, by table; of a table that is missing, all */

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { recordJobProgress } from '../commands/record-job-progress.ts';
 import type { JobDependencies, QueuedJob } from '../commands/record-job-progress.ts';
+import { ClockIsWrong } from '../commands/ports.ts';
 import type { ProgressChannel } from '../commands/ports.ts';
 import { FileStoreUnavailable } from '../commands/video-ports.ts';
 import type {
@@ -40,6 +41,7 @@ const internalError = { kind: 'give_up', reason: 'internal_error', fault: 'servi
 
 /** Each step waits this long for the log; a step without an outcome is settled by the lease. */
 const stepTimeoutMs = 60_000;
+const clockRetryMs = 1_000;
 const storePausesMs = [1_000, 2_000, 4_000, 8_000, 15_000, 25_000];
 
 /** One job, from its claim to its end: done, failed, or queued again. Never throws: what goes wrong is a step of the job too. */
@@ -51,7 +53,7 @@ export async function downloadJob(
   const { token } = job;
   const logger = dependencies.logger.child({ token, attempt: claim.revision });
   const directory = join(dependencies.workDirectory, `${token}-${String(claim.revision)}`);
-  const record = (command: JobCommand) => recordStep(dependencies, job, command);
+  const record = (command: JobCommand) => onceClockIsRight(() => recordStep(dependencies, job, command), stopping);
   const late = AbortSignal.timeout(dependencies.attemptTimeoutMs);
   const signal = AbortSignal.any([stopping, late]);
   // What a shutdown has cut short is no failure.
@@ -81,6 +83,18 @@ export async function downloadJob(
     await rm(directory, { recursive: true, force: true }).catch((error: unknown) => {
       logger.warn({ err: error }, 'the directory of an attempt could not be removed');
     });
+  }
+}
+
+/** With a wrong clock nothing is recorded. The download is kept until the clock is right again, or this process is stopped. */
+async function onceClockIsRight<Value>(work: () => Promise<Value>, stopping: AbortSignal): Promise<Value> {
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof ClockIsWrong) || stopping.aborted) throw error;
+      await sleep(clockRetryMs, undefined, { signal: stopping }).catch(() => undefined);
+    }
   }
 }
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { accountIdOf, claimJob, readJob, readQueuedJob } from '../commands/record-job-progress.ts';
 import type { QueuedJob } from '../commands/record-job-progress.ts';
 import type { DownloadObserver, QuotaName } from '../commands/observers.ts';
-import { downloadQueue } from '../commands/ports.ts';
+import { ClockIsWrong, downloadQueue } from '../commands/ports.ts';
 import type { JobQueue, ReceivedJob } from '../commands/ports.ts';
 import { inSpan } from '../commands/tracing.ts';
 import type { Span, Tracer } from '../commands/tracing.ts';
@@ -49,10 +49,12 @@ export function runWorker(dependencies: WorkerDependencies): Worker {
 }
 
 async function runSlot(dependencies: WorkerDependencies, stopping: AbortSignal): Promise<void> {
-  const { queue, logger, disk } = dependencies;
+  const { queue, logger, disk, now } = dependencies;
   const pause = (ms: number) => sleep(ms, undefined, { signal: stopping }).catch(() => undefined);
   while (!stopping.aborted) {
     try {
+      // No job is taken that could not be claimed.
+      now();
       if (!(await disk.hasRoom())) {
         await pause(roomRetryMs);
         continue;
@@ -60,7 +62,8 @@ async function runSlot(dependencies: WorkerDependencies, stopping: AbortSignal):
       const received = await queue.next(stopping);
       if (received) await work(dependencies, received, stopping);
     } catch (error) {
-      logger.warn({ err: error }, 'a job could not be taken');
+      // Of a wrong clock the process speaks once.
+      if (!(error instanceof ClockIsWrong)) logger.warn({ err: error }, 'a job could not be taken');
       await pause(retryMs);
     }
   }

@@ -8,7 +8,7 @@ import type { Pool } from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
 
 import { startHeartbeat } from '../../src/adapters/heartbeat.ts';
-import { clockSkewMs, migrate, openPool } from '../../src/adapters/postgres.ts';
+import { migrate, openPool } from '../../src/adapters/postgres.ts';
 import { createDatabase } from '../support/postgres.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -113,13 +113,6 @@ describe('a pool', () => {
     await expect(pool!.query('select pg_sleep(5)')).rejects.toThrow(/timeout/i);
     expect(performance.now() - startedAtMs).toBeLessThan(3000);
   });
-});
-
-it('the difference of the clocks is positive for one that is ahead', async () => {
-  const [pool] = await openPools(1);
-  expect(Math.abs(await clockSkewMs(pool!, () => Date.now()))).toBeLessThan(500);
-  expect(Math.abs((await clockSkewMs(pool!, () => Date.now() + 60_000)) - 60_000)).toBeLessThan(500);
-  expect(Math.abs((await clockSkewMs(pool!, () => Date.now() - 60_000)) + 60_000)).toBeLessThan(500);
 });
 
 it('a heart beats as a row, which goes when it is stopped in order', async () => {

@@ -245,11 +245,12 @@ export class RichHistory {
     const revision = overage.revisions[0]?.[0] ?? 0;
     const charged = this.#log.read(overage.stream)[revision];
     const { token } = (charged?.data ?? {}) as { token: string };
+    const rate = { rate_cents: overage.rate_cents, rate_version: overage.rate_version };
     const cents = this.#log.fold(overage.stream, newSettlement(), evolveSettlement).charges.get(token)?.cents ?? 0;
     await this.#invoice({
       kind: 'issue_credit_note',
       note: { ...note, reference: `note-${this.#random.hex(6)}`, charge_event_id: charged?.id ?? '', cents: 2 },
-      charge: { stream: overage.stream, revision, cents },
+      charge: { eventId: charged?.id ?? '', stream: overage.stream, revision, ...rate, cents },
     });
   }
 

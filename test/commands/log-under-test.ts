@@ -2,6 +2,7 @@ import { afterAll, beforeAll } from 'vitest';
 
 import { connectEventStore } from '../../src/adapters/event-store.ts';
 import type { ConnectedEventStore } from '../../src/adapters/event-store.ts';
+import type { EndOfCatchUp } from '../../src/embedded/event-store/checkpoints.ts';
 import { startEventStore } from '../support/event-store.ts';
 import type { TestEventStore } from '../support/event-store.ts';
 import { foreignUrl } from '../support/event-store-under-test.ts';
@@ -11,11 +12,11 @@ export interface LogUnderTest {
 }
 
 /** A log for the tests of one file, and the one connection to it that a process may have. */
-export function logUnderTest(): LogUnderTest {
+export function logUnderTest(endOfCatchUp?: EndOfCatchUp): LogUnderTest {
   const log: Partial<LogUnderTest> = {};
   let own: TestEventStore | undefined;
   beforeAll(async () => {
-    own = foreignUrl === undefined ? await startEventStore() : undefined;
+    own = foreignUrl === undefined ? await startEventStore({ endOfCatchUp }) : undefined;
     log.store = connectEventStore({ url: own?.url ?? foreignUrl ?? '' });
   });
   afterAll(async () => {

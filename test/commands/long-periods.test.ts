@@ -58,7 +58,7 @@ describe('settling from the charge or the warning on', () => {
       confirm_download: { kind: 'confirm_download', token: token(6) },
       void_download: { kind: 'void_download', token: token(6) },
       void_lookup: { kind: 'void_lookup', lookupId },
-      record_mail: { kind: 'record_mail', warningEventId: warning.id, messageId: '<a@example.com>' },
+      record_mail: { kind: 'record_mail', eventIds: [warning.id], messageId: '<a@example.com>' },
     }[kind] as SettlementCommand;
     const { fromRevision } = {
       confirm_download: find('OverageCharged', token(6)),
@@ -102,7 +102,7 @@ it('the mail of a warning is recorded from the warning on', async () => {
     await recordWarningMail({ store, now, newUuid }, warning!, { messageId: '<a@example.com>', timeoutMs: 10_000 });
   }
   expect(reads(stream)).toEqual([fromRevision, fromRevision]);
-  expect(await readWarning(log.store, { stream, eventId })).toMatchObject({ mailed: true });
+  expect(await readWarning(log.store, { stream, eventId })).toMatchObject({ covers: [] });
 });
 
 describe('a repeated key of an earlier period', () => {

@@ -1,15 +1,29 @@
 import { describe, expect, it } from 'vitest';
 
 import { usageStream } from '../../src/domain/billing-period.ts';
-import { queueDownload, sandbox, token } from '../domain/usage-examples.ts';
+import { lookUpMetadata } from '../../src/commands/look-up-metadata.ts';
+import { settlePeriod } from '../../src/commands/settle-period.ts';
+import { lookUp, queueDownload, sandbox, token, video } from '../domain/usage-examples.ts';
 import { logUnderTest } from './log-under-test.ts';
-import { ask, lanesOf, openUsage, outcomesOf, queueAll, readUsage, tokensOf, upFrom } from './usage-account.ts';
+import {
+  ask,
+  freshCause,
+  lanesOf,
+  openUsage,
+  outcomesOf,
+  queueAll,
+  readUsage,
+  tokensOf,
+  upFrom,
+} from './usage-account.ts';
 import type { StoredUsage, UsageAccount } from './usage-account.ts';
 
 const log = logUnderTest();
 
 const november = { start: '2026-11-01T00:00:00.000Z', end: '2026-12-01T00:00:00.000Z' };
 const december = { start: '2026-12-01T00:00:00.000Z', end: '2027-01-01T00:00:00.000Z' };
+
+const lookupId = (number: number) => `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`;
 
 /** A clock that stands until it is moved. */
 function clockAt(instant: string) {
@@ -151,6 +165,48 @@ describe('clocks that differ', () => {
     expect(tokensOf(await periodOf(account, november))).toEqual([token(1)]);
     const opened = await periodOf(account, december);
     expect(tokensOf(opened)).toEqual([token(2), token(3)]);
+    expectTimesWithin(opened, december);
+  });
+
+  it('never charge a period in whose stream the time is past its end, although nobody has ended it yet', async () => {
+    const account = await openUsage(log.store, { metadata_limit: 1 });
+    const behind = lanesOf(log.store, () => '2026-11-30T23:59:59.000Z');
+    await ask(behind, account, queueDownload(1));
+    await ask(behind, account, lookUp(lookupId(1)));
+    // A correction by a process whose clock is ahead: it charges nothing, and so ends nothing.
+    const confirmed = await settlePeriod(
+      { store: log.store, now: () => '2026-12-01T00:00:02.000Z' },
+      {
+        stream: account.stream,
+        command: { kind: 'confirm_download', token: token(1) },
+        cause: freshCause(),
+        timeoutMs: 9_000,
+      },
+    );
+    expect(confirmed).toMatchObject({ events: [{ type: 'DownloadConfirmed' }] });
+    // The pool of November is empty, that of December is not.
+    const found = { ok: true, metadata: { title: 'x', durationSeconds: 1, thumbnail: '' } } as const;
+    const answered = await lookUpMetadata(
+      { lanes: behind, probe: { probe: () => Promise.resolve(found) } },
+      {
+        ...{
+          accountId: account.accountId,
+          lookupId: lookupId(2),
+          video,
+          snapshot: account.origin,
+          cause: freshCause(),
+        },
+        ...{ decisionBudgetMs: 9_000, now: '2026-11-30T23:59:59.500Z' },
+      },
+    );
+    expect(answered.outcome).toBe('found');
+    await ask(behind, account, queueDownload(2));
+    const [ended, opened] = [await periodOf(account, november), await periodOf(account, december)];
+    expect(tokensOf(ended)).toEqual([token(1)]);
+    expect(typesOf(ended).slice(-2)).toEqual(['DownloadConfirmed', 'UsagePeriodEnded']);
+    expect(typesOf(opened)).toEqual([
+      ...['UsagePeriodOpened', 'MetadataCreditDebited', 'DownloadCreditDebited', 'DownloadQueued'],
+    ]);
     expectTimesWithin(opened, december);
   });
 

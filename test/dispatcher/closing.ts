@@ -45,9 +45,8 @@ type Changed = Partial<Omit<ClosePeriodsDependencies, 'now'>> & { now: string };
 /** What a dispatcher has at a standing hour; one of its own each time, as after a restart. */
 export function dispatcherAt({ store, models }: Closing, { now, ...changed }: Changed): ClosePeriodsDependencies {
   const own = { store, now: () => now, newUuid, ...changed };
-  const { clockSkewMs = () => Promise.resolve(0) } = changed;
   const lanes = new UsageLanes({ store: own.store, now: own.now, newId: newUuid });
-  return { ...own, pool: models.pool, lanes, logger: silent, graceSeconds: changed.graceSeconds ?? 3_600, clockSkewMs };
+  return { ...own, pool: models.pool, lanes, logger: silent, graceSeconds: changed.graceSeconds ?? 3_600 };
 }
 
 export async function caughtUp({ store, models }: Closing): Promise<void> {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { readCheckpoint } from '../../projections/runner.ts';
+import { readReached } from '../../projections/checkpoints.ts';
 import { dispatchDownloads, messageId } from '../../src/dispatcher/dispatch-downloads.ts';
 import type { JobMessage } from '../../src/commands/ports.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -13,7 +13,7 @@ const start = () => dispatchDownloads({ store: parts.store, queue: parts.queue, 
 /** Waits until everything that is in the log now has been looked at. */
 async function dispatched(): Promise<void> {
   const head = (await parts.store.headPosition()) ?? 0n;
-  await waitFor(async () => ((await readCheckpoint(parts.models.pool, 'dispatch')) ?? 0n) >= head, {
+  await waitFor(async () => (await readReached(parts.models.pool, 'dispatch')) >= head, {
     what: 'the dispatcher at the end of the log',
   });
 }

@@ -11,6 +11,7 @@ import type { ConnectedEventStore } from '../../src/adapters/event-store.ts';
 import type { JobMessage, JobQueue, Subscription } from '../../src/commands/ports.ts';
 import { claimJob, readQueuedJob, recordJobProgress } from '../../src/commands/record-job-progress.ts';
 import type { ClaimProof } from '../../src/domain/download-job.ts';
+import type { EndOfCatchUp } from '../../src/embedded/event-store/checkpoints.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
 import type { QueueDownload } from '../../src/domain/decide-usage.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
@@ -30,8 +31,8 @@ export interface Dispatching {
   nats: NatsConnection;
 }
 
-export function dispatchingUnderTest(): Dispatching {
-  const log = logUnderTest();
+export function dispatchingUnderTest(endOfCatchUp?: EndOfCatchUp): Dispatching {
+  const log = logUnderTest(endOfCatchUp);
   const parts: Partial<Dispatching> = {};
   let server: TestNatsServer;
   let runner: Subscription;

@@ -1,29 +1,22 @@
 import { describe, expect, it } from 'vitest';
 
 import { warningMail } from '../../src/dispatcher/warning-mail.ts';
+import type { Notice } from '../../src/domain/settlement.ts';
 import type { Terms } from '../../src/domain/plans.ts';
 import { accountId, given, opened } from '../domain/usage-examples.ts';
 
 const eventId = '6f1c2a58-5b7e-5d0e-9d4b-3a1f0c9b8e77';
 
-const mailOf = (
-  data: { pool: 'downloads' | 'metadata'; threshold_percent: number; used: number; limit: number },
-  terms: Partial<Terms> = {},
-) =>
+const told = (notice: Notice, terms: Partial<Terms>) =>
   warningMail(
     {
-      ...{
-        eventId,
-        stream: 'usage',
-        revision: 9,
-        correlationId: 'req',
-        mailed: false,
-        time: '2026-11-14T12:00:00.000Z',
-      },
-      ...{ data, usage: given(opened({ downloads_limit: 100, ...terms })) },
+      ...{ eventId, notice, time: '2026-11-14T12:00:00.000Z' },
+      usage: given(opened({ downloads_limit: 100, ...terms })),
     },
     'owner@example.com',
   );
+const mailOf = (data: Extract<Notice, { type: 'UsageWarningReached' }>['data'], terms: Partial<Terms> = {}) =>
+  told({ type: 'UsageWarningReached', data }, terms);
 
 const downloads = { pool: 'downloads', threshold_percent: 80, used: 80, limit: 100 } as const;
 const allDownloads = { ...downloads, threshold_percent: 100, used: 100 } as const;
@@ -47,7 +40,7 @@ This period began on 2026-11-01 and ends on 2026-12-01, at 00:00 UTC.
 From then on what the plan includes is there again.
 
 So it stood on 2026-11-14 at 12:00:00 UTC.
-This mail is sent once in a period, when 80 % are used.
+This mail is sent when 80 % are used.
 `,
     });
   });
@@ -65,12 +58,40 @@ This mail is sent once in a period, when 80 % are used.
     expect(mailOf(data, terms).text).toContain(`\n\n${text}\n`);
   });
 
+  it('says that the ceiling is reached, and what that means', () => {
+    const data = { overage_cents: 4_990, overage_cap_cents: 5_000 };
+    expect(told({ type: 'OverageCapReached', data }, { overage_cap_cents: 5_000 })).toEqual({
+      id: eventId,
+      to: 'owner@example.com',
+      subject: 'Your ceiling on overage charges is reached',
+      date: '2026-11-14T12:00:00.000Z',
+      text: `Your account ${accountId} has used all downloads
+that its plan, dev_100, includes in a billing period,
+and further ones for $49.90.
+Your ceiling on these charges is $50.00 per period;
+one more, at $0.25, would go beyond it.
+
+From now on, downloads are refused until the period ends or the ceiling
+is raised.
+
+This period began on 2026-11-01 and ends on 2026-12-01, at 00:00 UTC.
+From then on what the plan includes is there again.
+
+So it stood on 2026-11-14 at 12:00:00 UTC.
+This mail is sent when the ceiling is reached.
+`,
+    });
+  });
+
   it('has lines that no mail program breaks', () => {
     const long = mailOf(
       { pool: 'metadata', threshold_percent: 100, used: 1_000_000_000, limit: 1_000_000_000 },
       { plan: 'a_plan_with_the_longest_name_of_a' },
     );
-    expect(Math.max(...long.text.split('\n').map((line) => line.length))).toBeLessThanOrEqual(76);
+    const largest = { overage_cents: 1_000_000_000_000, overage_cap_cents: 1_000_000_000_000 };
+    const cap = told({ type: 'OverageCapReached', data: largest }, { overage_cents: 1_000_000_000_000 });
+    for (const { text } of [long, cap])
+      expect(Math.max(...text.split('\n').map((line) => line.length))).toBeLessThanOrEqual(76);
     expect(long.subject.length).toBeLessThanOrEqual(78);
   });
 });

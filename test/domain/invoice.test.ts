@@ -154,6 +154,10 @@ describe('a credit note', () => {
   const decide = (state: Invoices, changed: Partial<typeof note> = {}, chargeOf?: CreditedCharge) =>
     decideInvoices(state, { kind: 'issue_credit_note', note: { ...note, ...changed }, charge: chargeOf });
 
+  const charged = (revision: number, cents: number): CreditedCharge => ({
+    ...{ eventId: idOf(revision), stream, revision, rate_cents: 25, rate_version: '2026-11', cents },
+  });
+
   it('gives back a part of a line, under a number of its own', () => {
     expect(decide(invoiced(issued(1)))).toEqual([credited(1)]);
   });
@@ -181,9 +185,32 @@ describe('a credit note', () => {
     expect(decide(invoiced(invoice), { line: 3, cents: 1900 })).toHaveLength(1);
   });
 
+  it('never gives back of a line what was waived of that line, though the invoice has other overage', () => {
+    const rate = { rate_cents: 12, rate_version: 'v2' };
+    const other = { kind: 'overage', ...rate, quantity: 10, cents: 120, stream, revisions: [[9, 18, 1]] } as const;
+    const waived = {
+      kind: 'waivers',
+      rate_cents: 25,
+      rate_version: '2026-11',
+      quantity: 2,
+      cents: -50,
+      stream,
+    } as const;
+    const [line] = draft.lines;
+    const lines = [
+      line!,
+      { ...other, revisions: [...other.revisions].map((range) => [...range] as [number, number, number]) },
+    ];
+    const invoice = issued(1, { lines: [...lines, { ...waived, revisions: [[20, 21, 1]] }] });
+    if (invoice.type === 'InvoiceIssued') invoice.data.total_cents = 170;
+    expect(decide(invoiced(invoice), { cents: 50 })).toHaveLength(1);
+    expect(decide(invoiced(invoice), { cents: 51 })).toEqual({ refusal: 'exceeds_charge' });
+    expect(decide(invoiced(invoice), { line: 2, cents: 120 })).toHaveLength(1);
+  });
+
   it('about one charge never gives back more than is left of that charge', () => {
     const about = { charge_event_id: idOf(3) };
-    const left = { stream, revision: 3, cents: 15 };
+    const left = charged(3, 15);
     expect(decide(invoiced(issued(1)), { ...about, cents: 15 }, left)).toEqual([credited(1, { ...about, cents: 15 })]);
     expect(decide(invoiced(issued(1)), { ...about, cents: 16 }, left)).toEqual({ refusal: 'exceeds_charge' });
     const again = invoiced(issued(1), credited(1, { ...about, cents: 10 }));
@@ -192,7 +219,7 @@ describe('a credit note', () => {
 
   it('is about a charge that its line names', () => {
     const about = { charge_event_id: idOf(4), cents: 1 };
-    expect(decide(invoiced(issued(1)), about, { stream, revision: 4, cents: 25 })).toEqual({
+    expect(decide(invoiced(issued(1)), about, charged(4, 25))).toEqual({
       refusal: 'charge_not_found',
     });
     expect(decide(invoiced(issued(1)), about)).toEqual({ refusal: 'charge_not_found' });
@@ -201,5 +228,42 @@ describe('a credit note', () => {
   it('needs an invoice and a line', () => {
     expect(decide(initialInvoices)).toEqual({ refusal: 'invoice_not_found' });
     expect(decide(invoiced(issued(1)), { line: 3 })).toEqual({ refusal: 'invoice_not_found' });
+  });
+});
+
+describe('a failure of the service, after the close', () => {
+  const reference = 'service-failure-1';
+  const giveBack = (state: Invoices, cents: number, revision = 3) =>
+    decideInvoices(state, {
+      ...{ kind: 'return_service_failure', accountId, reference, periodStart: period.period_start },
+      charge: { eventId: idOf(revision), stream, revision, rate_cents: 25, rate_version: '2026-11', cents },
+    });
+  const note = (cents: number, changed: Partial<CreditNoteIssued> = {}): InvoiceEvent => ({
+    type: 'CreditNoteIssued',
+    data: {
+      ...{ number: 1, account_id: accountId, reference, invoice_number: 1, line: 1, charge_event_id: idOf(3) },
+      ...{ currency: 'USD', cents, ...changed },
+    },
+  });
+
+  it('is credited with all that is left of its charge, once', () => {
+    expect(giveBack(invoiced(issued(1)), 25)).toEqual([note(25)]);
+    expect(giveBack(invoiced(issued(1), note(25)), 25)).toEqual([]);
+  });
+
+  it('is credited with no more than the line has left', () => {
+    const credited = note(80, { reference: 'CASE-1', charge_event_id: null });
+    expect(giveBack(invoiced(issued(1), credited), 25)).toEqual([note(10, { number: 2 })]);
+    const all = note(90, { reference: 'CASE-1', charge_event_id: null });
+    expect(giveBack(invoiced(issued(1), all), 25)).toEqual([]);
+  });
+
+  it('waits for the invoice', () => {
+    expect(giveBack(initialInvoices, 25)).toEqual({ refusal: 'invoice_not_found' });
+    expect(giveBack(invoiced(issued(1, { covers: 'opening' })), 25)).toEqual({ refusal: 'invoice_not_found' });
+  });
+
+  it('must be of a charge that the invoice names', () => {
+    expect(giveBack(invoiced(issued(1)), 25, 4)).toEqual({ refusal: 'charge_not_found' });
   });
 });

@@ -102,6 +102,11 @@ export class UsageModel {
       return;
     }
     delete current.coming.plan;
+    for (const pool of ['downloads', 'metadata'] as const) {
+      const [limit, larger] = [current.terms[`${pool}_limit`], terms[`${pool}_limit`]];
+      for (const percent of larger > limit ? terms.warning_percents : [])
+        if (this.#held(current)[pool] * 100 < larger * percent) current.warned.delete(`${pool}:${String(percent)}`);
+    }
     current.terms = { ...terms, overage_cap_cents: current.terms.overage_cap_cents };
     const paidCents = sum(current.feesCents);
     if (terms.fee_cents > paidCents) current.feesCents.push(terms.fee_cents - paidCents);
@@ -157,21 +162,27 @@ export class UsageModel {
 
   /** After each step: what the owner has been told of. @param tells whether the step was a charge or a change of terms */
   watch(tells: boolean): void {
-    const { terms, downloads, lookups, warned } = this.current;
-    const held = downloads.filter((each) => each.chargedCents === 0 && !each.voided).length;
+    const { terms, warned } = this.current;
+    const held = this.#held(this.current);
     const wouldBeCents = this.chargedCents() + (terms.overage_cents ?? 0);
     const hasCap = terms.overage_cents !== null && terms.overage_cap_cents !== null;
-    const isReached = hasCap && held >= terms.downloads_limit && wouldBeCents > (terms.overage_cap_cents ?? 0);
+    const isReached =
+      hasCap && held.downloads >= terms.downloads_limit && wouldBeCents > (terms.overage_cap_cents ?? 0);
     this.current.capReached = isReached && (tells || this.current.capReached);
-    const pools = [
-      ['downloads', held, terms.downloads_limit],
-      ['metadata', lookups.filter(({ voided }) => !voided).length, terms.metadata_limit],
-    ] as const;
-    for (const [pool, used, limit] of pools) {
+    for (const pool of ['downloads', 'metadata'] as const) {
+      const limit = terms[`${pool}_limit`];
       for (const percent of terms.warning_percents) {
-        if (limit > 0 && used * 100 >= limit * percent) warned.add(`${pool}:${String(percent)}`);
+        if (limit > 0 && held[pool] * 100 >= limit * percent) warned.add(`${pool}:${String(percent)}`);
       }
     }
+  }
+
+  /** Credits in use. */
+  #held({ downloads, lookups }: ModelPeriod) {
+    return {
+      downloads: downloads.filter((each) => each.chargedCents === 0 && !each.voided).length,
+      metadata: lookups.filter(({ voided }) => !voided).length,
+    };
   }
 
   /** What a period's overage comes to: charged, less what was given back. */

@@ -199,6 +199,7 @@ describe('a change of plan', () => {
     const before = given(...history);
     expect(given(...history, planChanged(scale))).toEqual({
       ...before,
+      planChanges: 1,
       terms: { ...scale, overage_cap_cents: 60 },
     });
   });

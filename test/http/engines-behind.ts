@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { connectEventStore } from '../../src/adapters/event-store.ts';
-import { newUuid, systemClock } from '../../src/adapters/system.ts';
+import { newUuid } from '../../src/adapters/system.ts';
 import { recordJobProgress } from '../../src/commands/record-job-progress.ts';
 import { freshCause } from '../commands/usage-account.ts';
 import { readLog } from '../support/log.ts';
@@ -26,6 +26,16 @@ export async function countEvents(service: ServiceProcess, prefix = ''): Promise
 /** One statement on the service's Postgres. @returns how many rows it gave or changed */
 export async function runSql(service: ServiceProcess, text: string, values: unknown[] = []): Promise<number> {
   return await withPostgres(service, async (client) => (await client.query(text, values)).rowCount ?? 0);
+}
+
+/** Holds up the read model of credits for as long as the work takes: its rows stay readable, and as they are. */
+export async function whileCreditsStandStill(service: ServiceProcess, work: () => Promise<void>): Promise<void> {
+  await withPostgres(service, async (client) => {
+    await client.query('begin');
+    await client.query('lock table credits in share mode');
+    await work();
+    await client.query('rollback');
+  });
 }
 
 /** Waits until a job's status is another one. Asks Postgres, because polls of the API count against the key's window. */
@@ -53,7 +63,7 @@ export async function waitForEnd(service: ServiceProcess, token: string): Promis
 
 /** Ends the time of a finished file, as the dispatcher would later on, and waits until that is projected. */
 export async function expireFile(service: ServiceProcess, token: string): Promise<void> {
-  const { now } = systemClock();
+  const now = () => new Date().toISOString();
   const store = connectEventStore({ url: addressesOf(service).eventStoreUrl });
   try {
     const command = { kind: 'expire_file', token, completedUntil: now() } as const;

@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { call } from '../support/client.ts';
+import type { Answer } from '../support/client.ts';
+import { queue } from '../support/downloads.ts';
+import { whileCreditsStandStill } from './engines-behind.ts';
 import { creditsOf, exhaust, issueKey, metadataPath, together } from './requests.ts';
 import { demoOf, shareService } from './shared-service.ts';
 
@@ -111,5 +114,25 @@ describe('GET /video/metadata, 502', () => {
     });
     expect([status, code]).toEqual([502, 'metadata_unavailable']);
     expect(await creditsOf(service().url, key)).toEqual(before);
+  });
+});
+
+describe('X-Credits-Remaining of a lookup that comes to nothing', () => {
+  const remaining = ({ headers }: Answer) => Number(headers.get('x-credits-remaining'));
+
+  it.each([
+    ['402 metadata_quota_exceeded', '0', 'bars'],
+    ['502 metadata_unavailable', '50', 'private'],
+  ])('%s is what the log says, while the read model is behind', async (outcome, included, item) => {
+    const { url, sampleUrl, cli } = service();
+    const { accountId, key } = await service().openAccount('dev_100');
+    await cli('accounts', 'terms', accountId, '--metadata', included);
+    const { downloads } = await creditsOf(url, key);
+    await whileCreditsStandStill(service(), async () => {
+      await queue(url, key, { url: sampleUrl('private') });
+      const answer = await lookUp(item, key);
+      expect(`${String(answer.status)} ${String(answer.code)}`).toBe(outcome);
+      expect(remaining(answer)).toBe(downloads.remaining - 1);
+    });
   });
 });

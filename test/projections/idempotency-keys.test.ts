@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { admissionSessionSettings } from '../../projections/admission-statement.ts';
-import { createAdmissions } from '../../projections/admission.ts';
 import type { Admission, Admissions } from '../../projections/admission.ts';
 import { rebuild } from '../../projections/rebuild.ts';
 import { runProjection } from '../../projections/runner.ts';
@@ -17,7 +16,7 @@ import type { UsageAccount } from '../commands/usage-account.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { insertKey } from './key-windows.ts';
 import type { TestKey } from './key-windows.ts';
-import { createReadModels, silent } from './read-models-under-test.ts';
+import { admissionsOn, createReadModels, silent } from './read-models-under-test.ts';
 import type { TestReadModels } from './read-models-under-test.ts';
 
 const log = logUnderTest();
@@ -27,7 +26,7 @@ let admissions: Admissions;
 beforeAll(async () => {
   models = await createReadModels();
   runner = runProjection(usageAndJobs, { store: log.store, pool: models.pool, logger: silent });
-  admissions = createAdmissions(models.openAnother(admissionSessionSettings));
+  admissions = admissionsOn(models.openAnother(admissionSessionSettings));
 });
 afterAll(async () => {
   await runner.close();

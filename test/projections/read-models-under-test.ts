@@ -3,10 +3,20 @@ import type { Pool } from 'pg';
 import { pino } from 'pino';
 import type { Logger } from 'pino';
 
+import type { Checkpoint } from '../../projections/checkpoints.ts';
+import { createAdmissions } from '../../projections/admission.ts';
+import type { Admissions } from '../../projections/admission.ts';
 import { migrate, openPool } from '../../src/adapters/postgres.ts';
+import { positionOfEvent } from '../../src/commands/log-position.ts';
 import { createDatabase } from '../support/postgres.ts';
 
 const migrationsDirectory = fileURLToPath(new URL('../../projections/migrations', import.meta.url));
+
+/** Of a reader that has taken the event at a position. */
+export const checkpointAt = (commit: bigint): Checkpoint => ({
+  position: positionOfEvent(commit),
+  eventPosition: commit,
+});
 
 export const silent: Logger = pino({ level: 'silent' });
 
@@ -46,3 +56,6 @@ export async function createReadModels({ queryTimeoutMs = 10_000 } = {}): Promis
     },
   };
 }
+
+/** @param pool with the settings of admission */
+export const admissionsOn = (pool: Pool): Admissions => createAdmissions(pool, { measureTime: () => () => undefined });

@@ -3,7 +3,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 
 import { admissionSessionSettings } from '../../projections/admission-statement.ts';
-import { createAdmissions } from '../../projections/admission.ts';
 import type { Admissions } from '../../projections/admission.ts';
 import { apiKeys } from '../../projections/api-keys.ts';
 import { newId } from '../../src/adapters/system.ts';
@@ -12,6 +11,7 @@ import { scaled } from '../support/proof-scale.ts';
 import { GeneratedAccount, appendAll } from './generated-account.ts';
 import type { GeneratedKey } from './generated-account.ts';
 import { insertKey, readWindow } from './key-windows.ts';
+import { admissionsOn } from './read-models-under-test.ts';
 import type { TestReadModels } from './read-models-under-test.ts';
 import { caughtUp, closeLiveModels, liveModels, rebuildOn, rowsOf, writeLog } from './rebuilding.ts';
 
@@ -36,7 +36,7 @@ async function issueKeys<Name extends string>(
   return Object.fromEntries(keys) as Record<Name, GeneratedKey & { accountId: string }>;
 }
 
-const admissionsOf = (models: TestReadModels) => createAdmissions(models.openAnother(admissionSessionSettings));
+const admissionsOf = (models: TestReadModels) => admissionsOn(models.openAnother(admissionSessionSettings));
 
 async function use(admissions: Admissions, { keyHash }: { keyHash: string }, times = 1): Promise<void> {
   for (let time = 0; time < times; time += 1) {

@@ -3,7 +3,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { admissionSessionSettings } from '../../projections/admission-statement.ts';
-import { createAdmissions } from '../../projections/admission.ts';
 import { projections } from '../../projections/all.ts';
 import { rebuild } from '../../projections/rebuild.ts';
 import type { RebuildProgress } from '../../projections/rebuild.ts';
@@ -15,7 +14,7 @@ import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { secondsOfCopy } from './bare-copy.ts';
 import { GeneratedAccount, appendAll } from './generated-account.ts';
 import type { GeneratedKey } from './generated-account.ts';
-import { createReadModels, silent } from './read-models-under-test.ts';
+import { admissionsOn, createReadModels, silent } from './read-models-under-test.ts';
 import type { TestReadModels } from './read-models-under-test.ts';
 import { caughtUp, tablesOf } from './rebuilding.ts';
 
@@ -73,7 +72,7 @@ function rateOf(events: number, startedMs: number): { seconds: number; events_pe
 
 /** Requests are admitted and new downloads queued, at a pace that leaves room for what is measured. */
 async function load(goOn: () => boolean): Promise<{ admitted: number; longestMs: number; queued: number }> {
-  const admissions = createAdmissions(models.openAnother(admissionSessionSettings));
+  const admissions = admissionsOn(models.openAnother(admissionSessionSettings));
   const done = { admitted: 0, longestMs: 0, queued: 0 };
   const account = new GeneratedAccount();
   await appendAll(log.store, account.open());

@@ -4,7 +4,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 
 import { projections } from '../../projections/all.ts';
 import { apiKeys } from '../../projections/api-keys.ts';
-import { readCheckpoint, runProjection } from '../../projections/runner.ts';
+import { readReached } from '../../projections/checkpoints.ts';
+import { runProjection } from '../../projections/runner.ts';
 import { connectEventStore } from '../../src/adapters/event-store.ts';
 import type { ConnectedEventStore } from '../../src/adapters/event-store.ts';
 import { portOf, startEventStore } from '../support/event-store.ts';
@@ -58,8 +59,8 @@ it(
     );
     try {
       for (const projection of projections) await caughtUp(store, live, projection);
-      const before = new Map<string, bigint | undefined>();
-      for (const { name } of projections) before.set(name, await readCheckpoint(live.pool, name));
+      const before = new Map<string, bigint>();
+      for (const { name } of projections) before.set(name, await readReached(live.pool, name));
 
       await whileStopped(() => {
         rmSync(folder, { recursive: true });
@@ -72,7 +73,7 @@ it(
         const refusal = `the checkpoint of ${name} (${String(before.get(name))}) is ahead of the log`;
         await waitFor(() => logged().includes(refusal), { what: `the refusal of ${name}` });
         await expect(rebuildOn(store, live, projection)).rejects.toThrow('beyond the end of the log');
-        expect(await readCheckpoint(live.pool, name)).toBe(before.get(name));
+        expect(await readReached(live.pool, name)).toBe(before.get(name));
 
         const { position, before: shown, tables } = await rebuildOn(store, live, projection, { fromOlderLog: true });
         expect({ position, shown }).toEqual({ position: head, shown: before.get(name) });

@@ -6,11 +6,12 @@ import { projections } from '../../projections/all.ts';
 import { jobTimeline } from '../../projections/job-timeline.ts';
 import { overageLedger } from '../../projections/overage-ledger.ts';
 import type { RebuildProgress, RebuildableProjection } from '../../projections/rebuild.ts';
-import { readCheckpoint, writeCheckpoint } from '../../projections/runner.ts';
+import { readReached, writeCheckpoint } from '../../projections/checkpoints.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
 import { scaled } from '../support/proof-scale.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { checkpointAt } from './read-models-under-test.ts';
 import type { TestReadModels } from './read-models-under-test.ts';
 import {
   caughtUp,
@@ -141,9 +142,9 @@ describe('a rebuild', { timeout: 60_000 }, () => {
   it('refuses to go back in time, to a log older than the read model', async () => {
     const models = await liveModels(log.store, []);
     await writeLog(log.store, 1);
-    await writeCheckpoint(models.pool, overageLedger.name, 10n ** 18n);
+    await writeCheckpoint(models.pool, overageLedger.name, checkpointAt(10n ** 18n));
     await expect(rebuildOn(log.store, models, overageLedger)).rejects.toThrow('beyond the end of the log');
-    expect(await readCheckpoint(models.pool, overageLedger.name)).toBe(10n ** 18n);
+    expect(await readReached(models.pool, overageLedger.name)).toBe(10n ** 18n);
   });
 });
 
@@ -179,7 +180,7 @@ describe.each(projections.map((projection) => ({ name: projection.name, projecti
         while (isWanted()) {
           const { position, tables } = await rebuildOn(log.store, live, projection);
           turns.done += 1;
-          expect((await readCheckpoint(live.pool, projection.name)) ?? 0n).toBeGreaterThanOrEqual(position);
+          expect(await readReached(live.pool, projection.name)).toBeGreaterThanOrEqual(position);
           expect(tables).toEqual(identical(projection));
         }
       } finally {

@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { readNewestCredits } from '../../projections/credits.ts';
-import { readCheckpoint, runProjection, writeCheckpoint } from '../../projections/runner.ts';
+import { readCheckpoint, readReached, writeCheckpoint } from '../../projections/checkpoints.ts';
+import { runProjection } from '../../projections/runner.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { connectEventStore } from '../../src/adapters/event-store.ts';
 import type { ConnectedEventStore } from '../../src/adapters/event-store.ts';
@@ -10,7 +11,8 @@ import { lanesOf, openUsage, queueAll } from '../commands/usage-account.ts';
 import { startEventStore } from '../support/event-store.ts';
 import type { TestEventStore } from '../support/event-store.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { createReadModels, rememberingLogger } from './read-models-under-test.ts';
+import { checkpointAt, createReadModels, rememberingLogger } from './read-models-under-test.ts';
+import type { TestReadModels } from './read-models-under-test.ts';
 
 const { logger, text: logged } = rememberingLogger();
 let own: TestEventStore;
@@ -27,13 +29,13 @@ afterAll(async () => {
 it('a checkpoint ahead of the log refuses to run, and says why: the log is older than the read models', async () => {
   await openUsage(store);
   await using models = await createReadModels();
-  await writeCheckpoint(models.pool, usageAndJobs.name, 10n ** 18n);
+  await writeCheckpoint(models.pool, usageAndJobs.name, checkpointAt(10n ** 18n));
   const runner = runProjection(usageAndJobs, { store, pool: models.pool, logger });
   try {
     await waitFor(() => logged().includes('ahead of the log'), { what: 'the refusal' });
     expect(runner.caughtUp).toBe(false);
     expect((await models.pool.query('select from credits')).rowCount).toBe(0);
-    expect(await readCheckpoint(models.pool, usageAndJobs.name)).toBe(10n ** 18n);
+    expect(await readReached(models.pool, usageAndJobs.name)).toBe(10n ** 18n);
   } finally {
     await runner.close();
   }
@@ -55,7 +57,7 @@ it('an event that cannot be read stops the projection before it, and is named', 
     });
     const row = await readNewestCredits(models.pool, accountId);
     expect(row === undefined || row.revision <= 2).toBe(true);
-    expect((await readCheckpoint(models.pool, usageAndJobs.name)) ?? 0n).toBeLessThan(position);
+    expect(await readReached(models.pool, usageAndJobs.name)).toBeLessThan(position);
   } finally {
     await runner.close();
   }
@@ -64,7 +66,49 @@ it('an event that cannot be read stops the projection before it, and is named', 
 it('a checkpoint is undefined before the first event, and is what was written last', async () => {
   await using models = await createReadModels();
   expect(await readCheckpoint(models.pool, 'dispatch')).toBeUndefined();
-  await writeCheckpoint(models.pool, 'dispatch', 7n);
-  await writeCheckpoint(models.pool, 'dispatch', 18_446_744_073_709_551_615n);
-  expect(await readCheckpoint(models.pool, 'dispatch')).toBe(18_446_744_073_709_551_615n);
+  const before = { position: { commit: 9n, prepare: 0n }, eventPosition: 7n };
+  for (const checkpoint of [checkpointAt(7n), before, checkpointAt(9n), { ...before, eventPosition: undefined }]) {
+    await writeCheckpoint(models.pool, 'dispatch', checkpoint);
+    expect(await readCheckpoint(models.pool, 'dispatch')).toEqual(checkpoint);
+  }
+});
+
+describe('a stored checkpoint of -1, which is no position', () => {
+  const put = async (models: TestReadModels, appliedEvents: number) => {
+    await models.pool.query('insert into checkpoints (name, position, applied_events) values ($1, $2, $3)', [
+      ...[usageAndJobs.name, 2n ** 64n - 1n, appliedEvents],
+    ]);
+  };
+
+  it('mends itself: the read model is made from the start', async () => {
+    const account = await openUsage(store);
+    await queueAll(lanesOf(store), account, [1, 2]);
+    await using models = await createReadModels();
+    await put(models, 0);
+    expect(await readReached(models.pool, usageAndJobs.name)).toBe(0n);
+    const onlyHere = { ...usageAndJobs, streamPrefixes: [account.stream] };
+    const runner = runProjection(onlyHere, { store, pool: models.pool, logger });
+    try {
+      await waitFor(async () => (await readNewestCredits(models.pool, account.accountId))?.revision === 4, {
+        what: 'the read model at the end of the log',
+      });
+      const { rows } = await models.pool.query('select applied_events::int as applied from checkpoints');
+      expect(rows).toEqual([{ applied: 5 }]);
+    } finally {
+      await runner.close();
+    }
+  });
+
+  it('is refused where events were applied: they would be applied twice', async () => {
+    await using models = await createReadModels();
+    await put(models, 3);
+    const runner = runProjection(usageAndJobs, { store, pool: models.pool, logger });
+    try {
+      await waitFor(() => logged().includes('is no position of a log, although events were applied'), {
+        what: 'the refusal',
+      });
+    } finally {
+      await runner.close();
+    }
+  });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { readCheckpoint } from '../../projections/runner.ts';
+import { readReached } from '../../projections/checkpoints.ts';
 import type { Projection } from '../../projections/runner.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { newUuid } from '../../src/adapters/system.ts';
@@ -53,7 +53,7 @@ async function queueDownloads(accountCount: number, downloadsEach: number): Prom
 /** Waits until everything that is in the log now has been applied. */
 async function applied(models: TestReadModels): Promise<void> {
   const head = await log.store.headPosition();
-  await waitFor(async () => ((await readCheckpoint(models.pool, usageAndJobs.name)) ?? 0n) >= (head ?? 0n), {
+  await waitFor(async () => (await readReached(models.pool, usageAndJobs.name)) >= (head ?? 0n), {
     timeoutMs: 25_000,
     what: 'the end of the log in the read models',
   });
@@ -101,12 +101,12 @@ describe('every event is applied exactly once', { timeout: 120_000 }, () => {
   it('by runners of which each takes over from the one before it, between two batches', async () => {
     const models = await readModels();
     const writing = queueDownloads(accountCount, downloadsEach);
-    let position = await readCheckpoint(models.pool, usageAndJobs.name);
+    let position = await readReached(models.pool, usageAndJobs.name);
     for (let turn = 0; turn < 8; turn += 1) {
       const runner = start(models);
       position = await waitFor(
         async () => {
-          const now = await readCheckpoint(models.pool, usageAndJobs.name);
+          const now = await readReached(models.pool, usageAndJobs.name);
           return now !== position && now;
         },
         { timeoutMs: 20_000, what: 'a batch' },

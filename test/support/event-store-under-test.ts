@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { EventStoreDBClient, NO_STREAM, jsonEvent } from '@eventstore/db-client';
 import { afterAll, beforeAll } from 'vitest';
 
+import type { EndOfCatchUp } from '../../src/embedded/event-store/checkpoints.ts';
 import { startEventStore } from './event-store.ts';
 import type { TestEventStore } from './event-store.ts';
 import { givenEngines } from './given-engines.ts';
@@ -17,11 +18,11 @@ export interface UnderTest {
   own: TestEventStore | undefined;
 }
 
-/** One server for the tests of a file, and one client, since only one of a process may append. */
-export function eventStoreUnderTest(): UnderTest {
+/** One server for the tests of a file or block, and one client, since only one of a process may append. */
+export function eventStoreUnderTest(endOfCatchUp?: EndOfCatchUp): UnderTest {
   const underTest: Partial<UnderTest> = {};
   beforeAll(async () => {
-    underTest.own = foreignUrl === undefined ? await startEventStore() : undefined;
+    underTest.own = foreignUrl === undefined ? await startEventStore({ endOfCatchUp }) : undefined;
     underTest.url = underTest.own?.url ?? foreignUrl ?? '';
     underTest.client = EventStoreDBClient.connectionString(underTest.url);
   });

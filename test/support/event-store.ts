@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { launchEventStore } from '../../src/embedded/event-store.ts';
+import type { LaunchOptions } from '../../src/embedded/event-store.ts';
 
 export interface TestEventStore {
   url: string;
@@ -19,12 +20,13 @@ export interface TestEventStore {
 
 /** An event store of the test's own, in a fresh folder unless one is given; a fresh folder goes when the store is stopped. */
 export async function startEventStore(
-  options: { dataDirectory?: string; port?: number } = {},
+  options: Partial<Pick<LaunchOptions, 'dataDirectory' | 'port' | 'endOfCatchUp'>> = {},
 ): Promise<TestEventStore> {
   const dataDirectory = options.dataDirectory ?? (await mkdtemp(join(tmpdir(), 'event-store-')));
   const launched = await launchEventStore({
     dataDirectory,
     nodePath: process.execPath,
+    endOfCatchUp: options.endOfCatchUp,
     ...(options.port === undefined ? {} : { port: options.port }),
   });
   return {

@@ -1,8 +1,9 @@
 import { pino } from 'pino';
 import { waitForHourlyLimit, waitForKey } from '../../projections/api-keys.ts';
 import { connectEventStore } from '../../src/adapters/event-store.ts';
-import { openPool } from '../../src/adapters/postgres.ts';
-import { newId, newUuid, randomBits, systemClock } from '../../src/adapters/system.ts';
+import { createClock } from '../../src/adapters/clock.ts';
+import { measureClock, openPool } from '../../src/adapters/postgres.ts';
+import { newId, newUuid, randomBits, realNowMs } from '../../src/adapters/system.ts';
 import { issueApiKey, openAccount as openStoredAccount } from '../../src/commands/accounts.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
 import { readConfig } from '../../src/main/config.ts';
@@ -28,7 +29,9 @@ export async function openAccount(plan: string, environment: Readonly<Record<str
   const logger = pino({ level: 'silent' });
   const pool = openPool(databaseUrl, { logger, max: 1, queryTimeoutMs: 10_000 });
   const store = connectEventStore({ url: eventStoreUrl, logger });
-  const { now } = systemClock(config.REELTALLY_CLOCK_OFFSET_SECONDS);
+  const clock = createClock({ realNowMs, offsetSeconds: config.REELTALLY_CLOCK_OFFSET_SECONDS });
+  await measureClock(pool, clock);
+  const { now } = clock;
   const request = {
     correlationId: newUuid(),
     actor: { type: 'staff', id: 'test', role: 'operator', reason: 'test' },

@@ -128,10 +128,7 @@ async function serviceOn(dataDirectory: string, given: Environment): Promise<Ser
 }
 
 export async function startProcess(role: string, environment: Environment): Promise<ServiceProcess> {
-  const child = spawn(process.execPath, [...nodeArguments, 'serve', '--role', role, '--json'], {
-    env: { ...cleanEnvironment(), ...environment },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  const child = spawnCommand(['serve', '--role', role, '--json'], environment);
   let log = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (log += text));
   const exited = once(child, 'exit') as Promise<[number | null]>;
@@ -172,15 +169,20 @@ async function firstLine(child: ChildProcess, exited: Promise<[number | null]>, 
   return first[0];
 }
 
+/** Starts the command line, for tests that do something to it while it runs. */
+export function spawnCommand(words: readonly string[], environment: Environment) {
+  return spawn(process.execPath, [...nodeArguments, ...words], {
+    env: { ...cleanEnvironment(), ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+}
+
 /** Runs one command to its end. */
 export async function runCommand(
   words: readonly string[],
   environment: Environment,
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  const child = spawn(process.execPath, [...nodeArguments, ...words], {
-    env: { ...cleanEnvironment(), ...environment },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  const child = spawnCommand(words, environment);
   let stdout = '';
   let stderr = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));

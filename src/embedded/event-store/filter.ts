@@ -9,6 +9,8 @@ import { InvalidRequest } from './wire-errors.ts';
 
 export interface EventFilter {
   matches: (event: StoredEvent) => boolean;
+  /** Events are looked at in pages of so many. */
+  windowEvents: number;
   /** A checkpoint is due after so many events looked at. */
   checkpointEvents: number;
 }
@@ -26,6 +28,7 @@ export function filterOf(options: ReadReq.Options): EventFilter | undefined {
   const windowEvents = filter.hasMax() ? Math.max(1, filter.getMax()) : DEFAULT_WINDOW;
   return {
     matches: (event) => test(byStream === undefined ? event.type : event.stream),
+    windowEvents,
     checkpointEvents: windowEvents * Math.max(1, filter.getCheckpointintervalmultiplier()),
   };
 }

@@ -6,8 +6,10 @@
  * Prints one line of JSON when it is ready. Ends with 0 when told to, with 1 when it cannot start or the disk fails.
  */
 
-import { Command, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 
+import { endsOfCatchUp } from './checkpoints.ts';
+import type { EndOfCatchUp } from './checkpoints.ts';
 import { openDatabase, StartRefused } from './database.ts';
 import { startServer } from './server.ts';
 
@@ -18,6 +20,7 @@ interface Options {
   data: string;
   port: number;
   host: string;
+  endOfCatchUp: EndOfCatchUp;
   untilStdinEnds?: boolean;
 }
 
@@ -27,6 +30,11 @@ const program = new Command()
   .requiredOption('--data <directory>', 'folder of the log; created if it does not exist')
   .option('--port <number>', 'port to listen on; 0 for any that is free', portNumber, 0)
   .option('--host <address>', 'address to listen on; loopback only', '127.0.0.1')
+  .addOption(
+    new Option('--end-of-catch-up <form>', 'the checkpoint that ends a catch-up: of 24.2, or as servers from 25.0 may')
+      .choices(endsOfCatchUp)
+      .default('last-event'),
+  )
   .option('--until-stdin-ends', 'end when standard input is closed, and leave SIGINT to the parent')
   .parse();
 
@@ -44,7 +52,8 @@ async function run(options: Options): Promise<void> {
   }
   const host = options.host === '::1' ? '[::1]' : options.host;
   const database = openDatabase(options.data);
-  const server = await startServer({ database, host, port: options.port, onFailure: endAtOnce });
+  const { port, endOfCatchUp } = options;
+  const server = await startServer({ database, host, port, endOfCatchUp, onFailure: endAtOnce });
   let isStopping = false;
   const stop = (): void => {
     if (isStopping) return;

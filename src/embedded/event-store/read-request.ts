@@ -20,6 +20,8 @@ export interface ReadRequest {
   /** Undefined for the whole log. */
   stream: string | undefined;
   from: From;
+  /** Of a position: whether nothing at it has been read yet, only what is before it. */
+  isBeforeFrom: boolean;
   direction: Direction;
   /** Undefined for a subscription, which has no end. */
   maxEvents: number | undefined;
@@ -37,6 +39,7 @@ export function readRequestOf(request: ReadReq): ReadRequest {
   return {
     stream: stream === undefined ? undefined : streamNameOf(stream.getStreamIdentifier()),
     from: fromOf(options),
+    isBeforeFrom: isBeforeOf(options.getAll()?.getPosition()),
     direction:
       options.getReadDirection() === streamMessages.ReadReq.Options.ReadDirection.FORWARDS ? 'forwards' : 'backwards',
     maxEvents,
@@ -53,4 +56,8 @@ function fromOf(options: ReadReq.Options): From {
   const text = 'getRevision' in target ? target.getRevision() : (target.getPosition()?.getCommitPosition() ?? '0');
   const from = BigInt(text);
   return from > TOMBSTONE_REVISION ? TOMBSTONE_REVISION : from;
+}
+
+function isBeforeOf(position: ReadReq.Options.Position | undefined): boolean {
+  return position !== undefined && BigInt(position.getPreparePosition()) < BigInt(position.getCommitPosition());
 }

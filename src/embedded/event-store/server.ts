@@ -20,6 +20,7 @@ import type { BatchAppendReq, BatchAppendResp, ReadReq, ReadResp } from '@events
 
 import { append, softDelete, tombstone } from './append-service.ts';
 import { batchAppend } from './batch-append-service.ts';
+import type { EndOfCatchUp } from './checkpoints.ts';
 import { StartRefused } from './database.ts';
 import { EventLog } from './event-log.ts';
 import { GroupCommit } from './group-commit.ts';
@@ -45,6 +46,8 @@ export async function startServer(options: {
   database: DatabaseSync;
   host: string;
   port: number;
+  /** What a subscription's catch-up ends with. Default: as 24.2.0 does. */
+  endOfCatchUp?: EndOfCatchUp;
   onFailure: (error: unknown) => void;
 }): Promise<RunningServer> {
   const log = new EventLog(options.database, { nowMs: () => Date.now(), newId: () => randomUUID() });
@@ -55,7 +58,8 @@ export async function startServer(options: {
     'grpc.max_send_message_length': MAX_MESSAGE_BYTES,
   });
   const writes = { log, commits };
-  const readCall: handleServerStreamingCall<ReadReq, ReadResp> = (call) => read(writes, track(openCalls, call));
+  const subscriptions = { log, commits, endOfCatchUp: options.endOfCatchUp ?? 'last-event' };
+  const readCall: handleServerStreamingCall<ReadReq, ReadResp> = (call) => read(subscriptions, track(openCalls, call));
   const batchCall: handleBidiStreamingCall<BatchAppendReq, BatchAppendResp> = (call) =>
     batchAppend(writes, track(openCalls, call));
   server.addService(streamServices.StreamsService, {

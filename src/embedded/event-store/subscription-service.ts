@@ -8,11 +8,11 @@ import { randomUUID } from 'node:crypto';
 import streamMessages from '@eventstore/db-client/generated/streams_pb.js';
 import type { ReadResp } from '@eventstore/db-client/generated/streams_pb.js';
 
-import { setPosition } from './append-service.ts';
+import { Checkpoints } from './checkpoints.ts';
+import type { EndOfCatchUp, Place } from './checkpoints.ts';
 import type { EventLog } from './event-log.ts';
 import type { StoredEvent } from './event-rows.ts';
 import type { GroupCommit } from './group-commit.ts';
-import type { EventFilter } from './filter.ts';
 import type { ReadRequest } from './read-request.ts';
 import { resolved, visibleSinceMs, visibleStream } from './visible-events.ts';
 import type { ResponseStream } from './response-stream.ts';
@@ -21,6 +21,7 @@ import { firstVisibleRevision, TOMBSTONE_REVISION } from './stream-state.ts';
 export interface Subscriptions {
   log: EventLog;
   commits: GroupCommit;
+  endOfCatchUp: EndOfCatchUp;
 }
 
 /** Where a subscription gets its events from, and what it does with each. */
@@ -41,7 +42,7 @@ export async function subscribe(
   const { log } = subscriptions;
   const feed =
     request.stream === undefined
-      ? feedOfAll(log, request, responses)
+      ? feedOfAll(subscriptions, request, responses)
       : feedOfStream(log, request, request.stream, responses);
   if (!(await responses.send(confirmation()))) return;
   await follow(subscriptions, feed, responses);
@@ -100,28 +101,30 @@ function feedOfStream(log: EventLog, request: ReadRequest, name: string, respons
   };
 }
 
-function feedOfAll(log: EventLog, request: ReadRequest, responses: ResponseStream): Feed {
+function feedOfAll({ log, endOfCatchUp }: Subscriptions, request: ReadRequest, responses: ResponseStream): Feed {
   const { filter } = request;
-  let after = request.from === 'start' ? 0n : request.from === 'end' ? log.rows.headPosition() : request.from;
-  let sinceCheckpoint = 0;
+  const from = placeOf(request, log.rows.headPosition());
+  let after = from === undefined ? 0n : from.prepare < from.commit ? from.commit - 1n : from.commit;
+  const checkpoints = filter && new Checkpoints({ filter, from, head: log.rows.headPosition(), endOfCatchUp });
+  const send = (checkpoint: Place | undefined) =>
+    checkpoint === undefined ? Promise.resolve(true) : responses.send(checkpointResponse(checkpoint));
   return {
     nextPage: () => log.rows.pageOfAll({ from: after + 1n, to: TOMBSTONE_REVISION }, 'forwards'),
     deliver: async (event) => {
       after = event.position;
-      if (filter === undefined) return responses.send(resolved(log, event, request));
-      if (filter.matches(event) && !(await responses.send(resolved(log, event, request)))) return false;
-      sinceCheckpoint += 1;
-      if (!isCheckpointDue(filter, sinceCheckpoint)) return true;
-      sinceCheckpoint = 0;
-      return responses.send(checkpoint(after));
+      const matches = filter?.matches(event) ?? true;
+      if (matches && !(await responses.send(resolved(log, event, request)))) return false;
+      return send(checkpoints?.afterEvent(event.position, matches));
     },
-    beforeCaughtUp: () =>
-      filter === undefined || sinceCheckpoint === 0 ? Promise.resolve(true) : responses.send(checkpoint(after)),
+    beforeCaughtUp: () => send(checkpoints?.beforeCaughtUp(after)),
   };
 }
 
-function isCheckpointDue(filter: EventFilter, eventsLookedAt: number): boolean {
-  return eventsLookedAt >= filter.checkpointEvents;
+/** @returns undefined for the start of the log */
+function placeOf({ from, isBeforeFrom }: ReadRequest, head: bigint): Place | undefined {
+  if (from === 'start') return undefined;
+  if (from === 'end') return { commit: head, prepare: head };
+  return { commit: from, prepare: isBeforeFrom ? 0n : from };
 }
 
 function confirmation(): ReadResp {
@@ -132,9 +135,13 @@ function confirmation(): ReadResp {
   return response;
 }
 
-function checkpoint(position: bigint): ReadResp {
+function checkpointResponse({ commit, prepare }: Place): ReadResp {
+  const checkpoint = new streamMessages.ReadResp.Checkpoint();
+  // Without a sign, as the protocol has it: -1 is the largest number.
+  checkpoint.setCommitPosition(String(BigInt.asUintN(64, commit)));
+  checkpoint.setPreparePosition(String(BigInt.asUintN(64, prepare)));
   const response = new streamMessages.ReadResp();
-  response.setCheckpoint(setPosition(new streamMessages.ReadResp.Checkpoint(), position));
+  response.setCheckpoint(checkpoint);
   return response;
 }
 

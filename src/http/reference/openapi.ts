@@ -35,7 +35,7 @@ const usageHeaders: Record<string, Header> = {
   'X-Credits-Remaining': integerHeader('Download credits left in this billing period.'),
 };
 const retryAfter: Header = {
-  description: 'Seconds after which to try again; with 429 and 503.',
+  description: 'Seconds after which to try again; with 429, 502 and 503.',
   schema: { type: 'integer', minimum: 1 },
 };
 
@@ -209,6 +209,6 @@ function envelope(success: boolean, content: Record<string, JsonSchema>): JsonSc
 }
 
 function headersOf(status: number): Record<string, Reference> {
-  const names = [...Object.keys(usageHeaders), ...(status === 429 || status === 503 ? ['Retry-After'] : [])];
+  const names = [...Object.keys(usageHeaders), ...([429, 502, 503].includes(status) ? ['Retry-After'] : [])];
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }

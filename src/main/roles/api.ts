@@ -3,7 +3,7 @@ import { admissionSessionSettings } from '../../../projections/admission-stateme
 import { createAdmissions } from '../../../projections/admission.ts';
 import { observeAdmissions, observeRequests } from '../../adapters/metrics-observers.ts';
 import { createPendingVoids } from '../../adapters/pending-voids.ts';
-import { openPool } from '../../adapters/postgres.ts';
+import { endInTime, openPool } from '../../adapters/postgres.ts';
 import { createProbeClient } from '../../adapters/probe-channel.ts';
 import { followProgress } from '../../adapters/progress-channel.ts';
 import { createShortLinkClient } from '../../adapters/short-link-channel.ts';
@@ -22,7 +22,8 @@ import { listen, localUrl } from '../listen.ts';
 import type { StartRole } from '../role.ts';
 import { probeTimeoutMs, shortLinkTimeoutMs } from './probe-time.ts';
 
-const drainMs = 10_000;
+/** Well below what a stop may take in all. */
+const drainMs = 5_000;
 const keyInForceMs = 5_000;
 
 export const startApi: StartRole = async (connections, secrets) => {
@@ -38,7 +39,10 @@ export const startApi: StartRole = async (connections, secrets) => {
   const { now, realNowMs } = clock;
   const server = createServer({
     logger,
-    admissions: createAdmissions(admissionPool, observeAdmissions([metrics.registry])),
+    admissions: createAdmissions(admissionPool, {
+      measureTime: clock.measureTime,
+      observer: observeAdmissions([metrics.registry]),
+    }),
     requests: observeRequests([metrics.registry], Object.keys(apiErrors)),
     addresses: new AddressWindows(config.UNAUTHENTICATED_HOURLY_LIMIT, realNowMs),
     trustedProxies: config.TRUSTED_PROXIES,
@@ -71,7 +75,7 @@ export const startApi: StartRole = async (connections, secrets) => {
       const cut = setTimeout(() => server.server.closeAllConnections(), drainMs);
       await server.close();
       clearTimeout(cut);
-      await admissionPool.end();
+      await endInTime(admissionPool.end());
     },
   };
 };

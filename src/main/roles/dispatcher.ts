@@ -1,8 +1,9 @@
+import { readCredits } from '../../../projections/credits.ts';
 import { createJobQueue } from '../../adapters/job-queue.ts';
 import { leadWhenAlone } from '../../adapters/leadership.ts';
 import { observeFiles, observeJobs, observeMails, observeVoids } from '../../adapters/metrics-observers.ts';
 import { createPendingVoids } from '../../adapters/pending-voids.ts';
-import { clockSkewMs, createBooks } from '../../adapters/postgres.ts';
+import { createBooks } from '../../adapters/postgres.ts';
 import { newUuid } from '../../adapters/system.ts';
 import { UsageLanes } from '../../commands/usage-lanes.ts';
 import { auditContinuously } from '../../dispatcher/audit-continuously.ts';
@@ -11,6 +12,7 @@ import { startClosingPeriods } from '../../dispatcher/close-periods.ts';
 import { dispatchDownloads } from '../../dispatcher/dispatch-downloads.ts';
 import { startExpiringFiles } from '../../dispatcher/expire-files.ts';
 import { startRemovingFiles } from '../../dispatcher/remove-files.ts';
+import { startReturningServiceFailures } from '../../dispatcher/return-service-failures.ts';
 import { startResolving } from '../../dispatcher/resolve-unknown-outcomes.ts';
 import { startMailingWarnings } from '../../dispatcher/mail-warnings.ts';
 import { startSweeping } from '../../dispatcher/sweep.ts';
@@ -51,7 +53,6 @@ export const startDispatcher: StartRole = async (connections, secrets) => {
         ...{ store, pool, logger, newUuid, now: clock.now },
         lanes: new UsageLanes({ store, now: clock.now, newId: newUuid, tracer }),
         graceSeconds: config.CLOSING_GRACE_SECONDS,
-        clockSkewMs: () => clockSkewMs(pool, clock.realNowMs),
       });
       const mailing = startMailingWarnings({
         ...{ store, pool, mailer, logger, newUuid, now: clock.now, mailerId },
@@ -64,10 +65,16 @@ export const startDispatcher: StartRole = async (connections, secrets) => {
       const removing = startRemovingFiles({
         ...{ pool, files, logger, now: clock.now, retentionSeconds, observer: fileObserver },
       });
+      const returning = startReturningServiceFailures({
+        ...{ store, pool, logger, newUuid, now: clock.now },
+        readCredits: (stream) => readCredits(pool, stream),
+      });
       const audit = auditContinuously({ log: store, books: createBooks(pool), logger });
       audited = audit.state;
       return async () => {
-        const loops = [sweeping, resolving, closing, mailing, expiring, removing, audit].map((loop) => loop.stop());
+        const loops = [sweeping, resolving, closing, mailing, expiring, removing, returning, audit].map((loop) =>
+          loop.stop(),
+        );
         await Promise.all([dispatching.close(), ...loops]);
       };
     },

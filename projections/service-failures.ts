@@ -1,0 +1,26 @@
+import type { Pool } from 'pg';
+
+/**
+ * What the dispatcher has to give back: table `service_failures`, one row for each download that failed by the service's
+ * fault and has not been looked at. It only says where to look: what is given back is decided by the log.
+ */
+export async function noteServiceFailures(pool: Pool, tokens: readonly string[]): Promise<void> {
+  if (tokens.length === 0) return;
+  await pool.query('insert into service_failures (token) select unnest($1::text[]) on conflict do nothing', [tokens]);
+}
+
+/** Those that wait longest. @param except tokens that are not to be tried now */
+export async function listServiceFailures(
+  pool: Pool,
+  { except, limit }: { except: readonly string[]; limit: number },
+): Promise<string[]> {
+  const { rows } = await pool.query<{ token: string }>(
+    'select token from service_failures where token <> all($1) order by noted_at, token limit $2',
+    [except, limit],
+  );
+  return rows.map(({ token }) => token);
+}
+
+export async function forgetServiceFailure(pool: Pool, token: string): Promise<void> {
+  await pool.query('delete from service_failures where token = $1', [token]);
+}

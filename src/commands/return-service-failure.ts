@@ -1,0 +1,107 @@
+import { decideInvoices } from '../domain/invoice.ts';
+import { periodOfUsageStream } from '../domain/billing-period.ts';
+import { jobStream } from '../domain/download-job-events.ts';
+import { parseJobEvent, parseUsageEvent } from '../domain/recorded-event.ts';
+import { isRefused } from '../domain/refusals.ts';
+import type { Refusal } from '../domain/refusals.ts';
+import type { UsageSnapshot } from '../domain/usage.ts';
+import { handle } from './handle.ts';
+import { accountInvoices } from './issue-invoice.ts';
+import type { EventStore } from './ports.ts';
+import type { Cause } from './seal.ts';
+import { readSettlement, settlePeriod } from './settle-period.ts';
+
+export interface ReturnDependencies {
+  store: EventStore;
+  now: () => string;
+  newUuid: () => string;
+  /** What the read model knows of the period with this usage stream. */
+  readCredits: (stream: string) => Promise<UsageSnapshot | undefined>;
+}
+
+/**
+ * - `waived`, `credit_returned`, `credit_note`: it was given back, by this command.
+ * - `nothing`: nothing is left to give back, the terms do not give back, or no failure of the service is in the log.
+ * - `not_invoiced`: the books are closed and the invoice is not issued yet; a credit note comes after it.
+ */
+export type Returned = 'waived' | 'credit_returned' | 'credit_note' | 'nothing' | 'not_invoiced';
+
+/** Who gives back, by itself, what the service has failed to do. */
+const actor = { type: 'system', id: 'service-failures' } as const;
+const outcomes = { ChargeWaived: 'waived', DownloadCreditReturned: 'credit_returned' } as const;
+
+/**
+ * Gives back the charge of a download that failed by the service's fault, as its own stream says: while the books of its
+ * period are open by an event of the period, afterwards by a credit note. Asked again, it gives back nothing more.
+ *
+ * @throws {NotStored} {OutcomeUnknown} {EventStoreUnavailable}; then it may be asked again
+ */
+export async function returnServiceFailure(
+  dependencies: ReturnDependencies,
+  { token, timeoutMs }: { token: string; timeoutMs: number },
+): Promise<Returned> {
+  const { store, newUuid, readCredits } = dependencies;
+  const failure = await readServiceFailure(store, token);
+  if (!failure) return 'nothing';
+  const { stream, charge: fromRevision, ...caused } = failure;
+  const snapshot = await readCredits(stream);
+  if (!snapshot || snapshot.revision < fromRevision)
+    throw new Error(`the read model does not know the charge of ${token} yet`);
+  const cause = { ...caused, commandId: newUuid(), actor };
+  const reference = `service-failure-${token}`;
+  const settled = await settlePeriod(dependencies, {
+    ...{ stream, fromRevision, snapshot, cause, timeoutMs },
+    command: { kind: 'return_service_failure', token, reference },
+  });
+  if (!isRefused(settled)) return outcomes[settled.events[0]?.type as keyof typeof outcomes] ?? 'nothing';
+  if (settled.refusal !== 'period_closed') throw refusedError(token, settled.refusal);
+  return creditNote(dependencies, { token, reference, failure, cause, timeoutMs });
+}
+
+interface ServiceFailure extends Pick<Cause, 'correlationId' | 'causationId' | 'traceparent'> {
+  /** Usage stream, and the revision of the charge in it. */
+  stream: string;
+  charge: number;
+}
+
+/** @returns undefined where the job has not failed, or not by the service's fault */
+async function readServiceFailure(store: EventStore, token: string): Promise<ServiceFailure | undefined> {
+  const events = (await store.read(jobStream(token), 0)).map(parseJobEvent);
+  const claimed = events.map(({ event }) => event).find(({ type }) => type === 'JobClaimed');
+  const failed = events.find(({ event }) => event.type === 'JobFailed' && event.data.fault === 'service');
+  if (!failed || claimed?.type !== 'JobClaimed') return undefined;
+  const { id: causationId, metadata } = failed;
+  return {
+    stream: claimed.data.usage_stream,
+    // Right before its DownloadQueued.
+    charge: claimed.data.usage_revision - 1,
+    ...{ correlationId: metadata.$correlationId, causationId, traceparent: metadata.$traceparent },
+  };
+}
+
+/** What is left of money; a credit of a period that is closed is worth nothing any more. */
+async function creditNote(
+  { store, now }: ReturnDependencies,
+  of: { token: string; reference: string; failure: ServiceFailure; cause: Cause; timeoutMs: number },
+): Promise<Returned> {
+  const { token, reference, failure, cause, timeoutMs } = of;
+  const { stream, charge: revision } = failure;
+  const { accountId, start: periodStart } = periodOfUsageStream(stream);
+  const left = (await readSettlement(store, stream, revision)).charges.get(token);
+  const [recorded] = await store.read(stream, revision, 1);
+  const charged = recorded && parseUsageEvent(recorded).event;
+  if (!left || charged?.type !== 'OverageCharged' || left.cents === 0) return 'nothing';
+  const { rate_cents, rate_version } = charged.data;
+  const charge = { eventId: left.eventId, stream, revision, rate_cents, rate_version, cents: left.cents };
+  const handled = await handle(store, accountInvoices(accountId), {
+    decide: (state) =>
+      decideInvoices(state, { kind: 'return_service_failure', accountId, reference, periodStart, charge }),
+    ...{ cause, now, timeoutMs },
+  });
+  if (!isRefused(handled)) return handled.events.length > 0 ? 'credit_note' : 'nothing';
+  if (handled.refusal === 'invoice_not_found') return 'not_invoiced';
+  throw refusedError(token, handled.refusal);
+}
+
+const refusedError = (token: string, refusal: Refusal) =>
+  new Error(`the charge of ${token} could not be given back: ${refusal}`);

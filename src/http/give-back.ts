@@ -1,0 +1,32 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { FastifyRequest } from 'fastify';
+import type { Admissions } from '../../projections/admission.ts';
+
+/** An answer is not kept waiting for longer. */
+const giveBackMs = 1_000;
+
+/**
+ * Gives a request's place in the hourly window back, because its client is told to send it again: else the repeats of an
+ * outage would use the hour up. Once at most, whatever comes of it; while Postgres is away nothing is given back.
+ */
+export async function giveBack(
+  request: FastifyRequest,
+  { admissions, realNowMs }: { admissions: Admissions; realNowMs: () => number },
+): Promise<void> {
+  const { place, usageHeaders } = request;
+  request.place = undefined;
+  if (!place || !usageHeaders) return;
+  const giving = admissions.giveBack(place).catch((error: unknown) => {
+    request.log.debug({ err: error }, 'the place of a request could not be given back');
+    return false;
+  });
+  const isGiven = await Promise.race([giving, sleep(giveBackMs, false, { ref: false })]);
+  if (!isGiven) return;
+  const { limit, remaining, resetAtSeconds } = usageHeaders.window;
+  usageHeaders.window = {
+    limit,
+    remaining: remaining + 1,
+    // Where nothing else is counted, the window is empty now.
+    resetAtSeconds: remaining + 1 === limit ? Math.ceil(realNowMs() / 1000) : resetAtSeconds,
+  };
+}

@@ -1,0 +1,40 @@
+/** What answers of the API depend on, and may find away. */
+export type ApiPart = 'postgres' | 'event_store' | 'read_models' | 'workers' | 'file_store';
+
+const longestSeconds = 30;
+/** A part that nobody has missed for so long may have been back in between. */
+const forgottenMs = 120_000;
+
+/**
+ * How long a client is asked to wait: half as long as the part has been away, so that waiting lengthens an outage by half of it
+ * at most, and clients that wait do not all come at once in the first second.
+ *
+ * @returns whole seconds, from 1 to 30
+ */
+export function retryAfterSeconds(awayMs: number): number {
+  return Math.min(longestSeconds, Math.max(1, Math.ceil(awayMs / 2_000)));
+}
+
+/** Since when this process has found which part away. */
+export class PartsAway {
+  readonly #nowMs: () => number;
+  readonly #missed = new Map<ApiPart, { sinceMs: number; lastMs: number }>();
+
+  /** @param nowMs a clock that never goes backwards */
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs;
+  }
+
+  /** @returns for how many seconds a client is asked to wait */
+  missed(part: ApiPart): number {
+    const lastMs = this.#nowMs();
+    const before = this.#missed.get(part);
+    const sinceMs = before && lastMs - before.lastMs < forgottenMs ? before.sinceMs : lastMs;
+    this.#missed.set(part, { sinceMs, lastMs });
+    return retryAfterSeconds(lastMs - sinceMs);
+  }
+
+  works(part: ApiPart): void {
+    if (this.#missed.size > 0) this.#missed.delete(part);
+  }
+}

@@ -1,0 +1,62 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+
+/** How long a stop may take in all; what starts processes (npm, systemd, a container's runtime) waits for at least that. */
+const stopLimitMs = 9_500;
+/** What each stage leaves to each of those behind it, however long it would go on waiting itself. */
+const leftToOthersMs = 700;
+
+interface Part {
+  name: string;
+  stop: () => Promise<unknown>;
+}
+
+/** The start goes no further, because a stop has begun. */
+class StartAbandoned extends Error {
+  override readonly name = 'StartAbandoned';
+}
+
+/**
+ * What was started, and is stopped in the reverse order. A server that says nothing can keep a part waiting for ever, so each
+ * has a limit, and all together have one: whatever is left then ends with the process, which may be killed at any instant
+ * anyway.
+ */
+export class Stops {
+  readonly #logger: Logger;
+  /** The parts of a stage are stopped side by side. */
+  readonly #stages: { name: string; parts: Part[] }[] = [];
+  #isStopping = false;
+
+  constructor(logger: Logger) {
+    this.#logger = logger;
+  }
+
+  /**
+   * @param stage parts that follow one another in the same stage are stopped side by side
+   * @throws {StartAbandoned} while stopping: then the part is stopped too, and nothing more is to be started
+   */
+  add(name: string, stop: () => Promise<unknown>, stage = name): void {
+    const last = this.#stages.at(-1);
+    if (last?.name === stage) last.parts.push({ name, stop });
+    else this.#stages.push({ name: stage, parts: [{ name, stop }] });
+    if (this.#isStopping) throw new StartAbandoned(`${name} is not wanted any more`);
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    const deadlineMs = performance.now() + stopLimitMs;
+    for (let stage = this.#stages.pop(); stage; stage = this.#stages.pop()) {
+      const limitMs = deadlineMs - performance.now() - this.#stages.length * leftToOthersMs;
+      await Promise.all(stage.parts.map((part) => this.#stopInTime(part, Math.max(0, limitMs))));
+    }
+  }
+
+  async #stopInTime({ name, stop }: Part, limitMs: number): Promise<void> {
+    const late = sleep(limitMs, undefined, { ref: false }).then(() => {
+      throw new Error(`it took longer than ${String(Math.round(limitMs))} ms`);
+    });
+    await Promise.race([stop(), late]).catch((error: unknown) => {
+      this.#logger.error({ err: error, part: name }, 'a part did not stop in order');
+    });
+  }
+}

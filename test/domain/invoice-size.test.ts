@@ -1,0 +1,107 @@
+import { expect, it } from 'vitest';
+
+import { maxPlanChanges } from '../../src/domain/decide-usage.ts';
+import { periodInvoice } from '../../src/domain/invoice-lines.ts';
+import { decideInvoices, initialInvoices } from '../../src/domain/invoice.ts';
+import type { EventMetadata, ParsedEvent } from '../../src/domain/recorded-event.ts';
+import type { UsageEvent } from '../../src/domain/usage-events.ts';
+import { isRefused } from '../../src/domain/refusals.ts';
+import { closePeriod, endPeriod } from '../../src/domain/usage-periods.ts';
+import { evolveUsage, initialUsage } from '../../src/domain/usage.ts';
+import type { OpenUsage } from '../../src/domain/usage.ts';
+import { charge, opened, planChanged, token } from './usage-examples.ts';
+
+/** What EventStoreDB takes in one append, less room for metadata. */
+const mostBytes = 1024 * 1024 - 64 * 1024;
+
+const idOf = (revision: number) => `00000000-0000-5000-8000-${String(revision).padStart(12, '0')}`;
+/** The longest that there are. */
+const stream = `usage-acc_${'a'.repeat(32)}-20261101`;
+const farRevision = 9_000_000_000_000;
+
+class LargePeriod {
+  readonly events: ParsedEvent<UsageEvent>[] = [];
+  #usage = initialUsage;
+  #revision = farRevision;
+
+  /** @param gap revisions of other events in between */
+  add(event: UsageEvent, gap = 0): string {
+    this.#revision += 1 + gap;
+    const id = idOf(this.#revision);
+    this.events.push({
+      ...{ event, id, stream, revision: this.#revision },
+      position: 0n,
+      metadata: {} as EventMetadata,
+    });
+    this.#usage = evolveUsage(this.#usage, event);
+    return id;
+  }
+
+  waive(number: number, chargeEventId: string, gap = 0): void {
+    const data = { reference: `CASE-${number}`, token: token(number), charge_event_id: chargeEventId };
+    this.add({ type: 'ChargeWaived', data: { ...data, cents: 1, overage_downloads: 0 } }, gap);
+  }
+
+  invoice() {
+    this.add(endPeriod(this.#usage as OpenUsage));
+    this.add(closePeriod(this.#usage as OpenUsage));
+    const decided = decideInvoices(initialInvoices, { kind: 'issue_invoice', draft: periodInvoice(this.events) });
+    if (isRefused(decided) || decided[0]?.type !== 'InvoiceIssued') throw new Error('nothing was invoiced');
+    const { data } = decided[0];
+    return { ...data, bytes: Buffer.byteLength(JSON.stringify(data)) };
+  }
+}
+
+/** No two neighbours in the same step, so that revisions make as many ranges as they can. */
+const scattered = (number: number) => (number * number) % 11;
+
+it.each([
+  ['one after the other', () => 0],
+  ['scattered among other events', scattered],
+])('an invoice of 100 000 charges and 100 000 waivers, %s, fits into an event', (_, gap) => {
+  const period = new LargePeriod();
+  period.add(opened({ downloads_limit: 0 }));
+  const charges = Array.from({ length: 100_000 }, (__, index) => period.add(charge(index + 1), gap(index)));
+  charges.forEach((id, index) => {
+    period.waive(index + 1, id, gap(index));
+  });
+  const { bytes, lines, total_cents: totalCents } = period.invoice();
+  expect(lines).toMatchObject([
+    { kind: 'overage', quantity: 100_000, cents: 2_500_000 },
+    { kind: 'waivers', quantity: 100_000, cents: -100_000 },
+    { kind: 'fee', cents: 1900 },
+  ]);
+  expect(totalCents).toBe(2_401_900);
+  expect(bytes).toBeLessThan(mostBytes);
+});
+
+it('an invoice with as many rates and fee differences as a period may have fits, each with as many ranges as it likes', () => {
+  const period = new LargePeriod();
+  period.add(opened({ downloads_limit: 0 }));
+  const mostCents = 900_000_000_000;
+  const charged: string[] = [];
+  const chargeAll = (rateCents: number, version: string) => {
+    for (let index = 0; index < 1_000; index += 1)
+      charged.push(period.add(charge(charged.length + 1, rateCents, version), scattered(index)));
+  };
+  chargeAll(25, 'v'.repeat(64));
+  for (let change = 1; change <= maxPlanChanges; change += 1) {
+    const version = String(change).padStart(64, 'v');
+    const rates = { overage_cents: mostCents + change, rate_version: version };
+    period.add(planChanged({ ...rates, plan: 'p'.repeat(32), fee_cents: change }, 1));
+    chargeAll(mostCents + change, version);
+  }
+  charged.forEach((id, index) => {
+    period.waive(index + 1, id, scattered(index));
+  });
+  const { bytes, lines } = period.invoice();
+  const counted = Map.groupBy(lines, ({ kind }) => kind);
+  expect([...counted].map(([kind, ofKind]) => [kind, ofKind.length])).toEqual([
+    ['overage', 1 + maxPlanChanges],
+    ['waivers', 1 + maxPlanChanges],
+    ['fee_difference', maxPlanChanges],
+    ['fee', 1],
+  ]);
+  expect(counted.get('overage')?.every((line) => line.kind === 'overage' && line.quantity === 1_000)).toBe(true);
+  expect(bytes).toBeLessThan(mostBytes);
+});

@@ -1,0 +1,105 @@
+import { expect } from 'vitest';
+import type { PlanTerms, Terms } from '../../src/domain/plans.ts';
+import { UsageModel } from '../domain/usage-model.ts';
+import type { LoggedEvent } from '../support/log.ts';
+
+/** The fields of usage events that the plain model reads; each event has those of its type. */
+interface UsageData {
+  token: string;
+  lookup_id: string;
+  cents: number;
+  reference: string;
+  effective: 'now' | 'next_period';
+  overage_cap_cents: number;
+  fee_difference_cents: number;
+  overage_cents: number;
+  overage_downloads: number;
+  downloads: number;
+  period_start: string;
+  period_end: string;
+  anchor_day: number;
+  terms: Terms;
+}
+
+/**
+ * Rates an account's usage events again by the plain model of test/domain, one by one: each must be what the model makes of
+ * the events before it, to the cent.
+ *
+ * @param events of all usage streams of one account, in the order of the log
+ * @returns the model, with every period in it
+ */
+export function rateAgain(events: readonly LoggedEvent[]): UsageModel {
+  const [first, ...others] = events;
+  if (first?.type !== 'UsagePeriodOpened') throw new Error('an account begins with a period');
+  const { terms, anchor_day: anchorDay, ...period } = first.data as UsageData;
+  const model = new UsageModel({ start: period.period_start, end: period.period_end }, terms, anchorDay);
+  for (const event of others) rateEvent(model, event);
+  return model;
+}
+
+function rateEvent(model: UsageModel, event: LoggedEvent): void {
+  const data = event.data as UsageData;
+  const at = `event ${String(event.revision)} of ${event.stream}`;
+  switch (event.type) {
+    case 'UsagePeriodOpened':
+      model.rollTo(data.period_start);
+      expect({ ...model.current.dates, terms: model.current.terms }, at).toEqual({
+        ...{ start: data.period_start, end: data.period_end, terms: data.terms },
+      });
+      break;
+    case 'DownloadCreditDebited':
+      expect(model.download(data.token, { fingerprint: '' }), at).toEqual({ took: 'credit', cents: 0 });
+      break;
+    case 'OverageCharged':
+      expect(model.download(data.token, { fingerprint: '' }), at).toEqual({ took: 'credit', cents: data.cents });
+      break;
+    case 'PlanChanged': {
+      const before = feesOf(model);
+      model.changePlan(data.terms satisfies PlanTerms, data.effective);
+      expect(feesOf(model) - before, at).toBe(data.fee_difference_cents);
+      break;
+    }
+    case 'OverageCapSet':
+      model.changeCap(data.overage_cap_cents, data.effective);
+      break;
+    case 'OverageCapRemoved':
+      model.changeCap(null, data.effective);
+      break;
+    case 'DownloadVoided':
+      expect(model.voidDownload(data.token), at).toEqual({ took: 'credit', cents: 0 - data.cents });
+      break;
+    case 'ChargeWaived':
+      expect(model.waive(data.token, data.cents, data.reference), at).toEqual({ took: 'credit', cents: -data.cents });
+      break;
+    case 'UsagePeriodClosed': {
+      const period = model.periods.find(({ dates }) => dates.start === data.period_start);
+      if (!period) throw new Error(`${at} closes a period that never was`);
+      expect(data, at).toMatchObject({
+        overage_cents: model.chargedCents(period),
+        downloads: period.downloads.length,
+        fee_difference_cents: sum(period.feesCents.slice(1)),
+      });
+      period.closed = true;
+      break;
+    }
+    default:
+  }
+}
+
+/**
+ * What an account must be asked to pay, invoice by invoice: the first fee, then for each closed period its overage, what
+ * upgrades added to its fee, and the fee of the next. An invoice over nothing is not issued.
+ */
+export function billsOf({ periods, chargedCents }: Pick<UsageModel, 'periods' | 'chargedCents'>): number[] {
+  const opening = periods[0]?.feesCents[0] ?? 0;
+  const ofPeriods = periods.flatMap((period, index) => {
+    const next = periods[index + 1];
+    if (!period.closed || !next) return [];
+    return chargedCents(period) + sum(period.feesCents.slice(1)) + (next.feesCents[0] ?? 0);
+  });
+  return [opening, ...ofPeriods].filter((cents) => cents > 0);
+}
+
+const feesOf = ({ current }: UsageModel) => sum(current.feesCents);
+
+const sum = (numbers: readonly number[]) => numbers.reduce((total, each) => total + each, 0);

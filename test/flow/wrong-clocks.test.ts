@@ -1,0 +1,128 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { call } from '../support/client.ts';
+import { startInstallation } from '../support/installation.ts';
+import type { Installation } from '../support/installation.ts';
+import { readLog } from '../support/log.ts';
+import { runCommand } from '../support/service.ts';
+import type { ServiceProcess } from '../support/service.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { wrongClock } from '../support/wrong-clock.ts';
+
+/** Machines whose own clock is wrong, and one whose clock is set while it works; Postgres's is right throughout. */
+let installation: Installation;
+
+beforeAll(async () => {
+  installation = await startInstallation();
+  await installation.startRole('projector');
+}, 60_000);
+
+afterAll(async () => {
+  await installation[Symbol.asyncDispose]();
+});
+
+const daySeconds = 86_400;
+const wrongBySeconds = [5 * 3_600, -5 * 3_600, 32 * daySeconds, -32 * daySeconds];
+
+const eventsOf = async (prefix = '') =>
+  (await readLog(installation.environment['EVENTSTORE_URL'] ?? '', prefix)).filter(
+    ({ stream }) => !stream.startsWith('$'),
+  );
+
+const download = ({ url }: ServiceProcess, key: string) =>
+  call(url, '/video/download', { key, body: { url: installation.sampleUrl('private') } });
+
+/** What a process says of its clock, each time that it does. */
+const linesOf = (process: ServiceProcess) =>
+  process
+    .log()
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line) as { level: number; msg: string })
+    .filter(({ level, msg }) => level >= 40 && !msg.startsWith('yt-dlp is old'))
+    .map(({ msg }) => msg);
+
+describe('an API process', () => {
+  test.each(wrongBySeconds)('that is wrong by %i s from the start decides nothing', async (seconds) => {
+    const { key } = await installation.openAccount('enterprise');
+    const before = (await eventsOf()).length;
+    const api = await installation.startRole('api', wrongClock(seconds).environment);
+    expect(await download(api, key)).toMatchObject({ status: 502, code: 'enqueue_failed' });
+    for (const path of ['/credits', `/video/metadata?url=${encodeURIComponent(installation.sampleUrl('private'))}`])
+      expect(await call(api.url, path, { key })).toMatchObject({ status: 503, code: 'unavailable' });
+    expect(await call(api.url, '/auth/key', { key, method: 'POST' })).toMatchObject({ status: 503 });
+    const ready = await fetch(`${api.url}/readyz`);
+    expect({ status: ready.status, text: await ready.text() }).toEqual({
+      status: 503,
+      text: expect.stringContaining(`differ by ${String(seconds)} s`) as string,
+    });
+    await api.stop();
+    expect(await eventsOf()).toHaveLength(before);
+  });
+
+  test('whose clock is set while it works refuses until it is right again, and ends no period', async () => {
+    const { accountId, key } = await installation.openAccount('enterprise');
+    const clock = wrongClock(0);
+    const api = await installation.startRole('api', clock.environment);
+    for (const seconds of wrongBySeconds) {
+      expect(await download(api, key)).toMatchObject({ status: 202 });
+      clock.set(seconds);
+      await waitFor(async () => (await download(api, key)).status === 502, { what: 'a refusal' });
+      expect(await download(api, key)).toMatchObject({ code: 'enqueue_failed' });
+      clock.set(0);
+      await waitFor(async () => (await download(api, key)).status === 202, { what: 'the clock to be right again' });
+    }
+    await api.stop();
+    const usage = await eventsOf(`usage-${accountId}-`);
+    expect(new Set(usage.map(({ stream }) => stream)).size).toBe(1);
+    expect(usage.some(({ type }) => type === 'UsagePeriodEnded')).toBe(false);
+    const times = usage.map(({ metadata }) => (metadata as { time: string }).time);
+    expect(times).toEqual(times.toSorted());
+    expect(Math.abs(Date.parse(times.at(-1) ?? '') - Date.now())).toBeLessThan(60_000);
+  });
+});
+
+test.each(wrongBySeconds)(
+  'no command on a machine that is wrong by %i s changes anything',
+  async (seconds) => {
+    const { accountId } = await installation.openAccount('enterprise');
+    const before = (await eventsOf()).length;
+    const environment = { ...installation.environment, ...wrongClock(seconds).environment };
+    for (const words of [
+      ['accounts', 'open', '--email', 'a@example.com', '--plan', 'enterprise'],
+      ['accounts', 'cap', accountId, '100'],
+      ['keys', 'issue', accountId, '--label', 'x'],
+      ['invoices', 'issue-due'],
+    ]) {
+      const { code, stderr } = await runCommand(words, environment);
+      expect(stderr).toMatch(new RegExp(`^reeltally: .*differ by ${String(seconds)} s; set them right\\n$`));
+      expect(code).toBe(1);
+    }
+    expect(await eventsOf()).toHaveLength(before);
+  },
+  60_000,
+);
+
+test('dispatcher and worker do nothing while they are wrong, say so once, and go on once they are right', async () => {
+  const { accountId, key } = await installation.openAccount('enterprise');
+  const api = await installation.startRole('api');
+  const clock = wrongClock(32 * daySeconds);
+  const [dispatcher, worker] = await Promise.all([
+    installation.startRole('dispatcher', clock.environment),
+    installation.startRole('worker', clock.environment),
+  ]);
+  const wrong = [dispatcher, worker];
+  for (const process of wrong)
+    await waitFor(() => linesOf(process).includes('the clock is wrong'), { what: 'a word about the clock' });
+  const queued = await download(api, key);
+  expect(queued.status).toBe(202);
+  expect(await eventsOf('job-')).toEqual([]);
+  clock.set(0);
+  const token = queued.data['request_token'] as string;
+  await waitFor(async () => (await eventsOf(`job-${token}`)).some(({ type }) => type === 'JobClaimed'), {
+    what: 'the job to be claimed',
+    timeoutMs: 60_000,
+  });
+  for (const process of wrong) expect(linesOf(process)).toEqual(['the clock is wrong', 'the clock is right again']);
+  const usage = await eventsOf(`usage-${accountId}-`);
+  expect(new Set(usage.map(({ stream }) => stream)).size).toBe(1);
+}, 120_000);

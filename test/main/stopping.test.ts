@@ -1,0 +1,138 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { isAlive } from '../adapters/embedded/owned.ts';
+import { runIn } from '../cli/command-line.ts';
+import { EventStoreProxy } from '../support/event-store-proxy.ts';
+import { startInstallation } from '../support/installation.ts';
+import type { Installation } from '../support/installation.ts';
+import { prepareEngine } from '../support/made-once.ts';
+import { startRefusingEventStore } from '../support/refusing-event-store.ts';
+import { cliCommand, spawnCommand } from '../support/service.ts';
+import { startSilentServer } from '../support/silent-server.ts';
+import type { SilentServer } from '../support/silent-server.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const parts = ['EVENTSTORE_URL', 'DATABASE_URL', 'NATS_URL'] as const;
+const roles = ['all', 'api', 'projector', 'dispatcher', 'worker'] as const;
+const stopLimitMs = 10_000;
+
+let installation: Installation;
+beforeAll(async () => {
+  installation = await startInstallation();
+  // The schema is there, so that a start meets the part that does not answer, and nothing else that takes long.
+  await (await installation.startRole('projector')).stop();
+  await prepareEngine(join(installation.environment['REELTALLY_DATA'] ?? '', 'work'));
+}, 60_000);
+afterAll(() => installation[Symbol.asyncDispose](), 60_000);
+
+const addressOf = (part: (typeof parts)[number]) => installation.environment[part] ?? '';
+const withPort = (url: string, port: number) => url.replace(/(@|\/\/)127\.0\.0\.1:\d+/, `$1127.0.0.1:${String(port)}`);
+const serve = (role: string, more: Record<string, string>) =>
+  // Its own folder: only one process has it at a time in role all.
+  spawnCommand(['serve', '--role', role], {
+    ...installation.environment,
+    ...(role === 'all' && { REELTALLY_DATA: temporaryDirectory() }),
+    ...more,
+  });
+
+/** SIGTERM, and how long it took to end. */
+async function stopped(child: ChildProcess): Promise<{ code: number | null; inTime: boolean }> {
+  const exited = once(child, 'exit') as Promise<[number | null]>;
+  const sentMs = performance.now();
+  child.kill('SIGTERM');
+  const late = setTimeout(() => child.kill('SIGKILL'), stopLimitMs + 10_000);
+  const [code] = await exited;
+  clearTimeout(late);
+  return { code, inTime: performance.now() - sentMs < stopLimitMs };
+}
+
+describe('SIGTERM while a part has never said a word', () => {
+  it.each(parts)('%s: each role ends in time', { timeout: 90_000 }, async (part) => {
+    const ended = await Promise.all(
+      roles.map(async (role) => {
+        await using silent: SilentServer = await startSilentServer();
+        const child = serve(role, { [part]: withPort(addressOf(part), silent.port) });
+        await waitFor(() => silent.hasCallers(), { what: `${role} to call ${part}`, timeoutMs: 60_000 });
+        return { role, ...(await stopped(child)) };
+      }),
+    );
+    expect(ended).toEqual(roles.map((role) => ({ role, code: 0, inTime: true })));
+  });
+});
+
+describe('SIGTERM once every part has fallen silent', () => {
+  it('each role ends in time', { timeout: 120_000 }, async () => {
+    const proxies = await Promise.all(
+      parts.map(async (part) => {
+        const port = Number(/:(\d+)(?:[/?]|$)/.exec(addressOf(part).replace(/^.*@/, '//'))?.[1]);
+        const proxy = await EventStoreProxy.start(port);
+        return { proxy, part, url: withPort(addressOf(part), Number(new URL(proxy.url).port)) };
+      }),
+    );
+    const environment = Object.fromEntries(proxies.map(({ part, url }) => [part, url]));
+    const running = roles.map((role) => ({ role, child: serve(role, environment) }));
+    await Promise.all(
+      running.map(async ({ child, role }) => {
+        let told = '';
+        child.stdout?.on('data', (text: Buffer) => (told += text.toString()));
+        await waitFor(() => told.includes('http://'), { what: `${role} to be ready`, timeoutMs: 60_000 });
+      }),
+    );
+    for (const { proxy } of proxies) proxy.silence();
+    const ended = await Promise.all(running.map(async ({ role, child }) => ({ role, ...(await stopped(child)) })));
+    expect(ended).toEqual(roles.map((role) => ({ role, code: 0, inTime: true })));
+    await Promise.all(proxies.map(({ proxy }) => proxy.close()));
+  });
+});
+
+describe('the end of the npm that started it', () => {
+  it('ends it in time too, whatever the parts do', { timeout: 60_000 }, async () => {
+    await using silent = await startSilentServer();
+    const npm = spawn('sh', ['-c', '"$@" & echo $!; wait', 'sh', ...cliCommand, 'serve'], {
+      env: {
+        ...installation.environment,
+        ...{ PATH: process.env['PATH'], npm_lifecycle_event: 'start', REELTALLY_DATA: temporaryDirectory() },
+        DATABASE_URL: withPort(addressOf('DATABASE_URL'), silent.port),
+      },
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    const [line] = (await once(npm.stdout, 'data')) as [Buffer];
+    const pid = Number.parseInt(line.toString(), 10);
+    await waitFor(() => silent.hasCallers(), { what: 'it to call Postgres', timeoutMs: 60_000 });
+    npm.kill('SIGKILL');
+    await waitFor(() => !isAlive(pid), { what: 'it to end', timeoutMs: stopLimitMs });
+  });
+});
+
+describe('a server that refuses us at the start', () => {
+  it.each([
+    ['Postgres', () => ({ DATABASE_URL: addressOf('DATABASE_URL').replace(/:[^:@/]+@/, ':wrong-password@') })],
+    ['NATS', () => ({ NATS_URL: addressOf('NATS_URL').replace(/:[^:@/]+@/, ':wrong-password@') })],
+  ])('%s: one line and exit 1', { timeout: 60_000 }, async (part, wrong) => {
+    await expectRefusals(part, wrong());
+  });
+
+  it('the event store: one line and exit 1', { timeout: 60_000 }, async () => {
+    await using refusing = await startRefusingEventStore();
+    await expectRefusals('The event store', { EVENTSTORE_URL: refusing.url });
+  });
+
+  async function expectRefusals(part: string, wrong: Record<string, string>): Promise<void> {
+    const told = await Promise.all(
+      roles.map(async (role) => {
+        const environment = { ...installation.environment, REELTALLY_DATA: temporaryDirectory(), ...wrong };
+        const { code, stderr } = await runIn(environment)('serve', '--json', '--role', role);
+        const lines = stderr.trimEnd().split('\n');
+        return { role, code, lines: lines.length, says: lines[0]?.slice(0, `reeltally: ${part} `.length), stderr };
+      }),
+    );
+    expect(told.map(({ role, code, lines, says }) => ({ role, code, lines, says }))).toEqual(
+      roles.map((role) => ({ role, code: 1, lines: 1, says: `reeltally: ${part} ` })),
+    );
+    expect(told.map(({ stderr }) => stderr).join('')).not.toContain('wrong-password');
+  }
+});
