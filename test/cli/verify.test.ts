@@ -124,6 +124,28 @@ describe('ledger verify', () => {
     expect((await verify()).code).toBe(0);
   });
 
+  it('names a table that was dropped, as /readyz does, until a rebuild has made it', { timeout: 60_000 }, async () => {
+    const accountId = await usedAccount();
+    expect((await run('ledger', 'verify', '--account', accountId)).code).toBe(0);
+    const schema = `select from pg_indexes where tablename = 'job_timeline'`;
+    const indexes = await runSql(service(), schema);
+    await runSql(service(), 'drop table job_timeline');
+    const ran = await run('ledger', 'verify', '--json');
+    expect(ran.code).toBe(1);
+    expect(ran.stdout).toContain('"rule": "table_missing"');
+    const ready = async () => {
+      const response = await fetch(`${service().url}/readyz`);
+      return `${String(response.status)} ${await response.text()}`;
+    };
+    const missing = 'the table job_timeline is missing: \\"projections rebuild job_timeline\\" makes it';
+    await waitFor(async () => (await ready()).includes(missing), { what: '/readyz to say so' });
+    expect(await ready()).toMatch(/^503 /);
+    expect((await run('projections', 'rebuild', 'job_timeline')).code).toBe(0);
+    await waitFor(async () => (await ready()).startsWith('200 '), { what: '/readyz to be well' });
+    expect(await runSql(service(), schema)).toBe(indexes);
+    expect((await run('ledger', 'verify', '--account', accountId)).code).toBe(0);
+  });
+
   it('says that it could not find out', async () => {
     const ran = await run('ledger', 'verify', '--account', 'acc_aaaaaaaaaaaaaaaaaaaa', '--json');
     expect(ran.code).toBe(2);
