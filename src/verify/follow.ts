@@ -53,7 +53,7 @@ export class Follower {
     this.#pageEvents = following.pageEvents ?? 2_000;
     this.divergences = new Divergences(acknowledged);
     const { report } = this.divergences;
-    this.replay = new Replay((stream, from, maxCount) => following.log.read(stream, from, maxCount), report);
+    this.replay = new Replay((stream, from, maxCount) => this.#read(stream, from, maxCount), report);
     this.#comparison = new Comparison({
       ...{ books: following.books, replay: this.replay, report, scope: following.scope ?? {} },
       ...{ pageRows: this.#pageEvents, patienceMs: following.patienceMs ?? 30_000 },
@@ -171,14 +171,29 @@ export class Follower {
     this.#position = upTo;
   }
 
+  /** A stream that was deleted for good is reported, and has no events for its readers. */
+  async #read(stream: string, from: number, maxCount?: number): Promise<RecordedEvent[]> {
+    return this.#following.log.read(stream, from, maxCount).catch((error: unknown) => {
+      if ((Object(error) as { type?: unknown }).type !== 'stream-deleted') throw error;
+      const account_id = /-(acc_[^-]+)/.exec(stream)?.[1] ?? null;
+      const at = { account_id, stream, revision: -1, field: 'metadata of the stream' };
+      this.divergences.report({
+        rule: 'stream_truncated',
+        ...at,
+        expected: 'nothing that hides events',
+        found: 'deleted',
+      });
+      return [];
+    });
+  }
+
   /** Streams behind a revision, several at a time. */
   async *#readStreams(
     streams: readonly { stream: string; revision: number }[],
   ): AsyncIterable<readonly RecordedEvent[]> {
-    const { log } = this.#following;
     for (let from = 0; from < streams.length; from += streamsAtOnce) {
       const some = streams.slice(from, from + streamsAtOnce);
-      yield* await Promise.all(some.map(({ stream, revision }) => log.read(stream, revision + 1)));
+      yield* await Promise.all(some.map(({ stream, revision }) => this.#read(stream, revision + 1)));
     }
   }
 
