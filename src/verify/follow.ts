@@ -164,7 +164,8 @@ export class Follower {
     for (let next = account.next; next; next = account.next) {
       const stream = usageStream(accountId, next.period_start);
       await read(withMetadata({ stream, revision: -1 }));
-      if (!periods.has(stream)) break;
+      // It is not there, or its opening cannot be read.
+      if (account.next === next) break;
     }
     await read([...jobs.values()].filter(({ status, expired }) => status !== 'failed' && !expired));
     await read(withMetadata(invoices.get(accountId) ?? { stream: `invoices-${accountId}`, revision: -1 }));
