@@ -11,10 +11,9 @@ export const jobTimeline: RebuildableProjection = {
   onlyAdds: true,
   streamPrefixes: ['usage-', 'job-'],
   apply: async (events, client) => {
-    const parsed = events.map((event): ParsedEvent =>
-      event.stream.startsWith('usage-') ? parseUsageEvent(event) : parseJobEvent(event),
+    const rows = events.flatMap((event) =>
+      rowsOf(event.stream.startsWith('usage-') ? parseUsageEvent(event) : parseJobEvent(event), event.data),
     );
-    const rows = parsed.flatMap(rowsOf);
     if (rows.length === 0) return;
     await client.query('insert into job_timeline select * from json_populate_recordset(null::job_timeline, $1::json)', [
       JSON.stringify(rows),
@@ -35,8 +34,12 @@ export interface TimelineRow {
   data: object;
 }
 
-/** Events that name no download belong to no timeline. */
-function rowsOf({ event, metadata, stream, revision, id, position }: ParsedEvent): object[] {
+/**
+ * Events that name no download belong to no timeline.
+ *
+ * @param data as it is stored: fields that an older event lacks are not made up for the reader
+ */
+function rowsOf({ event, metadata, stream, revision, id, position }: ParsedEvent, data: unknown): object[] {
   if (!('token' in event.data)) return [];
   const row: TimelineRow = {
     time: metadata.time,
@@ -46,7 +49,7 @@ function rowsOf({ event, metadata, stream, revision, id, position }: ParsedEvent
     event_id: id,
     actor: metadata.actor,
     cents: centsOf(event) ?? null,
-    data: event.data,
+    data: data as object,
   };
   return [{ token: event.data.token, position: position.toString(), ...row }];
 }

@@ -4,6 +4,7 @@ import { coveredUpTo, positionOfEvent } from '../src/commands/log-position.ts';
 import type { EventStore, LogPosition, RecordedEvent, RowMacs } from '../src/commands/ports.ts';
 import { lockCheckpoint, readCheckpoint } from './checkpoints.ts';
 import type { Checkpoint } from './checkpoints.ts';
+import { createMissingTables } from './missing-tables.ts';
 import {
   compareTable,
   constrainShadowTable,
@@ -31,6 +32,10 @@ export interface RebuildableProjection extends Projection {
   /** Rows are only ever added to `tables`: the replay needs no key to find any, and is faster without. */
   onlyAdds?: boolean;
 }
+
+/** All that it writes to. */
+export const tablesOf = ({ tables, corrected }: RebuildableProjection): readonly string[] =>
+  corrected ? [...tables, corrected.name] : tables;
 
 export interface RebuildDependencies {
   store: EventStore;
@@ -89,6 +94,7 @@ export async function rebuild(projection: RebuildableProjection, dependencies: R
     if (rows[0]?.alone !== true) throw new RebuildRefused(`another rebuild of ${name} is under way`);
     const target = async () => targetOf(name, standsFor(await readCheckpoint(pool, name)), dependencies);
     let ahead = await target();
+    await createMissingTables(tablesOf(projection), lock);
     await createShadow(projection, lock, shadow);
     const replay = new Replay(projection, dependencies, shadow);
     const followUp = async () => {

@@ -134,7 +134,15 @@ export function createBooks(pool: Pool): {
       let failure: Error | undefined;
       try {
         await client.query('begin isolation level repeatable read read only');
-        const result = await work(asked(client));
+        const ask = asked(client);
+        // A question that Postgres refuses does not end the instant.
+        const result = await work(async (sql, values) => {
+          await client.query('savepoint question');
+          return ask(sql, values).catch(async (error: unknown) => {
+            await client.query('rollback to savepoint question');
+            throw error;
+          });
+        });
         await client.query('commit');
         return result;
       } catch (error) {

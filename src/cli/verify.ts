@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Divergence } from '../verify/divergence.ts';
-import { Follower } from '../verify/follow.ts';
-import type { Books } from '../verify/follow.ts';
+import type { Books } from '../verify/comparison.ts';
+import type { AccountDivergences, Divergence, Facts } from '../verify/divergence.ts';
+import { Follower, readAcknowledged } from '../verify/follow.ts';
 import type { CliDependencies } from './accounts.ts';
 import { CommandFailed, facts, print } from './output.ts';
 import type { Output } from './output.ts';
 import { createProgressBar } from './progress-bar.ts';
 
-type VerifyDependencies = Pick<CliDependencies, 'output' | 'store'> & { books: Books };
+export type VerifyDependencies = Pick<CliDependencies, 'output' | 'store' | 'now'> & { books: Books };
 
 export interface VerifyOptions {
   account?: string;
@@ -17,61 +17,104 @@ export interface VerifyOptions {
 }
 
 const followEveryMs = 1_000;
-/** After a divergence everything is verified anew: what was mended is no longer one. */
+/** After new divergences everything is verified anew: what was mended is no longer one. */
 const startOverMs = 60_000;
 
 /**
  * Recomputes every charge, correction and invoice from the log by rules of its own, and compares what stands in Postgres.
  *
- * @throws {CommandFailed} with 1 at the first divergence, with 2 where it could not be found out
+ * @throws {CommandFailed} with 1 for divergences of which one is new, with 2 where it could not be found out, with 3 for
+ *   divergences that were all acknowledged
  */
 export async function verifyCommand(
   cli: VerifyDependencies,
   { watch = false, ...options }: VerifyOptions,
 ): Promise<void> {
   if (watch) await follow(cli, options);
-  const verdict = await verifyOnce(newFollower(cli, options));
+  const verdict = await verifyOnce(await newFollower(cli, options));
   print(cli.output, verdict.data, verdict.text);
   if (verdict.error !== undefined) throw new CommandFailed(verdict.error, verdict.exitCode);
 }
 
 interface Verdict {
-  exitCode: 0 | 1 | 2;
+  exitCode: 0 | 1 | 2 | 3;
   data: object;
   text: string;
   error?: string;
 }
 
-function newFollower({ store: log, books, output }: VerifyDependencies, { account, period }: VerifyOptions) {
-  const bar = createProgressBar(output, 'verify');
-  const scope = { accountId: account, period: period?.replaceAll('-', '') };
-  return { bar, follower: new Follower({ log, books, scope, progress: bar.show }) };
+interface Following {
+  follower: Follower;
+  bar: ReturnType<typeof createProgressBar>;
 }
 
-async function verifyOnce({ follower, bar }: ReturnType<typeof newFollower>): Promise<Verdict> {
-  const seen = () => ({ events: follower.replay.events, accounts: follower.replay.accounts.size });
+export async function newFollower(
+  { store: log, books, output, now }: VerifyDependencies,
+  { account, period }: VerifyOptions,
+): Promise<Following> {
+  const bar = createProgressBar(output, 'verify');
+  const scope = { accountId: account, period: period?.replaceAll('-', '') };
+  const following = { log, books, scope, now, progress: bar.show };
+  return { bar, follower: new Follower(following, await readAcknowledged(log)) };
+}
+
+async function verifyOnce({ follower, bar }: Following): Promise<Verdict> {
+  let reason: string | undefined;
   try {
     await follower.catchUp().finally(bar.end);
-    const { events, accounts } = seen();
-    const position = follower.position.toString();
-    const text = `Verified: ${String(events)} events of ${String(accounts)} accounts, up to position ${position}. Log, ledger and invoices agree.`;
-    return { exitCode: 0, data: { verdict: 'verified', ...seen(), position }, text };
   } catch (error) {
-    if (error instanceof Divergence) {
-      const { expected, found, ...where } = error.facts;
-      const shown = facts({ ...where, expected: readable(expected), found: readable(found) });
-      const data = { verdict: 'divergence', ...seen(), divergence: error.facts };
-      return {
-        exitCode: 1,
-        data,
-        text: shown,
-        error: `diverges at ${error.message}; what comes after was not looked at`,
-      };
-    }
-    const reason = error instanceof Error ? error.message : String(error);
-    const data = { verdict: 'not_verified', ...seen(), reason };
-    return { exitCode: 2, data, text: 'Not verified.', error: `it could not be verified: ${reason}` };
+    reason = error instanceof Error ? error.message : String(error);
   }
+  const { divergences, replay } = follower;
+  const { counts } = divergences;
+  const position = follower.position.toString();
+  const seen = { events: replay.events, accounts: replay.accounts.size, position, ...counts };
+  const listed = divergences.list();
+  const data = { ...seen, ...(reason !== undefined && { reason }), divergences: listed };
+  const first = listed.flatMap((each) => each.divergences).find(({ known }) => !known);
+  if (first) return { exitCode: 1, data: { verdict: 'divergences', ...data }, ...describeNew(listed, first, counts) };
+  const text = listed.length > 0 ? describe(listed) : '';
+  if (reason !== undefined) {
+    const error = `it could not be verified: ${reason}`;
+    return { exitCode: 2, data: { verdict: 'not_verified', ...data }, text: `${text}Not verified.`, error };
+  }
+  const upTo = `${String(seen.events)} events of ${String(seen.accounts)} accounts, up to position ${position}`;
+  if (counts.known > 0) {
+    const error = `nothing new: all ${String(counts.known)} divergences are acknowledged`;
+    return { exitCode: 3, data: { verdict: 'known_divergences', ...data }, text: `${text}Verified: ${upTo}.`, error };
+  }
+  const verified = `Verified: ${upTo}. Log, ledger and invoices agree.`;
+  return { exitCode: 0, data: { verdict: 'verified', ...data }, text: verified };
+}
+
+function describeNew(
+  listed: readonly AccountDivergences[],
+  first: Divergence,
+  counts: { new: number; known: number },
+): { text: string; error: string } {
+  const known = counts.known > 0 ? `, and ${String(counts.known)} known` : '';
+  const error = `${String(counts.new)} new ${counts.new === 1 ? 'divergence' : 'divergences'}${known}; the first: ${inWords(first)}`;
+  return { text: describe(listed).trimEnd(), error };
+}
+
+/** One sentence. */
+export function inWords({ stream, revision, field, expected, found }: Facts): string {
+  return `event ${String(revision)} of ${stream}: ${field} should be ${readable(expected)}, and is ${readable(found)}`;
+}
+
+/** By account, each with what names it. */
+function describe(listed: readonly AccountDivergences[]): string {
+  const parts = listed.flatMap(({ account_id, divergences, more, ...counts }) => {
+    const named = divergences.map(({ id, known, rule, stream, revision, field, expected, found }) =>
+      facts({
+        ...{ id, known: known ? 'acknowledged' : 'no', rule, stream, revision, field },
+        ...{ expected: readable(expected), found: readable(found) },
+      }),
+    );
+    const head = `${account_id ?? 'of no account'}: ${String(counts.new)} new, ${String(counts.known)} known`;
+    return [head, ...named, ...(more > 0 ? [`and ${String(more)} more`] : [])];
+  });
+  return `${parts.join('\n\n')}\n\n`;
 }
 
 const readable = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value ?? null));
@@ -79,7 +122,7 @@ const readable = (value: unknown) => (typeof value === 'string' ? value : JSON.s
 /** For ever: a line when everything up to now is verified, and for what is not. */
 async function follow(cli: VerifyDependencies, options: VerifyOptions): Promise<never> {
   const { json, write }: Output = cli.output;
-  let following = newFollower(cli, options);
+  let following = await newFollower(cli, options);
   let last = '';
   for (;;) {
     const { exitCode, data, text, error } = await verifyOnce(following);
@@ -87,6 +130,6 @@ async function follow(cli: VerifyDependencies, options: VerifyOptions): Promise<
     if (line !== last) write(`${line}\n`);
     last = line;
     await sleep(exitCode === 1 ? startOverMs : followEveryMs);
-    if (exitCode === 1) following = newFollower(cli, options);
+    if (exitCode === 1) following = await newFollower(cli, options);
   }
 }

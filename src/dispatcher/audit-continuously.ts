@@ -2,17 +2,18 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { outageOf } from '../commands/outage.ts';
 import type { Outages } from '../commands/outage.ts';
 import type { Logger } from 'pino';
-import { Divergence } from '../verify/divergence.ts';
-import { Follower } from '../verify/follow.ts';
-import type { Books } from '../verify/follow.ts';
+import type { Books } from '../verify/comparison.ts';
+import { Follower, readAcknowledged } from '../verify/follow.ts';
 import type { WholeLog } from '../commands/ports.ts';
 
 /** What the metrics tell of the audit that runs beside the service. */
 export interface AuditState {
   /** Events verified since this process began to lead. */
   events: number;
-  /** 1 from a divergence on, until everything was verified again from the start without one. */
-  divergences: 0 | 1;
+  /** New divergences, until everything was verified again from the start without them. */
+  divergences: number;
+  /** Divergences that were acknowledged. */
+  known: number;
   /** When everything up to that time had been verified, in milliseconds of `performance.now()`; before, when it began. */
   caughtUpMs: number;
 }
@@ -24,13 +25,17 @@ export interface AuditDependencies {
   outages?: Outages;
   /** Between two looks at the log. Default 10 s. */
   lookEveryMs?: number;
-  /** After a divergence, before it begins anew to see whether it was mended. Default 1 min. */
+  /** After a new divergence, before it begins anew to see whether it was mended. Default 1 min. */
   startOverMs?: number;
+  /** How long what the service makes by itself must be missing: it may be about to make it. Default 10 min. */
+  missingForMs?: number;
 }
 
 /** It works for a tenth of the time, and in small pieces: whoever shares the process or the machine does not notice. */
 const restShare = 9;
 const pageEvents = 200;
+/** Of the divergences that are new since the last look, so many are logged. */
+const mostLogged = 20;
 
 /** Follows the log for as long as this process leads, and verifies what `ledger verify` does. */
 export function auditContinuously({
@@ -40,6 +45,7 @@ export function auditContinuously({
   outages,
   lookEveryMs = 10_000,
   startOverMs = 60_000,
+  missingForMs = 600_000,
 }: AuditDependencies): {
   state: AuditState;
   stop: () => Promise<void>;
@@ -47,36 +53,43 @@ export function auditContinuously({
   const outage = outageOf({ outages, logger }, 'the audit');
   const stopping = new AbortController();
   const { signal } = stopping;
-  const state: AuditState = { events: 0, divergences: 0, caughtUpMs: performance.now() };
+  const state: AuditState = { events: 0, divergences: 0, known: 0, caughtUpMs: performance.now() };
   const pause = (ms: number) => sleep(ms, undefined, { signal }).catch(() => undefined);
   const rest = async (tookMs: number) => {
     await pause(tookMs * restShare);
     signal.throwIfAborted();
   };
-  const begin = () => new Follower({ log, books, pageEvents, rest, progress: ({ events }) => (state.events = events) });
+  const progress = ({ events }: { events: number }) => (state.events = events);
+  const begin = async () =>
+    new Follower({ log, books, pageEvents, missingForMs, rest, progress }, await readAcknowledged(log));
+  const logged = new Set<string>();
+  const tell = ({ divergences }: Follower) => {
+    Object.assign(state, { divergences: divergences.counts.new, known: divergences.counts.known });
+    if (divergences.counts.new === 0) logged.clear();
+    const all = divergences.list().flatMap((account) => account.divergences);
+    const unsaid = all.filter(({ id, known }) => !known && !logged.has(id)).slice(0, mostLogged);
+    for (const { known: _known, ...divergence } of unsaid) {
+      logged.add(divergence.id);
+      logger.error(divergence, 'the books diverge: what is found is not what the log makes it');
+    }
+  };
   const running = (async () => {
-    let follower = begin();
-    let reported = '';
+    let follower: Follower | undefined;
     while (!signal.aborted) {
       try {
+        follower ??= await begin();
         await follower.catchUp();
-        Object.assign(state, { events: follower.replay.events, divergences: 0, caughtUpMs: performance.now() });
-        reported = '';
+        tell(follower);
+        state.events = follower.replay.events;
+        if (state.divergences > 0) follower = undefined;
+        else state.caughtUpMs = performance.now();
         outage.works();
-        await pause(lookEveryMs);
+        await pause(state.divergences > 0 ? startOverMs : lookEveryMs);
       } catch (error) {
         if (stopping.signal.aborted) return;
-        if (error instanceof Divergence) {
-          state.divergences = 1;
-          if (error.message !== reported)
-            logger.error(error.facts, 'the books diverge: what is found is not what the log makes it');
-          reported = error.message;
-          await pause(startOverMs);
-          follower = begin();
-        } else {
-          outage.failed('a look at the log', error);
-          await pause(lookEveryMs);
-        }
+        if (follower && follower.divergences.counts.new > 0) tell(follower);
+        outage.failed('a look at the log', error);
+        await pause(lookEveryMs);
       }
     }
   })();

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { accountEventSchemas } from './account-events.ts';
 import type { AccountEvent } from './account-events.ts';
+import { auditEventSchemas } from './audit-events.ts';
+import type { AuditEvent } from './audit-events.ts';
 import { jobEventSchemas } from './download-job-events.ts';
 import type { JobEvent } from './download-job-events.ts';
 import { instant } from './instant.ts';
@@ -13,7 +15,7 @@ import type { UsageEvent } from './usage-events.ts';
  * Stored events are contracts: each is parsed on the way in, and one that does not match its schema stops whoever reads it,
  * because to skip an event is to lose money silently.
  */
-export type DomainEvent = AccountEvent | UsageEvent | JobEvent | InvoiceEvent;
+export type DomainEvent = AccountEvent | UsageEvent | JobEvent | InvoiceEvent | AuditEvent;
 
 /** Who caused an event. */
 const actor = z.discriminatedUnion('type', [
@@ -63,6 +65,7 @@ const parsers = {
   usage: schemaOf<UsageEvent>(usageEventSchemas),
   job: schemaOf<JobEvent>(jobEventSchemas),
   invoice: schemaOf<InvoiceEvent>(invoiceEventSchemas),
+  audit: schemaOf<AuditEvent>(auditEventSchemas),
 };
 
 interface Recorded {
@@ -80,12 +83,14 @@ export const parseAccountEvent = (recorded: Recorded) => parse(recorded, parsers
 export const parseUsageEvent = (recorded: Recorded) => parse(recorded, parsers.usage);
 export const parseJobEvent = (recorded: Recorded) => parse(recorded, parsers.job);
 export const parseInvoiceEvent = (recorded: Recorded) => parse(recorded, parsers.invoice);
+export const parseAuditEvent = (recorded: Recorded) => parse(recorded, parsers.audit);
 
 const everySchema: Readonly<Record<string, z.ZodType>> = {
   ...accountEventSchemas,
   ...usageEventSchemas,
   ...jobEventSchemas,
   ...invoiceEventSchemas,
+  ...auditEventSchemas,
 };
 
 /** What nobody could read back is never stored. @throws {z.ZodError} for data that its own schema refuses */

@@ -1,4 +1,6 @@
-import { Argument, Command, CommanderError, Option } from 'commander';
+import { Argument, Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { acknowledgeCommand } from '../cli/acknowledge.ts';
+import type { Acknowledgement } from '../cli/acknowledge.ts';
 import { showJobCommand, timelineCommand } from '../cli/jobs.ts';
 import { issueCommand, listCommand, revokeCommand } from '../cli/keys.ts';
 import { exportCommand } from '../cli/ledger-export.ts';
@@ -164,7 +166,10 @@ function addLedgerCommands(program: Command): void {
     });
   ledger
     .command('verify')
-    .description('recompute every charge and invoice from the log, by rules of its own, and name the first divergence')
+    .description(
+      'recompute every charge and invoice from the log, by rules of its own, and list what diverges; exits with 1 for new ' +
+        'divergences, 2 if it could not be found out, 3 for acknowledged ones only',
+    )
     .option('--account <account>', 'of one account alone', accountIdArgument)
     .option('--period <day>', 'rows of one billing period alone: the day on which it starts, YYYY-MM-DD', dayArgument)
     .option('--watch', 'go on with the log, and say so at each divergence')
@@ -173,6 +178,31 @@ function addLedgerCommands(program: Command): void {
         queryTimeoutMs: wholeTableMs,
       }),
     );
+  addAcknowledgeCommand(ledger, program);
+}
+
+/** @param ledger the command to which it belongs */
+function addAcknowledgeCommand(ledger: Command, program: Command): void {
+  ledger
+    .command('acknowledge')
+    .description('record that a divergence was examined: the same one is known from then on, any other is new')
+    .argument('<id>', 'id of the divergence, as "ledger verify" prints it', divergenceIdArgument)
+    .option(
+      '--account <account>',
+      'its account: without it, everything is verified again to find it',
+      accountIdArgument,
+    )
+    .requiredOption('--reason <text>', 'why it may stand', staffTextArgument)
+    .requiredOption('--reference <reference>', 'case or ticket of the examination', referenceArgument)
+    .requiredOption('--by <name>', 'the member of staff who examined it', staffTextArgument)
+    .action((id: string, options: Acknowledgement) =>
+      run(program, (cli) => acknowledgeCommand(cli, id, options), { queryTimeoutMs: wholeTableMs }),
+    );
+}
+
+function divergenceIdArgument(value: string): string {
+  if (/^[0-9a-f]{16}$/.test(value)) return value;
+  throw new InvalidArgumentError('an id of a divergence is 16 hexadecimal digits, as "ledger verify" prints it');
 }
 
 function addLogCommands(program: Command): void {

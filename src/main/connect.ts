@@ -4,6 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { NatsConnection } from 'nats';
 import type { Pool } from 'pg';
 import type { Logger } from 'pino';
+import { projections } from '../../projections/all.ts';
+import { findMissingTables } from '../../projections/missing-tables.ts';
+import { tablesOf } from '../../projections/rebuild.ts';
 import { createClock } from '../adapters/clock.ts';
 import type { Clock } from '../adapters/clock.ts';
 import { connectEventStore } from '../adapters/event-store.ts';
@@ -190,7 +193,7 @@ export function createReadiness(connections: Connections): () => Promise<Readine
 }
 
 async function lookAtParts({ store, pool, nats, clock }: Connections): Promise<Readiness> {
-  const time = measureClock(pool, clock).then(() => clock.fault()?.message ?? 'ok');
+  const time = measureClock(pool, clock).then(async () => clock.fault()?.message ?? (await missingTable(pool)) ?? 'ok');
   const log = store.ready({ timeoutMs: readinessTimeoutMs }).then((ready) => (ready ? 'ok' : 'does not answer'));
   const queue = nats.isClosed() ? Promise.resolve('closed') : nats.rtt().then(() => 'ok');
   const [postgres, eventStore, natsState] = await Promise.all([time, log, queue].map(inTime));
@@ -200,6 +203,13 @@ async function lookAtParts({ store, pool, nats, clock }: Connections): Promise<R
     ready: Object.values(states).every((state) => state === 'ok'),
     parts: { ...states, ...(offsetSeconds !== 0 && { clock_offset_seconds: String(offsetSeconds) }) },
   };
+}
+
+/** Says which table of a read model is not there, and what makes it. */
+async function missingTable(pool: Pool): Promise<string | undefined> {
+  const [missing] = await findMissingTables(pool, projections.flatMap(tablesOf));
+  const projection = projections.find((each) => tablesOf(each).includes(missing ?? ''));
+  return projection && `the table ${missing ?? ''} is missing: "projections rebuild ${projection.name}" makes it`;
 }
 
 async function inTime(state: Promise<string>): Promise<string> {

@@ -218,7 +218,8 @@ export function watchAudit({ metrics }: Connections, audit: () => AuditState | u
   metrics.collect(
     'audit',
     {
-      reeltally_audit_divergences: { help: 'Whether the audit has found a divergence that is not known to be mended' },
+      reeltally_audit_divergences: { help: 'Divergences that nobody has acknowledged, until they are mended' },
+      reeltally_audit_known_divergences: { help: 'Divergences that were examined and acknowledged' },
       reeltally_audit_events: { help: 'Events that the audit has verified since it last began from the start' },
       reeltally_audit_behind_seconds: { help: 'Since everything up to then was last verified, or since it began' },
     },
@@ -227,6 +228,7 @@ export function watchAudit({ metrics }: Connections, audit: () => AuditState | u
       if (!state) return [];
       return [
         { name: 'reeltally_audit_divergences', value: state.divergences },
+        { name: 'reeltally_audit_known_divergences', value: state.known },
         { name: 'reeltally_audit_events', value: state.events },
         { name: 'reeltally_audit_behind_seconds', value: (performance.now() - state.caughtUpMs) / 1000 },
       ];

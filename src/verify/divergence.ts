@@ -1,37 +1,119 @@
+import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import type { RecordedEvent } from '../commands/ports.ts';
+import type { Rule } from '../audit/rules.ts';
 
 /** Where the log, or what stands in Postgres, is not what the rules make of it. */
-export class Divergence extends Error {
-  override readonly name = 'Divergence';
-  readonly facts: { stream: string; revision: number; field: string; expected: unknown; found: unknown };
+export interface Facts {
+  rule: Rule;
+  /** Null where it concerns no account, or an unknown one. */
+  account_id: string | null;
+  stream: string;
+  /** Of the event, or of the event that a row comes from; -1 before the first of a stream. */
+  revision: number;
+  /** Of the event, such as `data.cents`, or of a row, such as `credits.last_hash`. */
+  field: string;
+  expected: unknown;
+  found: unknown;
+}
 
-  /** @param field of the event, such as `data.cents`, or of a row, such as `credits.last_hash` */
-  constructor(at: { stream: string; revision: number }, field: string, expected: unknown, found: unknown) {
-    const show = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value ?? null));
-    super(`event ${String(at.revision)} of ${at.stream}: ${field} should be ${show(expected)}, and is ${show(found)}`);
-    this.facts = { stream: at.stream, revision: at.revision, field, expected, found };
+export interface Divergence extends Facts {
+  /** The beginning of the hash of the facts: the same facts have the same id in every run. */
+  id: string;
+  /** The same facts were acknowledged. */
+  known: boolean;
+}
+
+export interface AccountDivergences {
+  account_id: string | null;
+  new: number;
+  known: number;
+  /** In the order in which they were found; new ones first. */
+  divergences: Divergence[];
+  /** How many more there are than are listed. */
+  more: number;
+}
+
+interface Counts {
+  new: number;
+  known: number;
+}
+
+export type Report = (facts: Facts) => void;
+
+/** Of an account with more of them, the others are counted. */
+const mostListed = 100;
+const idDigits = 16;
+
+/** What names a divergence: all its facts together, so that an acknowledged one with another value is a new one. */
+export function nameOf({ rule, account_id, stream, revision, field, expected, found }: Facts): string {
+  return hash('sha256', JSON.stringify([rule, account_id, stream, revision, field, expected, found]));
+}
+
+/** Collects what the rules report, each divergence once. */
+export class Divergences {
+  readonly #acknowledged: ReadonlySet<string>;
+  readonly #accounts = new Map<
+    string | null,
+    { names: Set<string>; counts: Counts; new: Divergence[]; known: Divergence[] }
+  >();
+  readonly counts: Counts = { new: 0, known: 0 };
+
+  /** @param acknowledged names of divergences that were examined */
+  constructor(acknowledged: ReadonlySet<string> = new Set()) {
+    this.#acknowledged = acknowledged;
+  }
+
+  readonly report: Report = (reported) => {
+    const facts = { ...reported, expected: plain(reported.expected), found: plain(reported.found) };
+    const name = nameOf(facts);
+    let account = this.#accounts.get(facts.account_id);
+    if (!account) {
+      account = { names: new Set(), counts: { new: 0, known: 0 }, new: [], known: [] };
+      this.#accounts.set(facts.account_id, account);
+    }
+    if (account.names.has(name)) return;
+    account.names.add(name);
+    const known = this.#acknowledged.has(name);
+    const kind = known ? 'known' : 'new';
+    this.counts[kind] += 1;
+    account.counts[kind] += 1;
+    if (account[kind].length < mostListed) account[kind].push({ id: name.slice(0, idDigits), known, ...facts });
+  };
+
+  /** Of those that are listed. */
+  find(id: string): Divergence | undefined {
+    for (const { divergences } of this.list()) {
+      const found = divergences.find((divergence) => divergence.id === id);
+      if (found) return found;
+    }
+    return undefined;
+  }
+
+  /** By account, those without one last. */
+  list(): AccountDivergences[] {
+    const accounts = [...this.#accounts].sort(([one], [other]) => ((one ?? '~') < (other ?? '~') ? -1 : 1));
+    return accounts.map(([account_id, { names, counts, ...of }]) => {
+      const divergences = [...of.new, ...of.known];
+      return { account_id, ...counts, divergences, more: names.size - divergences.length };
+    });
   }
 }
 
-/**
- * @param field whose value is shown as what was found
- * @throws {Divergence} unless it is right
- */
-export function must(isRight: boolean, event: RecordedEvent, field: string, expected: unknown): asserts isRight {
-  if (!isRight) throw new Divergence(event, field, expected, valueAt(event, field));
+/** As JSON gives it back: what was acknowledged is read from the log. */
+function plain(value: unknown): unknown {
+  const text = (_name: string, part: unknown) => (typeof part === 'bigint' ? String(part) : part);
+  return JSON.parse(JSON.stringify(value ?? null, text)) as unknown;
 }
 
-/**
- * @param within which part of the event the fields stand, with a dot behind it
- * @throws {Divergence} at the first of the fields that is another one
- */
-export function mustEqual(event: RecordedEvent, expected: object, within = 'data.'): void {
+/** @returns the names of the fields that are other ones; undefined where all are the same */
+export function differingFields(event: object, expected: object, within: string): string[] | undefined {
+  let differing: string[] | undefined;
   for (const name in expected) {
     const value = (expected as Record<string, unknown>)[name];
     const found = valueAt(event, within + name);
-    if (found !== value) must(isDeepStrictEqual(found, value), event, within + name, value);
+    if (found !== value && !isDeepStrictEqual(found, value)) (differing ??= []).push(name);
   }
+  return differing;
 }
 
 /** A few dozen paths are asked for, for every event. */

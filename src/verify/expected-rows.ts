@@ -1,19 +1,13 @@
-export const tables = [
-  ...([
-    'overage_ledger',
-    'credits',
-    'jobs',
-    'idempotency_keys',
-    'account_heads',
-    'invoices',
-    'usage_warnings',
-  ] as const),
-];
-export type Table = (typeof tables)[number];
+import { columns } from './columns.ts';
+
+export type Table = keyof typeof columns;
+export const tables = Object.keys(columns) as Table[];
 
 /** A row that must stand in Postgres. */
 export interface Entry {
   table: Table;
+  /** Whose row it is; null where it belongs to no account. */
+  accountId: string | null;
   /** What its columns are fields of, as it is when they are compared. */
   subject: object;
   /** Where in the log it comes from, and the commit position of the newest event that it stands for. */
@@ -39,13 +33,14 @@ export class ExpectedRows {
   /**
    * @param expected isNew: there was no such row before
    * @param expected isFinal: it will not change, as far as is known. Default true
-   * @param expected day: on which its billing period starts. Default: that of the usage stream that it comes from
+   * @param expected day: on which its billing period starts; empty for a row of none. Default: that of the usage stream that it comes from
    */
   expect(expected: Entry & { key: string; isNew?: boolean; isFinal?: boolean; day?: string }): void {
-    const { table, key, subject, at, forget, isNew = false, isFinal = true, day = at.stream.slice(-8) } = expected;
+    const { table, key, isNew = false, isFinal = true, day = expected.at.stream.slice(-8) } = expected;
+    const { accountId, subject, at, forget } = expected;
     const [into, outOf] = isFinal ? [this.early, this.late] : [this.late, this.early];
     const { stream, revision, position } = at;
-    into.set(`${table} ${key}`, { table, subject, at: { stream, revision, position }, forget });
+    into.set(`${table} ${key}`, { table, accountId, subject, at: { stream, revision, position }, forget });
     outOf.delete(`${table} ${key}`);
     const counted = `${table} ${day}`;
     if (isNew) this.#counts.set(counted, (this.#counts.get(counted) ?? 0) + 1);

@@ -1,27 +1,23 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { RecordedEvent, WholeLog } from '../commands/ports.ts';
-import { Divergence } from './divergence.ts';
-import { tables } from './expected-rows.ts';
-import type { Entry, Table } from './expected-rows.ts';
+import { acknowledgementsStream } from '../audit/acknowledgements.ts';
+import { Comparison } from './comparison.ts';
+import type { Books } from './comparison.ts';
+import { Divergences, nameOf } from './divergence.ts';
+import type { Facts } from './divergence.ts';
 import { usageStream } from './forms.ts';
+import { NotVerifiable, withinReach } from './probe.ts';
 import { Replay } from './replay.ts';
-import { isFixed, notVerifiable, NotVerifiable, withinReach } from './probe.ts';
-import type { Probe } from './probe.ts';
-import { compare, countRows, kept, listOrigins, readCheckpoints, refuse } from './rows.ts';
-import type { Query, Scope } from './rows.ts';
-
-/** Postgres, as the audit asks it. */
-export interface Books {
-  query: Query;
-  /** All questions of `work` are answered as of one instant. */
-  snapshot: <Result>(work: (query: Query) => Promise<Result>) => Promise<Result>;
-}
+import type { Scope } from './rows.ts';
 
 export interface Following {
   log: WholeLog;
   books: Books;
   /** What is verified, instead of everything. */
   scope?: Scope;
+  /** The clock of business time, for what should be there by now. Without it, the time of the newest event counts. */
+  now?: () => string;
+  /** How long something must be missing before it is reported, by the process's clock: the service may be about to make it. */
+  missingForMs?: number;
   /** How long a read model may take to reach what was read of the log. Default 30 s. */
   patienceMs?: number;
   /** Events that are read, and rows that are compared, at a time. Default 2 000. */
@@ -32,29 +28,37 @@ export interface Following {
   rest?: (tookMs: number) => Promise<void>;
 }
 
-const lookAgainMs = 50;
 const streamsAtOnce = 32;
 
 /**
  * Reads the log in order, once, and compares what stands in Postgres with it: rows that are final as it goes, all others at
  * the end. The log may go on meanwhile: a row that is not what was read stands for a later position of the log, at which it
- * is looked at again.
+ * is looked at again. What diverges is collected, and the audit goes on.
  */
 export class Follower {
   readonly replay: Replay;
+  readonly divergences: Divergences;
   readonly #following: Following;
-  readonly #checkpoints = new Map<string, bigint>();
+  readonly #comparison: Comparison;
   readonly #pageEvents: number;
+  readonly #missingSinceMs = new Map<string, number>();
   #position = -1n;
   #page: RecordedEvent[] = [];
   #index = 0;
   #next: Promise<RecordedEvent[]> | undefined;
-  #comparing: Promise<void> = Promise.resolve();
 
-  constructor(following: Following) {
+  /** @param acknowledged names of divergences that were examined: see `readAcknowledged` */
+  constructor(following: Following, acknowledged: ReadonlySet<string> = new Set()) {
     this.#following = following;
     this.#pageEvents = following.pageEvents ?? 2_000;
-    this.replay = new Replay((stream, from, maxCount) => following.log.read(stream, from, maxCount));
+    this.divergences = new Divergences(acknowledged);
+    const { report } = this.divergences;
+    this.replay = new Replay((stream, from, maxCount) => this.#read(stream, from, maxCount), report);
+    this.#comparison = new Comparison({
+      ...{ books: following.books, replay: this.replay, report, scope: following.scope ?? {} },
+      ...{ pageRows: this.#pageEvents, patienceMs: following.patienceMs ?? 30_000 },
+      readAgain: () => this.#readAgain(),
+    });
   }
 
   /** Commit position up to which everything was verified; -1 before the first event. */
@@ -63,97 +67,62 @@ export class Follower {
   }
 
   /**
-   * Verifies everything up to now.
+   * Verifies everything up to now; what diverges is in `divergences`.
    *
-   * @throws {Divergence} the first one
    * @throws {NotVerifiable} when a read model does not get as far as the log in time
    */
   async catchUp(): Promise<void> {
+    await this.#comparison.lookAtTables();
     const head = (await this.#following.log.headPosition()) ?? -1n;
     await this.#readTo(head, head);
-    const behind = await this.#reachAll().catch(notVerifiable);
-    if (!behind) this.replay.requireWhole();
-    const probes = await this.#following.books.snapshot((query) => this.#probe(query));
-    for (const probe of probes.sort((one, other) => (one.position < other.position ? -1 : 1))) {
+    this.#requirePeriod();
+    const behind = await this.#comparison.reachAll();
+    const isBehind = behind.length > 0;
+    if (!isBehind) await this.#requireComplete();
+    const probes = await this.#comparison.probe();
+    for (const probe of probes) {
       await this.#readTo(probe.position, probe.position);
       // Of a read model that is behind, what it stands for must be right all the same.
-      await this.#requireSame(behind ? withinReach(probe) : probe);
+      await this.#comparison.requireSame(isBehind ? withinReach(probe) : probe);
     }
-    if (behind) throw behind;
     // Events of other systems, which are not read here, may be behind the last one of ours.
     const end = (await this.#following.log.headPosition()) ?? -1n;
-    const ahead = probes.find(({ position }) => position > end);
+    const ahead = probes.findLast(({ position }) => position > end);
     if (ahead) {
-      const at = { stream: '$all', revision: Number(end) };
-      throw new Divergence(
-        at,
-        'position',
-        `at least ${String(ahead.position)}, which ${ahead.table} stands for`,
-        'the end of the log',
+      const at = { account_id: null, stream: '$all', revision: Number(end), field: 'position' };
+      const expected = `at least ${String(ahead.position)}, which ${ahead.table} stands for`;
+      this.divergences.report({ rule: 'log_end', ...at, expected, found: 'the end of the log' });
+    }
+    if (isBehind) {
+      const names = behind.join(', ');
+      throw new NotVerifiable(
+        `the read model ${names} has not come as far as the log: see "projections status", then try again`,
       );
     }
   }
 
-  /** Everything that was read is in the read models. @throws {NotVerifiable} when that takes too long */
-  async #reachAll(): Promise<undefined> {
-    await this.#compareEarly();
-    await this.#compared();
+  #requirePeriod(): void {
     const { period } = this.#following.scope ?? {};
     if (period !== undefined && this.replay.rows.count('credits', period) === 0)
       throw new NotVerifiable(`no billing period starts on ${period}`);
-    for (const { table, at } of this.replay.rows.late.values()) await this.#reach(kept[table].checkpoint, at.position);
   }
 
-  async #probe(query: Query): Promise<Probe[]> {
-    const { scope = {} } = this.#following;
-    const checkpoints = await readCheckpoints(query);
-    const { late } = this.replay.rows;
-    const byTable = Map.groupBy(late, ([, { table }]) => table);
-    const probes: Probe[] = [];
-    for (const table of tables) {
-      const entries = (byTable.get(table) ?? []).map(([key, entry]) => ({ key, entry }));
-      const found = new Map<Entry, unknown>();
-      for (let from = 0; from < entries.length; from += this.#pageEvents) {
-        const some = entries.slice(from, from + this.#pageEvents).map(({ entry }) => entry);
-        for (const difference of await compare(query, table, some)) found.set(difference.entry, difference.found);
-      }
-      for (const { key, entry } of entries) if (!found.has(entry)) late.delete(key);
-      probes.push({
-        ...{
-          table,
-          position: checkpoints.get(kept[table].checkpoint)?.standsFor ?? -1n,
-          count: await countRows(query, table, scope),
-        },
-        differing: entries.filter(({ entry }) => found.has(entry)),
-        found: [...found.values()].filter((row) => row !== null),
-      });
+  async #requireComplete(): Promise<void> {
+    const { now, missingForMs = 0 } = this.#following;
+    const { periods, completeness, newestTime } = this.replay;
+    for (const period of periods.values()) {
+      const { stream, revision, accountId: account_id, awaited } = period;
+      const at = { account_id, stream, revision: revision + 1, field: 'type' };
+      for (const { type } of awaited.filter(({ mayBeMissing }) => mayBeMissing !== true))
+        this.divergences.report({ rule: 'append_whole', ...at, expected: type, found: 'nothing' });
     }
-    return probes;
-  }
-
-  /** The log has been read up to the probe's position. */
-  async #requireSame({ table, count, differing, found }: Probe): Promise<void> {
-    const { rows } = this.replay;
-    const { query } = this.#following.books;
-    const entries = differing.map(({ key, entry }) => rows.late.get(key) ?? rows.early.get(key) ?? entry);
-    for (const difference of await compare(query, table, entries, found)) refuse(difference);
-    for (const { key, entry } of differing) if (rows.late.get(key) === entry) rows.late.delete(key);
-    const { period } = this.#following.scope ?? {};
-    // A key of one period may be taken over in another, and an account has a head and no period.
-    if (period !== undefined && ['idempotency_keys', 'account_heads'].includes(table)) return;
-    if (count !== undefined && count !== rows.count(table, period)) await this.#nameSurplus(table, count);
-  }
-
-  /** Slow, and only where something is wrong: the row that comes from nowhere in the log. */
-  async #nameSurplus(table: Table, count: number): Promise<never> {
-    const { log, books, scope = {} } = this.#following;
-    const expected = this.replay.rows.count(table, scope.period);
-    for (const at of await listOrigins(books.query, table, scope)) {
-      const [event] = await log.read(at.stream, at.revision, 1);
-      if (event?.revision !== at.revision)
-        throw new Divergence(at, table, 'no row', 'one whose event is not in the log');
-    }
-    throw new Divergence({ stream: table, revision: count }, 'rows', expected, count);
+    const at = now?.() ?? newestTime;
+    const isSettled = (what: string) => {
+      const sinceMs = this.#missingSinceMs.get(what) ?? performance.now();
+      this.#missingSinceMs.set(what, sinceMs);
+      return performance.now() - sinceMs >= missingForMs;
+    };
+    await completeness.check(at > newestTime ? at : newestTime, this.#position, isSettled);
   }
 
   async #readTo(upTo: bigint, target: bigint): Promise<void> {
@@ -167,7 +136,7 @@ export class Follower {
         await this.#apply(event);
         this.#index += 1;
       }
-      if (this.replay.rows.early.size >= this.#pageEvents) await this.#compareEarly();
+      if (this.replay.rows.early.size >= this.#pageEvents) await this.#comparison.early();
       const { progress, rest } = this.#following;
       progress?.({ events: this.replay.events, position: this.#position, target });
       await rest?.(performance.now() - startedMs);
@@ -179,26 +148,72 @@ export class Follower {
   async #readAccount(accountId: string, upTo: bigint): Promise<void> {
     const { accounts, periods, jobs, invoices } = this.replay;
     const read = async (streams: readonly { stream: string; revision: number }[]) => {
-      for (let from = 0; from < streams.length; from += streamsAtOnce) {
-        const reading = streams
-          .slice(from, from + streamsAtOnce)
-          .map(({ stream, revision }) => this.#following.log.read(stream, revision + 1));
-        for (const events of await Promise.all(reading))
-          for (const event of events) if (event.position <= upTo) await this.replay.apply(event);
-      }
+      for await (const events of this.#readStreams(streams))
+        for (const event of events) if (event.position <= upTo) await this.replay.apply(event);
     };
-    await read([accounts.get(accountId) ?? { stream: `account-${accountId}`, revision: -1 }]);
+    const withMetadata = ({ stream, revision }: { stream: string; revision: number }) => [
+      { stream: `$$${stream}`, revision: -1 },
+      { stream, revision },
+    ];
+    await read(withMetadata(accounts.get(accountId) ?? { stream: `account-${accountId}`, revision: -1 }));
     const account = accounts.get(accountId);
-    if (!account) throw new NotVerifiable(`there is no account ${accountId}`);
-    await read([...periods.values()]);
+    if (!account) {
+      // Its stream may be hidden from readers, and not gone.
+      await this.#requireComplete();
+      throw new NotVerifiable(`there is no account ${accountId}`);
+    }
+    await read([...periods.values()].flatMap(withMetadata));
     for (let next = account.next; next; next = account.next) {
       const stream = usageStream(accountId, next.period_start);
-      await read([{ stream, revision: -1 }]);
-      if (!periods.has(stream)) break;
+      await read(withMetadata({ stream, revision: -1 }));
+      // It is not there, or its opening cannot be read.
+      if (account.next === next) break;
     }
     await read([...jobs.values()].filter(({ status, expired }) => status !== 'failed' && !expired));
-    await read([invoices.get(accountId) ?? { stream: `invoices-${accountId}`, revision: -1 }]);
+    await read(withMetadata(invoices.get(accountId) ?? { stream: `invoices-${accountId}`, revision: -1 }));
     this.#position = upTo;
+  }
+
+  /** A stream that was deleted for good is reported, and has no events for its readers. */
+  async #read(stream: string, from: number, maxCount?: number): Promise<RecordedEvent[]> {
+    return this.#following.log.read(stream, from, maxCount).catch((error: unknown) => {
+      if ((Object(error) as { type?: unknown }).type !== 'stream-deleted') throw error;
+      const account_id = /-(acc_[^-]+)/.exec(stream)?.[1] ?? null;
+      const at = { account_id, stream, revision: -1, field: 'metadata of the stream' };
+      this.divergences.report({
+        rule: 'stream_truncated',
+        ...at,
+        expected: 'nothing that hides events',
+        found: 'deleted',
+      });
+      return [];
+    });
+  }
+
+  /** Streams behind a revision, several at a time. */
+  async *#readStreams(
+    streams: readonly { stream: string; revision: number }[],
+  ): AsyncIterable<readonly RecordedEvent[]> {
+    for (let from = 0; from < streams.length; from += streamsAtOnce) {
+      const some = streams.slice(from, from + streamsAtOnce);
+      yield* await Promise.all(some.map(({ stream, revision }) => this.#read(stream, revision + 1)));
+    }
+  }
+
+  /** All that is in scope once more, to the end of the log as it is by then. */
+  async *#readAgain(): AsyncIterable<readonly RecordedEvent[]> {
+    const { log, scope = {} } = this.#following;
+    if (scope.accountId !== undefined) {
+      const { accounts, periods, jobs, invoices } = this.replay;
+      const chains = [accounts, periods, jobs, invoices].flatMap((kind): { stream: string }[] => [...kind.values()]);
+      yield* this.#readStreams(chains.map(({ stream }) => ({ stream, revision: -1 })));
+      return;
+    }
+    let page = await log.readAll(-1n, this.#pageEvents);
+    while (page.length > 0) {
+      yield page;
+      page = await log.readAll(page.at(-1)?.position ?? -1n, this.#pageEvents);
+    }
   }
 
   async #apply(event: RecordedEvent): Promise<void> {
@@ -221,63 +236,11 @@ export class Follower {
     }
     return true;
   }
+}
 
-  /** Rows that are probably final, while the log is read on; one batch at a time. */
-  async #compareEarly(): Promise<void> {
-    await this.#compared();
-    const batch = new Map(this.replay.rows.early);
-    this.replay.rows.early.clear();
-    this.#comparing = this.#compareBatch(batch).catch((error: unknown) => {
-      // What came since about a row stands for it; the rest is compared again, if it is tried again.
-      for (const [key, entry] of batch) if (!this.#isNewer(key)) this.replay.rows.late.set(key, entry);
-      throw error;
-    });
-    this.#comparing.catch(() => undefined);
-  }
-
-  /** The batch under way, whose failure is told once. */
-  async #compared(): Promise<void> {
-    const comparing = this.#comparing;
-    this.#comparing = Promise.resolve();
-    await comparing;
-  }
-
-  #isNewer(key: string): boolean {
-    return this.replay.rows.early.has(key) || this.replay.rows.late.has(key);
-  }
-
-  async #compareBatch(batch: ReadonlyMap<string, Entry>): Promise<void> {
-    const { query } = this.#following.books;
-    const byTable = Map.groupBy(batch, ([, { table }]) => table);
-    // First those whose rows never change: what is wrong in them says more than that another read model is behind.
-    const inOrder = [...byTable].sort(([one], [other]) => Number(isFixed(other)) - Number(isFixed(one)));
-    for (const [table, entries] of inOrder) {
-      const newest = entries.reduce((position, [, { at }]) => (at.position > position ? at.position : position), 0n);
-      await this.#reach(kept[table].checkpoint, newest);
-      const rows = entries.map(([, entry]) => entry);
-      const differences = await compare(query, table, rows);
-      for (const difference of differences) if (isFixed(table)) refuse(difference);
-      const differing = new Set(differences.map(({ entry }) => entry));
-      for (const [key, entry] of entries) {
-        if (this.#isNewer(key)) continue;
-        if (differing.has(entry)) this.replay.rows.late.set(key, entry);
-        else if (this.#following.scope?.accountId === undefined) entry.forget?.();
-      }
-    }
-  }
-
-  async #reach(checkpoint: string, position: bigint): Promise<void> {
-    const deadlineMs = performance.now() + (this.#following.patienceMs ?? 30_000);
-    while ((this.#checkpoints.get(checkpoint) ?? -1n) < position) {
-      for (const [name, { upTo }] of await readCheckpoints(this.#following.books.query))
-        this.#checkpoints.set(name, upTo);
-      if ((this.#checkpoints.get(checkpoint) ?? -1n) >= position) return;
-      if (performance.now() > deadlineMs) {
-        throw new NotVerifiable(
-          `the read model ${checkpoint} has not come as far as the log: see "projections status", then try again`,
-        );
-      }
-      await sleep(lookAgainMs);
-    }
-  }
+/** @returns the names of all divergences that were acknowledged, for the follower */
+export async function readAcknowledged(log: Pick<WholeLog, 'read'>): Promise<ReadonlySet<string>> {
+  const events = await log.read(acknowledgementsStream, 0);
+  const known = events.filter(({ type }) => type === 'DivergenceAcknowledged');
+  return new Set(known.map(({ data }) => nameOf(data as Facts)));
 }

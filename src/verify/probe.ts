@@ -16,15 +16,6 @@ export interface Probe {
   found: unknown[];
 }
 
-/** Rows of these never change once they are there. */
-export const isFixed = (table: Table): boolean => table === 'overage_ledger' || table === 'invoices';
-
-/** @throws any other error */
-export function notVerifiable(error: unknown): NotVerifiable {
-  if (error instanceof NotVerifiable) return error;
-  throw error;
-}
-
 /** What a read model must have got right by now, although it has not come as far as the log. */
 export function withinReach({ differing, position, ...probe }: Probe): Probe {
   return {

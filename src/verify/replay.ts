@@ -1,17 +1,16 @@
 import { Account } from '../audit/account.ts';
-import { Invoices, linesOf } from '../audit/invoices.ts';
+import { Acknowledgements } from '../audit/acknowledgements.ts';
+import { Invoices } from '../audit/invoices.ts';
 import { Job } from '../audit/job.ts';
-import { Period } from '../audit/period.ts';
-import type { Charge } from '../audit/period.ts';
+import { Period, isServiceFailure } from '../audit/period.ts';
+import type { Chain } from '../audit/chain.ts';
 import type { EventStore, RecordedEvent } from '../commands/ports.ts';
-import { centsTaken } from './columns.ts';
-import { Divergence, must } from './divergence.ts';
+import type { Report } from './divergence.ts';
 import { ExpectedRows } from './expected-rows.ts';
-import { mustHaveForm, usageStream } from './forms.ts';
+import { findWrongField, isOurStream, usageStream, withDefaults } from './forms.ts';
 import type { Link } from './forms.ts';
-
-const notices = ['UsageWarningReached', 'UsageWarningMailed', 'OverageCapReached', 'OverageCapMailed'];
-const kinds = ['account', 'usage', 'job', 'invoices'];
+import { Completeness } from './completeness.ts';
+import { RowsOfEvents } from './rows-of-events.ts';
 
 /** Puts each event of the log before the rules for its stream, and says which rows of Postgres it must have made or changed. */
 export class Replay {
@@ -19,156 +18,132 @@ export class Replay {
   readonly invoices = new Map<string, Invoices>();
   /** Those that are not forgotten. */
   readonly periods = new Map<string, Period>();
-  readonly jobs = new Map<string, Job & { accountId: string }>();
+  readonly jobs = new Map<string, Job>();
   readonly rows = new ExpectedRows();
+  readonly completeness: Completeness;
   events = 0;
-  /** What was invoiced, such as `period usage-…`. */
-  readonly #invoiced = new Set<string>();
-  /** Rows of warnings that are not mailed yet, by the id of their event. */
-  readonly #warnings = new Map<string, Link & { period: Link['data']; messageId: string | null }>();
+  /** The newest time that an event has. */
+  newestTime = '';
+  readonly #acknowledgements: Acknowledgements;
+  readonly #rowsOf: RowsOfEvents;
   readonly #read: EventStore['read'];
+  readonly #report: Report;
+  /** Streams of jobs that belong to no download. */
+  readonly #unknownJobs = new Set<string>();
 
   /** @param read of the log: what is finished is forgotten, and read again where something still comes of it */
-  constructor(read: EventStore['read']) {
+  constructor(read: EventStore['read'], report: Report) {
     this.#read = read;
+    this.#report = report;
+    this.#acknowledgements = new Acknowledgements(report);
+    this.#rowsOf = new RowsOfEvents(this);
+    this.completeness = new Completeness(this, report);
   }
 
-  /** @throws {Divergence} */
   async apply(event: RecordedEvent): Promise<void> {
     const { stream } = event;
+    if (stream.startsWith('$$')) {
+      this.completeness.followMetadata(event);
+      return;
+    }
+    if (!isOurStream(stream)) return;
+    this.events += 1;
+    if (event.type === '$streamDeleted') {
+      this.completeness.followMetadata(event);
+      return;
+    }
     const kind = stream.slice(0, stream.indexOf('-'));
     const owner = stream.slice(kind.length + 1);
-    if (kinds.includes(kind)) mustHaveForm(event);
-    if (kind === 'usage') {
-      const known =
-        this.periods.get(stream) ?? (event.revision === 0 ? undefined : await this.#periodAt(stream, event));
-      this.#usage(event, known ?? new Period(stream));
-    } else if (kind === 'job') await this.#job(event, owner);
+    if (kind === 'usage') await this.#usage(event);
+    else if (kind === 'job') await this.#job(event, owner);
     else if (kind === 'account') this.#account(event, owner);
     else if (kind === 'invoices') await this.#invoice(event, owner);
-    else return;
-    this.events += 1;
+    else this.#check(this.#acknowledgements, event, (link) => this.#acknowledgements.check(link));
   }
 
-  /** @throws {Divergence} where a stream ends in the middle of an append */
-  requireWhole(): void {
-    for (const { at } of this.rows.late.values()) {
-      const [missing] = this.periods.get(at.stream)?.awaited ?? [];
-      if (missing) throw new Divergence({ ...at, revision: at.revision + 1 }, 'type', missing.type, 'nothing');
-    }
+  /** @param check is not asked about an event that cannot be read */
+  #check(chain: Chain, recorded: RecordedEvent, check: (event: Link) => void): void {
+    const link = chain.follow(recorded);
+    const wrong = findWrongField(recorded);
+    if (wrong) chain.wrong('event_form', recorded, wrong.path, 'in the form that docs/events.md gives it');
+    if (wrong?.isSurplus === false) return;
+    if (link.metadata.time > this.newestTime) this.newestTime = link.metadata.time;
+    check(withDefaults(link));
   }
 
   #account(event: RecordedEvent, id: string): void {
-    const account = this.accounts.get(id) ?? new Account(event.stream);
-    account.check(account.follow(event));
+    const account = this.accounts.get(id) ?? new Account(event.stream, this.#report);
+    const isNew = !account.opened;
     this.accounts.set(id, account);
-    this.rows.expect({ table: 'account_heads', key: id, subject: account, at: account, isNew: event.revision === 0 });
-  }
-
-  #usage(recorded: RecordedEvent, period: Period): void {
-    const event = period.follow(recorded);
-    period.check(event);
-    this.periods.set(period.stream, period);
-    const account = this.accounts.get(period.opened.data.account_id);
-    must(account !== undefined, event, 'stream', 'one of an account that was opened before');
-    account.followPeriod(event);
-    const { data, type } = event;
-    const charge = period.charges.get(type.startsWith('Metadata') ? `lookup ${data.lookup_id}` : data.token);
-    if (charge) this.#charged(event, period);
-    if (charge?.key) this.#keyed(event, { charge, period, account, keyHash: charge.key.key_hash });
-    if (notices.includes(type)) this.#warned(event, period);
-    this.#expectCredits(period, type === 'UsagePeriodOpened');
-  }
-
-  #warned(event: Link, { opened }: Period): void {
-    const isNew = event.type.endsWith('Reached');
-    const id = isNew
-      ? event.id
-      : event.type === 'OverageCapMailed'
-        ? event.data.cap_event_id
-        : event.data.warning_event_id;
-    const subject = isNew ? { ...event, period: opened.data, messageId: null } : this.#warnings.get(id);
-    if (!subject) return;
-    if (isNew) this.#warnings.set(id, subject);
-    else {
-      Object.assign(subject, { messageId: event.data.message_id });
-      this.#warnings.delete(id);
-    }
-    const at = { ...subject, position: event.position };
-    this.rows.expect({ table: 'usage_warnings', key: id, subject, at, isNew, isFinal: !isNew });
-  }
-
-  #charged(event: Link, { opened }: Period): void {
-    const { type, data } = event;
-    const { token } = data;
-    if (type === 'DownloadQueued') {
-      must(!this.jobs.has(token), event, 'data.token', 'one that was never used');
-      const job = Object.assign(new Job(`job-${token}`), { queued: event, accountId: opened.data.account_id });
-      this.jobs.set(token, job);
-      // Until it is claimed the row stands for the event that queued it.
-      this.rows.expect({
-        table: 'jobs',
-        key: token,
-        subject: job,
-        at: { stream: job.stream, revision: -1, position: event.position },
-        isNew: true,
-        isFinal: false,
-        day: event.stream.slice(-8),
-      });
-    } else if (type !== 'DownloadConfirmed') {
-      const subject = { ...event, period: opened.data, taken: centsTaken(event) };
-      this.rows.expect({ table: 'overage_ledger', key: event.id, subject, at: event, isNew: true });
-    }
-    const job = this.jobs.get(token);
-    if (type === 'DownloadVoided' && job) job.isVoided = true;
-  }
-
-  #keyed(event: Link, of: { charge: Charge; period: Period; account: Account; keyHash: string }): void {
-    const { charge, period, account, keyHash } = of;
-    const isNew = event.type === 'DownloadQueued' && account.takeKey(event, charge, keyHash);
-    if (account.idempotencyKeys.get(keyHash) !== charge) return;
-    const { data } = period.opened;
-    const subject = { event, charge, period: data, queuedAt: charge.revision + 1, isOverage: charge.rate !== null };
-    this.rows.expect({ table: 'idempotency_keys', key: `${data.account_id} ${keyHash}`, subject, at: event, isNew });
-  }
-
-  #expectCredits(period: Period, isNew = false): void {
-    // The invoice still asks for the charges of a period that is closed.
-    const isInvoiced = () => this.#invoiced.has(`period ${period.stream}`) || linesOf(period).length === 0;
-    const isFinal = period.phase === 'closed' && isInvoiced();
-    const forget = () => {
-      const keys = this.accounts.get(period.opened.data.account_id)?.idempotencyKeys;
-      for (const charge of period.charges.values()) {
-        // The key of a voided download stays known: who takes it takes over the row.
-        if (charge.key && !charge.voided && keys?.get(charge.key.key_hash) === charge) keys.delete(charge.key.key_hash);
-      }
-      period.charges.clear();
-      this.periods.delete(period.stream);
-    };
-    this.rows.expect({
-      table: 'credits',
-      key: period.stream,
-      subject: creditsOf(period),
-      at: period,
-      isNew,
-      isFinal,
-      forget,
+    this.#check(account, event, (link) => {
+      account.checkActor(link);
+      account.check(link);
+      this.#rowsOf.account(link, account);
     });
+    if (account.opened) this.#rowsOf.head(account, isNew);
+  }
+
+  async #usage(recorded: RecordedEvent): Promise<void> {
+    const { stream, revision } = recorded;
+    const known = this.periods.get(stream) ?? (revision === 0 ? undefined : await this.#periodAt(stream, recorded));
+    const period = known ?? new Period(stream, this.#report);
+    this.periods.set(stream, period);
+    const isNew = !period.opened;
+    this.#check(period, recorded, (event) => {
+      period.check(event);
+      if (period.opened) this.#usageOfAccount(event, period);
+    });
+    if (period.opened) this.#rowsOf.credits(period, { isNew, position: recorded.position });
+  }
+
+  #usageOfAccount(event: Link, period: Period): void {
+    const account = this.accounts.get(period.accountId ?? '');
+    if (!account) {
+      period.giveUp('period_account', event, 'stream', 'one of an account that was opened before');
+      return;
+    }
+    account.checkActor(event);
+    account.followPeriod(event);
+    const { type, data } = event;
+    if (type === 'DownloadQueued') {
+      const isNew = !this.jobs.has(data.token);
+      period.must('charge_once', isNew, event, 'data.token', 'one that was never used');
+      this.jobs.set(data.token, new Job(`job-${data.token}`, this.#report, event));
+    }
+    const job = this.jobs.get(data.token);
+    if (type === 'DownloadVoided' && job) job.isVoided = true;
+    if (isServiceFailure(event) && type !== 'UsagePeriodOpened') this.completeness.givenBack(event, period);
+    this.#rowsOf.usage(event, period, account);
   }
 
   async #job(event: RecordedEvent, token: string): Promise<void> {
-    const job = this.jobs.get(token) ?? (event.type === 'FileExpired' ? await this.#jobAt(event, token) : undefined);
-    must(job !== undefined, event, 'stream', 'one of a download that was queued and has not ended');
-    job.check(job.follow(event));
-    const forget = () => this.jobs.delete(token);
-    this.rows.expect({ table: 'jobs', key: token, subject: job, at: job, isFinal: job.end !== undefined, forget });
+    const { stream, revision } = event;
+    const job = this.jobs.get(token) ?? (await this.#jobAt(event, token));
+    if (!job) {
+      const [field, expected] = ['stream', 'one of a download that was queued'];
+      const facts = { rule: 'job_queued', account_id: null, stream, revision, field, expected, found: stream } as const;
+      if (!this.#unknownJobs.has(stream)) this.#report(facts);
+      this.#unknownJobs.add(stream);
+      return;
+    }
+    this.#check(job, event, (link) => {
+      this.accounts.get(job.accountId ?? '')?.checkActor(link);
+      job.check(link);
+      if (link.type === 'JobFailed' && link.data.fault === 'service') this.completeness.failed(link, job);
+      this.#rowsOf.timeline(event, job.accountId);
+    });
+    this.#rowsOf.job(job, () => this.jobs.delete(token));
   }
 
   async #invoice(recorded: RecordedEvent, id: string): Promise<void> {
-    must(this.accounts.has(id), recorded, 'stream', 'one of an account that was opened before');
-    const invoices = this.invoices.get(id) ?? new Invoices(recorded.stream);
+    const invoices = this.invoices.get(id) ?? new Invoices(recorded.stream, this.#report);
     this.invoices.set(id, invoices);
-    const event = invoices.follow(recorded);
+    let event: Link | undefined;
+    this.#check(invoices, recorded, (link) => (event = link));
+    if (!event) return;
+    const account = this.accounts.get(id);
+    if (!account) invoices.giveUp('period_account', event, 'stream', 'one of an account that was opened before');
+    account?.checkActor(event);
     const { data } = event;
     const isInvoice = event.type === 'InvoiceIssued';
     const stream = isInvoice
@@ -177,50 +152,41 @@ export class Replay {
     const period = this.periods.get(stream) ?? (await this.#periodAt(stream, event));
     if (isInvoice) invoices.issue(event, period);
     else invoices.credit(event, period);
-    if (isInvoice) this.#invoiced.add(`${data.covers} ${stream}`);
-    if (period) this.#expectCredits(period);
-    const subject = { ...event, total: isInvoice ? data.total_cents : data.cents };
-    const day = isInvoice ? stream.slice(-8) : '';
-    this.rows.expect({ table: 'invoices', key: event.id, subject, at: event, isNew: true, day });
+    if (!isInvoice && isServiceFailure(event)) this.completeness.givenBack(event, invoices);
+    if (isInvoice) this.completeness.invoiced(data.covers, stream);
+    if (period?.opened) this.#rowsOf.credits(period, { position: event.position });
+    this.#rowsOf.invoice(event, stream);
   }
 
   /** A job that was done and is forgotten, as it was before an event. @returns undefined if there was none */
-  async #jobAt({ stream, position }: RecordedEvent, token: string): Promise<(Job & { accountId: string }) | undefined> {
+  async #jobAt({ stream, position }: RecordedEvent, token: string): Promise<Job | undefined> {
+    if (this.#unknownJobs.has(stream)) return undefined;
     const events = await this.#read(stream, 0);
     const { usage_stream: usage, usage_revision: revision } = (events[0]?.data ?? {}) as Partial<Link['data']>;
     const [queued] = usage === undefined ? [] : await this.#read(usage, revision ?? 0, 1);
-    if (queued?.revision !== revision || queued?.type !== 'DownloadQueued') return undefined;
-    const accountId = usage?.split('-')[1] ?? '';
-    const job = Object.assign(new Job(stream), { queued: queued as Link, accountId });
-    for (const earlier of events) if (earlier.position < position) job.check(job.follow(earlier));
+    const isQueued = queued?.type === 'DownloadQueued' && (queued.data as Partial<Link['data']>).token === token;
+    if (queued?.revision !== revision || !isQueued) return undefined;
+    const job = new Job(stream, this.#report, queued as Link);
+    for (const earlier of events)
+      if (earlier.position < position) this.#check(job, earlier, (event) => job.check(event));
     this.jobs.set(token, job);
     return job;
   }
 
   /** A period that was forgotten, as it was before an event. @returns undefined if there was none */
   async #periodAt(stream: string, { position }: Pick<RecordedEvent, 'position'>): Promise<Period | undefined> {
-    const period = new Period(stream);
-    const events = stream.startsWith('usage-') ? await this.#read(stream, 0) : [];
-    for (const earlier of events) if (earlier.position < position) period.check(period.follow(earlier));
-    if (period.phase === 'absent') return undefined;
-    this.periods.set(stream, period);
+    const period = await this.periodUpTo(stream, position);
+    if (period) this.periods.set(stream, period);
     return period;
   }
-}
 
-/** A period, with what its row says of it in words of its own. */
-function creditsOf(period: Period): object {
-  const { opened, totals, due, warned } = period;
-  return {
-    period,
-    get feeCents() {
-      return opened.data.terms.fee_cents + totals.fee_difference_cents;
-    },
-    get due() {
-      return due.size === 0 ? null : { plan: due.get('plan'), ...due.get('cap') };
-    },
-    get warned() {
-      return [...warned.keys()];
-    },
-  };
+  /** Read again from the log, up to before a position. @returns undefined if it was not opened by then */
+  async periodUpTo(stream: string, position: bigint): Promise<Period | undefined> {
+    if (!stream.startsWith('usage-')) return undefined;
+    const period = new Period(stream, this.#report);
+    for (const event of await this.#read(stream, 0)) {
+      if (event.position < position) this.#check(period, event, (link) => period.check(link));
+    }
+    return period.opened && period;
+  }
 }

@@ -38,6 +38,8 @@ export class RichHistory {
   readonly #random: Random;
   #nowMs: number;
   #usage: OpenUsage | undefined;
+  /** Whoever asks: a key of the account. */
+  #client: Actor = system;
   #keys: string[] = [];
 
   constructor(store: EventStore, random: Random, openedAt: string) {
@@ -94,6 +96,7 @@ export class RichHistory {
       await this.#account({ kind: 'issue_key', accountId, keyId, keyHash, keyPrefix, label: 'a key' });
     }
     await this.#account({ kind: 'revoke_key', accountId, keyId: keys[0] ?? '' });
+    this.#client = { type: 'api_key', id: keys[1] ?? '' };
     if (cap !== null) await this.#command({ kind: 'set_overage_cap', overageCapCents: cap, effective: 'now' });
   }
 
@@ -129,8 +132,9 @@ export class RichHistory {
       usageStream,
       usageRevision: queued?.revision ?? 0,
     };
-    const fate = this.#random.below(8);
+    const fate = this.#random.below(9);
     if (fate === 0) return;
+    if (fate === 8) return this.#failByOurFault(claim);
     await this.#job(claim);
     if (fate === 1) return;
     await this.#job({ kind: 'start', token, claim: { workerId, revision: 0 } });
@@ -152,6 +156,20 @@ export class RichHistory {
     if (fate === 6) await this.#job({ kind: 'expire_file', token, completedUntil: this.#now() });
     const failed = { kind: 'give_up', token, reason: 'private_video', fault: 'video' } as const;
     if (fate === 7) await this.#job({ ...failed, claim: { workerId, revision } });
+  }
+
+  /** All its attempts fail by the service's fault, and what was taken for it is given back. */
+  async #failByOurFault(claim: Extract<JobCommand, { kind: 'claim' }>): Promise<void> {
+    const { token, workerId, usageStream: stream } = claim;
+    for (const revision of [0, 2, 4]) {
+      await this.#job(claim);
+      const failed = { kind: 'give_up', token, reason: 'internal_error', fault: 'service' } as const;
+      await this.#job({ ...failed, claim: { workerId, revision } });
+      this.#nowMs += 60_000;
+    }
+    const causationId = this.#log.read(`job-${token}`).at(-1)?.id;
+    const command = { kind: 'return_service_failure', token, reference: `service-failure-${token}` } as const;
+    await this.#settle(stream, command, { actor: { type: 'system', id: 'service-failures' }, causationId });
   }
 
   async #changeTerms(): Promise<void> {
@@ -195,8 +213,7 @@ export class RichHistory {
   }
 
   async #mail(stream: string): Promise<void> {
-    for (const [eventId, { notice }] of this.#log.fold(stream, newSettlement(), evolveSettlement).notices) {
-      if (notice.type === 'OverageCapReached') continue;
+    for (const [eventId] of this.#log.fold(stream, newSettlement(), evolveSettlement).notices) {
       const messageId = `<${this.#random.hex(8)}@example.com>`;
       await this.#settle(stream, { kind: 'record_mail', eventIds: [eventId], messageId });
     }
@@ -242,17 +259,23 @@ export class RichHistory {
     const decided = decideUsage(this.#usage, command);
     if (isRefused(decided)) return 0;
     for (const event of decided) this.#usage = evolveUsage(this.#usage, event) as OpenUsage;
-    await this.#append(this.#stream(), decided);
+    await this.#append(this.#stream(), decided, { actor: this.#client });
     return decided.length;
   }
 
-  async #settle(stream: string, command: SettlementCommand): Promise<void> {
+  async #settle(
+    stream: string,
+    command: SettlementCommand,
+    by: { actor: Actor; causationId?: string | undefined } = {
+      actor: command.kind === 'waive_charge' ? staff : system,
+    },
+  ): Promise<void> {
     const state = this.#log.fold(stream, newSettlement(), evolveSettlement);
     const decided = decideSettlement(state, command, this.#now());
     if (isRefused(decided)) return;
     if (stream === this.#stream() && this.#usage)
       for (const event of decided) this.#usage = evolveUsage(this.#usage, event) as OpenUsage;
-    await this.#append(stream, decided, command.kind === 'waive_charge' ? staff : system);
+    await this.#append(stream, decided, by);
     if (command.kind !== 'void_download' || decided.length === 0) return;
     const job = this.#log.fold(`job-${command.token}`, initialJob, evolveJob);
     const isFinished = job.status === 'done' || job.status === 'failed';
@@ -280,7 +303,14 @@ export class RichHistory {
     const stream = `invoices-${this.accountId}`;
     const decided = decideInvoices(this.#log.fold(stream, initialInvoices, evolveInvoices), command);
     if (isRefused(decided)) return;
-    await this.#append(stream, decided, command.kind === 'issue_credit_note' ? staff : system);
+    await this.#append(stream, decided, { actor: command.kind === 'issue_credit_note' ? staff : system });
+  }
+
+  /** Somebody has examined what the audit found. */
+  async acknowledge(): Promise<void> {
+    const found = { rule: 'row_differs', stream: 'jobs', revision: 0, field: 'jobs.url', expected: 'a', found: 'b' };
+    const data = { ...found, account_id: this.accountId, reference: 'drill-1' };
+    await this.#append('audit-acknowledgements', [{ type: 'DivergenceAcknowledged', data }], { actor: staff });
   }
 
   #stream(): string {
@@ -289,7 +319,11 @@ export class RichHistory {
 
   #now = (): string => new Date(this.#nowMs).toISOString();
 
-  async #append(stream: string, events: readonly DomainEvent[], actor: Actor = system): Promise<void> {
-    await this.#log.append(stream, events, { actor, now: this.#now() });
+  async #append(
+    stream: string,
+    events: readonly DomainEvent[],
+    by: { actor: Actor; causationId?: string | undefined } = { actor: system },
+  ): Promise<void> {
+    await this.#log.append(stream, events, { ...by, now: this.#now() });
   }
 }

@@ -23,6 +23,11 @@ async function usedAccount(): Promise<string> {
   return accountId;
 }
 
+interface Verdict {
+  verdict: string;
+  divergences: { account_id: string; divergences: { id: string; stream: string; field: string }[] }[];
+}
+
 /** The newest charge of an account. */
 const last = 'account_id = $1 and revision = (select max(revision) from overage_ledger where account_id = $1)';
 
@@ -60,10 +65,14 @@ describe('ledger verify', () => {
     expect(await runSql(service(), damage, [accountId])).toBe(1);
     const ran = await run('ledger', 'verify', '--account', accountId, '--json');
     expect(ran.code).toBe(1);
-    const { verdict, divergence } = JSON.parse(ran.stdout) as { verdict: string; divergence: Record<string, unknown> };
-    expect({ verdict, field: divergence['field'] }).toEqual({ verdict: 'divergence', field });
-    expect(divergence['stream']).toContain(accountId);
-    expect(ran.stderr).toMatch(/^reeltally: diverges at event \d+ of .*; what comes after was not looked at\n$/);
+    const { verdict, divergences } = JSON.parse(ran.stdout) as Verdict;
+    const [of] = divergences;
+    expect({ verdict, accounts: divergences.length, account_id: of?.account_id, of: of?.divergences }).toMatchObject({
+      ...{ verdict: 'divergences', accounts: 1, account_id: accountId },
+      of: [{ id: expect.stringMatching(/^[0-9a-f]{16}$/) as unknown, known: false, field }],
+    });
+    expect(of?.divergences[0]?.stream).toContain(accountId);
+    expect(ran.stderr).toMatch(/^reeltally: 1 new divergence; the first: event \d+ of .*\n$/);
     await run('projections', 'rebuild', projection);
   });
 
@@ -73,9 +82,68 @@ describe('ledger verify', () => {
     await runSql(service(), 'update credits set overage_cents = 0 where account_id = $1', [accountId]);
     const text = await run('ledger', 'verify');
     expect(text.code).toBe(1);
-    expect(text.stdout).toMatch(/^stream +\S+\nrevision +\d+\nfield +credits.overage_cents\nexpected +50\nfound +0\n$/);
+    const named = ['id +[0-9a-f]{16}', 'known +no', 'rule +row_differs', 'stream +\\S+', 'revision +\\d+'];
+    const values = ['field +credits.overage_cents', 'expected +50', 'found +0'];
+    const head = `${accountId}: 1 new, 0 known\n`;
+    expect(text.stdout).toMatch(new RegExp(`^${[head, ...named, ...values].join('\n')}\n$`));
     await runSql(service(), 'update credits set overage_cents = 50 where account_id = $1', [accountId]);
     expect((await run('ledger', 'verify')).code).toBe(0);
+  });
+
+  it('knows a divergence that was acknowledged, and no other', { timeout: 60_000 }, async () => {
+    const accountId = await usedAccount();
+    const verify = async () => {
+      const ran = await run('ledger', 'verify', '--account', accountId, '--json');
+      return { code: ran.code, stderr: ran.stderr, ...(JSON.parse(ran.stdout) as Verdict) };
+    };
+    expect((await verify()).code).toBe(0);
+    await runSql(service(), `update jobs set quality = 'forged' where account_id = $1`, [accountId]);
+    const before = await verify();
+    const [first, second, third] = before.divergences[0]?.divergences ?? [];
+    expect({ code: before.code, field: first?.field }).toEqual({ code: 1, field: 'jobs.quality' });
+    const why = ['--reason', 'a drill', '--reference', 'drill-1', '--by', 'maria'];
+    const acknowledge = (id = '') => run('ledger', 'acknowledge', id, '--account', accountId, ...why);
+    expect(await acknowledge('0123456789abcdef')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('there is no divergence 0123456789abcdef') as unknown,
+    });
+    for (const { id = '' } of [first, second, third].map((each) => ({ ...each })))
+      expect(await acknowledge(id)).toMatchObject({ code: 0 });
+    // Given again it changes nothing.
+    expect(await acknowledge(first?.id)).toMatchObject({ code: 0 });
+    const known = await verify();
+    expect(known).toMatchObject({ code: 3, verdict: 'known_divergences', new: 0, known: 3 });
+    expect(known.stderr).toBe('reeltally: nothing new: all 3 divergences are acknowledged\n');
+    await runSql(
+      service(),
+      `update jobs set quality = 'another' where token = (select min(token) from jobs where account_id = $1)`,
+      [accountId],
+    );
+    expect(await verify()).toMatchObject({ code: 1, verdict: 'divergences', new: 1, known: 2 });
+    await run('projections', 'rebuild', 'usage_and_jobs');
+    expect((await verify()).code).toBe(0);
+  });
+
+  it('names a table that was dropped, as /readyz does, until a rebuild has made it', { timeout: 60_000 }, async () => {
+    const accountId = await usedAccount();
+    expect((await run('ledger', 'verify', '--account', accountId)).code).toBe(0);
+    const schema = `select from pg_indexes where tablename = 'job_timeline'`;
+    const indexes = await runSql(service(), schema);
+    await runSql(service(), 'drop table job_timeline');
+    const ran = await run('ledger', 'verify', '--json');
+    expect(ran.code).toBe(1);
+    expect(ran.stdout).toContain('"rule": "table_missing"');
+    const ready = async () => {
+      const response = await fetch(`${service().url}/readyz`);
+      return `${String(response.status)} ${await response.text()}`;
+    };
+    const missing = 'the table job_timeline is missing: \\"projections rebuild job_timeline\\" makes it';
+    await waitFor(async () => (await ready()).includes(missing), { what: '/readyz to say so' });
+    expect(await ready()).toMatch(/^503 /);
+    expect((await run('projections', 'rebuild', 'job_timeline')).code).toBe(0);
+    await waitFor(async () => (await ready()).startsWith('200 '), { what: '/readyz to be well' });
+    expect(await runSql(service(), schema)).toBe(indexes);
+    expect((await run('ledger', 'verify', '--account', accountId)).code).toBe(0);
   });
 
   it('says that it could not find out', async () => {
@@ -106,6 +174,6 @@ describe('ledger verify', () => {
       timeoutMs: 20_000,
     });
     child.kill();
-    expect(printed).not.toContain('divergence');
+    expect(printed).not.toMatch(/"verdict":"(?!verified)\w+"/);
   });
 });

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 
 import { accountEventSchemas } from '../../src/domain/account-events.ts';
+import { auditEventSchemas } from '../../src/domain/audit-events.ts';
 import { jobEventSchemas } from '../../src/domain/download-job-events.ts';
 import { failureReasonNames } from '../../src/domain/failure-reasons.ts';
 import { invoiceEventSchemas, invoiceLine } from '../../src/domain/invoice-events.ts';
@@ -16,11 +17,14 @@ const streams: [string, Readonly<Record<string, z.ZodType>>][] = [
   ['Stream `usage-{account_id}-{yyyymmdd}`', usageEventSchemas],
   ['Stream `job-{token}`', jobEventSchemas],
   ['Stream `invoices-{account_id}`', invoiceEventSchemas],
+  ['Stream `audit-acknowledgements`', auditEventSchemas],
 ];
 const events = streams.flatMap(([, schemas]) => Object.entries(schemas));
 
 interface Property {
   type?: string;
+  /** To what holds any JSON. */
+  $ref?: string;
   const?: string;
   enum?: string[];
   properties?: Record<string, Property>;
@@ -53,6 +57,7 @@ function fieldsOfOne(name: string, property: Property): Field[] {
   if (known) return [{ name, type: known[0], values: [] }];
   if (property.properties) return fieldsOf(property, `${name}.`);
   if (property.oneOf) return merge(property.oneOf.flatMap((variant) => fieldsOfOne(name, variant)));
+  if (property.$ref !== undefined) return [{ name, type: 'any', values: [] }];
   const types = (property.anyOf ?? [property]).map(({ type }) => type ?? 'string');
   const values = property.enum ?? (property.const === undefined ? [] : [property.const]);
   return [{ name, type: types.join(' or '), values }];

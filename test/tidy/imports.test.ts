@@ -34,7 +34,10 @@ const parts: Record<string, { parts: readonly string[]; packages?: readonly stri
     parts: ['src/commands/ports.ts', 'src/verify/divergence.ts', 'src/verify/forms.ts'],
     packages: ['node:crypto'],
   },
-  'src/verify': { parts: ['src/commands/ports.ts', 'src/audit'], packages: ['node:timers/promises', 'node:util'] },
+  'src/verify': {
+    parts: ['src/commands/ports.ts', 'src/audit'],
+    packages: ['node:crypto', 'node:timers/promises', 'node:util'],
+  },
   'src/adapters': {
     parts: [...ports, 'src/commands/observers.ts', 'src/commands/outage.ts', 'src/commands/tracing.ts', 'src/domain'],
   },

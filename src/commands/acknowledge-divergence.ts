@@ -1,0 +1,28 @@
+import { decideAcknowledgement, evolveAcknowledgements, initialAcknowledgements } from '../domain/acknowledgements.ts';
+import type { Acknowledgements } from '../domain/acknowledgements.ts';
+import { acknowledgementsStream } from '../domain/audit-events.ts';
+import type { AuditEvent, DivergenceAcknowledged } from '../domain/audit-events.ts';
+import { parseAuditEvent } from '../domain/recorded-event.ts';
+import { handle } from './handle.ts';
+import type { Aggregate } from './handle.ts';
+import type { EventStore } from './ports.ts';
+import type { Cause } from './seal.ts';
+
+const acknowledgements: Aggregate<Acknowledgements, AuditEvent> = {
+  stream: acknowledgementsStream,
+  initial: () => initialAcknowledgements,
+  parse: parseAuditEvent,
+  evolve: evolveAcknowledgements,
+};
+
+/** Records once that a divergence was examined. @returns whether it was not recorded before */
+export async function acknowledgeDivergence(
+  { store, now }: { store: EventStore; now: () => string },
+  { divergence, cause, timeoutMs }: { divergence: DivergenceAcknowledged; cause: Cause; timeoutMs: number },
+): Promise<boolean> {
+  const handled = await handle(store, acknowledgements, {
+    decide: (state) => decideAcknowledgement(state, divergence),
+    ...{ cause, now, timeoutMs },
+  });
+  return 'events' in handled && handled.events.length > 0;
+}

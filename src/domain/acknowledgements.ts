@@ -1,0 +1,18 @@
+import type { AuditEvent, DivergenceAcknowledged } from './audit-events.ts';
+
+/** Divergences that were examined, by all that names them. */
+export type Acknowledgements = ReadonlySet<string>;
+
+export const initialAcknowledgements: Acknowledgements = new Set();
+
+const nameOf = ({ rule, account_id, stream, revision, field, expected, found }: DivergenceAcknowledged): string =>
+  JSON.stringify([rule, account_id, stream, revision, field, expected, found]);
+
+export function evolveAcknowledgements(state: Acknowledgements, event: AuditEvent): Acknowledgements {
+  return new Set([...state, nameOf(event.data)]);
+}
+
+/** @returns the events to append: none when the divergence has been acknowledged already */
+export function decideAcknowledgement(state: Acknowledgements, divergence: DivergenceAcknowledged): AuditEvent[] {
+  return state.has(nameOf(divergence)) ? [] : [{ type: 'DivergenceAcknowledged', data: divergence }];
+}
