@@ -1,5 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
 import { coveredUpTo, isPosition, positionOfEvent } from '../src/commands/log-position.ts';
+import { ReaderRefused } from '../src/commands/ports.ts';
 import type { EventStore, LogBatch, LogPosition } from '../src/commands/ports.ts';
 
 /** How far a reader of the log has come: a row of `checkpoints` (decision 21). */
@@ -60,7 +61,7 @@ export async function readReached(pool: Pool, name: string): Promise<bigint> {
 /**
  * The checkpoint of a reader that begins: its row is there from now on, and what is no position is gone from it.
  *
- * @throws where that cannot be mended, because events were applied
+ * @throws {ReaderRefused} where that cannot be mended, because events were applied
  */
 export async function openCheckpoint(pool: Pool, name: string): Promise<Checkpoint | undefined> {
   await pool.query('insert into checkpoints (name) values ($1) on conflict do nothing', [name]);
@@ -70,7 +71,7 @@ export async function openCheckpoint(pool: Pool, name: string): Promise<Checkpoi
   );
   const checkpoint = await readCheckpoint(pool, name);
   if (checkpoint && !isPosition(checkpoint.position)) {
-    throw new Error(
+    throw new ReaderRefused(
       `the checkpoint of ${name} (${String(checkpoint.position.commit)}) is no position of a log, although events were ` +
         `applied: "projections rebuild ${name} --from-older-log" makes the read model anew`,
     );
@@ -113,7 +114,7 @@ export async function writeCheckpoint(pool: Pool, name: string, checkpoint: Chec
  * A position behind the last record names none, so that nothing tells it from a position of a log that was replaced. Until the
  * log has an event there, the reader goes on from the newest one that it knows: between the two there was nothing for it.
  *
- * @throws where the log has lost events that the reader has taken
+ * @throws {ReaderRefused} where the log has lost events that the reader has taken
  */
 export async function resumePosition(
   store: EventStore,
@@ -124,7 +125,7 @@ export async function resumePosition(
   const { position, eventPosition } = checkpoint;
   const head = (await store.headPosition()) ?? -1n;
   if (eventPosition !== undefined && head < eventPosition) {
-    throw new Error(
+    throw new ReaderRefused(
       `the checkpoint of ${name} (${String(eventPosition)}) is ahead of the log (${head < 0n ? 'empty' : String(head)}): ` +
         'the log was replaced by an older one; "projections rebuild all --from-older-log" makes the read models anew from it',
     );

@@ -11,6 +11,7 @@ import type { Logger } from 'pino';
 
 import { isAfter } from '../commands/log-position.ts';
 import type { Outage } from '../commands/outage.ts';
+import { ReaderRefused } from '../commands/ports.ts';
 import type { LogPosition, Subscription, SubscriptionOptions } from '../commands/ports.ts';
 import { UnreadableEvent } from '../domain/recorded-event.ts';
 import type { Connection } from './event-store-connection.ts';
@@ -88,18 +89,21 @@ export class SupervisedSubscription implements Subscription {
     }
   }
 
-  /** An event that cannot be read is said once, with the command that shows it, however often it is tried again. */
+  /** A problem that a person has to solve is said once, however often it is tried again; any other is an outage. */
   #tell(error: unknown): void {
     const { name: subscription } = this.#options;
     const { logger, outage } = this.#supervision;
-    if (!(error instanceof UnreadableEvent)) {
+    if (!(error instanceof UnreadableEvent || error instanceof ReaderRefused)) {
       outage.failed('the subscription', error);
       return;
     }
-    const command = `reeltally log show ${error.stream} --revision ${error.revision}`;
-    const facts = { subscription, err: error, command };
+    const facts = { subscription, err: error };
     if (error.message === this.#told) logger?.debug(facts, 'subscribing again');
-    else logger?.error(facts, `an event cannot be read: "${command}" shows it`);
+    else if (error instanceof ReaderRefused) logger?.error(facts, 'a reader of the log cannot go on');
+    else {
+      const command = `reeltally log show ${error.stream} --revision ${error.revision}`;
+      logger?.error({ ...facts, command }, `an event cannot be read: "${command}" shows it`);
+    }
     this.#told = error.message;
   }
 

@@ -132,6 +132,11 @@ export class InvalidAppend extends Error {
   override readonly name = 'InvalidAppend';
 }
 
+/** A reader of the log cannot go on before a person does what the message says; trying again does not help. */
+export class ReaderRefused extends Error {
+  override readonly name = 'ReaderRefused';
+}
+
 export class EventStoreUnavailable extends Error {
   override readonly name = 'EventStoreUnavailable';
 }

@@ -54,7 +54,7 @@ const areMany: Partial<Record<Table, readonly string[]>> = {
 };
 
 /** What is compared: each column of a table, and the path of the field that it must equal. */
-export function comparedOf(table: Table): readonly { column: string; path: string }[] {
+function comparedOf(table: Table): readonly { column: string; path: string }[] {
   let compared = comparedByTable.get(table);
   if (!compared) {
     const words = columns[table].split(/\s+/).map((word) => word.split('='));

@@ -91,7 +91,7 @@ const isByAccount = (table: Table) => table === 'account_heads' || table === 'ho
 function keyOf(table: Table): string {
   const keys: Record<Table, string> = {
     ...{ account_heads: 'account_id', api_keys: 'key_id', api_key_window: 'key_id', hourly_limits: 'account_id' },
-    ...{ credits: 'stream', jobs: 'token', job_timeline: 'position', overage_ledger: 'event_id' },
+    ...{ credits: 'stream', jobs: 'token', job_timeline: 'token', overage_ledger: 'event_id' },
     ...{ idempotency_keys: 'key_hash', invoices: 'event_id', usage_warnings: 'event_id' },
   };
   return keys[table];

@@ -37,7 +37,7 @@ it('verifies a long log within bounds of memory', { timeout: timeoutMs }, async 
     await using projector = await installation.startRole('projector');
     for (let written = 0; written < accounts; written += 1) {
       const account = new GeneratedAccount();
-      await appendAll(store, [...account.open(), account.issueKey().append]);
+      await appendAll(store, [...account.open(), account.issueKey().append, account.invoice()]);
       await appendAll(store, [account.queue(downloadsEach)]);
       await appendAll(store, account.work());
     }
@@ -46,7 +46,7 @@ it('verifies a long log within bounds of memory', { timeout: timeoutMs }, async 
     const { code, stdout, peakMib, seconds } = await verify(environment);
     expect(code, stdout).toBe(0);
     const { events } = JSON.parse(stdout) as { events: number };
-    expect(events).toBe(accounts * (3 + downloadsEach * 2 + (downloadsEach / 5) * 15));
+    expect(events).toBe(accounts * (4 + downloadsEach * 2 + (downloadsEach / 5) * 15));
     const perSecond = Math.round(events / seconds);
     console.log(
       `verified ${String(events)} events in ${seconds.toFixed(1)} s (${String(perSecond)}/s), peak memory ${String(peakMib)} MiB`,

@@ -35,6 +35,8 @@ export class GeneratedAccount {
   readonly #period = firstBillingPeriod(openedAt);
   readonly #usageStream = usageStream(this.accountId, this.#period);
   readonly #ends = new Map<string, { revision: number; hash: string }>();
+  /** Id of the event that opened the period, which the first invoice names. */
+  #openedId = '';
   #downloads = 0;
   #unworked: { token: string; revision: number }[] = [];
 
@@ -44,19 +46,19 @@ export class GeneratedAccount {
     const terms = { ...plan, downloads_limit: included, overage_cents: rateCents, hourly_limit: hourlyLimit };
     const period = { account_id, anchor_day, period_start, period_end };
     const personal = { email: 'owner@example.com' };
-    return [
-      this.#append(
-        accountStream(account_id),
-        [{ type: 'AccountOpened', data: { ...period, terms, personal } }],
-        openedAt,
-      ),
-      this.#append(this.#usageStream, [
-        {
-          type: 'UsagePeriodOpened',
-          data: { ...period, previous_period_start: null, terms: { ...terms, overage_cap_cents: null } },
-        },
-      ]),
-    ];
+    const opened = this.#append(
+      accountStream(account_id),
+      [{ type: 'AccountOpened', data: { ...period, terms, personal } }],
+      openedAt,
+    );
+    const first = this.#append(this.#usageStream, [
+      {
+        type: 'UsagePeriodOpened',
+        data: { ...period, previous_period_start: null, terms: { ...terms, overage_cap_cents: null } },
+      },
+    ]);
+    this.#openedId = first.events[0]?.id ?? '';
+    return [opened, first];
   }
 
   issueKey(): GeneratedKey & { append: Append } {
@@ -75,7 +77,7 @@ export class GeneratedAccount {
   invoice(): Append {
     const { accountId: account_id } = this;
     const { start: period_start, end: period_end } = this.#period;
-    const event = { stream: this.#usageStream, revision: 0, id: newUuid() };
+    const event = { stream: this.#usageStream, revision: 0, id: this.#openedId };
     const line = { kind: 'fee', plan: plan.plan, period_start, period_end, cents: plan.fee_cents, event } as const;
     const covered = { account_id, covers: 'opening', period_start, period_end } as const;
     const issued = { number: 1, ...covered, currency: 'USD', lines: [line], total_cents: plan.fee_cents } as const;
@@ -98,7 +100,7 @@ export class GeneratedAccount {
     const first = (this.#ends.get(this.#usageStream)?.revision ?? -1) + 1;
     const events = Array.from({ length: count }, (_, index): UsageEvent[] => {
       this.#downloads += 1;
-      const [token, ordinal] = [newUuid().replaceAll('-', '_'), this.#downloads];
+      const [token, ordinal] = [`A${newUuid().replaceAll('-', '').slice(1)}`, this.#downloads];
       // The first has an idempotency key.
       const hash = () => randomBits(32).toString('hex');
       const idempotency = ordinal === 1 ? { key_hash: hash(), fingerprint: hash() } : null;
