@@ -35,9 +35,19 @@ export function isUnauthenticated(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === status.UNAUTHENTICATED;
 }
 
+/**
+ * Whether the server says that an append came too late. The client writes the instant of its deadline into each append, so that
+ * a server says so at once where the clock of this machine is behind.
+ */
+function isDeadlineExceeded(error: unknown): boolean {
+  return typeOf(error) === ErrorType.DEADLINE_EXCEEDED;
+}
+
 /** Whether the server itself said this, so that the way there and back works. */
 export function isAnswer(error: unknown): boolean {
-  return isWrongExpectedVersion(error) || isStreamDeleted(error) || isTooLarge(error) || isAccessDenied(error);
+  return [isWrongExpectedVersion, isStreamDeleted, isTooLarge, isAccessDenied, isDeadlineExceeded].some((is) =>
+    is(error),
+  );
 }
 
 /** Whether the connection cannot be used any more; other failures are looked into first. */

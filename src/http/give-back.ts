@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyRequest } from 'fastify';
+import { windowMs } from '../../projections/admission-statement.ts';
 import type { Admissions } from '../../projections/admission.ts';
 
 /** An answer is not kept waiting for longer. */
@@ -9,10 +10,7 @@ const giveBackMs = 1_000;
  * Gives a request's place in the hourly window back, because its client is told to send it again: else the repeats of an
  * outage would use the hour up. Once at most, whatever comes of it; while Postgres is away nothing is given back.
  */
-export async function giveBack(
-  request: FastifyRequest,
-  { admissions, realNowMs }: { admissions: Admissions; realNowMs: () => number },
-): Promise<void> {
+export async function giveBack(request: FastifyRequest, admissions: Admissions): Promise<void> {
   const { place, usageHeaders } = request;
   request.place = undefined;
   if (!place || !usageHeaders) return;
@@ -23,10 +21,13 @@ export async function giveBack(
   const isGiven = await Promise.race([giving, sleep(giveBackMs, false, { ref: false })]);
   if (!isGiven) return;
   const { limit, remaining, resetAtSeconds } = usageHeaders.window;
+  // Where nothing else was counted, the window is empty now: an hour before this request would have left it, and what the
+  // request has taken since. The clock of this machine may be what is wrong.
+  const tookMs = performance.now() - request.arrivedMs;
+  const nowSeconds = resetAtSeconds + Math.ceil((tookMs - windowMs) / 1000);
   usageHeaders.window = {
     limit,
     remaining: remaining + 1,
-    // Where nothing else is counted, the window is empty now.
-    resetAtSeconds: remaining + 1 === limit ? Math.ceil(realNowMs() / 1000) : resetAtSeconds,
+    resetAtSeconds: remaining + 1 === limit ? nowSeconds : resetAtSeconds,
   };
 }

@@ -139,7 +139,7 @@ function lacksHost({ raw }: FastifyRequest): boolean {
   return raw.httpVersion === '1.1' && raw.headers.host === undefined;
 }
 
-function answerError({ addresses, admissions, partsAway, realNowMs }: AuthenticateDependencies) {
+function answerError({ addresses, admissions, partsAway }: AuthenticateDependencies) {
   return async (error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     request.usageHeaders ??= { window: addresses.show(request.ip), creditsRemaining: 0 };
     const known = asApiError(error, request);
@@ -148,7 +148,7 @@ function answerError({ addresses, admissions, partsAway, realNowMs }: Authentica
     if (answered.status === 502 || answered.status === 503) {
       reply.header('retry-after', String(answered.away ? partsAway.missed(answered.away) : 1));
     }
-    if (errorsThatGiveBack.has(answered.code)) await giveBack(request, { admissions, realNowMs });
+    if (errorsThatGiveBack.has(answered.code)) await giveBack(request, admissions);
     return sendError(reply, answered);
   };
 }

@@ -68,3 +68,6 @@ export function staffTextArgument(value: string): string {
   if (staffText.safeParse(value).success) return value;
   throw new InvalidArgumentError('give up to 500 characters, without control characters');
 }
+
+/** How long a query over whole tables may take, in milliseconds. */
+export const wholeTableMs = 3_600_000;

@@ -145,10 +145,11 @@ describe('GET /metrics', () => {
 
   it('counts warning mails, which are files where no mail server is named', async () => {
     const sent = async () => valueOf((await scrape(service.url)).metrics, 'reeltally_warning_mails_total');
-    await waitFor(async () => (await sent()) === 2, { what: 'two mails' });
+    // The second download reaches both thresholds at once, which is one mail.
+    await waitFor(async () => (await sent()) === 1, { what: 'the mail' });
     const directory = join(service.dataDirectory, 'mails');
     const mails = readdirSync(directory).map((name) => readFileSync(join(directory, name), 'utf8'));
-    expect(mails).toHaveLength(2);
+    expect(mails).toHaveLength(1);
     for (const mail of mails) {
       expect(mail).toContain('To: owner@example.com');
       expect(mail).toContain(accountId);
@@ -178,7 +179,7 @@ describe('GET /metrics', () => {
     const { text } = await scrape(service.url);
     const secrets = [...keys, ...keys.map((key) => key.slice(0, 12)), accountId, ...tokens, service.sampleUrl('')];
     expect(secrets.filter((secret) => text.includes(secret))).toEqual([]);
-    expect(text).not.toMatch(/https?:|acc_|key_|wrk_/);
+    expect(text).not.toMatch(/https?:|(acc|key|wrk)_[a-z0-9]{16}/);
   });
 });
 
