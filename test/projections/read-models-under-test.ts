@@ -25,9 +25,9 @@ export const checkpointAt = (commit: bigint): Checkpoint => ({
 export const silent: Logger = pino({ level: 'silent' });
 
 /** A logger, and what it was told. */
-export function rememberingLogger(): { logger: Logger; text: () => string } {
+export function rememberingLogger(level: 'info' | 'debug' = 'info'): { logger: Logger; text: () => string } {
   let text = '';
-  const logger = pino({ level: 'info' }, { write: (line: string) => void (text += line) });
+  const logger = pino({ level }, { write: (line: string) => void (text += line) });
   return { logger, text: () => text };
 }
 

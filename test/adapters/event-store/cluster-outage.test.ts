@@ -52,7 +52,8 @@ describe.each(Object.keys(addresses) as (keyof typeof addresses)[])('a cluster a
       let server = await startEventStore({ dataDirectory });
       const port = portOf(server.url);
       const proxies = await Promise.all([1, 2, 3].map(() => EventStoreProxy.start(port)));
-      const { logger, text: logged } = rememberingLogger();
+      // An outage that goes on is logged at debug.
+      const { logger, text: logged } = rememberingLogger('debug');
       try {
         await withAdapter({ url: addresses[form](proxies), logger }, async (store) => {
           const stream = freshStream();
