@@ -127,7 +127,7 @@ export interface AdmittedPlace {
 export interface AdmittedKey {
   keyId: string;
   accountId: string;
-  /** Whether the MAC of the key's row verifies. */
+  /** True if the MAC of the key's row verifies. */
   isBelieved: boolean;
   hourlyLimit: number;
   /** Requests in the window before this batch, and how many of the batch were let in. */

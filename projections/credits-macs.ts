@@ -2,7 +2,7 @@ import canonicalize from 'canonicalize';
 import type { RowMacs } from '../src/commands/ports.ts';
 import type { UsageSnapshot } from '../src/domain/usage.ts';
 
-/** What a row of `credits` is to a process that checks it: the state that it holds, or a row that somebody else has written. */
+/** The result of checking a row of `credits`: its state, or `notBelieved` for a row that somebody else has written. */
 export const notBelieved = 'not believed';
 export type NotBelieved = typeof notBelieved;
 
@@ -60,7 +60,7 @@ export class CreditsMacs {
   }
 }
 
-/** What a row says, and the MAC that it carries. */
+/** The state in a row, and the row's MAC. */
 export interface SignedUsage {
   snapshot: UsageSnapshot;
   mac: string | null;

@@ -87,7 +87,7 @@ export async function applyToIdempotencyKeys(
     }
   }
   if (settled.size > 0) {
-    // What the batch itself has for a key is newer.
+    // A row that the batch itself makes for a key is newer.
     for (const row of await readSettled(settled, client, macs)) if (!rows.has(keyOf(row))) rows.set(keyOf(row), row);
   }
   if (rows.size > 0) await writeRows([...rows.values()], client, macs);

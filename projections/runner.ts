@@ -16,7 +16,7 @@ export interface Projection {
   apply: (events: readonly RecordedEvent[], client: PoolClient, tools: ProjectionTools) => Promise<void>;
 }
 
-/** What applying events needs besides them: one for each run over the log. */
+/** Dependencies of `apply`: one set for each run over the log. */
 export interface ProjectionTools {
   macs: RowMacs;
   credits: CreditsRows;

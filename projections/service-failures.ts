@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 
 /**
- * What the dispatcher has to give back: table `service_failures`, one row for each download that failed by the service's
+ * The dispatcher's list of charges to give back: table `service_failures`, one row for each download that failed by the service's
  * fault and has not been looked at. It only says where to look: what is given back is decided by the log.
  */
 export async function noteServiceFailures(pool: Pool, tokens: readonly string[]): Promise<void> {

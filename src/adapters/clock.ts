@@ -1,7 +1,7 @@
 import { ClockIsWrong } from '../commands/ports.ts';
 import type { MeasureTime } from '../commands/ports.ts';
 
-/** What a process knows of the time. */
+/** The clock of a process. */
 export interface Clock {
   /**
    * Business time, for periods and events, as UTC ISO-8601: Postgres's, shifted by `offsetSeconds`.

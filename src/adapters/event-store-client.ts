@@ -13,7 +13,7 @@ const ABANDON_TIMEOUT_MS = 1000;
 
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** What the pinned version of the client has but does not publish: the one place in which it makes a channel. */
+/** A private member of the pinned client version: the one place in which it makes a channel. */
 interface ClientInternals {
   createChannel: () => Promise<Channel>;
 }
@@ -62,7 +62,7 @@ export class DisposableClient {
   }
 }
 
-/** What a promise gives within a time; undefined if it takes longer or fails. */
+/** Waits for a promise for a limited time. @returns undefined if it takes longer or fails */
 export async function within<Result>(timeoutMs: number, promise: Promise<Result>): Promise<Result | undefined> {
   const stopped = new AbortController();
   const timeout = delay(Math.min(timeoutMs, LONGEST_TIMER_MS), undefined, { signal: stopped.signal });

@@ -182,7 +182,7 @@ export class Connection {
     this.#changes.emit('lost');
   }
 
-  /** What the old one has begun is ended before the new one appends. */
+  /** The old client's streams are ended before the new one appends. */
   async #replaceClient(): Promise<void> {
     this.#giveUpAll();
     await this.#current.dispose();

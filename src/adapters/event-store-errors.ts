@@ -30,13 +30,13 @@ export function isAccessDenied(error: unknown): boolean {
   return typeOf(error) === ErrorType.ACCESS_DENIED;
 }
 
-/** Whether the server does not let us in at all: the client passes on some of these as the bare errors of the transport. */
+/** The server rejects our credentials: the client passes some of these on as bare transport errors. */
 export function isUnauthenticated(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === status.UNAUTHENTICATED;
 }
 
 /**
- * Whether the server says that an append came too late. The client writes the instant of its deadline into each append, so that
+ * The server says that an append came too late. The client writes the instant of its deadline into each append, so that
  * a server says so at once where the clock of this machine is behind.
  */
 function isDeadlineExceeded(error: unknown): boolean {

@@ -10,7 +10,7 @@ import type { Outages } from '../commands/outage.ts';
 interface PoolOptions {
   logger: Logger;
   outages?: Outages;
-  /** Of what it is for, where a process has several. */
+  /** Names the pool's purpose, where a process has several. */
   name?: string;
   max: number;
   options?: string;

@@ -7,7 +7,7 @@ export interface DerivedKeys {
   id: string;
   linkKey: KeyObject;
   tokenKey: { id: number; key: KeyObject };
-  /** Of the MACs of rows that decisions start from. */
+  /** Key of the MACs on rows that decisions start from. */
   rowKey: KeyObject;
 }
 

@@ -1,6 +1,6 @@
 /** Which streams of a log that others may use too are ours, and what they are called there. */
 export interface StreamNames {
-  /** What the names of all our streams begin with in the log, and nowhere else. */
+  /** Prefix of all our stream names in the log, and nowhere else. */
   prefix: string;
   /** Told the name without the prefix. */
   isOurs: (stream: string) => boolean;

@@ -28,7 +28,7 @@ export interface ArrivalsOptions {
   maxEvents: number;
 }
 
-/** What one subscription of the client has brought and nobody has taken yet. The client reads no further while that is much. */
+/** Buffers the events of one client subscription until they are taken. The client reads no further while the buffer is full. */
 export class Arrivals {
   readonly #subscription: AllStreamSubscription;
   readonly #signals: EventEmitter;

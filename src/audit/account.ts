@@ -10,7 +10,7 @@ export interface ApiKey {
   revokedAt: string | null;
 }
 
-/** What the next period must be opened with. */
+/** The data that the next period must be opened with. */
 interface NextPeriod extends Pick<Link['data'], 'period_start' | 'period_end'> {
   previous_period_start: string | null;
   terms: Terms;

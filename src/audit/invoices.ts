@@ -14,7 +14,7 @@ export class Invoices extends Chain {
     return (this.#issued.get(invoiceNumber)?.data.lines ?? []) as Line[];
   }
 
-  /** What credit notes have given back of a charge. */
+  /** Cents of a charge that credit notes have given back. */
   creditedOf(chargeEventId: string): number {
     return sum(this.#notes.filter((note) => note.charge_event_id === chargeEventId));
   }
@@ -78,7 +78,7 @@ export class Invoices extends Chain {
     } else this.mustEqual('correction_actor', event, { type: 'staff' }, 'metadata.actor.');
   }
 
-  /** What is left of the invoice, of the line, and of the charges that the line is made of, with this note. */
+  /** The remainder of the invoice, of the line, and of the line's charges after this note. */
   #leftOf(
     { invoice_number, line }: Link['data'],
     { lines, of, period }: { lines: readonly Line[]; of: Line; period: Period | undefined },
@@ -87,7 +87,7 @@ export class Invoices extends Chain {
     const ofLine = notes.filter((note) => note.line === line);
     const left = [sum(lines) - sum(notes), of.cents - sum(ofLine)];
     if (of.kind !== 'overage' || !period) return left;
-    // What was waived before the close is given back already.
+    // Waivers from before the close are given back already.
     const charged = [...period.charges.values()].filter((charge) => !charge.voided && isAtRate(of)(charge));
     return [...left, charged.reduce((total, { leftCents }) => total + leftCents, 0) - sum(ofLine)];
   }
@@ -115,7 +115,7 @@ function chargeOf(period: Period | undefined, eventId: string): { token: string;
 
 const sum = (parts: readonly { cents: number }[]) => parts.reduce((total, { cents }) => total + cents, 0);
 
-/** Of an invoice, and of one of its lines: a line of more ranges names all events from its first to its last. */
+/** Limits per invoice and per line: a line of more ranges names all events from its first to its last. */
 const [rangesOfInvoice, rangesOfLine] = [10_000, 5_000];
 
 /** Overage by rate, what was waived of it, what upgrades added to the fee, and the fee of the next period. */

@@ -1,7 +1,7 @@
 import { feeLine, sourceOf, usageStream, type Line, type Link, type Terms } from '../verify/forms.ts';
 import { Chain } from './chain.ts';
 
-/** What was taken for one download or metadata request, and what of it is left: cents at a rate, or a credit. */
+/** The charge of one download or metadata request, and its remainder: cents at a rate, or a credit. */
 export interface Charge extends Pick<Link, 'id' | 'revision'> {
   rate: Rate | null;
   leftCents: number;
@@ -16,7 +16,7 @@ interface Rate {
   rate_version: string;
 }
 
-/** What was given back of a charge before the books were closed. */
+/** The part of a charge that was given back before the books were closed. */
 interface Waiver {
   event: Link;
   charge: Charge;
@@ -45,7 +45,7 @@ const serviceFailures = 'service-failures';
 export const isServiceFailure = ({ metadata: { actor } }: Link): boolean =>
   actor.type === 'system' && actor.id === serviceFailures;
 
-/** What the service's own corrections are called, since nobody opens a case for them. */
+/** Reference of the service's own corrections, since nobody opens a case for them. */
 export const serviceFailureReference = (token: string): string => `service-failure-${token}`;
 
 /** One billing period, rated again: each event must be one that those before it ask for or allow. */
@@ -61,7 +61,7 @@ export class Period extends Chain {
   readonly charges = new Map<string, Charge>();
   readonly waivers: Waiver[] = [];
   readonly #references = new Set<string>();
-  /** What an invoice has besides overage and waivers: fees, and what upgrades added to them. */
+  /** Invoice lines besides overage and waivers: fees, and the differences that upgrades added. */
   readonly lines: Line[] = [];
   /** Downloads and metadata requests so far, each of which has its ordinal, and those of them that hold a credit. */
   readonly accepted = { downloads: 0, metadata: 0 };
@@ -76,7 +76,7 @@ export class Period extends Chain {
   capReached = false;
   /** Events of the overage cap that are not mailed yet. */
   readonly #capsReached = new Set<string>();
-  /** What the next period begins with, once this one has ended. */
+  /** The opening data of the next period, once this one has ended. */
   next: Link['data']['next'] | undefined;
   /** What must come next, in the append that the leader began. */
   awaited: { type: string; data: object; mayBeMissing?: boolean }[] = [];
@@ -154,7 +154,7 @@ export class Period extends Chain {
     this.must('overage_cap', isWithin, event, 'data.cents', 'within the overage cap');
   }
 
-  /** What an open period takes belongs into it by its time too. */
+  /** Events of an open period must also lie within it by their time. */
   #requireTime(event: Link): void {
     const { period_start, period_end } = this.opened?.data ?? event.data;
     const isWithin = this.time >= period_start && this.time < period_end;
@@ -309,7 +309,7 @@ export class Period extends Chain {
     this.phaseSince = this.time;
   }
 
-  /** What the owner must hear of: thresholds that a pool has reached, and that no further charge fits under the cap. */
+  /** Notices to the owner: thresholds that a pool has reached, and that no further charge fits under the cap. */
   #awaitNotices(type: string): void {
     for (const pool of pools) {
       const limit = this.terms[`${pool}_limit`];

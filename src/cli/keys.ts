@@ -25,7 +25,7 @@ export async function issueCommand(
   const { key, keyId, keyPrefix, revoked } = issued;
   const data = { account_id: accountId, key_id: keyId, key, key_prefix: keyPrefix, label: issued.label };
   const inForce = await untilShown(cli, (timeoutMs) => waitForKey(cli.pool, keyId, { revoked, timeoutMs }));
-  // Whoever is shown a key may use it, and is never told that it is unknown.
+  // A key that is shown may be used at once, and must never be answered 401.
   if (!inForce) {
     const unseen = key === null ? '' : '. The key is not shown before that: revoke it, and issue another';
     throw new CommandFailed(`${keyId} is recorded, not yet in force: the projector is behind or away${unseen}`, 2);

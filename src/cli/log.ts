@@ -23,7 +23,7 @@ function shownEvent({ revision, id, type, created, position, data, metadata }: R
   return { ...place, id, type, data: shownContent(data), metadata: shownContent(metadata) };
 }
 
-/** What is no JSON comes as bytes. */
+/** Data that is not JSON comes as bytes. */
 const shownContent = (content: unknown): unknown =>
   content instanceof Uint8Array ? { base64: Buffer.from(content).toString('base64') } : (content ?? null);
 

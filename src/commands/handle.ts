@@ -47,7 +47,7 @@ export interface Handled<State, Event extends DomainEvent> {
   events: readonly Event[];
   /** Revision of the stream's last event; -1 if it has none. */
   revision: number;
-  /** What the stream comes to now: the next command on it goes on from here. */
+  /** The stream's state after this command, from which the next command goes on. */
   loaded: Loaded<State>;
 }
 
@@ -70,7 +70,7 @@ export async function handle<State, Event extends DomainEvent>(
   const loaded = knownAtFirst(aggregate);
   while (performance.now() < deadlineMs) {
     if (!(await loadIfReachable(store, aggregate, loaded))) continue;
-    // What is decided and what is stored go by the same instant.
+    // The decision and the stored events use the same instant.
     const time = later(now(), loaded.lastTime);
     const events = decide(loaded.state, time);
     if (isRefused(events)) return events;

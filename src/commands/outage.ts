@@ -5,7 +5,7 @@ interface OutageLogger {
 }
 
 /**
- * What is said of one part (a server, a loop): a line when it is lost and a line when it is back, however often it is tried in
+ * Logs the outages of one part (a server, a loop): a line when it is lost and a line when it is back, however often it is tried in
  * between. Each failure stands in the log at debug.
  *
  *     working ──failed──▶ lost ──works──▶ working

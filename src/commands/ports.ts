@@ -207,7 +207,7 @@ export type TableWithMacs = (typeof tablesWithMacs)[number];
 
 /** Tells rows that this installation has written from those that somebody else has, whoever may write to Postgres. */
 export interface RowMacs {
-  /** Of the secrets whose MACs verify. */
+  /** Ids of the secrets whose MACs verify. */
   readonly secretIds: readonly string[];
   /** @param text what the row says, in a form of its own that does not depend on how Postgres writes it */
   sign(table: TableWithMacs, text: string): string;

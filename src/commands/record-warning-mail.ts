@@ -10,14 +10,14 @@ import { settlePeriod } from './settle-period.ts';
 export interface LoggedWarning {
   eventId: string;
   stream: string;
-  /** What it says, such as pool, percent, used and limit. */
+  /** Its content, such as pool, percent, used and limit. */
   notice: Notice;
   /** The period as it stood when it was reached. */
   usage: OpenUsage;
   time: string;
   correlationId: string;
   /**
-   * What its mail is about and the log does not say to be mailed: itself, and the lower thresholds of its pool that were
+   * The notices that its mail covers and that the log does not record as mailed: itself, and the lower thresholds of its pool that were
    * reached at the same time. Nothing where its mail is recorded.
    */
   covers: readonly { eventId: string; revision: number }[];

@@ -15,7 +15,7 @@ export interface ReturnDependencies {
   store: EventStore;
   now: () => string;
   newUuid: () => string;
-  /** What the read model knows of the period with this usage stream; undefined where it knows nothing that is believed. */
+  /** The read model's state of a usage stream; undefined where it has none that is believed. */
   readCredits: (stream: string) => Promise<UsageSnapshot | undefined>;
 }
 
@@ -82,7 +82,7 @@ async function readServiceFailure(store: EventStore, token: string): Promise<Ser
   };
 }
 
-/** What is left of money; a credit of a period that is closed is worth nothing any more. */
+/** Gives back the remaining cents; a credit of a closed period is worth nothing any more. */
 async function creditNote(
   { store, now }: ReturnDependencies,
   of: { token: string; reference: string; failure: ServiceFailure; cause: Cause; timeoutMs: number },

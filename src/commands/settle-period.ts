@@ -19,7 +19,7 @@ export interface SettlementRequest {
    * the whole stream, which takes long in a large period.
    */
   fromRevision?: number;
-  /** What the read model knows of the period, for a command that needs its `usage` although it reads from the charge on. */
+  /** The read model's state of the period, for a command that needs its `usage` but reads only from the charge on. */
   snapshot?: UsageSnapshot;
   /** How long the caller waits, in milliseconds. */
   timeoutMs: number;

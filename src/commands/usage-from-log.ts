@@ -7,7 +7,7 @@ import type { EventStore } from './ports.ts';
 import type { LaneRequest } from './usage-group.ts';
 import type { UsageLanes } from './usage-lanes.ts';
 
-/** What an account has used, for whoever has no row of the read model to go on from, or one that is not to be believed. */
+/** Reads an account's usage from the log, where the read model has no row, or one that is not believed. */
 
 /**
  * Where an account's usage begins: whoever goes on from there knows nothing, and reads everything.

@@ -192,7 +192,7 @@ export function withoutFoundEarlier(known: KnownUsage, usage: OpenUsage, group: 
 }
 
 /**
- * What events carry that are appended now: time never goes back in a stream, and none is older than its period, whatever the
+ * The time of events that are appended now: time never goes back in a stream, and no event is older than its period, whatever the
  * clock says.
  *
  * @param caused the events themselves, of which the first may open the period

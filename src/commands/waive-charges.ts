@@ -22,7 +22,7 @@ export type Waived = UsageEventOf<'ChargeWaived'>['data'];
 
 const maxAppendEvents = 500;
 const maxAppendBytes = 512 * 1024;
-/** What an event takes besides its actor and its reference, generously: ids, hash, token, field names, framing. */
+/** Upper bound of an event's bytes besides its actor and reference: ids, hash, token, field names, framing. */
 const eventBytes = 1_000;
 
 /**

@@ -34,7 +34,7 @@ export interface AuditDependencies {
 /** It works for a tenth of the time, and in small pieces: whoever shares the process or the machine does not notice. */
 const restShare = 9;
 const pageEvents = 200;
-/** Of the divergences that are new since the last look, so many are logged. */
+/** At most so many divergences are logged per look. */
 const mostLogged = 20;
 
 /** Follows the log for as long as this process leads, and verifies what `ledger verify` does. */

@@ -174,7 +174,7 @@ function noteFailure(
     server.failures += 1;
     server.untilMs = performance.now() + delayMs(server.failures, retryMs, maxServerRetryMs);
   }
-  // What is wrong with one mail is said each time; it is tried again ever later.
+  // A problem with one mail is logged each time; the mail is tried again ever later.
   if (reason === 'refused')
     logger.warn({ err: error, reason, warning: eventId, failures }, 'a warning could not be mailed; it is tried again');
   else outage.failed('a mail', error, { reason, warning: eventId });

@@ -8,7 +8,7 @@ import type { OpenUsage } from '../domain/usage.ts';
 type Of<Type extends Notice['type']> = Extract<Notice, { type: Type }>['data'];
 type Told = Pick<LoggedWarning, 'eventId' | 'notice' | 'usage' | 'time'>;
 
-/** What an owner is told when a pool runs out or the ceiling is reached: plain text, lines short enough for any mail program. */
+/** The mail to an owner when a pool runs out or the overage cap is reached: plain text, lines short enough for any mail program. */
 export function warningMail({ eventId, notice, usage, time }: Told, to: string): Mail {
   const { period } = usage;
   const { subject, text, last } =

@@ -172,7 +172,7 @@ function failed(state: Job, { token, reason, fault }: Extract<JobCommand, { kind
 
 interface Release {
   reason: ReleaseReason;
-  /** What the job fails with when it is not tried again, and whose fault that is. */
+  /** The reason with which the job fails when it is not tried again, and whose fault that is. */
   failure: FailureReason;
   fault: Fault;
   retryable: boolean;

@@ -35,7 +35,7 @@ export const invoiceLine = z.discriminatedUnion('kind', [
     cents,
     ...ranges,
   }),
-  /** What was given back of the charges of one rate before the books were closed; `revisions` are those of ChargeWaived. */
+  /** Waivers of the charges of one rate from before the close; `revisions` are those of ChargeWaived. */
   z.strictObject({
     kind: z.literal('waivers'),
     rate_cents: cents,

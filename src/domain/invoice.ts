@@ -124,7 +124,7 @@ const creditNote = ({ creditNotes }: Invoices, note: Note): InvoiceEvent => ({
   data: { number: creditNotes.length + 1, ...note, currency: 'USD' },
 });
 
-/** What may still be given back: of the invoice, of the line less what was waived of it, and of the one charge. */
+/** The cents that may still be given back: of the invoice, of the line less its waivers, and of the one charge. */
 function leftCents(
   { creditNotes }: Invoices,
   { invoice, line: number, charge }: { invoice: InvoiceIssued; line: number; charge?: CreditedCharge | undefined },

@@ -20,7 +20,7 @@ export const planTerms = z.strictObject({
   hourly_limit: z.int().min(1).max(largestHourlyLimit),
   /** The owner is told when a pool's use reaches so many percent of its limit. */
   warning_percents: z.array(z.int().min(1).max(100)).max(10),
-  /** Whether a download that fails by the service's fault is given back. Events from before the switch do not say so: it is. */
+  /** Gives back downloads that fail by the service's fault. Missing in older events, where it is on. */
   service_failures_returned: z.boolean().default(true),
 });
 export type PlanTerms = z.infer<typeof planTerms>;

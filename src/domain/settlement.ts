@@ -18,7 +18,7 @@ export interface Settlement {
   closed: boolean;
   /** By token of the download, or id of the lookup. */
   charges: Map<string, Charge>;
-  /** What the owner is to hear of, by the id of the event; with the Message-ID once it is mailed. */
+  /** Notices to the owner by the id of their event; with the Message-ID once mailed. */
   notices: Map<string, { notice: Notice; messageId: string | null }>;
   /** Waivers, as `waiverName` names them. */
   waivers: Map<string, UsageEventOf<'ChargeWaived'>['data']>;
@@ -34,7 +34,7 @@ export const waiverName = ({ reference, token }: { reference: string; token: str
 interface Charge {
   eventId: string;
   type: 'DownloadCreditDebited' | 'OverageCharged' | 'MetadataCreditDebited';
-  /** What is left of it: a credit, or cents. */
+  /** Its remainder: a credit, or cents. */
   credits: number;
   cents: number;
   confirmed: boolean;

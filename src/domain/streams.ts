@@ -12,7 +12,7 @@ const forms = [
 const pattern = new RegExp(`^(?:${forms.join('|')})$`);
 
 /**
- * Whether a stream is one of this service, by the exact form of its name. The log may be shared with other systems, whose
+ * Recognises the streams of this service by the exact form of their names. The log may be shared with other systems, whose
  * streams may begin with the same words.
  */
 export const isOurStream = (name: string): boolean => pattern.test(name);

@@ -25,13 +25,13 @@ export function comingTerms({ terms, due, next }: OpenUsage): Terms {
   return { ...terms, ...plan, overage_cap_cents: capCents === undefined ? terms.overage_cap_cents : capCents };
 }
 
-/** Whether a closed period has come to anything to pay: its overage, what upgrades added to its fee, the fee of the next. */
+/** A closed period owes an invoice if anything is to be paid: its overage, fee differences, or the fee of the next period. */
 export function owesInvoice(state: OpenUsage): boolean {
   const nextFeeCents = state.next?.terms.fee_cents ?? 0;
   return state.phase === 'closed' && state.overageCents + state.feeDifferenceCents + nextFeeCents > 0;
 }
 
-/** Whether the first period of an account has a first fee, which is due when it opens. */
+/** The first period of an account owes its fee when it opens. */
 export const owesOpeningInvoice = ({
   previous_period_start: previous,
   terms,

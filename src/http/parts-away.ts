@@ -1,4 +1,4 @@
-/** What answers of the API depend on, and may find away. */
+/** The parts that answers of the API depend on. */
 export type ApiPart = 'postgres' | 'event_store' | 'read_models' | 'workers' | 'file_store';
 
 const longestSeconds = 30;

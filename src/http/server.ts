@@ -107,7 +107,7 @@ export function createServer(given: ServerDependencies): FastifyInstance {
   return server;
 }
 
-/** What is known of a request besides what Fastify knows: see `caller.ts`. */
+/** Declares our own properties of a request: see `caller.ts`. */
 function decorateRequests(server: FastifyInstance): void {
   server.decorateRequest('caller', null);
   server.decorateRequest('place', undefined);

@@ -26,12 +26,12 @@ export async function withdraw(
   const isPromised = withdrawal !== undefined && (await promise(pendingVoids, withdrawal, { outage, facts }));
   const isYoung = performance.now() - request.arrivedMs < maxAgeMs;
   const isWithdrawn = isPromised && isYoung;
-  // What is promised stands in `pending_voids`, and requests are counted: an outage would bring a line for each.
+  // Debug, since `pending_voids` has the promise and requests are counted: an outage would bring a line for each.
   outage.failed(isWithdrawn ? 'a request is withdrawn' : 'a request is cut', undefined, facts);
   return isWithdrawn;
 }
 
-/** What is known of appends at the end of a request's budget. */
+/** The outages in which a request's budget ends with its append unknown. */
 export const outcomesOf = (outages: Outages): Outage => outages.of('the outcomes of requests');
 
 async function promise(

@@ -16,7 +16,7 @@ import { Stops } from './stops.ts';
 
 export interface ServeOptions {
   role: Role | 'all';
-  /** Of the process that started this one, as it was at the very beginning. */
+  /** Pid of the process that started this one, read at the very beginning. */
   parentPid: number;
   /** Told each step of the start, for a person who waits. */
   progress: (step: string) => void;

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 
 /** How long a stop may take in all; what starts processes (npm, systemd, a container's runtime) waits for at least that. */
 const stopLimitMs = 9_500;
-/** What each stage leaves to each of those behind it, however long it would go on waiting itself. */
+/** Time that each stage leaves to each of the stages behind it. */
 const leftToOthersMs = 700;
 
 interface Part {
@@ -17,7 +17,7 @@ class StartAbandoned extends Error {
 }
 
 /**
- * What was started, and is stopped in the reverse order. A server that says nothing can keep a part waiting for ever, so each
+ * Stops everything that was started, in the reverse order. A server that says nothing can keep a part waiting for ever, so each
  * has a limit, and all together have one: whatever is left then ends with the process, which may be killed at any instant
  * anyway.
  */

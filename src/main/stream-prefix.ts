@@ -11,7 +11,7 @@ export async function fixStreamPrefix(pool: Pool, config: Config): Promise<strin
 }
 
 /**
- * What the names of an installation's streams begin with in the log; a process that was told nothing takes what is fixed.
+ * Reads the prefix of an installation's streams; a process without a setting takes the fixed one.
  *
  * @throws {ConfigurationRefused} for another one: the streams under it would be those of nobody
  */

@@ -48,7 +48,7 @@ const ofLedger = [
   ...['ChargeWaived', 'DownloadCreditReturned'],
 ];
 
-/** What an event takes, in cents: 0 for a credit, less than nothing where it gives back; undefined for one that is not of the ledger. */
+/** The cents that an event takes: 0 for a credit, negative where it gives back; undefined for an event outside the ledger. */
 export function centsTaken({ type, data }: Link): number | undefined {
   if (!ofLedger.includes(type)) return undefined;
   const { cents = 0, charge_event_id } = data as Partial<Link['data']>;

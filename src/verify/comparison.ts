@@ -79,7 +79,7 @@ export class Comparison {
     const batch = new Map(early);
     early.clear();
     this.#underWay = this.#compareBatch(batch).catch((error: unknown) => {
-      // What came since about a row stands for it; the rest is compared again, if it is tried again.
+      // A newer event of a row replaces the older comparison; the rest is compared again at the next try.
       for (const [key, entry] of batch) if (!this.#isNewer(key)) late.set(key, entry);
       throw error;
     });

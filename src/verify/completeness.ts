@@ -9,7 +9,7 @@ import type { Report } from './divergence.ts';
 import { isOurStream, usageStream } from './forms.ts';
 import type { Link } from './forms.ts';
 
-/** What the log was read for so far. */
+/** The state of the replay so far. */
 interface Followed {
   accounts: ReadonlyMap<string, Account>;
   periods: ReadonlyMap<string, Period>;
@@ -31,11 +31,11 @@ interface Failure {
   isJudged: boolean;
 }
 
-/** What no event shows, because it is missing: periods, invoices, and what a failure of the service gives back. */
+/** Finds what is missing from the log: periods, invoices, and give-backs for failures of the service. */
 export class Completeness {
   readonly #followed: Followed;
   readonly #report: Report;
-  /** What was invoiced, such as `period usage-…`. */
+  /** Invoiced periods, such as `period usage-…`. */
   readonly #invoiced = new Set<string>();
   /** Metadata that hides events, by stream. */
   readonly #hidden = new Map<string, RecordedEvent>();
@@ -48,7 +48,7 @@ export class Completeness {
     this.#report = report;
   }
 
-  /** Of a stream's own metadata the newest holds. */
+  /** The newest metadata of a stream holds. */
   followMetadata(event: RecordedEvent): void {
     const stream = event.stream.replace(/^\$\$/, '');
     if (!isOurStream(stream)) return;
@@ -160,7 +160,7 @@ export class Completeness {
   }
 }
 
-/** What of a stream's metadata hides some of its events. */
+/** The fields of a stream's metadata that hide some of its events. */
 function hiding({ data }: RecordedEvent): string[] {
   const metadata = Object(data) as Record<string, unknown>;
   const names = ['$tb', '$maxCount', '$maxAge'].filter((name) => (metadata[name] ?? 0) !== 0);

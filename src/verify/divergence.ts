@@ -8,9 +8,9 @@ export interface Facts {
   /** Null where it concerns no account, or an unknown one. */
   account_id: string | null;
   stream: string;
-  /** Of the event, or of the event that a row comes from; -1 before the first of a stream. */
+  /** Revision of the event, or of the event that a row comes from; -1 before the first of a stream. */
   revision: number;
-  /** Of the event, such as `data.cents`, or of a row, such as `credits.last_hash`. */
+  /** Field of the event, such as `data.cents`, or of a row, such as `credits.last_hash`. */
   field: string;
   expected: unknown;
   found: unknown;
@@ -40,11 +40,11 @@ interface Counts {
 
 export type Report = (facts: Facts) => void;
 
-/** Of an account with more of them, the others are counted. */
+/** Further divergences of an account are only counted. */
 const mostListed = 100;
 const idDigits = 16;
 
-/** What names a divergence: all its facts together, so that an acknowledged one with another value is a new one. */
+/** Names a divergence by all its facts together: an acknowledged one with another value is a new one. */
 export function nameOf({ rule, account_id, stream, revision, field, expected, found }: Facts): string {
   return hash('sha256', JSON.stringify([rule, account_id, stream, revision, field, expected, found]));
 }
@@ -80,7 +80,7 @@ export class Divergences {
     if (account[kind].length < mostListed) account[kind].push({ id: name.slice(0, idDigits), known, ...facts });
   };
 
-  /** Of those that are listed. */
+  /** Counts of those that are listed. */
   find(id: string): Divergence | undefined {
     for (const { divergences } of this.list()) {
       const found = divergences.find((divergence) => divergence.id === id);

@@ -163,7 +163,7 @@ function isInForm(value: unknown, kind: Field['kind']): boolean {
   }
 }
 
-/** What events from before a field existed say by not having it. */
+/** Values of fields that events from before these fields lack. */
 export function withDefaults(event: Link): Link {
   const { type, data } = event;
   if (type === 'JobFailed') return data.fault === undefined ? { ...event, data: { ...data, fault: 'video' } } : event;

@@ -7,7 +7,7 @@ import type { Completeness } from './completeness.ts';
 import type { ExpectedRows } from './expected-rows.ts';
 import type { Link } from './forms.ts';
 
-/** What the rows are expected of, and forgotten from once they are compared. */
+/** The replayed state that rows are expected from; it is forgotten once they are compared. */
 interface Followed {
   rows: ExpectedRows;
   accounts: Map<string, Account>;
@@ -114,7 +114,7 @@ export class RowsOfEvents {
     this.#rows.expect({ table: 'jobs', ...of });
   }
 
-  /** What the owner is to hear of, and that it was mailed. */
+  /** Notices to the owner, and their mails. */
   #noticed(event: Link, accountId: string | null): void {
     const { type, data } = event;
     const isNew = type.endsWith('Reached');

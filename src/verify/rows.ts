@@ -196,7 +196,7 @@ export interface Scope {
   period?: string | undefined;
 }
 
-/** What of a table is in scope: the timeline knows no accounts, and is asked for the tokens of one. */
+/** The rows of a table in scope: the timeline has no account column, and is asked for the tokens of one. */
 export interface TableScope extends Scope {
   tokens?: readonly string[];
 }

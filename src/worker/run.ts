@@ -68,7 +68,7 @@ async function runSlot(dependencies: WorkerDependencies, stopping: AbortSignal):
       received = await queue.next(stopping);
       taking.works();
     } catch (error) {
-      // Of a wrong clock the process speaks once.
+      // The process reports a wrong clock once.
       if (!(error instanceof ClockIsWrong)) taking.failed('a look for a job', error);
       await pause(retryMs);
       continue;

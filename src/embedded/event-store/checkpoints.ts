@@ -12,7 +12,7 @@ export interface Place {
 }
 
 /**
- * What a catch-up ends with: the last event sent or checkpoint passed, as 24.2.0 does, or the place behind the last event of the
+ * The checkpoint that ends a catch-up: the last event sent or checkpoint passed, as 24.2.0 does, or the place behind the last event of the
  * log, as servers from 25.0 may.
  */
 export const endsOfCatchUp = ['last-event', 'behind-last-event'] as const;
@@ -31,7 +31,7 @@ export class Checkpoints {
   /** The last event sent, or checkpoint passed. */
   #reached: Place;
   #sent: Place | undefined;
-  /** Of the page that is being read. */
+  /** Position of the page that is being read. */
   #page = { start: { commit: 0n, prepare: 0n }, lookedAt: 0, matches: 0 };
   #sinceCheckpoint = 0;
 

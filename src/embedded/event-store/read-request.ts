@@ -20,7 +20,7 @@ export interface ReadRequest {
   /** Undefined for the whole log. */
   stream: string | undefined;
   from: From;
-  /** Of a position: whether nothing at it has been read yet, only what is before it. */
+  /** True for a position at which nothing has been read yet, only everything before it. */
   isBeforeFrom: boolean;
   direction: Direction;
   /** Undefined for a subscription, which has no end. */

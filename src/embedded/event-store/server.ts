@@ -46,7 +46,7 @@ export async function startServer(options: {
   database: DatabaseSync;
   host: string;
   port: number;
-  /** What a subscription's catch-up ends with. Default: as 24.2.0 does. */
+  /** The form of checkpoint that ends a catch-up. Default: that of 24.2.0. */
   endOfCatchUp?: EndOfCatchUp;
   onFailure: (error: unknown) => void;
 }): Promise<RunningServer> {

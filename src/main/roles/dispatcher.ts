@@ -34,7 +34,7 @@ export const startDispatcher: StartRole = async (connections, secrets) => {
   const fileObserver = metrics.observer(observeFiles);
   const mailerId = newUuid();
   const takenMails = new Set<string>();
-  /** What nearly every loop needs. */
+  /** Dependencies of nearly every loop. */
   const parts = { store, pool, logger, outages, newUuid, now: clock.now };
   let audited: AuditState | undefined;
   const dispatcher = leadWhenAlone('dispatcher', {
