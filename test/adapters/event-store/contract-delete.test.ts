@@ -24,6 +24,9 @@ describe('a deleted stream', () => {
     expect(await errorOf(collect(store.client.readStream(stream)))).toMatchObject({ type: 'stream-not-found' });
     const result = await store.client.appendToStream(stream, testEvent('new'), { expectedRevision: expected });
     expect(result.nextExpectedRevision).toBe(3n);
+    // EventStoreDB brings a deleted stream back behind the append; until then a read may not find it.
+    const isThere = () => revisions(stream).then(Boolean, () => false);
+    await waitFor(isThere, { what: 'the stream to be there again' });
     expect(await revisions(stream)).toEqual([3]);
   });
 
