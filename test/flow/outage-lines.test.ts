@@ -103,7 +103,7 @@ it.each([
     const warned = lines.filter(({ level }) => level >= 40);
     expect(warned.filter((line) => !isLoss(line) && !isReturn(line))).toEqual([]);
     const lost = warned.filter(isLoss).map(({ part }) => part);
-    expect(new Set(lost).size).toBe(lost.length);
+    expect(new Set(lost).size, JSON.stringify(warned)).toBe(lost.length);
     expect(
       warned
         .filter(isReturn)

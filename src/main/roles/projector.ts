@@ -21,7 +21,7 @@ export const startProjector: StartRole = (connections) => {
       const running = projections.map((projection) =>
         runProjection(projection, { store, pool, macs, logger, observer }),
       );
-      const wholeTables = openPool(addresses.databaseUrl, { logger, max: 4, queryTimeoutMs: wholeTableMs });
+      const wholeTables = openPool(addresses.databaseUrl, { logger, outages, max: 4, queryTimeoutMs: wholeTableMs });
       const signing = rebuildUnsigned({ store, pool: wholeTables, macs, logger });
       return async () => {
         await Promise.all([signing.stop(), ...running.map((subscription) => subscription.close())]);
