@@ -43,7 +43,7 @@ export async function runCommand(
   const store = tellingWaits(connected, output);
   const macs = createRowMacs(secrets, { logger });
   const clock = createClock({ realNowMs, offsetSeconds: config.REELTALLY_CLOCK_OFFSET_SECONDS });
-  // The same of a command that needs no time.
+  // A command that needs no time runs even where Postgres does not tell it.
   await measureClock(pool, clock).catch(() => undefined);
   const measuring = keepMeasuring(pool, clock);
   const { now } = clock;

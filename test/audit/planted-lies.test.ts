@@ -64,7 +64,7 @@ async function withLog<Result>(
   }
 }
 
-/** What the audit says of a log. */
+/** The verdict of the audit on a log. */
 function verify(directory: string, scope: Scope = {}, books: Books = createBooks(models.pool)): Promise<Divergence[]> {
   return withLog(directory, async (log) => {
     const follower = new Follower({ log, books, scope, patienceMs: 0 });

@@ -9,7 +9,7 @@ export const clock = (seconds: number): Environment => ({
   REELTALLY_CLOCK_OFFSET_SECONDS: String(Math.round(seconds)),
 });
 
-/** What may be killed. */
+/** Processes that a month may kill. */
 export type Killed = 'first' | 'second' | 'dispatcher';
 
 /** The processes that live in one month: two APIs whose clocks of billing differ, and a dispatcher. */

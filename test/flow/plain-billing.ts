@@ -87,7 +87,7 @@ function rateEvent(model: UsageModel, event: LoggedEvent): void {
 }
 
 /**
- * What an account must be asked to pay, invoice by invoice: the first fee, then for each closed period its overage, what
+ * The totals that an account must be invoiced, invoice by invoice: the first fee, then for each closed period its overage, what
  * upgrades added to its fee, and the fee of the next. An invoice over nothing is not issued.
  */
 export function billsOf({ periods, chargedCents }: Pick<UsageModel, 'periods' | 'chargedCents'>): number[] {

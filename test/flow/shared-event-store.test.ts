@@ -28,7 +28,7 @@ beforeAll(async () => {
   await writeForeignStreams();
   const first = { EVENTSTORE_PREFIX: prefix };
   projector = await installation.startRole('projector', first);
-  // Whoever is not told takes the prefix that is fixed.
+  // A process without a setting takes the fixed prefix.
   api = await installation.startRole('api');
 }, 120_000);
 afterAll(async () => {

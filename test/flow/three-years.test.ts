@@ -41,7 +41,7 @@ interface Account {
   waivers: string[];
 }
 
-/** What happens to one account in one month. */
+/** One month of one account. */
 const step = fc.record({
   downloads: fc.nat(10),
   repeats: fc.boolean(),
@@ -58,7 +58,7 @@ const step = fc.record({
 });
 type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
 
-/** What happens to the processes in one month. */
+/** The disturbances of one month. */
 const disturbance = fc.record({
   skewDays: fc.integer({ min: -3, max: 3 }),
   killed: fc.constantFrom('first', 'second', 'dispatcher'),

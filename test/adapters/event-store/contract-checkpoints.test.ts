@@ -25,7 +25,7 @@ describe.each(forms)('a filtered subscription to the whole log (%s)', (endOfCatc
   const store = eventStoreUnderTest(endOfCatchUp);
   const endsAtLastEvent = endOfCatchUp === 'last-event';
 
-  /** What it says, in order: a checkpoint as commit and prepare position. */
+  /** Its messages in order: a checkpoint as commit and prepare position. */
   function watch(
     stream: string,
     options: { from: Position | typeof START | typeof END; interval: number; window?: number },
