@@ -20,7 +20,7 @@ export const windowMs = 3_600_000;
 const rebaseAfterMs = 1_000_000_000;
 
 /** The columns of a row that are the key's own. */
-const ownColumns = 10;
+const ownColumns = 11;
 const jobColumns = polledJobColumns('j');
 const creditsCount = creditsColumns('c').split(',').length;
 const keyedColumns = keyedDownloadColumns('k');
@@ -35,10 +35,12 @@ with locked as materialized (
   where not k.revoked
   order by k.hash
   for update of k
+), read as materialized (
+  -- The clock is read after the lock.
+  select *, (extract(epoch from clock_timestamp() - base) * 1000)::bigint as clock_ms from locked
 ), timed as materialized (
-  -- The clock is read after the lock, and never goes backwards for a key.
-  select *, greatest((extract(epoch from clock_timestamp() - base) * 1000)::bigint, at[cardinality(at)]) as now_ms
-  from locked
+  -- For a key it never goes backwards.
+  select *, greatest(clock_ms, at[cardinality(at)]) as now_ms from read
 ), counted as materialized (
   select *, width_bucket(least(now_ms - ${String(windowMs)} - 1, 2000000000)::int4, at) as gone from timed
 ), granted as materialized (
@@ -53,10 +55,9 @@ with locked as materialized (
       else g.at[g.gone + 1:] || array_fill(g.now_ms::int4, array[g.granted]) end
   from granted g where g.granted > 0 and k.hash = g.hash
 )
-select g.hash, g.key_id, g.account_id, g.hourly_limit, g.kept, g.granted,
-  extract(epoch from g.base) * 1000 + case when g.kept > 0 then g.at[g.gone + 1] else g.now_ms end as oldest_ms,
-  g.base + g.now_ms * interval '1 millisecond' as admitted_at,
-  g.mac, (select extract(epoch from clock_timestamp()) * 1000) as postgres_ms,
+select g.hash, g.key_id, g.account_id, g.mac, g.hourly_limit, g.kept, g.granted,
+  extract(epoch from g.base) * 1000 as base_ms, case when g.kept > 0 then g.at[g.gone + 1] else g.now_ms end as oldest,
+  g.now_ms, g.clock_ms,
   ${jobColumns.join(', ')}, ${creditsColumns('c')}${further}
 from granted g
 left join lateral (
@@ -87,10 +88,12 @@ join idempotency_keys k on k.account_id = g.account_id and k.key_hash = asked.ke
  * no longer there has left the window, and nothing is changed.
  */
 const giveBackSql = `
-update api_key_window set admitted_ms =
-  admitted_ms[:array_position(admitted_ms, (extract(epoch from $2::timestamptz - base) * 1000)::int4) - 1]
-  || admitted_ms[array_position(admitted_ms, (extract(epoch from $2::timestamptz - base) * 1000)::int4) + 1:]
-where hash = $1 and (extract(epoch from $2::timestamptz - base) * 1000)::int4 = any(admitted_ms)`;
+with placed as materialized (
+  select hash, array_position(admitted_ms, ($3 + $2::numeric - extract(epoch from base) * 1000)::int4) as at
+  from api_key_window where hash = $1 for update
+)
+update api_key_window k set admitted_ms = admitted_ms[:at - 1] || admitted_ms[at + 1:]
+from placed where k.hash = placed.hash and at is not null`;
 
 const noKeyed = `, ${nulls(keyedColumns.length)}`;
 /** Each has a name, under which a session plans it once. The first is the one of nearly all requests. */
@@ -109,8 +112,6 @@ const asText = { getTypeParser: () => (text: string) => text };
 const parserOf = pg.types.getTypeParser as (dataTypeId: number) => (text: string) => unknown;
 const creditsFrom = ownColumns + jobColumns.length;
 const keyedFrom = creditsFrom + creditsCount;
-const postgresMsAt = ownColumns - 1;
-const accountAt = 2;
 const streamAt = creditsFrom + creditsColumnIndex('stream');
 
 /** The session settings that the statement's plan, and the reading of its texts, need; a pool of its own has them. */
@@ -120,7 +121,10 @@ export const admissionSessionSettings =
 /** Where in which key's window a request is counted. */
 export interface AdmittedPlace {
   hash: string;
-  admittedAt: string;
+  /** What the window's instants were counted from, in milliseconds since 1970, exactly, as Postgres writes it. */
+  baseMs: string;
+  /** Milliseconds from there. */
+  instantMs: number;
 }
 
 /** What the statement says of a key, and of its account. */
@@ -135,24 +139,26 @@ export interface AdmittedKey {
   granted: number;
   /** When the oldest counted request was admitted, in milliseconds since 1970. */
   oldestMs: number;
-  /** The instant that the granted ones are counted at, exactly, as Postgres writes it. */
-  admittedAt: string;
+  /** Where the granted ones are counted. */
+  place: AdmittedPlace;
   /** The newest credits row of the account; undefined before the projection has seen its first period. */
   usage: UsageSnapshot | NotBelieved | undefined;
 }
 
-function keyOf([, keyId, accountId, hourlyLimit, kept, granted, oldestMs, admittedAt]: TextRow): Omit<
-  AdmittedKey,
-  'usage' | 'isBelieved'
-> {
+/** The key's own columns of a row, in their order. */
+function keyOf(row: TextRow) {
+  const [hash, keyId, accountId, mac, hourlyLimit, kept, granted, baseMs, oldest, nowMs, clockMs] = row;
+  const base = Number(baseMs);
   return {
     keyId: keyId ?? '',
     accountId: accountId ?? '',
+    mac: mac ?? null,
     hourlyLimit: Number(hourlyLimit),
     kept: Number(kept),
     granted: Number(granted),
-    oldestMs: Number(oldestMs),
-    admittedAt: admittedAt ?? '',
+    oldestMs: base + Number(oldest),
+    place: { hash: hash ?? '', baseMs: baseMs ?? '', instantMs: Number(nowMs) },
+    postgresMs: base + Number(clockMs),
   };
 }
 
@@ -220,8 +226,6 @@ export class AdmissionStatement {
       rowMode: 'array',
       types: asText,
     });
-    const postgresMs = rows.find(([hash]) => hash !== null)?.[postgresMsAt];
-    if (typeof postgresMs === 'string') told(Number(postgresMs));
     const jobs = new Map<string, PolledJob>();
     const keys = new Map<string, AdmittedKey>();
     const downloads = new Map<string, KeyedDownload | NotBelieved>();
@@ -232,34 +236,40 @@ export class AdmissionStatement {
       const found = keyed.length > 0 ? keyedDownloadFromText(row.slice(keyedFrom), this.#macs) : undefined;
       if (found) downloads.set(keyedName(found.accountId, found.keyHash), found.download);
       // Rows that carry only a further job, or a download, have none.
-      if (typeof hash === 'string') {
-        keys.set(hash, { ...keyOf(row), isBelieved: this.#isBelieved(row), usage: this.#usageOf(row, fields) });
-      }
+      if (typeof hash !== 'string') continue;
+      const { mac, postgresMs, ...key } = keyOf(row);
+      if (keys.size === 0) told(postgresMs);
+      const isBelieved = this.#isBelieved({ ...key, hash, mac });
+      keys.set(hash, { ...key, isBelieved, usage: this.#usageOf(row, key.accountId, fields) });
     }
     return { keys, jobs, downloads };
   }
 
   /** @returns whether the instant was there, and is not any more */
-  async giveBack({ hash, admittedAt }: AdmittedPlace): Promise<boolean> {
+  async giveBack({ hash, baseMs, instantMs }: AdmittedPlace): Promise<boolean> {
     const { rowCount } = await this.#pool.query({
-      ...{ name: 'give-back', text: giveBackSql, values: [hash, admittedAt] },
+      ...{ name: 'give-back', text: giveBackSql, values: [hash, baseMs, instantMs] },
     });
     return rowCount === 1;
   }
 
   /** The same row of a key is checked once. */
-  #isBelieved([hash, keyId, accountId, , , , , , mac]: TextRow): boolean {
-    if (!hash || !keyId || !accountId) return false;
+  #isBelieved({
+    hash,
+    keyId,
+    accountId,
+    mac,
+  }: Record<'hash' | 'keyId' | 'accountId', string> & { mac: string | null }): boolean {
     const known = this.#believedKeys.get(hash);
     if (known?.keyId === keyId && known.accountId === accountId && known.mac === mac) return true;
     const text = keyText(hash, { keyId, accountId });
-    const isBelieved = this.#macs.verifies({ table: 'api_key_window', name: keyId, text, mac: mac ?? null });
+    const isBelieved = this.#macs.verifies({ table: 'api_key_window', name: keyId, text, mac });
     if (isBelieved && mac) this.#believedKeys.set(hash, { keyId, accountId, mac });
     return isBelieved;
   }
 
   /** The same row of an account is read and checked once; of a row that has changed, what has. */
-  #usageOf(row: TextRow, fields: readonly FieldDef[]): UsageSnapshot | NotBelieved | undefined {
+  #usageOf(row: TextRow, accountId: string, fields: readonly FieldDef[]): UsageSnapshot | NotBelieved | undefined {
     const stream = row[streamAt] ?? null;
     if (stream === null) return undefined;
     const texts = row.slice(creditsFrom, keyedFrom);
@@ -272,7 +282,7 @@ export class AdmissionStatement {
     });
     const named = values.map((value, index) => [fields[creditsFrom + index]?.name ?? '', value] as const);
     const credits = Object.fromEntries(named) as unknown as CreditsRow;
-    const usage = this.#credits.believed(signedUsageOf(credits), row[accountAt] ?? '');
+    const usage = this.#credits.believed(signedUsageOf(credits), accountId);
     this.#lastUsage.set(stream, { texts, values, usage });
     return usage;
   }

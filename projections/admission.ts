@@ -183,7 +183,7 @@ async function admitBatch(
         idempotencyKeyHash === undefined
           ? undefined
           : downloads.get(keyedName(key?.accountId ?? '', idempotencyKeyHash));
-      resolve(key && admissionOf(key, { index, hash, job, keyed: download }));
+      resolve(key && admissionOf(key, { index, job, keyed: download }));
     });
   }
   return decided;
@@ -192,15 +192,15 @@ async function admitBatch(
 /** The first `granted` requests of a key, in the order of their arrival, are admitted. */
 function admissionOf(
   key: AdmittedKey,
-  { index, hash, job, keyed }: { index: number; hash: string } & Pick<Admission, 'job' | 'keyed'>,
+  { index, job, keyed }: { index: number } & Pick<Admission, 'job' | 'keyed'>,
 ): Admission {
-  const { keyId, accountId, isBelieved, hourlyLimit, kept, granted, oldestMs, admittedAt, usage } = key;
+  const { keyId, accountId, isBelieved, hourlyLimit, kept, granted, oldestMs, place, usage } = key;
   const counted = kept + Math.min(index + 1, granted);
   return {
     outcome: !isBelieved ? 'not_believed' : index < granted ? 'admitted' : 'rate_limited',
     keyId,
     accountId,
-    place: index < granted ? { hash, admittedAt } : undefined,
+    place: index < granted ? place : undefined,
     window: {
       limit: hourlyLimit,
       remaining: Math.max(hourlyLimit - counted, 0),

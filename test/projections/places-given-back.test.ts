@@ -58,7 +58,7 @@ describe('a place that is given back', () => {
   it('is one of several that were counted at the same instant', async () => {
     const key = await insertKey(pool, { hourlyLimit: 5 });
     const together = await Promise.all([admit(key), admit(key), admit(key)]);
-    expect(new Set(together.map(({ place }) => place?.admittedAt)).size).toBe(1);
+    expect(new Set(together.map(({ place }) => place?.instantMs)).size).toBe(1);
     for (const [index, { place }] of together.entries()) {
       expect(await admissions.giveBack(place!)).toBe(true);
       expect((await readWindow(pool, key)).agoSeconds).toHaveLength(2 - index);
