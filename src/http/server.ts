@@ -1,4 +1,3 @@
-import type { Socket } from 'node:net';
 import Fastify, { LogController } from 'fastify';
 import type { FastifyBaseLogger, FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { AddressWindows } from './address-window.ts';
@@ -6,15 +5,17 @@ import { createAuthenticate } from './authenticate.ts';
 import type { AuthenticateDependencies } from './authenticate.ts';
 import { apiPrefix, endpoints } from './endpoints.ts';
 import type { EndpointDependencies } from './endpoint.ts';
+import { BrokenRequests } from './broken-request.ts';
+import { noRoute } from './no-route.ts';
 import { ClockIsWrong } from '../commands/ports.ts';
 import type { RequestObserver } from '../commands/observers.ts';
 import type { Tracer } from '../commands/tracing.ts';
 import { sendError, sendErrorWithoutHooks } from './envelope.ts';
-import { ApiError, apiErrors, errorsThatGiveBack } from './errors.ts';
+import { ApiError, errorsThatGiveBack } from './errors.ts';
 import { giveBack } from './give-back.ts';
 import { observeRequest } from './observe-request.ts';
 import { PartsAway } from './parts-away.ts';
-import { usageHeaders, writeUsageHeaders } from './usage-headers.ts';
+import { writeUsageHeaders } from './usage-headers.ts';
 
 export interface ServerDependencies
   extends Omit<EndpointDependencies, 'partsAway'>, Omit<AuthenticateDependencies, 'partsAway'> {
@@ -35,6 +36,7 @@ export function createServer(given: ServerDependencies): FastifyInstance {
   const partsAway = new PartsAway(() => performance.now());
   const dependencies = { ...given, partsAway };
   const { logger, addresses, trustedProxies, newUuid, requests, tracer } = dependencies;
+  const brokenRequests = new BrokenRequests({ addresses, requests });
   const server = Fastify({
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }),
@@ -46,7 +48,7 @@ export function createServer(given: ServerDependencies): FastifyInstance {
     connectionTimeout: 0,
     keepAliveTimeout: 72_000,
     // Node would answer a missing Host by itself, without the envelope.
-    http: { headersTimeout: 5_000, requireHostHeader: false },
+    http: { headersTimeout: 5_000, requireHostHeader: false, connectionsCheckingInterval: 1_000 },
     exposeHeadRoutes: false,
     trustProxy: trustedProxies.length > 0 ? [...trustedProxies] : false,
     return503OnClosing: false,
@@ -59,13 +61,12 @@ export function createServer(given: ServerDependencies): FastifyInstance {
       void sendErrorWithoutHooks(reply, new ApiError('not_found'));
     },
     clientErrorHandler: (error, socket) => {
-      if (answerBrokenRequest(error, socket, addresses)) {
-        requests.brokenRequestAnswered({ status: apiErrors.invalid_request.status, errorCode: 'invalid_request' });
-      }
+      brokenRequests.answer(error, socket);
     },
   });
 
   decorateRequests(server);
+  brokenRequests.watch(server.server);
 
   // Bodies arrive as bytes and are read by their endpoint, after key and rate; it looks at the media type too (in
   // `request.raw`), because without a body there is none to look at.
@@ -119,19 +120,11 @@ function decorateRequests(server: FastifyInstance): void {
   server.decorateRequest('traceparent', undefined);
 }
 
-/** An unknown path, or a known one with a method that it does not take: both with or without a key. */
 function answerNoRoute(request: FastifyRequest, reply: FastifyReply, addresses: AddressWindows): FastifyReply {
   request.usageHeaders = { window: addresses.show(request.ip), creditsRemaining: 0 };
-  const path = pathOf(request.url);
-  const allowed = endpoints.filter((endpoint) => apiPrefix + endpoint.path === path).map(({ method }) => method);
-  if (allowed.length === 0) return sendError(reply, new ApiError('not_found'));
-  return sendError(reply.header('allow', allowed.join(', ')), new ApiError('method_not_allowed'));
-}
-
-/** A path as the router reads it: without origin, query and fragment, and decoded, so that `/credit%73` is `/credits`. */
-function pathOf(url: string): string {
-  const [path = ''] = url.replace(/^https?:\/\/[^/]*/, '').split(/[?#]/, 1);
-  return decodeURI(path);
+  const { error, allow } = noRoute(request.url);
+  if (allow !== undefined) reply.header('allow', allow);
+  return sendError(reply, error);
 }
 
 /** RFC 9112 §3.2: a request of HTTP/1.1 without Host is answered 400. */
@@ -163,25 +156,4 @@ function asApiError(error: FastifyError | Error, { routeOptions }: FastifyReques
   }
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) return new ApiError('invalid_request');
   return undefined;
-}
-
-/** What cannot be parsed as HTTP has no request to answer; it gets the envelope all the same. @returns whether it got it */
-function answerBrokenRequest(error: Error & { code?: string }, socket: Socket, addresses: AddressWindows): boolean {
-  // Bytes after a request that was to be the last one: its answer is on the way, and closes the connection.
-  if (error.code === 'HPE_CLOSED_CONNECTION') return false;
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy();
-    return false;
-  }
-  const { message, status } = apiErrors.invalid_request;
-  const body = JSON.stringify({ success: false, error: { code: 'invalid_request', message } });
-  const headers = {
-    'Content-Type': 'application/json',
-    'Content-Length': String(Buffer.byteLength(body)),
-    Connection: 'close',
-    ...usageHeaders({ window: addresses.show(socket.remoteAddress ?? ''), creditsRemaining: 0 }),
-  };
-  const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  socket.end(`HTTP/1.1 ${String(status)} Bad Request\r\n${head.join('')}\r\n${body}`);
-  return true;
 }

@@ -1,0 +1,88 @@
+import { STATUS_CODES } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { RequestObserver } from '../commands/observers.ts';
+import type { AddressWindows } from './address-window.ts';
+import { ApiError } from './errors.ts';
+import { noRoute } from './no-route.ts';
+import type { NoRoute } from './no-route.ts';
+import { usageHeaders } from './usage-headers.ts';
+
+/** What Node says of bytes that it cannot parse. */
+interface ParseError extends Error {
+  code?: string;
+  rawPacket?: unknown;
+  /** Where in the packet it stopped. */
+  bytesParsed?: number;
+}
+
+/**
+ * Answers, in the envelope, what Node makes no request of. Behind a request whose answer is owed nothing is answered: it would
+ * be taken for that answer, although the request may have been charged.
+ */
+export class BrokenRequests {
+  readonly #addresses: AddressWindows;
+  readonly #requests: RequestObserver;
+  /** The newest answer of each connection; answers leave in the order of their requests. */
+  readonly #newest = new WeakMap<Duplex, ServerResponse>();
+
+  constructor({ addresses, requests }: { addresses: AddressWindows; requests: RequestObserver }) {
+    this.#addresses = addresses;
+    this.#requests = requests;
+  }
+
+  watch(server: Server): void {
+    server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
+      this.#newest.set(request.socket, response);
+    });
+    // A tunnel, which is for no path of ours: Node would close the connection without an answer.
+    server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
+      socket.on('error', () => undefined);
+      if (this.#owesAnswer(socket)) socket.destroy();
+      else this.#answer(socket, { error: new ApiError('method_not_allowed'), allow: 'GET, POST' });
+    });
+  }
+
+  /** @param error why Node made no request of it */
+  answer(error: ParseError, socket: Socket): void {
+    // Bytes after a request that was to be the last one: its answer is on the way, and closes the connection.
+    if (error.code === 'HPE_CLOSED_CONNECTION') return;
+    if (error.code === 'ECONNRESET' || !socket.writable || this.#owesAnswer(socket)) socket.destroy();
+    else this.#answer(socket, refusalOf(error));
+  }
+
+  /** True once a request is complete, or its answer has begun, until the answer has left. */
+  #owesAnswer(socket: Duplex): boolean {
+    const newest = this.#newest.get(socket);
+    if (!newest || newest.writableFinished) return false;
+    const waitsForAnother = newest.socket === null;
+    return newest.req.complete || newest.headersSent || waitsForAnother;
+  }
+
+  #answer(socket: Duplex, { error: { code, status, message }, allow }: NoRoute): void {
+    const body = JSON.stringify({ success: false, error: { code, message } });
+    const window = this.#addresses.show((socket as Socket).remoteAddress ?? '');
+    const headers = {
+      'Content-Type': 'application/json',
+      'Content-Length': String(Buffer.byteLength(body)),
+      Connection: 'close',
+      ...(allow !== undefined && { Allow: allow }),
+      ...usageHeaders({ window, creditsRemaining: 0 }),
+    };
+    const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+    socket.end(`HTTP/1.1 ${String(status)} ${STATUS_CODES[status] ?? ''}\r\n${head.join('')}\r\n${body}`);
+    this.#requests.brokenRequestAnswered({ status, errorCode: code });
+  }
+}
+
+/** A request line with a method that Node does not know is a request all the same. */
+function refusalOf({ code, rawPacket, bytesParsed = 0 }: ParseError): NoRoute {
+  if (code === 'HPE_INVALID_METHOD' && Buffer.isBuffer(rawPacket)) {
+    const text = rawPacket.toString('latin1');
+    const line = text.slice(text.lastIndexOf('\n', bytesParsed - 1) + 1).split('\r\n', 1)[0] ?? '';
+    const [, url] = /^[!#$%&'*+.^_`|~\w-]+ (\S+) HTTP\/1\.[01]$/.exec(line) ?? [];
+    if (url !== undefined) return noRoute(url);
+  }
+  return { error: new ApiError('invalid_request'), allow: undefined };
+}
