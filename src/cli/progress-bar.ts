@@ -19,7 +19,8 @@ export function createProgressBar({ json, tell, terminal }: Output, name: string
   return {
     show: ({ events, position, target }) => {
       if (json) return;
-      const share = target === 0n ? 1 : Number(position) / Number(target);
+      // Before the first event the position is −1; behind the target there may be more by now.
+      const share = target === 0n ? 1 : Math.min(Math.max(Number(position) / Number(target), 0), 1);
       const rate = Math.round((events * 1000) / Math.max(performance.now() - startedMs, 1));
       const facts = `${String(Math.floor(share * 100)).padStart(3)} %  ${String(events)} events  ${String(rate)}/s`;
       if (terminal) {

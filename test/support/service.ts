@@ -191,6 +191,22 @@ export async function runCommand(
   return { code, stdout, stderr };
 }
 
+/** Runs one command with a terminal of its own. @returns everything that it writes there */
+export async function runOnTerminal(
+  words: readonly string[],
+  environment: Environment,
+): Promise<{ code: number | null; screen: string }> {
+  const command = [process.execPath, ...nodeArguments, ...words].map((word) => `'${word}'`).join(' ');
+  const child = spawn('script', ['--quiet', '--return', '--command', command, '/dev/null'], {
+    env: { ...cleanEnvironment(), TERM: 'xterm', ...environment },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let screen = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (screen += text));
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, screen: screen.replaceAll('\r\n', '\n') };
+}
+
 async function runCli<Answer>(words: readonly string[], environment: Environment): Promise<Answer> {
   const { code, stdout, stderr } = await runCommand([...words, '--json'], environment);
   if (code !== 0) throw new Error(`reeltally ${words.join(' ')} ended with ${String(code)}: ${stderr}`);

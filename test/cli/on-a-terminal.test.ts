@@ -1,0 +1,49 @@
+import { beforeAll, expect, it } from 'vitest';
+import { noDownloads, shareService } from '../http/shared-service.ts';
+import { queue } from '../support/downloads.ts';
+import { planFile } from '../support/plans.ts';
+import { runOnTerminal } from '../support/service.ts';
+import { against } from './command-line.ts';
+
+/** A person sees what a program gets, and a bar that moves besides. */
+const service = shareService({ ...noDownloads, PLANS_FILE: planFile({ downloads_limit: 1, overage_cents: 25 }) });
+let account: string;
+let token: string;
+
+beforeAll(async () => {
+  const { url, sampleUrl, openAccount } = service();
+  const { accountId, key } = await openAccount('test');
+  await queue(url, key, { url: sampleUrl('private') });
+  account = accountId;
+  token = (await queue(url, key, { url: sampleUrl('private') })).request_token;
+}, 60_000);
+
+it.each([
+  'ledger verify',
+  'ledger verify --account ACCOUNT',
+  'ledger show ACCOUNT',
+  'accounts show ACCOUNT',
+  'accounts usage ACCOUNT',
+  'jobs show TOKEN',
+  'jobs timeline TOKEN',
+  'keys list ACCOUNT',
+  'invoices list ACCOUNT',
+  'projections status',
+  'urls explain https://youtu.be/aqz-KE-bpKQ',
+])('%s', async (command) => {
+  const words = command.replace('ACCOUNT', account).replace('TOKEN', token).split(' ');
+  const { code, screen } = await runOnTerminal(words, { REELTALLY_DATA: service().dataDirectory });
+  const piped = await against(service())(...words);
+  // The log grows meanwhile.
+  const text = (written: string) => written.replaceAll(/\d+/g, 'N');
+  expect({ code, screen: text(screen) }).toEqual({
+    code: 0,
+    screen: expect.stringContaining(text(piped.stdout)) as string,
+  });
+});
+
+it('a rebuild shows how far it has come', async () => {
+  const words = ['projections', 'rebuild', 'overage_ledger'];
+  const { code, screen } = await runOnTerminal(words, { REELTALLY_DATA: service().dataDirectory });
+  expect({ code, screen }).toEqual({ code: 0, screen: expect.stringMatching(/\[#{30}\] 100 %/) as string });
+});
