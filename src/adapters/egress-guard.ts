@@ -34,6 +34,8 @@ export interface EgressGuardOptions {
   resolve?: (host: string, signal: AbortSignal) => Promise<readonly string[]>;
   /** Connects to an address; default: TCP. */
   dial?: (address: string, port: number, signal: AbortSignal) => Promise<Socket>;
+  /** The machine's own addresses, asked for each time; default: those of its interfaces. */
+  ownAddresses?: () => readonly string[];
   /** For look-up and connection together. */
   timeoutMs?: number;
 }
@@ -110,14 +112,15 @@ async function inTime<Result>(work: Promise<Result>, signal: AbortSignal): Promi
   }
 }
 
-/** Addresses of this machine may well be public; what listens there is ours all the same. */
-function isOwnAddress(address: string): boolean {
-  const own = new BlockList();
+const interfaceAddresses = () =>
+  Object.values(networkInterfaces()).flatMap((addresses) => addresses?.map(({ address }) => address) ?? []);
+
+/** Compared as numbers: an address of IPv6 has many spellings. */
+function isAmong(addresses: readonly string[], address: string): boolean {
+  const list = new BlockList();
   const familyOf = (one: string) => (isIP(one) === 4 ? 'ipv4' : 'ipv6');
-  for (const one of Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []))
-    own.addAddress(one.address, familyOf(one.address));
-  // Not by its text: an address of IPv6 has many spellings.
-  return own.check(address, familyOf(address));
+  for (const one of addresses) list.addAddress(one, familyOf(one));
+  return list.check(address, familyOf(address));
 }
 
 /** The one way out for whatever a platform's answer points at: everything but the public web is refused. */
@@ -142,7 +145,9 @@ export function createEgressGuard(options: EgressGuardOptions): EgressGuard {
     const ending = signal === undefined ? timeout : AbortSignal.any([timeout, signal]);
     const lookUp = options.resolve ?? (allowed ? resolveBySystem : resolvePublic);
     const addresses = isIP(name) === 0 ? await inTime(lookUp(name, ending), ending) : [name];
-    const mayBeReached = (address: string) => isPublicAddress(address) && !isOwnAddress(address);
+    // Addresses of this machine may well be public; what listens there is ours all the same.
+    const own = (options.ownAddresses ?? interfaceAddresses)();
+    const mayBeReached = (address: string) => isPublicAddress(address) && !isAmong(own, address);
     if (!allowed && !addresses.every(mayBeReached)) throw refuse('not_public');
     let failure: unknown = new Error(`${shown} has no address.`);
     for (const address of addresses) {

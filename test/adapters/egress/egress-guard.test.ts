@@ -97,6 +97,16 @@ describe('the guard', () => {
     expect(refused.join()).toMatch(/ (?:malformed|not_public)$/);
   });
 
+  test.each([
+    ['93.184.216.34', '93.184.216.34'],
+    ['2606:4700::1', '2606:4700:0:0::0001'],
+  ])('refuses an address of this machine, although it is public: %s as %s', async (own, spelled) => {
+    const { guard, dialled, refused } = guardWith({ ownAddresses: () => [own], resolve: async () => [spelled] });
+    await expect(guard.connect('own.example', 443)).rejects.toThrow(EgressRefused);
+    await expect(guard.connect(spelled, 443)).rejects.toThrow(EgressRefused);
+    expect([dialled, refused]).toEqual([[], ['own.example:443 not_public', `${spelled}:443 not_public`]]);
+  });
+
   test('refuses ports other than the two of the web', async () => {
     const { guard } = guardWith({ resolve: async () => ['93.184.216.34'] });
     for (const other of [0, 22, 25, 81, 6379, 8080, 8443])

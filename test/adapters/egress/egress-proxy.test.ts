@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { createEgressGuard } from '../../../src/adapters/egress-guard.ts';
+import type { EgressGuard } from '../../../src/adapters/egress-guard.ts';
 import { startEgressProxy } from '../../../src/adapters/egress-proxy.ts';
 import type { EgressProxy } from '../../../src/adapters/egress-proxy.ts';
 import { waitFor } from '../../support/wait-for.ts';
@@ -17,6 +18,7 @@ const site = createServer((request: IncomingMessage, response: ServerResponse) =
   else if (request.url === '/silent') response.write('begun');
   else response.writeHead(200, { 'Keep-Alive': 'timeout=9', 'X-Own': 'kept' }).end(`${request.method} ${request.url}`);
 });
+let guard: EgressGuard;
 let proxy: EgressProxy;
 let host = '';
 const counted: string[] = [];
@@ -25,7 +27,7 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => site.listen(0, '127.0.0.1', resolve));
   const { port } = site.address() as AddressInfo;
   host = `127.0.0.1:${port}`;
-  const guard = createEgressGuard({
+  guard = createEgressGuard({
     allowed: [{ host: '127.0.0.1', port }],
     onRefused: ({ reason }) => counted.push(reason),
     resolve: async (name) => (name === 'inside.example' ? ['10.0.0.1'] : []),
@@ -44,8 +46,8 @@ afterAll(async () => {
 });
 
 /** Admits an attempt, and speaks to the proxy byte by byte. */
-function admit(maxBytes = 1_000_000) {
-  const pass = proxy.admit({ maxBytes });
+function admit(maxBytes = 1_000_000, to = proxy) {
+  const pass = to.admit({ maxBytes });
   const { username, password, port } = new URL(pass.proxyUrl);
   const credentials = Buffer.from(`${username}:${password}`).toString('base64');
   const authorization = `Proxy-Authorization: Basic ${credentials}\r\n`;
@@ -189,12 +191,22 @@ describe('the proxy', () => {
   });
 
   test('takes so many connections of an attempt and no more', async () => {
-    const { pass, authorization, say } = admit();
+    // Idle for long enough that all of them are open together, however slow the machine is.
+    const patient = await startEgressProxy({ guard, idleMs: 3_000 });
+    const { authorization, say } = admit(undefined, patient);
     const request = `CONNECT ${host} HTTP/1.1\r\nHost: x\r\n${authorization}\r\n`;
     const answers = await Promise.all(Array.from({ length: 40 }, () => say(request)));
     expect(answers.filter((heard) => heard.startsWith('HTTP/1.1 200'))).toHaveLength(32);
     expect(answers.filter((heard) => heard.startsWith('HTTP/1.1 429'))).toHaveLength(8);
-    pass.close();
+    await patient.close();
+  });
+
+  test('says no to everything of an attempt that was refused a hundred times', async () => {
+    const { pass, authorization, say } = admit();
+    const ask = (to: string) => say(`GET http://${to}/ HTTP/1.1\r\nHost: x\r\n${authorization}${close}`);
+    for (let refusal = 0; refusal < 100; refusal += 1) expect(await ask('10.0.0.1')).toMatch(/^HTTP\/1\.1 403/);
+    expect(await ask(host)).toMatch(/^HTTP\/1\.1 429/);
+    expect(pass.close().refusals).toBe(101);
   });
 
   test('ends a connection on which nothing moves, and those of an attempt that is over', async () => {

@@ -90,6 +90,44 @@ describe('a contained process', () => {
     expect(await run(program, { maxDirectoryBytes: 1_000_000 })).toMatchObject({ ending: 'directory_full' });
   });
 
+  test('is ended when it fills files that have no name any more', async () => {
+    const program = `
+      const fs = require('fs');
+      for (const name of ['a', 'b', 'c', 'd']) {
+        const file = fs.openSync(name, 'w');
+        fs.unlinkSync(name);
+        fs.writeSync(file, Buffer.alloc(600_000));
+      }
+      setInterval(() => {}, 1000);`;
+    expect(await run(program, { maxDirectoryBytes: 2_000_000 })).toMatchObject({ ending: 'directory_full' });
+  });
+
+  test('gets no more than half of the memory for one process', async () => {
+    const program = `
+      try { globalThis.kept = Buffer.alloc(800_000_000, 1); console.log('taken'); } catch { console.log('refused'); }
+      setInterval(() => {}, 1000);`;
+    const abort = new AbortController();
+    const lines: string[] = [];
+    const onLine = (line: string) => {
+      lines.push(line);
+      abort.abort();
+    };
+    const limits = { maxMemoryBytes: 1_200_000_000, signal: abort.signal, onLine };
+    expect(await run(program, limits)).toMatchObject({ ending: 'aborted' });
+    expect(lines).toEqual(['refused']);
+  });
+
+  test('is ended when its processes together take more memory than they may', async () => {
+    // Each tail keeps what nobody reads from it.
+    const kept = 'head -c 150000000 /dev/zero | tail -c 150000000 | sleep 100';
+    const program = {
+      command: '/bin/sh',
+      arguments: ['-c', `for child in 1 2 3 4 5; do ${kept} & done; wait`],
+      searchPath: ['/usr/bin', '/bin'],
+    };
+    expect(await run('', { ...program, maxMemoryBytes: 500_000_000 })).toMatchObject({ ending: 'memory_full' });
+  });
+
   test.each(['console.log', 'console.error'])('is ended when it prints too much by %s', async (print) => {
     const { ending, stderr } = await run(`setInterval(() => ${print}("x".repeat(9999)), 0)`, {
       maxOutputBytes: 200_000,

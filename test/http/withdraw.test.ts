@@ -1,0 +1,31 @@
+import type { FastifyRequest } from 'fastify';
+import { expect, test } from 'vitest';
+import { Outages } from '../../src/commands/outage.ts';
+import type { Withdrawal } from '../../src/commands/usage-group.ts';
+import { withdraw } from '../../src/http/withdraw.ts';
+import { openUsage } from '../commands/usage-account.ts';
+import { chargeFor, download, freshToken, resolvingUnderTest } from '../dispatcher/resolving.ts';
+import { silent } from '../projections/read-models-under-test.ts';
+
+const { log, parts, appendOf } = resolvingUnderTest();
+
+/** Asks, for a request that came so long ago, that nothing be charged. */
+async function ask(ageMs: number): Promise<boolean> {
+  const account = await openUsage(log.store, { downloads_limit: 0 });
+  const token = freshToken();
+  const withdrawal: Withdrawal = {
+    append: await appendOf(account, download(token), { isStored: true }),
+    charge: chargeFor(token),
+  };
+  const caller = { accountId: account.accountId };
+  const request = { id: 'a', arrivedMs: performance.now() - ageMs, caller } as FastifyRequest;
+  return await withdraw(request, { pendingVoids: parts.pendingVoids, outages: new Outages(silent) }, withdrawal);
+}
+
+test('a request is told that nothing is charged once that is promised', async () => {
+  expect(await ask(10_000)).toBe(true);
+});
+
+test('one that is a minute old is told nothing: its promise may come after the books are closed', async () => {
+  expect(await ask(60_001)).toBe(false);
+});
