@@ -78,13 +78,19 @@ describe('ledger waive', { timeout: 120_000 }, () => {
   });
 
   it('takes back every charge of a period whose download failed, once, and names each', async () => {
-    const { accountId, tokens } = await chargedAccount(4);
-    const [, broken = '', gone = '', stays = '', other = ''] = tokens;
+    const { accountId, tokens } = await chargedAccount(6);
+    const [included = '', broken = '', gone = '', stays = '', other = '', taken = '', later = ''] = tokens;
     const failed = (token: string, reason: string) =>
       runSql(service(), `update jobs set status = 'failed', failure_reason = '${reason}' where token = '${token}'`);
     await failed(broken, 'internal_error');
     await failed(gone, 'internal_error');
     await failed(other, 'private_video');
+    // One that took a credit, one that was taken back, and one of another period.
+    await failed(included, 'internal_error');
+    await failed(taken, 'voided');
+    await failed(later, 'internal_error');
+    const ofAnother = `usage-${accountId}-20300101`;
+    await runSql(service(), `update jobs set usage_stream = '${ofAnother}' where token = '${later}'`);
     const period = await day(accountId);
     const bulk = (...more: string[]) => [
       ...['ledger', 'waive', '--failed', '--account', accountId, '--period', period, '--by', 'Ada'],

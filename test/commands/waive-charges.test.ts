@@ -8,6 +8,7 @@ import { eventsPerAppend, waiveCharges } from '../../src/commands/waive-charges.
 import type { SettlementCommand } from '../../src/domain/settlement.ts';
 import { token } from '../domain/usage-examples.ts';
 import { logUnderTest } from './log-under-test.ts';
+import { noteReads } from './noted-reads.ts';
 import { ask, freshCause, lanesOf, midNovember, openUsage, queueAll, readUsage, upFrom } from './usage-account.ts';
 import type { UsageAccount } from './usage-account.ts';
 
@@ -60,7 +61,12 @@ describe('waiving many charges', () => {
   it('names each once and exactly, in as many appends as needed, and again nothing', async () => {
     const account = await chargedAccount(700);
     const numbers = upFrom(1, 700).filter((number) => number % 7 !== 0);
-    const { waived } = await waive(log.store, account, numbers);
+    const { store, reads } = noteReads(log.store);
+    const { waived } = await waive(store, account, numbers);
+    // From the first charge on, and then what comes behind: the charges are read once.
+    const [first, ...others] = reads(account.stream);
+    expect(first).toBe(1);
+    expect(others.filter((from) => from <= 2 * 700)).toEqual([]);
     const events = await waivedIn(account);
     expect(events).toEqual(waived);
     expect(events.map((each) => each.token)).toEqual(numbers.map(token));

@@ -2,7 +2,10 @@ import { expect, it } from 'vitest';
 import { projections } from '../../projections/all.ts';
 import { createBooks } from '../../src/adapters/postgres.ts';
 import { auditContinuously } from '../../src/dispatcher/audit-continuously.ts';
+import type { WholeLog } from '../../src/commands/ports.ts';
+import { acknowledgementsStream } from '../../src/domain/audit-events.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
+import { noteReads } from '../commands/noted-reads.ts';
 import { GeneratedAccount, appendAll } from '../projections/generated-account.ts';
 import { keptReadModels } from '../projections/kept-read-models.ts';
 import { rememberingLogger } from '../projections/read-models-under-test.ts';
@@ -19,7 +22,11 @@ it('follows the log, tells of a divergence once, and that it is mended', async (
   await appendAll(log.store, account.work());
   const { logger, text } = rememberingLogger();
   const books = createBooks(models.pool);
-  const audit = auditContinuously({ log: log.store, books, logger, lookEveryMs: 20, startOverMs: 20 });
+  // It asks what was acknowledged whenever it begins from the start.
+  const { store, reads } = noteReads(log.store);
+  const begun = () => reads(acknowledgementsStream).length;
+  const whole = { ...store, readAll: (...asked: Parameters<WholeLog['readAll']>) => log.store.readAll(...asked) };
+  const audit = auditContinuously({ log: whole, books, logger, lookEveryMs: 20, startOverMs: 20 });
   try {
     await waitFor(() => audit.state.events >= 27, { what: 'the first events to be verified' });
     await appendAll(log.store, [account.queue(3)]);
@@ -34,6 +41,8 @@ it('follows the log, tells of a divergence once, and that it is mended', async (
     );
     await waitFor(() => audit.state.divergences > 0, { what: 'the divergence' });
     await waitFor(() => text().includes('overage_ledger.cents'), { what: 'the changed rows to be named' });
+    const before = begun();
+    await waitFor(() => begun() >= before + 3, { what: 'the same to be found again' });
     await models.pool.query('delete from overage_ledger where revision >= 1000');
     await models.pool.query(`update overage_ledger set cents = cents - 1 where type = 'OverageCharged'`);
     await waitFor(() => audit.state.divergences === 0, { what: 'all to be well again' });

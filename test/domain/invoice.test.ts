@@ -225,6 +225,14 @@ describe('a credit note', () => {
     expect(decide(invoiced(issued(1)), about)).toEqual({ refusal: 'charge_not_found' });
   });
 
+  it('is not about a charge of another rate, though it stands among those of the line', () => {
+    const about = { charge_event_id: idOf(3), cents: 1 };
+    for (const other of [{ rate_cents: 12 }, { rate_version: 'v2' }])
+      expect(decide(invoiced(issued(1)), about, { ...charged(3, 25), ...other })).toEqual({
+        refusal: 'charge_not_found',
+      });
+  });
+
   it('needs an invoice and a line', () => {
     expect(decide(initialInvoices)).toEqual({ refusal: 'invoice_not_found' });
     expect(decide(invoiced(issued(1)), { line: 3 })).toEqual({ refusal: 'invoice_not_found' });

@@ -48,7 +48,9 @@ interface Line {
   level: number;
   msg: string;
   part?: string;
+  what?: string;
   awaySeconds?: number;
+  failures?: Record<string, number>;
 }
 
 const linesOf = ({ log }: ServiceProcess): Line[] =>
@@ -110,7 +112,13 @@ it.each([
         .map(({ part }) => part)
         .sort(),
     ).toEqual(lost.sort());
-    for (const { awaySeconds } of warned.filter(isReturn)) expect(awaySeconds).toBeGreaterThanOrEqual(0);
+    for (const { part, awaySeconds, failures = {} } of warned.filter(isReturn)) {
+      expect(awaySeconds).toBeGreaterThanOrEqual(0);
+      // What was tried in vain, and how often: the first time is the loss, the others are at debug.
+      const tried = lines.filter((line) => line.part === part && !isReturn(line)).map(({ what = '' }) => what);
+      const times = Map.groupBy(tried, (what) => what);
+      expect(failures).toEqual(Object.fromEntries([...times].map(([what, all]) => [what, all.length])));
+    }
   }
   const parts = written()
     .flat()

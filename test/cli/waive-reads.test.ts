@@ -1,0 +1,48 @@
+import { expect, it } from 'vitest';
+import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
+import { newId, newUuid, randomBits } from '../../src/adapters/system.ts';
+import { waiveCommand, waiveFailedCommand } from '../../src/cli/waive.ts';
+import type { WholeLog } from '../../src/commands/ports.ts';
+import { logUnderTest } from '../commands/log-under-test.ts';
+import { noteReads } from '../commands/noted-reads.ts';
+import { lanesOf, midNovember, openUsage, queueAll, upFrom } from '../commands/usage-account.ts';
+import { token } from '../domain/usage-examples.ts';
+import { keptReadModels } from '../projections/kept-read-models.ts';
+import { testMacs } from '../projections/read-models-under-test.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const log = logUnderTest();
+const kept = keptReadModels(log);
+
+it('a waiver reads its period from the charge on, however much stands before', { timeout: 60_000 }, async () => {
+  const models = await kept.create();
+  kept.run(models, usageAndJobs);
+  const lanes = lanesOf(log.store);
+  const account = await openUsage(log.store, { downloads_limit: 0, overage_cents: 3 });
+  const { accountId, stream } = account;
+  await queueAll(lanes, account, upFrom(1, 20));
+  await waitFor(
+    async () =>
+      (
+        await models.pool.query(
+          `update jobs set status = 'failed', failure_reason = 'internal_error'
+         where token >= $1`,
+          [token(19)],
+        )
+      ).rowCount === 2,
+    { what: 'the downloads in the read model' },
+  );
+  const { store, reads } = noteReads(log.store);
+  const readAll: WholeLog['readAll'] = (...asked) => log.store.readAll(...asked);
+  const cli = {
+    ...{ macs: testMacs, store: { ...store, readAll }, pool: models.pool, now: () => midNovember },
+    ...{ newUuid, newId, randomBits, lanes, plans: new Map<string, never>() },
+    ...{ actor: { type: 'system', id: 'test' } as const, hasProjector: () => Promise.resolve(true) },
+    output: { json: true, terminal: false, tell: () => undefined, write: () => undefined },
+  };
+  const why = { reason: 'the file was broken', reference: 'CASE-1', by: 'Ada' };
+  await waiveCommand(cli, token(18), { ...why, cents: 1 });
+  expect(reads(stream)).toEqual([35]);
+  await waiveFailedCommand(cli, { ...why, account: accountId, period: '2026-11-01' });
+  expect(reads(stream)).toEqual([35, 37]);
+});
