@@ -67,6 +67,7 @@ export class Period extends Chain {
   readonly accepted = { downloads: 0, metadata: 0 };
   readonly credits = { downloads: 0, metadata: 0 };
   readonly totals = { overage_downloads: 0, overage_cents: 0, fee_difference_cents: 0 };
+  planChanges = 0;
   /** Warnings that were given and still hold, such as `downloads:80`. */
   readonly warned = new Set<string>();
   /** Those that an upgrade has put out of reach: they come again. Logs from before that do not have them twice. */
@@ -172,6 +173,7 @@ export class Period extends Chain {
     if (isNow) this.due.delete(name);
     else this.due.set(name, change);
     if (name === 'plan') {
+      this.planChanges += 1;
       const feeCents = (this.opened?.data.terms.fee_cents ?? 0) + this.totals.fee_difference_cents;
       const cents = isNow ? Math.max(0, plan.fee_cents - feeCents) : 0;
       this.mustEqual('plan_change', event, { fee_difference_cents: cents });

@@ -40,7 +40,7 @@ interface Counts {
 
 export type Report = (facts: Facts) => void;
 
-/** Further divergences of an account are only counted. */
+/** Further divergences of an account are only counted, but for the first of each rule: many rows that differ hide no rule. */
 const mostListed = 100;
 const idDigits = 16;
 
@@ -77,7 +77,9 @@ export class Divergences {
     const kind = known ? 'known' : 'new';
     this.counts[kind] += 1;
     account.counts[kind] += 1;
-    if (account[kind].length < mostListed) account[kind].push({ id: name.slice(0, idDigits), known, ...facts });
+    const listed = account[kind];
+    const isHidden = listed.length >= mostListed && listed.some(({ rule }) => rule === facts.rule);
+    if (!isHidden) listed.push({ id: name.slice(0, idDigits), known, ...facts });
   };
 
   /** Counts of those that are listed. */

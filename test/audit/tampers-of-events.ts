@@ -142,6 +142,25 @@ function remove(
   };
 }
 
+/**
+ * Changes a whole billing period.
+ *
+ * @param change given the opening of a period; returns false where this period will not do
+ */
+function ofPeriod(kind: string, rule: Rule, change: (opening: Row, log: ForgedLog) => unknown): EventTamper {
+  return {
+    kind,
+    rules: [rule],
+    tamper: (log, random) => {
+      const openings = log.rows.filter(({ type }) => type === 'UsagePeriodOpened');
+      const changed = shuffled(openings, random).find((opening) => change(opening, log) !== false);
+      if (!changed) return undefined;
+      log.rechain(changed.stream_key);
+      return { kind, where: changed.name };
+    },
+  };
+}
+
 /** The same once more, right behind, under an id of its own. */
 function repeat(
   kind: string,
@@ -514,7 +533,12 @@ export const ofEvents: readonly EventTamper[] = [
     'InvoiceIssued',
     ({ fields }) => fields.covers === 'period',
   ),
-  remove('a returned credit taken out', 'service_failure_returned', 'DownloadCreditReturned'),
+  remove(
+    'a returned credit taken out',
+    // Where the download was voided later, the void says that nothing was left.
+    ['service_failure_returned', 'correction_amount'],
+    'DownloadCreditReturned',
+  ),
   remove(
     'a failure of the service taken out',
     'service_failure_unfounded',
@@ -523,10 +547,30 @@ export const ofEvents: readonly EventTamper[] = [
   ),
   remove(
     'a waiver for a failure of the service taken out',
-    ['service_failure_returned', 'row_differs'],
+    ['service_failure_returned', 'correction_amount'],
     'ChargeWaived',
     isReturned,
   ),
+  ofPeriod('the first event of a period gone', 'chain_revision', ({ position }, log) => {
+    log.run('delete from events where position = ?', position);
+  }),
+  ofPeriod('the newest period of an account gone', 'period_missing', ({ stream_key: key, name }, log) => {
+    const account = name.slice(0, name.lastIndexOf('-'));
+    if (log.rows.some((other) => other.name.startsWith(account) && other.name > name)) return false;
+    log.run('delete from events where stream_key = ?', key);
+    log.run('delete from streams where stream_key = ?', key);
+    return true;
+  }),
+  ofPeriod('a give-back where the terms have none', 'correction_actor', ({ stream_key: key }, log) => {
+    const events = log.ofStream(key).map(parse);
+    if (!events.some(({ type }) => type === 'DownloadCreditReturned')) return false;
+    for (const { position, fields, type } of events) {
+      if (type !== 'UsagePeriodOpened' && type !== 'PlanChanged') continue;
+      const terms = { ...fields.terms, service_failures_returned: false };
+      log.write(position, { data: bytesOf({ ...fields, terms }) });
+    }
+    return true;
+  }),
   repeat('a void twice', 'correction_charge', 'DownloadVoided'),
   repeat(
     'a void after a confirmation',

@@ -44,6 +44,9 @@ const one = (table: Table) => `(select ctid from ${table} order by md5(to_jsonb(
 
 export const columnsOf = (table: Table) => columns[table].split(/\s+/).map((word) => word.split('=')[0] ?? '');
 
+/** As table.column. */
+export const comparedColumns = tables.flatMap((table) => columnsOf(table).map((column) => `${table}.${column}`));
+
 function ofColumns(table: Table): RowTamper[] {
   return columnsOf(table).map((column) => ({
     ...{ kind: `${table}.${column} changed`, rules: rows, table },

@@ -251,4 +251,12 @@ describe('accounts usage', { timeout: 120_000 }, () => {
       /no billing period that starts on/,
     );
   });
+
+  it('shows no more used than there is, after a change to less', async () => {
+    const { accountId } = await chargedAccount(1);
+    await service().cli('accounts', 'terms', accountId, '--downloads', '0');
+    expect(await service().cli('accounts', 'usage', accountId)).toMatchObject({
+      periods: [{ downloads: { accepted: 2, credits: { used: 0, limit: 0 } } }],
+    });
+  });
 });

@@ -114,6 +114,15 @@ describe('accounts terms', { timeout: 120_000 }, () => {
     expect(await show(accountId)).toMatchObject({ plan: 'dev_100', fee_cents: 2500, downloads: { limit: 7 } });
   });
 
+  it('of five commands at once all survive', async () => {
+    const { accountId } = await open('dev_100');
+    const named = ['--downloads 7', '--metadata 8', '--overage-cents 9', '--fee-cents 5000', '--hourly 11'];
+    const answers = await Promise.all(named.map((words) => cli('accounts', 'terms', accountId, ...words.split(' '))));
+    // The last of them has found what the others have made.
+    const terms = { downloads_limit: 7, metadata_limit: 8, overage_cents: 9, fee_cents: 5000, hourly_limit: 11 };
+    expect(answers.map(({ terms: told }) => told)).toContainEqual(expect.objectContaining(terms));
+  });
+
   it('leave a lower fee to the next period, and go on from what is due then', async () => {
     const { accountId } = await open('studio_500');
     expect(await cli('accounts', 'terms', accountId, '--fee-cents', '5000')).toMatchObject({

@@ -251,7 +251,11 @@ describe('a failure of the service', () => {
 
   it('is not believed from a row alone', async () => {
     const used = await usedAccount();
-    await parts.models.pool.query('insert into service_failures (token) values ($1)', [used.tokens[1]]);
+    await fail(used, 3, 'video');
+    // One that has not failed, and one by another's fault.
+    await parts.models.pool.query('insert into service_failures (token) select unnest($1::text[])', [
+      used.tokens.slice(1),
+    ]);
     await giveBack();
     expect(await correctionsOf(used)).toEqual([]);
   });

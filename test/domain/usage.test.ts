@@ -98,6 +98,17 @@ describe('a warning', () => {
     const none = { ...smaller, downloads_limit: 0 };
     expect(decideUsage(usage, { kind: 'change_plan', terms: none, effective: 'now' })).toEqual([planChanged(none)]);
   });
+
+  it('comes again where a larger allowance has put it out of reach, and only there', () => {
+    const given80And100 = [warned('downloads', 80, 4, 4), warned('downloads', 100, 4, 4)];
+    const used = [opened({ ...warning, downloads_limit: 4 }), ...credited(1, 2, 3, 4), ...given80And100];
+    const larger = planChanged({ ...plan, ...warning, downloads_limit: 5 });
+    expect(decideUsage(given(...used, larger), queueDownload(5))).toEqual([
+      credit(5),
+      queued(5, false),
+      warned('downloads', 100, 5, 5),
+    ]);
+  });
 });
 
 describe('a download that is there already', () => {

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isAlive } from '../adapters/embedded/owned.ts';
 import { runIn } from '../cli/command-line.ts';
@@ -64,45 +65,73 @@ describe('SIGTERM while a part has never said a word', () => {
   });
 });
 
+/** The three parts behind proxies that can fall silent, and the environment that leads through them. */
+async function silenceable() {
+  const proxies = await Promise.all(
+    parts.map(async (part) => {
+      const port = Number(/:(\d+)(?:[/?]|$)/.exec(addressOf(part).replace(/^.*@/, '//'))?.[1]);
+      const proxy = await EventStoreProxy.start(port);
+      return { proxy, part, url: withPort(addressOf(part), Number(new URL(proxy.url).port)) };
+    }),
+  );
+  return {
+    environment: Object.fromEntries(proxies.map(({ part, url }) => [part, url])),
+    silence: () => {
+      for (const { proxy } of proxies) proxy.silence();
+    },
+    [Symbol.asyncDispose]: async () => {
+      await Promise.all(proxies.map(({ proxy }) => proxy.close()));
+    },
+  };
+}
+
+async function isReady(stdout: Readable, who: string): Promise<void> {
+  let told = '';
+  stdout.on('data', (text: Buffer) => (told += text.toString()));
+  await waitFor(() => told.includes('http://'), { what: `${who} to be ready`, timeoutMs: 60_000 });
+}
+
 describe('SIGTERM once every part has fallen silent', () => {
   it('each role ends in time', { timeout: 120_000 }, async () => {
-    const proxies = await Promise.all(
-      parts.map(async (part) => {
-        const port = Number(/:(\d+)(?:[/?]|$)/.exec(addressOf(part).replace(/^.*@/, '//'))?.[1]);
-        const proxy = await EventStoreProxy.start(port);
-        return { proxy, part, url: withPort(addressOf(part), Number(new URL(proxy.url).port)) };
-      }),
-    );
-    const environment = Object.fromEntries(proxies.map(({ part, url }) => [part, url]));
-    const running = roles.map((role) => ({ role, child: serve(role, environment) }));
-    await Promise.all(
-      running.map(async ({ child, role }) => {
-        let told = '';
-        child.stdout.on('data', (text: Buffer) => (told += text.toString()));
-        await waitFor(() => told.includes('http://'), { what: `${role} to be ready`, timeoutMs: 60_000 });
-      }),
-    );
-    for (const { proxy } of proxies) proxy.silence();
+    await using behind = await silenceable();
+    const running = roles.map((role) => ({ role, child: serve(role, behind.environment) }));
+    await Promise.all(running.map(({ child, role }) => isReady(child.stdout, role)));
+    behind.silence();
     const ended = await Promise.all(running.map(async ({ role, child }) => ({ role, ...(await stopped(child)) })));
     expect(ended).toEqual(roles.map((role) => ({ role, code: 0, inTime: true })));
-    await Promise.all(proxies.map(({ proxy }) => proxy.close()));
   });
 });
 
 describe('the end of the npm that started it', () => {
-  it('ends it in time too, whatever the parts do', { timeout: 60_000 }, async () => {
-    await using silent = await startSilentServer();
-    const npm = spawn('sh', ['-c', '"$@" & echo $!; wait', 'sh', ...cliCommand, 'serve'], {
+  const startByNpm = (environment: NodeJS.ProcessEnv) =>
+    spawn('sh', ['-c', '"$@" & echo $!; wait', 'sh', ...cliCommand, 'serve'], {
       env: {
         ...installation.environment,
         ...{ PATH: process.env['PATH'], npm_lifecycle_event: 'start', REELTALLY_DATA: temporaryDirectory() },
-        DATABASE_URL: withPort(addressOf('DATABASE_URL'), silent.port),
+        ...environment,
       },
       stdio: ['ignore', 'pipe', 'ignore'],
     });
-    const [line] = (await once(npm.stdout, 'data')) as [Buffer];
-    const pid = Number.parseInt(line.toString(), 10);
+  const pidFrom = async (stdout: Readable) => {
+    const [line] = (await once(stdout, 'data')) as [Buffer];
+    return Number.parseInt(line.toString(), 10);
+  };
+
+  it('ends it in time too, while it starts and a part never says a word', { timeout: 60_000 }, async () => {
+    await using silent = await startSilentServer();
+    const npm = startByNpm({ DATABASE_URL: withPort(addressOf('DATABASE_URL'), silent.port) });
+    const pid = await pidFrom(npm.stdout);
     await waitFor(() => silent.hasCallers(), { what: 'it to call Postgres', timeoutMs: 60_000 });
+    npm.kill('SIGKILL');
+    await waitFor(() => !isAlive(pid), { what: 'it to end', timeoutMs: stopLimitMs });
+  });
+
+  it('ends it in time too, once every part has fallen silent', { timeout: 120_000 }, async () => {
+    await using behind = await silenceable();
+    const npm = startByNpm(behind.environment);
+    const pid = await pidFrom(npm.stdout);
+    await isReady(npm.stdout, 'it');
+    behind.silence();
     npm.kill('SIGKILL');
     await waitFor(() => !isAlive(pid), { what: 'it to end', timeoutMs: stopLimitMs });
   });
