@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { RequestObserver } from '../commands/observers.ts';
 import type { AddressWindows } from './address-window.ts';
@@ -62,7 +62,8 @@ export class BrokenRequests {
 
   #answer(socket: Duplex, { error: { code, status, message }, allow }: NoRoute): void {
     const body = JSON.stringify({ success: false, error: { code, message } });
-    const window = this.#addresses.show((socket as Socket).remoteAddress ?? '');
+    const address = socket instanceof Socket ? socket.remoteAddress : undefined;
+    const window = this.#addresses.show(address ?? '');
     const headers = {
       'Content-Type': 'application/json',
       'Content-Length': String(Buffer.byteLength(body)),

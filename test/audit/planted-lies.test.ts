@@ -14,7 +14,6 @@ import { createBooks } from '../../src/adapters/postgres.ts';
 import { openDatabase } from '../../src/embedded/event-store/database.ts';
 import { startServer } from '../../src/embedded/event-store/server.ts';
 import type { Books } from '../../src/verify/comparison.ts';
-import { tables } from '../../src/verify/expected-rows.ts';
 import type { Divergence } from '../../src/verify/divergence.ts';
 import { Follower } from '../../src/verify/follow.ts';
 import { NotVerifiable } from '../../src/verify/probe.ts';
