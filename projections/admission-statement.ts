@@ -112,6 +112,7 @@ const asText = { getTypeParser: () => (text: string) => text };
 const parserOf = pg.types.getTypeParser as (dataTypeId: number) => (text: string) => unknown;
 const creditsFrom = ownColumns + jobColumns.length;
 const keyedFrom = creditsFrom + creditsCount;
+const [baseAt, clockAt] = [7, ownColumns - 1];
 const streamAt = creditsFrom + creditsColumnIndex('stream');
 
 /** The session settings that the statement's plan, and the reading of its texts, need; a pool of its own has them. */
@@ -143,23 +144,6 @@ export interface AdmittedKey {
   place: AdmittedPlace;
   /** The newest credits row of the account; undefined before the projection has seen its first period. */
   usage: UsageSnapshot | NotBelieved | undefined;
-}
-
-/** The key's own columns of a row, in their order. */
-function keyOf(row: TextRow) {
-  const [hash, keyId, accountId, mac, hourlyLimit, kept, granted, baseMs, oldest, nowMs, clockMs] = row;
-  const base = Number(baseMs);
-  return {
-    keyId: keyId ?? '',
-    accountId: accountId ?? '',
-    mac: mac ?? null,
-    hourlyLimit: Number(hourlyLimit),
-    kept: Number(kept),
-    granted: Number(granted),
-    oldestMs: base + Number(oldest),
-    place: { hash: hash ?? '', baseMs: baseMs ?? '', instantMs: Number(nowMs) },
-    postgresMs: base + Number(clockMs),
-  };
 }
 
 interface AdmissionAnswer {
@@ -237,10 +221,8 @@ export class AdmissionStatement {
       if (found) downloads.set(keyedName(found.accountId, found.keyHash), found.download);
       // Rows that carry only a further job, or a download, have none.
       if (typeof hash !== 'string') continue;
-      const { mac, postgresMs, ...key } = keyOf(row);
-      if (keys.size === 0) told(postgresMs);
-      const isBelieved = this.#isBelieved({ ...key, hash, mac });
-      keys.set(hash, { ...key, isBelieved, usage: this.#usageOf(row, key.accountId, fields) });
+      if (keys.size === 0) told(Number(row[baseAt]) + Number(row[clockAt]));
+      keys.set(hash, this.#keyOf(hash, row, fields));
     }
     return { keys, jobs, downloads };
   }
@@ -253,13 +235,23 @@ export class AdmissionStatement {
     return rowCount === 1;
   }
 
+  #keyOf(hash: string, row: TextRow, fields: readonly FieldDef[]): AdmittedKey {
+    const [, keyId = '', accountId = '', mac, hourlyLimit, kept, granted, baseMs, oldest, nowMs] = row as string[];
+    return {
+      keyId,
+      accountId,
+      isBelieved: this.#isBelieved(hash, keyId, accountId, mac ?? null),
+      hourlyLimit: Number(hourlyLimit),
+      kept: Number(kept),
+      granted: Number(granted),
+      oldestMs: Number(baseMs) + Number(oldest),
+      place: { hash, baseMs: baseMs ?? '', instantMs: Number(nowMs) },
+      usage: this.#usageOf(row, accountId, fields),
+    };
+  }
+
   /** The same row of a key is checked once. */
-  #isBelieved({
-    hash,
-    keyId,
-    accountId,
-    mac,
-  }: Record<'hash' | 'keyId' | 'accountId', string> & { mac: string | null }): boolean {
+  #isBelieved(hash: string, keyId: string, accountId: string, mac: string | null): boolean {
     const known = this.#believedKeys.get(hash);
     if (known?.keyId === keyId && known.accountId === accountId && known.mac === mac) return true;
     const text = keyText(hash, { keyId, accountId });
