@@ -16,7 +16,8 @@ export const columns = {
     downloads=period.accepted.downloads lookups=period.accepted.metadata download_credits=period.credits.downloads
     overage_downloads=period.totals.overage_downloads overage_cents=period.totals.overage_cents
     metadata_credits=period.credits.metadata fee_difference_cents=period.totals.fee_difference_cents
-    plan_changes=period.planChanges fee_cents=feeCents due warned next opening_invoice_due=openingDue period_invoice_due=periodDue`,
+    plan_changes=period.planChanges fee_cents=feeCents due warned next opening_invoice_due=openingDue
+    period_invoice_due=periodDue`,
   jobs: `token=queued.data.token account_id=accountId usage_stream=queued.stream usage_revision=queued.revision
     platform=queued.data.platform video_id=queued.data.video_id url=queued.data.url format=queued.data.format
     quality=queued.data.quality overage=queued.data.overage queued_at=queued.metadata.time status revision
