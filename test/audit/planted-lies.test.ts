@@ -1,29 +1,23 @@
-import { cpSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import { rmSync } from 'node:fs';
 import type { PoolClient } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { projections } from '../../projections/all.ts';
-import { catchUp } from '../../projections/progress.ts';
 import { tablesOf } from '../../projections/rebuild.ts';
-import { runProjection } from '../../projections/runner.ts';
 import { rules } from '../../src/audit/rules.ts';
 import type { Rule } from '../../src/audit/rules.ts';
-import { connectEventStore } from '../../src/adapters/event-store.ts';
 import { createBooks } from '../../src/adapters/postgres.ts';
-import { openDatabase } from '../../src/embedded/event-store/database.ts';
-import { startServer } from '../../src/embedded/event-store/server.ts';
 import type { Books } from '../../src/verify/comparison.ts';
 import type { Divergence } from '../../src/verify/divergence.ts';
 import { Follower } from '../../src/verify/follow.ts';
 import { NotVerifiable } from '../../src/verify/probe.ts';
 import type { Scope } from '../../src/verify/rows.ts';
-import { createReadModels, silent, testMacs } from '../projections/read-models-under-test.ts';
+import { createReadModels } from '../projections/read-models-under-test.ts';
 import type { TestReadModels } from '../projections/read-models-under-test.ts';
 import { scaled } from '../support/proof-scale.ts';
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts';
+import { forge, inCopyOf, project, withLog } from './copied-log.ts';
 import { actAfterRevocation, actBeforeIssue } from './forged-keys.ts';
-import { ForgedLog } from './forged-log.ts';
+import type { ForgedLog } from './forged-log.ts';
 import { writeOlderInvoices } from './older-invoices.ts';
 import { Random } from './random.ts';
 import { RichHistory } from './rich-history.ts';
@@ -47,28 +41,8 @@ const auditedAt = '2024-04-15T00:00:00.000Z';
 
 const random = new Random(seed);
 const original = makeTemporaryDirectory();
+const inCopy = <Result>(work: (directory: string) => Promise<Result>) => inCopyOf(original, work);
 let models: TestReadModels;
-
-/** The log of a folder, served in this process and read by the real client over the wire. */
-async function withLog<Result>(
-  directory: string,
-  use: (store: ReturnType<typeof connectEventStore>, url: string) => Promise<Result>,
-): Promise<Result> {
-  const database = openDatabase(directory);
-  const onFailure = (error: unknown) => {
-    throw error instanceof Error ? error : new Error(String(error));
-  };
-  const server = await startServer({ database, host: '127.0.0.1', port: 0, onFailure });
-  const url = `esdb://127.0.0.1:${String(server.port)}?tls=false`;
-  const store = connectEventStore({ url });
-  try {
-    return await use(store, url);
-  } finally {
-    await store.close();
-    await server.stop();
-    database.close();
-  }
-}
 
 /** The verdict of the audit on a log. */
 function verify(
@@ -85,14 +59,6 @@ function verify(
     });
     return follower.divergences.list().flatMap(({ divergences }) => divergences);
   });
-}
-
-async function project(store: ReturnType<typeof connectEventStore>, to: TestReadModels): Promise<void> {
-  const runners = projections.map((projection) =>
-    runProjection(projection, { store, macs: testMacs, pool: to.openAnother(), logger: silent }),
-  );
-  for (const projection of projections) expect(await catchUp({ store, pool: to.pool }, projection, 20_000)).toBe(true);
-  await Promise.all(runners.map((runner) => runner.close()));
 }
 
 beforeAll(async () => {
@@ -188,25 +154,6 @@ const missed = (told: readonly Told[]) =>
   told
     .filter(({ rules: wanted, found }) => !found.some(({ rule }) => wanted.length === 0 || wanted.includes(rule)))
     .map(({ found, ...lie }) => ({ ...lie, found: found.map(({ rule, field }) => `${rule} ${field}`) }));
-
-async function inCopy<Result>(work: (directory: string) => Promise<Result>): Promise<Result> {
-  const copy = makeTemporaryDirectory();
-  try {
-    cpSync(join(original, 'events.sqlite'), join(copy, 'events.sqlite'));
-    return await work(copy);
-  } finally {
-    rmSync(copy, { recursive: true });
-  }
-}
-
-function forge<Result>(directory: string, change: (log: ForgedLog) => Result): Result {
-  const database = new DatabaseSync(join(directory, 'events.sqlite'));
-  try {
-    return change(new ForgedLog(database));
-  } finally {
-    database.close();
-  }
-}
 
 it('names every lie that somebody tells in the log', { timeout: timeoutMs }, async () => {
   const told: Told[] = [];
