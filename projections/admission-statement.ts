@@ -20,7 +20,12 @@ export const windowMs = 3_600_000;
 const rebaseAfterMs = 1_000_000_000;
 
 /** The columns of a row that are the key's own. */
-const ownColumns = 11;
+const ownColumns = [
+  ...['g.hash', 'g.key_id', 'g.account_id', 'g.mac', 'g.hourly_limit', 'g.kept', 'g.granted'],
+  'extract(epoch from g.base) * 1000 as base_ms',
+  'case when g.kept > 0 then g.at[g.gone + 1] else g.now_ms end as oldest',
+  ...['g.now_ms', 'g.clock_ms'],
+];
 const jobColumns = polledJobColumns('j');
 const creditsCount = creditsColumns('c').split(',').length;
 const keyedColumns = keyedDownloadColumns('k');
@@ -55,9 +60,7 @@ with locked as materialized (
       else g.at[g.gone + 1:] || array_fill(g.now_ms::int4, array[g.granted]) end
   from granted g where g.granted > 0 and k.hash = g.hash
 )
-select g.hash, g.key_id, g.account_id, g.mac, g.hourly_limit, g.kept, g.granted,
-  extract(epoch from g.base) * 1000 as base_ms, case when g.kept > 0 then g.at[g.gone + 1] else g.now_ms end as oldest,
-  g.now_ms, g.clock_ms,
+select ${ownColumns.join(', ')},
   ${jobColumns.join(', ')}, ${creditsColumns('c')}${further}
 from granted g
 left join lateral (
@@ -68,7 +71,7 @@ left join jobs j on j.token = g.token`;
 /** Rows for more tokens of keys that ask for several in one tick: the same snapshot, so nothing falls between the two. */
 const furtherJobsSql = (further = '') => `
 union all
-select ${nulls(ownColumns)}, ${jobColumns.join(', ')}, ${nulls(creditsCount)}${further}
+select ${nulls(ownColumns.length)}, ${jobColumns.join(', ')}, ${nulls(creditsCount)}${further}
 from jobs j where j.token = any($4)`;
 
 /**
@@ -77,7 +80,7 @@ from jobs j where j.token = any($4)`;
  */
 const keyedSql = `
 union all
-select ${nulls(ownColumns + jobColumns.length + creditsCount)}, ${keyedColumns.join(', ')}
+select ${nulls(ownColumns.length + jobColumns.length + creditsCount)}, ${keyedColumns.join(', ')}
 from granted g
 join unnest($5::uuid[], $6::text[]) asked (hash, key_hash) on asked.hash = g.hash
 join idempotency_keys k on k.account_id = g.account_id and k.key_hash = asked.key_hash`;
@@ -110,9 +113,10 @@ const statements = {
 type TextRow = (string | null)[];
 const asText = { getTypeParser: () => (text: string) => text };
 const parserOf = pg.types.getTypeParser as (dataTypeId: number) => (text: string) => unknown;
-const creditsFrom = ownColumns + jobColumns.length;
+const creditsFrom = ownColumns.length + jobColumns.length;
 const keyedFrom = creditsFrom + creditsCount;
-const [baseAt, clockAt] = [7, ownColumns - 1];
+const baseAt = ownColumns.findIndex((column) => column.endsWith(' as base_ms'));
+const clockAt = ownColumns.indexOf('g.clock_ms');
 const streamAt = creditsFrom + creditsColumnIndex('stream');
 
 /** The session settings that the statement's plan, and the reading of its texts, need; a pool of its own has them. */
@@ -122,9 +126,9 @@ export const admissionSessionSettings =
 /** Where in which key's window a request is counted. */
 export interface AdmittedPlace {
   hash: string;
-  /** What the window's instants were counted from, in milliseconds since 1970, exactly, as Postgres writes it. */
+  /** The base of the window's instants in milliseconds since 1970: the exact text that Postgres writes. */
   baseMs: string;
-  /** Milliseconds from there. */
+  /** Milliseconds from the base. */
   instantMs: number;
 }
 
@@ -214,7 +218,7 @@ export class AdmissionStatement {
     const keys = new Map<string, AdmittedKey>();
     const downloads = new Map<string, KeyedDownload | NotBelieved>();
     for (const row of rows) {
-      const job = polledJobFromText(row.slice(ownColumns, ownColumns + jobColumns.length));
+      const job = polledJobFromText(row.slice(ownColumns.length, creditsFrom));
       if (job) jobs.set(job.token, job);
       const [hash] = row;
       const found = keyed.length > 0 ? keyedDownloadFromText(row.slice(keyedFrom), this.#macs) : undefined;
@@ -235,6 +239,7 @@ export class AdmissionStatement {
     return rowCount === 1;
   }
 
+  /** Of the key's own columns only the MAC may be null. */
   #keyOf(hash: string, row: TextRow, fields: readonly FieldDef[]): AdmittedKey {
     const [, keyId = '', accountId = '', mac, hourlyLimit, kept, granted, baseMs, oldest, nowMs] = row as string[];
     return {

@@ -155,8 +155,8 @@ export class CreditsRows {
   readonly #store: Pick<EventStore, 'read'>;
   readonly #macs: CreditsMacs;
   /**
-   * The state that was written last, with its MAC. Where a row still has both the hash and the MAC of it, this is what goes on, and the
-   * row need not be read and checked; where it was not committed, or somebody else has written since, the row is.
+   * The state that was written last, with its MAC. Where a row still has both the hash and the MAC of it, this is what goes on,
+   * and the row need not be read and checked; where it was not committed, or somebody else has written since, the row is.
    */
   readonly #written = new LRUCache<string, SignedUsage>({ max: maxRemembered });
 

@@ -4,8 +4,8 @@ import type { ParsedEvent } from '../src/domain/recorded-event.ts';
 import type { UsageEvent } from '../src/domain/usage-events.ts';
 
 /**
- * The read model that the dispatcher mails from: table `usage_warnings`, one row per warning or ceiling that was reached, with the Message-ID
- * once it is mailed. It only says where to look: whether a mail is sent is decided by the log.
+ * The read model that the dispatcher mails from: table `usage_warnings`, one row per warning or ceiling that was reached, with
+ * the Message-ID once it is mailed. It only says where to look: whether a mail is sent is decided by the log.
  */
 export async function applyToUsageWarnings(
   events: readonly ParsedEvent<UsageEvent>[],

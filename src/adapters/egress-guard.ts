@@ -115,17 +115,18 @@ async function inTime<Result>(work: Promise<Result>, signal: AbortSignal): Promi
 const interfaceAddresses = () =>
   Object.values(networkInterfaces()).flatMap((addresses) => addresses?.map(({ address }) => address) ?? []);
 
-/** Compared as numbers: an address of IPv6 has many spellings. */
-function isAmong(addresses: readonly string[], address: string): boolean {
-  const list = new BlockList();
-  const familyOf = (one: string) => (isIP(one) === 4 ? 'ipv4' : 'ipv6');
-  for (const one of addresses) list.addAddress(one, familyOf(one));
-  return list.check(address, familyOf(address));
+/** Addresses of this machine may well be public; what listens there is ours all the same. */
+function arePublicAndNotOwn(addresses: readonly string[], ownAddresses: readonly string[]): boolean {
+  // Not compared by their text: an address of IPv6 has many spellings.
+  const own = new BlockList();
+  const familyOf = (address: string) => (isIP(address) === 4 ? 'ipv4' : 'ipv6');
+  for (const address of ownAddresses) own.addAddress(address, familyOf(address));
+  return addresses.every((address) => isPublicAddress(address) && !own.check(address, familyOf(address)));
 }
 
 /** The one way out for whatever a platform's answer points at: everything but the public web is refused. */
 export function createEgressGuard(options: EgressGuardOptions): EgressGuard {
-  const dial = options.dial ?? dialTcp;
+  const { dial = dialTcp, ownAddresses = interfaceAddresses } = options;
 
   function isAllowed(host: string, port: number): boolean {
     return options.allowed.some((destination) => destination.host === host && destination.port === port);
@@ -145,10 +146,7 @@ export function createEgressGuard(options: EgressGuardOptions): EgressGuard {
     const ending = signal === undefined ? timeout : AbortSignal.any([timeout, signal]);
     const lookUp = options.resolve ?? (allowed ? resolveBySystem : resolvePublic);
     const addresses = isIP(name) === 0 ? await inTime(lookUp(name, ending), ending) : [name];
-    // Addresses of this machine may well be public; what listens there is ours all the same.
-    const own = (options.ownAddresses ?? interfaceAddresses)();
-    const mayBeReached = (address: string) => isPublicAddress(address) && !isAmong(own, address);
-    if (!allowed && !addresses.every(mayBeReached)) throw refuse('not_public');
+    if (!allowed && !arePublicAndNotOwn(addresses, ownAddresses())) throw refuse('not_public');
     let failure: unknown = new Error(`${shown} has no address.`);
     for (const address of addresses) {
       try {

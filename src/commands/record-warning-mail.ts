@@ -17,8 +17,8 @@ export interface LoggedWarning {
   time: string;
   correlationId: string;
   /**
-   * The notices that its mail covers and that the log does not record as mailed: itself, and the lower thresholds of its pool that were
-   * reached at the same time. Nothing where its mail is recorded.
+   * The notices that its mail covers and that the log does not record as mailed: itself, and the lower thresholds of its pool
+   * that were reached at the same time. Nothing where its mail is recorded.
    */
   covers: readonly { eventId: string; revision: number }[];
   /** Message-ID of a mail that covers it and is recorded already: that of a higher threshold. */

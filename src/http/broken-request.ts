@@ -4,12 +4,13 @@ import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { RequestObserver } from '../commands/observers.ts';
 import type { AddressWindows } from './address-window.ts';
+import { errorEnvelope, mediaType } from './envelope.ts';
 import { ApiError } from './errors.ts';
 import { noRoute } from './no-route.ts';
 import type { NoRoute } from './no-route.ts';
 import { usageHeaders } from './usage-headers.ts';
 
-/** What Node says of bytes that it cannot parse. */
+/** Node's error for bytes that it cannot parse. */
 interface ParseError extends Error {
   code?: string;
   rawPacket?: unknown;
@@ -18,8 +19,8 @@ interface ParseError extends Error {
 }
 
 /**
- * Answers, in the envelope, what Node makes no request of. Behind a request whose answer is owed nothing is answered: it would
- * be taken for that answer, although the request may have been charged.
+ * Answers, in the envelope, bytes that Node cannot parse as a request. Nothing is answered behind a request whose own answer is
+ * owed: it would be taken for that answer, although the request may have been charged.
  */
 export class BrokenRequests {
   readonly #addresses: AddressWindows;
@@ -60,12 +61,13 @@ export class BrokenRequests {
     return newest.req.complete || newest.headersSent || waitsForAnother;
   }
 
-  #answer(socket: Duplex, { error: { code, status, message }, allow }: NoRoute): void {
-    const body = JSON.stringify({ success: false, error: { code, message } });
+  #answer(socket: Duplex, { error, allow }: NoRoute): void {
+    const { code, status } = error;
+    const body = JSON.stringify(errorEnvelope(error));
     const address = socket instanceof Socket ? socket.remoteAddress : undefined;
     const window = this.#addresses.show(address ?? '');
     const headers = {
-      'Content-Type': 'application/json',
+      'Content-Type': mediaType,
       'Content-Length': String(Buffer.byteLength(body)),
       Connection: 'close',
       ...(allow !== undefined && { Allow: allow }),

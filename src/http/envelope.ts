@@ -20,10 +20,16 @@ export function sendErrorWithoutHooks(reply: FastifyReply, error: ApiError): Fas
 /** As the contract has it, without a charset. */
 export const mediaType = 'application/json';
 
+/** Contract §2.1: the form of an error. */
+export const errorEnvelope = ({ code, message }: Pick<ApiError, 'code' | 'message'>) => ({
+  success: false,
+  error: { code, message },
+});
+
 /** Notes the error's code for whoever watches requests, whichever way the answer goes. */
-function errorBody({ request }: FastifyReply, { code, message }: ApiError) {
-  request.errorCode = code;
-  return { success: false, error: { code, message } };
+function errorBody({ request }: FastifyReply, error: ApiError) {
+  request.errorCode = error.code;
+  return errorEnvelope(error);
 }
 
 export const timestamp = z

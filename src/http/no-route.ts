@@ -1,7 +1,7 @@
 import { apiPrefix, endpoints } from './endpoints.ts';
 import { ApiError } from './errors.ts';
 
-/** What is answered where no endpoint takes a request. */
+/** The answer to a request that no endpoint takes. */
 export interface NoRoute {
   error: ApiError;
   /** The methods that the path takes, for the header field Allow. */

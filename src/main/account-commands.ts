@@ -1,7 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import type { Command } from 'commander';
 import { openCommand, showCommand } from '../cli/accounts.ts';
-import type { CliDependencies } from '../cli/accounts.ts';
 import { capCommand, planCommand, termsCommand } from '../cli/terms.ts';
 import type { OwnTerms, When } from '../cli/terms.ts';
 import { usageCommand } from '../cli/usage.ts';
@@ -15,12 +14,10 @@ import {
   referenceArgument,
   wholeArgument,
 } from './arguments.ts';
+import type { RunCommand } from './run-command.ts';
 
-/** `reeltally accounts …`. @param run opens what a command needs and runs it */
-export function addAccountCommands(
-  program: Command,
-  run: (command: (cli: CliDependencies) => Promise<void>) => Promise<void>,
-): void {
+/** `reeltally accounts …`. */
+export function addAccountCommands(program: Command, run: RunCommand): void {
   const accounts = program
     .command('accounts')
     .description('open accounts, change what they pay for, see what they use');

@@ -1,15 +1,14 @@
 import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
 import { creditCommand, issueDueCommand, listInvoicesCommand } from '../cli/invoices.ts';
-import type { CreditOptions, InvoicesCli } from '../cli/invoices.ts';
+import type { CreditOptions } from '../cli/invoices.ts';
 import { documentFormats, showInvoiceCommand } from '../cli/show-invoice.ts';
 import type { ShowOptions } from '../cli/show-invoice.ts';
 import { accountIdArgument, amountArgument, referenceArgument, staffTextArgument, wholeArgument } from './arguments.ts';
+import type { RunCommand } from './run-command.ts';
 
-type Run = (command: (cli: InvoicesCli) => Promise<void>) => Promise<void>;
-
-/** @param run opens what a command needs, and closes it again */
-export function addInvoiceCommands(program: Command, run: Run): void {
+/** `reeltally invoices …`. */
+export function addInvoiceCommands(program: Command, run: RunCommand): void {
   const invoices = program.command('invoices').description('invoices and credit notes');
   invoices
     .command('list')

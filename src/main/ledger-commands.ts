@@ -19,12 +19,10 @@ import {
   staffTextArgument,
   wholeTableMs,
 } from './arguments.ts';
-import type { OpenedCli } from './run-command.ts';
+import type { RunCommand } from './run-command.ts';
 
-type Run = (command: (cli: OpenedCli) => Promise<void>, options?: { queryTimeoutMs?: number }) => Promise<void>;
-
-/** `reeltally ledger …`. @param run opens what a command needs and runs it */
-export function addLedgerCommands(program: Command, run: Run): void {
+/** `reeltally ledger …`. */
+export function addLedgerCommands(program: Command, run: RunCommand): void {
   const ledger = program.command('ledger').description('look at what was charged, and correct it');
   ledger
     .command('show')
@@ -86,7 +84,7 @@ export function addLedgerCommands(program: Command, run: Run): void {
   addAcknowledgeCommand(ledger, run);
 }
 
-function addAcknowledgeCommand(ledger: Command, run: Run): void {
+function addAcknowledgeCommand(ledger: Command, run: RunCommand): void {
   ledger
     .command('acknowledge')
     .description('record that a divergence was examined: the same one is known from then on, any other is new')

@@ -20,6 +20,12 @@ import { readStreamPrefix } from './stream-prefix.ts';
 /** What a command may use of a running service. */
 export type OpenedCli = InvoicesCli & { books: ReturnType<typeof createBooks> };
 
+/** Opens what a command needs, runs it, and closes it again; `runCommand` for the program's own output. */
+export type RunCommand = (
+  command: (cli: OpenedCli) => Promise<void>,
+  options?: { queryTimeoutMs?: number },
+) => Promise<void>;
+
 /** Opens what a command needs, runs it, and closes it again. */
 export async function runCommand(
   output: Output,

@@ -2,7 +2,6 @@ import { expect, it } from 'vitest';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { newId, newUuid, randomBits } from '../../src/adapters/system.ts';
 import { waiveCommand, waiveFailedCommand } from '../../src/cli/waive.ts';
-import type { WholeLog } from '../../src/commands/ports.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
 import { noteReads } from '../commands/noted-reads.ts';
 import { lanesOf, midNovember, openUsage, queueAll, upFrom } from '../commands/usage-account.ts';
@@ -33,9 +32,8 @@ it('a waiver reads its period from the charge on, however much stands before', {
     { what: 'the downloads in the read model' },
   );
   const { store, reads } = noteReads(log.store);
-  const readAll: WholeLog['readAll'] = (...asked) => log.store.readAll(...asked);
   const cli = {
-    ...{ macs: testMacs, store: { ...store, readAll }, pool: models.pool, now: () => midNovember },
+    ...{ macs: testMacs, store, pool: models.pool, now: () => midNovember },
     ...{ newUuid, newId, randomBits, lanes, plans: new Map<string, never>() },
     ...{ actor: { type: 'system', id: 'test' } as const, hasProjector: () => Promise.resolve(true) },
     output: { json: true, terminal: false, tell: () => undefined, write: () => undefined },

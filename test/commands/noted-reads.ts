@@ -1,10 +1,10 @@
-import type { EventStore } from '../../src/commands/ports.ts';
+import type { EventStore, WholeLog } from '../../src/commands/ports.ts';
 
 /** A log that notes from where on streams are read. @param append another way to append */
 export function noteReads(
-  store: EventStore,
+  store: EventStore & WholeLog,
   append: EventStore['append'] = (...appended) => store.append(...appended),
-): { store: EventStore; reads: (stream: string) => number[] } {
+): { store: EventStore & WholeLog; reads: (stream: string) => number[] } {
   const noted: { stream: string; fromRevision: number }[] = [];
   return {
     store: {
@@ -13,6 +13,7 @@ export function noteReads(
         noted.push({ stream, fromRevision });
         return store.read(stream, fromRevision, ...rest);
       },
+      readAll: (...asked) => store.readAll(...asked),
       headPosition: () => store.headPosition(),
       newestPosition: (...asked) => store.newestPosition(...asked),
       subscribe: (options) => store.subscribe(options),

@@ -2,7 +2,6 @@ import { expect, it } from 'vitest';
 import { projections } from '../../projections/all.ts';
 import { createBooks } from '../../src/adapters/postgres.ts';
 import { auditContinuously } from '../../src/dispatcher/audit-continuously.ts';
-import type { WholeLog } from '../../src/commands/ports.ts';
 import { acknowledgementsStream } from '../../src/domain/audit-events.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
 import { noteReads } from '../commands/noted-reads.ts';
@@ -25,8 +24,7 @@ it('follows the log, tells of a divergence once, and that it is mended', async (
   // It asks what was acknowledged whenever it begins from the start.
   const { store, reads } = noteReads(log.store);
   const begun = () => reads(acknowledgementsStream).length;
-  const whole = { ...store, readAll: (...asked: Parameters<WholeLog['readAll']>) => log.store.readAll(...asked) };
-  const audit = auditContinuously({ log: whole, books, logger, lookEveryMs: 20, startOverMs: 20 });
+  const audit = auditContinuously({ log: store, books, logger, lookEveryMs: 20, startOverMs: 20 });
   try {
     await waitFor(() => audit.state.events >= 27, { what: 'the first events to be verified' });
     await appendAll(log.store, [account.queue(3)]);

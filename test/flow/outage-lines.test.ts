@@ -114,7 +114,7 @@ it.each([
     ).toEqual(lost.sort());
     for (const { part, awaySeconds, failures = {} } of warned.filter(isReturn)) {
       expect(awaySeconds).toBeGreaterThanOrEqual(0);
-      // What was tried in vain, and how often: the first time is the loss, the others are at debug.
+      // The failed attempts and their number: the first is the loss, the others are at debug.
       const tried = lines.filter((line) => line.part === part && !isReturn(line)).map(({ what = '' }) => what);
       const times = Map.groupBy(tried, (what) => what);
       expect(failures).toEqual(Object.fromEntries([...times].map(([what, all]) => [what, all.length])));

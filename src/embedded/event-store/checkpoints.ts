@@ -12,8 +12,8 @@ export interface Place {
 }
 
 /**
- * The checkpoint that ends a catch-up: the last event sent or checkpoint passed, as 24.2.0 does, or the place behind the last event of the
- * log, as servers from 25.0 may.
+ * The checkpoint that ends a catch-up: the last event sent or checkpoint passed, as 24.2.0 does, or the place behind the last
+ * event of the log, as servers from 25.0 may.
  */
 export const endsOfCatchUp = ['last-event', 'behind-last-event'] as const;
 export type EndOfCatchUp = (typeof endsOfCatchUp)[number];
