@@ -92,7 +92,7 @@ export interface paths {
     put?: never;
     /**
      * Another API key, shown once
-     * @description The key is of the same account, is in force at once, and has an hourly limit of its own. Costs nothing. An account has at most 1000 keys.
+     * @description The key is of the same account, is in force at once, and has an hourly limit of its own. Costs nothing. The account's plan says how many keys may be in force at a time; as many may be issued within an hour. Beyond that the answer is `400`.
      */
     post: operations['issueKey'];
     delete?: never;
