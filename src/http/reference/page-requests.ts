@@ -4,7 +4,7 @@ import type { ListedOperation } from './page-endpoint.ts';
 
 /** Requests as somebody would write them, in each language that the page shows. */
 export const languages = { curl: 'curl', typescript: 'TypeScript', python: 'Python' } as const;
-export type Language = keyof typeof languages;
+type Language = keyof typeof languages;
 export type Listing = Readonly<Record<Language, string>>;
 
 /** The same request in every language: the page shows the one that the reader has chosen. */
