@@ -6,6 +6,13 @@ import type { Listing } from './page-requests.ts';
 
 /** The chapters that tell how the endpoints work together. */
 
+/** A part of the page that can be folded, and is on a small screen. */
+export const chapter = (id: string, title: string, content: Html): Html =>
+  html`<details class="chapter" id="${id}" open>
+    <summary><h2>${title}</h2></summary>
+    ${content}
+  </details>`;
+
 export function quickStart(operations: readonly ListedOperation[], apiUrl: string): Html {
   const [queue, poll] = ['queueDownload', 'getDownloadStatus'].map((id) =>
     operations.find(({ operationId }) => operationId === id),
@@ -38,8 +45,7 @@ export function retries(operations: readonly ListedOperation[], apiUrl: string):
         <td>${what}</td>
       </tr>`,
   );
-  return html`<h2 id="retries">Retries and idempotency</h2>
-    <p>
+  const content = html`<p>
       The same download sent twice is queued and charged twice, unless both requests carry the same
       <code>Idempotency-Key</code>. Then the second is answered as the first was, and costs nothing. So make a key for
       each download that you want, such as a UUID, keep it before you send, and repeat the request with it until it is
@@ -51,6 +57,7 @@ export function retries(operations: readonly ListedOperation[], apiUrl: string):
       request is not charged. A connection that closes without an answer says neither.
     </p>
     ${table(['Answer', 'Try again?'], rows)}`;
+  return chapter('retries', 'Retries and idempotency', content);
 }
 
 const whenToRetry: readonly (readonly [Html, string])[] = [
@@ -109,11 +116,11 @@ function retriedListing(queue: ListedOperation, apiUrl: string): Listing {
 }
 
 export function clients(): Html {
-  return html`<h2 id="clients">Clients</h2>
-    <p>
+  const content = html`<p>
       <a href="/openapi.json">openapi.json</a> is this reference as OpenAPI 3.1, for any generator. A typed client for
       TypeScript, generated from it, is in the source under <code>src/client</code>:
     </p>
     ${code(`const api = createApiClient('https://api.example.com', process.env.KEY);
 const { data, error } = await api.POST('/video/download', { body: { url, quality: '720' } });`)}`;
+  return chapter('clients', 'Clients', content);
 }

@@ -1,5 +1,13 @@
 import { resolve } from './document.ts';
-import type { ErrorResponse, Examples, JsonSchema, OpenApiDocument, Operation, Response } from './document.ts';
+import type {
+  ErrorResponse,
+  Examples,
+  JsonSchema,
+  OpenApiDocument,
+  Operation,
+  Parameter,
+  Response,
+} from './document.ts';
 import { code, html, prose, table } from '../../documents/html.ts';
 import type { Html } from '../../documents/html.ts';
 import { listing, requestListing } from './page-requests.ts';
@@ -58,11 +66,15 @@ export const errorRow = (status: string, name: string, text: string): Html =>
   </tr>`;
 
 function inputPart(document: OpenApiDocument, { parameters = [], requestBody }: Operation): Html {
-  const rows = parameters.map(({ name, required, description, schema }) =>
-    fieldRow(name, { ...schema, description }, required),
-  );
+  const rowsIn = (place: Parameter['in']) =>
+    parameters
+      .filter((parameter) => parameter.in === place)
+      .map(({ name, required, description, schema }) => fieldRow(name, { ...schema, description }, required));
+  const [query, headers] = [rowsIn('query'), rowsIn('header')];
   const body = requestBody?.content['application/json'].schema;
-  return html`${rows.length > 0 && html`<h3>Query parameters</h3>`}${table(['Name', 'Type', ''], rows)}${
+  return html`${query.length > 0 && html`<h3>Query parameters</h3>`} ${table(['Name', 'Type', ''], query)}
+  ${headers.length > 0 && html`<h3>Headers</h3>`} ${table(['Name', 'Type', ''], headers)}
+  ${
     body &&
     html`<h3>JSON body ${!requestBody.required && html`<span class="note">may be left out</span>`}</h3>
       ${table(['Field', 'Type', ''], fieldRows(document, body, { marksRequired: true }))}`

@@ -19,11 +19,11 @@ h1 { margin: 0; font-size: 2rem; line-height: 1.2; }
 h2 { margin: 3.2rem 0 .8rem; font-size: 1.4rem; line-height: 1.3; }
 h3 { margin: 1.6rem 0 .5rem; font-size: 1rem; }
 summary { cursor: pointer; }
-.endpoint { border-top: 1px solid var(--line); margin-top: 2rem; }
-.endpoint > summary { padding: 1rem 0; list-style: none; }
-.endpoint > summary::-webkit-details-marker { display: none; }
-.endpoint h2 { margin: 0 0 .4rem; }
-.endpoint h2::after { content: " +"; color: var(--soft); font-weight: 400; } .endpoint[open] h2::after { content: ""; }
+.endpoint { border-top: 1px solid var(--line); }
+main > details > summary { padding: 1rem 0; list-style: none; }
+main > details > summary::-webkit-details-marker { display: none; }
+main > details { margin-top: 2rem; } main > details h2 { margin: 0; } .endpoint h2 { margin-bottom: .4rem; }
+main > details:not([open]) h2::after { content: " +"; color: var(--soft); font-weight: 400; }
 .contents > summary { display: none; }
 .languages { margin: 1rem 0 0; padding: 0; border: 0; } .languages label { margin-right: .7rem; white-space: nowrap; cursor: pointer; }
 .languages legend { padding: 0; color: var(--soft); font-size: .75rem; font-weight: 700; letter-spacing: .06em; text-transform: uppercase; }
@@ -60,6 +60,7 @@ td.type { color: var(--soft); white-space: nowrap; }
 .status { font-weight: 700; color: var(--post); } .status.bad { color: var(--bad); }
 @media (max-width: 60rem) { .page { grid-template-columns: minmax(0, 1fr); gap: 0; } nav { position: static; max-height: none; padding-bottom: 0; }
   nav .contents { margin-top: 1rem; } .contents > summary { display: list-item; }
-  td:first-child, td.type { white-space: normal; } h2 { margin-top: 2rem; } .endpoint { margin-top: 0; } }
+  td:first-child, td.type { white-space: normal; } h2 { margin-top: 2rem; } h2, main > details h2 { font-size: 1.2rem; }
+  main > details { margin-top: 0; border-top: 1px solid var(--line); } main > details > summary { padding: .8rem 0; } }
 @media print { nav, .tabs, .copy { display: none; } .page { display: block; } }
 `;

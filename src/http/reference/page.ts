@@ -3,7 +3,7 @@ import type { ErrorResponse, Header, JsonSchema, OpenApiDocument } from './docum
 import { html, Html, prose, table } from '../../documents/html.ts';
 import { endpointSection, errorRow, methodBadge, operationsOf, pathPrefix } from './page-endpoint.ts';
 import type { ListedOperation } from './page-endpoint.ts';
-import { clients, quickStart, retries } from './page-chapters.ts';
+import { chapter, clients, quickStart, retries } from './page-chapters.ts';
 import { languages } from './page-requests.ts';
 import { pageScript } from './page-script.ts';
 import { pageStyle } from './page-style.ts';
@@ -80,12 +80,12 @@ function navigation({ info }: OpenApiDocument, operations: readonly ListedOperat
 
 function authentication({ components }: OpenApiDocument): Html {
   const schemes = Object.values(components.securitySchemes);
-  return html`<h2 id="key">Keys</h2>
-    ${schemes.map(({ description }) => html`<p>${prose(description)}</p>`)}
+  const content = html`${schemes.map(({ description }) => html`<p>${prose(description)}</p>`)}
     <p>
       A key is shown once, when it is issued. Each key has an hourly limit of its own; credits belong to the account and
       are shared by its keys. A key that is missing, invalid or revoked is answered <code>401</code>.
     </p>`;
+  return chapter('key', 'Keys', content);
 }
 
 function headers({ components }: OpenApiDocument): Html {
@@ -96,9 +96,9 @@ function headers({ components }: OpenApiDocument): Html {
         <td>${description}</td>
       </tr>`,
   );
-  return html`<h2 id="headers">Headers</h2>
-    <p>Every answer of the API tells where its key stands, errors too.</p>
+  const content = html`<p>Every answer of the API tells where its key stands, errors too.</p>
     ${table(['Header', ''], rows)}`;
+  return chapter('headers', 'Headers', content);
 }
 
 function errors(document: OpenApiDocument): Html {
@@ -117,12 +117,12 @@ function errors(document: OpenApiDocument): Html {
     errorRow('405', 'method_not_allowed', 'A known path with another method; the header Allow names the right one'),
   );
   const rows = [...found].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, row]) => row);
-  return html`<h2 id="errors">Errors</h2>
-    <p>
+  const content = html`<p>
       An unknown path is answered <code>404</code> <code>not_found</code> as well. With <code>429</code> and
       <code>503</code>, <code>Retry-After</code> says how many seconds to wait.
     </p>
     ${table(['Status', 'Code', 'Meaning'], rows)}`;
+  return chapter('errors', 'Errors', content);
 }
 
 function reasons({ components }: OpenApiDocument): Html {
@@ -136,10 +136,10 @@ function reasons({ components }: OpenApiDocument): Html {
         <td>${text}</td>
       </tr>`,
   );
-  return html`<h2 id="reasons">Why a download fails</h2>
-    <p>
+  const content = html`<p>
       The <code>error</code> of a status that is <code>failed</code>. Set your own text by it, or show
       <code>message</code>.
     </p>
     ${table(['Reason', 'Message'], rows)}`;
+  return chapter('reasons', 'Why a download fails', content);
 }
