@@ -127,8 +127,13 @@ async function serviceOn(dataDirectory: string, given: Environment): Promise<Ser
   };
 }
 
-export async function startProcess(role: string, environment: Environment): Promise<ServiceProcess> {
-  const child = spawnCommand(['serve', '--role', role, '--json'], environment);
+/** @param through a program that runs the rest of its arguments, such as `prlimit` */
+export async function startProcess(
+  role: string,
+  environment: Environment,
+  through: readonly string[] = [],
+): Promise<ServiceProcess> {
+  const child = spawnCommand(['serve', '--role', role, '--json'], environment, through);
   let log = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (log += text));
   const exited = once(child, 'exit') as Promise<[number | null]>;
@@ -170,8 +175,9 @@ async function firstLine(child: ChildProcess, exited: Promise<[number | null]>, 
 }
 
 /** Starts the command line, for tests that do something to it while it runs. */
-export function spawnCommand(words: readonly string[], environment: Environment) {
-  return spawn(process.execPath, [...nodeArguments, ...words], {
+export function spawnCommand(words: readonly string[], environment: Environment, through: readonly string[] = []) {
+  const [program = '', ...rest] = [...through, process.execPath, ...nodeArguments, ...words];
+  return spawn(program, rest, {
     env: { ...cleanEnvironment(), ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
