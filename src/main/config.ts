@@ -101,6 +101,9 @@ export const environment = z.object({
     .refine((networks) => networks.every(isNetwork), 'must hold addresses or networks such as 10.0.0.0/8, with commas')
     .default([]),
   UNAUTHENTICATED_HOURLY_LIMIT: whole(1, 100_000).default(100),
+  MAX_CONNECTIONS_PER_LINK: whole(1, 100_000).default(8),
+  MAX_CONNECTIONS_PER_ADDRESS: whole(1, 100_000).default(64),
+  LINK_IDLE_SECONDS: whole(1, 86_400).default(30),
   WORKER_SLOTS: whole(1, 64).default(2),
   MAX_JOBS_PER_ACCOUNT: whole(1, 10_000).default(10),
   MAX_JOBS_PER_PLATFORM: whole(1, 64).default(64),
