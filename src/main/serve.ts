@@ -41,6 +41,7 @@ export interface Started {
  */
 export async function serve(config: Config, { role, parentPid, progress, ready }: ServeOptions): Promise<number> {
   const logger = createLogger(config, role, role === 'all' ? 'warn' : 'info');
+  for (const { name, setting } of config.similarNames) logger.warn(`${name} is no setting: is ${setting} meant?`);
   const stops = new Stops(logger);
   const { promise: ended, resolve: end, reject: fail } = Promise.withResolvers<number>();
   let isTold = false;
