@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { readPlanCatalogue } from '../domain/plans.ts';
 import type { PlanCatalogue } from '../domain/plans.ts';
+import { printable } from './printable.ts';
 import * as kinds from './setting-kinds.ts';
 import { checkNames, isFromKubernetes } from './setting-names.ts';
 import type { Misspelt } from './setting-names.ts';
@@ -148,7 +149,7 @@ function faultOf({ path, message }: z.core.$ZodIssue, given: NodeJS.ProcessEnv):
   const value = given[name] ?? '';
   const namesUser = /(URL|ENDPOINT)$/.test(name) && value.includes('@');
   if (secretSettings.includes(name) || namesUser) return `${name}: ${message}`;
-  return `${name}: ${message}, and is ${JSON.stringify(value.slice(0, shownCharacters))}`;
+  return `${name}: ${message}, and is "${printable(value.slice(0, shownCharacters))}"`;
 }
 
 function refuseHalfOfS3({ S3_BUCKET, FILES_DIRECTORY, S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY }: Environment): void {
