@@ -36,8 +36,8 @@ export interface ConnectionOptions {
   answerTimeoutMs: number;
   /** From 0 to 1: spreads the attempts of several processes. */
   random: () => number;
-  /** Told while the server does not let us in, and never has; that is not logged then. */
-  onRefused: (() => void) | undefined;
+  /** Told of each failure until the server has answered for the first time, and whether it refused us; not logged then. */
+  onNeverReached: ((failure: unknown, isRefused: boolean) => void) | undefined;
 }
 
 export class Connection {
@@ -153,8 +153,9 @@ export class Connection {
       }
       this.#isBroken = true;
       if (failure !== undefined && !this.isClosed) {
-        if (isUnauthenticated(failure) && !this.#wasReady && this.#options.onRefused) this.#options.onRefused();
-        else this.#options.outage.failed('a round trip', failure, { attempt });
+        const { onNeverReached, outage } = this.#options;
+        if (!this.#wasReady && onNeverReached) onNeverReached(failure, isUnauthenticated(failure));
+        else outage.failed('a round trip', failure, { attempt });
         await this.#replaceClient();
       }
       await this.pause(this.pauseMs(attempt));
@@ -197,7 +198,7 @@ export class Connection {
         this.#changes.off('change', finish);
         resolve();
       };
-      const timer = setTimeout(finish, Math.min(timeoutMs, LONGEST_TIMER_MS));
+      const timer = setTimeout(finish, Math.min(Math.max(timeoutMs, 0), LONGEST_TIMER_MS));
       this.#changes.on('change', finish);
     });
   }

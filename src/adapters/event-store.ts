@@ -46,8 +46,8 @@ export interface EventStoreOptions {
   streams?: StreamNames;
   /** Told of each event that a subscription has skipped because its stream only begins like one of ours. */
   onForeignEvent?: () => void;
-  /** Told, and not logged, when the server does not let us in, and never has. */
-  onRefused?: () => void;
+  /** Told of each failure until the server has answered for the first time; these are not logged then. */
+  onNeverReached?: (failure: unknown, isRefused: boolean) => void;
 }
 
 export interface ConnectedEventStore extends EventStore, WholeLog {
@@ -100,7 +100,7 @@ class EventStoreAdapter implements ConnectedEventStore {
       outage: this.#outages.of('the event store'),
       answerTimeoutMs: this.#resendAfterMs,
       random: options.random ?? (() => 1),
-      onRefused: options.onRefused,
+      onNeverReached: options.onNeverReached,
     });
   }
 

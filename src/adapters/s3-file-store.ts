@@ -105,7 +105,9 @@ export async function createS3FileStore(options: S3FileStoreOptions): Promise<Fi
       }
     },
   };
-  await context.reach('open the bucket', client.send(new sdk.HeadBucketCommand({ Bucket }), asking()));
+  await client.send(new sdk.HeadBucketCommand({ Bucket }), asking()).catch((error: unknown) => {
+    throw new FileStoreUnavailable(reasonOf(error));
+  });
   return {
     put: (key, path, mime, put = {}) => upload(context, key, { path, mime, ...put }),
     sizeBytes: async (key) => sizeOf(context, context.nameOf(key)),

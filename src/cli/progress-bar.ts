@@ -9,7 +9,7 @@ export interface ProgressBar {
 
 const barWidth = 30;
 /** To the first column, and everything behind the cursor gone: a shorter line leaves nothing of a longer one. */
-const lineStart = '\r\u001b[K';
+export const lineStart = '\r\u001b[K';
 
 /** On a terminal a bar that moves; elsewhere a line for every tenth of the way; for a program nothing. */
 export function createProgressBar({ json, tell, terminal }: Output, name: string): ProgressBar {

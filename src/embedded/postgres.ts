@@ -37,6 +37,8 @@ export interface PostgresOptions {
   /** Default: `postgres.log` in the data directory. */
   logFile?: string;
   onProgress?: (sentence: string) => void;
+  /** Ends the start where it stands; the next one begins again. */
+  signal?: AbortSignal;
   /** Server settings in addition to, or instead of, those that follow below. */
   settings?: Readonly<Record<string, string>>;
 }
@@ -90,7 +92,7 @@ export async function launchPostgres(options: PostgresOptions): Promise<RunningS
   }
   if (!existsSync(database)) {
     onProgress('Making a new Postgres database.');
-    await initialise(cluster, dataDirectory);
+    await initialise(cluster, dataDirectory, options.signal);
   }
   checkVersion(cluster);
 
@@ -98,8 +100,9 @@ export async function launchPostgres(options: PostgresOptions): Promise<RunningS
   for (let attempt = 1; ; attempt += 1) {
     const port = options.port ?? (await freePort());
     const server = await keep(serverTask(cluster, port, options.settings), cluster.logFile);
-    if (await isReady(cluster, server)) return await checked(cluster, server, port);
+    if (await isReady(cluster, server, options.signal)) return await checked(cluster, server, port);
     await server.stop();
+    options.signal?.throwIfAborted();
     // Somebody else may have taken the free port first; then another one will do.
     const lostPort = options.port === undefined && !(await isPortFree(port));
     if (lostPort && attempt < startAttempts) continue;
@@ -122,7 +125,7 @@ async function endLeftovers(database: string): Promise<void> {
 }
 
 /** Makes the database aside and moves it into place when it is complete, so that an interrupted start is simply repeated. */
-async function initialise(cluster: Cluster, dataDirectory: string): Promise<void> {
+async function initialise(cluster: Cluster, dataDirectory: string, signal?: AbortSignal): Promise<void> {
   if (cluster.user === undefined) demandUserName();
   const aside = join(dataDirectory, 'initialising');
   const incomplete = join(aside, 'database');
@@ -159,7 +162,10 @@ async function initialise(cluster: Cluster, dataDirectory: string): Promise<void
     },
     cluster.logFile,
   );
+  signal?.addEventListener('abort', () => void setUp.stop(), { once: true });
+  if (signal?.aborted) void setUp.stop();
   const { code } = await setUp.exited;
+  signal?.throwIfAborted();
   if (code !== 0) {
     throw new Error(`Postgres could not make its database. The end of its log:\n${lastLines(cluster.logFile)}`);
   }
@@ -215,14 +221,14 @@ function directorySeenFrom(cluster: Cluster, directory: string): string {
 }
 
 /** Postgres says `ready` in the last line of the file that also holds its process number. */
-async function isReady({ database }: Cluster, server: KeptProcess): Promise<boolean> {
+async function isReady({ database }: Cluster, server: KeptProcess, signal?: AbortSignal): Promise<boolean> {
   let ended = false;
   let ready = false;
   void server.exited.then(() => (ended = true));
   await until(() => {
     const lines = readPidFile(join(database, 'postmaster.pid'));
     ready = lines[0] === String(server.pid) && lines[7]?.trim() === 'ready';
-    return ready || ended;
+    return ready || ended || signal?.aborted === true;
   }, readyLimitMs);
   return ready;
 }

@@ -1,14 +1,14 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { isIP } from 'node:net';
 import { userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import { readEventStoreAddress } from '../adapters/event-store-address.ts';
-import { minSecretLength } from '../adapters/secrets.ts';
-import { email } from '../domain/account-events.ts';
 import { readPlanCatalogue } from '../domain/plans.ts';
 import type { PlanCatalogue } from '../domain/plans.ts';
+import { printable } from './printable.ts';
+import * as kinds from './setting-kinds.ts';
+import { checkNames, isFromKubernetes } from './setting-names.ts';
+import type { Misspelt } from './setting-names.ts';
 
 /** The only reader of the environment: once, validated, frozen. A bad value is a refusal to start that names it. */
 
@@ -19,52 +19,16 @@ export class ConfigurationRefused extends Error {
   override readonly name = 'ConfigurationRefused';
 }
 
-const address = (...protocols: string[]) =>
-  z
-    .string()
-    .refine(
-      (value) => URL.canParse(value) && protocols.includes(new URL(value).protocol),
-      `must be an address that begins with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`,
-    );
-const eventStoreAddress = z.string().transform((given, context) => {
-  const read = readEventStoreAddress(given);
-  if ('address' in read) return read.address;
-  context.addIssue(read.fault);
-  return z.NEVER;
-});
-const webAddress = address('http:', 'https:').transform((value) => value.replace(/\/+$/, ''));
-const whole = (least: number, most: number) => z.coerce.number().int().min(least).max(most);
-const flag = z.enum(['0', '1']).transform((value) => value === '1');
-const list = z.string().transform((value) =>
-  value
-    .split(',')
-    .map((item) => item.trim())
-    .filter((item) => item !== ''),
-);
-const secret = z.string().min(minSecretLength, `must have at least ${String(minSecretLength)} characters`);
-
-/** An address, a network, or one of the names that stand for the well-known private ones. */
-function isNetwork(value: string): boolean {
-  if (['loopback', 'linklocal', 'uniquelocal'].includes(value)) return true;
-  const [address = '', prefix, ...more] = value.split('/');
-  const version = isIP(address);
-  if (version === 0 || more.length > 0) return false;
-  return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (version === 4 ? 32 : 128));
-}
-
-/** Whatever else an address may hold would be ignored without a word. */
-function isMailServer(value: string): boolean {
-  if (!URL.canParse(value)) return false;
-  const { hostname, pathname, search, hash } = new URL(value);
-  return hostname !== '' && ['', '/'].includes(pathname) && search === '' && hash === '';
-}
+const { address, anyText, flag, webAddress, whole } = kinds;
 
 export const environment = z.object({
-  REELTALLY_DATA: z.string().min(1).optional(),
-  EVENTSTORE_URL: eventStoreAddress.optional(),
-  EVENTSTORE_PREFIX: z
-    .string()
-    .regex(
+  REELTALLY_DATA: anyText.optional(),
+  /** For a client: where the API is, and its key. */
+  REELTALLY_URL: webAddress.optional(),
+  REELTALLY_KEY: anyText.optional(),
+  EVENTSTORE_URL: kinds.eventStoreAddress.optional(),
+  EVENTSTORE_PREFIX: kinds
+    .matching(
       /^[a-z0-9][a-z0-9._-]{0,61}-$/,
       'must be made of small letters, digits, ".", "_" and "-", with a "-" at its end',
     )
@@ -75,31 +39,28 @@ export const environment = z.object({
     .transform((value) => new URL(value).origin)
     .optional(),
   PORT: whole(0, 65_535).default(8080),
-  HOST: z.string().min(1).default('127.0.0.1'),
+  HOST: anyText.default('127.0.0.1'),
   HEALTH_PORT: whole(0, 65_535).default(0),
   PUBLIC_URL: webAddress.optional(),
   DOWNLOAD_URL: webAddress.optional(),
-  REELTALLY_SECRET: secret.optional(),
-  REELTALLY_OLD_SECRETS: list.pipe(z.array(secret)).default([]),
+  REELTALLY_SECRET: kinds.secret.optional(),
+  REELTALLY_OLD_SECRETS: kinds.secrets.default([]),
   DEMO: flag.optional(),
-  PLANS_FILE: z.string().min(1).default(join(projectDirectory, 'deploy/plans.json')),
-  FILES_DIRECTORY: z.string().min(1).optional(),
-  WORK_DIRECTORY: z.string().min(1).optional(),
-  S3_BUCKET: z.string().min(1).optional(),
-  S3_PREFIX: z
-    .string()
-    .regex(/^(?:[\w.-]+\/)*$/, 'must be made of letters, digits, "_", "." and "-", with a slash behind each part')
+  PLANS_FILE: anyText.default(join(projectDirectory, 'deploy/plans.json')),
+  FILES_DIRECTORY: anyText.optional(),
+  WORK_DIRECTORY: anyText.optional(),
+  S3_BUCKET: anyText.optional(),
+  S3_PREFIX: kinds
+    .matching(/^(?:[\w.-]+\/)*$/, 'must be made of letters, digits, "_", "." and "-", with a slash behind each part')
     .default(''),
-  S3_REGION: z.string().min(1).default('us-east-1'),
+  S3_REGION: anyText.default('us-east-1'),
   S3_ENDPOINT: webAddress.optional(),
   S3_PUBLIC_ENDPOINT: webAddress.optional(),
   S3_FORCE_PATH_STYLE: flag.default(false),
-  S3_ACCESS_KEY_ID: z.string().min(1).optional(),
-  S3_SECRET_ACCESS_KEY: z.string().min(1).optional(),
-  LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).optional(),
-  TRUSTED_PROXIES: list
-    .refine((networks) => networks.every(isNetwork), 'must hold addresses or networks such as 10.0.0.0/8, with commas')
-    .default([]),
+  S3_ACCESS_KEY_ID: anyText.optional(),
+  S3_SECRET_ACCESS_KEY: anyText.optional(),
+  LOG_LEVEL: kinds.oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).optional(),
+  TRUSTED_PROXIES: kinds.networks.default([]),
   UNAUTHENTICATED_HOURLY_LIMIT: whole(1, 100_000).default(100),
   MAX_CONNECTIONS_PER_LINK: whole(1, 100_000).default(8),
   MAX_CONNECTIONS_PER_ADDRESS: whole(1, 100_000).default(64),
@@ -114,23 +75,27 @@ export const environment = z.object({
   ATTEMPT_TIMEOUT_SECONDS: whole(10, 86_400).default(1_800),
   FILE_RETENTION_SECONDS: whole(60, 315_360_000).default(86_400),
   CLOSING_GRACE_SECONDS: whole(0, 2_592_000).default(3_600),
-  INVOICE_ISSUER: z.string().min(1).max(200).default('Reeltally'),
-  YTDLP_PATH: z.string().min(1).optional(),
-  FFMPEG_PATH: z.string().min(1).optional(),
-  FFPROBE_PATH: z.string().min(1).optional(),
-  NATS_SERVER_PATH: z.string().min(1).optional(),
-  SMTP_URL: address('smtp:', 'smtps:')
-    .refine(isMailServer, 'must hold nothing but user, password, host and port')
-    .optional(),
-  MAIL_FROM: email.default('reeltally@localhost'),
+  INVOICE_ISSUER: kinds.shortText(200).default('Reeltally'),
+  YTDLP_PATH: anyText.optional(),
+  FFMPEG_PATH: anyText.optional(),
+  FFPROBE_PATH: anyText.optional(),
+  NATS_SERVER_PATH: anyText.optional(),
+  SMTP_URL: kinds.mailServer.optional(),
+  MAIL_FROM: kinds.email.default('reeltally@localhost'),
   OTEL_EXPORTER_OTLP_ENDPOINT: webAddress.optional(),
   /** Share of the requests that are traced. */
-  OTEL_TRACES_SAMPLER_ARG: z.coerce.number().min(0).max(1).default(1),
-  REELTALLY_CLOCK_OFFSET_SECONDS: z.coerce.number().int().min(-4e9).max(4e9).default(0),
+  OTEL_TRACES_SAMPLER_ARG: kinds.share.default(1),
+  REELTALLY_CLOCK_OFFSET_SECONDS: whole(-4e9, 4e9).default(0),
   /** Set by npm in what it runs. */
   npm_lifecycle_event: z.string().optional(),
   PATH: z.string().default('/usr/bin:/bin'),
 });
+
+/** They are secrets, or addresses that usually hold one. */
+const secretSettings: readonly string[] = [
+  ...['REELTALLY_KEY', 'REELTALLY_SECRET', 'REELTALLY_OLD_SECRETS', 'S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY'],
+  ...['EVENTSTORE_URL', 'DATABASE_URL', 'NATS_URL', 'SMTP_URL', 'OTEL_EXPORTER_OTLP_ENDPOINT'],
+];
 
 type Environment = z.output<typeof environment>;
 
@@ -142,6 +107,8 @@ export interface Config extends Readonly<Environment> {
   plans: PlanCatalogue;
   /** Of this service, as its package says. */
   version: string;
+  /** Variables that are no settings, but nearly. */
+  similarNames: readonly Misspelt[];
 }
 
 /**
@@ -149,11 +116,18 @@ export interface Config extends Readonly<Environment> {
  * @throws {ConfigurationRefused} naming every variable at fault
  */
 export function readConfig(variables: NodeJS.ProcessEnv = process.env): Config {
-  const given = Object.fromEntries(Object.entries(variables).filter(([, value]) => value !== ''));
+  const given = Object.fromEntries(
+    Object.entries(variables).filter(([name, value]) => value !== '' && !isFromKubernetes(name, value)),
+  );
+  const { unknown, similar } = checkNames(Object.keys(given), Object.keys(environment.shape));
   const parsed = environment.safeParse(given);
-  if (!parsed.success) {
-    const faults = parsed.error.issues.map(({ path, message }) => `  ${path.join('.')}: ${message}`);
-    throw new ConfigurationRefused(`The environment has settings that cannot be used:\n${faults.join('\n')}`);
+  const faults = [
+    ...unknown.map(({ name, setting }) => `${name}: is no setting; the nearest one is ${setting}`),
+    ...(parsed.error?.issues ?? []).map((issue) => faultOf(issue, given)),
+  ];
+  if (!parsed.success || faults.length > 0) {
+    const lines = [...new Set(faults)].map((fault) => `\n  ${fault}`);
+    throw new ConfigurationRefused(`The environment has settings that cannot be used:${lines.join('')}`);
   }
   const settings = parsed.data;
   if (settings.SMTP_URL !== undefined && given['MAIL_FROM'] === undefined) {
@@ -166,8 +140,19 @@ export function readConfig(variables: NodeJS.ProcessEnv = process.env): Config {
     allEmbedded: !settings.EVENTSTORE_URL && !settings.DATABASE_URL && !settings.NATS_URL,
     plans: readPlans(settings.PLANS_FILE),
     version: readVersion(),
+    similarNames: similar,
   };
   return Object.freeze(config);
+}
+
+const shownCharacters = 60;
+
+function faultOf({ path, message }: z.core.$ZodIssue, given: NodeJS.ProcessEnv): string {
+  const name = String(path[0]);
+  const value = given[name] ?? '';
+  const namesUser = /(URL|ENDPOINT)$/.test(name) && value.includes('@');
+  if (secretSettings.includes(name) || namesUser) return `${name}: ${message}`;
+  return `${name}: ${message}, and is "${printable(value.slice(0, shownCharacters))}"`;
 }
 
 function refuseHalfOfS3({ S3_BUCKET, FILES_DIRECTORY, S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY }: Environment): void {

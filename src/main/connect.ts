@@ -26,10 +26,11 @@ import type { RowMacs } from '../commands/ports.ts';
 import { RequestTokens } from '../commands/request-token.ts';
 import type { Tracer } from '../commands/tracing.ts';
 import { isOurStream } from '../domain/streams.ts';
-import { ConfigurationRefused, projectDirectory } from './config.ts';
+import { projectDirectory } from './config.ts';
 import type { Config } from './config.ts';
 import type { Addresses } from './instance.ts';
 import type { Secrets } from './secrets.ts';
+import { serverAway } from './server-away.ts';
 import { fixStreamPrefix } from './stream-prefix.ts';
 import { watchAppends } from './watch.ts';
 
@@ -90,8 +91,9 @@ async function connectBeside(
 ): Promise<Connections> {
   const metrics = new Metrics({ logger });
   const macs = createRowMacs(secrets, { logger, observer: metrics.observer(observeRows) });
-  const migrated = await naming('Postgres', migrate(pool, join(projectDirectory, 'projections/migrations')));
-  if (migrated.includes('0007-row-macs.sql')) await naming('Postgres', signOlderVoids(pool, macs));
+  const postgres = { server: 'Postgres', url: addresses.databaseUrl, setting: settingOf(config, 'DATABASE_URL') };
+  const migrated = await naming(postgres, migrate(pool, join(projectDirectory, 'projections/migrations')));
+  if (migrated.includes('0007-row-macs.sql')) await naming(postgres, signOlderVoids(pool, macs));
   const clock = createClock({
     ...{ realNowMs, offsetSeconds: config.REELTALLY_CLOCK_OFFSET_SECONDS },
     onChange: (fault) => {
@@ -99,8 +101,8 @@ async function connectBeside(
       else logger.warn('the clock is right again');
     },
   });
-  await naming('Postgres', measureClock(pool, clock));
-  const store = await openEventStore(addresses.eventStoreUrl, {
+  await naming(postgres, measureClock(pool, clock));
+  const store = await openEventStore(config, addresses.eventStoreUrl, {
     logger,
     outages,
     observer: metrics.observer(observeAppends),
@@ -108,7 +110,10 @@ async function connectBeside(
     onForeignEvent: metrics.observer(observeForeignEvents),
   });
   watchAppends(metrics, store);
-  const nats = await naming('NATS', connectNats(addresses.natsUrl, { name: 'reeltally', logger, outages }));
+  const nats = await naming(
+    { server: 'NATS', url: addresses.natsUrl, setting: settingOf(config, 'NATS_URL') },
+    connectNats(addresses.natsUrl, { name: 'reeltally', logger, outages }),
+  );
   const tracing = await traces(config, { logger, role });
   // The API is told the time by each admission, and asks nothing while nobody asks it.
   const measuring = role === 'api' ? undefined : keepMeasuring(pool, clock);
@@ -144,20 +149,24 @@ const processName = (role: string) => `${role} ${hostname()} ${String(process.pi
 
 /** @throws {ConfigurationRefused} where it does not answer, or lets nobody in with the user and password of its address */
 async function openEventStore(
+  config: Config,
   url: string,
   options: Pick<EventStoreOptions, 'logger' | 'outages' | 'observer' | 'streams' | 'onForeignEvent'>,
 ): Promise<ConnectedEventStore> {
   const { promise: refused, reject } = Promise.withResolvers<never>();
-  const onRefused = () => {
-    reject(new Error('it does not let us in with the user and password of EVENTSTORE_URL'));
+  let last: unknown = new Error('it does not answer');
+  const onNeverReached = (failure: unknown, isRefused: boolean) => {
+    last = failure;
+    if (isRefused) reject(new Error('it does not let us in with the user and password of its address'));
   };
-  const store = connectEventStore({ ...options, url, random, onRefused });
+  const store = connectEventStore({ ...options, url, random, onNeverReached });
   const opening = store.ready({ timeoutMs: 10_000 }).then(async (ready) => {
-    if (!ready) throw new Error('it does not answer (EVENTSTORE_URL)');
+    if (!ready) throw last;
     // A server may answer and still refuse us: what every process needs is tried.
     await store.headPosition();
   });
-  await naming('The event store', Promise.race([opening, refused]));
+  const setting = settingOf(config, 'EVENTSTORE_URL');
+  await naming({ server: 'The event store', url, setting }, Promise.race([opening, refused]));
   return store;
 }
 
@@ -172,13 +181,18 @@ async function traces(
   return startTracing({ endpoint, serviceName, version, sampledShare, logger });
 }
 
-async function naming<Value>(part: string, opening: Promise<Value>): Promise<Value> {
+/** The name of a setting that is set; an address without one is that of an instance. */
+const settingOf = (config: Config, name: 'DATABASE_URL' | 'EVENTSTORE_URL' | 'NATS_URL') =>
+  config[name] === undefined ? undefined : name;
+
+async function naming<Value>(
+  { server, ...at }: { server: string; url: string; setting: string | undefined },
+  opening: Promise<Value>,
+): Promise<Value> {
   try {
     return await opening;
   } catch (error) {
-    throw new ConfigurationRefused(
-      `${part} cannot be used at its address: ${error instanceof Error ? error.message : String(error)}`,
-    );
+    throw serverAway(server, at, error);
   }
 }
 

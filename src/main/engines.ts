@@ -44,10 +44,13 @@ export class EngineEnded extends Error {
   }
 }
 
-/** @param progress is told each step, for a person who waits */
+/**
+ * @param progress is told each step, for a person who waits
+ * @param abandoned aborted when they are not wanted any more
+ */
 export function startEngines(
   config: Config,
-  { demo, progress }: { demo: boolean; progress: (step: string) => void },
+  { demo, progress, abandoned }: { demo: boolean; progress: (step: string) => void; abandoned: AbortSignal },
 ): Engines {
   const started: Part[] = [];
   const failed = Promise.withResolvers<EngineEnded>();
@@ -76,7 +79,11 @@ export function startEngines(
         'the event store',
         launchEventStore({ dataDirectory: directory('event-store'), nodePath: process.execPath }),
       ),
-    DATABASE_URL ?? launch('Postgres', launchPostgres({ dataDirectory: directory('postgres'), onProgress: progress })),
+    DATABASE_URL ??
+      launch(
+        'Postgres',
+        launchPostgres({ dataDirectory: directory('postgres'), onProgress: progress, signal: abandoned }),
+      ),
     NATS_URL ??
       launch('nats-server', launchNatsServer({ dataDirectory: directory('nats'), ...(serverPath && { serverPath }) })),
     demo

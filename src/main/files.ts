@@ -13,6 +13,7 @@ import type { Config } from './config.ts';
 import type { Connections } from './connect.ts';
 import type { Secrets } from './secrets.ts';
 import { localUrl } from './listen.ts';
+import { serverAway } from './server-away.ts';
 
 /** Of files on this machine; undefined where they lie in a bucket. */
 export const filesDirectory = ({ S3_BUCKET, FILES_DIRECTORY, dataDirectory }: Config): string | undefined =>
@@ -65,8 +66,8 @@ async function openBucket(
   } catch (error) {
     if (error instanceof S3NotInstalled) throw new ConfigurationRefused(`S3_BUCKET: ${error.message}.`);
     if (!(error instanceof FileStoreUnavailable)) throw error;
-    throw new ConfigurationRefused(
-      `S3_BUCKET: the bucket ${bucket} cannot be used (${error.message}). Look at S3_ENDPOINT, S3_REGION and the access key.`,
-    );
+    const url = config.S3_ENDPOINT ?? `s3.${config.S3_REGION}.amazonaws.com`;
+    const setting = config.S3_ENDPOINT === undefined ? 'S3_REGION' : 'S3_ENDPOINT';
+    throw serverAway(`The bucket ${bucket} (S3_BUCKET)`, { url, setting }, error);
   }
 }

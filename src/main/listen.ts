@@ -1,26 +1,50 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { ConfigurationRefused } from './config.ts';
 import type { Config } from './config.ts';
 
+interface Port {
+  host: string;
+  port: number;
+  /** Where another port can be chosen. */
+  setting: 'PORT' | 'HEALTH_PORT';
+}
+
+/** Tried before anything is started. @throws {ConfigurationRefused} when the port cannot be opened */
+export async function requireFreePort(wanted: Port): Promise<void> {
+  const server = createServer();
+  try {
+    server.listen({ host: wanted.host, port: wanted.port });
+    await once(server, 'listening');
+  } catch (error) {
+    throw refusalOf(error, wanted);
+  }
+  server.close();
+  await once(server, 'close');
+}
+
 /** @returns the address listened at. @throws {ConfigurationRefused} when the port cannot be opened */
-export async function listen(
-  server: FastifyInstance,
-  { host, port, setting }: { host: string; port: number; setting: string },
-): Promise<string> {
+export async function listen(server: FastifyInstance, wanted: Port): Promise<string> {
+  const { host, port } = wanted;
   try {
     await server.listen({ host, port });
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === undefined) throw error;
-    const where = `Port ${String(port)} of ${host}`;
-    throw new ConfigurationRefused(
-      code === 'EADDRINUSE'
-        ? `${where} is taken by another program. Set ${setting} to another one.`
-        : `${where} cannot be opened (${code}). Set HOST or ${setting} to another one.`,
-    );
+    throw refusalOf(error, wanted);
   }
   const address = server.server.address();
   return localUrl({ HOST: host, PORT: typeof address === 'object' && address ? address.port : port });
+}
+
+function refusalOf(error: unknown, { host, port, setting }: Port): unknown {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === undefined) return error;
+  const where = `Port ${String(port)} of ${host}`;
+  return new ConfigurationRefused(
+    code === 'EADDRINUSE'
+      ? `${where} is in use by another program. Set ${setting} to another port, or to 0 for any that is free.`
+      : `${where} cannot be opened (${code}). Set HOST or ${setting} to another one.`,
+  );
 }
 
 /** An address that works on this machine. */

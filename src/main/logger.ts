@@ -1,6 +1,8 @@
 import { destination, pino } from 'pino';
 import type { Logger } from 'pino';
+import { lineStart } from '../cli/progress-bar.ts';
 import type { Config } from './config.ts';
+import { logText } from './log-text.ts';
 
 /** Whatever could hold a key, a link or a password; addresses of engines are never logged. */
 const secretPaths = [
@@ -18,14 +20,16 @@ const secretPaths = [
   'err.connectionString',
 ];
 
-/** JSON lines on standard error: standard output is for what a person or a program asked for. */
+/** On standard error: standard output is for what a person or a program asked for. A terminal gets text, a program JSON. */
 export function createLogger({ LOG_LEVEL }: Config, role: string, defaultLevel: 'info' | 'warn'): Logger {
+  const standardError = destination({ dest: 2, sync: true });
+  const terminal = { write: (line: string) => void standardError.write(lineStart + logText(line)) };
   return pino(
     {
       level: LOG_LEVEL ?? defaultLevel,
       base: { role, pid: process.pid },
       redact: { paths: secretPaths, censor: '[redacted]' },
     },
-    destination({ dest: 2, sync: true }),
+    process.stderr.isTTY ? terminal : standardError,
   );
 }

@@ -15,6 +15,7 @@ import { ConfigurationRefused, operatorName, readConfig } from './config.ts';
 import { readSecrets, refuseOtherSecret } from './secrets.ts';
 import { findAddresses } from './instance.ts';
 import { createLogger } from './logger.ts';
+import { serverAway } from './server-away.ts';
 import { readStreamPrefix } from './stream-prefix.ts';
 
 /** What a command may use of a running service. */
@@ -41,8 +42,7 @@ export async function runCommand(
   const prefix = await readStreamPrefix(pool, config).catch(async (error: unknown) => {
     await pool.end();
     if (error instanceof ConfigurationRefused) throw error;
-    const why = error instanceof Error ? error.message : String(error);
-    throw new ConfigurationRefused(`Postgres cannot be used at its address: ${why}`);
+    throw serverAway('Postgres', { url: databaseUrl, setting: config.DATABASE_URL && 'DATABASE_URL' }, error);
   });
   const streams = { prefix, isOurs: isOurStream };
   const connected = connectEventStore({ url: eventStoreUrl, logger, streams, readTimeoutMs: commandTimeoutMs });

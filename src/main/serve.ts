@@ -11,6 +11,7 @@ import { findAddresses, removeInstance, writeInstance } from './instance.ts';
 import { createLogger } from './logger.ts';
 import { roles } from './role.ts';
 import type { Role } from './role.ts';
+import { requireFreePort } from './listen.ts';
 import { startHealthServer, startRole } from './roles.ts';
 import { readSecrets, requireSharedSecret } from './secrets.ts';
 import { Stops } from './stops.ts';
@@ -45,27 +46,27 @@ export interface Started {
  */
 export async function serve(config: Config, { role, parentPid, progress, ready }: ServeOptions): Promise<number> {
   const logger = createLogger(config, role, role === 'all' ? 'warn' : 'info');
+  for (const { name, setting } of config.similarNames) logger.warn(`${name} is no setting: is ${setting} meant?`);
   const stops = new Stops(logger);
   const { promise: ended, resolve: end, reject: fail } = Promise.withResolvers<number>();
-  let isTold = false;
+  let toldMs: number | undefined;
   const tell = () => {
     // The second time, somebody is out of patience: children end with this process.
-    if (isTold) process.exit(130);
-    isTold = true;
+    if (toldMs !== undefined && performance.now() - toldMs > samePressMs) process.exit(130);
+    toldMs ??= performance.now();
     end(0);
   };
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, tell);
   // npm passes no signal on when it is killed alone: what it has started would go on without anybody to stop it.
   const watch = config.npm_lifecycle_event ? watchParent(parentPid, () => end(0)) : undefined;
+  const starting =
+    role === 'all'
+      ? startAll(config, { logger, progress, stops, failed: fail })
+      : startOne(config, role, { logger, stops });
   try {
-    const starting =
-      role === 'all'
-        ? startAll(config, { logger, progress, stops, failed: fail })
-        : startOne(config, role, { logger, stops });
-    // A start that waits for a server is not waited for once it is to stop.
     starting
       .then((started) => {
-        if (!isTold) ready({ role, dataDirectory: config.dataDirectory, ...started });
+        if (toldMs === undefined) ready({ role, dataDirectory: config.dataDirectory, ...started });
       })
       .catch(fail);
     const code = await ended;
@@ -76,11 +77,13 @@ export async function serve(config: Config, { role, parentPid, progress, ready }
     throw await orFullDisk(error, config);
   } finally {
     clearInterval(watch);
-    await stops.stop();
+    await stops.stop(starting);
     progress('stopped');
   }
 }
 
+/** One Ctrl-C may come as two signals: one from the terminal, and the same again from npm, which passes it on. */
+const samePressMs = 1_000;
 const parentCheckMs = 500;
 
 function watchParent(parentPid: number, gone: () => void): NodeJS.Timeout {
@@ -100,9 +103,10 @@ async function startAll(
   const lock = lockDataDirectory(given.dataDirectory);
   stops.add('data directory', async () => lock.release());
   const config = await withPort(given);
+  await requireFreePort({ host: config.HOST, port: config.PORT, setting: 'PORT' });
   const secrets = readSecrets(config);
   progress(`data directory ${config.dataDirectory}`);
-  const engines = startEngines(config, { demo, progress });
+  const engines = startEngines(config, { demo, progress, abandoned: stops.abandoned });
   stops.add('engines', () => engines.stop());
   const addresses = await engines.addresses;
   void engines.failed.then((ended) => {
@@ -134,6 +138,8 @@ async function startOne(
 ): Promise<StartedParts> {
   const addresses = findAddresses(given);
   const config = await withPort(given);
+  const setting = role === 'api' ? 'PORT' : 'HEALTH_PORT';
+  await requireFreePort({ host: config.HOST, port: config[setting], setting });
   const secrets = readSecrets(config);
   const connections = await connect(config, addresses, { logger, role, secrets });
   stops.add('connections', () => connections.close());

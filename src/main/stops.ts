@@ -5,6 +5,8 @@ import type { Logger } from 'pino';
 const stopLimitMs = 9_500;
 /** Time that each stage leaves to each of the stages behind it. */
 const leftToOthersMs = 700;
+/** How long the step of a start that is under way may still take: what it stands on goes on until then. */
+const startStepLimitMs = 4_000;
 
 interface Part {
   name: string;
@@ -25,7 +27,7 @@ export class Stops {
   readonly #logger: Logger;
   /** The parts of a stage are stopped side by side. */
   readonly #stages: { name: string; parts: Part[] }[] = [];
-  #isStopping = false;
+  readonly #abandoning = new AbortController();
 
   constructor(logger: Logger) {
     this.#logger = logger;
@@ -39,12 +41,20 @@ export class Stops {
     const last = this.#stages.at(-1);
     if (last?.name === stage) last.parts.push({ name, stop });
     else this.#stages.push({ name: stage, parts: [{ name, stop }] });
-    if (this.#isStopping) throw new StartAbandoned(`${name} is not wanted any more`);
+    if (this.abandoned.aborted) throw new StartAbandoned(`${name} is not wanted any more`);
   }
 
-  async stop(): Promise<void> {
-    this.#isStopping = true;
+  /** Aborted when the stop begins, for steps of the start that would take long. */
+  get abandoned(): AbortSignal {
+    return this.#abandoning.signal;
+  }
+
+  /** @param starting the start, which goes no further than to the next part that it adds */
+  async stop(starting: Promise<unknown>): Promise<void> {
+    this.#abandoning.abort();
     const deadlineMs = performance.now() + stopLimitMs;
+    const late = sleep(startStepLimitMs, undefined, { ref: false });
+    await Promise.race([starting.catch(() => undefined), late]);
     for (let stage = this.#stages.pop(); stage; stage = this.#stages.pop()) {
       const limitMs = deadlineMs - performance.now() - this.#stages.length * leftToOthersMs;
       await Promise.all(stage.parts.map((part) => this.#stopInTime(part, Math.max(0, limitMs))));

@@ -132,7 +132,7 @@ it('a bucket that cannot be used is refused at the start, without its secret', {
   const lines = ran.stderr.trimEnd().split('\n');
   expectRefusal(
     { ...ran, stderr: lines.at(-1) ?? '' },
-    /^reeltally: S3_BUCKET: the bucket films cannot be used \(.+status 403\)/,
+    /^reeltally: The bucket films \(S3_BUCKET\) at 127\.0\.0\.1:\d+ \(S3_ENDPOINT\) cannot be used: .+status 403$/,
   );
   expect(ran.stderr).not.toContain('a wrong secret');
 });

@@ -1,17 +1,19 @@
 import { describe, expect, it, vi } from 'vitest';
-import { ConfigurationRefused, readConfig } from '../../src/main/config.ts';
+import { ConfigurationRefused, environment, readConfig } from '../../src/main/config.ts';
 
 const read = (EVENTSTORE_URL: string) => readConfig({ EVENTSTORE_URL }).EVENTSTORE_URL;
 
-function refusalOf(address: string): string {
+function refusalOf(variables: Record<string, string>): string {
   try {
-    read(address);
+    readConfig(variables);
   } catch (error) {
     if (error instanceof ConfigurationRefused) return error.message;
     throw error;
   }
-  throw new Error(`${address} was taken`);
+  throw new Error(`${JSON.stringify(variables)} was taken`);
 }
+
+const faultsOf = (variables: Record<string, string>) => refusalOf(variables).split('\n').slice(1);
 
 describe('EVENTSTORE_URL', () => {
   it.each([
@@ -34,7 +36,7 @@ describe('EVENTSTORE_URL', () => {
     ['an option with a wrong value', 'esdb://user:hidden@a:2113?tls=hidden'],
     ['a password that cannot be decoded', 'esdb://user:hidden%zz@a:2113'],
   ])('refuses %s in one line that repeats nothing of it', (_, address) => {
-    const lines = refusalOf(address).split('\n');
+    const lines = refusalOf({ EVENTSTORE_URL: address }).split('\n');
     expect(lines).toHaveLength(2);
     expect(lines[1]).toMatch(/^ {2}EVENTSTORE_URL: must be an address such as esdb:\/\/host:2113\?tls=true, /);
     expect(lines[1]).not.toContain('hidden');
@@ -48,4 +50,108 @@ describe('EVENTSTORE_URL', () => {
     expect(warn.mock.calls.join('\n')).toContain('colour');
     expect(warn.mock.calls.join('\n')).not.toContain('hidden');
   });
+});
+
+/** One wrong value of each setting that does not take every text. */
+const wrongValues: Record<string, string> = {
+  ...{ EVENTSTORE_URL: 'http://a', DATABASE_URL: 'mysql://a/b', NATS_URL: '127.0.0.1', SAMPLE_PLATFORM_URL: 'sample' },
+  ...{
+    EVENTSTORE_PREFIX: 'Ours',
+    PORT: 'http',
+    HEALTH_PORT: '65536',
+    PUBLIC_URL: 'example.com',
+    DOWNLOAD_URL: 'ftp://a',
+  },
+  ...{ REELTALLY_URL: 'example.com', REELTALLY_SECRET: 'short', REELTALLY_OLD_SECRETS: 'short', DEMO: 'yes' },
+  ...{ S3_PREFIX: '/films', S3_ENDPOINT: 'a', S3_PUBLIC_ENDPOINT: 'a', S3_FORCE_PATH_STYLE: 'true', LOG_LEVEL: 'loud' },
+  ...{ TRUSTED_PROXIES: 'proxy', UNAUTHENTICATED_HOURLY_LIMIT: '-1', WORKER_SLOTS: '0', MAX_JOBS_PER_ACCOUNT: '1e3' },
+  ...{ MAX_JOBS_PER_PLATFORM: '65', MIN_FREE_DISK_MIB: '-1', MAX_FILE_MIB: '1.5', MAX_VIDEO_SIDE: '100' },
+  ...{
+    MAX_DURATION_SECONDS: 'x',
+    ATTEMPT_TIMEOUT_SECONDS: '1',
+    FILE_RETENTION_SECONDS: '1',
+    CLOSING_GRACE_SECONDS: 'x',
+  },
+  ...{ INVOICE_ISSUER: 'x'.repeat(201), SMTP_URL: 'smtp://a?b', MAIL_FROM: 'nobody', OTEL_TRACES_SAMPLER_ARG: '2' },
+  ...{ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector', REELTALLY_CLOCK_OFFSET_SECONDS: 'tomorrow' },
+};
+
+/** They are secrets, or usually hold one. */
+const neverShown = /SECRET|SMTP_URL|EVENTSTORE_URL|DATABASE_URL|NATS_URL|OTLP_ENDPOINT/;
+
+describe('a wrong value', () => {
+  it.each(Object.entries(wrongValues))('of %s (%s) is named in our words', (name, value) => {
+    const [line = '', ...more] = faultsOf({ [name]: value });
+    expect(more).toEqual([]);
+    expect(line).toMatch(new RegExp(`^  ${name}: must (be|have|hold|begin) `));
+    const shown = `, and is ${JSON.stringify(value.slice(0, 60))}`;
+    if (neverShown.test(name)) expect(line).not.toContain(value);
+    else expect(line.slice(-shown.length)).toBe(shown);
+  });
+
+  it('is tried here for every setting that does not take every text', () => {
+    const anyText = Object.entries(environment.shape)
+      .filter(([, kind]) => kind.safeParse('any text, "@" -/-').success)
+      .map(([name]) => name);
+    expect([...new Set([...Object.keys(wrongValues), ...anyText])].sort()).toEqual(
+      Object.keys(environment.shape).sort(),
+    );
+  });
+
+  it('does not show the password in an address', () => {
+    expect(refusalOf({ PUBLIC_URL: 'htps://user:hidden@example.com' })).not.toContain('hidden');
+  });
+});
+
+describe('a variable with our prefix that is no setting', () => {
+  it.each([
+    ['REELTALLY_DAT', 'REELTALLY_DATA'],
+    ['REELTALLY_SECRETS', 'REELTALLY_SECRET'],
+    ['REELTALLY_PORT', 'PORT'],
+    ['REELTALLY_WORKER_SLOT', 'WORKER_SLOTS'],
+    ['reeltally_data', 'REELTALLY_DATA'],
+  ])('%s is refused, naming %s, and not its value', (name, setting) => {
+    expect(faultsOf({ [name]: 'hidden' })).toEqual([`  ${name}: is no setting; the nearest one is ${setting}`]);
+  });
+
+  it('is refused beside wrong values, all at once', () => {
+    expect(faultsOf({ REELTALLY_DAT: '/srv', PORT: 'http' })).toHaveLength(2);
+  });
+
+  it('is ignored where Kubernetes has put it there, or where it is empty', () => {
+    const injected = {
+      REELTALLY_SERVICE_HOST: '10.0.0.1',
+      REELTALLY_SERVICE_PORT: '80',
+      REELTALLY_SERVICE_PORT_HTTP: '80',
+      REELTALLY_PORT: 'tcp://10.0.0.1:80',
+      REELTALLY_PORT_80_TCP: 'tcp://10.0.0.1:80',
+      REELTALLY_PORT_80_TCP_PROTO: 'tcp',
+      REELTALLY_PORT_80_TCP_PORT: '80',
+      REELTALLY_PORT_80_TCP_ADDR: '10.0.0.1',
+      // Of a service with the name "health".
+      HEALTH_PORT: 'tcp://10.0.0.1:80',
+      REELTALLY_NOTHING: '',
+    };
+    expect(readConfig(injected)).toMatchObject({ HEALTH_PORT: 0, similarNames: [] });
+  });
+});
+
+describe('a variable that is nearly a setting', () => {
+  it.each([
+    ['DATABSE_URL', 'DATABASE_URL'],
+    ['WORKER_SLOT', 'WORKER_SLOTS'],
+    ['NTAS_URL', 'NATS_URL'],
+    ['EVENT_STORE_URL', 'EVENTSTORE_URL'],
+    ['MAX_FILE_MB', 'MAX_FILE_MIB'],
+    ['LOGLEVEL', 'LOG_LEVEL'],
+  ])('%s is told with %s', (name, setting) => {
+    expect(readConfig({ [name]: 'x' }).similarNames).toEqual([{ name, setting }]);
+  });
+
+  it.each(['HOSTNAME', 'HOME', 'PORTS', 'SITE_URL', 'HTTP_PORT', 'OTEL_TRACES_SAMPLER', 'AWS_REGION', 'PWD', 'SHLVL'])(
+    '%s is none',
+    (name) => {
+      expect(readConfig({ [name]: 'x' }).similarNames).toEqual([]);
+    },
+  );
 });

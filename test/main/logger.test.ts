@@ -1,31 +1,75 @@
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { expect, test } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { startOnTerminal } from '../support/service.ts';
 
 const logger = fileURLToPath(new URL('../../src/main/logger.ts', import.meta.url));
 
-/** Has a process of its own log something. @returns its standard error */
-async function logged(facts: object): Promise<string> {
-  const program = `
-    const { createLogger } = await import(${JSON.stringify(logger)});
-    createLogger({ LOG_LEVEL: 'info' }, 'test', 'info').error(${JSON.stringify(facts)}, 'something went wrong');`;
-  const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
-    stdio: ['ignore', 'inherit', 'pipe'],
-  });
-  return await text(child.stderr);
+/** A program that logs something. */
+const logging = (facts: string, role: string) => [
+  ...[process.execPath, '--input-type=module', '-e'],
+  `const { createLogger } = await import("${logger}");` +
+    `createLogger({ LOG_LEVEL: "info" }, "${role}", "info").error(${facts}, "something went wrong");`,
+];
+
+/** What a program of its own writes to standard error, into a pipe. */
+async function inPipe(facts: string): Promise<string> {
+  const [node = '', ...more] = logging(facts, 'test');
+  return await text(spawn(node, more, { stdio: ['ignore', 'inherit', 'pipe'] }).stderr);
 }
 
-test.each([
+async function onTerminal(facts: string, role = 'test'): Promise<string> {
+  const { code, screen } = startOnTerminal(logging(facts, role), {});
+  expect(await code).toBe(0);
+  return screen();
+}
+
+const withSecrets = [
   { authorization: 'a-secret' },
   { headers: { authorization: 'a-secret', cookie: 'a-secret' } },
   { req: { headers: { authorization: 'a-secret', cookie: 'a-secret' } } },
   { key: 'a-secret', secret: 'a-secret', password: 'a-secret' },
   { url: 'https://example.com/a-secret', download_url: 'https://example.com/a-secret' },
   { connectionString: 'postgres://a:a-secret@b', err: { connectionString: 'postgres://a:a-secret@b' } },
-])('secrets of %j never reach the log', async (facts) => {
-  const line = await logged(facts);
-  expect(line).toContain('something went wrong');
-  expect(line).toContain('[redacted]');
-  expect(line).not.toContain('a-secret');
+];
+
+describe.each([
+  ['in a pipe', inPipe],
+  ['on a terminal', onTerminal],
+])('%s', (_, logged) => {
+  it.each(withSecrets)('secrets of %j never reach the log', async (facts) => {
+    const line = await logged(JSON.stringify(facts));
+    expect(line).toContain('something went wrong');
+    expect(line).toContain('[redacted]');
+    expect(line).not.toContain('a-secret');
+  });
+});
+
+it('is JSON in a pipe', async () => {
+  const line = await inPipe('{ part: "NATS", seconds: 2 }');
+  expect(JSON.parse(line)).toMatchObject({ level: 50, role: 'test', part: 'NATS', seconds: 2 });
+});
+
+describe('is text on a terminal', () => {
+  const start = '\r\u001b[K';
+
+  it('with the time, the level, the role and the facts', async () => {
+    expect(await onTerminal('{ part: "NATS", seconds: 2, list: [1] }')).toMatch(
+      /^\r\u001b\[K\d\d:\d\d:\d\d error: test: something went wrong \(part NATS, seconds 2, list \[1\]\)\n$/,
+    );
+    expect(await onTerminal('{}', 'all')).toMatch(/\d error: something went wrong\n$/);
+  });
+
+  it('with the message of an error, and its stack below', async () => {
+    const [line, next] = (await onTerminal('{ err: new Error("no room") }')).split('\n');
+    expect(line).toMatch(/something went wrong \(error no room\)$/);
+    expect(next).toMatch(/^ {4}at /);
+  });
+
+  it('that moves no cursor and hides nothing, whatever is logged', async () => {
+    const line = await onTerminal('{ title: "a\\u001b[2Jb\\u009bc\\nd\\u202ee" }');
+    expect(line.replace(start, '').trimEnd()).toMatch(/^[ -~]+$/);
+    expect(line).toContain('(title a\\u001b[2Jb\\u009bc\\u000ad\\u202ee)');
+  });
 });

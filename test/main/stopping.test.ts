@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { freePort } from '../../src/embedded/free-port.ts';
 import { isAlive } from '../adapters/embedded/owned.ts';
 import { runIn } from '../cli/command-line.ts';
 import { EventStoreProxy } from '../support/event-store-proxy.ts';
@@ -134,6 +135,24 @@ describe('the end of the npm that started it', () => {
     behind.silence();
     npm.kill('SIGKILL');
     await waitFor(() => !isAlive(pid), { what: 'it to end', timeoutMs: stopLimitMs });
+  });
+});
+
+describe('a server that is away at the start', () => {
+  const names = { EVENTSTORE_URL: 'The event store', DATABASE_URL: 'Postgres', NATS_URL: 'NATS' } as const;
+
+  it.each(parts)('%s: one line with its name, host and variable', { timeout: 90_000 }, async (part) => {
+    const port = await freePort();
+    const wrong = { [part]: withPort(addressOf(part), port) };
+    const told = await Promise.all(
+      roles.map(async (role) => {
+        const environment = { ...installation.environment, REELTALLY_DATA: temporaryDirectory(), ...wrong };
+        const { code, stderr } = await runIn(environment)('serve', '--json', '--role', role);
+        return { role, code, stderr };
+      }),
+    );
+    const line = `reeltally: ${names[part]} at 127.0.0.1:${String(port)} (${part}) cannot be used: nothing listens there\n`;
+    expect(told).toEqual(roles.map((role) => ({ role, code: 1, stderr: line })));
   });
 });
 

@@ -206,15 +206,33 @@ export async function runOnTerminal(
   words: readonly string[],
   environment: Environment,
 ): Promise<{ code: number | null; screen: string }> {
-  const command = [process.execPath, ...nodeArguments, ...words].map((word) => `'${word}'`).join(' ');
-  const child = spawn('script', ['--quiet', '--return', '--command', command, '/dev/null'], {
+  const { code, screen } = startOnTerminal([...cliCommand, ...words], environment);
+  return { code: await code, screen: screen() };
+}
+
+export interface OnTerminal {
+  /** Fulfilled when it has ended and everything that it wrote is here. */
+  code: Promise<number | null>;
+  /** Everything that it has written so far. */
+  screen: () => string;
+  /** What a person types; Ctrl-C is \u0003. */
+  type: (keys: string) => void;
+}
+
+/** Starts a program with a terminal of its own, 80 columns wide. */
+export function startOnTerminal(command: readonly string[], environment: Environment): OnTerminal {
+  const quoted = command.map((word) => `'${word}'`).join(' ');
+  const child = spawn('script', ['--quiet', '--return', '--command', `stty cols 80; exec ${quoted}`, '/dev/null'], {
     env: { ...cleanEnvironment(), TERM: 'xterm', ...environment },
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['pipe', 'pipe', 'inherit'],
   });
-  let screen = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (screen += text));
-  const [code] = (await once(child, 'close')) as [number | null];
-  return { code, screen: screen.replaceAll('\r\n', '\n') };
+  let written = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (written += text));
+  return {
+    code: once(child, 'close').then(([code]) => code as number | null),
+    screen: () => written.replaceAll('\r\n', '\n'),
+    type: (keys) => child.stdin.write(keys),
+  };
 }
 
 async function runCli<Answer>(words: readonly string[], environment: Environment): Promise<Answer> {

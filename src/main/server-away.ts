@@ -1,0 +1,36 @@
+import { ConfigurationRefused } from './config.ts';
+
+const reasons: readonly (readonly [RegExp, string])[] = [
+  [/ECONNREFUSED|CONNECTION_REFUSED/, 'nothing listens there'],
+  [/ENOTFOUND|EAI_AGAIN/, 'its host is not known'],
+  [/Failed to discover/, 'none of its hosts answers'],
+  [/EHOSTUNREACH|ENETUNREACH/, 'its host cannot be reached'],
+  [/timeout|ETIMEDOUT|No answer within/i, 'it does not answer'],
+];
+
+/**
+ * A server that cannot be used at the start, in one line.
+ *
+ * @param at its address, of which only the hosts are shown, and the setting that it comes from; undefined: of an instance
+ */
+export function serverAway(
+  server: string,
+  at: { url: string; setting: string | undefined },
+  error: unknown,
+): ConfigurationRefused {
+  const setting = at.setting === undefined ? '' : ` (${at.setting})`;
+  return new ConfigurationRefused(`${server} at ${hostsOf(at.url)}${setting} cannot be used: ${reasonOf(error)}`);
+}
+
+/** Of several, as in an address of a cluster, all; never user and password. */
+function hostsOf(url: string): string {
+  const [authority = ''] = url.replace(/^[\w+]+:\/\//, '').split(/[/?#]/);
+  return authority.slice(authority.lastIndexOf('@') + 1);
+}
+
+function reasonOf(error: unknown): string {
+  const { code, message } = error as { code?: unknown; message?: unknown };
+  const told = `${String(code)} ${String(message)}`;
+  const known = reasons.find(([pattern]) => pattern.test(told));
+  return known?.[1] ?? String(message ?? error).replaceAll(/\s+/g, ' ');
+}

@@ -1,0 +1,72 @@
+/** Names of environment variables that resemble settings: a typing error is told, and is no silent default. */
+
+export interface Misspelt {
+  /** As it stands in the environment. */
+  name: string;
+  /** The nearest setting. */
+  setting: string;
+}
+
+export interface CheckedNames {
+  /** They carry our prefix, so that they are meant for us. */
+  unknown: Misspelt[];
+  /** They may be somebody else's. */
+  similar: Misspelt[];
+}
+
+const prefix = 'REELTALLY_';
+
+/** Kubernetes tells every container about every service of its namespace, in variables that begin with the service's name. */
+export function isFromKubernetes(name: string, value = ''): boolean {
+  if (/_SERVICE_(HOST|PORT)(_|$)/.test(name)) return true;
+  if (/_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$/.test(name)) return true;
+  return name.endsWith('_PORT') && /^(tcp|udp|sctp):\/\//.test(value);
+}
+
+export function checkNames(names: readonly string[], settings: readonly string[]): CheckedNames {
+  const others = names.filter((name) => !settings.includes(name));
+  const isOurs = (name: string) => name.toUpperCase().startsWith(prefix);
+  return {
+    unknown: others.filter(isOurs).map((name) => ({ name, setting: nearest(name, settings).setting })),
+    similar: others.flatMap((name) => {
+      const { setting, distance } = nearest(name, settings);
+      return !isOurs(name) && distance <= tolerance(setting) ? [{ name, setting }] : [];
+    }),
+  };
+}
+
+/** Short words are too close to other programs' variables. */
+function tolerance({ length }: string): number {
+  return length >= 10 ? 2 : length >= 6 ? 1 : -1;
+}
+
+/** Our prefix may also be what is too much: REELTALLY_PORT means PORT. */
+function nearest(name: string, settings: readonly string[]): { setting: string; distance: number } {
+  const upper = name.toUpperCase();
+  const readings = upper.startsWith(prefix) ? [upper, upper.slice(prefix.length)] : [upper];
+  const [first = { setting: '', distance: Infinity }] = settings
+    .map((setting) => ({ setting, distance: Math.min(...readings.map((each) => editDistance(each, setting))) }))
+    .toSorted((a, b) => a.distance - b.distance);
+  return first;
+}
+
+/** Letters to insert, delete, replace or swap with their neighbour (optimal string alignment). */
+function editDistance(a: string, b: string): number {
+  let beforeLast: number[] = [];
+  let last = Array.from({ length: b.length + 1 }, (_, column) => column);
+  for (let row = 1; row <= a.length; row += 1) {
+    const current = [row];
+    for (let column = 1; column <= b.length; column += 1) {
+      const isSame = a[row - 1] === b[column - 1];
+      const isSwapped = a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1];
+      current[column] = Math.min(
+        (last[column] ?? Infinity) + 1,
+        (current[column - 1] ?? Infinity) + 1,
+        (last[column - 1] ?? Infinity) + (isSame ? 0 : 1),
+        isSwapped ? (beforeLast[column - 2] ?? Infinity) + 1 : Infinity,
+      );
+    }
+    [beforeLast, last] = [last, current];
+  }
+  return last[b.length] ?? Infinity;
+}
