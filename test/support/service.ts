@@ -205,9 +205,11 @@ export async function runCommand(
 export async function runOnTerminal(
   words: readonly string[],
   environment: Environment,
+  { columns }: { columns?: number } = {},
 ): Promise<{ code: number | null; screen: string }> {
+  const size = columns === undefined ? '' : `stty cols ${String(columns)}; `;
   const command = [process.execPath, ...nodeArguments, ...words].map((word) => `'${word}'`).join(' ');
-  const child = spawn('script', ['--quiet', '--return', '--command', command, '/dev/null'], {
+  const child = spawn('script', ['--quiet', '--return', '--command', `${size}${command}`, '/dev/null'], {
     env: { ...cleanEnvironment(), TERM: 'xterm', ...environment },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
