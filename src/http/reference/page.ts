@@ -67,9 +67,12 @@ function quickStart(operations: readonly ListedOperation[], apiUrl: string): Htm
     <h3>1. Queue it</h3>
     ${queue && code(curlLine(queue, apiUrl))}
     <p>The answer has a <code>request_token</code>.</p>
-    <h3>2. Ask how it stands, every second or so</h3>
+    <h3>2. Ask how it stands</h3>
     ${poll && code(curlLine(poll, apiUrl))}
-    <p>Until <code>status</code> is <code>done</code> or <code>failed</code>.</p>
+    <p>
+      With the header <code>Prefer: wait=60</code> the answer comes when that changes. Until <code>status</code> is
+      <code>done</code> or <code>failed</code>.
+    </p>
     <h3>3. Fetch the file</h3>
     ${code('curl -o video.mp4 "$DOWNLOAD_URL"')}
     <p>
