@@ -153,6 +153,24 @@ export async function listJobs(
   return rows.map(({ job }) => jobFromJson(job));
 }
 
+/** What is known of a job. */
+export type JobStatus = Pick<JobRow, 'token' | 'status'>;
+
+/** Those of some jobs whose status is another one than was known, each with what it is now. */
+export async function listChangedJobs(
+  client: Pick<PoolClient, 'query'>,
+  known: readonly JobStatus[],
+): Promise<JobStatus[]> {
+  const { rows } = await client.query<JobStatus>(
+    // Neither holds a comma. As arrays, thousands of them would cost this process several times as much.
+    `select distinct token, j.status
+     from unnest(string_to_array($1, ','), string_to_array($2, ',')) known (token, status) join jobs j using (token)
+     where j.status <> known.status`,
+    [known.map(({ token }) => token).join(), known.map(({ status }) => status).join()],
+  );
+  return rows;
+}
+
 /** Downloads of a period that were charged beyond the allowance and have failed, in the order of their charges. */
 export async function listFailedOverage(
   client: Pick<PoolClient, 'query'>,
