@@ -14,6 +14,7 @@ import { addInvoiceCommands } from './invoice-commands.ts';
 import { addLedgerCommands } from './ledger-commands.ts';
 import { roles } from './role.ts';
 import type { Role } from './role.ts';
+import { addDownloadCommand } from './download-command.ts';
 import { describeStart } from './describe-start.ts';
 import type { runCommand as RunCommand } from './run-command.ts';
 
@@ -51,6 +52,7 @@ function createProgram(): Command {
       process.exit();
     });
 
+  addDownloadCommand(program, outputOf);
   addAccountCommands(program, (command) => run(program, command));
   addKeyCommands(program);
   addJobCommands(program);
