@@ -24,7 +24,7 @@ export interface LocalFileStoreOptions {
 }
 
 type LinkVerdict =
-  | { ok: true; path: string; downloadName: string; mime: string; sizeBytes: number }
+  | { ok: true; path: string; link: string; downloadName: string; mime: string; sizeBytes: number }
   | { ok: false; status: 403 | 404 | 410 };
 
 export interface LocalFileStore extends FileStore {
@@ -123,6 +123,15 @@ async function removeIfEmpty(directory: string): Promise<void> {
   });
 }
 
+/** What a link of ours says. */
+interface GenuineLink {
+  relative: string;
+  name: string;
+  downloadName: string;
+  expiresSeconds: number;
+  signature: string;
+}
+
 function createLinks(options: LocalFileStoreOptions) {
   const { current, others } = options.signingKeys;
   const keys = new Map([...others, current].map(({ id, key }) => [id, key]));
@@ -135,7 +144,7 @@ function createLinks(options: LocalFileStoreOptions) {
       return `${options.downloadBaseUrl}${path}?${new URLSearchParams({ ...query, signature }).toString()}`;
     },
     /** What a genuine link stands for. The signature comes first: before it, nothing in the URL is believed. */
-    read(url: string): { relative: string; name: string; downloadName: string; expiresSeconds: number } | undefined {
+    read(url: string): GenuineLink | undefined {
       const [path = '', query = '', ...rest] = url.split('?');
       const parameters = readQuery(query);
       const key = parameters === undefined ? undefined : keys.get(parameters.key);
@@ -147,8 +156,9 @@ function createLinks(options: LocalFileStoreOptions) {
       if (expected.toString('base64url') !== parameters.signature) return undefined;
       const [, token = '', revision = '', name = ''] = pathPattern.exec(path) ?? [];
       if (!isToken(token) || !isFileName(name)) return undefined;
+      const { download: downloadName, expires, signature } = parameters;
       const relative = `${token}/${revision}/${name}`;
-      return { relative, name, downloadName: parameters.download, expiresSeconds: Number(parameters.expires) };
+      return { relative, name, downloadName, expiresSeconds: Number(expires), signature };
     },
   };
 }
@@ -217,7 +227,7 @@ export function createLocalFileStore(options: LocalFileStoreOptions): LocalFileS
       const sizeBytes = await sizeOf(path);
       const mime = contentTypeOf(genuine);
       if (sizeBytes === undefined || mime === undefined) return { ok: false, status: 404 };
-      return { ok: true, path, downloadName: genuine.downloadName, mime, sizeBytes };
+      return { ok: true, path, link: genuine.signature, downloadName: genuine.downloadName, mime, sizeBytes };
     },
     async openFile(path) {
       return open(path, 'r').catch((error: unknown) => {

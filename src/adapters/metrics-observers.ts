@@ -85,6 +85,18 @@ export function observeAdmissions(registers: Registry[]): AdmissionObserver {
   };
 }
 
+/** @returns to be called for each connection that was closed unserved */
+export function observeConnections(registers: Registry[]): () => void {
+  const dropped = new Counter({
+    name: 'reeltally_connections_dropped_total',
+    help: 'Connections closed unserved because there were as many as the limit of open files allows',
+    registers,
+  });
+  return () => {
+    dropped.inc();
+  };
+}
+
 /** @returns to be called for each event that a subscription skips */
 export function observeForeignEvents(registers: Registry[]): () => void {
   const skipped = new Counter({

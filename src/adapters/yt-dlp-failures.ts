@@ -135,16 +135,29 @@ export function failureRow(line: string): (typeof ytDlpFailures)[number] | undef
   return ytDlpFailures.find(({ phrases }) => phrases.some((phrase) => words.includes(phrase)));
 }
 
+/** What Python says of an exception that nobody caught: the first line behind the last traceback's own, which are indented. */
+function crashOf(lines: readonly string[]): string | undefined {
+  const traceback = lines.lastIndexOf('Traceback (most recent call last):');
+  return traceback < 0 ? undefined : lines.slice(traceback + 1).find((line) => /^\S/.test(line));
+}
+
+/** The system refused, or the program is not whole: no page brings these about. */
+const ownCrash = /^(?:OSError|PermissionError|ImportError|ModuleNotFoundError|SyntaxError)\b/;
+
 /**
  * Reads the reason from the engine's standard error: its last `ERROR:` line decides, since earlier ones may be of tries that
- * were repeated. What no row knows is an `internal_error` until somebody adds a phrase, for which the log has its text; but it
- * was the item that brought it about, so that it is not the service's fault.
+ * were repeated. A crash instead of such a line is the platform's: its answer had a form that no extractor expects. What no row
+ * knows is an `internal_error` until somebody adds a phrase, for which the log has its text; but it was the item that brought it
+ * about, so that it is not the service's fault.
  */
 export function ytDlpFailure(stderr: string): { reason: FailureReason; fault: Fault; detail: string } {
   const lines = stderr.split('\n');
-  const error =
-    lines.findLast((line) => line.startsWith('ERROR:')) ?? lines.findLast((line) => line.trim() !== '') ?? '';
-  const reason = failureRow(error)?.reason;
+  const error = lines.findLast((line) => line.startsWith('ERROR:'));
+  const crash = error === undefined ? crashOf(lines) : undefined;
+  const said = error ?? crash ?? lines.findLast((line) => line.trim() !== '') ?? '';
+  if (crash !== undefined && !ownCrash.test(crash))
+    return { reason: 'platform_error', fault: 'video', detail: cleanDetail(crash) };
+  const reason = failureRow(said)?.reason;
   const fault = reason === 'internal_error' ? 'service' : 'video';
-  return { reason: reason ?? 'internal_error', fault, detail: cleanDetail(error) };
+  return { reason: reason ?? 'internal_error', fault, detail: cleanDetail(said) };
 }

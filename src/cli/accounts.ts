@@ -10,11 +10,12 @@ import type { UsageLanes } from '../commands/usage-lanes.ts';
 import { email as emailSchema } from '../domain/account-events.ts';
 import { usageStream } from '../domain/billing-period.ts';
 import { formatCents } from '../domain/money.ts';
+import { maxKeysOf } from '../domain/plans.ts';
 import type { PlanCatalogue, PlanTerms, Terms } from '../domain/plans.ts';
 import type { Actor } from '../domain/recorded-event.ts';
 import { isRefused } from '../domain/refusals.ts';
 import { summariseUsage } from '../domain/usage-summary.ts';
-import { comingTerms } from '../domain/usage-periods.ts';
+import { comingTerms, isOverAt, termsAt } from '../domain/usage-periods.ts';
 import type { OpenUsage, UsageSnapshot } from '../domain/usage.ts';
 import { CommandFailed, facts, print, requireText } from './output.ts';
 import type { Output } from './output.ts';
@@ -59,9 +60,10 @@ export async function showCommand(cli: CliDependencies, accountId: string): Prom
   const usage = await currentUsage(cli, accountId);
   const { plan, downloads, metadata, overage, period } = summariseUsage(usage, cli.now());
   const active = [...keys.values()].filter(({ revoked }) => !revoked).length;
-  const isOver = usage.phase !== 'open' || cli.now() >= usage.period.end;
-  const terms = isOver ? comingTerms(usage) : usage.terms;
-  const coming = isOver || usage.due === null ? null : { from: usage.period.end, terms: comingTerms(usage) };
+  const now = cli.now();
+  const terms = termsAt(usage, now);
+  const coming =
+    isOverAt(usage, now) || usage.due === null ? null : { from: usage.period.end, terms: comingTerms(usage) };
   const data = {
     account_id: accountId,
     email: opened.personal.email,
@@ -75,6 +77,7 @@ export async function showCommand(cli: CliDependencies, accountId: string): Prom
     period_end: period.end,
     coming,
     active_keys: active,
+    max_keys: maxKeysOf(terms),
   };
   const pool = ({ used, limit }: { used: number; limit: number }) => `${String(used)} of ${String(limit)}`;
   const text = facts({
@@ -88,7 +91,7 @@ export async function showCommand(cli: CliDependencies, accountId: string): Prom
     fee: formatCents(terms.fee_cents),
     period: `${period.start} to ${period.end}`,
     ...(coming && { coming: comingText(coming) }),
-    active_keys: active,
+    active_keys: `${String(active)} of ${String(data.max_keys)}`,
   });
   print(cli.output, data, text);
 }
@@ -99,7 +102,7 @@ export function describeTerms(terms: PlanTerms): string {
   const overage =
     rateCents === null ? 'no downloads beyond' : `${formatCents(rateCents)} for each beyond (${rate_version})`;
   const included = `${String(downloads_limit)} downloads, ${overage}, ${String(metadata_limit)} lookups`;
-  return `${included}, ${formatCents(fee_cents)} a month, ${String(hourly_limit)} requests an hour`;
+  return `${included}, ${formatCents(fee_cents)} a month, ${String(hourly_limit)} requests an hour of each of ${String(maxKeysOf(terms))} keys`;
 }
 
 const capText = ({ overage_cap_cents: capCents }: Terms) => (capCents === null ? 'none' : formatCents(capCents));

@@ -1,9 +1,11 @@
 import { listApiKeys, waitForKey } from '../../projections/api-keys.ts';
 import { issueReferencedKey, openFirstPeriod, readAccount, revokeApiKey } from '../commands/accounts.ts';
 import { keyLabel } from '../domain/account-events.ts';
-import { maxActiveKeys } from '../domain/account.ts';
+import { maxKeysOf } from '../domain/plans.ts';
 import { isRefused } from '../domain/refusals.ts';
-import { requestOf } from './accounts.ts';
+import type { Refusal } from '../domain/refusals.ts';
+import { termsAt } from '../domain/usage-periods.ts';
+import { currentUsage, requestOf } from './accounts.ts';
 import type { CliDependencies } from './accounts.ts';
 import { CommandFailed, facts, print, requireText, table } from './output.ts';
 import { untilShown } from './waiting.ts';
@@ -15,13 +17,10 @@ export async function issueCommand(
 ): Promise<void> {
   requireText(keyLabel, 'the label', label);
   const refused = await openFirstPeriod(cli, accountId, requestOf(cli));
-  const issued = refused ?? (await issueReferencedKey(cli, { accountId, label, reference, ...requestOf(cli) }));
-  if (isRefused(issued)) {
-    const full = issued.refusal === 'too_many_keys';
-    throw new CommandFailed(
-      full ? `${accountId} has ${String(maxActiveKeys)} keys: revoke one first` : `there is no account ${accountId}`,
-    );
-  }
+  if (refused) throw new CommandFailed(`there is no account ${accountId}`);
+  const maxKeys = maxKeysOf(termsAt(await currentUsage(cli, accountId), cli.now()));
+  const issued = await issueReferencedKey(cli, { accountId, label, reference, maxKeys, ...requestOf(cli) });
+  if (isRefused(issued)) throw new CommandFailed(whyNot(issued.refusal, { accountId, maxKeys }));
   const { key, keyId, keyPrefix, revoked } = issued;
   const data = { account_id: accountId, key_id: keyId, key, key_prefix: keyPrefix, label: issued.label };
   const inForce = await untilShown(cli, (timeoutMs) => waitForKey(cli.pool, keyId, { revoked, timeoutMs }));
@@ -31,6 +30,13 @@ export async function issueCommand(
     throw new CommandFailed(`${keyId} is recorded, not yet in force: the projector is behind or away${unseen}`, 2);
   }
   print(cli.output, data, `${facts(data)}\n\n${key === null ? shownBefore(revoked) : shownNow}`);
+}
+
+function whyNot(refusal: Refusal, { accountId, maxKeys }: { accountId: string; maxKeys: number }): string {
+  const allowed = `${String(maxKeys)} API keys, as many as its terms allow ("accounts terms ${accountId} --keys" changes that)`;
+  return refusal === 'too_many_new_keys'
+    ? `in the past hour ${accountId} was issued ${allowed}`
+    : `${accountId} has ${allowed}: revoke one first`;
 }
 
 const shownNow = 'The key is shown this once; nobody can show it again.';

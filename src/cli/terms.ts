@@ -25,6 +25,7 @@ export interface OwnTerms {
   overageCents?: number | 'none';
   feeCents?: number;
   hourly?: number;
+  keys?: number;
 }
 
 /** @param effective without it, a plan whose fee is lower comes into force with the next period, any other one now */
@@ -45,7 +46,7 @@ export async function termsCommand(
 ): Promise<void> {
   if (Object.keys(own).length === 0) {
     throw new CommandFailed(
-      'nothing to change: give --downloads, --metadata, --overage-cents, --fee-cents or --hourly, or several of them',
+      'nothing to change: give --downloads, --metadata, --overage-cents, --fee-cents, --hourly or --keys, or several of them',
     );
   }
   const change = { kind: 'change_terms', changes: changesOf(own), agreedAt: cli.now() } as const;
@@ -53,13 +54,14 @@ export async function termsCommand(
 }
 
 /** Names the fields that change, and no others: of two commands at once, neither undoes what the other one says. */
-function changesOf({ downloads, metadata, overageCents, feeCents, hourly }: OwnTerms): TermsChanges {
+function changesOf({ downloads, metadata, overageCents, feeCents, hourly, keys }: OwnTerms): TermsChanges {
   return {
     ...(downloads !== undefined && { downloads_limit: downloads }),
     ...(metadata !== undefined && { metadata_limit: metadata }),
     ...(overageCents !== undefined && { overage_cents: overageCents === 'none' ? null : overageCents }),
     ...(feeCents !== undefined && { fee_cents: feeCents }),
     ...(hourly !== undefined && { hourly_limit: hourly }),
+    ...(keys !== undefined && { max_keys: keys }),
   };
 }
 

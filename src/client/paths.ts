@@ -32,7 +32,7 @@ export interface paths {
     put?: never;
     /**
      * Queue the download of a video
-     * @description Takes one download credit, or the overage price of the plan once the allowance is used up. The charge and the download are recorded together or not at all: any other answer than `202` means that nothing is charged for the request. Should neither be known for certain in time, the connection is closed without an answer; with an `Idempotency-Key`, the request can be repeated until it is answered.
+     * @description Takes one download credit, or the overage price of the plan once the allowance is used up. The charge and the download are recorded together or not at all. Any other answer than `202` means that the request is not charged: where that is not certain in time, the answer is `502`, and what turns out to be recorded is taken back. If the service cannot even promise that, it closes the connection without an answer; with an `Idempotency-Key`, the request can be repeated until it is answered.
      */
     post: operations['queueDownload'];
     delete?: never;
@@ -92,7 +92,7 @@ export interface paths {
     put?: never;
     /**
      * Another API key, shown once
-     * @description The key is of the same account, is in force at once, and has an hourly limit of its own. Costs nothing. An account has at most 1000 keys.
+     * @description The key is of the same account, is in force at once, and has an hourly limit of its own. Costs nothing. The account's plan says how many keys may be in force at a time; as many may be issued within an hour. Beyond that the answer is `400`.
      */
     post: operations['issueKey'];
     delete?: never;

@@ -100,12 +100,16 @@ export async function openFirstPeriod(
 
 export type IssuedKey = ApiKey & { key: string };
 
+interface KeyRequest extends AccountRequest {
+  accountId: string;
+  label: string;
+  /** As the account's current terms say. */
+  maxKeys: number;
+}
+
 /** @throws {OutcomeUnknown} when the event may be stored although nobody will ever see the key */
-export async function issueApiKey(
-  dependencies: AccountDependencies,
-  { accountId, label, ...request }: AccountRequest & { accountId: string; label: string },
-): Promise<IssuedKey | Refused> {
-  const issued = await issueKey(dependencies, { accountId, label, keyId: dependencies.newId('key'), ...request });
+export async function issueApiKey(dependencies: AccountDependencies, asked: KeyRequest): Promise<IssuedKey | Refused> {
+  const issued = await issueKey(dependencies, { ...asked, keyId: dependencies.newId('key') });
   if (isRefused(issued)) return issued;
   if (issued.key === null) throw new Error(`key ${issued.keyId} was drawn twice`);
   return { ...issued, key: issued.key };
@@ -119,7 +123,7 @@ export async function issueApiKey(
  */
 export async function issueReferencedKey(
   dependencies: AccountDependencies,
-  { reference, ...asked }: AccountRequest & { accountId: string; label: string; reference: string | undefined },
+  { reference, ...asked }: KeyRequest & { reference: string | undefined },
 ): Promise<(ApiKey & { key: string | null }) | Refused> {
   const keyId = reference === undefined ? dependencies.newId('key') : keyIdOf(asked.accountId, reference);
   return await issueKey(dependencies, { ...asked, keyId });
@@ -127,12 +131,12 @@ export async function issueReferencedKey(
 
 async function issueKey(
   dependencies: AccountDependencies,
-  { accountId, label, keyId, ...request }: AccountRequest & { accountId: string; label: string; keyId: string },
+  { accountId, label, maxKeys, keyId, ...request }: KeyRequest & { keyId: string },
 ): Promise<(ApiKey & { key: string | null }) | Refused> {
   const { key, keyHash, keyPrefix } = newApiKey(dependencies.randomBits);
   const issued = await command(
     dependencies,
-    { kind: 'issue_key', accountId, keyId, keyHash, keyPrefix, label },
+    { kind: 'issue_key', accountId, keyId, keyHash, keyPrefix, label, maxKeys },
     request,
   );
   if (isRefused(issued)) return issued;

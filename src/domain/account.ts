@@ -4,9 +4,6 @@ import type { PlanTerms } from './plans.ts';
 import { refuse } from './refusals.ts';
 import type { Refused } from './refusals.ts';
 
-/** Most keys of one account that are not revoked. */
-export const maxActiveKeys = 1000;
-
 export interface ApiKey {
   keyId: string;
   keyHash: string;
@@ -41,9 +38,20 @@ export function evolveAccount(state: Account, event: AccountEvent, at: { time: s
   }
 }
 
+interface IssueKey {
+  kind: 'issue_key';
+  accountId: string;
+  keyId: string;
+  keyHash: string;
+  keyPrefix: string;
+  label: string;
+  /** As the account's terms say: so many keys in force, and so many issued within an hour. */
+  maxKeys: number;
+}
+
 export type AccountCommand =
   | { kind: 'open_account'; accountId: string; email: string; terms: PlanTerms }
-  | { kind: 'issue_key'; accountId: string; keyId: string; keyHash: string; keyPrefix: string; label: string }
+  | IssueKey
   | { kind: 'revoke_key'; accountId: string; keyId: string };
 
 /**
@@ -59,8 +67,8 @@ export function decideAccount(state: Account, command: AccountCommand, now: stri
     return key.revoked ? [] : [{ type: 'ApiKeyRevoked', data: { account_id: command.accountId, key_id: key.keyId } }];
   }
   if (key) return [];
-  if ([...state.keys.values()].filter(({ revoked }) => !revoked).length >= maxActiveKeys)
-    return refuse('too_many_keys');
+  const refused = refuseKey(state, command, now);
+  if (refused) return refused;
   return [
     {
       type: 'ApiKeyIssued',
@@ -73,6 +81,17 @@ export function decideAccount(state: Account, command: AccountCommand, now: stri
       },
     },
   ];
+}
+
+const hourMs = 3_600_000;
+
+/** A revoked key makes room for another one, but not within the hour: or keys could be changed as fast as they are used up. */
+function refuseKey({ keys }: Account, { maxKeys }: IssueKey, now: string): Refused | undefined {
+  const issued = [...keys.values()];
+  if (issued.filter(({ revoked }) => !revoked).length >= maxKeys) return refuse('too_many_keys');
+  const anHourAgo = new Date(Date.parse(now) - hourMs).toISOString();
+  if (issued.filter(({ createdAt }) => createdAt > anHourAgo).length >= maxKeys) return refuse('too_many_new_keys');
+  return undefined;
 }
 
 function openAccount(command: Extract<AccountCommand, { kind: 'open_account' }>, now: string): AccountEvent {

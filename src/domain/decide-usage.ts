@@ -34,7 +34,7 @@ export interface KeyedDownload extends PriorDownload {
 }
 
 export type TermsChanges = Partial<
-  Pick<PlanTerms, 'downloads_limit' | 'metadata_limit' | 'overage_cents' | 'fee_cents' | 'hourly_limit'>
+  Pick<PlanTerms, 'downloads_limit' | 'metadata_limit' | 'overage_cents' | 'fee_cents' | 'hourly_limit' | 'max_keys'>
 >;
 
 export type UsageCommand =

@@ -4,6 +4,8 @@ import { cents } from './money.ts';
 /** Far beyond any plan, and within what the tables hold. */
 export const largestAllowance = 1_000_000_000;
 export const largestHourlyLimit = 10_000;
+/** What is allowed where neither the plan file nor an older event says. */
+export const largestMaxKeys = 1_000;
 const allowance = z.int().min(0).max(largestAllowance);
 
 /** What an account has bought: frozen into its usage stream, so that editing the plan file changes nobody's bill. */
@@ -18,12 +20,16 @@ export const planTerms = z.strictObject({
   /** Monthly fee. */
   fee_cents: cents,
   hourly_limit: z.int().min(1).max(largestHourlyLimit),
+  /** Most API keys in force at a time, and most that are issued within an hour: each has an hourly limit of its own. Missing in older events. */
+  max_keys: z.int().min(1).max(largestMaxKeys).optional(),
   /** The owner is told when a pool's use reaches so many percent of its limit. */
   warning_percents: z.array(z.int().min(1).max(100)).max(10),
   /** Gives back downloads that fail by the service's fault. Missing in older events, where it is on. */
   service_failures_returned: z.boolean().default(true),
 });
 export type PlanTerms = z.infer<typeof planTerms>;
+
+export const maxKeysOf = ({ max_keys }: PlanTerms): number => max_keys ?? largestMaxKeys;
 
 /** The plan's terms and the ceiling that the account's owner has put on overage charges (null: none). */
 export const terms = planTerms.extend({ overage_cap_cents: cents.nullable() });
@@ -35,9 +41,11 @@ const planFile = z.strictObject({
   warning_percents: planTerms.shape.warning_percents.default([80, 100]),
   plans: z
     .array(
-      planTerms
-        .omit({ rate_version: true, warning_percents: true })
-        .extend({ name: z.string().min(1), note: z.string().optional() }),
+      planTerms.omit({ rate_version: true, warning_percents: true }).extend({
+        name: z.string().min(1),
+        note: z.string().optional(),
+        max_keys: planTerms.shape.max_keys.default(largestMaxKeys),
+      }),
     )
     .min(1)
     .refine((plans) => new Set(plans.map((plan) => plan.plan)).size === plans.length, 'a plan is named twice'),

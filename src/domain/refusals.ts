@@ -3,6 +3,7 @@ export const refusals = [
   'account_not_found',
   'key_not_found',
   'too_many_keys',
+  'too_many_new_keys',
   'idempotency_key_reused',
   'download_quota_exceeded',
   'overage_cap_reached',

@@ -25,6 +25,14 @@ export function comingTerms({ terms, due, next }: OpenUsage): Terms {
   return { ...terms, ...plan, overage_cap_cents: capCents === undefined ? terms.overage_cap_cents : capCents };
 }
 
+/** What counts at this instant: past the end of the newest period, what the next one begins with. */
+export function termsAt(state: OpenUsage, now: string): Terms {
+  return isOverAt(state, now) ? comingTerms(state) : state.terms;
+}
+
+/** Whether the newest period is one of the past, ended or not. */
+export const isOverAt = ({ phase, period }: OpenUsage, now: string): boolean => phase !== 'open' || now >= period.end;
+
 /** A closed period owes an invoice if anything is to be paid: its overage, fee differences, or the fee of the next period. */
 export function owesInvoice(state: OpenUsage): boolean {
   const nextFeeCents = state.next?.terms.fee_cents ?? 0;

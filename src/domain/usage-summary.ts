@@ -1,6 +1,6 @@
 import { billingPeriodAt } from './billing-period.ts';
 import type { BillingPeriod } from './billing-period.ts';
-import { comingTerms } from './usage-periods.ts';
+import { isOverAt, termsAt } from './usage-periods.ts';
 import type { OpenUsage } from './usage.ts';
 
 /** What GET /credits tells (contract §2.5): the pools and the overage of the period that `now` falls into. */
@@ -20,8 +20,8 @@ export interface Pool {
 
 /** Reads never append: past the end of the newest period, this shows the period of now with nothing used in it yet. */
 export function summariseUsage(state: OpenUsage, now: string): UsageSummary {
-  const over = state.phase !== 'open' || now >= state.period.end;
-  const terms = over ? comingTerms(state) : state.terms;
+  const over = isOverAt(state, now);
+  const terms = termsAt(state, now);
   return {
     plan: terms.plan,
     downloads: poolOf(terms.downloads_limit, over ? 0 : state.downloadCredits),

@@ -4,7 +4,9 @@
 
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
+import { appendFileSync, mkdirSync } from 'node:fs';
 import { getCompileCacheDir } from 'node:module';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import type { EndOfCatchUp } from './event-store/checkpoints.ts';
@@ -19,6 +21,10 @@ const MOST_ERROR_TEXT = 4000;
 export interface EmbeddedEventStore {
   url: string;
   pid: number;
+  /** What it has written to standard error, if there was room for it. */
+  logFile: string;
+  /** The end of that, also where there was none. */
+  lastWords: () => string;
   /** Fulfilled when the process has ended, for whatever reason. */
   exited: Promise<void>;
   /** Ends it in order: what it has taken is answered. Safe to call again. */
@@ -58,24 +64,37 @@ export async function launchEventStore({
   );
   const exited = new Promise<void>((resolve) => child.once('close', () => resolve()));
   child.stdin.on('error', () => undefined);
-  const url = await listeningUrl(child);
+  const logFile = join(dataDirectory, 'event-store.log');
+  const lastWords = keepErrors(child, dataDirectory, logFile);
+  const url = await listeningUrl(child, lastWords);
   if (child.pid === undefined) throw new Error('The embedded event store has no process id.');
-  return { url, pid: child.pid, exited, stop: () => stop(child, exited) };
+  return { url, pid: child.pid, logFile, lastWords, exited, stop: () => stop(child, exited) };
 }
 
-function listeningUrl(child: ChildProcess): Promise<string> {
+/** Through this process, and not straight into the file: on a full disk the reason would be lost there. */
+function keepErrors(child: ChildProcess, directory: string, file: string): () => string {
+  let end = '';
+  child.stderr?.on('data', (chunk: Buffer) => {
+    end = (end + chunk.toString('utf8')).slice(-MOST_ERROR_TEXT);
+    try {
+      mkdirSync(directory, { recursive: true, mode: 0o700 });
+      appendFileSync(file, chunk, { mode: 0o600 });
+    } catch {
+      // It is kept in memory.
+    }
+  });
+  return () => end.trim();
+}
+
+function listeningUrl(child: ChildProcess, errors: () => string): Promise<string> {
   return new Promise((resolve, reject) => {
     let output = '';
-    let errors = '';
     const fail = (reason: string): void => {
       clearTimeout(patience);
       child.kill('SIGKILL');
-      reject(new Error(`The embedded event store did not start: ${errors.trim() || reason}`));
+      reject(new Error(`The embedded event store did not start: ${errors() || reason}`));
     };
     const patience = setTimeout(() => fail(`not ready after ${START_TIMEOUT_MS} ms`), START_TIMEOUT_MS);
-    child.stderr?.on('data', (chunk: Buffer) => {
-      errors = (errors + chunk.toString('utf8')).slice(-MOST_ERROR_TEXT);
-    });
     child.stdout?.on('data', (chunk: Buffer) => {
       output = (output + chunk.toString('utf8')).slice(0, MOST_ERROR_TEXT);
       const line = /^\{"listening":"([^"]+)"\}$/m.exec(output);

@@ -30,6 +30,8 @@ interface Exit {
 export interface KeptProcess {
   /** Of the server itself, not of its keeper. */
   readonly pid: number;
+  /** What it prints. */
+  readonly logFile: string;
   /** Fulfilled when the server and its keeper have ended, asked or not. Never rejected. */
   readonly exited: Promise<Exit>;
   /** Ends the server and waits until it is gone. May be called again. */
@@ -91,7 +93,7 @@ export async function keep(task: KeeperTask, logFile: string): Promise<KeptProce
     if (keeper.connected) keeper.send('stop', () => undefined);
     return exited;
   };
-  return { pid, exited, stop };
+  return { pid, logFile, exited, stop };
 }
 
 function endAbandoned(pid: number): void {

@@ -49,7 +49,7 @@ export class AddressWindows {
 }
 
 /** IPv6 callers own a /64 at least, so that is what is counted. */
-function networkOf(address: string): string {
+export function networkOf(address: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address);
   if (mapped?.[1] !== undefined) return mapped[1];
   if (!isIPv6(address)) return address;

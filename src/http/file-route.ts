@@ -1,27 +1,26 @@
-import type { Readable } from 'node:stream';
-
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
 
 import { contentDisposition } from '../domain/content-disposition.ts';
-
-/** An open file: what of Node's file handle this route uses. */
-interface OpenFile {
-  stat(): Promise<{ size: number }>;
-  createReadStream(options: { start: number; end: number; highWaterMark: number; autoClose: boolean }): Readable;
-  close(): Promise<void>;
-}
+import type { IdleReaders } from './idle-readers.ts';
+import type { LinkPlaces } from './link-places.ts';
+import { sendRange } from './send-range.ts';
+import type { ByteRange, OpenFile } from './send-range.ts';
 
 /** What the route needs of the place where finished files lie. */
-export interface LinkedFiles {
+interface LinkedFiles {
   verifyLink(
     url: string,
     nowMs: number,
-  ): Promise<{ ok: true; path: string; downloadName: string; mime: string } | { ok: false; status: 403 | 404 | 410 }>;
+  ): Promise<
+    | { ok: true; path: string; link: string; downloadName: string; mime: string }
+    | { ok: false; status: 403 | 404 | 410 }
+  >;
   openFile(path: string): Promise<OpenFile | undefined>;
 }
 
-/** Measured: twice as fast as 64 KiB. */
-const chunkBytes = 1024 * 1024;
+const retryAfterSeconds = 10;
 
 export const fileRefusals = {
   403: { code: 'link_invalid', message: 'This link was not issued here.' },
@@ -29,6 +28,7 @@ export const fileRefusals = {
   405: { code: 'method_not_allowed', message: 'Files can only be read.' },
   410: { code: 'link_expired', message: 'This link has expired; ask for the status of the download again.' },
   416: { code: 'range_not_satisfiable', message: 'The file does not have the range that was asked for.' },
+  429: { code: 'too_many_connections', message: 'Too many connections read this link, or files at your address.' },
 } as const;
 
 const otherMethods: HTTPMethods[] = ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
@@ -36,11 +36,6 @@ const otherMethods: HTTPMethods[] = ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'
 function refuse(reply: FastifyReply, status: keyof typeof fileRefusals): FastifyReply {
   reply.removeHeader('Content-Disposition').type('application/json; charset=utf-8');
   return reply.code(status).send({ success: false, error: fileRefusals[status] });
-}
-
-export interface ByteRange {
-  first: number;
-  last: number;
 }
 
 /**
@@ -60,33 +55,55 @@ export function requestedRange(header: string | undefined, sizeBytes: number): B
   return { first, last: to === '' ? sizeBytes - 1 : Math.min(Number(to), sizeBytes - 1) };
 }
 
-async function sendFile(request: FastifyRequest, reply: FastifyReply, file: OpenFile): Promise<FastifyReply> {
+async function sendFile(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { file, ended }: { file: OpenFile; ended: AbortSignal },
+): Promise<FastifyReply> {
   const sizeBytes = (await file.stat()).size;
   // There are no validators, so whatever If-Range names cannot be confirmed: the whole file is the answer then.
   const range = requestedRange(
     request.headers['if-range'] === undefined ? request.headers.range : undefined,
     sizeBytes,
   );
-  if (range === 'unsatisfiable') {
-    await file.close();
-    return refuse(reply.header('Content-Range', `bytes */${sizeBytes}`), 416);
-  }
+  if (range === 'unsatisfiable') return refuse(reply.header('Content-Range', `bytes */${sizeBytes}`), 416);
   const { first, last } = range === 'whole' ? { first: 0, last: sizeBytes - 1 } : range;
   if (range !== 'whole') reply.code(206).header('Content-Range', `bytes ${first}-${last}/${sizeBytes}`);
   reply.header('Content-Length', last - first + 1);
-  if (request.method === 'HEAD' || sizeBytes === 0) {
-    await file.close();
-    return reply.send();
-  }
-  return reply.send(file.createReadStream({ start: first, end: last, highWaterMark: chunkBytes, autoClose: true }));
+  if (request.method === 'HEAD' || sizeBytes === 0) return reply.send();
+  reply.hijack().raw.writeHead(reply.statusCode, reply.getHeaders() as OutgoingHttpHeaders);
+  await sendRange(file, { first, last }, { response: reply.raw, ended }).catch((error: unknown) => {
+    request.log.error({ err: error }, 'a file could not be read to its end');
+    reply.raw.destroy();
+  });
+  return reply;
+}
+
+/** Aborted once an answer has ended, or its connection: one that waits for its turn on a connection hears nothing of that. */
+function endOf(response: ServerResponse, socket: Socket): AbortSignal {
+  const ending = new AbortController();
+  const end = () => {
+    socket.off('close', end);
+    ending.abort();
+  };
+  response.once('close', end);
+  socket.once('close', end);
+  return ending.signal;
+}
+
+interface FileRouteOptions {
+  files: LinkedFiles;
+  nowMs: () => number;
+  places: LinkPlaces;
+  readers: IdleReaders;
 }
 
 /**
  * Serves finished files to whoever holds a link. A link is its own permission: this stands outside the API, asks for no key and
  * sends none of the API's headers. HEAD takes the links that were signed for GET.
  */
-export function registerFileRoute(server: FastifyInstance, options: { files: LinkedFiles; nowMs: () => number }): void {
-  const { files, nowMs } = options;
+export function registerFileRoute(server: FastifyInstance, options: FileRouteOptions): void {
+  const { files, nowMs, places, readers } = options;
 
   async function serve(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     reply.headers({
@@ -96,6 +113,16 @@ export function registerFileRoute(server: FastifyInstance, options: { files: Lin
     });
     const verdict = await files.verifyLink(request.raw.url ?? '', nowMs());
     if (!verdict.ok) return refuse(reply, verdict.status);
+    // Nobody would hear of its end any more.
+    if (request.raw.socket.destroyed) return reply.hijack();
+    const giveBack = places.take({ link: verdict.link, address: request.ip });
+    if (!giveBack) return refuse(reply.header('Retry-After', retryAfterSeconds), 429);
+    const ended = endOf(reply.raw, request.raw.socket);
+    const unwatch = readers.watch(request.raw.socket);
+    ended.addEventListener('abort', () => {
+      giveBack();
+      unwatch();
+    });
     const file = await files.openFile(verdict.path);
     if (file === undefined) return refuse(reply, 404);
     reply.headers({
@@ -104,10 +131,9 @@ export function registerFileRoute(server: FastifyInstance, options: { files: Lin
       'Content-Disposition': contentDisposition(verdict.downloadName),
     });
     try {
-      return await sendFile(request, reply, file);
-    } catch (error) {
+      return await sendFile(request, reply, { file, ended });
+    } finally {
       await file.close();
-      throw error;
     }
   }
 

@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { summariseUsage } from '../domain/usage-summary.ts';
-import { callerOf, causeOf } from './caller.ts';
+import { currentUsage } from './current-usage.ts';
 import type { Endpoint } from './endpoint.ts';
 import { contractTimestamp, sendData, timestamp } from './envelope.ts';
-import { ApiError } from './errors.ts';
 import type { EndpointReference } from './reference/endpoint-reference.ts';
 
 const count = z.int().min(0);
@@ -37,30 +36,17 @@ export const creditsReference: EndpointReference = {
   errors: [],
 };
 
-const readBudgetMs = 5_000;
-
-/** Contract §4.4: the row and the stream's tail, so never behind a charge that any client has been told of. */
-export const getCredits: Endpoint['handler'] =
-  ({ lanes, newUuid, now, partsAway }) =>
-  async (request, reply) => {
-    const caller = callerOf(request);
-    const commandId = newUuid();
-    const answer = await lanes.ask(caller.accountId, {
-      command: { kind: 'observe' },
-      snapshot: caller.usage,
-      cause: causeOf(request, commandId),
-      deadlineMs: performance.now() + readBudgetMs,
-    });
-    if (answer.outcome !== 'accepted') throw new ApiError('unavailable', { away: 'event_store' });
-    partsAway.works('event_store');
-    const { plan, downloads, metadata, overage, period } = summariseUsage(answer.usage, now());
-    if (request.usageHeaders) request.usageHeaders.creditsRemaining = downloads.remaining;
-    return sendData(reply, 200, {
-      plan,
-      downloads,
-      metadata,
-      overage,
-      period_start: contractTimestamp(period.start),
-      period_end: contractTimestamp(period.end),
-    } satisfies z.infer<typeof credits>);
-  };
+/** Contract §4.4. */
+export const getCredits: Endpoint['handler'] = (dependencies) => async (request, reply) => {
+  const usage = await currentUsage(request, dependencies);
+  const { plan, downloads, metadata, overage, period } = summariseUsage(usage, dependencies.now());
+  if (request.usageHeaders) request.usageHeaders.creditsRemaining = downloads.remaining;
+  return sendData(reply, 200, {
+    plan,
+    downloads,
+    metadata,
+    overage,
+    period_start: contractTimestamp(period.start),
+    period_end: contractTimestamp(period.end),
+  } satisfies z.infer<typeof credits>);
+};

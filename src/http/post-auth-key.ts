@@ -3,9 +3,12 @@ import { issueApiKey } from '../commands/accounts.ts';
 import { NotStored, OutcomeUnknown } from '../commands/handle.ts';
 import { EventStoreUnavailable } from '../commands/ports.ts';
 import { keyLabel } from '../domain/account-events.ts';
-import { maxActiveKeys } from '../domain/account.ts';
+import { maxKeysOf } from '../domain/plans.ts';
 import { isRefused } from '../domain/refusals.ts';
+import type { Refusal } from '../domain/refusals.ts';
+import { termsAt } from '../domain/usage-periods.ts';
 import { actorOf, callerOf } from './caller.ts';
+import { currentUsage } from './current-usage.ts';
 import type { Endpoint } from './endpoint.ts';
 import { contractTimestamp, sendData, timestamp } from './envelope.ts';
 import { ApiError } from './errors.ts';
@@ -30,39 +33,45 @@ const issuedKey = z
 export const authKeyReference: EndpointReference = {
   operationId: 'issueKey',
   summary: 'Another API key, shown once',
-  description: `The key is of the same account, is in force at once, and has an hourly limit of its own. Costs nothing. An account has at most ${String(maxActiveKeys)} keys.`,
+  description:
+    'The key is of the same account, is in force at once, and has an hourly limit of its own. Costs nothing. ' +
+    "The account's plan says how many keys may be in force at a time; as many may be issued within an hour. Beyond that the answer is `400`.",
   body: { schema: body, required: false },
   success: { status: 201, description: 'The new key.', data: issuedKey },
   errors: [],
 };
 
 /** Contract §4.5. The key is shown only once it is in force, and never again. */
-export const postAuthKey: Endpoint['handler'] =
-  ({ accounts, keyInForce, partsAway }) =>
-  async (request, reply) => {
-    const caller = callerOf(request);
-    const { label } = readInput(body, readJsonBody(request.body, request.raw.headers['content-type']));
-    const issued = await issueApiKey(accounts, {
-      accountId: caller.accountId,
-      label,
-      correlationId: request.id,
-      actor: actorOf(caller),
-      timeoutMs: appendBudgetMs,
-    }).catch((error: unknown) => {
-      const away = [NotStored, OutcomeUnknown, EventStoreUnavailable].some((kind) => error instanceof kind);
-      throw away ? new ApiError('unavailable', { away: 'event_store' }) : error;
-    });
-    partsAway.works('event_store');
-    if (isRefused(issued)) {
-      throw new ApiError('invalid_request', `the account has ${String(maxActiveKeys)} keys already: revoke one first`);
-    }
-    const inForce = await keyInForce(issued.keyId).catch(() => false);
-    if (!inForce) throw new ApiError('unavailable', { away: 'read_models' });
-    partsAway.works('read_models');
-    return sendData(reply, 201, {
-      key: issued.key,
-      key_prefix: issued.keyPrefix,
-      label: issued.label,
-      created_at: contractTimestamp(issued.createdAt),
-    } satisfies z.infer<typeof issuedKey>);
-  };
+export const postAuthKey: Endpoint['handler'] = (dependencies) => async (request, reply) => {
+  const caller = callerOf(request);
+  const { label } = readInput(body, readJsonBody(request.body, request.raw.headers['content-type']));
+  const { accounts, keyInForce, now, partsAway } = dependencies;
+  const maxKeys = maxKeysOf(termsAt(await currentUsage(request, dependencies), now()));
+  const issued = await issueApiKey(accounts, {
+    accountId: caller.accountId,
+    label,
+    maxKeys,
+    correlationId: request.id,
+    actor: actorOf(caller),
+    timeoutMs: appendBudgetMs,
+  }).catch((error: unknown) => {
+    const away = [NotStored, OutcomeUnknown, EventStoreUnavailable].some((kind) => error instanceof kind);
+    throw away ? new ApiError('unavailable', { away: 'event_store' }) : error;
+  });
+  partsAway.works('event_store');
+  if (isRefused(issued)) throw new ApiError('invalid_request', whyNot(issued.refusal, maxKeys));
+  const inForce = await keyInForce(issued.keyId).catch(() => false);
+  if (!inForce) throw new ApiError('unavailable', { away: 'read_models' });
+  partsAway.works('read_models');
+  return sendData(reply, 201, {
+    key: issued.key,
+    key_prefix: issued.keyPrefix,
+    label: issued.label,
+    created_at: contractTimestamp(issued.createdAt),
+  } satisfies z.infer<typeof issuedKey>);
+};
+
+const whyNot = (refusal: Refusal, maxKeys: number): string =>
+  refusal === 'too_many_new_keys'
+    ? `the account was issued ${String(maxKeys)} API keys in the past hour, as many as its plan allows: try again in an hour`
+    : `the account has ${String(maxKeys)} API keys in force, as many as its plan allows: have one revoked first`;

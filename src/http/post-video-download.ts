@@ -80,8 +80,9 @@ export const videoDownloadReference: EndpointReference = {
   summary: 'Queue the download of a video',
   description:
     'Takes one download credit, or the overage price of the plan once the allowance is used up. ' +
-    'The charge and the download are recorded together or not at all: any other answer than `202` means that nothing is charged for the request. ' +
-    'Should neither be known for certain in time, the connection is closed without an answer; with an `Idempotency-Key`, the request can be repeated until it is answered.',
+    'The charge and the download are recorded together or not at all. Any other answer than `202` means that the request is not charged: ' +
+    'where that is not certain in time, the answer is `502`, and what turns out to be recorded is taken back. ' +
+    'If the service cannot even promise that, it closes the connection without an answer; with an `Idempotency-Key`, the request can be repeated until it is answered.',
   headers,
   body: { schema: body, required: true },
   success: { status: 202, description: 'The download is queued and charged.', data: queuedDownload },

@@ -4,7 +4,7 @@ import { openCommand, showCommand } from '../cli/accounts.ts';
 import { capCommand, planCommand, termsCommand } from '../cli/terms.ts';
 import type { OwnTerms, When } from '../cli/terms.ts';
 import { usageCommand } from '../cli/usage.ts';
-import { largestAllowance, largestHourlyLimit } from '../domain/plans.ts';
+import { largestAllowance, largestHourlyLimit, largestMaxKeys } from '../domain/plans.ts';
 import {
   accountIdArgument,
   centsArgument,
@@ -61,6 +61,7 @@ export function addAccountCommands(program: Command, run: RunCommand): void {
     .option('--overage-cents <cents>', 'price of a download beyond, or none for a hard cap', overageArgument)
     .option('--fee-cents <cents>', 'monthly fee', centsArgument)
     .option('--hourly <number>', 'requests an hour of each key', wholeArgument(1, largestHourlyLimit))
+    .option('--keys <number>', 'API keys in force at a time', wholeArgument(1, largestMaxKeys))
     .addOption(effectiveOption('now, unless the fee is lower'))
     .action((account: string, options: OwnTerms & { effective?: When }) =>
       run((cli) => termsCommand(cli, account, options)),

@@ -204,6 +204,8 @@ function explain(error: unknown): { message: string; exitCode: number } {
     const expected = [
       'ClockIsWrong',
       'DataDirectoryRefused',
+      'DiskIsFull',
+      'EngineEnded',
       'EngineUnusable',
       'EventStoreUnavailable',
       'NotStored',

@@ -49,7 +49,16 @@ export interface Connections {
   pendingVoids: PendingVoids;
   /** Undefined where no traces are wanted. */
   tracer: Tracer | undefined;
+  /** What has to wait in this process although nothing is at fault, by its name: why, or undefined while it does not. */
+  waiting: Map<string, () => Promise<string | undefined>>;
   close(): Promise<void>;
+}
+
+/** What waits now, by its name. */
+export async function whatWaits({ waiting }: Connections): Promise<Record<string, string>> {
+  const asked = [...waiting].map(async ([name, why]) => [name, await why().catch(() => undefined)] as const);
+  const waits = (await Promise.all(asked)).flatMap(([name, why]) => (why === undefined ? [] : [[name, why] as const]));
+  return Object.fromEntries(waits);
 }
 
 /** Connects to the three engines and brings the schema up to date. @throws with the part that cannot be reached */
@@ -121,6 +130,7 @@ async function connectBeside(
     macs,
     pendingVoids: createPendingVoids(pool, { macs, now: clock.now, process: processName(role) }),
     tracer: tracing?.tracer,
+    waiting: new Map(),
     close: async () => {
       // Side by side, since one that waits for a server must not keep the others from ending in order.
       await Promise.all([
@@ -206,7 +216,8 @@ export function createReadiness(connections: Connections): () => Promise<Readine
   };
 }
 
-async function lookAtParts({ store, pool, nats, clock }: Connections): Promise<Readiness> {
+async function lookAtParts(connections: Connections): Promise<Readiness> {
+  const { store, pool, nats, clock } = connections;
   const time = measureClock(pool, clock).then(async () => clock.fault()?.message ?? (await missingTable(pool)) ?? 'ok');
   const log = store.ready({ timeoutMs: readinessTimeoutMs }).then((ready) => (ready ? 'ok' : 'does not answer'));
   const queue = nats.isClosed() ? Promise.resolve('closed') : nats.rtt().then(() => 'ok');
@@ -215,7 +226,11 @@ async function lookAtParts({ store, pool, nats, clock }: Connections): Promise<R
   const { offsetSeconds } = clock;
   return {
     ready: Object.values(states).every((state) => state === 'ok'),
-    parts: { ...states, ...(offsetSeconds !== 0 && { clock_offset_seconds: String(offsetSeconds) }) },
+    parts: {
+      ...states,
+      ...(await whatWaits(connections)),
+      ...(offsetSeconds !== 0 && { clock_offset_seconds: String(offsetSeconds) }),
+    },
   };
 }
 

@@ -1,3 +1,4 @@
+import { largestMaxKeys } from '../domain/plans.ts';
 import type { PlanTerms } from '../domain/plans.ts';
 import { issueApiKey, openAccount, openFirstPeriod, readAccount, revokeApiKey } from '../commands/accounts.ts';
 import type { AccountDependencies, AccountRequest } from '../commands/accounts.ts';
@@ -31,7 +32,7 @@ export async function prepareDemo(connections: Connections, publicUrl: string): 
   const accountId = (await findDemoAccount(connections)) ?? (await openDemoAccount(accounts, terms, request));
   await openFirstPeriod(accounts, accountId, request);
   await revokeOldKeys(accounts, accountId, request);
-  const issued = await issueApiKey(accounts, { accountId, label: 'demo', ...request });
+  const issued = await issueApiKey(accounts, { accountId, label: 'demo', maxKeys: largestMaxKeys, ...request });
   if (isRefused(issued)) throw new Error(`no demo key could be issued: ${issued.refusal}`);
   if (!(await waitForKey(pool, issued.keyId, { revoked: false, timeoutMs }))) {
     throw new Error('the demo key did not come into force in time');

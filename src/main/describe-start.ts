@@ -1,13 +1,14 @@
 import type { Started } from './serve.ts';
 
 /** What a person sees when everything is ready. */
-export function describeStart({ role, url, samplePlatformUrl, dataDirectory, demo }: Started): string {
+export function describeStart({ role, url, samplePlatformUrl, dataDirectory, demo, waiting }: Started): string {
   const addresses = [
     ...(url === null
       ? []
       : [role === 'all' || role === 'api' ? `  API             ${url}/api/v1` : `  health          ${url}/readyz`]),
     ...(samplePlatformUrl !== null && role === 'all' ? [`  sample platform ${samplePlatformUrl}/`] : []),
     `  data directory  ${dataDirectory}`,
+    ...Object.entries(waiting).map(([what, why]) => `  ${what.padEnd(15)} ${why}`),
   ];
   const head = role === 'all' ? 'Reeltally is ready.' : `Reeltally's ${role} is ready.`;
   return ['', head, '', ...addresses, ...(demo ? ['', ...describeDemo(demo)] : []), '', 'Ctrl-C stops it.', ''].join(

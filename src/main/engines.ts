@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort, isPortFree } from '../embedded/free-port.ts';
 import { launchEventStore } from '../embedded/event-store.ts';
+import { lastLines } from '../embedded/kept-process.ts';
 import { launchNatsServer } from '../embedded/nats-server.ts';
 import { launchPostgres } from '../embedded/postgres.ts';
 import { startSamplePlatform } from '../embedded/sample-platform.ts';
@@ -13,14 +14,34 @@ import type { Addresses } from './instance.ts';
 export interface Engines {
   /** Fulfilled once all of them are ready. @throws why one of them is not */
   addresses: Promise<Addresses>;
-  /** Fulfilled with the name of a part that has ended by itself. */
-  failed: Promise<string>;
+  /** Fulfilled when one of them has ended by itself. */
+  failed: Promise<EngineEnded>;
   /** Ends them, also those that are still starting. */
   stop(): Promise<void>;
 }
 
 interface Part {
   stop: () => Promise<unknown>;
+}
+
+interface LaunchedServer extends Part {
+  url: string;
+  logFile: string;
+  /** Where it is not in the file alone. */
+  lastWords?: () => string;
+  exited: Promise<unknown>;
+}
+
+/** An embedded server has ended by itself. */
+export class EngineEnded extends Error {
+  override readonly name = 'EngineEnded';
+  /** The end of its log: not for ours, since what it says of data is not known. */
+  readonly lastWords: string;
+
+  constructor(name: string, { logFile, lastWords = () => lastLines(logFile) }: LaunchedServer) {
+    super(`${name.replace(/^t/, 'T')} has ended by itself: see ${logFile}`);
+    this.lastWords = lastWords();
+  }
 }
 
 /**
@@ -32,7 +53,7 @@ export function startEngines(
   { demo, progress, abandoned }: { demo: boolean; progress: (step: string) => void; abandoned: AbortSignal },
 ): Engines {
   const started: Part[] = [];
-  const failed = Promise.withResolvers<string>();
+  const failed = Promise.withResolvers<EngineEnded>();
   let stopping = false;
   /** One that became ready too late to be wanted is stopped at once. */
   const ready = async <Ready extends Part>(starting: Promise<Ready>): Promise<Ready> => {
@@ -41,13 +62,13 @@ export function startEngines(
     if (stopping) await part.stop();
     return part;
   };
-  const launch = async (name: string, launching: Promise<Part & { exited: Promise<unknown>; url: string }>) => {
-    const { exited, url } = await ready(launching);
-    void exited.then(() => {
-      if (!stopping) failed.resolve(name);
+  const launch = async (name: string, launching: Promise<LaunchedServer>) => {
+    const server = await ready(launching);
+    void server.exited.then(() => {
+      if (!stopping) failed.resolve(new EngineEnded(name, server));
     });
     progress(`${name.replace('the ', '')} is ready (embedded)`);
-    return url;
+    return server.url;
   };
   const directory = (name: string) => join(config.dataDirectory, name);
   const { EVENTSTORE_URL, DATABASE_URL, NATS_URL, NATS_SERVER_PATH: serverPath } = config;

@@ -2,10 +2,11 @@ import type { Logger } from 'pino';
 import { freePort } from '../embedded/free-port.ts';
 import { lockDataDirectory } from '../embedded/data-directory.ts';
 import type { Config } from './config.ts';
-import { connect } from './connect.ts';
+import { connect, whatWaits } from './connect.ts';
 import { prepareDemo } from './demo.ts';
 import type { Demo } from './demo.ts';
 import { startEngines } from './engines.ts';
+import { orFullDisk } from './full-disk.ts';
 import { findAddresses, removeInstance, writeInstance } from './instance.ts';
 import { createLogger } from './logger.ts';
 import { roles } from './role.ts';
@@ -31,6 +32,8 @@ export interface Started {
   dataDirectory: string;
   samplePlatformUrl: string | null;
   demo: Demo | null;
+  /** What has to wait although nothing is at fault, and why. */
+  waiting: Record<string, string>;
 }
 
 /**
@@ -38,7 +41,8 @@ export interface Started {
  * or a part that it cannot do without ends.
  *
  * @returns the exit code
- * @throws {ConfigurationRefused} and other errors of a start that failed; what was started by then is stopped
+ * @throws {ConfigurationRefused} and other errors of a start that failed, {EngineEnded}, {DiskIsFull} where that is why; what
+ *   was started by then is stopped
  */
 export async function serve(config: Config, { role, parentPid, progress, ready }: ServeOptions): Promise<number> {
   const logger = createLogger(config, role, role === 'all' ? 'warn' : 'info');
@@ -57,7 +61,7 @@ export async function serve(config: Config, { role, parentPid, progress, ready }
   const watch = config.npm_lifecycle_event ? watchParent(parentPid, () => end(0)) : undefined;
   const starting =
     role === 'all'
-      ? startAll(config, { logger, progress, stops, failed: end })
+      ? startAll(config, { logger, progress, stops, failed: fail })
       : startOne(config, role, { logger, stops });
   try {
     starting
@@ -66,8 +70,11 @@ export async function serve(config: Config, { role, parentPid, progress, ready }
       })
       .catch(fail);
     const code = await ended;
-    progress(code === 0 ? 'stopping: no new requests, finishing what is under way' : 'stopping');
+    progress('stopping: no new requests, finishing what is under way');
     return code;
+  } catch (error) {
+    progress('stopping');
+    throw await orFullDisk(error, config);
   } finally {
     clearInterval(watch);
     await stops.stop(starting);
@@ -89,7 +96,7 @@ type StartedParts = Omit<Started, 'role' | 'dataDirectory'>;
 
 async function startAll(
   given: Config,
-  context: { logger: Logger; progress: (step: string) => void; stops: Stops; failed: (code: number) => void },
+  context: { logger: Logger; progress: (step: string) => void; stops: Stops; failed: (reason: Error) => void },
 ): Promise<StartedParts> {
   const { logger, progress, stops, failed } = context;
   const demo = given.DEMO ?? given.allEmbedded;
@@ -102,9 +109,9 @@ async function startAll(
   const engines = startEngines(config, { demo, progress, abandoned: stops.abandoned });
   stops.add('engines', () => engines.stop());
   const addresses = await engines.addresses;
-  void engines.failed.then((name) => {
-    logger.fatal(`${name} has ended by itself; see its log in ${config.dataDirectory}`);
-    failed(1);
+  void engines.failed.then((ended) => {
+    logger.fatal(ended.message);
+    failed(ended);
   });
   const connections = await connect(config, addresses, { logger, role: 'all', secrets });
   stops.add('connections', () => connections.close());
@@ -121,7 +128,7 @@ async function startAll(
   const prepared = demo && url !== null ? await prepareDemo(connections, url) : null;
   stops.add('instance file', async () => removeInstance(config.dataDirectory));
   writeInstance(config.dataDirectory, { pid: process.pid, publicUrl: url ?? '', ...addresses });
-  return { url, samplePlatformUrl: addresses.samplePlatformUrl, demo: prepared };
+  return { url, samplePlatformUrl: addresses.samplePlatformUrl, demo: prepared, waiting: await whatWaits(connections) };
 }
 
 async function startOne(
@@ -140,11 +147,12 @@ async function startOne(
   await requireSharedSecret(connections.pool, secrets);
   const running = await startRole(role, connections, secrets);
   stops.add(role, () => running.close());
-  if (running.url !== undefined)
-    return { url: running.url, samplePlatformUrl: addresses.samplePlatformUrl, demo: null };
+  const { samplePlatformUrl } = addresses;
+  const started = { samplePlatformUrl, demo: null, waiting: await whatWaits(connections) };
+  if (running.url !== undefined) return { ...started, url: running.url };
   const health = await startHealthServer(connections);
   stops.add('health', () => health.close());
-  return { url: health.url ?? null, samplePlatformUrl: addresses.samplePlatformUrl, demo: null };
+  return { ...started, url: health.url ?? null };
 }
 
 /** Links name the port, so a free one is chosen before anything that makes them. */

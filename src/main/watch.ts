@@ -13,6 +13,7 @@ import { measurePendingVoids } from '../adapters/pending-voids.ts';
 import type { Metrics } from '../adapters/metrics.ts';
 import type { ProjectionObserver } from '../commands/observers.ts';
 import type { AuditState } from '../dispatcher/audit-continuously.ts';
+import type { IdleReaders } from '../http/idle-readers.ts';
 import { plusSeconds } from '../domain/file-retention.ts';
 import type { Connections } from './connect.ts';
 
@@ -33,6 +34,12 @@ export function watchAppends(metrics: Metrics, store: ConnectedEventStore): void
       ];
     },
   );
+}
+
+export function watchReaders(metrics: Metrics, readers: IdleReaders): void {
+  metrics.collect('readers', { reeltally_file_connections: { help: 'Connections that carry a file now' } }, () => [
+    { name: 'reeltally_file_connections', value: readers.count },
+  ]);
 }
 
 export interface WatchedProjections extends ProjectionObserver {

@@ -9,7 +9,7 @@ const forms = {
   actor: 'type id',
   staff: 'type id role reason',
   terms:
-    'plan #downloads_limit #metadata_limit ?#overage_cents rate_version #fee_cents #hourly_limit *warning_percents ~!service_failures_returned ~?#overage_cap_cents',
+    'plan #downloads_limit #metadata_limit ?#overage_cents rate_version #fee_cents #hourly_limit ~#max_keys *warning_percents ~!service_failures_returned ~?#overage_cap_cents',
   next: '@period_start @period_end terms',
   idempotency: 'key_hash fingerprint',
   promised: 'process @at',

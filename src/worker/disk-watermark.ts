@@ -14,6 +14,8 @@ export interface DiskWatermark {
   readonly isLow: boolean;
   /** Looks. */
   hasRoom(): Promise<boolean>;
+  /** Looks, and says why downloads wait, in words for the operator; undefined while they do not. */
+  whyWaiting(): Promise<string | undefined>;
 }
 
 /** A worker that has stopped for want of room begins again with a tenth more, lest it goes on and off at the mark. */
@@ -27,24 +29,37 @@ export function createDiskWatermark({
   logger,
 }: DiskWatermarkOptions): DiskWatermark {
   let isLow = false;
+  let lowFree: Record<string, number> = {};
+  const look = async () => {
+    const looked = Object.entries(directories).map(
+      async ([name, directory]) => [name, await freeBytes(directory)] as const,
+    );
+    const free = await Promise.all(looked);
+    // From here on nothing is waited for: of several slots that look at once, one says so.
+    const neededBytes = minFreeBytes + (isLow ? minFreeBytes * moreToResume : 0);
+    const low = free.filter(([, bytes]) => bytes < neededBytes);
+    const wasLow = isLow;
+    lowFree = Object.fromEntries(low);
+    isLow = low.length > 0;
+    if (isLow && !wasLow)
+      logger.warn({ free: lowFree, minFreeBytes }, 'no more jobs are taken: there is too little room on the disk');
+    if (!isLow && wasLow) logger.info('jobs are taken again: there is room on the disk');
+    return !isLow;
+  };
   return {
     get isLow() {
       return isLow;
     },
-    async hasRoom() {
-      const looked = Object.entries(directories).map(
-        async ([name, directory]) => [name, await freeBytes(directory)] as const,
-      );
-      const free = await Promise.all(looked);
-      // From here on nothing is waited for: of several slots that look at once, one says so.
-      const neededBytes = minFreeBytes + (isLow ? minFreeBytes * moreToResume : 0);
-      const low = free.filter(([, bytes]) => bytes < neededBytes);
-      const [wasLow, lowFree] = [isLow, Object.fromEntries(low)];
-      isLow = low.length > 0;
-      if (isLow && !wasLow)
-        logger.warn({ free: lowFree, minFreeBytes }, 'no more jobs are taken: there is too little room on the disk');
-      if (!isLow && wasLow) logger.info('jobs are taken again: there is room on the disk');
-      return !isLow;
+    hasRoom: look,
+    async whyWaiting() {
+      if (await look()) return undefined;
+      const free = Object.entries(lowFree).map(([name, bytes]) => `${mebibytes(bytes)} MiB for ${rooms[name] ?? name}`);
+      const needed = `of the ${mebibytes(minFreeBytes)} MiB that MIN_FREE_DISK_MIB asks for`;
+      return `wait for room on the disk: there are ${free.join(' and ')}, ${needed}`;
     },
   };
 }
+
+const rooms: Readonly<Record<string, string>> = { work: 'files in the making', files: 'finished files' };
+
+const mebibytes = (bytes: number) => String(Math.floor(bytes / 1024 / 1024));

@@ -93,7 +93,7 @@ export class RichHistory {
     const keys = [this.#random.hex(20), this.#random.hex(20)].map((id) => `key_${id}`);
     for (const keyId of keys) {
       const [keyHash, keyPrefix] = [this.#random.hex(64), 'rtk_test'];
-      await this.#account({ kind: 'issue_key', accountId, keyId, keyHash, keyPrefix, label: 'a key' });
+      await this.#account({ kind: 'issue_key', accountId, keyId, keyHash, keyPrefix, label: 'a key', maxKeys: 2 });
     }
     await this.#account({ kind: 'revoke_key', accountId, keyId: keys[0] ?? '' });
     this.#client = { type: 'api_key', id: keys[1] ?? '' };

@@ -39,6 +39,7 @@ describe('accounts open', () => {
       period_end: instant,
       coming: null,
       active_keys: 0,
+      max_keys: 5,
     });
   });
 
@@ -81,7 +82,7 @@ describe('accounts show, plan and cap', () => {
     expectText(shown, /^overage +0 downloads, \$0\.00$/m);
     expectText(shown, /^overage_cap +\$50\.00$/m);
     expectText(shown, /^fee +\$19\.00$/m);
-    expectText(shown, /^active_keys +1$/m);
+    expectText(shown, /^active_keys +1 of 5$/m);
 
     expectText(await run('accounts', 'cap', accountId, '5'), /overage charges stop at \$0\.05 from now on\n$/);
     expectText(await run('accounts', 'cap', accountId, 'none'), /overage charges have no ceiling from now on\n$/);

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { shareService, unexpectedLines } from '../http/shared-service.ts';
@@ -89,6 +89,15 @@ describe('serve refuses the environment', () => {
       NATS_URL: 'nats://127.0.0.1:1',
     };
     await expectNoStart(environment, /^reeltally: There is neither REELTALLY_SECRET nor a data directory /, 'worker');
+  });
+});
+
+describe('a running service', () => {
+  it('lets nobody else read what holds an address with its password, nor look into its folder', () => {
+    const { dataDirectory } = service();
+    const modeOf = (name: string) => (statSync(join(dataDirectory, name)).mode & 0o777).toString(8);
+    expect(modeOf('.')).toBe('700');
+    expect(['instance.json', 'secret', 'nats/password'].map(modeOf)).toEqual(Array<string>(3).fill('600'));
   });
 });
 

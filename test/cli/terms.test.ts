@@ -105,7 +105,7 @@ describe('accounts terms', { timeout: 120_000 }, () => {
     });
     expectText(
       await run('accounts', 'terms', accountId, '--overage-cents', 'none', '--metadata', '9'),
-      / is on terms of its own \(7 downloads, no downloads beyond, 9 lookups, \$19\.00 a month, 60 requests an hour\) from/,
+      / is on terms of its own \(7 downloads, no downloads beyond, 9 lookups, \$19\.00 a month, 60 requests an hour of each of 5 keys\) from/,
     );
     expectText(
       await run('accounts', 'terms', accountId, '--fee-cents', '2500'),

@@ -28,6 +28,7 @@ const request = {
   actor: { type: 'staff', id: 'ann', role: 'support', reason: 'asked' } as const,
 };
 const asked = { ...request, timeoutMs: 10_000 };
+const maxKeys = 10;
 const owner = { email: 'owner@example.com', terms: plan };
 
 async function open(): Promise<string> {
@@ -37,7 +38,7 @@ async function open(): Promise<string> {
 }
 
 async function issue(accountId: string, label = 'laptop') {
-  const issued = await issueApiKey(dependencies(), { ...asked, accountId, label });
+  const issued = await issueApiKey(dependencies(), { ...asked, accountId, label, maxKeys });
   if (isRefused(issued)) throw new Error(issued.refusal);
   return issued;
 }
@@ -162,6 +163,7 @@ describe('a key', () => {
       const issued = await issueReferencedKey(dependencies(), {
         ...asked,
         accountId: account,
+        maxKeys,
         label: 'bot',
         reference,
       });
@@ -195,7 +197,7 @@ describe('a key', () => {
 
   it('of an account that is not there, or that nobody issued, is refused', async () => {
     const [nobody, accountId] = [newId('acc'), await open()];
-    const unknown = await issueApiKey(dependencies(), { ...asked, accountId: nobody, label: '' });
+    const unknown = await issueApiKey(dependencies(), { ...asked, accountId: nobody, label: '', maxKeys });
     expect(unknown).toEqual({ refusal: 'account_not_found' });
     const revoked = await revokeApiKey(dependencies(), { ...asked, accountId, keyId: newId('key') });
     expect(revoked).toEqual({ refusal: 'key_not_found' });

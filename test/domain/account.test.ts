@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import type { AccountEvent } from '../../src/domain/account-events.ts';
-import { decideAccount, evolveAccount, initialAccount, maxActiveKeys } from '../../src/domain/account.ts';
+import { decideAccount, evolveAccount, initialAccount } from '../../src/domain/account.ts';
 import type { Account, AccountCommand } from '../../src/domain/account.ts';
 import { accountId, plan } from './usage-examples.ts';
 
@@ -45,6 +45,7 @@ const issue = (number: number): AccountCommand => ({
   keyHash: 'a'.repeat(64),
   keyPrefix: 'rtk_abcdefgh',
   label: 'laptop',
+  maxKeys: 3,
 });
 const revoke = (number: number): AccountCommand => ({ kind: 'revoke_key', accountId, keyId: keyIdOf(number) });
 
@@ -71,12 +72,25 @@ describe('issuing a key', () => {
     expect(decideAccount(given(), issue(1), now)).toEqual({ refusal: 'account_not_found' });
   });
 
-  it('is refused while a thousand keys are in force, and allowed once one of them is revoked', () => {
-    const keys = Array.from({ length: maxActiveKeys }, (_, index) => issued(index));
-    expect(decideAccount(given(opened, ...keys.slice(1)), issue(1000), now)).toEqual([issued(1000)]);
-    expect(decideAccount(given(opened, ...keys), issue(1000), now)).toEqual({ refusal: 'too_many_keys' });
-    expect(decideAccount(given(opened, ...keys, revoked(7)), issue(1000), now)).toEqual([issued(1000)]);
-    expect(maxActiveKeys).toBe(1000);
+  const inAnHour = '2026-11-30T18:45:12.345Z';
+  const before = '2026-11-30T18:45:12.344Z';
+
+  it('is refused while as many as the terms allow are in force, and allowed once one of them is revoked', () => {
+    const keys = [issued(1), issued(2), issued(3)];
+    expect(decideAccount(given(opened, ...keys.slice(1)), issue(4), inAnHour)).toEqual([issued(4)]);
+    expect(decideAccount(given(opened, ...keys), issue(4), inAnHour)).toEqual({ refusal: 'too_many_keys' });
+    expect(decideAccount(given(opened, ...keys, revoked(2)), issue(4), inAnHour)).toEqual([issued(4)]);
+  });
+
+  it('is refused where as many were issued within the hour, revoked ones included', () => {
+    const keys = [issued(1), revoked(1), issued(2), issued(3), revoked(3)];
+    expect(decideAccount(given(opened, ...keys), issue(4), before)).toEqual({ refusal: 'too_many_new_keys' });
+    expect(decideAccount(given(opened, ...keys), issue(4), inAnHour)).toEqual([issued(4)]);
+  });
+
+  it('leaves keys of before as they are where there are more than the terms allow', () => {
+    const { keys } = given(opened, issued(1), issued(2), issued(3), issued(4));
+    expect([...keys.values()].filter(({ revoked }) => !revoked)).toHaveLength(4);
   });
 });
 

@@ -24,14 +24,15 @@ describe('the plan file that comes with the service', () => {
       terms.downloads_limit,
       terms.metadata_limit,
       terms.overage_cents,
+      terms.max_keys,
     ]);
     expect(rows).toEqual([
-      ['sandbox', 10, 0, 0, 50, null],
-      ['dev_100', 30, 19_00, 100, 500, 25],
+      ['sandbox', 10, 0, 0, 50, null, 2],
+      ['dev_100', 30, 19_00, 100, 500, 25, 5],
       // What the contract does not show of the next and of the last line is this service's assumption.
-      ['studio_500', 60, 59_00, 500, 2_500, 18],
-      ['scale_2000', 120, 149_00, 2_000, 10_000, 12],
-      ['enterprise', 500, 499_00, 10_000, 50_000, 10],
+      ['studio_500', 60, 59_00, 500, 2_500, 18, 20],
+      ['scale_2000', 120, 149_00, 2_000, 10_000, 12, 100],
+      ['enterprise', 500, 499_00, 10_000, 50_000, 10, 1_000],
     ]);
     expect(new Set([...plans.values()].map(({ rate_version }) => rate_version))).toEqual(new Set(['2026-11']));
   });
@@ -45,6 +46,12 @@ describe('the plan file that comes with the service', () => {
   });
 });
 
+it('a plan that says nothing of keys allows a thousand', async () => {
+  const { rate_version, plans } = await planFile();
+  const { max_keys: _none, ...silent } = plans[1] ?? {};
+  expect(readPlanCatalogue({ rate_version, plans: [silent] }).get('dev_100')).toMatchObject({ max_keys: 1_000 });
+});
+
 describe('a plan file that cannot be right is refused by the name of the field', () => {
   it.each<[string, Record<string, unknown>]>([
     ['overage_cents', { overage_cents: 0.25 }],
@@ -55,6 +62,8 @@ describe('a plan file that cannot be right is refused by the name of the field',
     ['metadata_limit', { metadata_limit: null }],
     ['hourly_limit', { hourly_limit: 0 }],
     ['hourly_limit', { hourly_limit: 10_001 }],
+    ['max_keys', { max_keys: 0 }],
+    ['max_keys', { max_keys: 1_001 }],
     ['fee_cents', { fee_cents: 1900.5 }],
     ['name', { name: '' }],
     ['plan', { plan: 'Dev 100' }],

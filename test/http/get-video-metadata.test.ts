@@ -71,7 +71,8 @@ describe('GET /video/metadata, 401', () => {
 describe('GET /video/metadata, 402 and 429', () => {
   it('metadata_quota_exceeded once the 50 of the free plan are used up, and not one earlier; then rate_limited', async () => {
     const { url } = service();
-    const { key } = await service().openAccount('sandbox');
+    const { accountId, key } = await service().openAccount('sandbox');
+    await service().cli('accounts', 'terms', accountId, '--keys', '7');
     const keys = [key, ...(await Promise.all(Array.from({ length: 6 }, () => issueKey(url, key))))];
     // The first key has four requests left, the others have ten each: 52 lookups, and two requests to look at the credits.
     const answers = await together(52, (index) => lookUp('bars', keys[1 + (index % 6)] ?? ''));

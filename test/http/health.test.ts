@@ -1,4 +1,6 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { spawnCommand } from '../support/service.ts';
+import { waitFor } from '../support/wait-for.ts';
 import { shareService } from './shared-service.ts';
 
 const service = shareService();
@@ -24,5 +26,33 @@ describe('health checks', () => {
     const api = await fetch(`${projector.url}/api/v1/credits`);
     expect(api.status).toBe(404);
     await api.body?.cancel();
+  });
+
+  it('a worker without room for files is ready, and says that downloads wait; so does its start', async () => {
+    const words = ['serve', '--role', 'worker'];
+    const starting = spawnCommand(words, { REELTALLY_DATA: service().dataDirectory, MIN_FREE_DISK_MIB: '999000000' });
+    onTestFinished(() => {
+      starting.kill();
+    });
+    let screen = '';
+    starting.stdout.setEncoding('utf8').on('data', (text: string) => (screen += text));
+    const why = /wait for room on the disk: .*, of the 999000000 MiB that MIN_FREE_DISK_MIB asks for/;
+    const url = await waitFor(() => /http:\S+(?=\/readyz)/.exec(screen)?.[0], {
+      what: 'the worker is ready',
+      timeoutMs: 25_000,
+    });
+    await waitFor(() => screen.includes('Ctrl-C'), { what: 'all is said' });
+    expect(screen).toMatch(new RegExp(`downloads +${why.source}`));
+    const response = await fetch(`${url}/readyz`);
+    expect([response.status, await response.json()]).toEqual([
+      200,
+      {
+        status: 'ready',
+        postgres: 'ok',
+        event_store: 'ok',
+        nats: 'ok',
+        downloads: expect.stringMatching(why) as string,
+      },
+    ]);
   });
 });

@@ -11,8 +11,9 @@ let limited = '';
 let poor = '';
 
 beforeAll(async () => {
-  const { url, sampleUrl, openAccount } = service();
-  const { key } = await openAccount('sandbox');
+  const { url, sampleUrl, openAccount, cli } = service();
+  const { accountId, key } = await openAccount('sandbox');
+  await cli('accounts', 'terms', accountId, '--keys', '8');
   limited = await issueKey(url, key);
   poor = await issueKey(url, key);
   const keys = await Promise.all(Array.from({ length: 5 }, () => issueKey(url, key)));

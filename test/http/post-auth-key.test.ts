@@ -88,6 +88,24 @@ describe('POST /auth/key, 400', () => {
     expect([status, code]).toEqual([400, 'invalid_request']);
   });
 
+  it('invalid_request for more keys than the plan allows, from keys of its own too', async () => {
+    const { accountId, key, keyId } = await service().openAccount('sandbox');
+    const { data } = await issue(key);
+    const more = await Promise.all([key, key, String(data['key'])].map((each) => issue(each)));
+    expect(more.map(({ status, code, message }) => [status, code, message])).toEqual(
+      more.map(() => [
+        ...[400, 'invalid_request'],
+        'the account has 2 API keys in force, as many as its plan allows: have one revoked first',
+      ]),
+    );
+    await service().cli('keys', 'revoke', keyId);
+    expect((await issue(String(data['key']))).message).toBe(
+      'the account was issued 2 API keys in the past hour, as many as its plan allows: try again in an hour',
+    );
+    await service().cli('accounts', 'terms', accountId, '--keys', '3');
+    expect((await issue(String(data['key']))).status).toBe(201);
+  });
+
   it('takes a label of 100 characters', async () => {
     const { status } = await issue(demoOf(service()).key, { label: 'x'.repeat(100) });
     expect(status).toBe(201);

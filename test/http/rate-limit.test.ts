@@ -10,7 +10,9 @@ const limit = 10;
 let firstKey = '';
 
 beforeAll(async () => {
-  ({ key: firstKey } = await service().openAccount('sandbox'));
+  const opened = await service().openAccount('sandbox');
+  await service().cli('accounts', 'terms', opened.accountId, '--keys', '100');
+  firstKey = opened.key;
 }, 60_000);
 
 /** A key of the free plan with an untouched window. */

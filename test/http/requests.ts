@@ -19,7 +19,8 @@ export async function creditsOf(url: string, key: string): Promise<Credits> {
 
 /** Another key of the same account, with an hourly window of its own. */
 export async function issueKey(url: string, key: string): Promise<string> {
-  const { data } = await call(url, '/auth/key', { key, method: 'POST' });
+  const { data, message } = await call(url, '/auth/key', { key, method: 'POST' });
+  if (message !== '') throw new Error(message);
   return String(data['key']);
 }
 

@@ -38,7 +38,7 @@ async function open(): Promise<string> {
 }
 
 async function issue(accountId: string, label: string) {
-  const issued = await issueApiKey(dependencies(), { ...request, accountId, label });
+  const issued = await issueApiKey(dependencies(), { ...request, accountId, label, maxKeys: 10 });
   if (isRefused(issued)) throw new Error(issued.refusal);
   expect(await waitForKey(models.pool, issued.keyId, { revoked: false, timeoutMs: 10_000 })).toBe(true);
   return issued;

@@ -43,7 +43,7 @@ async function givenNatsServer(url: string): Promise<TestNatsServer> {
   await empty();
   const exited = new Promise<never>(() => undefined);
   const stop = () => Promise.reject(new Error('This nats-server is not ours to stop.'));
-  return { url, pid: -1, exited, stop, dataDirectory: '', remove: empty, [Symbol.asyncDispose]: empty };
+  return { url, pid: -1, logFile: '', exited, stop, dataDirectory: '', remove: empty, [Symbol.asyncDispose]: empty };
 }
 
 /** Connects with the user name and password that stand in the address. */

@@ -5,6 +5,7 @@ import { createClock } from '../../src/adapters/clock.ts';
 import { measureClock, openPool } from '../../src/adapters/postgres.ts';
 import { newId, newUuid, randomBits, realNowMs } from '../../src/adapters/system.ts';
 import { issueApiKey, openAccount as openStoredAccount } from '../../src/commands/accounts.ts';
+import { maxKeysOf } from '../../src/domain/plans.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
 import { readConfig } from '../../src/main/config.ts';
 import { findAddresses } from '../../src/main/instance.ts';
@@ -42,7 +43,13 @@ export async function openAccount(plan: string, environment: Readonly<Record<str
     const opened = await openStoredAccount(dependencies, { email: 'owner@example.com', terms, timeoutMs, ...request });
     if (isRefused(opened)) throw new Error(`no account: ${opened.refusal}`);
     const { accountId } = opened;
-    const issued = await issueApiKey(dependencies, { accountId, label: 'test', timeoutMs, ...request });
+    const issued = await issueApiKey(dependencies, {
+      accountId,
+      label: 'test',
+      maxKeys: maxKeysOf(terms),
+      timeoutMs,
+      ...request,
+    });
     if (isRefused(issued)) throw new Error(`no key: ${issued.refusal}`);
     const { key, keyId } = issued;
     const isLimited = await waitForHourlyLimit(pool, accountId, { hourlyLimit: terms.hourly_limit, timeoutMs });

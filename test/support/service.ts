@@ -31,6 +31,8 @@ interface Started {
 
 export interface ServiceProcess extends AsyncDisposable, Started {
   pid: number;
+  /** Fulfilled with the exit code when it has ended, for whatever reason. */
+  ended: Promise<number | null>;
   /** What it has written to standard error so far. */
   log: () => string;
   /** SIGTERM, and wait. @returns the exit code */
@@ -127,8 +129,13 @@ async function serviceOn(dataDirectory: string, given: Environment): Promise<Ser
   };
 }
 
-export async function startProcess(role: string, environment: Environment): Promise<ServiceProcess> {
-  const child = spawnCommand(['serve', '--role', role, '--json'], environment);
+/** @param inside what the command has to begin with, for a process that is to see this machine differently */
+export async function startProcess(
+  role: string,
+  environment: Environment,
+  inside: readonly string[] = [],
+): Promise<ServiceProcess> {
+  const child = spawnCommand(['serve', '--role', role, '--json'], environment, inside);
   let log = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (log += text));
   const exited = once(child, 'exit') as Promise<[number | null]>;
@@ -145,6 +152,7 @@ export async function startProcess(role: string, environment: Environment): Prom
   return {
     ...(JSON.parse(started) as Started),
     pid: child.pid ?? -1,
+    ended: exited.then(([code]) => code),
     log: () => log,
     stop,
     kill: async () => {
@@ -170,8 +178,9 @@ async function firstLine(child: ChildProcess, exited: Promise<[number | null]>, 
 }
 
 /** Starts the command line, for tests that do something to it while it runs. */
-export function spawnCommand(words: readonly string[], environment: Environment) {
-  return spawn(process.execPath, [...nodeArguments, ...words], {
+export function spawnCommand(words: readonly string[], environment: Environment, inside: readonly string[] = []) {
+  const [program = '', ...rest] = [...inside, process.execPath, ...nodeArguments, ...words];
+  return spawn(program, rest, {
     env: { ...cleanEnvironment(), ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -181,8 +190,9 @@ export function spawnCommand(words: readonly string[], environment: Environment)
 export async function runCommand(
   words: readonly string[],
   environment: Environment,
+  inside: readonly string[] = [],
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  const child = spawnCommand(words, environment);
+  const child = spawnCommand(words, environment, inside);
   let stdout = '';
   let stderr = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import { diskFreeBytes } from '../../src/adapters/disk.ts';
 import { createDiskWatermark } from '../../src/worker/disk-watermark.ts';
-import { rememberingLogger } from '../projections/read-models-under-test.ts';
+import { rememberingLogger, silent } from '../projections/read-models-under-test.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 it('a worker without room stops, says so once, and begins again with a tenth more', async () => {
@@ -33,4 +33,20 @@ it('room is asked of the file system, also for a directory that is not there yet
   const bytes = await diskFreeBytes(directory);
   expect(bytes).toBeGreaterThan(0);
   expect(await diskFreeBytes(`${directory}/not/there`)).toBeGreaterThan(0);
+});
+
+it('says why downloads wait while there is too little room', async () => {
+  const mebibyte = 1024 * 1024;
+  const free = { '/work': 3.5 * mebibyte, '/files': 30 * mebibyte };
+  const disk = createDiskWatermark({
+    ...{ directories: { work: '/work', files: '/files' }, minFreeBytes: 20 * mebibyte, logger: silent },
+    freeBytes: (directory) => Promise.resolve(free[directory as keyof typeof free]),
+  });
+  expect(await disk.whyWaiting()).toBe(
+    'wait for room on the disk: there are 3 MiB for files in the making, of the 20 MiB that MIN_FREE_DISK_MIB asks for',
+  );
+  free['/files'] = 0;
+  expect(await disk.whyWaiting()).toContain('3 MiB for files in the making and 0 MiB for finished files, of');
+  free['/work'] = free['/files'] = 22 * mebibyte;
+  expect(await disk.whyWaiting()).toBeUndefined();
 });

@@ -13,7 +13,7 @@ import type { EndOfCatchUp } from './checkpoints.ts';
 import { openDatabase, StartRefused } from './database.ts';
 import { startServer } from './server.ts';
 
-/** There is no authentication and no encryption here, so nobody outside this machine may reach it. */
+/** Who connects is known by the other end's socket on this machine, and nothing is encrypted: see listen.ts. */
 const LOOPBACK_HOSTS = ['127.0.0.1', '::1', 'localhost'];
 
 interface Options {
@@ -48,7 +48,7 @@ try {
 
 async function run(options: Options): Promise<void> {
   if (!LOOPBACK_HOSTS.includes(options.host)) {
-    throw new StartRefused(`Listens on loopback only, not on ${options.host}: it has no authentication.`);
+    throw new StartRefused(`Listens on loopback only, not on ${options.host}: it takes no passwords.`);
   }
   const host = options.host === '::1' ? '[::1]' : options.host;
   const database = openDatabase(options.data);

@@ -12,7 +12,7 @@ import featureServices from '@eventstore/db-client/generated/serverfeatures_grpc
 import featureMessages from '@eventstore/db-client/generated/serverfeatures_pb.js';
 import sharedMessages from '@eventstore/db-client/generated/shared_pb.js';
 import streamServices from '@eventstore/db-client/generated/streams_grpc_pb.js';
-import { Server, ServerCredentials, status } from '@grpc/grpc-js';
+import { Server, status } from '@grpc/grpc-js';
 import type { handleBidiStreamingCall, handleServerStreamingCall, sendUnaryData } from '@grpc/grpc-js';
 import type { ClusterInfo } from '@eventstore/db-client/generated/gossip_pb.js';
 import type { SupportedMethods } from '@eventstore/db-client/generated/serverfeatures_pb.js';
@@ -21,9 +21,10 @@ import type { BatchAppendReq, BatchAppendResp, ReadReq, ReadResp } from '@events
 import { append, softDelete, tombstone } from './append-service.ts';
 import { batchAppend } from './batch-append-service.ts';
 import type { EndOfCatchUp } from './checkpoints.ts';
-import { StartRefused } from './database.ts';
 import { EventLog } from './event-log.ts';
 import { GroupCommit } from './group-commit.ts';
+import { listen } from './listen.ts';
+import type { Listener } from './listen.ts';
 import { read } from './read-service.ts';
 import { rpcError } from './wire-errors.ts';
 
@@ -41,7 +42,7 @@ export interface RunningServer {
   stop: () => Promise<void>;
 }
 
-/** @param port 0 for any that is free. @throws {StartRefused} when it is taken */
+/** @param port 0 for any that is free. @throws {StartRefused} as `listen` does */
 export async function startServer(options: {
   database: DatabaseSync;
   host: string;
@@ -79,8 +80,9 @@ export async function startServer(options: {
     read: (_call: unknown, callback: sendUnaryData<ClusterInfo>) =>
       callback(null, clusterOfOne(instanceId, options.host, port)),
   });
-  port = await bind(server, options.host, options.port);
-  return { port, stop: () => stop(server, commits, openCalls) };
+  const listener = await listen(server, options.host, options.port);
+  port = listener.port;
+  return { port, stop: () => stop(server, listener, commits, openCalls) };
 }
 
 function track<Call extends EventEmitter>(calls: Set<EventEmitter>, call: Call): Call {
@@ -89,16 +91,13 @@ function track<Call extends EventEmitter>(calls: Set<EventEmitter>, call: Call):
   return call;
 }
 
-function bind(server: Server, host: string, port: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.bindAsync(`${host}:${port}`, ServerCredentials.createInsecure(), (error, boundPort) => {
-      if (error === null) resolve(boundPort);
-      else reject(new StartRefused(`Cannot listen on ${host}:${port}: ${error.message}`));
-    });
-  });
-}
-
-async function stop(server: Server, commits: GroupCommit, openCalls: Set<EventEmitter>): Promise<void> {
+async function stop(
+  server: Server,
+  listener: Listener,
+  commits: GroupCommit,
+  openCalls: Set<EventEmitter>,
+): Promise<void> {
+  listener.close();
   const closed = new Promise<void>((resolve) => server.tryShutdown(() => resolve()));
   await commits.drain();
   for (const call of openCalls) call.emit('error', rpcError(status.UNAVAILABLE, 'The event store is shutting down.'));

@@ -95,6 +95,8 @@ interface Context {
 function operationOf({ reference }: Endpoint, context: Context): Operation {
   const { operationId, summary, description, query, headers, body, success } = reference;
   const { schemas, examples } = context;
+  // What was refused as malformed is an example of an answer, and of no request.
+  const wellFormed = examples.filter(({ response }) => response.status !== 400);
   return {
     operationId,
     summary,
@@ -102,7 +104,7 @@ function operationOf({ reference }: Endpoint, context: Context): Operation {
     ...(query && {
       parameters: parametersOf(schemas.ofInput(query), 'query').map((parameter) => ({
         ...parameter,
-        ...examplesOf(examples, ({ request }) => request.query?.[parameter.name]),
+        ...examplesOf(wellFormed, ({ request }) => request.query?.[parameter.name]),
       })),
     }),
     ...(headers && { parameters: parametersOf(schemas.ofInput(headers), 'header') }),
@@ -112,7 +114,7 @@ function operationOf({ reference }: Endpoint, context: Context): Operation {
         content: {
           'application/json': {
             schema: schemas.ofInput(body.schema),
-            ...examplesOf(examples, ({ request }) => request.body),
+            ...examplesOf(wellFormed, ({ request }) => request.body),
           },
         },
       },

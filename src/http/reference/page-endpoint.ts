@@ -1,7 +1,16 @@
 import { resolve } from './document.ts';
-import type { ErrorResponse, Examples, JsonSchema, OpenApiDocument, Operation, Response } from './document.ts';
+import type {
+  ErrorResponse,
+  Examples,
+  JsonSchema,
+  OpenApiDocument,
+  Operation,
+  Parameter,
+  Response,
+} from './document.ts';
 import { code, html, prose, table } from '../../documents/html.ts';
 import type { Html } from '../../documents/html.ts';
+import { listing, requestListing } from './page-requests.ts';
 
 export interface ListedOperation extends Operation {
   method: 'get' | 'post';
@@ -31,18 +40,20 @@ export function endpointSection(document: OpenApiDocument, operation: ListedOper
       ? Object.entries(response['x-errors']).map(([name, text]) => errorRow(status, name, text))
       : [],
   );
-  return html`<section class="endpoint" id="${operation.operationId}">
-    <h2>${operation.summary}</h2>
-    <div class="route">${methodBadge(operation.method)}<span>${pathPrefix(document)}${operation.path}</span></div>
+  return html`<details class="endpoint" id="${operation.operationId}" open>
+    <summary>
+      <h2>${operation.summary}</h2>
+      <div class="route">${methodBadge(operation.method)}<span>${pathPrefix(document)}${operation.path}</span></div>
+    </summary>
     <p>${prose(operation.description)}</p>
     ${inputPart(document, operation)}
     <h3>Request</h3>
-    ${code(curlLine(operation, apiUrl))}
+    ${listing(requestListing(operation, apiUrl))}
     ${responses.map(([status, response]) => !('x-errors' in response) && successPart(document, status, response))}
     <h3>Errors</h3>
     ${table(['Status', 'Code', 'Meaning'], failures)}
     ${responses.map(([status, response]) => 'x-errors' in response && ownErrorExamples(operation, status, response))}
-  </section>`;
+  </details>`;
 }
 
 export const pathPrefix = ({ servers }: OpenApiDocument): string => servers[0]?.url ?? '';
@@ -55,11 +66,15 @@ export const errorRow = (status: string, name: string, text: string): Html =>
   </tr>`;
 
 function inputPart(document: OpenApiDocument, { parameters = [], requestBody }: Operation): Html {
-  const rows = parameters.map(({ name, required, description, schema }) =>
-    fieldRow(name, { ...schema, description }, required),
-  );
+  const rowsIn = (place: Parameter['in']) =>
+    parameters
+      .filter((parameter) => parameter.in === place)
+      .map(({ name, required, description, schema }) => fieldRow(name, { ...schema, description }, required));
+  const [query, headers] = [rowsIn('query'), rowsIn('header')];
   const body = requestBody?.content['application/json'].schema;
-  return html`${rows.length > 0 && html`<h3>Query parameters</h3>`}${table(['Name', 'Type', ''], rows)}${
+  return html`${query.length > 0 && html`<h3>Query parameters</h3>`} ${table(['Name', 'Type', ''], query)}
+  ${headers.length > 0 && html`<h3>Headers</h3>`} ${table(['Name', 'Type', ''], headers)}
+  ${
     body &&
     html`<h3>JSON body ${!requestBody.required && html`<span class="note">may be left out</span>`}</h3>
       ${table(['Field', 'Type', ''], fieldRows(document, body, { marksRequired: true }))}`
@@ -157,19 +172,4 @@ function ownErrorExamples({ operationId }: Operation, status: string, { content 
       html`<p class="note">${summary}, <span class="status bad">${status}</span>:</p>
         ${code(JSON.stringify(value, null, 2))}`,
   );
-}
-
-/** The first example that a test has sent, as a line for a shell. */
-export function curlLine({ method, path, parameters = [], requestBody }: ListedOperation, apiUrl: string): string {
-  const query = parameters.flatMap(({ name, examples = {} }) => {
-    const [first] = Object.values(examples);
-    return first ? [`  --get --data-urlencode '${name}=${String(first.value)}'`] : [];
-  });
-  const body = Object.values(requestBody?.content['application/json'].examples ?? {})[0];
-  return [
-    `curl ${method === 'post' && !body ? '-X POST ' : ''}"${apiUrl}${path}"`,
-    '  -H "Authorization: Bearer $KEY"',
-    ...query,
-    ...(body ? ["  -H 'Content-Type: application/json'", `  -d '${JSON.stringify(body.value)}'`] : []),
-  ].join(' \\\n');
 }

@@ -1,12 +1,16 @@
 import { resolve } from './document.ts';
 import type { ErrorResponse, Header, JsonSchema, OpenApiDocument } from './document.ts';
-import { code, html, Html, prose, table } from '../../documents/html.ts';
-import { curlLine, endpointSection, errorRow, methodBadge, operationsOf, pathPrefix } from './page-endpoint.ts';
+import { html, Html, prose, table } from '../../documents/html.ts';
+import { endpointSection, errorRow, methodBadge, operationsOf, pathPrefix } from './page-endpoint.ts';
 import type { ListedOperation } from './page-endpoint.ts';
+import { chapter, clients, quickStart, retries } from './page-chapters.ts';
+import { languages } from './page-requests.ts';
+import { pageScript } from './page-script.ts';
 import { pageStyle } from './page-style.ts';
 
 /**
- * The reference for people: one page made from the document alone, without script, font or image from elsewhere.
+ * The reference for people: one page made from the document alone, with nothing from elsewhere. It can be read without its
+ * script, which searches, copies, and folds the endpoints on a small screen.
  *
  * @param origin where clients reach the service, such as `https://api.example.com`
  */
@@ -32,10 +36,13 @@ export function renderPage(document: OpenApiDocument, origin: string): string {
             <p class="lead">${info.summary}, version ${info.version}</p>
             ${info.description.split('\n\n').map((paragraph) => html`<p>${prose(paragraph)}</p>`)}
             ${quickStart(operations, apiUrl)} ${authentication(document)} ${headers(document)}
-            ${operations.map((operation) => endpointSection(document, operation, apiUrl))} ${errors(document)}
-            ${reasons(document)} ${clients()}
+            ${operations.map((operation) => endpointSection(document, operation, apiUrl))}
+            ${retries(operations, apiUrl)} ${errors(document)} ${reasons(document)} ${clients()}
           </main>
         </div>
+        <script>
+          ${new Html(pageScript)};
+        </script>
       </body>
     </html>`;
   return page.text;
@@ -44,47 +51,41 @@ export function renderPage(document: OpenApiDocument, origin: string): string {
 function navigation({ info }: OpenApiDocument, operations: readonly ListedOperation[]): Html {
   return html`<nav>
     <a class="name" href="#">${info.title}</a>
-    <strong>Begin</strong>
-    <a href="#start">Quick start</a><a href="#key">Keys</a><a href="#headers">Headers</a>
-    <strong>Endpoints</strong>
-    ${operations.map(({ operationId, method, path }) => html`<a href="#${operationId}">${methodBadge(method)} ${path}</a>`)}
-    <strong>More</strong>
-    <a href="#errors">Errors</a><a href="#reasons">Why a download fails</a><a href="#clients">Clients</a>
-    <a href="/openapi.json">openapi.json</a>
+    <fieldset class="languages">
+      <legend>Examples in</legend>
+      ${Object.entries(languages).map(
+        ([id, name]) =>
+          html`<label
+            ><input type="radio" name="language" id="in-${id}" ${id === 'curl' && 'checked'} />${name}</label
+          >`,
+      )}
+    </fieldset>
+    <div class="search" hidden>
+      <input type="search" placeholder="Search (press /)" aria-label="Search this page" autocomplete="off" />
+      <div class="hits" aria-live="polite"></div>
+    </div>
+    <details class="contents" open>
+      <summary>Contents</summary>
+      <strong>Begin</strong>
+      <a href="#start">Quick start</a><a href="#key">Keys</a><a href="#headers">Headers</a>
+      <strong>Endpoints</strong>
+      ${operations.map(({ operationId, method, path }) => html`<a href="#${operationId}">${methodBadge(method)} ${path}</a>`)}
+      <strong>More</strong>
+      <a href="#retries">Retries</a><a href="#errors">Errors</a><a href="#reasons">Why a download fails</a
+      ><a href="#clients">Clients</a>
+      <a href="/openapi.json">openapi.json</a>
+    </details>
   </nav>`;
-}
-
-function quickStart(operations: readonly ListedOperation[], apiUrl: string): Html {
-  const [queue, poll] = ['queueDownload', 'getDownloadStatus'].map((id) =>
-    operations.find(({ operationId }) => operationId === id),
-  );
-  return html`<h2 id="start">Quick start</h2>
-    <p>
-      A download takes three steps. Addresses, tokens and times of the examples stand for your own.
-      <code>KEY</code> holds your API key; a started demo prints one, and an operator issues one with
-      <code>keys issue</code>.
-    </p>
-    <h3>1. Queue it</h3>
-    ${queue && code(curlLine(queue, apiUrl))}
-    <p>The answer has a <code>request_token</code>.</p>
-    <h3>2. Ask how it stands, every second or so</h3>
-    ${poll && code(curlLine(poll, apiUrl))}
-    <p>Until <code>status</code> is <code>done</code> or <code>failed</code>.</p>
-    <h3>3. Fetch the file</h3>
-    ${code('curl -o video.mp4 "$DOWNLOAD_URL"')}
-    <p>
-      The <code>download_url</code> of step 2 is good for an hour and needs no key. Each poll answers a fresh one.
-    </p>`;
 }
 
 function authentication({ components }: OpenApiDocument): Html {
   const schemes = Object.values(components.securitySchemes);
-  return html`<h2 id="key">Keys</h2>
-    ${schemes.map(({ description }) => html`<p>${prose(description)}</p>`)}
+  const content = html`${schemes.map(({ description }) => html`<p>${prose(description)}</p>`)}
     <p>
       A key is shown once, when it is issued. Each key has an hourly limit of its own; credits belong to the account and
       are shared by its keys. A key that is missing, invalid or revoked is answered <code>401</code>.
     </p>`;
+  return chapter('key', 'Keys', content);
 }
 
 function headers({ components }: OpenApiDocument): Html {
@@ -95,9 +96,9 @@ function headers({ components }: OpenApiDocument): Html {
         <td>${description}</td>
       </tr>`,
   );
-  return html`<h2 id="headers">Headers</h2>
-    <p>Every answer of the API tells where its key stands, errors too.</p>
+  const content = html`<p>Every answer of the API tells where its key stands, errors too.</p>
     ${table(['Header', ''], rows)}`;
+  return chapter('headers', 'Headers', content);
 }
 
 function errors(document: OpenApiDocument): Html {
@@ -116,12 +117,12 @@ function errors(document: OpenApiDocument): Html {
     errorRow('405', 'method_not_allowed', 'A known path with another method; the header Allow names the right one'),
   );
   const rows = [...found].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, row]) => row);
-  return html`<h2 id="errors">Errors</h2>
-    <p>
+  const content = html`<p>
       An unknown path is answered <code>404</code> <code>not_found</code> as well. With <code>429</code> and
       <code>503</code>, <code>Retry-After</code> says how many seconds to wait.
     </p>
     ${table(['Status', 'Code', 'Meaning'], rows)}`;
+  return chapter('errors', 'Errors', content);
 }
 
 function reasons({ components }: OpenApiDocument): Html {
@@ -135,20 +136,10 @@ function reasons({ components }: OpenApiDocument): Html {
         <td>${text}</td>
       </tr>`,
   );
-  return html`<h2 id="reasons">Why a download fails</h2>
-    <p>
+  const content = html`<p>
       The <code>error</code> of a status that is <code>failed</code>. Set your own text by it, or show
       <code>message</code>.
     </p>
     ${table(['Reason', 'Message'], rows)}`;
-}
-
-function clients(): Html {
-  return html`<h2 id="clients">Clients</h2>
-    <p>
-      <a href="/openapi.json">openapi.json</a> is this reference as OpenAPI 3.1, for any generator. A typed client for
-      TypeScript, generated from it, is in the source under <code>src/client</code>:
-    </p>
-    ${code(`const api = createApiClient('https://api.example.com', process.env.KEY);
-const { data, error } = await api.POST('/video/download', { body: { url, quality: '720' } });`)}`;
+  return chapter('reasons', 'Why a download fails', content);
 }

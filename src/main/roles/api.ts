@@ -1,17 +1,22 @@
 import { waitForKey } from '../../../projections/api-keys.ts';
 import { admissionSessionSettings } from '../../../projections/admission-statement.ts';
 import { createAdmissions } from '../../../projections/admission.ts';
-import { observeAdmissions, observeRequests } from '../../adapters/metrics-observers.ts';
+import { observeAdmissions, observeConnections, observeRequests } from '../../adapters/metrics-observers.ts';
+import { maxOpenFiles } from '../../adapters/open-files.ts';
 import { endInTime, openPool } from '../../adapters/postgres.ts';
 import { createProbeClient } from '../../adapters/probe-channel.ts';
 import { followProgress } from '../../adapters/progress-channel.ts';
+import { readSendQueues } from '../../adapters/send-queues.ts';
 import { createShortLinkClient } from '../../adapters/short-link-channel.ts';
 import { newId, newUuid, randomBits } from '../../adapters/system.ts';
 import { UsageLanes } from '../../commands/usage-lanes.ts';
 import { AddressWindows } from '../../http/address-window.ts';
+import { limitConnections } from '../../http/connection-limit.ts';
 import { registerFileRoute } from '../../http/file-route.ts';
 import { apiErrors } from '../../http/errors.ts';
 import { registerHealthRoutes } from '../../http/health.ts';
+import { IdleReaders } from '../../http/idle-readers.ts';
+import { LinkPlaces } from '../../http/link-places.ts';
 import { registerMetricsRoute } from '../../http/metrics-route.ts';
 import { registerReferenceRoutes } from '../../http/reference/routes.ts';
 import { createServer } from '../../http/server.ts';
@@ -19,6 +24,7 @@ import { createReadiness, createTokens } from '../connect.ts';
 import { openFiles } from '../files.ts';
 import { listen, localUrl } from '../listen.ts';
 import type { StartRole } from '../role.ts';
+import { watchReaders } from '../watch.ts';
 import { probeTimeoutMs, shortLinkTimeoutMs } from './probe-time.ts';
 
 /** Well below what a stop may take in all. */
@@ -67,7 +73,18 @@ export const startApi: StartRole = async (connections, secrets) => {
     newUuid,
     samplePlatformOrigin: addresses.samplePlatformUrl ?? undefined,
   });
-  if (served) registerFileRoute(server, { files: served, nowMs: realNowMs });
+  const readers = new IdleReaders({ limitSeconds: config.LINK_IDLE_SECONDS, sendQueues: readSendQueues });
+  const places = new LinkPlaces({
+    perLink: config.MAX_CONNECTIONS_PER_LINK,
+    perAddress: config.MAX_CONNECTIONS_PER_ADDRESS,
+  });
+  if (served) registerFileRoute(server, { files: served, nowMs: realNowMs, places, readers });
+  limitConnections(server.server, {
+    maxOpenFiles: maxOpenFiles(),
+    logger,
+    dropped: observeConnections([metrics.registry]),
+  });
+  watchReaders(metrics, readers);
   registerHealthRoutes(server, createReadiness(connections));
   registerMetricsRoute(server, () => metrics.scrape());
   registerReferenceRoutes(server, { version: config.version, origin: publicUrl });

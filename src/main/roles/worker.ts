@@ -65,6 +65,7 @@ export const startWorker: StartRole = async (connections, secrets) => {
   const minFreeBytes = config.MIN_FREE_DISK_MIB * mebibyte;
   const disk = createDiskWatermark({ directories: filled, minFreeBytes, freeBytes: diskFreeBytes, logger });
   watchDiskWatermark(connections, () => disk.isLow);
+  connections.waiting.set('downloads', () => disk.whyWaiting());
   const workerId = newId('wrk');
   const heartbeat = await startHeartbeat(pool, { workerId, logger, outages });
   const timeoutMs = probeTimeoutMs - probeMarginMs;

@@ -4,7 +4,10 @@ import type { FastifyInstance } from 'fastify';
 
 import { createLocalFileStore } from '../../../src/adapters/file-store.ts';
 import type { LocalFileStore, SigningKey } from '../../../src/adapters/file-store.ts';
+import { readSendQueues } from '../../../src/adapters/send-queues.ts';
 import { registerFileRoute } from '../../../src/http/file-route.ts';
+import { IdleReaders } from '../../../src/http/idle-readers.ts';
+import { LinkPlaces } from '../../../src/http/link-places.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 export const downloadBaseUrl = 'http://files.example';
@@ -27,6 +30,11 @@ export function serveLocalStore(keys: { current: SigningKey; others: SigningKey[
   const store = createLocalFileStore({ directory, downloadBaseUrl, signingKeys: keys, nonce: randomUUID });
   const clock = { nowMs: Date.now() };
   const server = Fastify();
-  registerFileRoute(server, { files: store, nowMs: () => clock.nowMs });
+  registerFileRoute(server, {
+    files: store,
+    nowMs: () => clock.nowMs,
+    places: new LinkPlaces({ perLink: 8, perAddress: 64 }),
+    readers: new IdleReaders({ limitSeconds: 30, sendQueues: readSendQueues }),
+  });
   return { directory, store, server, clock };
 }

@@ -47,6 +47,20 @@ describe('what the engine prints', () => {
     expect(ytDlpFailure(line)).toEqual({ reason: 'internal_error', fault: 'video', detail: line });
   });
 
+  test('a crash is told apart by its last exception: the disk and broken programs are no page’s doing', () => {
+    const crash = (last: string) => `WARNING: [x] again\nTraceback (most recent call last):\n  File "a.py"\n${last}\n`;
+    const packed = '[PYI-7:ERROR] Failed to execute script due to unhandled exception!';
+    const reasons = (last: string) => {
+      const { reason, fault } = ytDlpFailure(crash(last));
+      return [reason, fault];
+    };
+    expect(reasons("TypeError: 'NoneType' object is not iterable")).toEqual(['platform_error', 'video']);
+    expect(reasons(`KeyError: 'formats'\n${packed}`)).toEqual(['platform_error', 'video']);
+    expect(reasons('ValueError: no space left on device')).toEqual(['platform_error', 'video']);
+    expect(reasons('OSError: [Errno 28] No space left on device')).toEqual(['internal_error', 'service']);
+    expect(reasons("ModuleNotFoundError: No module named 'x'")).toEqual(['internal_error', 'video']);
+  });
+
   test('what the service alone has done is its fault: an engine that does not start, an attempt that is stopped', () => {
     const ended = (ending: ProcessResult['ending']) => processFailure({ ending, exitCode: null, stderr: '' })?.fault;
     expect([ended('not_started'), ended('aborted')]).toEqual(['service', 'service']);
@@ -78,11 +92,15 @@ test('docs/failures.md has every reason with its message and whether it is tried
 describe('through the engine itself', () => {
   let platform: TestPlatform;
   let url: string;
-  // A platform on which each item is refused in words of its own.
+  /** Pages of a form that no extractor expects; the last chooses words that would be the service's own. */
+  const crashes = [[], { title: 'x', renditions: [{}] }, 7, { renditions: 'no space left on device' }];
+  // A platform on which each item is refused in words of its own, and some crash their extractor.
   const server = createServer((request, response) => {
-    const [words] = engineComplaints[Number(/(\d+)$/.exec(request.url ?? '')?.[1])] ?? [''];
     response.setHeader('Content-Type', 'application/json');
-    response.end(JSON.stringify({ title: 'x', refusal: words.replace(/^\[.*?\] \S+: /, '') }));
+    const crash = /crash-(\d+)$/.exec(request.url ?? '')?.[1];
+    if (crash !== undefined) return response.end(JSON.stringify(crashes[Number(crash)]));
+    const [words] = engineComplaints[Number(/(\d+)$/.exec(request.url ?? '')?.[1])] ?? [''];
+    return response.end(JSON.stringify({ title: 'x', refusal: words.replace(/^\[.*?\] \S+: /, '') }));
   });
   beforeAll(async () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -107,5 +125,15 @@ describe('through the engine itself', () => {
     };
     for (let done = 0; done < numbers.length; done += 4) await Promise.all(numbers.slice(done, done + 4).map(probe));
     expect(outcomes).toEqual(numbers.map((number) => engineComplaints[number]));
+  });
+
+  test('a page that crashes the extractor is the failure of its platform', { timeout: 120_000 }, async () => {
+    const source = platform.source();
+    for (const index of crashes.keys()) {
+      const canonicalUrl = `${url}/watch/crash-${index}`;
+      const video = { platform: 'sample', videoId: `crash-${index}`, canonicalUrl };
+      const result = await source.probe(video, { signal: new AbortController().signal });
+      expect(result).toMatchObject({ ok: false, reason: 'platform_error', fault: 'video' });
+    }
   });
 });

@@ -1,5 +1,6 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { describe, expect, it } from 'vitest';
+import type { z } from 'zod';
 import { failureReasonNames } from '../../../src/domain/failure-reasons.ts';
 import { apiPrefix, endpoints } from '../../../src/http/endpoints.ts';
 import { apiErrors, errorsOfEveryEndpoint } from '../../../src/http/errors.ts';
@@ -11,6 +12,8 @@ import { operationsOf } from '../../../src/http/reference/page-endpoint.ts';
 
 const document = createOpenApi({ version: '1.2.3', examples: readExamples() });
 const operations = operationsOf(document);
+
+const shapeOf = (schema: z.ZodObject | undefined) => (schema?.shape ?? {}) as Record<string, z.ZodType>;
 
 describe('the OpenAPI document', () => {
   it('is valid OpenAPI 3.1', async () => {
@@ -72,6 +75,18 @@ describe('the OpenAPI document', () => {
     const { properties = {} } = document.components.schemas['DownloadFailed'] ?? {};
     expect(properties['error']?.enum).toEqual(failureReasonNames);
     expect(Object.keys(properties['error']?.['x-enumDescriptions'] ?? {})).toEqual(failureReasonNames);
+  });
+
+  it('shows requests that its own schemas take', () => {
+    for (const { method, path, reference } of endpoints) {
+      const { parameters = [], requestBody } = document.paths[path]?.[method === 'GET' ? 'get' : 'post'] ?? {};
+      for (const { name, examples = {} } of parameters) {
+        for (const { value } of Object.values(examples))
+          expect(shapeOf(reference.query)[name]?.parse(value)).toBe(value);
+      }
+      const bodies = Object.values(requestBody?.content['application/json'].examples ?? {});
+      for (const { value } of bodies) expect(reference.body?.schema.safeParse(value).success).toBe(true);
+    }
   });
 
   it('shows for every endpoint an answer that a test got, in the schema that checks it', () => {

@@ -1,0 +1,92 @@
+/**
+ * The user at the other end of a connection over loopback, as the kernel tells it in /proc/net/tcp and tcp6.
+ *
+ * Both ends of such a connection are sockets of this machine, and each has a line of its own. A line counts only while it is
+ * ESTABLISHED and has an inode, because a socket that its process has closed is shown as one of root's.
+ */
+
+import { readFileSync } from 'node:fs';
+import { isIPv4 } from 'node:net';
+
+/** A connection as its accepting end sees it. */
+export interface Connection {
+  localAddress: string;
+  localPort: number;
+  remoteAddress: string;
+  remotePort: number;
+}
+
+/** IPv4 connections that were opened through a socket of IPv6 are in the second table. */
+const tableNames = ['tcp', 'tcp6'] as const;
+type TableName = (typeof tableNames)[number];
+type ReadTable = (name: TableName) => string;
+
+/** The table of this process's network namespace, in which its listening socket is too. Without IPv6 there is one less. */
+export const readSocketTable: ReadTable = (name) => {
+  try {
+    return readFileSync(`/proc/self/net/${name}`, 'latin1');
+  } catch (error) {
+    if (name === 'tcp6' && (error as NodeJS.ErrnoException).code === 'ENOENT') return '';
+    throw error;
+  }
+};
+
+/** The kernel hands a table out in pieces: a socket that is opened or closed meanwhile can hide the line of another. */
+const MOST_READINGS = 3;
+
+/**
+ * Called before the next connection is accepted, because until then a later one over the same two ports has no inode at our
+ * end, and cannot be taken for this one.
+ *
+ * @returns undefined where the tables do not say
+ */
+export function peerUser(connection: Connection, readTable: ReadTable = readSocketTable): number | undefined {
+  const { localAddress, localPort, remoteAddress, remotePort } = connection;
+  for (let reading = 0; reading < MOST_READINGS; reading += 1) {
+    const users = { ours: new Set<number>(), theirs: new Set<number>() };
+    for (const name of tableNames) {
+      const ours = endpoint(name, localAddress, localPort);
+      const theirs = endpoint(name, remoteAddress, remotePort);
+      if (ours === undefined || theirs === undefined) continue;
+      const table = readTable(name);
+      for (const user of usersBetween(ours, theirs, table)) users.ours.add(user);
+      for (const user of usersBetween(theirs, ours, table)) users.theirs.add(user);
+    }
+    const [user] = users.theirs;
+    if (users.ours.size === 1 && users.theirs.size === 1) return user;
+  }
+  return undefined;
+}
+
+/** The fields of a line behind the two endpoints: state 01 (ESTABLISHED), queues, timer, retransmits, uid, timeout, inode. */
+const heldLine = / 01 [0-9A-F:]+ [0-9A-F:]+ [0-9A-F]+ +(\d+) +\d+ ([1-9]\d*) /y;
+
+function usersBetween(from: string, to: string, table: string): number[] {
+  const ends = `: ${from} ${to}`;
+  const users: number[] = [];
+  for (let at = table.indexOf(ends); at !== -1; at = table.indexOf(ends, at + 1)) {
+    heldLine.lastIndex = at + ends.length;
+    const uid = heldLine.exec(table)?.[1];
+    if (uid !== undefined) users.push(Number(uid));
+  }
+  return users;
+}
+
+/** As a table writes it: words of 32 bits, each in the byte order of the machine. Only addresses of loopback have one. */
+function endpoint(table: TableName, address: string, port: number): string | undefined {
+  const bytes = loopbackBytes(table, address.replace(/^::ffff:/i, ''));
+  if (bytes === undefined) return undefined;
+  const words = [...new Uint32Array(Uint8Array.from(bytes).buffer)];
+  const hex = (value: number, digits: number) => value.toString(16).toUpperCase().padStart(digits, '0');
+  return `${words.map((word) => hex(word, 8)).join('')}:${hex(port, 4)}`;
+}
+
+function loopbackBytes(table: TableName, address: string): number[] | undefined {
+  const zeros = (count: number) => Array<number>(count).fill(0);
+  if (isIPv4(address)) {
+    if (!address.startsWith('127.')) return undefined;
+    const bytes = address.split('.').map(Number);
+    return table === 'tcp' ? bytes : [...zeros(10), 0xff, 0xff, ...bytes];
+  }
+  return table === 'tcp6' && address === '::1' ? [...zeros(15), 1] : undefined;
+}

@@ -1,0 +1,29 @@
+import type { FastifyRequest } from 'fastify';
+import type { OpenUsage } from '../domain/usage.ts';
+import { callerOf, causeOf } from './caller.ts';
+import type { EndpointDependencies } from './endpoint.ts';
+import { ApiError } from './errors.ts';
+
+const readBudgetMs = 5_000;
+
+/**
+ * The caller's newest billing period: the read model's row and the stream's tail, so never behind a change that anybody has
+ * been told of.
+ *
+ * @throws {ApiError} while the log cannot be read
+ */
+export async function currentUsage(
+  request: FastifyRequest,
+  { lanes, newUuid, partsAway }: Pick<EndpointDependencies, 'lanes' | 'newUuid' | 'partsAway'>,
+): Promise<OpenUsage> {
+  const { accountId, usage: snapshot } = callerOf(request);
+  const answer = await lanes.ask(accountId, {
+    command: { kind: 'observe' },
+    snapshot,
+    cause: causeOf(request, newUuid()),
+    deadlineMs: performance.now() + readBudgetMs,
+  });
+  if (answer.outcome !== 'accepted') throw new ApiError('unavailable', { away: 'event_store' });
+  partsAway.works('event_store');
+  return answer.usage;
+}
