@@ -13,6 +13,7 @@ import { addJobCommands } from './job-commands.ts';
 import { addLedgerCommands } from './ledger-commands.ts';
 import { roles } from './role.ts';
 import type { Role } from './role.ts';
+import { addDownloadCommand } from './download-command.ts';
 import { describeStart } from './describe-start.ts';
 import { endWithReader, explain } from './endings.ts';
 import { help } from './help.ts';
@@ -60,6 +61,7 @@ function createProgram(): Command {
       process.exit();
     });
 
+  addDownloadCommand(program, createOutput);
   addAccountCommands(program, run);
   addKeyCommands(program);
   addJobCommands(program, run);

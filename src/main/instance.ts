@@ -63,6 +63,9 @@ export function findSamplePlatform(config: Config): string | undefined {
   }
 }
 
+/** Where a client finds the API. @throws {ConfigurationRefused} where neither the environment nor an instance says */
+export const findApi = (config: Config): string => config.REELTALLY_URL ?? readInstance(config.dataDirectory).publicUrl;
+
 function readInstance(directory: string): Instance {
   const file = join(directory, instanceFile);
   try {

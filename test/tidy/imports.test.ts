@@ -27,7 +27,7 @@ const parts: Record<string, { parts: readonly string[]; packages?: readonly stri
   'src/console': { parts: ['src/commands', 'projections', 'src/domain', 'src/documents'] },
   'src/dispatcher': { parts: ['src/commands', 'projections', 'src/domain', 'src/verify'] },
   'src/worker': { parts: ['src/commands', 'projections', 'src/domain'] },
-  'src/cli': { parts: ['src/commands', 'projections', 'src/domain', 'src/verify', 'src/documents'] },
+  'src/cli': { parts: ['src/commands', 'projections', 'src/domain', 'src/verify', 'src/documents', 'src/client'] },
   // The audit shares no rule with what charged: only the shape in which the log hands out its events. What reads for it
   // (forms of events, pages of the log, rows of Postgres) stands beside it, so that its own lines are rules, and shares no more.
   'src/audit': {

@@ -1,0 +1,134 @@
+import { createWriteStream } from 'node:fs';
+import type { WriteStream } from 'node:fs';
+import { rename, rm } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ApiClient } from '../client/client.ts';
+import type { components, paths } from '../client/paths.ts';
+import { CommandFailed, print } from './output.ts';
+import type { Output } from './output.ts';
+import { lineStart } from './progress-bar.ts';
+
+type DownloadRequest = paths['/video/download']['post']['requestBody']['content']['application/json'];
+type Status = paths['/video/status']['get']['responses'][200]['content']['application/json']['data'];
+type Done = components['schemas']['DownloadDone'];
+
+interface Downloading {
+  output: Output;
+  api: ApiClient;
+  newUuid: () => string;
+}
+
+const attempts = 5;
+const longestPauseSeconds = 30;
+/** For how long one poll asks the API to hold its answer back. */
+const holdSeconds = 30;
+
+/** As a client outside does: queues the download, waits for its end, and saves the file. */
+export async function downloadCommand(
+  { output, api, newUuid }: Downloading,
+  request: DownloadRequest,
+  file: string,
+): Promise<void> {
+  const incomplete = `${file}.part`;
+  // Before anything is charged: a file that cannot be written is no reason to queue.
+  const target = createWriteStream(incomplete);
+  await new Promise<void>((resolve, reject) => {
+    target.once('open', () => resolve()).once('error', reject);
+  }).catch((error: unknown) => {
+    throw new CommandFailed(`${file} cannot be written: ${(error as Error).message}`);
+  });
+  try {
+    // One key for all attempts: however often the request is sent, it is queued and charged once.
+    const header = { 'Idempotency-Key': newUuid() };
+    const { data: queued } = await answered(() => api.POST('/video/download', { params: { header }, body: request }));
+    const { file_size_bytes, file_mime } = await fetched(api, queued.request_token, { output, target });
+    await rename(incomplete, file);
+    const text = `${file}: ${String(file_size_bytes)} bytes, ${file_mime}`;
+    print(output, { request_token: queued.request_token, file, file_size_bytes, file_mime }, text);
+  } finally {
+    target.destroy();
+    await rm(incomplete, { force: true });
+  }
+}
+
+/** Waits for the end and saves the file. @throws {CommandFailed} with the token, by which a charged download is found again */
+async function fetched(
+  api: ApiClient,
+  token: string,
+  { output, target }: { output: Output; target: WriteStream },
+): Promise<Done> {
+  const show = showing(output);
+  try {
+    const done = await end(api, token, show);
+    await save(done, target);
+    return done;
+  } catch (error) {
+    throw error instanceof CommandFailed ? new CommandFailed(`${error.message}; request token ${token}`) : error;
+  } finally {
+    show('');
+  }
+}
+
+/** On a terminal, a line that is gone in the end. */
+function showing({ terminal, tell }: Output): (state: string) => void {
+  return terminal ? (state) => tell(`${lineStart}${state}`) : () => undefined;
+}
+
+interface Answer<Data> {
+  data?: { data: Data };
+  error?: { error: { code: string; message: string } };
+  response: Response;
+}
+
+/** Asks until there is an answer that counts. @throws {CommandFailed} with what the API says, or that it is away */
+async function answered<Data>(ask: () => Promise<Answer<Data>>): Promise<{ data: Data; headers: Headers }> {
+  for (let attempt = 1; ; attempt += 1) {
+    const { data, error, response } = await ask().catch((failure: unknown): Partial<Answer<Data>> => {
+      if (attempt < attempts) return {};
+      throw new CommandFailed(`the API does not answer at REELTALLY_URL: ${causeOf(failure)}`);
+    });
+    if (data && response) return { data: data.data, headers: response.headers };
+    const waitSeconds = Number(response?.headers.get('retry-after') ?? attempt);
+    const mayChange = response === undefined || response.headers.has('retry-after');
+    if (error && (!mayChange || attempt === attempts || waitSeconds > longestPauseSeconds)) {
+      throw new CommandFailed(`${error.error.message} (${error.error.code})`);
+    }
+    await sleep(waitSeconds * 1000);
+  }
+}
+
+function causeOf(failure: unknown): string {
+  const { cause, message } = failure as { cause?: { code?: string }; message?: string };
+  return cause?.code ?? message ?? String(failure);
+}
+
+/** Polls until a download has ended. @throws {CommandFailed} with the reason of one that failed */
+async function end(api: ApiClient, token: string, show: (state: string) => void): Promise<Done> {
+  const ask = { params: { query: { token } }, headers: { Prefer: `wait=${String(holdSeconds)}` } };
+  for (let pauseSeconds = 1; ; pauseSeconds = Math.min(pauseSeconds * 2, longestPauseSeconds)) {
+    const { data: status, headers } = await answered<Status>(() => api.GET('/video/status', ask));
+    if (status.status === 'done') return status;
+    if (status.status === 'failed') throw new CommandFailed(`${status.message} (${status.error})`);
+    show(`${status.status}${'progress' in status ? progressText(status.progress) : ''}`);
+    // An answer that was held back needs no pause.
+    if (!headers.has('preference-applied')) await sleep(pauseSeconds * 1000);
+  }
+}
+
+const progressText = (progress: { percent: number | null } | undefined) =>
+  typeof progress?.percent === 'number' ? ` ${String(Math.floor(progress.percent))} %` : '';
+
+async function save({ download_url: url, file_size_bytes: size }: Done, target: WriteStream): Promise<void> {
+  const response = await fetch(url).catch((failure: unknown) => {
+    throw new CommandFailed(`the link to the file does not answer: ${causeOf(failure)}`);
+  });
+  if (!response.ok || !response.body)
+    throw new CommandFailed(`the link to the file answers ${String(response.status)}`);
+  await pipeline(Readable.fromWeb(response.body), target).catch((failure: unknown) => {
+    throw new CommandFailed(`the file broke off: ${causeOf(failure)}`);
+  });
+  const { bytesWritten } = target;
+  if (bytesWritten !== size) throw new CommandFailed(`the file has ${String(bytesWritten)} bytes, not ${String(size)}`);
+}
