@@ -21,10 +21,17 @@ export const runIn =
   (...words) =>
     runCommand(words, environment);
 
+/** What a command says on standard error: the same sentence, whether in words or, with `--json`, in JSON. */
+export function saidBy({ stderr }: Pick<Ran, 'stderr'>): string {
+  if (!stderr.startsWith('{"error":')) return stderr;
+  return `reeltally: ${(JSON.parse(stderr) as { error: { message: string } }).error.message}\n`;
+}
+
 /** A command that says no: a sentence on standard error, nothing for programs to take for an answer, no trace. */
 export function expectRefusal(ran: Ran, message: RegExp, code = 1): void {
-  expect(ran.stderr).toMatch(message);
-  expect(ran.stderr).not.toMatch(/^\s+at /m);
+  const said = saidBy(ran);
+  expect(said).toMatch(message);
+  expect(said).not.toMatch(/^\s+at /m);
   expect({ stdout: ran.stdout, code: ran.code }).toEqual({ stdout: '', code });
 }
 

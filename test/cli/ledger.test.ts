@@ -4,7 +4,7 @@ import { noDownloads, shareService } from '../http/shared-service.ts';
 import { call } from '../support/client.ts';
 import { queue } from '../support/downloads.ts';
 import { planFile } from '../support/plans.ts';
-import { against, expectRefusal, expectText } from './command-line.ts';
+import { against, expectRefusal, expectText, saidBy } from './command-line.ts';
 
 // A plan with one download included, so that those after it are overage.
 // What the tests change by hand in the ledger, the audit beside the dispatcher finds too.
@@ -85,11 +85,11 @@ describe('ledger show', () => {
     expect(await runSql(service(), damage, [accountId])).toBe(1);
     const ran = await run('ledger', 'show', accountId, '--json');
     expect(ran.code).toBe(1);
-    expect(ran.stderr).toMatch(
+    expect(saidBy(ran)).toMatch(
       /^reeltally: the ledger has .* but up to the same position the log has 3 charges, \$0\.50/,
     );
-    expect(ran.stderr).toContain(`event 3 of usage-${accountId}-`);
-    expect(ran.stderr).toContain(how);
+    expect(saidBy(ran)).toContain(`event 3 of usage-${accountId}-`);
+    expect(saidBy(ran)).toContain(how);
     expect((JSON.parse(ran.stdout) as Ledger).log).toEqual({ total_cents: 50, charges: 3, corrections: 0 });
 
     const rebuilt = await service().cli('projections', 'rebuild', 'overage_ledger');

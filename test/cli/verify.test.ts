@@ -6,7 +6,7 @@ import { queue } from '../support/downloads.ts';
 import { planFile } from '../support/plans.ts';
 import { cliCommand } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { against, expectText } from './command-line.ts';
+import { against, expectText, saidBy } from './command-line.ts';
 
 // A plan with one download included, so that those after it are overage.
 // The dispatcher finds what the tests damage too, and says so.
@@ -72,7 +72,7 @@ describe('ledger verify', () => {
       of: [{ id: expect.stringMatching(/^[0-9a-f]{16}$/) as unknown, known: false, field }],
     });
     expect(of?.divergences[0]?.stream).toContain(accountId);
-    expect(ran.stderr).toMatch(/^reeltally: 1 new divergence; the first: event \d+ of .*\n$/);
+    expect(saidBy(ran)).toMatch(/^reeltally: 1 new divergence; the first: event \d+ of .*\n$/);
     await run('projections', 'rebuild', projection);
   });
 
@@ -113,7 +113,7 @@ describe('ledger verify', () => {
     expect(await acknowledge(first?.id)).toMatchObject({ code: 0 });
     const known = await verify();
     expect(known).toMatchObject({ code: 3, verdict: 'known_divergences', new: 0, known: 3 });
-    expect(known.stderr).toBe('reeltally: nothing new: all 3 divergences are acknowledged\n');
+    expect(saidBy(known)).toBe('reeltally: nothing new: all 3 divergences are acknowledged\n');
     await runSql(
       service(),
       `update jobs set quality = 'another' where token = (select min(token) from jobs where account_id = $1)`,
@@ -150,7 +150,7 @@ describe('ledger verify', () => {
     const ran = await run('ledger', 'verify', '--account', 'acc_aaaaaaaaaaaaaaaaaaaa', '--json');
     expect(ran.code).toBe(2);
     expect(JSON.parse(ran.stdout)).toMatchObject({ verdict: 'not_verified' });
-    expect(ran.stderr).toMatch(/^reeltally: it could not be verified: there is no account acc_/);
+    expect(saidBy(ran)).toMatch(/^reeltally: it could not be verified: there is no account acc_/);
   });
 
   it('goes on with the log when it watches', async () => {

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { launchPostgres } from '../../src/embedded/postgres.ts';
-import { runIn } from '../cli/command-line.ts';
+import { runIn, saidBy } from '../cli/command-line.ts';
 import { startInstallation } from '../support/installation.ts';
 import type { Installation } from '../support/installation.ts';
 import type { OpenedAccount } from '../support/opened-account.ts';
@@ -116,7 +116,9 @@ it('a key that is not in force in time is not shown', { timeout: 60_000 }, async
   await projector.kill();
   const { code, stdout, stderr } = await cli('keys', 'issue', account.accountId);
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-  expect(stderr).toMatch(/^reeltally: key_\w+ is recorded, not yet in force: .*\. The key is not shown before that: /);
+  expect(saidBy({ stderr })).toMatch(
+    /^reeltally: key_\w+ is recorded, not yet in force: .*\. The key is not shown before that: /,
+  );
   expect(stderr).not.toContain('rtk_');
   projector = await installation.startRole('projector');
 });

@@ -3,8 +3,9 @@
  * kernel is asked for the other socket's user, before a byte of the connection is read.
  */
 
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 
 import { ServerCredentials } from '@grpc/grpc-js';
@@ -38,7 +39,23 @@ export async function listen(server: Server, host: string, port: number): Promis
   });
   // Too many open files, say: who is connected already is served on.
   listener.on('error', (error) => console.error(`event-store: a connection could not be taken: ${error.message}`));
-  return { port: (listener.address() as AddressInfo).port, close: () => listener.close() };
+  const { port: boundPort, address } = listener.address() as AddressInfo;
+  await requireOwnConnection(boundPort, address);
+  return { port: boundPort, close: () => listener.close() };
+}
+
+/** What the kernel says of us is tried before anybody else comes. @throws {StartRefused} */
+async function requireOwnConnection(port: number, address: string): Promise<void> {
+  const socket = connect(port, address);
+  const refused = once(socket, 'close').then(() => refusal('/proc/net does not name the user of our own connection'));
+  // HTTP/2 begins with words of the server.
+  const answered = once(socket, 'data').then(() => undefined);
+  try {
+    const why = await Promise.race([answered, refused]);
+    if (why) throw why;
+  } finally {
+    socket.destroy();
+  }
 }
 
 function userOf({ localAddress, localPort, remoteAddress, remotePort }: Socket): number | undefined {
@@ -67,7 +84,11 @@ function createRefusal(own: number): (socket: Socket, user: number | undefined) 
   };
 }
 
-const WAYS_OUT = 'Set EVENTSTORE_URL to the address of an EventStoreDB of your own instead.';
+const refusal = (why: string) =>
+  new StartRefused(
+    `Cannot tell which user of this machine connects: ${why}. ` +
+      'Set EVENTSTORE_URL to the address of an EventStoreDB of your own instead.',
+  );
 
 /** @throws {StartRefused} where the kernel would not tell this user from others */
 function ownUser(): number {
@@ -78,8 +99,7 @@ function ownUser(): number {
     if (own === overflowUser() && !allUsersAreMapped())
       throw new Error(`user ${String(own)} stands for all others, too`);
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new StartRefused(`Cannot tell which user of this machine connects: ${why}. ${WAYS_OUT}`);
+    throw refusal(error instanceof Error ? error.message : String(error));
   }
   return own;
 }

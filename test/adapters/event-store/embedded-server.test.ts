@@ -11,6 +11,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 
 import { startEventStore } from '../../support/event-store.ts';
 import { errorOf, testEvent } from '../../support/event-store-under-test.ts';
+import { canMountSmallDisk, mountSmallDisk } from '../../support/small-disk.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
@@ -93,6 +94,16 @@ describe('the embedded server refuses to start', () => {
     const server = run('--data', temporaryDirectory(), '--host', '0.0.0.0');
     expect(await server.ended).toBe(1);
     expect(server.said()).toContain('loopback only');
+  });
+
+  test.runIf(canMountSmallDisk)('where the kernel does not tell who connects', async () => {
+    const { inside } = await mountSmallDisk(1);
+    const words = ['sh', '-c', 'mount -t tmpfs none /proc && exec "$@"', 'sh', process.execPath, ENTRY];
+    const child = spawn(inside[0] ?? '', [...inside.slice(1), ...words, '--data', temporaryDirectory()]);
+    let said = '';
+    child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    expect(await once(child, 'close')).toEqual([1, null]);
+    expect(said).toMatch(/event-store: Cannot tell which user of this machine connects: .*\. Set EVENTSTORE_URL /);
   });
 
   test('without a folder, or on a port that is none', async () => {
