@@ -24,7 +24,7 @@ export interface LocalFileStoreOptions {
 }
 
 type LinkVerdict =
-  | { ok: true; path: string; link: string; downloadName: string; mime: string; sizeBytes: number }
+  | { ok: true; file: FileKey; path: string; link: string; downloadName: string; mime: string; sizeBytes: number }
   | { ok: false; status: 403 | 404 | 410 };
 
 export interface LocalFileStore extends FileStore {
@@ -125,8 +125,7 @@ async function removeIfEmpty(directory: string): Promise<void> {
 
 /** What a link of ours says. */
 interface GenuineLink {
-  relative: string;
-  name: string;
+  file: FileKey;
   downloadName: string;
   expiresSeconds: number;
   signature: string;
@@ -157,8 +156,8 @@ function createLinks(options: LocalFileStoreOptions) {
       const [, token = '', revision = '', name = ''] = pathPattern.exec(path) ?? [];
       if (!isToken(token) || !isFileName(name)) return undefined;
       const { download: downloadName, expires, signature } = parameters;
-      const relative = `${token}/${revision}/${name}`;
-      return { relative, name, downloadName, expiresSeconds: Number(expires), signature };
+      const file = { token, claimRevision: Number(revision), name };
+      return { file, downloadName, expiresSeconds: Number(expires), signature };
     },
   };
 }
@@ -223,11 +222,12 @@ export function createLocalFileStore(options: LocalFileStoreOptions): LocalFileS
       const genuine = links.read(url);
       if (genuine === undefined) return { ok: false, status: 403 };
       if (nowMs >= genuine.expiresSeconds * 1000) return { ok: false, status: 410 };
-      const path = join(options.directory, genuine.relative);
+      const { file, signature: link, downloadName } = genuine;
+      const path = pathOf(file);
       const sizeBytes = await sizeOf(path);
-      const mime = contentTypeOf(genuine);
+      const mime = contentTypeOf(file);
       if (sizeBytes === undefined || mime === undefined) return { ok: false, status: 404 };
-      return { ok: true, path, link: genuine.signature, downloadName: genuine.downloadName, mime, sizeBytes };
+      return { ok: true, file, path, link, downloadName, mime, sizeBytes };
     },
     async openFile(path) {
       return open(path, 'r').catch((error: unknown) => {

@@ -305,6 +305,7 @@ export interface components {
         'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
         'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
         'X-Credits-Remaining': components['headers']['X-Credits-Remaining'];
+        'X-Request-Id': components['headers']['X-Request-Id'];
         [name: string]: unknown;
       };
       content: {
@@ -326,6 +327,7 @@ export interface components {
         'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
         'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
         'X-Credits-Remaining': components['headers']['X-Credits-Remaining'];
+        'X-Request-Id': components['headers']['X-Request-Id'];
         [name: string]: unknown;
       };
       content: {
@@ -347,6 +349,7 @@ export interface components {
         'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
         'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
         'X-Credits-Remaining': components['headers']['X-Credits-Remaining'];
+        'X-Request-Id': components['headers']['X-Request-Id'];
         [name: string]: unknown;
       };
       content: {
@@ -368,6 +371,7 @@ export interface components {
         'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
         'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
         'X-Credits-Remaining': components['headers']['X-Credits-Remaining'];
+        'X-Request-Id': components['headers']['X-Request-Id'];
         'Retry-After': components['headers']['Retry-After'];
         [name: string]: unknown;
       };
@@ -390,6 +394,7 @@ export interface components {
         'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
         'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
         'X-Credits-Remaining': components['headers']['X-Credits-Remaining'];
+        'X-Request-Id': components['headers']['X-Request-Id'];
         [name: string]: unknown;
       };
       content: {
@@ -411,6 +416,7 @@ export interface components {
         'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
         'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
         'X-Credits-Remaining': components['headers']['X-Credits-Remaining'];
+        'X-Request-Id': components['headers']['X-Request-Id'];
         'Retry-After': components['headers']['Retry-After'];
         [name: string]: unknown;
       };
@@ -433,6 +439,7 @@ export interface components {
         'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
         'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
         'X-Credits-Remaining': components['headers']['X-Credits-Remaining'];
+        'X-Request-Id': components['headers']['X-Request-Id'];
         'Retry-After': components['headers']['Retry-After'];
         [name: string]: unknown;
       };
@@ -455,6 +462,7 @@ export interface components {
         'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
         'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
         'X-Credits-Remaining': components['headers']['X-Credits-Remaining'];
+        'X-Request-Id': components['headers']['X-Request-Id'];
         [name: string]: unknown;
       };
       content: {
@@ -476,6 +484,7 @@ export interface components {
         'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
         'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
         'X-Credits-Remaining': components['headers']['X-Credits-Remaining'];
+        'X-Request-Id': components['headers']['X-Request-Id'];
         'Retry-After': components['headers']['Retry-After'];
         [name: string]: unknown;
       };
@@ -498,6 +507,7 @@ export interface components {
         'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
         'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
         'X-Credits-Remaining': components['headers']['X-Credits-Remaining'];
+        'X-Request-Id': components['headers']['X-Request-Id'];
         [name: string]: unknown;
       };
       content: {
@@ -519,6 +529,7 @@ export interface components {
         'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
         'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
         'X-Credits-Remaining': components['headers']['X-Credits-Remaining'];
+        'X-Request-Id': components['headers']['X-Request-Id'];
         [name: string]: unknown;
       };
       content: {
@@ -540,6 +551,7 @@ export interface components {
         'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
         'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
         'X-Credits-Remaining': components['headers']['X-Credits-Remaining'];
+        'X-Request-Id': components['headers']['X-Request-Id'];
         'Retry-After': components['headers']['Retry-After'];
         [name: string]: unknown;
       };
@@ -567,6 +579,8 @@ export interface components {
     'X-RateLimit-Reset': number;
     /** @description Download credits left in this billing period. */
     'X-Credits-Remaining': number;
+    /** @description Names the request, for questions about it: its log lines and events carry the same. Always made here. */
+    'X-Request-Id': string;
     /** @description Seconds after which to try again; with 429, 502 and 503. */
     'Retry-After': number;
     /** @description With a status: the `wait` of `Prefer` that the answer has honoured. */
@@ -595,6 +609,7 @@ export interface operations {
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
           'X-Credits-Remaining': components['headers']['X-Credits-Remaining'];
+          'X-Request-Id': components['headers']['X-Request-Id'];
           [name: string]: unknown;
         };
         content: {
@@ -663,6 +678,7 @@ export interface operations {
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
           'X-Credits-Remaining': components['headers']['X-Credits-Remaining'];
+          'X-Request-Id': components['headers']['X-Request-Id'];
           [name: string]: unknown;
         };
         content: {
@@ -704,6 +720,7 @@ export interface operations {
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
           'X-Credits-Remaining': components['headers']['X-Credits-Remaining'];
+          'X-Request-Id': components['headers']['X-Request-Id'];
           'Preference-Applied': components['headers']['Preference-Applied'];
           [name: string]: unknown;
         };
@@ -740,6 +757,7 @@ export interface operations {
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
           'X-Credits-Remaining': components['headers']['X-Credits-Remaining'];
+          'X-Request-Id': components['headers']['X-Request-Id'];
           [name: string]: unknown;
         };
         content: {
@@ -783,6 +801,7 @@ export interface operations {
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
           'X-Credits-Remaining': components['headers']['X-Credits-Remaining'];
+          'X-Request-Id': components['headers']['X-Request-Id'];
           [name: string]: unknown;
         };
         content: {

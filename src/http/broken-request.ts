@@ -2,12 +2,14 @@ import { STATUS_CODES } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import type { FastifyBaseLogger } from 'fastify';
 import type { RequestObserver } from '../commands/observers.ts';
 import type { AddressWindows } from './address-window.ts';
 import { errorEnvelope, mediaType } from './envelope.ts';
 import { ApiError } from './errors.ts';
 import { noRoute } from './no-route.ts';
 import type { NoRoute } from './no-route.ts';
+import { requestIdField } from './request-id.ts';
 import { usageHeaders } from './usage-headers.ts';
 
 /** Node's error for bytes that it cannot parse. */
@@ -18,6 +20,13 @@ interface ParseError extends Error {
   bytesParsed?: number;
 }
 
+interface BrokenRequestsOptions {
+  addresses: AddressWindows;
+  requests: RequestObserver;
+  newUuid: () => string;
+  logger: FastifyBaseLogger;
+}
+
 /**
  * Answers, in the envelope, bytes that Node cannot parse as a request. Nothing is answered behind a request whose own answer is
  * owed: it would be taken for that answer, although the request may have been charged.
@@ -25,12 +34,16 @@ interface ParseError extends Error {
 export class BrokenRequests {
   readonly #addresses: AddressWindows;
   readonly #requests: RequestObserver;
+  readonly #newUuid: () => string;
+  readonly #logger: FastifyBaseLogger;
   /** The newest answer of each connection; answers leave in the order of their requests. */
   readonly #newest = new WeakMap<Duplex, ServerResponse>();
 
-  constructor({ addresses, requests }: { addresses: AddressWindows; requests: RequestObserver }) {
+  constructor({ addresses, requests, newUuid, logger }: BrokenRequestsOptions) {
     this.#addresses = addresses;
     this.#requests = requests;
+    this.#newUuid = newUuid;
+    this.#logger = logger;
   }
 
   watch(server: Server): void {
@@ -63,6 +76,7 @@ export class BrokenRequests {
 
   #answer(socket: Duplex, { error, allow }: NoRoute): void {
     const { code, status } = error;
+    const id = this.#newUuid();
     const body = JSON.stringify(errorEnvelope(error));
     const address = socket instanceof Socket ? socket.remoteAddress : undefined;
     const window = this.#addresses.show(address ?? '');
@@ -70,12 +84,14 @@ export class BrokenRequests {
       'Content-Type': mediaType,
       'Content-Length': String(Buffer.byteLength(body)),
       Connection: 'close',
+      [requestIdField]: id,
       ...(allow !== undefined && { Allow: allow }),
       ...usageHeaders({ window, creditsRemaining: 0 }),
     };
     const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
     socket.end(`HTTP/1.1 ${String(status)} ${STATUS_CODES[status] ?? ''}\r\n${head.join('')}\r\n${body}`);
     this.#requests.brokenRequestAnswered({ status, errorCode: code });
+    this.#logger.debug({ reqId: id, status, code }, 'bytes that are no request were answered');
   }
 }
 

@@ -2,11 +2,14 @@ import type { OutgoingHttpHeaders } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
 
 import { contentDisposition } from '../domain/content-disposition.ts';
+import type { FileKey } from '../commands/video-ports.ts';
 import { endOfAnswer } from './end-of-answer.ts';
+import { refuse } from './file-refusals.ts';
 import type { IdleReaders } from './idle-readers.ts';
 import type { LinkPlaces } from './link-places.ts';
 import { sendRange } from './send-range.ts';
 import type { ByteRange, OpenFile } from './send-range.ts';
+import { judgePreconditions, rangeThatCounts, validatorsOf } from './validators.ts';
 
 /** What the route needs of the place where finished files lie. */
 interface LinkedFiles {
@@ -14,7 +17,7 @@ interface LinkedFiles {
     url: string,
     nowMs: number,
   ): Promise<
-    | { ok: true; path: string; link: string; downloadName: string; mime: string }
+    | { ok: true; file: FileKey; path: string; link: string; downloadName: string; mime: string }
     | { ok: false; status: 403 | 404 | 410 }
   >;
   openFile(path: string): Promise<OpenFile | undefined>;
@@ -22,21 +25,7 @@ interface LinkedFiles {
 
 const retryAfterSeconds = 10;
 
-export const fileRefusals = {
-  403: { code: 'link_invalid', message: 'This link was not issued here.' },
-  404: { code: 'not_found', message: 'The file is no longer available.' },
-  405: { code: 'method_not_allowed', message: 'Files can only be read.' },
-  410: { code: 'link_expired', message: 'This link has expired; ask for the status of the download again.' },
-  416: { code: 'range_not_satisfiable', message: 'The file does not have the range that was asked for.' },
-  429: { code: 'too_many_connections', message: 'Too many connections read this link, or files at your address.' },
-} as const;
-
 const otherMethods: HTTPMethods[] = ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
-
-function refuse(reply: FastifyReply, status: keyof typeof fileRefusals): FastifyReply {
-  reply.removeHeader('Content-Disposition').type('application/json; charset=utf-8');
-  return reply.code(status).send({ success: false, error: fileRefusals[status] });
-}
 
 /**
  * The part of a file that a Range header asks for, RFC 9110 sections 14.1.2 and 14.2: one range of bytes, from a first byte on
@@ -58,15 +47,11 @@ export function requestedRange(header: string | undefined, sizeBytes: number): B
 async function sendFile(
   request: FastifyRequest,
   reply: FastifyReply,
-  { file, ended }: { file: OpenFile; ended: AbortSignal },
+  { file, etag, ended }: { file: OpenFile; etag: string | undefined; ended: AbortSignal },
 ): Promise<FastifyReply> {
   const sizeBytes = (await file.stat()).size;
-  // There are no validators, so whatever If-Range names cannot be confirmed: the whole file is the answer then.
-  const range = requestedRange(
-    request.headers['if-range'] === undefined ? request.headers.range : undefined,
-    sizeBytes,
-  );
-  if (range === 'unsatisfiable') return refuse(reply.header('Content-Range', `bytes */${sizeBytes}`), 416);
+  const range = requestedRange(rangeThatCounts(request.headers, etag), sizeBytes);
+  if (range === 'unsatisfiable') return refuse(request, reply.header('Content-Range', `bytes */${sizeBytes}`), 416);
   const { first, last } = range === 'whole' ? { first: 0, last: sizeBytes - 1 } : range;
   if (range !== 'whole') reply.code(206).header('Content-Range', `bytes ${first}-${last}/${sizeBytes}`);
   reply.header('Content-Length', last - first + 1);
@@ -81,6 +66,8 @@ async function sendFile(
 
 interface FileRouteOptions {
   files: LinkedFiles;
+  /** SHA-256 of a file, hexadecimal; undefined where that is not known. */
+  digestOf: (file: FileKey) => Promise<string | undefined>;
   nowMs: () => number;
   places: LinkPlaces;
   readers: IdleReaders;
@@ -91,7 +78,7 @@ interface FileRouteOptions {
  * sends none of the API's headers. HEAD takes the links that were signed for GET.
  */
 export function registerFileRoute(server: FastifyInstance, options: FileRouteOptions): void {
-  const { files, nowMs, places, readers } = options;
+  const { files, digestOf, nowMs, places, readers } = options;
 
   async function serve(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     reply.headers({
@@ -100,26 +87,31 @@ export function registerFileRoute(server: FastifyInstance, options: FileRouteOpt
       'X-Content-Type-Options': 'nosniff',
     });
     const verdict = await files.verifyLink(request.raw.url ?? '', nowMs());
-    if (!verdict.ok) return refuse(reply, verdict.status);
+    if (!verdict.ok) return refuse(request, reply, verdict.status);
     // Nobody would hear of its end any more.
     if (request.raw.socket.destroyed) return reply.hijack();
     const giveBack = places.take({ link: verdict.link, address: request.ip });
-    if (!giveBack) return refuse(reply.header('Retry-After', retryAfterSeconds), 429);
+    if (!giveBack) return refuse(request, reply.header('Retry-After', retryAfterSeconds), 429);
     const ended = endOfAnswer(request, reply);
     const unwatch = readers.watch(request.raw.socket);
     ended.addEventListener('abort', () => {
       giveBack();
       unwatch();
     });
-    const file = await files.openFile(verdict.path);
-    if (file === undefined) return refuse(reply, 404);
+    const [file, digest] = await Promise.all([files.openFile(verdict.path), digestOf(verdict.file)]);
+    if (file === undefined) return refuse(request, reply, 404);
+    const { etag, reprDigest } = digest === undefined ? {} : validatorsOf(digest);
+    if (etag !== undefined) reply.headers({ ETag: etag, 'Repr-Digest': reprDigest });
     reply.headers({
       'Accept-Ranges': 'bytes',
       'Content-Type': verdict.mime,
       'Content-Disposition': contentDisposition(verdict.downloadName),
     });
     try {
-      return await sendFile(request, reply, { file, ended });
+      const judged = judgePreconditions(request.headers, etag);
+      if (judged === 412) return await refuse(request, reply, 412);
+      if (judged === 304) return await reply.removeHeader('Content-Type').code(304).send();
+      return await sendFile(request, reply, { file, etag, ended });
     } finally {
       await file.close();
     }
@@ -130,7 +122,7 @@ export function registerFileRoute(server: FastifyInstance, options: FileRouteOpt
     method: otherMethods,
     url: '/files/*',
     // Before the body is read: nobody has a reason to send one.
-    onRequest: async (_request, reply) => refuse(reply.header('Allow', 'GET, HEAD'), 405),
-    handler: async (_request, reply) => refuse(reply, 405),
+    onRequest: async (request, reply) => refuse(request, reply.header('Allow', 'GET, HEAD'), 405),
+    handler: async (request, reply) => refuse(request, reply, 405),
   });
 }

@@ -15,6 +15,7 @@ import { ApiError, errorsThatGiveBack } from './errors.ts';
 import { giveBack } from './give-back.ts';
 import { observeRequest } from './observe-request.ts';
 import { PartsAway } from './parts-away.ts';
+import { ownRequestIds, showRequestId } from './request-id.ts';
 import { writeUsageHeaders } from './usage-headers.ts';
 
 export interface ServerDependencies
@@ -36,12 +37,11 @@ export function createServer(given: ServerDependencies): FastifyInstance {
   const partsAway = new PartsAway(() => performance.now());
   const dependencies = { ...given, partsAway };
   const { logger, addresses, trustedProxies, newUuid, requests, tracer } = dependencies;
-  const brokenRequests = new BrokenRequests({ addresses, requests });
+  const brokenRequests = new BrokenRequests({ addresses, requests, newUuid, logger });
   const server = Fastify({
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }),
-    genReqId: () => newUuid(),
-    requestIdHeader: false,
+    ...ownRequestIds(newUuid),
     bodyLimit: bodyLimitBytes,
     // Slow heads and bodies: the time that a request may take to arrive.
     requestTimeout: 10_000,
@@ -55,6 +55,7 @@ export function createServer(given: ServerDependencies): FastifyInstance {
     forceCloseConnections: 'idle',
     frameworkErrors: (_error, request, reply) => {
       request.arrivedMs = performance.now();
+      showRequestId(request, reply);
       observeRequest(request, reply, { requests, tracer });
       request.usageHeaders = { window: addresses.show(request.ip), creditsRemaining: 0 };
       writeUsageHeaders(reply, request.usageHeaders);
@@ -77,6 +78,7 @@ export function createServer(given: ServerDependencies): FastifyInstance {
 
   server.addHook('onRequest', (request, reply, done) => {
     request.arrivedMs = performance.now();
+    showRequestId(request, reply);
     observeRequest(request, reply, { requests, tracer });
     if (request.method === 'POST') request.headers = { 'content-type': undefined };
     // Before its body is looked at: an unknown path or a wrong method is that, whatever else is wrong.

@@ -1,6 +1,8 @@
 import Fastify, { LogController } from 'fastify';
 import type { FastifyBaseLogger } from 'fastify';
+import { newUuid } from '../adapters/system.ts';
 import { registerHealthRoutes } from '../http/health.ts';
+import { ownRequestIds, showRequestId } from '../http/request-id.ts';
 import { registerMetricsRoute } from '../http/metrics-route.ts';
 import { createReadiness } from './connect.ts';
 import type { Connections } from './connect.ts';
@@ -23,7 +25,15 @@ export async function startRole(role: Role, ...given: Parameters<StartRole>): Pr
 /** For a role that serves nothing else. */
 export async function startHealthServer(connections: Connections): Promise<RunningRole> {
   const logger: FastifyBaseLogger = connections.logger;
-  const server = Fastify({ loggerInstance: logger, logController: new LogController({ disableRequestLogging: true }) });
+  const server = Fastify({
+    loggerInstance: logger,
+    logController: new LogController({ disableRequestLogging: true }),
+    ...ownRequestIds(newUuid),
+  });
+  server.addHook('onRequest', (request, reply, done) => {
+    showRequestId(request, reply);
+    done();
+  });
   registerHealthRoutes(server, createReadiness(connections));
   registerMetricsRoute(server, () => connections.metrics.scrape());
   const { HOST: host, HEALTH_PORT: port } = connections.config;

@@ -19,6 +19,10 @@ function addressesOf({ dataDirectory }: ServiceProcess): { eventStoreUrl: string
   };
 }
 
+/** The events of streams with this prefix. */
+export const readEvents = (service: ServiceProcess, prefix: string) =>
+  readLog(addressesOf(service).eventStoreUrl, prefix);
+
 /** Events of the service's own in the streams with this prefix: a charge, a job or a key would be one more. */
 export async function countEvents(service: ServiceProcess, prefix = ''): Promise<number> {
   const events = await readLog(addressesOf(service).eventStoreUrl, prefix);

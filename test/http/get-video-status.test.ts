@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -86,7 +86,11 @@ describe('GET /video/status, 200 of a job that is done', () => {
     for (const data of [first, second]) {
       const file = await fetch(String(data['download_url']));
       expect([file.status, file.headers.get('content-type')]).toEqual([200, mime]);
-      expect((await file.arrayBuffer()).byteLength).toBe(data['file_size_bytes']);
+      const bytes = Buffer.from(await file.arrayBuffer());
+      expect(bytes.length).toBe(data['file_size_bytes']);
+      // As the worker recorded it.
+      expect(file.headers.get('etag')).toBe(`"${hash('sha256', bytes)}"`);
+      expect(file.headers.get('repr-digest')).toBe(`sha-256=:${hash('sha256', bytes, 'base64')}:`);
     }
   });
 });

@@ -34,6 +34,12 @@ const usageHeaders: Record<string, Header> = {
   'X-RateLimit-Reset': integerHeader('When the oldest counted request leaves that hour, in Unix seconds.'),
   'X-Credits-Remaining': integerHeader('Download credits left in this billing period.'),
 };
+const requestId: Header = {
+  description: 'Names the request, for questions about it: its log lines and events carry the same. Always made here.',
+  required: true,
+  schema: { type: 'string' },
+};
+const headersOfEveryAnswer = { ...usageHeaders, 'X-Request-Id': requestId };
 const retryAfter: Header = {
   description: 'Seconds after which to try again; with 429, 502 and 503.',
   schema: { type: 'integer', minimum: 1 },
@@ -83,7 +89,7 @@ export function createOpenApi(options: { version: string; examples: readonly Exa
           description: 'Every request carries an API key: `Authorization: Bearer <key>`.',
         },
       },
-      headers: { ...usageHeaders, 'Retry-After': retryAfter, 'Preference-Applied': preferenceApplied },
+      headers: { ...headersOfEveryAnswer, 'Retry-After': retryAfter, 'Preference-Applied': preferenceApplied },
       responses,
       schemas: schemas.named,
     },
@@ -217,6 +223,10 @@ function envelope(success: boolean, content: Record<string, JsonSchema>): JsonSc
 }
 
 function headersOf(status: number, more: readonly string[] = []): Record<string, Reference> {
-  const names = [...Object.keys(usageHeaders), ...more, ...([429, 502, 503].includes(status) ? ['Retry-After'] : [])];
+  const names = [
+    ...Object.keys(headersOfEveryAnswer),
+    ...more,
+    ...([429, 502, 503].includes(status) ? ['Retry-After'] : []),
+  ];
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }

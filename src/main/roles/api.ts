@@ -16,6 +16,7 @@ import { newId, newUuid, randomBits } from '../../adapters/system.ts';
 import { UsageLanes } from '../../commands/usage-lanes.ts';
 import { AddressWindows } from '../../http/address-window.ts';
 import { limitConnections } from '../../http/connection-limit.ts';
+import { createFileDigests } from '../../http/file-digests.ts';
 import { registerFileRoute } from '../../http/file-route.ts';
 import { apiErrors } from '../../http/errors.ts';
 import { registerHealthRoutes } from '../../http/health.ts';
@@ -24,6 +25,7 @@ import { LinkPlaces } from '../../http/link-places.ts';
 import { registerMetricsRoute } from '../../http/metrics-route.ts';
 import { registerReferenceRoutes } from '../../http/reference/routes.ts';
 import { createServer } from '../../http/server.ts';
+import { registerStartPage } from '../../http/start-page.ts';
 import { WaitingPolls } from '../../http/waiting-polls.ts';
 import { createReadiness, createTokens } from '../connect.ts';
 import type { Connections } from '../connect.ts';
@@ -85,6 +87,7 @@ export const startApi: StartRole = async (connections, secrets) => {
     dropped: observeConnections([metrics.registry]),
   });
   if (served) serveFiles(server, served, connections);
+  registerStartPage(server);
   registerHealthRoutes(server, createReadiness(connections));
   registerMetricsRoute(server, () => metrics.scrape());
   registerReferenceRoutes(server, { version: config.version, origin: publicUrl });
@@ -101,13 +104,18 @@ export const startApi: StartRole = async (connections, secrets) => {
   };
 };
 
-function serveFiles(server: FastifyInstance, files: LocalFileStore, { config, clock, metrics }: Connections): void {
+function serveFiles(
+  server: FastifyInstance,
+  files: LocalFileStore,
+  { config, clock, store, metrics }: Connections,
+): void {
   const readers = new IdleReaders({ limitSeconds: config.LINK_IDLE_SECONDS, sendQueues: readSendQueues });
   const places = new LinkPlaces({
     perLink: config.MAX_CONNECTIONS_PER_LINK,
     perAddress: config.MAX_CONNECTIONS_PER_ADDRESS,
   });
-  registerFileRoute(server, { files, nowMs: clock.realNowMs, places, readers });
+  const digestOf = createFileDigests(store);
+  registerFileRoute(server, { files, digestOf, nowMs: clock.realNowMs, places, readers });
   watchReaders(metrics, readers);
 }
 

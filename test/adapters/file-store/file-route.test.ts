@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
 import { get } from 'node:http';
 import type { IncomingMessage } from 'node:http';
@@ -25,7 +26,8 @@ async function serve(body: string | Buffer = content) {
   const link = await served.store.link(key, { expiresAtSeconds, downloadName: 'bars.mp4' });
   const url = link.slice(downloadBaseUrl.length);
   const ask = (options: InjectOptions = {}) => served.server.inject({ url, ...options });
-  return { ...served, url, ask, old, stored: join(served.directory, 'some-token', '4', 'media.mp4') };
+  const use = (digest: string) => (served.digest = digest);
+  return { ...served, use, url, ask, old, stored: join(served.directory, 'some-token', '4', 'media.mp4') };
 }
 
 function refusal(code: string) {
@@ -62,7 +64,7 @@ describe('200', () => {
     expect((await ask({ headers: { range } })).statusCode).toBe(200);
   });
 
-  test('If-Range cannot be confirmed, so that the whole file comes', async () => {
+  test('without a known digest, If-Range cannot be confirmed, so that the whole file comes', async () => {
     const { ask } = await serve();
     expect((await ask({ headers: { range: 'bytes=0-1', 'if-range': '"x"' } })).statusCode).toBe(200);
   });
@@ -72,6 +74,49 @@ describe('200', () => {
     const earlier = serveLocalStore({ current: before.old, others: [] });
     const link = await earlier.store.link(key, { expiresAtSeconds, downloadName: 'a.mp4' });
     expect((await before.ask({ url: link.slice(downloadBaseUrl.length) })).statusCode).toBe(200);
+  });
+});
+
+describe('validators', () => {
+  const digest = hash('sha256', content);
+  const etag = `"${digest}"`;
+  const validators = { etag, 'repr-digest': `sha-256=:${Buffer.from(digest, 'hex').toString('base64')}:` };
+  const known = async () => {
+    const before = await serve();
+    before.use(digest);
+    return before.ask;
+  };
+
+  test.each<[string, InjectOptions, number, string]>([
+    ['the whole', {}, 200, content],
+    ['HEAD', { method: 'HEAD' }, 200, ''],
+    ['a range', { headers: { range: 'bytes=0-3' } }, 206, '0123'],
+    ['a range of this file', { headers: { range: 'bytes=0-3', 'if-range': etag } }, 206, '0123'],
+    ['a range of another file', { headers: { range: 'bytes=0-3', 'if-range': '"x"' } }, 200, content],
+    ['a range, weakly compared', { headers: { range: 'bytes=0-3', 'if-range': `W/${etag}` } }, 200, content],
+    [
+      'a range since an instant',
+      { headers: { range: 'bytes=0-3', 'if-range': new Date(0).toUTCString() } },
+      200,
+      content,
+    ],
+    ['this file, which the client has', { headers: { 'if-none-match': etag } }, 304, ''],
+    ['one of several', { headers: { 'if-none-match': `"x", W/${etag}` } }, 304, ''],
+    ['any', { headers: { 'if-none-match': '*' } }, 304, ''],
+    ['this file, by HEAD', { method: 'HEAD', headers: { 'if-none-match': etag } }, 304, ''],
+    ['a range of what the client has', { headers: { range: 'bytes=0-3', 'if-none-match': etag } }, 304, ''],
+    ['another file than the client has', { headers: { 'if-none-match': '"x"' } }, 200, content],
+    ['this file and no other', { headers: { 'if-match': `"x", ${etag}` } }, 200, content],
+    ['whatever is there', { headers: { 'if-match': '*' } }, 200, content],
+  ])('%s', async (_, options, status, body) => {
+    const response = await (await known())(options);
+    expect([response.statusCode, response.body]).toEqual([status, body]);
+    expect(response.headers).toMatchObject(validators);
+  });
+
+  test.each(['"x"', `W/${etag}`, 'x'])('412 where only %s is wanted', async (tag) => {
+    const response = await (await known())({ headers: { 'if-match': tag, 'if-none-match': etag } });
+    expect([response.statusCode, response.json()]).toEqual([412, refusal('precondition_failed')]);
   });
 });
 
@@ -145,6 +190,9 @@ test('410 from the very second of the expiry on', async () => {
   const response = await ask();
   expect(response.statusCode).toBe(410);
   expect(response.json()).toEqual(refusal('link_expired'));
+  const page = await ask({ headers: { accept: 'text/html, */*;q=0.8' } });
+  expect([page.statusCode, page.headers['content-type']]).toEqual([410, 'text/html; charset=utf-8']);
+  expect(page.body).toMatch(/This link has expired[^]*Ask for the status of the download again/);
 });
 
 test('404 when the file is gone', async () => {

@@ -22,6 +22,8 @@ export interface ServedStore {
   server: FastifyInstance;
   /** What the server takes for now; changed by tests that wait for an expiry. */
   clock: { nowMs: number };
+  /** SHA-256 of what is served, hexadecimal; undefined where nobody knows it. */
+  digest: string | undefined;
 }
 
 /** A store in a fresh directory, behind a real HTTP route. */
@@ -30,11 +32,13 @@ export function serveLocalStore(keys: { current: SigningKey; others: SigningKey[
   const store = createLocalFileStore({ directory, downloadBaseUrl, signingKeys: keys, nonce: randomUUID });
   const clock = { nowMs: Date.now() };
   const server = Fastify();
+  const served: ServedStore = { directory, store, server, clock, digest: undefined };
   registerFileRoute(server, {
     files: store,
     nowMs: () => clock.nowMs,
+    digestOf: async () => served.digest,
     places: new LinkPlaces({ perLink: 8, perAddress: 64 }),
     readers: new IdleReaders({ limitSeconds: 30, sendQueues: readSendQueues }),
   });
-  return { directory, store, server, clock };
+  return served;
 }

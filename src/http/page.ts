@@ -1,0 +1,62 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { html, Html } from '../documents/html.ts';
+
+/** Small pages for people who meet the service in a browser: they bring all along that they need, and run nothing. */
+
+const style = `
+:root { color-scheme: light dark; --ink: #1c2430; --soft: #5b6675; --paper: #fff; --accent: #0b63b5; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e4e8ee; --soft: #9aa6b5; --paper: #12161c; --accent: #6db3f2; } }
+body { margin: 0 auto; max-width: 36rem; padding: 12vh 1.5rem 3rem; color: var(--ink); background: var(--paper);
+  font: 17px/1.6 system-ui, "Segoe UI", Helvetica, Arial, sans-serif; overflow-wrap: anywhere; }
+h1 { margin: 0 0 .6rem; font-size: 1.9rem; line-height: 1.2; }
+p { margin: 0 0 1rem; } .soft { color: var(--soft); font-size: .85rem; } a { color: var(--accent); }
+code { font-family: ui-monospace, "DejaVu Sans Mono", Consolas, monospace; font-size: .88em; }
+`;
+
+const headers = {
+  'Content-Type': 'text/html; charset=utf-8',
+  // Whatever got into a page by accident would not run.
+  'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'",
+  'X-Content-Type-Options': 'nosniff',
+};
+
+export interface Page {
+  title: string;
+  content: Html;
+}
+
+export function sendPage(reply: FastifyReply, { title, content }: Page): FastifyReply {
+  const page = html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <title>${title}</title>
+        <style>
+          ${new Html(style)}
+        </style>
+      </head>
+      <body>
+        <h1>${title}</h1>
+        ${content}
+      </body>
+    </html>`;
+  return reply.headers(headers).send(page.text);
+}
+
+/**
+ * Reads whether a client would rather have a page than JSON, RFC 9110 section 12.5.1: browsers name HTML and weigh the rest
+ * less, programs name JSON or take anything.
+ */
+export function prefersPage({ headers: { accept = '' } }: FastifyRequest): boolean {
+  const ranges = accept.split(',').map((range) => {
+    const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
+    const weight = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2);
+    return { type, weight: weight === undefined ? 1 : Number(weight) };
+  });
+  const weightOf = (...types: string[]) => {
+    const named = types.flatMap((name) => ranges.filter(({ type }) => type === name));
+    return named[0]?.weight ?? 0;
+  };
+  return weightOf('text/html', 'text/*', '*/*') > weightOf('application/json', 'application/*', '*/*');
+}
