@@ -15,7 +15,8 @@ import { addLedgerCommands } from './ledger-commands.ts';
 import { roles } from './role.ts';
 import type { Role } from './role.ts';
 import { addDownloadCommand } from './download-command.ts';
-import { describeStart } from './describe-start.ts';
+import { lineStart } from '../cli/progress-bar.ts';
+import { startScreen } from './start-screen.ts';
 import type { runCommand as RunCommand } from './run-command.ts';
 
 /** Read here because the rest takes a second to load, in which the one who started this may end. */
@@ -34,20 +35,12 @@ function createProgram(): Command {
     .description('run the service: one role as a process of its own, or all with the engines they need')
     .addOption(new Option('--role <role>', 'which part').choices([...roles, 'all']).default('all'))
     .action(async ({ role }: { role: Role | 'all' }) => {
-      const { json } = program.opts<{ json?: boolean }>();
-      const say = (text: string) => process.stdout.write(`${text}\n`);
+      const { json = false } = program.opts<{ json?: boolean }>();
+      const screen = startScreen({ json, stdout: process.stdout });
       // Only here: it is most of the program, and no other command needs it.
       const { serve } = await import('./serve.ts');
-      process.exitCode = await serve(readConfig(), {
-        role,
-        parentPid,
-        progress: (step) => {
-          if (!json) say(`  ${step}`);
-        },
-        ready: (started) => {
-          say(json ? JSON.stringify(started) : describeStart(started));
-        },
-      });
+      process.exitCode = await serve(readConfig(), { role, parentPid, ...screen });
+      screen.stopped();
       // Whatever a library left open does not keep a service that has stopped.
       process.exit();
     });
@@ -220,6 +213,6 @@ try {
   await createProgram().parseAsync();
 } catch (error) {
   const { message, exitCode } = explain(error);
-  if (message !== '') process.stderr.write(`reeltally: ${message}\n`);
+  if (message !== '') process.stderr.write(`${process.stderr.isTTY ? lineStart : ''}reeltally: ${message}\n`);
   process.exit(exitCode);
 }
