@@ -26,6 +26,8 @@ interface AdmissionRequest {
   token?: string | undefined;
   /** SHA-256 of the request's Idempotency-Key, hexadecimal. */
   idempotencyKeyHash?: string | undefined;
+  /** The request was counted before: it takes no place, and is admitted as long as its key is valid. */
+  isCounted?: true;
 }
 
 export interface RateWindow {
@@ -161,7 +163,7 @@ async function admitBatch(
   const groups = hashes.map((hash) => byKey.get(hash) ?? []);
   const tokens = groups.map((group) => group.flatMap(({ request }) => request.token ?? []));
   const further = [...new Set(tokens.flatMap((asked) => asked.slice(1)))];
-  const values = [hashes, groups.map((group) => group.length), tokens.map((asked) => asked[0] ?? null)] as const;
+  const values = [hashes, groups.map(countNew), tokens.map((asked) => asked[0] ?? null)] as const;
   const keyed = [...byKey].flatMap(([hash, group]) =>
     group.flatMap(({ request: { idempotencyKeyHash: keyHash } }) =>
       keyHash === undefined ? [] : [[hash, keyHash] as const],
@@ -171,36 +173,50 @@ async function admitBatch(
   const decided = { admitted: 0, rateLimited: 0, unknownKeys: 0 };
   for (const [hash, group] of byKey) {
     const key = keys.get(hash);
-    if (!key) decided.unknownKeys += group.length;
+    const asking = countNew(group);
+    if (!key) decided.unknownKeys += asking;
     else {
       decided.admitted += key.granted;
-      decided.rateLimited += group.length - key.granted;
+      decided.rateLimited += asking - key.granted;
     }
-    group.forEach(({ request, resolve }, index) => {
+    let next = 0;
+    for (const { request, resolve } of group) {
       const { token, idempotencyKeyHash } = request;
+      const index = request.isCounted ? undefined : next++;
       const job = token === undefined ? undefined : jobs.get(token);
       const download =
         idempotencyKeyHash === undefined
           ? undefined
           : downloads.get(keyedName(key?.accountId ?? '', idempotencyKeyHash));
       resolve(key && admissionOf(key, { index, job, keyed: download }));
-    });
+    }
   }
   return decided;
 }
 
-/** The first `granted` requests of a key, in the order of their arrival, are admitted. */
+function countNew(group: readonly Pending[]): number {
+  let count = 0;
+  for (const { request } of group) if (!request.isCounted) count += 1;
+  return count;
+}
+
+/**
+ * The first `granted` requests of a key, in the order of their arrival, are admitted.
+ *
+ * @param about.index of the request among those that ask for a place; undefined where it was counted before
+ */
 function admissionOf(
   key: AdmittedKey,
-  { index, job, keyed }: { index: number } & Pick<Admission, 'job' | 'keyed'>,
+  { index, job, keyed }: { index: number | undefined } & Pick<Admission, 'job' | 'keyed'>,
 ): Admission {
   const { keyId, accountId, isBelieved, hourlyLimit, kept, granted, oldestMs, place, usage } = key;
-  const counted = kept + Math.min(index + 1, granted);
+  const counted = kept + (index === undefined ? granted : Math.min(index + 1, granted));
+  const hasPlace = index !== undefined && index < granted;
   return {
-    outcome: !isBelieved ? 'not_believed' : index < granted ? 'admitted' : 'rate_limited',
+    outcome: !isBelieved ? 'not_believed' : hasPlace || index === undefined ? 'admitted' : 'rate_limited',
     keyId,
     accountId,
-    place: index < granted ? place : undefined,
+    place: hasPlace ? place : undefined,
     window: {
       limit: hourlyLimit,
       remaining: Math.max(hourlyLimit - counted, 0),

@@ -98,6 +98,32 @@ export async function listApiKeys(client: Pick<PoolClient, 'query'>, accountId: 
   return rows;
 }
 
+/** Accounts by their ids, so many at most. @param after an id: only those behind it */
+export async function listAccountIds(
+  client: Pick<PoolClient, 'query'>,
+  { after = '', limit }: { after?: string; limit: number },
+): Promise<string[]> {
+  const { rows } = await client.query<{ account_id: string }>(
+    'select account_id from account_heads where account_id > $1 order by account_id limit $2',
+    [after, limit],
+  );
+  return rows.map(({ account_id: accountId }) => accountId);
+}
+
+/** Whose keys begin so, in the order of their ids. @param text a prefix as `keys list` shows it, or more or less of a key */
+export async function listAccountsOfKey(
+  client: Pick<PoolClient, 'query'>,
+  text: string,
+  { after = '', limit }: { after?: string; limit: number },
+): Promise<string[]> {
+  const { rows } = await client.query<{ account_id: string }>(
+    `select distinct account_id from api_keys
+     where (starts_with(key_prefix, $1) or starts_with($1, key_prefix)) and account_id > $2 order by account_id limit $3`,
+    [text, after, limit],
+  );
+  return rows.map(({ account_id: accountId }) => accountId);
+}
+
 const lookAgainMs = 20;
 
 /**

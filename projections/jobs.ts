@@ -126,6 +126,51 @@ export async function readJob(client: Pick<PoolClient, 'query'>, token: string):
   return rows[0] && jobFromJson(rows[0].job);
 }
 
+export interface JobFilter {
+  account?: string;
+  status?: JobRow['status'];
+  /** Queued then or later; UTC ISO-8601. */
+  since?: string;
+}
+
+/**
+ * The newest first.
+ *
+ * @param after a token: only downloads that were queued before it
+ */
+export async function listJobs(
+  client: Pick<PoolClient, 'query'>,
+  { account, status, since, after, limit }: JobFilter & { after?: string; limit: number },
+): Promise<JobRow[]> {
+  const { rows } = await client.query<{ job: JobRow }>(
+    `select to_jsonb(j) as job from jobs j
+     where ($1::text is null or account_id = $1) and ($2::text is null or status = $2)
+       and ($3::timestamptz is null or queued_at >= $3)
+       and ($4::text is null or (queued_at, token) < (select queued_at, token from jobs where token = $4))
+     order by queued_at desc, token desc limit $5`,
+    [account ?? null, status ?? null, since ?? null, after ?? null, limit],
+  );
+  return rows.map(({ job }) => jobFromJson(job));
+}
+
+/** What is known of a job. */
+export type JobStatus = Pick<JobRow, 'token' | 'status'>;
+
+/** Those of some jobs whose status is another one than was known, each with what it is now. */
+export async function listChangedJobs(
+  client: Pick<PoolClient, 'query'>,
+  known: readonly JobStatus[],
+): Promise<JobStatus[]> {
+  const { rows } = await client.query<JobStatus>(
+    // Neither holds a comma. As arrays, thousands of them would cost this process several times as much.
+    `select distinct token, j.status
+     from unnest(string_to_array($1, ','), string_to_array($2, ',')) known (token, status) join jobs j using (token)
+     where j.status <> known.status`,
+    [known.map(({ token }) => token).join(), known.map(({ status }) => status).join()],
+  );
+  return rows;
+}
+
 /** Downloads of a period that were charged beyond the allowance and have failed, in the order of their charges. */
 export async function listFailedOverage(
   client: Pick<PoolClient, 'query'>,

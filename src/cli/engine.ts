@@ -1,4 +1,5 @@
-import { CommandFailed, print, table } from './output.ts';
+import { CommandFailed, print } from './output.ts';
+import { table } from './table.ts';
 import type { Output } from './output.ts';
 
 export interface EngineReport {
@@ -58,6 +59,7 @@ export function showEngineCommand(output: Output, report: EngineReport): void {
   };
   const text = [
     table(
+      output,
       ['program', 'version', 'checksum', 'path'],
       programs.map((program) => [program.program, program.version ?? '-', checksumState(program), program.path]),
     ),
@@ -65,6 +67,7 @@ export function showEngineCommand(output: Output, report: EngineReport): void {
     `yt-dlp is of ${ageDays === null ? 'unknown age' : `${ageDays} days ago`}`,
     '',
     table(
+      output,
       ['guard', 'state'],
       guards.map(({ guard, state }) => [guard, state]),
     ),

@@ -11,7 +11,8 @@ import { formatCents } from '../domain/money.ts';
 import { isRefused } from '../domain/refusals.ts';
 import type { Refusal } from '../domain/refusals.ts';
 import type { CliDependencies } from './accounts.ts';
-import { CommandFailed, facts, print, requireText, table } from './output.ts';
+import { CommandFailed, facts, print, requireText } from './output.ts';
+import { table } from './table.ts';
 import { caughtUp, commandTimeoutMs } from './waiting.ts';
 
 /** What one round of the dispatcher's clock has done, by usage streams. */
@@ -66,9 +67,9 @@ export async function listInvoicesCommand(cli: CliDependencies, accountId: strin
     formatCents(note.cents),
   ]);
   const parts = [
-    table(['invoice', 'issued', 'covers', 'from', 'to', 'total', 'credited'], invoiceLines),
+    table(cli.output, ['invoice', 'issued', 'covers', 'from', 'to', 'total', 'credited'], invoiceLines),
     ...(notes.length > 0
-      ? [table(['credit_note', 'issued', 'of_invoice', 'line', 'reference', 'amount'], noteLines)]
+      ? [table(cli.output, ['credit_note', 'issued', 'of_invoice', 'line', 'reference', 'amount'], noteLines)]
       : []),
   ];
   print(cli.output, { account_id: accountId, invoices: rows, credit_notes: notes, behind }, parts.join('\n\n'));
@@ -116,7 +117,7 @@ export async function issueDueCommand(cli: InvoicesCli): Promise<void> {
     return [account_id, String(number), covers, start.slice(0, 10), formatCents(cents)];
   });
   const counts = `${String(rolledOver.size)} periods ended, ${String(closed.size)} closed, ${String(issued.length)} invoices issued`;
-  print(cli.output, data, `${table(['account', 'invoice', 'covers', 'from', 'total'], rows)}\n\n${counts}`);
+  print(cli.output, data, `${table(cli.output, ['account', 'invoice', 'covers', 'from', 'total'], rows)}\n\n${counts}`);
   if (doneSoFar() + heldUp.size + inGrace.size + failed.size === 0 && !behind)
     cli.output.tell('reeltally: nothing is due: no period is past its end, and everything closed is invoiced\n');
   for (const [stream, until] of inGrace)

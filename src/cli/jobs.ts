@@ -1,18 +1,45 @@
+import { readInvoices } from '../../projections/invoices.ts';
 import { jobTimeline, readTimeline } from '../../projections/job-timeline.ts';
 import type { TimelineRow } from '../../projections/job-timeline.ts';
-import { readJob } from '../../projections/jobs.ts';
+import { listJobs, readJob } from '../../projections/jobs.ts';
+import type { JobFilter } from '../../projections/jobs.ts';
 import { formatCents } from '../domain/money.ts';
 import type { Actor } from '../domain/recorded-event.ts';
 import type { CliDependencies } from './accounts.ts';
-import { CommandFailed, facts, print, table } from './output.ts';
+import { correctionsOf, describeEvent, reasonText } from './job-story.ts';
+import type { Correction } from './job-story.ts';
+import { CommandFailed, facts, print } from './output.ts';
+import { printPage, takePage } from './page.ts';
+import type { PageOptions } from './page.ts';
+import { table } from './table.ts';
 import { caughtUp } from './waiting.ts';
 
 export async function showJobCommand(cli: CliDependencies, token: string): Promise<void> {
   const job = await readJob(cli.pool, token);
   if (!job) throw new CommandFailed(`the read model has no job ${token}; it may be behind: see "projections status"`);
-  const known = Object.entries(job).filter(([, value]) => value !== null);
-  print(cli.output, job, facts(Object.fromEntries(known)));
+  const rows = await readTimeline(cli.pool, token);
+  const corrections = await readCorrections(cli, job.account_id, rows);
+  const { failure_reason: reason } = job;
+  const added = {
+    failure_message: reason === null ? null : reasonText(reason),
+    charge_cents: rows.find(({ cents }) => cents !== null)?.cents ?? null,
+  };
+  const known = Object.entries({ ...job, ...added }).filter(([, value]) => value !== null);
+  const text = [facts(Object.fromEntries(known)), ...correctionsText(corrections)].join('\n');
+  print(cli.output, { ...job, ...added, corrections }, text);
 }
+
+async function readCorrections(
+  { pool }: CliDependencies,
+  accountId: string,
+  rows: readonly TimelineRow[],
+): Promise<Correction[]> {
+  const { creditNotes } = await readInvoices(pool, accountId);
+  return correctionsOf(rows, creditNotes);
+}
+
+const correctionsText = (corrections: readonly Correction[]): string[] =>
+  corrections.length === 0 ? [] : ['', 'given back:', ...corrections.map(({ time, text }) => `  ${time}  ${text}`)];
 
 /** Every event of a download, of both its streams, in the order of the log. */
 export async function timelineCommand(cli: CliDependencies, token: string): Promise<void> {
@@ -31,10 +58,14 @@ export async function timelineCommand(cli: CliDependencies, token: string): Prom
     String(row.revision),
     actorText(row.actor),
     row.cents === undefined ? '' : formatCents(row.cents),
+    row.text,
     JSON.stringify(row.data),
   ]);
-  const head = ['time', 'gap', 'type', 'stream', 'revision', 'actor', 'charge', 'payload'];
-  print(cli.output, { token, rows, behind }, table(head, lines));
+  const head = ['time', 'gap', 'type', 'stream', 'revision', 'actor', 'charge', 'in words', 'payload'];
+  const accountId = events.find(({ stream }) => stream.startsWith('usage-'))?.stream.split('-')[1] ?? '';
+  const corrections = await readCorrections(cli, accountId, events);
+  const text = [table(cli.output, head, lines), ...correctionsText(corrections)].join('\n');
+  print(cli.output, { token, rows, corrections, behind }, text);
   if (behind) cli.output.tell(`reeltally: events may be missing at the end of the timeline, ${behindText}\n`);
 }
 
@@ -44,7 +75,25 @@ function timelineRow({ cents, ...row }: TimelineRow, previous: TimelineRow | und
   const gapMs = previous ? Date.parse(row.time) - Date.parse(previous.time) : 0;
   const { time, type, stream, revision, event_id, actor, data } = row;
   const charge = cents === null ? {} : { cents };
-  return { time, gap_seconds: gapMs / 1000, type, stream, revision, event_id, actor, ...charge, data };
+  const text = describeEvent({ cents, ...row });
+  return { time, gap_seconds: gapMs / 1000, type, stream, revision, event_id, actor, ...charge, text, data };
 }
 
 const actorText = (actor: Actor) => `${actor.type} ${actor.id}`;
+
+/** Downloads, the newest first, as the read model has them. */
+export async function listJobsCommand(cli: CliDependencies, options: JobFilter & PageOptions): Promise<void> {
+  const { after } = options;
+  if (after !== undefined && !(await readJob(cli.pool, after))) throw new CommandFailed(`there is no job ${after}`);
+  const page = takePage(
+    await listJobs(cli.pool, { ...options, limit: options.limit + 1 }),
+    options.limit,
+    ({ token }) => token,
+  );
+  const lines = page.rows.map((job) => [
+    ...[job.token, job.queued_at, job.status, job.platform, job.account_id],
+    job.failure_reason ?? '',
+  ]);
+  const head = ['token', 'queued_at', 'status', 'platform', 'account', 'failure_reason'];
+  printPage(cli.output, { jobs: page.rows }, { ...page, text: table(cli.output, head, lines) });
+}

@@ -7,7 +7,8 @@ import type { Refusal } from '../domain/refusals.ts';
 import { termsAt } from '../domain/usage-periods.ts';
 import { currentUsage, requestOf } from './accounts.ts';
 import type { CliDependencies } from './accounts.ts';
-import { CommandFailed, facts, print, requireText, table } from './output.ts';
+import { CommandFailed, facts, print, requireText } from './output.ts';
+import { table } from './table.ts';
 import { untilShown } from './waiting.ts';
 
 export async function issueCommand(
@@ -57,7 +58,7 @@ export async function listCommand(cli: CliDependencies, accountId: string): Prom
   print(
     cli.output,
     { account_id: accountId, keys },
-    table(['key_id', 'key_prefix', 'created_at', 'revoked_at', 'label'], rows),
+    table(cli.output, ['key_id', 'key_prefix', 'created_at', 'revoked_at', 'label'], rows),
   );
 }
 

@@ -9,7 +9,9 @@ import { usageStream } from '../domain/billing-period.ts';
 import { formatCents } from '../domain/money.ts';
 import { parseUsageEvent } from '../domain/recorded-event.ts';
 import type { CliDependencies } from './accounts.ts';
-import { CommandFailed, print, table } from './output.ts';
+import { CommandFailed, print } from './output.ts';
+import type { Output } from './output.ts';
+import { table } from './table.ts';
 import { untilShown } from './waiting.ts';
 
 /**
@@ -46,7 +48,7 @@ export async function ledgerCommand(
   };
   const difference = firstDifference(rows, due);
   const agrees = difference === undefined && !behind;
-  print(cli.output, data, `${describe(rows)}${agrees ? ', as in the log' : ''}`);
+  print(cli.output, data, `${describe(cli.output, rows)}${agrees ? ', as in the log' : ''}`);
   if (difference !== undefined) {
     throw new CommandFailed(
       `the ledger has ${shown.text}, but up to the same position the log has ${LedgerTotals.of(due).text}: ${difference}`,
@@ -143,7 +145,7 @@ function firstDifference(rows: readonly LedgerRow[], logged: readonly LedgerRow[
   return undefined;
 }
 
-function describe(rows: readonly LedgerRow[]): string {
+function describe(output: Output, rows: readonly LedgerRow[]): string {
   const hasCorrections = rows.some(({ corrects }) => corrects !== null);
   const lines = rows.map((row) => [
     row.time,
@@ -158,5 +160,5 @@ function describe(rows: readonly LedgerRow[]): string {
   ]);
   const head = ['time', 'type', 'for', 'event', 'stream', 'revision', 'rate', 'charge'];
   const more = hasCorrections ? ['corrects', 'reference'] : [];
-  return `${table([...head, ...more], lines)}\n\n${LedgerTotals.of(rows).text}`;
+  return `${table(output, [...head, ...more], lines)}\n\n${LedgerTotals.of(rows).text}`;
 }

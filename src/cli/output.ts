@@ -8,6 +8,8 @@ export interface Output {
   tell: (text: string) => void;
   /** Whether what is told is read by a person as it comes. */
   terminal: boolean;
+  /** How wide the terminal is that the answer goes to; undefined where it goes elsewhere. */
+  columns: number | undefined;
 }
 
 /** A command that could not do what it was asked for: the message tells what to do. */
@@ -39,15 +41,4 @@ export function facts(data: Readonly<Record<string, string | number | boolean | 
   return Object.entries(data)
     .map(([name, value]) => `${name.padEnd(width)}  ${String(value ?? '-')}`)
     .join('\n');
-}
-
-/** Columns as wide as their widest cell. */
-export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const widths = head.map((name, column) => Math.max(name.length, ...rows.map((row) => (row[column] ?? '').length)));
-  const line = (cells: readonly string[]) =>
-    cells
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd();
-  return [head, ...rows].map(line).join('\n');
 }

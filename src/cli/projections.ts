@@ -7,7 +7,9 @@ import { dispatchCheckpoint, readCheckpoint, writeCheckpoint } from '../../proje
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { positionOfEvent } from '../commands/log-position.ts';
 import type { CliDependencies } from './accounts.ts';
-import { CommandFailed, print, table } from './output.ts';
+import { CommandFailed, print } from './output.ts';
+import type { Output } from './output.ts';
+import { table } from './table.ts';
 import { createProgressBar } from './progress-bar.ts';
 
 const measuredMs = 1_000;
@@ -34,7 +36,7 @@ export async function statusCommand(cli: CliDependencies): Promise<void> {
     `projector  ${away ? 'away: no process has the role, nothing is projected' : 'running'}`,
     `log head   ${data.head ?? '-'}`,
     '',
-    table(['projection', 'position', 'lag', 'events/s', 'state'], lines),
+    table(cli.output, ['projection', 'position', 'lag', 'events/s', 'state'], lines),
   ].join('\n');
   print(cli.output, data, text);
 }
@@ -75,7 +77,7 @@ async function rebuildOne(
     .finally(bar.end);
   if (fromOlderLog && projection === usageAndJobs) await putDispatcherBack(cli.pool, rebuilt.position);
   const seconds = Number(((performance.now() - startedMs) / 1000).toFixed(3));
-  return describeRebuilt(name, rebuilt, seconds);
+  return describeRebuilt(cli.output, name, { ...rebuilt, seconds });
 }
 
 /** The dispatcher refuses an older log too. What it may miss by going on from its end, the sweeper finds among the jobs. */
@@ -86,9 +88,9 @@ async function putDispatcherBack(pool: Pool, position: bigint): Promise<void> {
 }
 
 function describeRebuilt(
+  output: Output,
   name: string,
-  { events, position, before, tables }: Rebuilt,
-  seconds: number,
+  { events, position, before, tables, seconds }: Rebuilt & { seconds: number },
 ): { data: object; text: string } {
   const differs = tables.some(({ missing, surplus }) => missing + surplus > 0);
   const data = {
@@ -108,7 +110,7 @@ function describeRebuilt(
       ? 'The tables before it differed from the log; what was missing has been added, what was surplus is gone:'
       : 'The tables before it were identical:',
     '',
-    table(['table', 'rows', 'missing', 'surplus'], lines),
+    table(output, ['table', 'rows', 'missing', 'surplus'], lines),
     ...(decidedFrom ? ['', 'Start the API processes anew: they may go on from what was wrong in credits.'] : []),
   ].join('\n');
   return { data, text };

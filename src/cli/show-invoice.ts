@@ -12,7 +12,9 @@ import { creditNotePage, invoicePage } from '../documents/invoice-page.ts';
 import { formatRevisions } from '../documents/revisions.ts';
 import { readDocuments } from './invoices.ts';
 import type { InvoicesCli } from './invoices.ts';
-import { CommandFailed, facts, table } from './output.ts';
+import { CommandFailed, facts } from './output.ts';
+import type { Output } from './output.ts';
+import { table } from './table.ts';
 
 export const documentFormats = ['text', 'json', 'csv', 'html'] as const;
 type DocumentFormat = (typeof documentFormats)[number];
@@ -35,7 +37,8 @@ export async function showInvoiceCommand(
   options: ShowOptions,
 ): Promise<void> {
   const { format = cli.output.json ? 'json' : 'text', output: file } = options;
-  const text = rendered(await findDocument(cli, { accountId, number }, options), format);
+  const columns = file === undefined ? cli.output.columns : undefined;
+  const text = rendered(await findDocument(cli, { accountId, number }, options), format, { columns });
   if (file === undefined) {
     cli.output.write(text);
     return;
@@ -92,17 +95,21 @@ async function readCharges(store: EventStore, { lines }: InvoiceIssued): Promise
 const revisionsOf = ([first, last, step]: readonly [number, number, number]): number[] =>
   Array.from({ length: Math.floor((last - first) / step) + 1 }, (_, index) => first + index * step);
 
-function rendered(document: InvoiceDocument | CreditNoteDocument, format: DocumentFormat): string {
+function rendered(
+  document: InvoiceDocument | CreditNoteDocument,
+  format: DocumentFormat,
+  output: Pick<Output, 'columns'>,
+): string {
   if (format === 'json') return `${JSON.stringify(document, null, 2)}\n`;
   if (document.type === 'credit_note') {
     if (format === 'csv') return creditNoteCsv(document);
     return format === 'html' ? creditNotePage(document) : creditNoteText(document);
   }
   if (format === 'csv') return invoiceCsv(document);
-  return format === 'html' ? invoicePage(document) : invoiceText(document);
+  return format === 'html' ? invoicePage(document) : invoiceText(document, output);
 }
 
-function invoiceText(invoice: InvoiceDocument): string {
+function invoiceText(invoice: InvoiceDocument, output: Pick<Output, 'columns'>): string {
   const { number, issuer, billed_to, account_id, issued_at, covers, period_start, period_end, event } = invoice;
   const { lines, total_cents: totalCents, credit_notes: notes, credited_cents: creditedCents } = invoice;
   const head = { invoice: number, issuer, billed_to, account: account_id, issued: issued_at, covers };
@@ -127,9 +134,11 @@ function invoiceText(invoice: InvoiceDocument): string {
       period: formatDays(period_start, period_end),
       event: `${String(event.revision)} of ${event.stream}`,
     }),
-    table(['line', 'description', 'quantity', 'rate', 'amount', 'stream', 'revisions'], rows),
-    ...(charges.length > 0 ? [table(['line', 'time', 'token', 'event', 'revision', 'charge'], charges)] : []),
-    ...(notes.length > 0 ? [table(['credit_note', 'issued', 'line', 'reference', 'amount', 'reason'], noteRows)] : []),
+    table(output, ['line', 'description', 'quantity', 'rate', 'amount', 'stream', 'revisions'], rows),
+    ...(charges.length > 0 ? [table(output, ['line', 'time', 'token', 'event', 'revision', 'charge'], charges)] : []),
+    ...(notes.length > 0
+      ? [table(output, ['credit_note', 'issued', 'line', 'reference', 'amount', 'reason'], noteRows)]
+      : []),
     facts({
       total: formatCents(totalCents),
       ...(notes.length > 0 && {

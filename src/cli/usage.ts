@@ -10,7 +10,9 @@ import { poolOf } from '../domain/usage-summary.ts';
 import type { Pool } from '../domain/usage-summary.ts';
 import type { OpenUsage } from '../domain/usage.ts';
 import type { CliDependencies } from './accounts.ts';
-import { CommandFailed, print, table } from './output.ts';
+import { CommandFailed, print } from './output.ts';
+import type { Output } from './output.ts';
+import { table } from './table.ts';
 import { caughtUp } from './waiting.ts';
 
 /**
@@ -31,7 +33,7 @@ export async function usageCommand(
     if (!opened) throw new CommandFailed(`there is no account ${accountId}`);
     if (period !== undefined) throw new CommandFailed(`${accountId} has no billing period that starts on ${period}`);
   }
-  print(cli.output, { account_id: accountId, periods, behind }, textOf(periods));
+  print(cli.output, { account_id: accountId, periods, behind }, textOf(cli.output, periods));
   if (behind)
     throw new CommandFailed('usage is missing that the read model does not have yet: it is behind the log', 2);
 }
@@ -71,7 +73,7 @@ function describePeriod(usage: OpenUsage, invoices: PeriodInvoice[]) {
   };
 }
 
-function textOf(periods: readonly Period[]): string {
+function textOf(output: Output, periods: readonly Period[]): string {
   const lines = periods.map(({ downloads, metadata, ...each }) => [
     each.period_start.slice(0, 10),
     each.period_end.slice(0, 10),
@@ -86,7 +88,7 @@ function textOf(periods: readonly Period[]): string {
     each.invoices.map((invoice) => `${String(invoice.number)} (${formatCents(invoice.total_cents)})`).join(', ') || '-',
   ]);
   const head = ['from', 'to', 'phase', 'plan', 'downloads', 'credits', 'overage', 'metadata', 'fee', 'cap', 'invoices'];
-  return table(head, lines);
+  return table(output, head, lines);
 }
 
 /** As everywhere else, at most the limit is used. */

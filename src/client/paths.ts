@@ -569,6 +569,8 @@ export interface components {
     'X-Credits-Remaining': number;
     /** @description Seconds after which to try again; with 429, 502 and 503. */
     'Retry-After': number;
+    /** @description With a status: the `wait` of `Prefer` that the answer has honoured. */
+    'Preference-Applied': string;
   };
   pathItems: never;
 }
@@ -686,7 +688,10 @@ export interface operations {
         /** @description The `request_token` that `POST /video/download` answered. */
         token: string;
       };
-      header?: never;
+      header?: {
+        /** @description `wait=N` (RFC 7240): answer once the status is another one than it is now, or after N seconds, of which 60 are the most; a download that has ended is answered at once. `Preference-Applied` says that it was so; where too many polls wait, the answer comes at once without it. It is one request of the hour. */
+        Prefer?: string;
+      };
       path?: never;
       cookie?: never;
     };
@@ -699,6 +704,7 @@ export interface operations {
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
           'X-Credits-Remaining': components['headers']['X-Credits-Remaining'];
+          'Preference-Applied': components['headers']['Preference-Applied'];
           [name: string]: unknown;
         };
         content: {

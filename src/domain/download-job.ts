@@ -4,6 +4,8 @@ import type { FailureReason } from './failure-reasons.ts';
 import { refuse } from './refusals.ts';
 import type { Refused } from './refusals.ts';
 
+export const jobStatuses = ['queued', 'claimed', 'running', 'done', 'failed'] as const;
+
 /**
  * A download job, from its own stream:
  *
@@ -17,7 +19,7 @@ import type { Refused } from './refusals.ts';
  * claim was taken over can write nothing more.
  */
 export interface Job {
-  status: 'queued' | 'claimed' | 'running' | 'done' | 'failed';
+  status: (typeof jobStatuses)[number];
   /** Claims so far that a shutdown did not release. */
   attempts: number;
   /** The holder, while claimed or running. */

@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Admission, Admissions } from '../../projections/admission.ts';
 import { notBelieved } from '../../projections/credits-macs.ts';
+import type { PolledJob } from '../../projections/jobs.ts';
 import { hashApiKey, hasApiKeyForm } from '../commands/api-key.ts';
 import { ClockIsWrong } from '../commands/ports.ts';
 import type { Outages } from '../commands/outage.ts';
@@ -9,7 +10,7 @@ import type { RequestTokens } from '../commands/request-token.ts';
 import { summariseUsage } from '../domain/usage-summary.ts';
 import type { UsageSnapshot } from '../domain/usage.ts';
 import type { AddressWindows } from './address-window.ts';
-import { idempotencyKeyHashOf } from './caller.ts';
+import { callerOf, idempotencyKeyHashOf } from './caller.ts';
 import type { EndpointDependencies } from './endpoint.ts';
 import { cutConnection } from './envelope.ts';
 import { ApiError } from './errors.ts';
@@ -27,10 +28,12 @@ export interface AuthenticateDependencies extends Pick<EndpointDependencies, 'la
   realNowMs: () => number;
 }
 
+const admissionPart = 'the admission of requests';
+
 /** The request's key, then its rate (contract §5, §8.1): both in the one round trip. */
 export function createAuthenticate(dependencies: AuthenticateDependencies) {
   const { admissions, addresses, tokens, outages, partsAway, now, realNowMs } = dependencies;
-  const outage = outages.of('the admission of requests');
+  const outage = outages.of(admissionPart);
   /** What to say of a key's window while Postgres cannot be asked. */
   const lastKnown = new LRUCache<string, UsageHeaders>({ max: 10_000 });
 
@@ -87,10 +90,38 @@ export function createAuthenticate(dependencies: AuthenticateDependencies) {
       throw new ApiError(whenUnavailable);
     }
     if (!admission.usage) throw new ApiError('unavailable', { away: 'read_models' });
-    const caller = { keyId, accountId, job, keyed };
+    const caller = { keyId, keyHash, accountId, job, keyed };
     if (usage) request.caller = { ...caller, usage };
     else await admitFromLog(request, caller, dependencies);
   };
+}
+
+/**
+ * Reads key, window and job once more for a request that has waited since it was admitted, and takes no further place.
+ *
+ * @returns its job as it is now
+ * @throws {ApiError} unauthorized where the key was revoked meanwhile
+ */
+export async function readAgain(
+  request: FastifyRequest,
+  { admissions, outages, now }: Pick<AuthenticateDependencies, 'admissions' | 'outages' | 'now'>,
+): Promise<PolledJob | undefined> {
+  const { keyHash } = callerOf(request);
+  const admission = await admissions
+    .admit({ keyHash, token: request.pollToken, isCounted: true })
+    .catch((error: unknown) => {
+      outages.of(admissionPart).failed('a request', error);
+      throw new ApiError('unavailable', { away: 'postgres' });
+    });
+  if (!admission) throw new ApiError('unauthorized');
+  if (admission.outcome === 'not_believed') throw new ApiError('unavailable');
+  const usage = admission.usage === notBelieved ? undefined : admission.usage;
+  const time = timeIfKnown(now);
+  if (request.usageHeaders) {
+    request.usageHeaders.window = admission.window;
+    if (usage && time !== undefined) request.usageHeaders.creditsRemaining = creditsRemaining(usage, time);
+  }
+  return admission.job;
 }
 
 /** @returns undefined while the clock is wrong */

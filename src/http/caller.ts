@@ -12,6 +12,8 @@ import type { UsageHeaders } from './usage-headers.ts';
 /** An admitted request's key and account, and what the one round trip to Postgres told of them. */
 export interface Caller {
   keyId: string;
+  /** SHA-256 of the raw key, hexadecimal. */
+  keyHash: string;
   accountId: string;
   usage: UsageSnapshot;
   job: PolledJob | undefined;

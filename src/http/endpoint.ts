@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Admissions } from '../../projections/admission.ts';
 import type { UsageLanes } from '../commands/usage-lanes.ts';
 import type { AccountDependencies } from '../commands/accounts.ts';
 import type { Outages } from '../commands/outage.ts';
@@ -9,9 +10,11 @@ import type { DownloadProgress, FileStore, MetadataProbe, ShortLinks } from '../
 import type { ApiErrorCode } from './errors.ts';
 import type { PartsAway } from './parts-away.ts';
 import type { EndpointReference } from './reference/endpoint-reference.ts';
+import type { WaitingPolls } from './waiting-polls.ts';
 
 /** What an endpoint is, and what its handler is given. The list of them stands in `endpoints.ts`. */
 export interface EndpointDependencies {
+  admissions: Admissions;
   lanes: UsageLanes;
   store: EventStore;
   pendingVoids: PendingVoids;
@@ -26,6 +29,7 @@ export interface EndpointDependencies {
   keyInForce: (keyId: string) => Promise<boolean>;
   /** What a worker last said of a running download. */
   progress: (token: string) => DownloadProgress | undefined;
+  waitingPolls: WaitingPolls;
   now: () => string;
   realNowMs: () => number;
   newUuid: () => string;

@@ -1,8 +1,8 @@
-import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import type { OutgoingHttpHeaders } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
 
 import { contentDisposition } from '../domain/content-disposition.ts';
+import { endOfAnswer } from './end-of-answer.ts';
 import type { IdleReaders } from './idle-readers.ts';
 import type { LinkPlaces } from './link-places.ts';
 import { sendRange } from './send-range.ts';
@@ -79,18 +79,6 @@ async function sendFile(
   return reply;
 }
 
-/** Aborted once an answer has ended, or its connection: one that waits for its turn on a connection hears nothing of that. */
-function endOf(response: ServerResponse, socket: Socket): AbortSignal {
-  const ending = new AbortController();
-  const end = () => {
-    socket.off('close', end);
-    ending.abort();
-  };
-  response.once('close', end);
-  socket.once('close', end);
-  return ending.signal;
-}
-
 interface FileRouteOptions {
   files: LinkedFiles;
   nowMs: () => number;
@@ -117,7 +105,7 @@ export function registerFileRoute(server: FastifyInstance, options: FileRouteOpt
     if (request.raw.socket.destroyed) return reply.hijack();
     const giveBack = places.take({ link: verdict.link, address: request.ip });
     if (!giveBack) return refuse(reply.header('Retry-After', retryAfterSeconds), 429);
-    const ended = endOf(reply.raw, request.raw.socket);
+    const ended = endOfAnswer(request, reply);
     const unwatch = readers.watch(request.raw.socket);
     ended.addEventListener('abort', () => {
       giveBack();

@@ -1,13 +1,16 @@
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { PolledJob } from '../../projections/jobs.ts';
 import { failureReasonNames, failureReasons } from '../domain/failure-reasons.ts';
+import { readAgain } from './authenticate.ts';
 import type { Caller } from './caller.ts';
 import { callerOf, causeOf } from './caller.ts';
 import type { Endpoint, EndpointDependencies } from './endpoint.ts';
+import { endOfAnswer } from './end-of-answer.ts';
 import { contractTimestamp, sendData, timestamp } from './envelope.ts';
 import { ApiError } from './errors.ts';
 import { fileLink, fileLinkOf } from './file-link.ts';
+import { longestWaitSeconds, preferredWaitSeconds } from './prefer.ts';
 import type { EndpointReference } from './reference/endpoint-reference.ts';
 import { readInput, videoId } from './request-input.ts';
 
@@ -16,6 +19,15 @@ const query = z.object({
     .string('is required, and must be a string')
     .min(1, 'is required')
     .describe('The `request_token` that `POST /video/download` answered.'),
+});
+
+const headers = z.object({
+  Prefer: z
+    .string()
+    .optional()
+    .describe(
+      `\`wait=N\` (RFC 7240): answer once the status is another one than it is now, or after N seconds, of which ${String(longestWaitSeconds)} are the most; a download that has ended is answered at once. \`Preference-Applied\` says that it was so; where too many polls wait, the answer comes at once without it. It is one request of the hour.`,
+    ),
 });
 
 const times = {
@@ -71,7 +83,13 @@ export const videoStatusReference: EndpointReference = {
     'Costs nothing. A download goes from `queued` over `claimed` and `running` to `done` or `failed`, and may return to `queued` when an attempt is repeated. ' +
     'A finished one answers another link at each poll. One that failed is a success of this request: the reason is in its data, and its charge stays.',
   query,
-  success: { status: 200, description: 'The download as it stands.', data: videoStatus },
+  headers,
+  success: {
+    status: 200,
+    description: 'The download as it stands.',
+    headers: ['Preference-Applied'],
+    data: videoStatus,
+  },
   errors: ['not_found', 'delivery_failed'],
 };
 
@@ -84,11 +102,42 @@ export const getVideoStatus: Endpoint['handler'] = (dependencies) => async (requ
   // A token that fails its check, a foreign one and one without a job are the same to the caller.
   if (request.pollToken !== token) throw new ApiError('not_found');
   if (caller.job && caller.job.account_id !== caller.accountId) throw new ApiError('not_found');
-  const data = caller.job
-    ? await statusOfRow(caller.job, dependencies)
-    : await statusFromLog(token, { caller, request, dependencies });
+  const queued = caller.job ? undefined : await statusFromLog(token, { caller, request, dependencies });
+  const waited = await waitIfPreferred(request, reply, dependencies);
+  if (waited === 'gone') return reply.hijack();
+  const job = waited === 'waited' ? await readAgain(request, dependencies) : caller.job;
+  const data = job ? await statusOfRow(job, dependencies) : queued;
+  // A row is gone only while its table is made anew.
+  if (!data) throw new ApiError('unavailable', { away: 'read_models' });
   return sendData(reply, 200, data);
 };
+
+/**
+ * RFC 7240 section 4.3: with `Prefer: wait=N` an answer may come when there is something new to say, or after N seconds. Of a
+ * job that has ended there never is.
+ */
+async function waitIfPreferred(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { waitingPolls }: EndpointDependencies,
+): Promise<'not_waited' | 'waited' | 'gone'> {
+  const seconds = preferredWaitSeconds(request.headers['prefer']);
+  if (seconds === undefined) return 'not_waited';
+  const { status } = callerOf(request).job ?? { status: 'queued' };
+  const isWaitedFor = status !== 'done' && status !== 'failed' && seconds > 0;
+  const gone = endOfAnswer(request, reply);
+  const startedMs = performance.now();
+  const waiting = isWaitedFor
+    ? waitingPolls.wait({ token: request.pollToken ?? '', status }, { seconds, gone })
+    : undefined;
+  if (isWaitedFor && !waiting) return 'not_waited';
+  reply.header('Preference-Applied', `wait=${String(seconds)}`);
+  await waiting;
+  if (gone.aborted) return 'gone';
+  // What was waited for by the client's own wish is no time that the answer took.
+  request.arrivedMs += performance.now() - startedMs;
+  return waiting ? 'waited' : 'not_waited';
+}
 
 async function statusOfRow(job: PolledJob, dependencies: EndpointDependencies): Promise<VideoStatus> {
   const { status } = job;

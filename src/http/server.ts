@@ -88,6 +88,7 @@ export function createServer(given: ServerDependencies): FastifyInstance {
     if (request.usageHeaders) writeUsageHeaders(reply, request.usageHeaders);
     done();
   });
+  answerAllBeforeTheEnd(server, dependencies);
 
   const authenticate = createAuthenticate(dependencies);
   for (const { method, path, handler, polls, takesIdempotencyKey, whenUnavailable } of endpoints) {
@@ -106,6 +107,23 @@ export function createServer(given: ServerDependencies): FastifyInstance {
     server.routing(request, response);
   });
   return server;
+}
+
+/** At the end nothing waits any more, and a connection whose answer is under way ends with that: nothing more may come on it. */
+function answerAllBeforeTheEnd(
+  server: FastifyInstance,
+  { waitingPolls }: Pick<ServerDependencies, 'waitingPolls'>,
+): void {
+  let isClosing = false;
+  server.addHook('onSend', (_request, reply, _payload, done) => {
+    if (isClosing) reply.header('connection', 'close');
+    done();
+  });
+  server.addHook('preClose', (done) => {
+    isClosing = true;
+    waitingPolls.stop();
+    done();
+  });
 }
 
 /** Declares our own properties of a request: see `caller.ts`. */

@@ -1,5 +1,7 @@
 import { InvalidArgumentError } from 'commander';
 import type { Command } from 'commander';
+import { findAccountsCommand, listAccountsCommand } from '../cli/find-accounts.ts';
+import type { PageOptions } from '../cli/page.ts';
 import { openCommand, showCommand } from '../cli/accounts.ts';
 import { capCommand, planCommand, termsCommand } from '../cli/terms.ts';
 import type { OwnTerms, When } from '../cli/terms.ts';
@@ -7,6 +9,7 @@ import { usageCommand } from '../cli/usage.ts';
 import { largestAllowance, largestHourlyLimit, largestMaxKeys } from '../domain/plans.ts';
 import {
   accountIdArgument,
+  addPageOptions,
   centsArgument,
   centsOrNoneArgument,
   dayArgument,
@@ -32,6 +35,12 @@ export function addAccountCommands(program: Command, run: RunCommand): void {
       referenceArgument,
     )
     .action((options: { email: string; plan: string; reference?: string }) => run((cli) => openCommand(cli, options)));
+  addPageOptions(accounts.command('list').description('all accounts, a page at a time'), 'account').action(
+    (options: PageOptions) => run((cli) => listAccountsCommand(cli, options)),
+  );
+  addPageOptions(accounts.command('find').description('whose account it is'), 'account')
+    .argument('<text>', 'account id, e-mail address or a part of it with its @, or the start of a key')
+    .action((text: string, options: PageOptions) => run((cli) => findAccountsCommand(cli, text, options)));
   accounts
     .command('show')
     .description('what an account has used, and of what')

@@ -1,4 +1,5 @@
 import { InvalidArgumentError, Option } from 'commander';
+import type { Command } from 'commander';
 import { accountIdPattern, staffText } from '../domain/account-events.ts';
 import { correctionReference } from '../domain/usage-events.ts';
 
@@ -44,6 +45,22 @@ export const wholeArgument =
     }
     return number;
   };
+
+const largestPage = 1000;
+
+/** Of commands that list what may be long. @param key of what is listed, such as "account id" */
+export const addPageOptions = (command: Command, key: string): Command =>
+  command
+    .option('--limit <number>', 'how many at most', wholeArgument(1, largestPage), 50)
+    .option(`--after <${key}>`, 'go on behind this one, as the page before says');
+
+export function instantArgument(value: string): string {
+  const instant = new Date(value);
+  if (!/^\d{4}-\d\d-\d\d(?:T[\d:.]+Z)?$/.test(value) || Number.isNaN(instant.getTime())) {
+    throw new InvalidArgumentError('a day is written like 2026-11-21, an instant like 2026-11-21T09:30:00Z');
+  }
+  return instant.toISOString();
+}
 
 export const effectiveOption = (usual: string): Option =>
   new Option('--effective <when>', `now, or with the next billing period (default: ${usual})`).choices(['now', 'next']);

@@ -172,7 +172,8 @@ function readPlans(file: string): PlanCatalogue {
   }
 }
 
-function readVersion(): string {
+/** Of this service, as its package says. */
+export function readVersion(): string {
   const manifest: unknown = JSON.parse(readFileSync(join(projectDirectory, 'package.json'), 'utf8'));
   return z.object({ version: z.string() }).parse(manifest).version;
 }

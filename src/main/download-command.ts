@@ -19,7 +19,7 @@ interface DownloadOptions {
 }
 
 /** `reeltally download`: the one command that is a client like any other, and speaks to nothing but the API. */
-export function addDownloadCommand(program: Command, outputOf: (program: Command) => Output): void {
+export function addDownloadCommand(program: Command, createOutput: () => Output): void {
   program
     .command('download')
     .description('queue a download, wait for it, and save the file; the API key is taken from REELTALLY_KEY')
@@ -33,7 +33,7 @@ export function addDownloadCommand(program: Command, outputOf: (program: Command
       const config = readConfig();
       const key = config.REELTALLY_KEY;
       if (key === undefined) throw new CommandFailed('set REELTALLY_KEY to an API key: "npm start" prints one');
-      const cli = { output: outputOf(program), api: createApiClient(findApi(config), key), newUuid };
+      const cli = { output: createOutput(), api: createApiClient(findApi(config), key), newUuid };
       await downloadCommand(cli, { url, ...more, ...(audioFormat && { audio_format: audioFormat }) }, out);
     });
 }

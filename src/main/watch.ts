@@ -14,6 +14,7 @@ import type { Metrics } from '../adapters/metrics.ts';
 import type { ProjectionObserver } from '../commands/observers.ts';
 import type { AuditState } from '../dispatcher/audit-continuously.ts';
 import type { IdleReaders } from '../http/idle-readers.ts';
+import type { WaitingPolls } from '../http/waiting-polls.ts';
 import { plusSeconds } from '../domain/file-retention.ts';
 import type { Connections } from './connect.ts';
 
@@ -39,6 +40,12 @@ export function watchAppends(metrics: Metrics, store: ConnectedEventStore): void
 export function watchReaders(metrics: Metrics, readers: IdleReaders): void {
   metrics.collect('readers', { reeltally_file_connections: { help: 'Connections that carry a file now' } }, () => [
     { name: 'reeltally_file_connections', value: readers.count },
+  ]);
+}
+
+export function watchWaitingPolls(metrics: Metrics, waitingPolls: WaitingPolls): void {
+  metrics.collect('waiting', { reeltally_waiting_polls: { help: 'Status polls that wait for another status' } }, () => [
+    { name: 'reeltally_waiting_polls', value: waitingPolls.count },
   ]);
 }
 

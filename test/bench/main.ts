@@ -17,12 +17,13 @@ import { benchProjections } from './projections.ts';
 import { benchSigning } from './signing.ts';
 import { benchSizes } from './sizes.ts';
 import { benchVerify } from './verify.ts';
+import { benchWaiting } from './waiting.ts';
 
 const count = (text: string) => {
   if (!/^[1-9]\d*$/.test(text)) throw new InvalidArgumentError('must be a whole number from 1');
   return Number(text);
 };
-const parts = ['http', 'appends', 'claims', 'projections', 'verify', 'sizes', 'parser', 'jobs'] as const;
+const parts = ['http', 'appends', 'claims', 'projections', 'verify', 'sizes', 'parser', 'jobs', 'waiting'] as const;
 const { rounds, seconds, only, json } = new Command('bench')
   .description(
     'measures the service beside what could stand in its place; on loopback only, for about a quarter of an hour',
@@ -83,12 +84,13 @@ const add = (result: Results) => {
   results.push(result);
   progress(tableOf('ratio', result.ratios));
 };
-if (wanted('http') || wanted('appends') || wanted('claims')) {
+if (wanted('http') || wanted('appends') || wanted('claims') || wanted('waiting')) {
   await withAccounts({ accounts: 10_000, otherJobs: 10_000 }, async (prepared) => {
     const { bench, pool, store, one } = prepared;
     // Before there are any downloads that would be dispatched.
     if (wanted('claims')) add(await benchClaims(bench, store, { account: one, rounds, progress }));
     if (wanted('http')) add(await benchHttp(bench, pool, prepared, { ...prepared, rounds, seconds, progress }));
+    if (wanted('waiting')) add(await benchWaiting(bench, pool, prepared, { rounds, seconds, progress }));
     if (wanted('appends')) add(await benchAppends(store, { rounds, progress }));
   });
 }

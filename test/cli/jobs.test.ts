@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { waitForEnd } from '../http/engines-behind.ts';
 import { shareService } from '../http/shared-service.ts';
 import { queue } from '../support/downloads.ts';
@@ -26,8 +26,14 @@ async function twoDownloads(): Promise<{ accountId: string; keyId: string; token
 }
 
 describe('jobs show and timeline', () => {
+  let downloads: ReturnType<typeof twoDownloads>;
+  beforeAll(async () => {
+    downloads = twoDownloads();
+    await downloads;
+  });
+
   it('tell a download’s whole story, with what it cost', async () => {
-    const { accountId, keyId, tokens } = await twoDownloads();
+    const { accountId, keyId, tokens } = await downloads;
     const [included = '', charged = ''] = tokens;
     const { cli } = service();
     const streamOf = (rows: Timeline['rows']) => new Set(rows.map(({ stream }) => stream));
@@ -57,8 +63,12 @@ describe('jobs show and timeline', () => {
     expect(second.rows.every(({ gap_seconds: gap }) => gap >= 0)).toBe(true);
 
     const text = await run('jobs', 'timeline', charged);
-    expectText(text, /^time +gap +type +stream +revision +actor +charge +payload\n/);
-    expectText(text, / OverageCharged +usage-acc_\w+-\d{8} +3 +api_key key_\w+ +\$0\.25 +\{/);
+    expectText(text, /^time +gap +type +stream +revision +actor +charge +in words +payload\n/);
+    expectText(
+      text,
+      / OverageCharged +usage-acc_\w+-\d{8} +3 +api_key key_\w+ +\$0\.25 +charged \$0\.25 beyond the plan, as download 2 of the period +\{/,
+    );
+    expectText(text, / JobFailed .* The video does not exist or has been removed\. +\{/);
     expect((await run('jobs', 'timeline', included)).stdout).toMatch(/ DownloadCreditDebited .* \$0\.00 /);
 
     expect(await cli('jobs', 'show', charged)).toMatchObject({
@@ -73,6 +83,18 @@ describe('jobs show and timeline', () => {
       ...{ status: 'failed', failure_reason: 'video_unavailable', overage: true, attempts: 1 },
     });
     expectText(await run('jobs', 'show', included), /^failure_reason +private_video$/m);
+    expectText(await run('jobs', 'show', included), /^failure_message +The video is private\.$/m);
+  });
+
+  it('tell what was given back, why, and by whom', async () => {
+    const { cli } = service();
+    const [, charged = ''] = (await downloads).tokens;
+    const why = ['--reason', 'the film was cut', '--reference', 'case-7', '--by', 'Ada'];
+    expectText(await run('ledger', 'waive', charged, ...why), /./);
+    const waived = /^given back:\n {2}\S+Z {2}\$0\.25 waived under case-7 by Ada: the film was cut$/m;
+    expectText(await run('jobs', 'timeline', charged), waived);
+    expectText(await run('jobs', 'show', charged), waived);
+    expect(await cli('jobs', 'show', charged)).toMatchObject({ charge_cents: 25, corrections: [{ cents: 25 }] });
   });
 
   it.each(['show', 'timeline'])('refuse a token that there is not: jobs %s', async (command) => {

@@ -32,7 +32,7 @@ it('a large period is exported page by page, and every row is compared', { timeo
   let lines = 0;
   let last = '';
   const output = {
-    ...{ json: false, terminal: false, tell: () => undefined },
+    ...{ json: false, terminal: false, columns: undefined, tell: () => undefined },
     write: (text: string) => {
       lines += text.split('\n').length - 1;
       last = text;

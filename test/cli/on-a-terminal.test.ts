@@ -42,6 +42,19 @@ it.each([
   });
 });
 
+it.each(['jobs timeline TOKEN', 'jobs list', 'accounts list', 'ledger show ACCOUNT', 'accounts usage ACCOUNT'])(
+  'nothing of %s goes beyond 80 columns, or is left out',
+  async (command) => {
+    const words = command.replace('ACCOUNT', account).replace('TOKEN', token).split(' ');
+    const { code, screen } = await runOnTerminal(words, { REELTALLY_DATA: service().dataDirectory }, { columns: 80 });
+    const piped = await against(service())(...words);
+    expect(code).toBe(0);
+    expect(Math.max(...screen.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
+    const seen = screen.replaceAll(/\s+/g, '');
+    for (const cell of piped.stdout.split(/\n| {2,}/)) expect(seen).toContain(cell.replaceAll(/\s+/g, ''));
+  },
+);
+
 it('a rebuild shows how far it has come', async () => {
   const words = ['projections', 'rebuild', 'overage_ledger'];
   const { code, screen } = await runOnTerminal(words, { REELTALLY_DATA: service().dataDirectory });

@@ -6,7 +6,10 @@ import { createProgressBar } from '../../src/cli/progress-bar.ts';
 /** What somebody who looks on is told on the way to position 200, in steps of so much. */
 function toldOnTheWay(output: Pick<Output, 'json' | 'terminal'>, step: bigint): string {
   let told = '';
-  const bar = createProgressBar({ ...output, write: () => undefined, tell: (text) => (told += text) }, 'jobs');
+  const bar = createProgressBar(
+    { ...output, columns: undefined, write: () => undefined, tell: (text) => (told += text) },
+    'jobs',
+  );
   for (let position = step; position <= 200n; position += step) {
     bar.show({ events: Number(position) * 3, position, target: 200n });
   }
@@ -39,7 +42,7 @@ describe('progress', () => {
   it('of an empty log is complete, and ends without a line where nothing was said', () => {
     let told = '';
     const bar = createProgressBar(
-      { json: false, terminal: true, write: () => undefined, tell: (text) => (told += text) },
+      { json: false, terminal: true, columns: 80, write: () => undefined, tell: (text) => (told += text) },
       'jobs',
     );
     bar.end();

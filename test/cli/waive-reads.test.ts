@@ -36,7 +36,7 @@ it('a waiver reads its period from the charge on, however much stands before', {
     ...{ macs: testMacs, store, pool: models.pool, now: () => midNovember },
     ...{ newUuid, newId, randomBits, lanes, plans: new Map<string, never>() },
     ...{ actor: { type: 'system', id: 'test' } as const, hasProjector: () => Promise.resolve(true) },
-    output: { json: true, terminal: false, tell: () => undefined, write: () => undefined },
+    output: { json: true, terminal: false, columns: undefined, tell: () => undefined, write: () => undefined },
   };
   const why = { reason: 'the file was broken', reference: 'CASE-1', by: 'Ada' };
   await waiveCommand(cli, token(18), { ...why, cents: 1 });

@@ -2,8 +2,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { connectEventStore } from '../../src/adapters/event-store.ts';
-import { newUuid } from '../../src/adapters/system.ts';
+import { newId, newUuid } from '../../src/adapters/system.ts';
 import { recordJobProgress } from '../../src/commands/record-job-progress.ts';
+import type { JobCommand } from '../../src/domain/download-job.ts';
+import { isRefused } from '../../src/domain/refusals.ts';
 import { freshCause } from '../commands/usage-account.ts';
 import { readLog } from '../support/log.ts';
 import type { ServiceProcess } from '../support/service.ts';
@@ -47,6 +49,39 @@ export async function waitForChange(service: ServiceProcess, token: string, stat
   });
 }
 
+/** Waits until the read model has a job. */
+export const waitForJob = (service: ServiceProcess, token: string): Promise<void> =>
+  waitForRow(service, `job ${token} to be projected`, { text: 'select from jobs where token = $1', values: [token] });
+
+/** Takes a queued job as a worker would, and does no more with it, or gives it up for good. */
+export async function takeJob(service: ServiceProcess, token: string, { failing = false } = {}): Promise<void> {
+  const row = await withPostgres(service, async (client) => {
+    const text = 'select account_id, usage_stream, usage_revision::float8 from jobs where token = $1';
+    const { rows } = await client.query<{ account_id: string; usage_stream: string; usage_revision: number }>(text, [
+      token,
+    ]);
+    if (!rows[0]) throw new Error(`there is no job ${token}`);
+    return rows[0];
+  });
+  const { account_id: accountId, usage_stream: usageStream, usage_revision: usageRevision } = row;
+  const workerId = newId('wrk');
+  const claim = { workerId, revision: 0 };
+  await recordStep(service, { kind: 'claim', token, workerId, accountId, usageStream, usageRevision });
+  if (failing) await recordStep(service, { kind: 'give_up', token, claim, reason: 'private_video', fault: 'video' });
+}
+
+async function recordStep(service: ServiceProcess, command: JobCommand): Promise<void> {
+  const store = connectEventStore({ url: addressesOf(service).eventStoreUrl });
+  try {
+    const now = () => new Date().toISOString();
+    const cause = { ...freshCause(), actor: { type: 'system', id: 'test' }, timeoutMs: 10_000 } as const;
+    const recorded = await recordJobProgress({ store, now, newUuid }, command, cause);
+    if (isRefused(recorded)) throw new Error(`${command.kind} was refused: ${recorded.refusal}`);
+  } finally {
+    await store.close();
+  }
+}
+
 async function waitForRow(
   service: ServiceProcess,
   what: string,
@@ -63,14 +98,7 @@ export async function waitForEnd(service: ServiceProcess, token: string): Promis
 
 /** Ends the time of a finished file, as the dispatcher would later on, and waits until that is projected. */
 export async function expireFile(service: ServiceProcess, token: string): Promise<void> {
-  const now = () => new Date().toISOString();
-  const store = connectEventStore({ url: addressesOf(service).eventStoreUrl });
-  try {
-    const command = { kind: 'expire_file', token, completedUntil: now() } as const;
-    await recordJobProgress({ store, now, newUuid }, command, { ...freshCause(), timeoutMs: 10_000 });
-  } finally {
-    await store.close();
-  }
+  await recordStep(service, { kind: 'expire_file', token, completedUntil: new Date().toISOString() });
   const text = 'select from jobs where token = $1 and file_expired_at is not null';
   await waitForRow(service, `the file of ${token} to expire`, { text, values: [token] });
 }

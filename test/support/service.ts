@@ -205,8 +205,9 @@ export async function runCommand(
 export async function runOnTerminal(
   words: readonly string[],
   environment: Environment,
+  { columns }: { columns?: number } = {},
 ): Promise<{ code: number | null; screen: string }> {
-  const { code, screen } = startOnTerminal([...cliCommand, ...words], environment);
+  const { code, screen } = startOnTerminal([...cliCommand, ...words], environment, columns);
   return { code: await code, screen: screen() };
 }
 
@@ -219,10 +220,10 @@ export interface OnTerminal extends AsyncDisposable {
   type: (keys: string) => void;
 }
 
-/** Starts a program with a terminal of its own, 80 columns wide. */
-export function startOnTerminal(command: readonly string[], environment: Environment): OnTerminal {
+/** Starts a program with a terminal of its own. */
+export function startOnTerminal(command: readonly string[], environment: Environment, columns = 80): OnTerminal {
   const quoted = command.map((word) => `'${word}'`).join(' ');
-  const child = spawn('script', ['--quiet', '--return', '--command', `stty cols 80; exec ${quoted}`, '/dev/null'], {
+  const child = spawn('script', ['--quiet', '--return', '--command', `stty cols ${String(columns)}; exec ${quoted}`, '/dev/null'], {
     env: { ...cleanEnvironment(), TERM: 'xterm', ...environment },
     stdio: ['pipe', 'pipe', 'inherit'],
   });

@@ -12,7 +12,13 @@ export interface EndpointReference {
   /** By the names that the reference shows. */
   headers?: z.ZodObject;
   body?: { schema: z.ZodType; required: boolean };
-  success: { status: 200 | 201 | 202; description: string; data: z.ZodType };
+  success: {
+    status: 200 | 201 | 202;
+    description: string;
+    /** Header fields beside those of every answer. */
+    headers?: readonly 'Preference-Applied'[];
+    data: z.ZodType;
+  };
   /** Its errors beside those of every endpoint. A test compares them with what its code throws. */
   errors: readonly ApiErrorCode[];
 }

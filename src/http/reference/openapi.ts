@@ -39,6 +39,11 @@ const retryAfter: Header = {
   schema: { type: 'integer', minimum: 1 },
 };
 
+const preferenceApplied: Header = {
+  description: 'With a status: the `wait` of `Prefer` that the answer has honoured.',
+  schema: { type: 'string' },
+};
+
 /**
  * The API as OpenAPI 3.1, from the list of endpoints, the schemas that read their input, and the table of errors.
  *
@@ -78,7 +83,7 @@ export function createOpenApi(options: { version: string; examples: readonly Exa
           description: 'Every request carries an API key: `Authorization: Bearer <key>`.',
         },
       },
-      headers: { ...usageHeaders, 'Retry-After': retryAfter },
+      headers: { ...usageHeaders, 'Retry-After': retryAfter, 'Preference-Applied': preferenceApplied },
       responses,
       schemas: schemas.named,
     },
@@ -97,17 +102,18 @@ function operationOf({ reference }: Endpoint, context: Context): Operation {
   const { schemas, examples } = context;
   // What was refused as malformed is an example of an answer, and of no request.
   const wellFormed = examples.filter(({ response }) => response.status !== 400);
+  const parameters = [
+    ...(query ? parametersOf(schemas.ofInput(query), 'query') : []).map((parameter) => ({
+      ...parameter,
+      ...examplesOf(wellFormed, ({ request }) => request.query?.[parameter.name]),
+    })),
+    ...(headers ? parametersOf(schemas.ofInput(headers), 'header') : []),
+  ];
   return {
     operationId,
     summary,
     description,
-    ...(query && {
-      parameters: parametersOf(schemas.ofInput(query), 'query').map((parameter) => ({
-        ...parameter,
-        ...examplesOf(wellFormed, ({ request }) => request.query?.[parameter.name]),
-      })),
-    }),
-    ...(headers && { parameters: parametersOf(schemas.ofInput(headers), 'header') }),
+    ...(parameters.length > 0 && { parameters }),
     ...(body && {
       requestBody: {
         required: body.required,
@@ -122,7 +128,7 @@ function operationOf({ reference }: Endpoint, context: Context): Operation {
     responses: {
       [success.status]: {
         description: success.description,
-        headers: headersOf(success.status),
+        headers: headersOf(success.status, success.headers),
         content: {
           'application/json': {
             schema: envelope(true, { data: schemas.ofAnswer(success.data) }),
@@ -210,7 +216,7 @@ function envelope(success: boolean, content: Record<string, JsonSchema>): JsonSc
   };
 }
 
-function headersOf(status: number): Record<string, Reference> {
-  const names = [...Object.keys(usageHeaders), ...([429, 502, 503].includes(status) ? ['Retry-After'] : [])];
+function headersOf(status: number, more: readonly string[] = []): Record<string, Reference> {
+  const names = [...Object.keys(usageHeaders), ...more, ...([429, 502, 503].includes(status) ? ['Retry-After'] : [])];
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }

@@ -27,8 +27,11 @@ export function quickStart(operations: readonly ListedOperation[], apiUrl: strin
     ${queue && listing(requestListing(queue, apiUrl))}
     <p>The answer has a <code>request_token</code>.</p>
     <h3>2. Ask how it stands</h3>
-    ${poll && listing(requestListing(poll, apiUrl))}
-    <p>Until <code>status</code> is <code>done</code> or <code>failed</code>.</p>
+    ${poll && listing(requestListing(poll, apiUrl, { Prefer: 'wait=60' }))}
+    <p>
+      With the header <code>Prefer: wait=60</code> the answer comes when that changes, or after a minute. Ask until
+      <code>status</code> is <code>done</code> or <code>failed</code>.
+    </p>
     <h3>3. Fetch the file</h3>
     ${code('curl -o video.mp4 "$DOWNLOAD_URL"')}
     <p>

@@ -1,6 +1,10 @@
+import type { FastifyInstance } from 'fastify';
 import { waitForKey } from '../../../projections/api-keys.ts';
 import { admissionSessionSettings } from '../../../projections/admission-statement.ts';
 import { createAdmissions } from '../../../projections/admission.ts';
+import { listChangedJobs } from '../../../projections/jobs.ts';
+import type { JobStatus } from '../../../projections/jobs.ts';
+import type { LocalFileStore } from '../../adapters/file-store.ts';
 import { observeAdmissions, observeConnections, observeRequests } from '../../adapters/metrics-observers.ts';
 import { maxOpenFiles } from '../../adapters/open-files.ts';
 import { endInTime, openPool } from '../../adapters/postgres.ts';
@@ -20,11 +24,13 @@ import { LinkPlaces } from '../../http/link-places.ts';
 import { registerMetricsRoute } from '../../http/metrics-route.ts';
 import { registerReferenceRoutes } from '../../http/reference/routes.ts';
 import { createServer } from '../../http/server.ts';
+import { WaitingPolls } from '../../http/waiting-polls.ts';
 import { createReadiness, createTokens } from '../connect.ts';
+import type { Connections } from '../connect.ts';
 import { openFiles } from '../files.ts';
 import { listen, localUrl } from '../listen.ts';
 import type { StartRole } from '../role.ts';
-import { watchReaders } from '../watch.ts';
+import { watchReaders, watchWaitingPolls } from '../watch.ts';
 import { probeTimeoutMs, shortLinkTimeoutMs } from './probe-time.ts';
 
 /** Well below what a stop may take in all. */
@@ -68,23 +74,17 @@ export const startApi: StartRole = async (connections, secrets) => {
     accounts: { store, now, newUuid, newId, randomBits },
     keyInForce: (keyId) => waitForKey(pool, keyId, { revoked: false, timeoutMs: keyInForceMs }),
     progress: followProgress(nats),
+    waitingPolls: openWaitingPolls(connections),
     now,
     realNowMs,
     newUuid,
     samplePlatformOrigin: addresses.samplePlatformUrl ?? undefined,
   });
-  const readers = new IdleReaders({ limitSeconds: config.LINK_IDLE_SECONDS, sendQueues: readSendQueues });
-  const places = new LinkPlaces({
-    perLink: config.MAX_CONNECTIONS_PER_LINK,
-    perAddress: config.MAX_CONNECTIONS_PER_ADDRESS,
-  });
-  if (served) registerFileRoute(server, { files: served, nowMs: realNowMs, places, readers });
   limitConnections(server.server, {
-    maxOpenFiles: maxOpenFiles(),
-    logger,
+    ...{ maxOpenFiles: maxOpenFiles(), logger },
     dropped: observeConnections([metrics.registry]),
   });
-  watchReaders(metrics, readers);
+  if (served) serveFiles(server, served, connections);
   registerHealthRoutes(server, createReadiness(connections));
   registerMetricsRoute(server, () => metrics.scrape());
   registerReferenceRoutes(server, { version: config.version, origin: publicUrl });
@@ -100,3 +100,20 @@ export const startApi: StartRole = async (connections, secrets) => {
     },
   };
 };
+
+function serveFiles(server: FastifyInstance, files: LocalFileStore, { config, clock, metrics }: Connections): void {
+  const readers = new IdleReaders({ limitSeconds: config.LINK_IDLE_SECONDS, sendQueues: readSendQueues });
+  const places = new LinkPlaces({
+    perLink: config.MAX_CONNECTIONS_PER_LINK,
+    perAddress: config.MAX_CONNECTIONS_PER_ADDRESS,
+  });
+  registerFileRoute(server, { files, nowMs: clock.realNowMs, places, readers });
+  watchReaders(metrics, readers);
+}
+
+function openWaitingPolls({ pool, outages, metrics }: Connections): WaitingPolls {
+  const changedJobs = (known: readonly JobStatus[]) => listChangedJobs(pool, known);
+  const waitingPolls = new WaitingPolls({ changedJobs, outage: outages.of('waiting for jobs') });
+  watchWaitingPolls(metrics, waitingPolls);
+  return waitingPolls;
+}

@@ -1,0 +1,108 @@
+import { apiKeys, listAccountIds, listAccountsOfKey } from '../../projections/api-keys.ts';
+import { notBelieved } from '../../projections/credits-macs.ts';
+import { readNewestCredits } from '../../projections/credits.ts';
+import { readAccount } from '../commands/accounts.ts';
+import { accountIdPattern, accountStream } from '../domain/account-events.ts';
+import { parseAccountEvent } from '../domain/recorded-event.ts';
+import type { CliDependencies } from './accounts.ts';
+import { CommandFailed } from './output.ts';
+import { printPage, takePage } from './page.ts';
+import type { PageOptions } from './page.ts';
+import { createProgressBar } from './progress-bar.ts';
+import { table } from './table.ts';
+import { caughtUp } from './waiting.ts';
+
+/**
+ * E-mail addresses stand in the log alone, where they can be erased: the ids come from the read model, the rest from the
+ * account's stream.
+ */
+export async function listAccountsCommand(cli: CliDependencies, { limit, after }: PageOptions): Promise<void> {
+  const ids = await listAccountIds(cli.pool, { ...(after !== undefined && { after }), limit: limit + 1 });
+  await printAccounts(cli, ids, limit);
+}
+
+/** By an account id, by a key or how it begins, or by an e-mail address or a part of it that has an @. */
+export async function findAccountsCommand(
+  cli: CliDependencies,
+  text: string,
+  { limit, after = '' }: PageOptions,
+): Promise<void> {
+  const behind = !(await caughtUp(cli, apiKeys));
+  const ids = await findIds(cli, text, { limit: limit + 1, after });
+  if (ids.length === 0 && after === '') {
+    if (behind) throw new CommandFailed(`no account of ${text} is known yet: the projector is behind or away`, 2);
+    throw new CommandFailed(
+      `there is no account of ${text}: give an account id, an e-mail address or the start of a key`,
+    );
+  }
+  await printAccounts(cli, ids, limit);
+}
+
+async function findIds(cli: CliDependencies, text: string, page: { limit: number; after: string }): Promise<string[]> {
+  if (accountIdPattern.test(text)) {
+    const { opened } = await readAccount(cli.store, text);
+    return opened && text > page.after ? [text] : [];
+  }
+  if (text.includes('@')) return await findByEmail(cli, text.toLowerCase(), page);
+  return await listAccountsOfKey(cli.pool, text, page);
+}
+
+/** How many accounts are looked at side by side. */
+const atATime = 64;
+
+/** One small read of the log for each account there is. */
+async function findByEmail(
+  { pool, store, output }: CliDependencies,
+  email: string,
+  { limit, after }: { limit: number; after: string },
+): Promise<string[]> {
+  const found: string[] = [];
+  let last = after;
+  let looked = 0;
+  const { rows } = await pool.query<{ count: number }>(
+    'select count(*)::float8 as count from account_heads where account_id > $1',
+    [after],
+  );
+  const bar = createProgressBar(output, 'accounts');
+  for (;;) {
+    const ids = await listAccountIds(pool, { after: last, limit: atATime });
+    const emails = await Promise.all(
+      ids.map(async (id) => {
+        const [first] = await store.read(accountStream(id), 0, 1);
+        const event = first && parseAccountEvent(first).event;
+        return event?.type === 'AccountOpened' ? event.data.personal.email.toLowerCase() : '';
+      }),
+    );
+    found.push(...ids.filter((_id, index) => emails[index]?.includes(email)));
+    looked += ids.length;
+    bar.show({ events: looked, position: BigInt(looked), target: BigInt(rows[0]?.count ?? 0) });
+    const [next] = ids.slice(-1);
+    if (next === undefined || ids.length < atATime || found.length >= limit) break;
+    last = next;
+  }
+  bar.end();
+  return found.slice(0, limit);
+}
+
+async function printAccounts(cli: CliDependencies, ids: readonly string[], limit: number): Promise<void> {
+  const { rows, next } = takePage(ids, limit, (id) => id);
+  const accounts = (await Promise.all(rows.map((id) => describeAccount(cli, id)))).flatMap((account) => account ?? []);
+  const head = ['account_id', 'plan', 'keys', 'email'];
+  const lines = accounts.map((account) => [
+    ...[account.account_id, account.plan ?? '-', String(account.active_keys), account.email],
+  ]);
+  printPage(cli.output, { accounts }, { next, text: table(cli.output, head, lines) });
+}
+
+async function describeAccount({ store, pool, macs }: CliDependencies, accountId: string) {
+  const { opened, keys } = await readAccount(store, accountId);
+  if (!opened) return undefined;
+  const newest = await readNewestCredits(pool, accountId, macs);
+  const usage = newest === undefined || newest === notBelieved ? undefined : newest.usage;
+  return {
+    account_id: accountId,
+    email: opened.personal.email,
+    plan: usage !== undefined && usage.phase !== 'absent' ? usage.terms.plan : null,
+    active_keys: [...keys.values()].filter(({ revoked }) => !revoked).length,
+  };
+}

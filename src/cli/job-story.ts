@@ -1,0 +1,75 @@
+import type { AccountInvoices } from '../../projections/invoices.ts';
+import type { TimelineRow } from '../../projections/job-timeline.ts';
+import type { ReleaseReason } from '../domain/download-job-events.ts';
+import { failureReasons } from '../domain/failure-reasons.ts';
+import type { FailureReason } from '../domain/failure-reasons.ts';
+import { formatCents } from '../domain/money.ts';
+import type { Actor, DomainEvent } from '../domain/recorded-event.ts';
+
+/** What has happened to a download, in words for those who are asked about it. */
+
+type DataOf<Type extends DomainEvent['type']> = Extract<DomainEvent, { type: Type }>['data'];
+type Words = { [Type in DomainEvent['type']]?: (data: DataOf<Type>, row: Pick<TimelineRow, 'actor'>) => string };
+
+const releases: Readonly<Record<Exclude<ReleaseReason, FailureReason>, string>> = {
+  shutdown: 'its worker was shut down.',
+  lease_expired: 'its worker fell silent.',
+};
+
+/** @param reason of a failure, or of a release */
+export const reasonText = (reason: ReleaseReason): string =>
+  reason in releases ? releases[reason as keyof typeof releases] : failureReasons[reason as FailureReason].message;
+
+const words: Words = {
+  DownloadCreditDebited: ({ ordinal }) => `takes a credit of the plan, as download ${String(ordinal)} of the period`,
+  OverageCharged: ({ cents, ordinal }) =>
+    `charged ${formatCents(cents)} beyond the plan, as download ${String(ordinal)} of the period`,
+  DownloadQueued: ({ platform, video_id: id, format, quality }) => `${format} in ${quality} of ${platform} ${id}`,
+  DownloadConfirmed: () => 'the client knows of it: it can no longer be voided',
+  DownloadVoided: ({ cents }) =>
+    `withdrawn, since the client was told that nothing was queued: ${cents > 0 ? formatCents(cents) : 'a credit'} given back`,
+  ChargeWaived: ({ cents, reference }, { actor }) => `${formatCents(cents)} waived under ${reference}${byWhom(actor)}`,
+  DownloadCreditReturned: () => 'credit returned: the service was at fault',
+  JobClaimed: ({ attempt, worker_id: worker }) => `attempt ${String(attempt)}, by ${worker}`,
+  JobReleased: ({ reason, not_before: notBefore }) => `queued again until ${notBefore}: ${reasonText(reason)}`,
+  JobCompleted: ({ file_mime: mime, file_size_bytes: sizeBytes }) => `${mime}, ${String(sizeBytes)} bytes`,
+  JobFailed: ({ reason, fault }) => `${reasonText(reason)}${fault === 'service' ? ' The service was at fault.' : ''}`,
+  FileExpired: () => 'no more links to the file are given out',
+};
+
+/** Empty for an event that says all by its name. */
+export function describeEvent({ type, data, actor }: TimelineRow): string {
+  const describe = words[type] as ((data: object, row: Pick<TimelineRow, 'actor'>) => string) | undefined;
+  return describe?.(data, { actor }) ?? '';
+}
+
+function byWhom(actor: Actor): string {
+  return actor.type === 'staff' ? ` by ${actor.id}: ${actor.reason}` : '';
+}
+
+export interface Correction {
+  time: string;
+  /** Cents given back; 0 for a credit. */
+  cents: number;
+  text: string;
+}
+
+const corrections: readonly DomainEvent['type'][] = ['DownloadVoided', 'ChargeWaived', 'DownloadCreditReturned'];
+
+/** What was given back of a download's charge, in its billing period and, once that is closed, by credit notes. */
+export function correctionsOf(rows: readonly TimelineRow[], notes: AccountInvoices['creditNotes']): Correction[] {
+  const inPeriod = rows
+    .filter(({ type }) => corrections.includes(type))
+    .map((row) => ({ time: row.time, cents: -(row.cents ?? 0), text: describeEvent(row) }));
+  const charges = rows.filter(({ cents }) => (cents ?? 0) > 0).map((row) => row.event_id);
+  const credited = notes
+    .filter(({ data }) => data.charge_event_id !== null && charges.includes(data.charge_event_id))
+    .map(({ data, issuedAt, actor }) => ({
+      time: issuedAt,
+      cents: data.cents,
+      text:
+        `${formatCents(data.cents)} credited by credit note ${String(data.number)} of invoice ${String(data.invoice_number)} ` +
+        `under ${data.reference}${byWhom(actor)}`,
+    }));
+  return [...inPeriod, ...credited];
+}

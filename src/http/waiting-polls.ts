@@ -1,0 +1,97 @@
+import type { JobStatus } from '../../projections/jobs.ts';
+import type { Outage } from '../commands/outage.ts';
+
+interface Waiting extends JobStatus {
+  answer: () => void;
+}
+
+interface WaitingPollsOptions {
+  /** @returns those of some jobs whose status is another one by now, with that status */
+  changedJobs: (known: readonly JobStatus[]) => Promise<JobStatus[]>;
+  outage: Outage;
+  maxWaiting?: number;
+}
+
+const lookEveryMs = 250;
+
+/**
+ * Polls of this process that wait for another status of their jobs. While there are any, one statement looks at all of them
+ * every quarter of a second: nothing has to reach the process for that, so nothing can be lost on the way, and between two looks
+ * a waiting poll holds a connection to its client and nothing else (decision 34).
+ */
+export class WaitingPolls {
+  readonly #changedJobs: WaitingPollsOptions['changedJobs'];
+  readonly #outage: Outage;
+  readonly #maxWaiting: number;
+  readonly #waiting = new Set<Waiting>();
+  #isLooking = false;
+  #isStopped = false;
+
+  constructor({ changedJobs, outage, maxWaiting = 2_000 }: WaitingPollsOptions) {
+    this.#changedJobs = changedJobs;
+    this.#outage = outage;
+    this.#maxWaiting = maxWaiting;
+  }
+
+  get count(): number {
+    return this.#waiting.size;
+  }
+
+  /**
+   * Waits until a job has another status than the one known, the time is over, or the client is gone.
+   *
+   * @param gone aborted when nobody waits for the answer any more
+   * @returns undefined, at once, where no more polls can wait
+   */
+  wait(known: JobStatus, { seconds, gone }: { seconds: number; gone: AbortSignal }): Promise<void> | undefined {
+    if (this.#isStopped || this.#waiting.size >= this.#maxWaiting) return undefined;
+    const { token, status } = known;
+    return new Promise((resolve) => {
+      const answer = () => {
+        clearTimeout(timer);
+        gone.removeEventListener('abort', answer);
+        this.#waiting.delete(waiting);
+        resolve();
+      };
+      const waiting = { token, status, answer };
+      const timer = setTimeout(answer, seconds * 1_000);
+      this.#waiting.add(waiting);
+      gone.addEventListener('abort', answer);
+      if (gone.aborted) answer();
+      if (!this.#isLooking) this.#lookLater();
+    });
+  }
+
+  /** Lets all of them be answered as things stand; none waits any more. */
+  stop(): void {
+    this.#isStopped = true;
+    for (const { answer } of this.#waiting) answer();
+  }
+
+  #lookLater(): void {
+    this.#isLooking = true;
+    setTimeout(() => void this.#look(), lookEveryMs).unref();
+  }
+
+  async #look(): Promise<void> {
+    if (this.#waiting.size > 0) {
+      try {
+        const changed = await this.#changedJobs([...this.#waiting]);
+        this.#outage.works();
+        this.#answerChanged(new Map(changed.map(({ token, status }) => [token, status])));
+      } catch (error) {
+        // They wait on: the status is read once more at the end of their time.
+        this.#outage.failed('a look at jobs that are waited for', error);
+      }
+    }
+    this.#isLooking = false;
+    if (this.#waiting.size > 0) this.#lookLater();
+  }
+
+  #answerChanged(statuses: ReadonlyMap<string, JobStatus['status']>): void {
+    if (statuses.size === 0) return;
+    for (const { token, status, answer } of this.#waiting) {
+      if ((statuses.get(token) ?? status) !== status) answer();
+    }
+  }
+}

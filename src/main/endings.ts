@@ -1,0 +1,61 @@
+import { CommanderError } from 'commander';
+import { CommandFailed } from '../cli/output.ts';
+import { ConfigurationRefused } from './config.ts';
+
+/** How a command ends that has not done what it was asked for. */
+interface Ending {
+  /** Empty where all is said. */
+  message: string;
+  /** For programs. */
+  code: 'usage' | 'settings' | 'not_done' | 'not_yet' | 'failed';
+  exitCode: number;
+}
+
+/** Their messages are for the person at the keyboard. */
+const expected = [
+  'ClockIsWrong',
+  'DataDirectoryRefused',
+  'DiskIsFull',
+  'EngineEnded',
+  'EngineUnusable',
+  'EventStoreUnavailable',
+  'NotStored',
+  'OutcomeUnknown',
+];
+
+/**
+ * A clear sentence for what was to be expected, the whole error for what was not.
+ *
+ * @param saysJson where people would have been told of wrong words already
+ */
+export function explain(error: unknown, saysJson: boolean): Ending {
+  if (error instanceof CommanderError) return explainUsage(error, saysJson);
+  if (error instanceof CommandFailed) {
+    const { message, exitCode } = error;
+    return { message, code: exitCode === 2 ? 'not_yet' : 'not_done', exitCode };
+  }
+  if (error instanceof ConfigurationRefused) return { message: error.message, code: 'settings', exitCode: 1 };
+  if (!(error instanceof Error)) return { message: String(error), code: 'failed', exitCode: 1 };
+  const message = expected.includes(error.name) ? error.message : (error.stack ?? error.message);
+  return { message, code: 'failed', exitCode: 1 };
+}
+
+/** People have been told already, with a hint at --help. */
+function explainUsage({ code, message, exitCode }: CommanderError, saysJson: boolean): Ending {
+  const isTold = exitCode === 0 || !saysJson;
+  const text = code === 'commander.help' ? 'name a command; --help lists them' : message.replace(/^error: /, '');
+  return { message: isTold ? '' : text, code: 'usage', exitCode };
+}
+
+/** As a shell tells of a program that SIGPIPE has ended; Node ignores the signal. */
+const brokenPipe = 128 + 13;
+
+/** Whoever reads what we say may stop (`| head`): then there is nobody to say more to, and nothing is wrong. */
+export function endWithReader(): void {
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EPIPE') process.exit(brokenPipe);
+      throw error;
+    });
+  }
+}

@@ -1,0 +1,18 @@
+import { Help } from 'commander';
+import type { Command, HelpConfiguration, Option } from 'commander';
+
+const usual = new Help();
+
+const required = (command: Command) => command.options.filter(({ mandatory }) => mandatory);
+
+/** What must be given is in the usage, and marked in the list of options. */
+export const help: HelpConfiguration = {
+  commandUsage: (command) => {
+    const flags = required(command).map((option) => option.flags);
+    return usual.commandUsage(command).replace('[options]', ['[options]', ...flags].join(' '));
+  },
+  optionDescription: (option: Option) => {
+    const description = usual.optionDescription(option);
+    return option.mandatory ? `${description} (required)` : description;
+  },
+};

@@ -1,0 +1,74 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { cliCommand } from '../support/service.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { runIn } from './command-line.ts';
+
+/** What programs of a command line have in common, and scripts count on. No service runs. */
+const environment = { REELTALLY_DATA: join('/nonexistent', 'data') };
+const run = runIn(environment);
+
+const version = (
+  JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8')) as { version: string }
+).version;
+
+describe('the command line', () => {
+  it('says its version', async () => {
+    expect(await run('--version')).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
+  });
+
+  it('ends silently when nobody reads on, as SIGPIPE would end it', async () => {
+    const child = spawn(
+      cliCommand[0] ?? '',
+      [...cliCommand.slice(1), 'urls', 'explain', 'https://youtu.be/aqz-KE-bpKQ'],
+      {
+        stdio: ['ignore', 'pipe', 'pipe'],
+        env: { PATH: process.env['PATH'] },
+      },
+    );
+    let stderr = '';
+    child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
+    child.stdout.destroy();
+    const [code] = (await once(child, 'close')) as [number | null];
+    expect({ code, stderr }).toEqual({ code: 141, stderr: '' });
+  });
+
+  it.each(['help ledger waive', 'ledger waive --help'])('explains a command: %s', async (words) => {
+    const { code, stdout, stderr } = await run(...words.split(' '));
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toContain(
+      'Usage: reeltally ledger waive [options] --reason <text> --reference <reference> --by <name> [token]\n',
+    );
+    expect(stdout).toMatch(/--reason <text> +why \(required\)\n/);
+    expect(stdout).toMatch(/--failed +instead of one: .*(?<!\(required\))\n/);
+  });
+
+  it('says that there is no such command', async () => {
+    for (const words of [['help', 'ledger', 'wave'], ['wave']]) {
+      const { code, stdout, stderr } = await run(...words);
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+      expect(stderr).toContain(`error: unknown command '${words.slice(words[0] === 'help' ? 1 : 0).join(' ')}'`);
+    }
+  });
+
+  it.each([
+    ['accounts show acc_1', 'usage', /^command-argument value 'acc_1' is invalid .* an account id begins with acc_/],
+    ['accounts open --plan sandbox', 'usage', /^required option '--email <address>' not specified$/],
+    ['nonsense', 'usage', /^unknown command 'nonsense'$/],
+    ['', 'usage', /^name a command/],
+    [`jobs show ${'x'.repeat(32)}`, 'settings', /^No instance runs on /],
+  ])('with --json says in JSON what is wrong, and nothing else: %s', async (words, code, message) => {
+    const ran = await run(...words.split(' ').filter((word) => word !== ''), '--json');
+    expect({ code: ran.code, stdout: ran.stdout }).toEqual({ code: 1, stdout: '' });
+    expect(JSON.parse(ran.stderr)).toEqual({ error: { code, message: expect.stringMatching(message) as string } });
+  });
+
+  it('says in words why the service does not start, beside its log', async () => {
+    const folder = temporaryDirectory();
+    const ran = await runIn({ REELTALLY_DATA: folder, PORT: 'http' })('serve', '--json');
+    expect(ran.stderr).toMatch(/^reeltally: /);
+  });
+});

@@ -1,0 +1,76 @@
+import { describe, expect, it } from 'vitest';
+import type { TimelineRow } from '../../projections/job-timeline.ts';
+import { correctionsOf, describeEvent, reasonText } from '../../src/cli/job-story.ts';
+import { releaseReasons } from '../../src/domain/download-job-events.ts';
+
+const ada = { type: 'staff', id: 'Ada', role: 'operator', reason: 'the film was cut' } as const;
+const time = '2026-11-21T10:00:00.000Z';
+const row = (type: TimelineRow['type'], data: object, more: Partial<TimelineRow> = {}): TimelineRow => ({
+  ...{ time, type, stream: 's', revision: 0, event_id: 'charge', actor: { type: 'system', id: 'worker' } },
+  ...{ cents: null, data, ...more },
+});
+
+describe('a download, in words', () => {
+  it.each<[TimelineRow, string]>([
+    [row('DownloadCreditDebited', { ordinal: 3 }), 'takes a credit of the plan, as download 3 of the period'],
+    [row('OverageCharged', { ordinal: 4, cents: 25 }), 'charged $0.25 beyond the plan, as download 4 of the period'],
+    [
+      row('DownloadQueued', { platform: 'youtube', video_id: 'abc', format: 'video', quality: '720' }),
+      'video in 720 of youtube abc',
+    ],
+    [
+      row('DownloadVoided', { cents: 25 }),
+      'withdrawn, since the client was told that nothing was queued: $0.25 given back',
+    ],
+    [
+      row('DownloadVoided', { cents: 0 }),
+      'withdrawn, since the client was told that nothing was queued: a credit given back',
+    ],
+    [
+      row('ChargeWaived', { cents: 20, reference: 'case-7' }, { actor: ada }),
+      '$0.20 waived under case-7 by Ada: the film was cut',
+    ],
+    [row('ChargeWaived', { cents: 20, reference: 'service_failure' }), '$0.20 waived under service_failure'],
+    [row('DownloadCreditReturned', {}), 'credit returned: the service was at fault'],
+    [row('JobClaimed', { attempt: 2, worker_id: 'wrk_1' }), 'attempt 2, by wrk_1'],
+    [
+      row('JobReleased', { reason: 'lease_expired', not_before: time }),
+      `queued again until ${time}: its worker fell silent.`,
+    ],
+    [row('JobCompleted', { file_mime: 'video/mp4', file_size_bytes: 7 }), 'video/mp4, 7 bytes'],
+    [row('JobFailed', { reason: 'private_video', fault: 'video' }), 'The video is private.'],
+    [
+      row('JobFailed', { reason: 'internal_error', fault: 'service' }),
+      'The download failed inside the service. The service was at fault.',
+    ],
+    [row('FileExpired', {}), 'no more links to the file are given out'],
+    [row('JobStarted', {}), ''],
+  ])('$0.type', (event, text) => {
+    expect(describeEvent(event)).toBe(text);
+  });
+
+  it('has a sentence for each reason', () => {
+    for (const reason of releaseReasons) expect(reasonText(reason)).toMatch(/\.$/);
+  });
+
+  it('has what was given back: in the period, and by credit notes of this charge', () => {
+    const note = (charge: string | null, number: number) => ({
+      data: {
+        ...{ number, account_id: 'acc', reference: 'CASE-8', invoice_number: 2, line: 1, charge_event_id: charge },
+        ...{ currency: 'USD' as const, cents: 5 },
+      },
+      ...{ eventId: 'note', revision: 1, issuedAt: time, actor: ada },
+    });
+    const rows = [
+      row('OverageCharged', { ordinal: 4, cents: 25 }, { cents: 25 }),
+      row('ChargeWaived', { cents: 20, reference: 'case-7' }, { cents: -20, actor: ada, event_id: 'waiver' }),
+    ];
+    expect(correctionsOf(rows, [note('charge', 1), note('another', 2), note(null, 3)])).toEqual([
+      { time, cents: 20, text: '$0.20 waived under case-7 by Ada: the film was cut' },
+      {
+        ...{ time, cents: 5 },
+        text: '$0.05 credited by credit note 1 of invoice 2 under CASE-8 by Ada: the film was cut',
+      },
+    ]);
+  });
+});

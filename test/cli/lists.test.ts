@@ -1,0 +1,132 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { noDownloads, shareService } from '../http/shared-service.ts';
+import { queue } from '../support/downloads.ts';
+import type { OpenedAccount } from '../support/opened-account.ts';
+import { against, expectRefusal, expectText } from './command-line.ts';
+
+/** What support looks for: accounts and downloads, a page at a time. */
+const service = shareService(noDownloads);
+const run = (...words: string[]) => against(service())(...words);
+
+interface Accounts {
+  accounts: { account_id: string; email: string; plan: string; active_keys: number }[];
+  next: string | null;
+}
+interface Jobs {
+  jobs: { token: string; account_id: string; status: string; queued_at: string }[];
+  next: string | null;
+}
+
+const opened: OpenedAccount[] = [];
+const tokens: string[] = [];
+
+beforeAll(async () => {
+  const { url, sampleUrl, openAccount } = service();
+  for (let count = 0; count < 3; count += 1) opened.push(await openAccount('dev_100'));
+  const [{ key } = { key: '' }] = opened;
+  for (let count = 0; count < 5; count += 1)
+    tokens.push((await queue(url, key, { url: sampleUrl('clip') })).request_token);
+  // Until the last is in the read model.
+  await service().cli('jobs', 'timeline', tokens.at(-1) ?? '');
+  await service().cli('ledger', 'show', opened[0]?.accountId ?? '');
+}, 60_000);
+
+const ids = ({ accounts }: Accounts) => accounts.map(({ account_id: id }) => id);
+
+async function pagesOf<Page extends { next: string | null }>(...words: string[]): Promise<Page[]> {
+  const pages: Page[] = [];
+  for (let next: string | null = ''; next !== null;) {
+    const page: Page = await service().cli<Page>(...words, ...(next === '' ? [] : ['--after', next]));
+    pages.push(page);
+    next = page.next;
+  }
+  return pages;
+}
+
+describe('accounts list', () => {
+  it('has each account once, whatever the size of a page', async () => {
+    const whole = await service().cli<Accounts>('accounts', 'list');
+    expect(whole.next).toBeNull();
+    expect(ids(whole)).toEqual(ids(whole).toSorted());
+    expect(ids(whole)).toEqual(expect.arrayContaining(opened.map(({ accountId }) => accountId)) as string[]);
+    const pages = await pagesOf<Accounts>('accounts', 'list', '--limit', '2');
+    expect(pages.flatMap(ids)).toEqual(ids(whole));
+    expect(whole.accounts.find(({ account_id: id }) => id === opened[0]?.accountId)).toMatchObject({
+      ...{ plan: 'dev_100', active_keys: 1, email: expect.stringContaining('@') as string },
+    });
+  });
+
+  it('says beside the rows how to get the next page', async () => {
+    const { stdout, stderr } = await run('accounts', 'list', '--limit', '1');
+    expect(stdout).toMatch(/^account_id +plan +keys +email\nacc_\w+ +\w+ +\d +\S+@\S+\n$/);
+    expect(stderr).toBe(`there is more: --after ${/acc_\w+/.exec(stdout)?.[0] ?? ''}\n`);
+  });
+});
+
+describe('accounts find', () => {
+  it('knows an account by its id, its e-mail address and the start of a key', async () => {
+    const { cli } = service();
+    const { account_id: own } = await cli<{ account_id: string }>(
+      ...['accounts', 'open', '--email', 'Ada.Lovelace@Example.org', '--plan', 'sandbox'],
+    );
+    const { key, key_prefix: prefix } = await cli<{ key: string; key_prefix: string }>('keys', 'issue', own);
+    for (const text of [own, 'ada.lovelace@example.org', 'lovelace@', prefix, key]) {
+      expect(ids(await cli<Accounts>('accounts', 'find', text))).toEqual([own]);
+    }
+    const [{ accountId, key: other } = { accountId: '', key: '' }] = opened;
+    expect(ids(await cli<Accounts>('accounts', 'find', other.slice(0, prefix.length)))).toEqual([accountId]);
+    expectText(await run('accounts', 'find', own), /^acc_\w+ +sandbox +1 +Ada\.Lovelace@Example\.org$/m);
+  });
+
+  it.each(['nobody@example.org', 'rtk_nothing', 'acc_0000000000000000'])(
+    'refuses what is nobody’s: %s',
+    async (text) => {
+      const ran = await run('accounts', 'find', text);
+      expectRefusal(
+        {
+          ...ran,
+          stderr: ran.stderr
+            .split('\n')
+            .filter((line) => line.startsWith('reeltally'))
+            .join('\n'),
+        },
+        /there is no account/,
+      );
+    },
+  );
+});
+
+describe('jobs list', () => {
+  const listed = ({ jobs }: Jobs) => jobs.map(({ token }) => token);
+
+  it('has the newest first, by account, status and time, a page at a time', async () => {
+    const { cli } = service();
+    const [{ accountId } = { accountId: '' }, other] = opened;
+    const all = tokens.toReversed();
+    const of = (...words: string[]) => cli<Jobs>('jobs', 'list', '--account', accountId, ...words);
+    expect(listed(await of())).toEqual(all);
+    expect(listed(await of('--status', 'queued'))).toEqual(all);
+    expect(listed(await of('--status', 'done'))).toEqual([]);
+    expect(listed(await cli<Jobs>('jobs', 'list', '--account', other?.accountId ?? ''))).toEqual([]);
+    const { jobs } = await of();
+    expect(listed(await of('--since', jobs[1]?.queued_at ?? ''))).toEqual(all.slice(0, 2));
+    expect(listed(await of('--since', '2999-01-01'))).toEqual([]);
+    const pages = await pagesOf<Jobs>('jobs', 'list', '--account', accountId, '--limit', '2');
+    expect(pages.map((page) => page.jobs.length)).toEqual([2, 2, 1]);
+    expect(pages.flatMap(listed)).toEqual(all);
+    expectText(await run('jobs', 'list'), /^token +queued_at +status +platform +account +failure_reason\n/);
+  });
+
+  it('refuses what it cannot read', async () => {
+    expectRefusal(await run('jobs', 'list', '--after', 'x'), /there is no job x/);
+    for (const words of [
+      ['--since', 'yesterday'],
+      ['--limit', '0'],
+      ['--status', 'lost'],
+      ['--account', 'x'],
+    ]) {
+      const { code, stdout } = await run('jobs', 'list', ...words);
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    }
+  });
+});

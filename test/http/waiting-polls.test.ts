@@ -1,0 +1,152 @@
+import { get } from 'node:http';
+import { describe, expect, it } from 'vitest';
+import { Outage } from '../../src/commands/outage.ts';
+import { WaitingPolls } from '../../src/http/waiting-polls.ts';
+import { call } from '../support/client.ts';
+import type { Answer } from '../support/client.ts';
+import { queue } from '../support/downloads.ts';
+import { scaled } from '../support/proof-scale.ts';
+import { scrape, valueOf } from '../support/scrape.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { takeJob, waitForChange, waitForJob } from './engines-behind.ts';
+import { issueKey, together } from './requests.ts';
+import { demoOf, noDownloads, shareService } from './shared-service.ts';
+
+/** Nothing happens to a job here but what a test does. */
+const service = shareService(noDownloads);
+const statusPath = (token: string) => `/video/status?token=${token}`;
+
+async function newJob(): Promise<{ token: string; key: string }> {
+  const { url, sampleUrl } = service();
+  const key = await issueKey(url, demoOf(service()).key);
+  const { request_token: token } = await queue(url, key, { url: sampleUrl('bars') });
+  // Before that, it is the log that knows it.
+  await waitForJob(service(), token);
+  return { token, key };
+}
+
+const poll = (url: string, { token, key }: { token: string; key: string }, prefer: string): Promise<Answer> =>
+  call(url, statusPath(token), { key, headers: { prefer } });
+
+const waitingAt = async (url: string): Promise<number> =>
+  valueOf((await scrape(url)).metrics, 'reeltally_waiting_polls') ?? NaN;
+
+async function untilWaiting(url: string, count: number): Promise<void> {
+  await waitFor(async () => (await waitingAt(url)) === count, { what: `${String(count)} polls to wait`, pollMs: 50 });
+}
+
+async function secondsOf(work: () => Promise<unknown>): Promise<number> {
+  const startedMs = performance.now();
+  await work();
+  return (performance.now() - startedMs) / 1_000;
+}
+
+const applied = ({ headers }: Answer): string | null => headers.get('preference-applied');
+
+describe('a poll that waits', () => {
+  it('is answered once the status is another one, at every process, and takes one slot of the hour', async () => {
+    const { url } = service();
+    await using other = await service().startRole('api');
+    const job = await newJob();
+    const { headers } = await call(url, statusPath(job.token), job);
+    const left = Number(headers.get('x-ratelimit-remaining'));
+    const each = scaled(10, 200);
+    const waiting = [url, other.url].map((origin) => together(each, () => poll(origin, job, 'wait=60')));
+    await Promise.all([untilWaiting(url, each), untilWaiting(other.url, each)]);
+    await takeJob(service(), job.token);
+    const answers = (await Promise.all(waiting)).flat();
+    expect(new Set(answers.map(({ data }) => data['status']))).toEqual(new Set(['claimed']));
+    expect(new Set(answers.map(applied))).toEqual(new Set(['wait=60']));
+    // What is left is what is left at the answer, not at the request.
+    const remaining = answers.map((answer) => Number(answer.headers.get('x-ratelimit-remaining')));
+    expect(new Set(remaining)).toEqual(new Set([left - 2 * each]));
+  });
+
+  it('is answered with what there is when the time is over, however long a request may take to arrive', async () => {
+    const job = await newJob();
+    let answer: Answer | undefined;
+    const seconds = await secondsOf(async () => (answer = await poll(service().url, job, 'respond-async, Wait=12')));
+    expect(seconds).toBeGreaterThan(12);
+    expect(seconds).toBeLessThan(16);
+    expect(answer && [answer.status, answer.data['status'], applied(answer)]).toEqual([200, 'queued', 'wait=12']);
+  }, 60_000);
+
+  it('waits for a job that only the log knows yet', async () => {
+    const { url, sampleUrl } = service();
+    const { key } = demoOf(service());
+    const { request_token: token } = await queue(url, key, { url: sampleUrl('bars') });
+    const answer = await poll(url, { token, key }, 'wait=1');
+    expect([answer.data['status'], applied(answer)]).toEqual(['queued', 'wait=1']);
+  });
+
+  it('gives its place back when its client goes away', async () => {
+    const { url } = service();
+    const { token, key } = await newJob();
+    const headers = { authorization: `Bearer ${key}`, prefer: 'wait=60' };
+    const sent = get(`${url}/api/v1${statusPath(token)}`, { headers, agent: false });
+    sent.on('error', () => undefined);
+    await untilWaiting(url, 1);
+    sent.destroy();
+    await untilWaiting(url, 0);
+  });
+
+  it('is answered at once when its process is to stop', async () => {
+    await using other = await service().startRole('api');
+    const job = await newJob();
+    const answer = poll(other.url, job, 'wait=60');
+    await untilWaiting(other.url, 1);
+    expect(await secondsOf(() => other.stop())).toBeLessThan(4);
+    expect((await answer).data['status']).toBe('queued');
+  });
+
+  it('is answered 401 if its key was revoked meanwhile', async () => {
+    const { url, sampleUrl } = service();
+    const { key, keyId } = await service().openAccount('dev_100');
+    const { request_token: token } = await queue(url, key, { url: sampleUrl('bars') });
+    const answer = poll(url, { token, key }, 'wait=5');
+    await untilWaiting(url, 1);
+    await service().cli('keys', 'revoke', keyId);
+    const { status, code } = await answer;
+    expect([status, code]).toEqual([401, 'unauthorized']);
+  });
+});
+
+describe('a preference', () => {
+  it.each([
+    ['wait=3600', 'wait=60'],
+    ['wait=99999999999999999999999', 'wait=60'],
+    ['foo="a, wait=1", wait=5; bar', 'wait=5'],
+    ['wait=7, wait=1', 'wait=7'],
+    ['wait=0', 'wait=0'],
+  ])('%s is taken as %s, and an ended job is answered at once', async (prefer, taken) => {
+    const { url } = service();
+    const job = await newJob();
+    await takeJob(service(), job.token, { failing: true });
+    for (const status of ['queued', 'claimed']) await waitForChange(service(), job.token, status);
+    const answer = await poll(url, job, prefer);
+    expect([answer.data['status'], applied(answer)]).toEqual(['failed', taken]);
+  });
+
+  it.each(['wait', 'wait=', 'wait=-1', 'wait=1.5', 'wait=1s', 'respond-async', 'wait=x, wait=60', ''])(
+    'that is malformed, or another one, is ignored: %s',
+    async (prefer) => {
+      const answer = await poll(service().url, await newJob(), prefer);
+      expect([answer.data['status'], applied(answer)]).toEqual(['queued', null]);
+    },
+  );
+});
+
+describe('places to wait', () => {
+  it('are limited, and none is left once they are to stop', async () => {
+    const none = { changedJobs: async () => [], outage: new Outage('the jobs of a test', undefined) };
+    const polls = new WaitingPolls({ ...none, maxWaiting: 2 });
+    const { signal: gone } = new AbortController();
+    const wait = () => polls.wait({ token: 'a', status: 'queued' }, { seconds: 60, gone });
+    const [first, second] = [wait(), wait()];
+    expect([polls.count, wait()]).toEqual([2, undefined]);
+    polls.stop();
+    await first;
+    await second;
+    expect([polls.count, wait()]).toEqual([0, undefined]);
+  });
+});
