@@ -6,6 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ApiClient } from '../client/client.ts';
 import type { components, paths } from '../client/paths.ts';
+import { StatusRefused, waitForDownload } from '../client/wait-for-download.ts';
 import { CommandFailed, print } from './output.ts';
 import type { Output } from './output.ts';
 import { lineStart } from './progress-bar.ts';
@@ -22,8 +23,6 @@ interface Downloading {
 
 const attempts = 5;
 const longestPauseSeconds = 30;
-/** For how long one poll asks the API to hold its answer back. */
-const holdSeconds = 30;
 
 /** As a client outside does: queues the download, waits for its end, and saves the file. */
 export async function downloadCommand(
@@ -42,7 +41,7 @@ export async function downloadCommand(
   try {
     // One key for all attempts: however often the request is sent, it is queued and charged once.
     const header = { 'Idempotency-Key': newUuid() };
-    const { data: queued } = await answered(() => api.POST('/video/download', { params: { header }, body: request }));
+    const queued = await answered(() => api.POST('/video/download', { params: { header }, body: request }));
     const { file_size_bytes, file_mime } = await fetched(api, queued.request_token, { output, target });
     await rename(incomplete, file);
     const text = `${file}: ${String(file_size_bytes)} bytes, ${file_mime}`;
@@ -83,38 +82,48 @@ interface Answer<Data> {
 }
 
 /** Asks until there is an answer that counts. @throws {CommandFailed} with what the API says, or that it is away */
-async function answered<Data>(ask: () => Promise<Answer<Data>>): Promise<{ data: Data; headers: Headers }> {
+async function answered<Data>(ask: () => Promise<Answer<Data>>): Promise<Data> {
   for (let attempt = 1; ; attempt += 1) {
-    const { data, error, response } = await ask().catch((failure: unknown): Partial<Answer<Data>> => {
-      if (attempt < attempts) return {};
-      throw new CommandFailed(`the API does not answer at REELTALLY_URL: ${causeOf(failure)}`);
-    });
-    if (data && response) return { data: data.data, headers: response.headers };
-    const waitSeconds = Number(response?.headers.get('retry-after') ?? attempt);
-    const mayChange = response === undefined || response.headers.has('retry-after');
-    if (error && (!mayChange || attempt === attempts || waitSeconds > longestPauseSeconds)) {
-      throw new CommandFailed(`${error.error.message} (${error.error.code})`);
-    }
+    const { data, error, response } = await reached(ask);
+    if (data) return data.data;
+    const waitSeconds = Number(response.headers.get('retry-after') ?? Infinity);
+    if (error && (attempt === attempts || waitSeconds > longestPauseSeconds)) throw refusalOf(error.error);
     await sleep(waitSeconds * 1000);
   }
 }
+
+/** Tries again where no connection can be made, or is lost. */
+async function reached<Value>(ask: () => Promise<Value>): Promise<Value> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await ask();
+    } catch (failure) {
+      // What fetch throws; whatever else is thrown is an answer.
+      if (!(failure instanceof TypeError)) throw failure;
+      if (attempt === attempts)
+        throw new CommandFailed(`the API does not answer at REELTALLY_URL: ${causeOf(failure)}`);
+      await sleep(attempt * 1000);
+    }
+  }
+}
+
+const refusalOf = ({ code, message }: { code: string; message: string }) => new CommandFailed(`${message} (${code})`);
 
 function causeOf(failure: unknown): string {
   const { cause, message } = failure as { cause?: { code?: string }; message?: string };
   return cause?.code ?? message ?? String(failure);
 }
 
-/** Polls until a download has ended. @throws {CommandFailed} with the reason of one that failed */
+/** Waits until a download has ended. @throws {CommandFailed} with the reason of one that failed */
 async function end(api: ApiClient, token: string, show: (state: string) => void): Promise<Done> {
-  const ask = { params: { query: { token } }, headers: { Prefer: `wait=${String(holdSeconds)}` } };
-  for (let pauseSeconds = 1; ; pauseSeconds = Math.min(pauseSeconds * 2, longestPauseSeconds)) {
-    const { data: status, headers } = await answered<Status>(() => api.GET('/video/status', ask));
-    if (status.status === 'done') return status;
-    if (status.status === 'failed') throw new CommandFailed(`${status.message} (${status.error})`);
+  const onStatus = (status: Status) => {
     show(`${status.status}${'progress' in status ? progressText(status.progress) : ''}`);
-    // An answer that was held back needs no pause.
-    if (!headers.has('preference-applied')) await sleep(pauseSeconds * 1000);
-  }
+  };
+  const ended = await reached(() => waitForDownload(api, token, { onStatus })).catch((error: unknown) => {
+    throw error instanceof StatusRefused ? refusalOf(error) : error;
+  });
+  if (ended.status === 'done') return ended;
+  throw refusalOf({ code: ended.error, message: ended.message });
 }
 
 const progressText = (progress: { percent: number | null } | undefined) =>

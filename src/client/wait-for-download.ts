@@ -1,6 +1,7 @@
 import type { ApiClient } from './client.ts';
-import type { components } from './paths.ts';
+import type { components, paths } from './paths.ts';
 
+type Status = paths['/video/status']['get']['responses'][200]['content']['application/json']['data'];
 type Ended = components['schemas']['DownloadDone'] | components['schemas']['DownloadFailed'];
 
 /** The API has answered with an error that no repetition mends. */
@@ -23,16 +24,18 @@ const longestPauseSeconds = 30;
  * step and one for each minute; where the service has no place for that, the pauses between requests grow. What the API asks
  * to be repeated (429, 503) is repeated when it says, for as long as it takes: `signal` sets an end.
  *
+ * @param onStatus told each status, the last included
  * @throws {StatusRefused} for other errors, such as `not_found` and `delivery_failed`
  */
 export async function waitForDownload(
   api: ApiClient,
   token: string,
-  { signal }: { signal?: AbortSignal } = {},
+  { signal, onStatus }: { signal?: AbortSignal; onStatus?: (status: Status) => void } = {},
 ): Promise<Ended> {
   const asked = { params: { query: { token }, header: { Prefer: prefer } }, ...(signal && { signal }) };
   for (let pauseSeconds = 1; ;) {
     const { data, error, response } = await api.GET('/video/status', asked);
+    if (data) onStatus?.(data.data);
     if (data && (data.data.status === 'done' || data.data.status === 'failed')) return data.data;
     const isRepeated = response.status === 429 || response.status === 503;
     if (error && !isRepeated) throw new StatusRefused(error.error);

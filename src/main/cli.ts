@@ -14,7 +14,8 @@ import { addLedgerCommands } from './ledger-commands.ts';
 import { roles } from './role.ts';
 import type { Role } from './role.ts';
 import { addDownloadCommand } from './download-command.ts';
-import { describeStart } from './describe-start.ts';
+import { lineStart } from '../cli/progress-bar.ts';
+import { startScreen } from './start-screen.ts';
 import { endWithReader, explain } from './endings.ts';
 import { help } from './help.ts';
 import type { runCommand as RunCommand } from './run-command.ts';
@@ -44,19 +45,11 @@ function createProgram(): Command {
     .description('run the service: one role as a process of its own, or all with the engines they need')
     .addOption(new Option('--role <role>', 'which part').choices([...roles, 'all']).default('all'))
     .action(async ({ role }: { role: Role | 'all' }) => {
-      const say = (text: string) => process.stdout.write(`${text}\n`);
+      const screen = startScreen({ json: isJson, stdout: process.stdout });
       // Only here: it is most of the program, and no other command needs it.
       const { serve } = await import('./serve.ts');
-      process.exitCode = await serve(readConfig(), {
-        role,
-        parentPid,
-        progress: (step) => {
-          if (!isJson) say(`  ${step}`);
-        },
-        ready: (started) => {
-          say(isJson ? JSON.stringify(started) : describeStart(started));
-        },
-      });
+      process.exitCode = await serve(readConfig(), { role, parentPid, ...screen });
+      screen.stopped();
       // Whatever a library left open does not keep a service that has stopped.
       process.exit();
     });
@@ -203,7 +196,10 @@ try {
   await createProgram().parseAsync();
 } catch (error) {
   const { message, code, exitCode } = explain(error, saysJson);
+  const clear = process.stderr.isTTY ? lineStart : '';
   if (message !== '')
-    process.stderr.write(saysJson ? `${JSON.stringify({ error: { code, message } })}\n` : `reeltally: ${message}\n`);
+    process.stderr.write(
+      saysJson ? `${JSON.stringify({ error: { code, message } })}\n` : `${clear}reeltally: ${message}\n`,
+    );
   process.exit(exitCode);
 }

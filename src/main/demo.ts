@@ -8,13 +8,11 @@ import { newId, newUuid, randomBits } from '../adapters/system.ts';
 import { ConfigurationRefused } from './config.ts';
 import type { Connections } from './connect.ts';
 
-/** What a person needs to try the service: an account, a key, and lines to paste. */
+/** What a person needs to try the service: an account and a key. */
 export interface Demo {
   accountId: string;
   key: string;
   keyId: string;
-  /** Name of what a line shows → the line, which works as it stands in any shell. */
-  lines: Readonly<Record<string, string>>;
 }
 
 const demoEmail = 'demo@example.com';
@@ -23,8 +21,8 @@ const timeoutMs = 10_000;
 const keptDemoKeys = 5;
 
 /** Finds or opens the demo account, and issues a key that is shown once: keys are never stored. */
-export async function prepareDemo(connections: Connections, publicUrl: string): Promise<Demo> {
-  const { store, pool, clock, config, addresses } = connections;
+export async function prepareDemo(connections: Connections): Promise<Demo> {
+  const { store, pool, clock, config } = connections;
   const accounts: AccountDependencies = { store, now: clock.now, newUuid, newId, randomBits };
   const request: AccountRequest = { correlationId: newUuid(), actor: { type: 'system', id: 'demo' }, timeoutMs };
   const terms = config.plans.get(demoPlan) ?? [...config.plans.values()].at(-1);
@@ -37,8 +35,7 @@ export async function prepareDemo(connections: Connections, publicUrl: string): 
   if (!(await waitForKey(pool, issued.keyId, { revoked: false, timeoutMs }))) {
     throw new Error('the demo key did not come into force in time');
   }
-  const lines = curlLines(`${publicUrl}/api/v1`, issued.key, `${addresses.samplePlatformUrl ?? ''}/watch/bars`);
-  return { accountId, key: issued.key, keyId: issued.keyId, lines };
+  return { accountId, key: issued.key, keyId: issued.keyId };
 }
 
 /** Each start leaves a key behind that nobody may know any more; the last few stay valid. */
@@ -69,22 +66,4 @@ async function openDemoAccount(
   const opened = await openAccount(accounts, { email: demoEmail, terms, ...request });
   if (isRefused(opened)) throw new Error(`the demo account could not be opened: ${opened.refusal}`);
   return opened.accountId;
-}
-
-function curlLines(api: string, key: string, videoUrl: string): Record<string, string> {
-  const curl = `curl -sS -H "Authorization: Bearer ${key}"`;
-  const download = `${curl} -H "Content-Type: application/json" -d '{"url":"${videoUrl}","quality":"720"}' "${api}/video/download"`;
-  const field = (name: string) => `sed -n 's/.*"${name}":"\\([^"]*\\)".*/\\1/p'`;
-  const token = `$(${download} | ${field('request_token')})`;
-  const status = `${curl} "${api}/video/status?token=$T"`;
-  return {
-    metadata: `${curl} "${api}/video/metadata?url=${encodeURIComponent(videoUrl)}"`,
-    download,
-    status: `${curl} "${api}/video/status?token=${token}"`,
-    credits: `${curl} "${api}/credits"`,
-    key: `${curl} -X POST "${api}/auth/key"`,
-    file:
-      `curl -sS -o sample.mp4 "$(T=${token}; ` +
-      `until ${status} | grep -qE '"status":"(done|failed)"'; do sleep 1; done; ${status} | ${field('download_url')})"`,
-  };
 }

@@ -1,37 +1,58 @@
+import { relative } from 'node:path';
+import { styleText } from 'node:util';
 import type { Started } from './serve.ts';
 
-/** What a person sees when everything is ready. */
-export function describeStart({ role, url, samplePlatformUrl, dataDirectory, demo, waiting }: Started): string {
-  const addresses = [
-    ...(url === null
-      ? []
-      : [role === 'all' || role === 'api' ? `  API             ${url}/api/v1` : `  health          ${url}/readyz`]),
-    ...(samplePlatformUrl !== null && role === 'all' ? [`  sample platform ${samplePlatformUrl}/`] : []),
-    `  data directory  ${dataDirectory}`,
-    ...Object.entries(waiting).map(([what, why]) => `  ${what.padEnd(15)} ${why}`),
-  ];
-  const head = role === 'all' ? 'Reeltally is ready.' : `Reeltally's ${role} is ready.`;
-  return ['', head, '', ...addresses, ...(demo ? ['', ...describeDemo(demo)] : []), '', 'Ctrl-C stops it.', ''].join(
-    '\n',
-  );
+/** Every line fits the oldest of terminals, unless an address or a folder of the user's own is longer. */
+const columns = 80;
+
+/** What a person sees when everything is ready; the colours are left out where standard output is no terminal. */
+export function describeStart(started: Started): string {
+  const { role, version, url, samplePlatformUrl, demo } = started;
+  const isAll = role === 'all';
+  const what = isAll ? `is ready on ${shortPath(started.dataDirectory)}` : `is ready: ${role}`;
+  const addresses = {
+    ...(url !== null &&
+      (isAll || role === 'api' ? { API: `${url}/api/v1`, reference: `${url}/docs` } : { health: `${url}/readyz` })),
+    ...(isAll && samplePlatformUrl !== null && { films: `${samplePlatformUrl}/ (sample platform)` }),
+  };
+  return [
+    ...wrapped(`Reeltally ${version} ${what}. Ctrl-C stops it.`).map(strong),
+    ...Object.entries(addresses).map(([name, address]) => `  ${name.padEnd(11)} ${address}`),
+    ...(demo && url !== null
+      ? linesToPaste({ url, key: demo.key, videoUrl: `${samplePlatformUrl ?? ''}/watch/bars` })
+      : []),
+    ...started.notices.flatMap((notice) => wrapped(notice).map((line) => styleText('yellow', line))),
+  ].join('\n');
 }
 
-const explanations: Readonly<Record<string, string>> = {
-  metadata: 'What a video is:',
-  download: 'Queue a download:',
-  status: 'Queue a download and look at its status:',
-  credits: 'What has been used:',
-  key: 'Another key:',
-  file: 'All the way: queue, wait, and save the finished file as sample.mp4:',
-};
+const strong = (text: string) => styleText('bold', text);
 
-function describeDemo({ accountId, key, lines }: NonNullable<Started['demo']>): string[] {
+/** Each works as it stands in any shell. The key stands in the first alone: what runs later shows it to nobody. */
+function linesToPaste({ url, key, videoUrl }: { url: string; key: string; videoUrl: string }): string[] {
+  const curl = 'curl -sSH "Authorization: Bearer $REELTALLY_KEY"';
   return [
-    `Demo account ${accountId} has a new key, shown this once:`,
-    '',
-    `  ${key}`,
-    '',
-    'Each of these lines works as it stands:',
-    ...Object.entries(lines).flatMap(([name, line]) => ['', explanations[name] ?? name, line]),
+    strong('To paste into another terminal, in this folder; the key is shown this once:'),
+    `  export REELTALLY_KEY=${key}`,
+    `  export REELTALLY_URL=${url}`,
+    `  npm run -s reeltally -- download ${videoUrl} -o bars.mp4`,
+    `  ${curl} $REELTALLY_URL/api/v1/credits`,
+    `  ${curl} \\`,
+    `    "$REELTALLY_URL/api/v1/video/metadata?url=${videoUrl}"`,
   ];
+}
+
+function shortPath(path: string): string {
+  const fromHere = relative('', path);
+  return fromHere.startsWith('..') || fromHere === '' ? path : fromHere;
+}
+
+/** Broken between words. */
+function wrapped(text: string): string[] {
+  const lines = [''];
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1) ?? '';
+    if (last.length + word.length < columns) lines[lines.length - 1] = last === '' ? word : `${last} ${word}`;
+    else lines.push(`  ${word}`);
+  }
+  return lines;
 }

@@ -1,8 +1,10 @@
 import type { Logger } from 'pino';
 import { freePort } from '../embedded/free-port.ts';
 import { lockDataDirectory } from '../embedded/data-directory.ts';
+import { requireBroughtParts } from './brought-parts.ts';
 import type { Config } from './config.ts';
 import { connect, whatWaits } from './connect.ts';
+import type { Connections } from './connect.ts';
 import { prepareDemo } from './demo.ts';
 import type { Demo } from './demo.ts';
 import { startEngines } from './engines.ts';
@@ -28,12 +30,13 @@ export interface ServeOptions {
 
 export interface Started {
   role: Role | 'all';
+  version: string;
   url: string | null;
   dataDirectory: string;
   samplePlatformUrl: string | null;
   demo: Demo | null;
-  /** What has to wait although nothing is at fault, and why. */
-  waiting: Record<string, string>;
+  /** What a person should know: what waits and why, what is old. Each in a sentence. */
+  notices: readonly string[];
 }
 
 /**
@@ -47,6 +50,7 @@ export interface Started {
 export async function serve(config: Config, { role, parentPid, progress, ready }: ServeOptions): Promise<number> {
   const logger = createLogger(config, role, role === 'all' ? 'warn' : 'info');
   for (const { name, setting } of config.similarNames) logger.warn(`${name} is no setting: is ${setting} meant?`);
+  requireBroughtParts(config, role);
   const stops = new Stops(logger);
   const { promise: ended, resolve: end, reject: fail } = Promise.withResolvers<number>();
   let toldMs: number | undefined;
@@ -66,11 +70,12 @@ export async function serve(config: Config, { role, parentPid, progress, ready }
   try {
     starting
       .then((started) => {
-        if (toldMs === undefined) ready({ role, dataDirectory: config.dataDirectory, ...started });
+        if (toldMs === undefined)
+          ready({ role, version: config.version, dataDirectory: config.dataDirectory, ...started });
       })
       .catch(fail);
     const code = await ended;
-    progress('stopping: no new requests, finishing what is under way');
+    progress('stopping: finishing what is under way');
     return code;
   } catch (error) {
     progress('stopping');
@@ -78,7 +83,6 @@ export async function serve(config: Config, { role, parentPid, progress, ready }
   } finally {
     clearInterval(watch);
     await stops.stop(starting);
-    progress('stopped');
   }
 }
 
@@ -92,7 +96,7 @@ function watchParent(parentPid: number, gone: () => void): NodeJS.Timeout {
   }, parentCheckMs).unref();
 }
 
-type StartedParts = Omit<Started, 'role' | 'dataDirectory'>;
+type StartedParts = Omit<Started, 'role' | 'version' | 'dataDirectory'>;
 
 async function startAll(
   given: Config,
@@ -105,7 +109,6 @@ async function startAll(
   const config = await withPort(given);
   await requireFreePort({ host: config.HOST, port: config.PORT, setting: 'PORT' });
   const secrets = readSecrets(config);
-  progress(`data directory ${config.dataDirectory}`);
   const engines = startEngines(config, { demo, progress, abandoned: stops.abandoned });
   stops.add('engines', () => engines.stop());
   const addresses = await engines.addresses;
@@ -118,17 +121,20 @@ async function startAll(
   connections.metrics.watchProcess();
   await requireSharedSecret(connections.pool, secrets);
   let url: string | null = null;
+  const notices: string[] = [];
   // The API is started last, so that its first request finds everything else at work, and stopped first.
   for (const role of roles.toReversed()) {
     const running = await startRole(role, connections, secrets);
     stops.add(role, () => running.close(), role === 'api' ? role : 'what works behind the API');
     url = running.url ?? url;
+    notices.push(...(running.notices ?? []));
     progress(`${role} is ready`);
   }
-  const prepared = demo && url !== null ? await prepareDemo(connections, url) : null;
+  const prepared = demo && url !== null ? await prepareDemo(connections) : null;
   stops.add('instance file', async () => removeInstance(config.dataDirectory));
   writeInstance(config.dataDirectory, { pid: process.pid, publicUrl: url ?? '', ...addresses });
-  return { url, samplePlatformUrl: addresses.samplePlatformUrl, demo: prepared, waiting: await whatWaits(connections) };
+  notices.push(...(await waitingNotices(connections)));
+  return { url, samplePlatformUrl: addresses.samplePlatformUrl, demo: prepared, notices };
 }
 
 async function startOne(
@@ -148,12 +154,17 @@ async function startOne(
   const running = await startRole(role, connections, secrets);
   stops.add(role, () => running.close());
   const { samplePlatformUrl } = addresses;
-  const started = { samplePlatformUrl, demo: null, waiting: await whatWaits(connections) };
+  // Nobody may be at a screen: the log is what is kept.
+  for (const notice of running.notices ?? []) logger.warn(notice);
+  const started = { samplePlatformUrl, demo: null, notices: await waitingNotices(connections) };
   if (running.url !== undefined) return { ...started, url: running.url };
   const health = await startHealthServer(connections);
   stops.add('health', () => health.close());
   return { ...started, url: health.url ?? null };
 }
+
+const waitingNotices = async (connections: Connections) =>
+  Object.entries(await whatWaits(connections)).map(([what, why]) => `${what} ${why}`);
 
 /** Links name the port, so a free one is chosen before anything that makes them. */
 async function withPort(config: Config): Promise<Config> {

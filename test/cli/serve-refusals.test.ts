@@ -101,6 +101,15 @@ describe('a running service', () => {
   });
 });
 
+it('serve tells of variables that are nearly settings, each in a line', async () => {
+  const environment = { REELTALLY_DATA: join(temporaryDirectory(), 'none'), DATABSE_URL: 'postgres://u:hidden@a/b' };
+  const { stderr } = await runIn(environment)('serve', '--role', 'api');
+  const [line = '', refusal] = stderr.split('\n');
+  expect(JSON.parse(line)).toMatchObject({ level: 40, msg: 'DATABSE_URL is no setting: is DATABASE_URL meant?' });
+  expect(refusal).toMatch(/^reeltally: No instance runs on /);
+  expect(stderr).not.toContain('hidden');
+});
+
 describe('serve refuses beside a running service', () => {
   it('a second start on its data directory, naming the process that has it', async () => {
     const { dataDirectory, pid } = service();

@@ -73,7 +73,7 @@ describe('without a running instance', () => {
     ['keys', 'list', account],
     ['keys', 'revoke', 'key_aaaaaaaaaaaaaaaaaaaa'],
     ['jobs', 'show', 'token'],
-    ['jobs', 'timeline', 'token', '--json'],
+    ['jobs', 'timeline', 'token'],
     ['accounts', 'terms', account, '--hourly', '5'],
     ['accounts', 'usage', account],
     ['ledger', 'show', account],

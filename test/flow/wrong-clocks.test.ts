@@ -38,7 +38,7 @@ const linesOf = (process: ServiceProcess) =>
     .split('\n')
     .filter((line) => line.startsWith('{'))
     .map((line) => JSON.parse(line) as { level: number; msg: string })
-    .filter(({ level, msg }) => level >= 40 && !msg.startsWith('yt-dlp is old'))
+    .filter(({ level, msg }) => level >= 40 && !/^yt-dlp is \d+ days old/.test(msg))
     .map(({ msg }) => msg);
 
 describe('an API process', () => {

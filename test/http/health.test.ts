@@ -41,8 +41,10 @@ describe('health checks', () => {
       what: 'the worker is ready',
       timeoutMs: 25_000,
     });
-    await waitFor(() => screen.includes('Ctrl-C'), { what: 'all is said' });
-    expect(screen).toMatch(new RegExp(`downloads +${why.source}`));
+    // In lines of 80 columns.
+    const said = () => screen.replaceAll(/\s+/g, ' ');
+    await waitFor(() => said().includes('asks for'), { what: 'all is said' });
+    expect(said()).toMatch(new RegExp(`downloads ${why.source}`));
     const response = await fetch(`${url}/readyz`);
     expect([response.status, await response.json()]).toEqual([
       200,

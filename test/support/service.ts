@@ -13,7 +13,7 @@ import { makeTemporaryDirectory } from './temporary-directory.ts';
 
 /** The service as its users meet it: processes of its own, started by its own command line, spoken to over HTTP. */
 
-const cliFile = fileURLToPath(new URL('../../src/main/reeltally.ts', import.meta.url));
+const cliFile = fileURLToPath(new URL('../../src/main/reeltally.js', import.meta.url));
 const nodeArguments = ['--disable-warning=ExperimentalWarning', cliFile];
 
 /** The command line itself, for tests that speak to it while it runs. */
@@ -26,7 +26,7 @@ interface Started {
   url: string;
   dataDirectory: string;
   samplePlatformUrl: string | null;
-  demo: { accountId: string; key: string; keyId: string; lines: Record<string, string> } | null;
+  demo: { accountId: string; key: string; keyId: string } | null;
 }
 
 export interface ServiceProcess extends AsyncDisposable, Started {
@@ -211,7 +211,7 @@ export async function runOnTerminal(
   return { code: await code, screen: screen() };
 }
 
-export interface OnTerminal {
+export interface OnTerminal extends AsyncDisposable {
   /** Fulfilled when it has ended and everything that it wrote is here. */
   code: Promise<number | null>;
   /** Everything that it has written so far. */
@@ -229,8 +229,14 @@ export function startOnTerminal(command: readonly string[], environment: Environ
   });
   let written = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => (written += text));
+  const code = once(child, 'close').then(([ended]) => ended as number | null);
   return {
-    code: once(child, 'close').then(([code]) => code as number | null),
+    code,
+    // The terminal goes away, and what runs on it hangs up.
+    [Symbol.asyncDispose]: async () => {
+      child.kill();
+      await code;
+    },
     screen: () => written.replaceAll('\r\n', '\n'),
     type: (keys) => child.stdin.write(keys),
   };

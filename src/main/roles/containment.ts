@@ -43,11 +43,11 @@ export async function startContainment(
   return containment;
 }
 
-/** Says which versions are at work, and warns of an engine that is old or does not start. */
+/** Says which versions are at work. @returns what a person should know of an engine that is old */
 export async function reportEngine(
   { clock, logger, metrics }: Connections,
   { engine, workDirectory, containment }: { engine: Engine; workDirectory: string; containment: Containment },
-): Promise<void> {
+): Promise<string[]> {
   const { namespaces, keeper } = containment;
   const nowMs = clock.realNowMs();
   const inspection = { engine, directory: cellDirectoryOf(workDirectory), namespaces, keeper, nowMs };
@@ -57,7 +57,6 @@ export async function reportEngine(
   for (const { program, path, version: found } of programs) {
     if (found === null) logger.error({ program, path }, 'a program of the engine does not start');
   }
-  if (ageDays !== null && ageDays > oldEngineDays) {
-    logger.warn({ version, ageDays }, 'yt-dlp is old, and platforms change: set YTDLP_PATH to a newer one');
-  }
+  if (ageDays === null || ageDays <= oldEngineDays) return [];
+  return [`yt-dlp is ${String(ageDays)} days old, and platforms change: set YTDLP_PATH to a newer one`];
 }

