@@ -11,6 +11,8 @@ export interface EngineReport {
   }[];
   ageDays: number | null;
   oldAfterDays: number;
+  /** What keeps children from what the worker may read. */
+  sandbox: string;
   guards: readonly { guard: string; state: 'on' | 'missing' | 'failed'; detail: string }[];
 }
 
@@ -20,7 +22,7 @@ function checksumState({ sha256, expectedSha256 }: EngineReport['programs'][numb
   return sha256 === expectedSha256 ? 'as tested' : 'differs';
 }
 
-function warnings({ programs, ageDays, oldAfterDays, guards }: EngineReport): string[] {
+function warnings({ programs, ageDays, oldAfterDays, guards, sandbox }: EngineReport): string[] {
   return [
     ...programs.flatMap(({ program, path, version }) =>
       version === null ? [`${program} does not start: ${path}`] : [],
@@ -28,6 +30,7 @@ function warnings({ programs, ageDays, oldAfterDays, guards }: EngineReport): st
     ...(ageDays !== null && ageDays > oldAfterDays
       ? [`yt-dlp is ${ageDays} days old, and platforms change: set YTDLP_PATH to a newer one (docs/operations.md)`]
       : []),
+    ...(sandbox === 'weak' ? ['downloads are taken with SANDBOX=weak alone (docs/containment.md)'] : []),
     ...guards.flatMap(({ guard, state, detail }) =>
       state === 'on'
         ? []
@@ -42,7 +45,7 @@ function warnings({ programs, ageDays, oldAfterDays, guards }: EngineReport): st
  * @throws {CommandFailed} after the answer, when a program does not start or a guard does not hold
  */
 export function showEngineCommand(output: Output, report: EngineReport): void {
-  const { programs, ageDays, guards } = report;
+  const { programs, ageDays, guards, sandbox } = report;
   const warned = warnings(report);
   const data = {
     programs: programs.map((program) => ({
@@ -53,6 +56,7 @@ export function showEngineCommand(output: Output, report: EngineReport): void {
       expected_sha256: program.expectedSha256,
     })),
     age_days: ageDays,
+    sandbox,
     guards,
     warnings: warned,
   };
@@ -63,6 +67,8 @@ export function showEngineCommand(output: Output, report: EngineReport): void {
     ),
     '',
     `yt-dlp is of ${ageDays === null ? 'unknown age' : `${ageDays} days ago`}`,
+    '',
+    `children are held by: ${sandbox === 'weak' ? 'nothing that keeps files from them (weak)' : sandbox}`,
     '',
     table(
       ['guard', 'state'],

@@ -85,6 +85,8 @@ export const environment = z.object({
   PLANS_FILE: z.string().min(1).default(join(projectDirectory, 'deploy/plans.json')),
   FILES_DIRECTORY: z.string().min(1).optional(),
   WORK_DIRECTORY: z.string().min(1).optional(),
+  ENGINE_DIRECTORY: z.string().min(1).optional(),
+  SANDBOX: z.enum(['required', 'weak']).default('required'),
   S3_BUCKET: z.string().min(1).optional(),
   S3_PREFIX: z
     .string()

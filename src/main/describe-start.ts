@@ -1,7 +1,7 @@
 import type { Started } from './serve.ts';
 
 /** What a person sees when everything is ready. */
-export function describeStart({ role, url, samplePlatformUrl, dataDirectory, demo }: Started): string {
+export function describeStart({ role, url, samplePlatformUrl, dataDirectory, demo, notices }: Started): string {
   const addresses = [
     ...(url === null
       ? []
@@ -10,9 +10,17 @@ export function describeStart({ role, url, samplePlatformUrl, dataDirectory, dem
     `  data directory  ${dataDirectory}`,
   ];
   const head = role === 'all' ? 'Reeltally is ready.' : `Reeltally's ${role} is ready.`;
-  return ['', head, '', ...addresses, ...(demo ? ['', ...describeDemo(demo)] : []), '', 'Ctrl-C stops it.', ''].join(
-    '\n',
-  );
+  return [
+    '',
+    head,
+    '',
+    ...addresses,
+    ...(demo ? ['', ...describeDemo(demo)] : []),
+    '',
+    ...notices,
+    'Ctrl-C stops it.',
+    '',
+  ].join('\n');
 }
 
 const explanations: Readonly<Record<string, string>> = {

@@ -8,6 +8,8 @@ export type Role = (typeof roles)[number];
 export interface RunningRole {
   /** What a person may open; undefined for a role that only listens for health checks. */
   url?: string;
+  /** What a person who starts it should know, in one line. */
+  notice?: string;
   close: () => Promise<void>;
 }
 

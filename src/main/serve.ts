@@ -3,6 +3,7 @@ import { freePort } from '../embedded/free-port.ts';
 import { lockDataDirectory } from '../embedded/data-directory.ts';
 import type { Config } from './config.ts';
 import { connect } from './connect.ts';
+import { isLocalDemo } from './containment.ts';
 import { prepareDemo } from './demo.ts';
 import type { Demo } from './demo.ts';
 import { startEngines } from './engines.ts';
@@ -30,6 +31,8 @@ export interface Started {
   dataDirectory: string;
   samplePlatformUrl: string | null;
   demo: Demo | null;
+  /** What a person should know, a line each. */
+  notices: string[];
 }
 
 /**
@@ -92,7 +95,8 @@ async function startAll(
   const demo = given.DEMO ?? given.allEmbedded;
   const lock = lockDataDirectory(given.dataDirectory);
   stops.add('data directory', async () => lock.release());
-  const config = await withPort(given);
+  const ported = await withPort(given);
+  const config: Config = isLocalDemo(ported, demo) ? { ...ported, SANDBOX: 'weak' } : ported;
   const secrets = readSecrets(config);
   progress(`data directory ${config.dataDirectory}`);
   const engines = startEngines(config, { demo, progress });
@@ -107,17 +111,19 @@ async function startAll(
   connections.metrics.watchProcess();
   await requireSharedSecret(connections.pool, secrets);
   let url: string | null = null;
+  const notices: string[] = [];
   // The API is started last, so that its first request finds everything else at work, and stopped first.
   for (const role of roles.toReversed()) {
     const running = await startRole(role, connections, secrets);
     stops.add(role, () => running.close(), role === 'api' ? role : 'what works behind the API');
     url = running.url ?? url;
+    if (running.notice !== undefined) notices.push(running.notice);
     progress(`${role} is ready`);
   }
   const prepared = demo && url !== null ? await prepareDemo(connections, url) : null;
   stops.add('instance file', async () => removeInstance(config.dataDirectory));
   writeInstance(config.dataDirectory, { pid: process.pid, publicUrl: url ?? '', ...addresses });
-  return { url, samplePlatformUrl: addresses.samplePlatformUrl, demo: prepared };
+  return { url, samplePlatformUrl: addresses.samplePlatformUrl, demo: prepared, notices };
 }
 
 async function startOne(
@@ -134,11 +140,12 @@ async function startOne(
   await requireSharedSecret(connections.pool, secrets);
   const running = await startRole(role, connections, secrets);
   stops.add(role, () => running.close());
+  const notices = running.notice === undefined ? [] : [running.notice];
   if (running.url !== undefined)
-    return { url: running.url, samplePlatformUrl: addresses.samplePlatformUrl, demo: null };
+    return { url: running.url, samplePlatformUrl: addresses.samplePlatformUrl, demo: null, notices };
   const health = await startHealthServer(connections);
   stops.add('health', () => health.close());
-  return { url: health.url ?? null, samplePlatformUrl: addresses.samplePlatformUrl, demo: null };
+  return { url: health.url ?? null, samplePlatformUrl: addresses.samplePlatformUrl, demo: null, notices };
 }
 
 /** Links name the port, so a free one is chosen before anything that makes them. */

@@ -52,7 +52,7 @@ export async function startInstallation(given: Environment = {}): Promise<Instal
     wakeEventStore: () => process.kill(eventStore.pid, 'SIGCONT'),
     sampleUrl: (item) => `${platform.url}/watch/${item}`,
     startRole: async (role, more = {}) => {
-      if (role === 'worker') await (unpacking ??= prepareEngine(join(environment.REELTALLY_DATA, 'work')));
+      if (role === 'worker') await (unpacking ??= prepareEngine());
       const started = await startProcess(role, { ...environment, ...more });
       running.push(started);
       return started;
