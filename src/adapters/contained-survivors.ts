@@ -22,7 +22,7 @@ export interface Marked {
  * of its own, that user's processes are all of it.
  */
 function findMarked({ mark, uid }: Marked): number[] {
-  if (uid !== undefined) return processesOf(uid).filter((pid) => !isZombie(pid));
+  if (uid !== undefined) return processesOf(uid);
   const variable = `${markVariable}=${mark}`;
   const limit = new RegExp(`^Max file locks +${mark} `, 'm');
   return listProcesses()

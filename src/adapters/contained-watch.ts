@@ -68,11 +68,12 @@ export interface ProcessStatus {
   ids: number[];
 }
 
-/** Of every process that can be seen; none where there is no /proc. */
+/** Of every process that can be seen and has not ended; none where there is no /proc. */
 export function readStatuses(): ProcessStatus[] {
   return listProcesses().flatMap(({ pid }) => {
     try {
       const status = readFileSync(`/proc/${pid}/status`, 'latin1');
+      if (/^State:\s+[ZX]/m.test(status)) return [];
       const idsOf = (name: string) => {
         const line = new RegExp(`^${name}:(.*)$`, 'm').exec(status)?.[1]?.trim() ?? '';
         return line === '' ? [] : line.split(/\s+/).map(Number);

@@ -69,6 +69,15 @@ export class TreeDiffers extends Error {
   override readonly name = 'TreeDiffers';
 }
 
+interface Installation {
+  directory: string;
+  name: string;
+  sha256: string;
+}
+
+export const installedAt = ({ directory, name, sha256 }: Installation): string =>
+  join(directory, `${name}-${sha256.slice(0, 12)}`);
+
 /**
  * Puts a folder below `directory`, under a name that its hash is part of, unless it is there already; each process hashes what
  * is there once. What was damaged is made anew.
@@ -79,9 +88,9 @@ export class TreeDiffers extends Error {
  */
 export async function installTree(
   make: (path: string) => Promise<void>,
-  { directory, name, sha256 }: { directory: string; name: string; sha256: string },
+  { directory, name, sha256 }: Installation,
 ): Promise<string> {
-  const target = join(directory, `${name}-${sha256.slice(0, 12)}`);
+  const target = installedAt({ directory, name, sha256 });
   const isWhole = async () => (await treeSha256(target).catch(() => undefined)) === sha256;
   await mkdir(directory, { recursive: true, mode: 0o755 });
   if (await isWhole()) return target;

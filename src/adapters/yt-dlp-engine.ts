@@ -11,7 +11,7 @@ import { copyOf, installTree, TreeDiffers } from './installed-tree.ts';
 const bundlePackage = 'n8n-nodes-yt-dlp-linux-x64';
 
 /** Over all files of the pinned version of the package, as `treeSha256` computes it. */
-const bundleSha256 = '4e507388a72126376f9ce7d3346706e3a3bafae976ffe2225ad012bc4b8ab3d1';
+export const bundleSha256 = '4e507388a72126376f9ce7d3346706e3a3bafae976ffe2225ad012bc4b8ab3d1';
 
 /**
  * SHA-256 of the engine that the pinned version of the package holds, which is yt-dlp's own nightly 2026.07.14 for musl. The

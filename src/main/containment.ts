@@ -46,29 +46,35 @@ function othersCanPassTo(directory: string): boolean {
 /** In the order in which they are tried: users of a root's children may not reach the data folder. */
 function engineDirectories(config: Config): string[] {
   if (config.ENGINE_DIRECTORY !== undefined) return [config.ENGINE_DIRECTORY];
-  const workDirectory = workDirectoryOf(config);
-  const own = join(workDirectory, 'engine');
-  return isRoot() && !othersCanPassTo(workDirectory) ? [join(sharedDirectory, 'engine'), own] : [own];
+  const own = join(workDirectoryOf(config), 'engine');
+  // A data folder is closed to others from its first start on.
+  const isOpen = config.WORK_DIRECTORY !== undefined && othersCanPassTo(config.WORK_DIRECTORY);
+  return isRoot() && !isOpen ? [join(sharedDirectory, 'engine'), own] : [own];
 }
 
-/** Makes a folder and the one above it so that others can pass them, and see nothing; what is there already stays as it is. */
-async function passable(directory: string): Promise<string> {
-  for (const each of [dirname(directory), directory]) {
-    if ((await mkdir(each, { recursive: true, mode: 0o711 })) !== undefined) await chmod(each, 0o711);
+/**
+ * Makes a folder and the one above it so that others can pass them, and see nothing; those above are ours alone, but for the
+ * shared one. What is there already stays as it is.
+ */
+async function passable(directory: string, setting: string): Promise<string> {
+  try {
+    const isShared = directory.startsWith(`${sharedDirectory}/`);
+    if (!isShared) await mkdir(dirname(dirname(directory)), { recursive: true, mode: 0o700 });
+    for (const each of [...(isShared ? [sharedDirectory] : []), dirname(directory), directory]) {
+      if ((await mkdir(each, { recursive: true })) !== undefined) await chmod(each, 0o711);
+    }
+    return directory;
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new ConfigurationRefused(`A folder that downloads need cannot be made; ${setting} names another: ${why}`);
   }
-  return directory;
 }
 
 async function openEngineDirectory(config: Config): Promise<string> {
+  if (config.WORK_DIRECTORY !== undefined) await mkdir(config.WORK_DIRECTORY, { recursive: true, mode: 0o711 });
   const [first = '', ...others] = engineDirectories(config);
-  const made = passable(first);
-  const opened = others.reduce((before, next) => before.catch(() => passable(next)), made);
-  return await opened.catch((error: unknown) => {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new ConfigurationRefused(
-      `The folder for the programs of downloads cannot be made (ENGINE_DIRECTORY): ${why}`,
-    );
-  });
+  const open = (directory: string) => passable(directory, 'ENGINE_DIRECTORY');
+  return await others.reduce((before, next) => before.catch(() => open(next)), open(first));
 }
 
 const engines = new WeakMap<Config, Promise<InstalledEngine>>();
@@ -144,12 +150,13 @@ async function openPlaceForOthers(users: Users, { engine, workDirectory: wanted 
   for (const path of [engine.ytDlpPath, engine.ffmpegPath, engine.ffprobePath]) {
     if (!othersCanReach(path))
       throw new ConfigurationRefused(
-        `${path} cannot be run by another user, as downloads are here: put it where others may pass, such as /usr/local/bin.`,
+        `${path} cannot be run by another user, as downloads are here: put it where others may pass, such as /usr/local/bin, ` +
+          'or, if npm brought it, name such a folder in ENGINE_DIRECTORY.',
       );
   }
   const name = `work-${hash('sha256', resolve(wanted)).slice(0, 12)}`;
   const workDirectory = othersCanPassTo(wanted) ? wanted : join(sharedDirectory, name);
-  await passable(cellDirectoryOf(workDirectory));
+  await passable(cellDirectoryOf(workDirectory), 'WORK_DIRECTORY');
   for (const ours of [workDirectory, cellDirectoryOf(workDirectory)]) await chmod(ours, 0o711);
   const copied = async (from: string, called: string) =>
     installTree(copyOf(from), { directory: engine.directory, name: called, sha256: await treeSha256(from) });

@@ -2,14 +2,15 @@ import { chownSync, existsSync, readdirSync, statSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 
-import { call } from '../support/client.ts';
+import { ended, queue } from '../support/downloads.ts';
+import { prepareDataDirectory } from '../support/made-once.ts';
 import { runCommand, startProcess } from '../support/service.ts';
 import type { StartedBy } from '../support/service.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
-import { waitFor } from '../support/wait-for.ts';
 import {
   dataDirectoryOf,
   openDirectory,
+  openEngine,
   plainUser,
   rootWithout,
   rootWithoutBelow,
@@ -51,7 +52,7 @@ async function showEngine(owner: number, startedBy?: StartedBy): Promise<Shown &
     REELTALLY_DATA: dataDirectory,
     REELTALLY_SECRET: secret,
     YTDLP_PATH: hostileDownloader(dataDirectory),
-    ENGINE_DIRECTORY: owner === 0 ? join(openDirectory(), 'engine') : '',
+    ...openEngine(),
   };
   const { stdout, stderr } = await runCommand(['engine', 'show', '--json'], environment, startedBy);
   if (stdout === '') throw new Error(`engine show said nothing: ${stderr}`);
@@ -98,7 +99,7 @@ describe('a downloader that is hostile', { timeout: 120_000 }, () => {
         REELTALLY_DATA: dataDirectory,
         PORT: '0',
         DEMO: '0',
-        ENGINE_DIRECTORY: '',
+        ...openEngine(),
         YTDLP_PATH: leavesATrace(dataDirectory),
       },
       userWithout,
@@ -117,27 +118,18 @@ function leavesATrace(dataDirectory: string): string {
 }
 
 describe('without namespaces', { timeout: 180_000 }, () => {
-  /** Queues the sample film, and waits for its file. */
-  async function download(url: string, key: string, film: string): Promise<Response> {
-    const { data: queued } = await call(url, '/video/download', { key, body: { url: film, quality: '720' } });
-    const status = async () =>
-      (await call(url, `/video/status?token=${String(queued['request_token'])}`, { key })).data;
-    await waitFor(async () => ['done', 'failed'].includes(String((await status())['status'])), {
-      what: 'the end of the download',
-      timeoutMs: 60_000,
-    });
-    const { status: ended, download_url: link, error } = await status();
-    expect({ ended, error }).toEqual({ ended: 'done', error: undefined });
-    return await fetch(String(link));
-  }
-
   test('root installs below a folder of its own, keeps data in another, and downloads all the same', async () => {
     const dataDirectory = dataDirectoryOf(0);
     const startedBy = rootWithoutBelow(temporaryDirectory());
-    const environment = { REELTALLY_DATA: dataDirectory, PORT: '0', ENGINE_DIRECTORY: join(openDirectory(), 'engine') };
+    const environment = { REELTALLY_DATA: dataDirectory, PORT: '0', ...openEngine() };
     await using service = await startProcess('all', environment, startedBy);
-    const film = `${service.samplePlatformUrl ?? ''}/watch/bars`;
-    const file = await download(service.url, service.demo?.key ?? '', film);
+    await prepareDataDirectory(dataDirectory);
+    const key = service.demo?.key ?? '';
+    const film = { url: `${service.samplePlatformUrl ?? ''}/watch/bars`, quality: '720' } as const;
+    const { request_token: token } = await queue(service.url, key, film);
+    const status = await ended(service.url, key, token, 120_000);
+    expect({ status, log: service.log() }).toMatchObject({ status: { status: 'done' } });
+    const file = await fetch('download_url' in status ? status.download_url : '');
     expect(file.status).toBe(200);
     expect((await file.arrayBuffer()).byteLength).toBeGreaterThan(10_000);
     expect(service).toMatchObject({ notices: [] });
@@ -148,7 +140,7 @@ describe('without namespaces', { timeout: 180_000 }, () => {
 
   test('a demo that only this machine reaches starts for a plain user too, and says that it is weak', async () => {
     const environment = { REELTALLY_DATA: dataDirectoryOf(plainUser), PORT: '0' };
-    await using service = await startProcess('all', { ...environment, ENGINE_DIRECTORY: '' }, userWithout);
+    await using service = await startProcess('all', { ...environment, ...openEngine() }, userWithout);
     expect(service).toMatchObject({ notices: [expect.stringMatching(/^Weak sandbox: .{1,66}$/)] });
   });
 });

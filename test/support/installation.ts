@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { prepareEngine } from './made-once.ts';
+import { engineOfRun, prepareEngine } from './made-once.ts';
 import { openAccount } from './opened-account.ts';
 import type { OpenedAccount } from './opened-account.ts';
 import { startEventStore } from './event-store.ts';
@@ -42,6 +42,7 @@ export async function startInstallation(given: Environment = {}): Promise<Instal
     NATS_URL: nats.url,
     SAMPLE_PLATFORM_URL: platform.url,
     PORT: '0',
+    ...engineOfRun(),
     ...given,
   };
   const running: ServiceProcess[] = [];

@@ -1,10 +1,12 @@
 /** What is the same for every test file and takes seconds to make: made by the first that needs it, for the whole run. */
 
-import { existsSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs';
-import { join } from 'node:path';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 
 import { startKeeper } from '../../src/adapters/contained-process-keeper.ts';
-import { locateEngine } from '../../src/adapters/yt-dlp-engine.ts';
+import { installedAt } from '../../src/adapters/installed-tree.ts';
+import { bundlePackageDirectory, bundleSha256, locateEngine } from '../../src/adapters/yt-dlp-engine.ts';
 import { prepareYtDlp } from '../../src/adapters/yt-dlp-unpacked.ts';
 import { createSampleMedia } from '../../src/embedded/sample-platform/media.ts';
 
@@ -46,6 +48,25 @@ async function makeFilms(directory: string): Promise<void> {
 export function engineDirectoryOfRun(): string | undefined {
   const directory = directoryOfRun();
   return directory === undefined ? undefined : join(directory, 'engine');
+}
+
+/** For the environment of whatever uses it. */
+export function engineOfRun(): { ENGINE_DIRECTORY?: string } {
+  const directory = engineDirectoryOfRun();
+  return directory === undefined ? {} : { ENGINE_DIRECTORY: directory };
+}
+
+/**
+ * Installs the engine of the run as links to the files of the package, which take no time: several services that start at once
+ * would each copy it. Where links are not to be had, they do. Whoever runs it hashes it all the same.
+ */
+export function linkEngine(directory: string): void {
+  const packageDirectory = bundlePackageDirectory();
+  if (packageDirectory === undefined) return;
+  const target = installedAt({ directory: join(directory, 'engine'), name: 'bundle', sha256: bundleSha256 });
+  mkdirSync(dirname(target), { recursive: true, mode: 0o700 });
+  const { status } = spawnSync('cp', ['-al', packageDirectory, target], { stdio: 'ignore' });
+  if (status !== 0) rmSync(target, { recursive: true, force: true });
 }
 
 /** Unpacks the engine of the run, unless that is done already, so that no download waits for it. */

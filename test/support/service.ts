@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { givenEngines } from './given-engines.ts';
-import { engineDirectoryOfRun, prepareDataDirectory } from './made-once.ts';
+import { engineOfRun, prepareDataDirectory } from './made-once.ts';
 import { openAccount } from './opened-account.ts';
 import type { OpenedAccount } from './opened-account.ts';
 import { createDatabase } from './postgres.ts';
@@ -228,11 +228,5 @@ async function runCli<Answer>(words: readonly string[], environment: Environment
 /** Nothing of the caller's own settings reaches the processes under test. */
 function cleanEnvironment(): Environment {
   const { PATH = '', HOME = '/nonexistent', NODE_COMPILE_CACHE = '' } = process.env;
-  const engineDirectory = engineDirectoryOfRun();
-  return {
-    PATH,
-    HOME,
-    NODE_COMPILE_CACHE,
-    ...(engineDirectory !== undefined && { ENGINE_DIRECTORY: engineDirectory }),
-  };
+  return { PATH, HOME, NODE_COMPILE_CACHE, ...engineOfRun() };
 }

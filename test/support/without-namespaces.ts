@@ -1,7 +1,11 @@
-import { chmodSync, chownSync, mkdirSync } from 'node:fs';
+import { hash } from 'node:crypto';
+import { chmodSync, chownSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
 
+import { sharedDirectory } from '../../src/embedded/reach.ts';
+import { linkEngine } from './made-once.ts';
 import type { StartedBy } from './service.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
@@ -37,10 +41,22 @@ export function openDirectory(): string {
   return directory;
 }
 
-/** A data folder that nobody but its owner may pass. */
+/** The engine, where everybody may run it. */
+export function openEngine(): { ENGINE_DIRECTORY: string } {
+  const directory = openDirectory();
+  linkEngine(directory);
+  chmodSync(join(directory, 'engine'), 0o711);
+  return { ENGINE_DIRECTORY: join(directory, 'engine') };
+}
+
+/** A data folder that nobody but its owner may pass. What is made for other users instead goes with the test. */
 export function dataDirectoryOf(uid: number): string {
   const directory = join(openDirectory(), 'data');
   mkdirSync(directory, { mode: 0o700 });
   chownSync(directory, uid, uid);
+  const forOthers = join(sharedDirectory, `work-${hash('sha256', join(directory, 'work')).slice(0, 12)}`);
+  onTestFinished(() => {
+    rmSync(forOthers, { recursive: true, force: true });
+  });
   return directory;
 }
