@@ -16,6 +16,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { launch } from './contained-launch.ts';
 import type { Namespaces, View } from './contained-launch.ts';
+import type { Users } from './contained-users.ts';
+
+/** What keeps children from what this process may read: a view of the files, or that they are somebody else; or nothing does. */
+export type Sandbox = 'namespaces' | 'another user' | 'weak';
+
+export function sandboxOf({ view, users }: Namespaces): Sandbox {
+  if (view !== undefined) return 'namespaces';
+  return users === undefined ? 'weak' : 'another user';
+}
 
 export interface Cell {
   namespaces: Namespaces;
@@ -33,6 +42,8 @@ export interface CellOptions {
   programs: readonly string[];
   /** What else can be read. */
   readable: readonly string[];
+  /** In the place of namespaces, where these are not to be had; others must be able to pass `directory` then. */
+  users?: Users;
 }
 
 const programDirectories = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
@@ -151,19 +162,24 @@ async function writeView(options: CellOptions): Promise<View> {
   return { root, table, folders, files, links };
 }
 
-/** Whether a program that does nothing ends well in these namespaces. */
+/** Why a program that does nothing does not end well in these namespaces; undefined where it does. */
 async function trial(options: CellOptions, namespaces: Namespaces): Promise<string | undefined> {
   const directory = await mkdtemp(join(options.directory, 'trial-'));
   try {
+    const user = await namespaces.users?.of(directory);
     const started = launch({ command: '/bin/sh', arguments: ['-c', ':'], directory, limits: {}, namespaces, mark: 1 });
     const child = spawn(started.command, started.arguments, {
       cwd: '/',
       detached: true,
       env: { PATH: programDirectories.join(':') },
       stdio: ['ignore', 'ignore', 'pipe', ...started.handles],
+      ...user,
     });
     const { code, stderr } = await exitOf(child);
     return code === 0 ? undefined : stderr || `it ended with ${String(code)}`;
+  } catch (error) {
+    // Node throws where this process may not start another user's.
+    return error instanceof Error ? error.message : String(error);
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
@@ -181,9 +197,12 @@ export async function openCell(options: CellOptions): Promise<Cell> {
     if (why === undefined) Object.assign(namespaces, more);
     else missing.push({ guard, why });
   };
+  const { users } = options;
+  if (users !== undefined) await attempt('files', { users });
   if (setpriv === undefined) missing.push({ guard: 'privileges', why: 'there is no setpriv' });
   else await attempt('privileges', { setpriv });
-  if (unshare === undefined) {
+  if (users !== undefined) missing.push({ guard: 'network', why: 'it needs user namespaces' });
+  else if (unshare === undefined) {
     for (const guard of ['processes', 'files', 'network'] as const) missing.push({ guard, why: 'there is no unshare' });
   } else {
     await attempt('processes', { unshare });

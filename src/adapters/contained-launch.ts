@@ -1,5 +1,7 @@
 /** How a child is started: the programs that put it in its place and take its rights away, and then the child. */
 
+import type { Users } from './contained-users.ts';
+
 /** What the children of this machine see of its files. */
 export interface View {
   /** An empty folder, in which the view is put together for each child. */
@@ -19,6 +21,8 @@ export interface Namespaces {
   view?: View;
   /** For the network: handles of the namespaces to join. */
   nsenter?: { program: string; user: number; network: number };
+  /** Where there are no namespaces: for a child of a root that is to be somebody else. */
+  users?: Users;
 }
 
 export interface ProcessLimits {
@@ -85,7 +89,7 @@ function limitCommands({ maxFileBytes, maxMemoryBytes, maxProcessorSeconds }: Pr
  * started at all. `handles` are for the places after standard error.
  */
 export function launch(run: Launch): { command: string; arguments: string[]; handles: number[] } {
-  const { setpriv, unshare, view, nsenter } = run.namespaces;
+  const { setpriv, unshare, view, nsenter, users } = run.namespaces;
   const ownPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
   const isolated = unshare !== undefined;
   const commands = [
@@ -104,7 +108,8 @@ export function launch(run: Launch): { command: string; arguments: string[]; han
   ];
   // With capabilities to lose only where it is the root of something.
   const drop = '--no-new-privs --inh-caps=-all --bounding-set=-all';
-  const drops = isolated || process.getuid?.() === 0 ? drop : '--no-new-privs --inh-caps=-all';
+  const isRoot = process.getuid?.() === 0 && users === undefined;
+  const drops = isolated || isRoot ? drop : '--no-new-privs --inh-caps=-all';
   const privileges = setpriv === undefined ? '' : `${quote(setpriv)} ${drops} -- `;
   if (isolated) {
     // The first process of a namespace gets no signal that it does not ask for, and takes in orphans: the shell stays it.

@@ -11,10 +11,11 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
 import { endMarked } from './contained-survivors.ts';
+import type { Marked } from './contained-survivors.ts';
 
 export interface Keeper {
-  /** From now on the group, and whatever carries the run's mark, dies with this process. */
-  watch(processGroup: number, mark: number): void;
+  /** From now on the group, and whatever else is of the run, dies with this process. */
+  watch(processGroup: number, run: Marked): void;
   /** The group has ended; its number may soon belong to somebody else. */
   release(processGroup: number): void;
   /** Ends the keeper and, with it, every group that is still watched. */
@@ -37,18 +38,18 @@ export function startKeeper(): Keeper {
   const { stdin } = child;
   if (stdin instanceof Socket) stdin.unref();
   return {
-    watch: (processGroup, mark) => stdin.write(`+${processGroup} ${mark}\n`),
+    watch: (processGroup, { mark, uid = 0 }) => stdin.write(`+${processGroup} ${mark} ${uid}\n`),
     release: (processGroup) => stdin.write(`-${processGroup}\n`),
     close: () => stdin.end(),
   };
 }
 
 async function keep(): Promise<void> {
-  const groups = new Map<number, number>();
+  const groups = new Map<number, Marked>();
   for await (const line of createInterface({ input: process.stdin })) {
-    const [group = 0, mark = 0] = line.slice(1).split(' ').map(Number);
+    const [group = 0, mark = 0, uid = 0] = line.slice(1).split(' ').map(Number);
     if (!Number.isSafeInteger(group) || group <= 1) continue;
-    if (line.startsWith('+')) groups.set(group, mark);
+    if (line.startsWith('+')) groups.set(group, { mark, uid: uid > 0 ? uid : undefined });
     else groups.delete(group);
   }
   for (const group of groups.keys()) {
@@ -58,7 +59,7 @@ async function keep(): Promise<void> {
       // It had ended by itself.
     }
   }
-  for (const mark of groups.values()) if (mark > 0) await endMarked(mark);
+  for (const run of groups.values()) if (run.mark > 0) await endMarked(run);
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) await keep();

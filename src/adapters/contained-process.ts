@@ -10,7 +10,14 @@ import { launch } from './contained-launch.ts';
 import type { Namespaces, ProcessLimits } from './contained-launch.ts';
 import type { Keeper } from './contained-process-keeper.ts';
 import { endMarked, markVariable } from './contained-survivors.ts';
-import { familyOf, listProcesses, measureDirectory, memoryBytes, namelessBytes } from './contained-watch.ts';
+import {
+  familyOf,
+  listProcesses,
+  measureDirectory,
+  memoryBytes,
+  namelessBytes,
+  processesOf,
+} from './contained-watch.ts';
 import { randomBits } from './system.ts';
 
 export interface ContainedProcess {
@@ -20,6 +27,8 @@ export interface ContainedProcess {
   directory: string;
   /** The child's whole PATH. Nothing of our own environment reaches it. */
   searchPath: readonly string[];
+  /** Open files that the command gets after standard error, where there are no namespaces. */
+  handles?: readonly number[];
   /** Variables that the command itself needs. */
   environment?: Readonly<Record<string, string>>;
   timeoutMs: number;
@@ -153,7 +162,7 @@ function watchOutput(run: ContainedProcess, child: ChildProcess, flooded: () => 
 /** Looks at what the child uses until `stopped`, and once more; calls `over` with what there is too much of. */
 async function watchUse(
   run: ContainedProcess,
-  { leader, stopped }: { leader: number; stopped: AbortSignal },
+  { leader, uid, stopped }: { leader: number; uid: number | undefined; stopped: AbortSignal },
   over: (what: ProcessEnding) => void,
 ): Promise<void> {
   const { maxDirectoryBytes = Infinity, maxMemoryBytes = defaultMemoryBytes } = run;
@@ -167,7 +176,7 @@ async function watchUse(
     if (leftBytes < 0) over('directory_full');
     if (entries > maxFiles) over('too_many_files');
     if (!last && performance.now() - lookedMs > familyPollMs) {
-      family = familyOf(leader, listProcesses());
+      family = uid === undefined ? familyOf(leader, listProcesses()) : processesOf(uid);
       if (family.length > maxProcesses) over('too_many_processes');
       if (memoryBytes(family) > maxMemoryBytes) over('memory_full');
       lookedMs = performance.now();
@@ -205,6 +214,7 @@ export async function runContained(run: ContainedProcess): Promise<ProcessResult
   for (const directory of [home, temporary]) await mkdir(directory, { recursive: true, mode: 0o700 });
   if (run.signal.aborted) return nothing;
   const { namespaces = {} } = run;
+  const user = await namespaces.users?.of(run.directory);
   const mark = randomBits(6).readUIntBE(0, 6) + 1;
   const started = launch({ ...run, namespaces, limits: kernelLimits(run), mark });
   const own = { PATH: run.searchPath.join(':'), HOME: home, TMPDIR: temporary, LANG: 'C.UTF-8' };
@@ -212,14 +222,17 @@ export async function runContained(run: ContainedProcess): Promise<ProcessResult
     cwd: run.directory,
     detached: true,
     env: { ...run.environment, ...own, [markVariable]: String(mark) },
-    stdio: ['ignore', 'pipe', 'pipe', ...started.handles],
+    stdio: ['ignore', 'pipe', 'pipe', ...started.handles, ...(run.handles ?? [])],
+    // Without any further group: libuv drops them all where it is given a user.
+    ...user,
   });
   const { pid } = child;
   if (pid === undefined) {
     const reason = await new Promise<Error>((resolve) => child.once('error', resolve));
     return { ...nothing, ending: 'not_started', stderr: reason.message };
   }
-  run.keeper.watch(pid, mark);
+  const marked = { mark, uid: user?.uid };
+  run.keeper.watch(pid, marked);
   run.observer?.childStarted();
   // Failures to signal show up here later; the group is ended by other means then.
   child.on('error', () => undefined);
@@ -227,7 +240,7 @@ export async function runContained(run: ContainedProcess): Promise<ProcessResult
   const kill = () => {
     signalGroup(pid, 'SIGKILL');
     // The kernel ends a namespace with its first process; without one, what has left the group has to be looked for.
-    const rest = namespaces.unshare === undefined ? endMarked(mark) : Promise.resolve();
+    const rest = namespaces.unshare === undefined ? endMarked(marked) : Promise.resolve();
     rest.then(() => killed.resolve(undefined), killed.reject);
   };
   let ending = 'exited' as ProcessEnding;
@@ -243,7 +256,7 @@ export async function runContained(run: ContainedProcess): Promise<ProcessResult
   const timer = setTimeout(() => end('timed_out'), run.timeoutMs);
   const stopped = new AbortController();
   const stderr = watchOutput(run, child, () => end('output_flood'));
-  const watching = watchUse(run, { leader: pid, stopped: stopped.signal }, end);
+  const watching = watchUse(run, { leader: pid, uid: user?.uid, stopped: stopped.signal }, end);
   // What the leader leaves behind has nobody left to work for, and would keep the pipes open.
   child.once('exit', kill);
   const exitCode = await closed(child, killed.promise);

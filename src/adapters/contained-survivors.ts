@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { listProcesses } from './contained-watch.ts';
+import { listProcesses, processesOf } from './contained-watch.ts';
 
 /** The environment variable that carries a run's mark. */
 export const markVariable = 'REELTALLY_RUN';
@@ -9,11 +9,20 @@ export const markVariable = 'REELTALLY_RUN';
 const maxRounds = 100;
 const roundMs = 10;
 
+/** What the processes of a run are known by. */
+export interface Marked {
+  mark: number;
+  /** Where it has a user of its own. */
+  uid?: number | undefined;
+}
+
 /**
  * Processes of one run, wherever they have gone: by a number in their environment, which a new program may have dropped, or by
- * the limit of something that has no limit any more, which they inherit and have no reason to change.
+ * the limit of something that has no limit any more, which they inherit and have no reason to change. Where the run has a user
+ * of its own, that user's processes are all of it.
  */
-function findMarked(mark: number): number[] {
+function findMarked({ mark, uid }: Marked): number[] {
+  if (uid !== undefined) return processesOf(uid);
   const variable = `${markVariable}=${mark}`;
   const limit = new RegExp(`^Max file locks +${mark} `, 'm');
   return listProcesses()
@@ -46,13 +55,13 @@ function signal(pid: number, name: NodeJS.Signals): void {
   }
 }
 
-/** Ends every process that carries a mark. They are stopped first: one that still runs could start another meanwhile. */
-export async function endMarked(mark: number): Promise<void> {
+/** Ends every process of a run. They are stopped first: one that still runs could start another meanwhile. */
+export async function endMarked(run: Marked): Promise<void> {
   for (let round = 0; round < maxRounds; round += 1) {
-    const found = findMarked(mark);
+    const found = findMarked(run);
     if (found.length === 0) return;
     for (const pid of found) signal(pid, 'SIGSTOP');
-    for (const pid of findMarked(mark)) signal(pid, 'SIGKILL');
+    for (const pid of findMarked(run)) signal(pid, 'SIGKILL');
     await sleep(roundMs);
   }
 }

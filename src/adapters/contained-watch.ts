@@ -61,6 +61,38 @@ export function listProcesses(): ProcessFacts[] {
   return processes;
 }
 
+/** Who a process is: user and group, and every further group, with all their variants. */
+export interface ProcessStatus {
+  pid: number;
+  uid: number;
+  ids: number[];
+}
+
+/** Of every process that can be seen and has not ended; none where there is no /proc. */
+export function readStatuses(): ProcessStatus[] {
+  return listProcesses().flatMap(({ pid }) => {
+    try {
+      const status = readFileSync(`/proc/${pid}/status`, 'latin1');
+      if (/^State:\s+[ZX]/m.test(status)) return [];
+      const idsOf = (name: string) => {
+        const line = new RegExp(`^${name}:(.*)$`, 'm').exec(status)?.[1]?.trim() ?? '';
+        return line === '' ? [] : line.split(/\s+/).map(Number);
+      };
+      const [uid = 0, ...others] = idsOf('Uid');
+      return [{ pid, uid, ids: [uid, ...others, ...idsOf('Gid'), ...idsOf('Groups')] }];
+    } catch {
+      return [];
+    }
+  });
+}
+
+/** The processes of a user of a run's own: they cannot become anybody else's. */
+export function processesOf(uid: number): number[] {
+  return readStatuses()
+    .filter((process) => process.uid === uid)
+    .map(({ pid }) => pid);
+}
+
 /** A process, whatever descends from it, and whatever is of its group or session. */
 export function familyOf(leader: number, processes: readonly ProcessFacts[]): number[] {
   const family = new Set([leader]);

@@ -4,7 +4,7 @@
  */
 
 import { readFileSync } from 'node:fs';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, open, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { AddressInfo, Server } from 'node:net';
 import { join } from 'node:path';
@@ -71,6 +71,7 @@ const prisoner = `
     environment: Object.keys(process.env),
     reads: attempt(() => fs.readFileSync(outside)),
     writes: attempt(() => fs.writeFileSync(outside + '.written', '')),
+    ids: (own.match(/^(?:Uid|Gid|Groups):.*$/gm) || []).flatMap((line) => line.split(/\\s+/).slice(1).filter(Boolean)),
     privileges: (own.match(/^(?:CapEff|NoNewPrivs):.*$/gm) || []).map((line) => line.split(/\\s+/)[1]),
   })))();
 `;
@@ -82,6 +83,8 @@ interface Findings {
   environment: string[];
   reads: boolean;
   writes: boolean;
+  /** Every user and group that it is. */
+  ids: string[];
   /** Effective capabilities, and whether new ones can be had. */
   privileges: string[];
 }
@@ -124,7 +127,12 @@ interface Outcome {
   filledBytes: number;
   ended: ProcessResult;
   survivor: boolean;
+  /** It has a user of its own. */
+  isSomebodyElse: boolean;
 }
+
+/** One id that is not root's, and no other group. */
+const isSomebody = (ids: readonly string[]): boolean => new Set(ids).size === 1 && ids[0] !== '0';
 
 /** What speaks against each guard; the empty string where nothing does. */
 function objections({ findings, ...outcome }: Outcome): Record<GuardName, string> {
@@ -144,7 +152,10 @@ function objections({ findings, ...outcome }: Outcome): Record<GuardName, string
       findings && (findings.direct !== '' || outcome.visits > 0),
       'a child reached a listener of this machine past the proxy',
     ),
-    files: when(findings && (findings.reads || findings.writes), 'a child got at a file outside its directory'),
+    files: when(
+      findings && (findings.reads || findings.writes || (outcome.isSomebodyElse && !isSomebody(findings.ids))),
+      `a child got at a file outside its directory, or is not one user in one group: ${findings?.ids.join(', ')}`,
+    ),
     processes: outcome.survivor ? 'a process was left behind' : '',
     privileges: when(
       findings && findings.privileges.join() !== '0000000000000000,1',
@@ -170,6 +181,9 @@ async function observe(options: SelfTestOptions, directory: string): Promise<Out
   const lines: string[] = [];
   const name = `reeltally-self-test-${process.pid}-${directory.slice(-6)}`;
   const outside = join(directory, 'outside');
+  const { users } = options.cell.namespaces;
+  // Another user may not be able to pass the folders above the program, and is handed it open.
+  const program = users === undefined ? undefined : await open(process.execPath);
   await writeFile(outside, 'secret', { mode: 0o600 });
   const run = async (
     folder: string,
@@ -191,7 +205,8 @@ async function observe(options: SelfTestOptions, directory: string): Promise<Out
   try {
     const [tried, fed, filled, ended] = await Promise.all([
       run('prisoner', {
-        command: process.execPath,
+        command: program === undefined ? process.execPath : '/proc/self/fd/3',
+        handles: program === undefined ? [] : [program.fd],
         arguments: ['-e', prisoner, String(canary.port), outside],
         environment: proxyVariables(pass.proxyUrl),
       }),
@@ -216,8 +231,10 @@ async function observe(options: SelfTestOptions, directory: string): Promise<Out
       filledBytes: (await measureDirectory(join(directory, 'hoarder'), 1_000)).bytesOnDisk,
       ended,
       survivor: namedSo(name),
+      isSomebodyElse: users !== undefined,
     };
   } finally {
+    await program?.close();
     pass.close();
     canary.server.close();
   }
@@ -227,6 +244,8 @@ async function observe(options: SelfTestOptions, directory: string): Promise<Out
 export async function testContainment(options: SelfTestOptions): Promise<GuardReport[]> {
   await mkdir(options.directory, { recursive: true, mode: 0o700 });
   const directory = await mkdtemp(join(options.directory, 'self-test-'));
+  // For another user's children, whose directories lie in it; what is in it shows to nobody.
+  await chmod(directory, 0o711);
   try {
     const found = objections(await observe(options, directory));
     return guardNames.map((guard) => {

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { chmod, lchown, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import type { ChildObserver } from '../commands/observers.ts';
@@ -46,6 +46,8 @@ export interface VideoSourceOptions extends Engine {
   workDirectory: string;
   /** Where yt-dlp is unpacked; kept, so that this happens once. */
   unpackedDirectory: string;
+  /** What stands in for ffmpeg and ffprobe, if not where our sources are. */
+  localFfmpegDirectory?: string;
   /** Ends the children when it is closed. */
   keeper: Keeper;
   logger?: { warn(details: object, message: string): void };
@@ -63,7 +65,7 @@ export interface EngineContext {
 }
 
 function createContext(options: VideoSourceOptions): EngineContext {
-  const { keeper } = options;
+  const { keeper, namespaces, workDirectory } = options;
   let preparing: Promise<YtDlpCommand> | undefined;
   return {
     options,
@@ -71,7 +73,8 @@ function createContext(options: VideoSourceOptions): EngineContext {
       (preparing ??= prepareYtDlp({
         ytDlpPath: options.ytDlpPath,
         directory: options.unpackedDirectory,
-        keeper,
+        trialDirectory: workDirectory,
+        ...{ keeper, namespaces },
         onProblem: (error) => options.logger?.warn({ err: error }, 'yt-dlp is started packed, which is slower'),
       })),
   };
@@ -82,7 +85,8 @@ function engineRun({ options }: EngineContext, video: VideoReference): EngineRun
   const { canonicalUrl } = video;
   const extractor = options.extractorOf(video);
   if (extractor === undefined || !/^https?:\/\//.test(canonicalUrl)) return undefined;
-  return { extractor, pluginsDirectory: options.pluginsDirectory, ffmpegPath: localFfmpeg, url: canonicalUrl };
+  const { pluginsDirectory, localFfmpegDirectory = localFfmpeg } = options;
+  return { extractor, pluginsDirectory, ffmpegPath: localFfmpegDirectory, url: canonicalUrl };
 }
 
 async function probe(
@@ -107,6 +111,12 @@ async function probe(
   if (found.metadata === undefined) return failure('unsupported_media', 'The engine named no item with a title.');
   const { title, durationSeconds, thumbnail } = found.metadata;
   return { ok: true, metadata: { title, durationSeconds, thumbnail } };
+}
+
+/** From the user of an attempt, none of whose processes is left: another attempt of that user must not reach the file. */
+async function takeOver(path: string): Promise<void> {
+  await lchown(path, process.getuid?.() ?? 0, process.getgid?.() ?? 0);
+  await chmod(path, 0o600);
 }
 
 /** Checks the one file that lies in `media`, and takes its hash. */
@@ -141,6 +151,7 @@ async function finish(
     output === 'jpg' ? verifyStill(check) : verifyFile({ ...check, output, announced }),
   );
   if (!verdict.ok) return failure(verdict.reason, verdict.detail, verdict.fault);
+  if (namespaces?.users !== undefined) await takeOver(path);
   const sha256 = await fileSha256(path, attempt.signal);
   return { ok: true, path, name, mime, sizeBytes, sha256, durationSeconds: Math.round(verdict.durationSeconds) };
 }

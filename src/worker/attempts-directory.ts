@@ -1,11 +1,10 @@
-import { mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { chmod, mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /** Made for some seconds, and removed by whoever made them unless it was killed: what is older has nobody any more. */
 const leftoverMs = 3_600_000;
 const passing: readonly { parent: string; names: RegExp }[] = [
-  { parent: '.', names: /^probe-/ },
-  { parent: 'engine', names: /^(?:unpacking|trial)-/ },
+  { parent: '.', names: /^(?:probe|trial)-/ },
   { parent: 'cell', names: /^(?:self-test|trial|version)-/ },
 ];
 
@@ -22,7 +21,9 @@ export async function openAttemptsDirectory(
 ): Promise<string> {
   const parent = join(workDirectory, 'attempts');
   const directory = join(parent, workerId);
-  await mkdir(directory, { recursive: true, mode: 0o700 });
+  await mkdir(directory, { recursive: true });
+  // Children of another user pass them on the way to their own, which is closed to everybody else.
+  for (const passed of [parent, directory]) await chmod(passed, 0o711);
   for (const name of await readdir(parent)) {
     if (!living.has(name)) await rm(join(parent, name), { recursive: true, force: true });
   }

@@ -23,6 +23,7 @@ describe('serve refuses the environment', () => {
       ...{ PORT: 'http', HEALTH_PORT: '65536', EVENTSTORE_URL: 'http://127.0.0.1:2113', DATABASE_URL: 'mysql://a/b' },
       ...{ NATS_URL: '127.0.0.1', SAMPLE_PLATFORM_URL: 'sample', PUBLIC_URL: 'example.com', DOWNLOAD_URL: 'ftp://a' },
       ...{ REELTALLY_SECRET: 'short', REELTALLY_OLD_SECRETS: 'short', DEMO: 'yes', LOG_LEVEL: 'loud' },
+      SANDBOX: 'none',
       ...{ TRUSTED_PROXIES: '10.0.0.0/8,proxy', UNAUTHENTICATED_HOURLY_LIMIT: '-1', WORKER_SLOTS: '0' },
       ...{
         S3_PREFIX: '/films',

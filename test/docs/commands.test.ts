@@ -4,6 +4,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
+import { engineOfRun } from '../support/made-once.ts';
 import { apiClient } from '../support/client.ts';
 import { ended, queue } from '../support/downloads.ts';
 import { runCommand, startService } from '../support/service.ts';
@@ -72,6 +73,7 @@ async function runScript(script: string, { key }: Reader): Promise<void> {
     cwd: root,
     env: {
       ...{ PATH, NODE_COMPILE_CACHE, HOME: directory, REELTALLY_DATA: service.dataDirectory, FOLDER: directory },
+      ...engineOfRun(),
       ...{ URL: service.url, KEY: key, VIDEO: service.sampleUrl('bars') },
       ...{ REELTALLY_URL: service.url, REELTALLY_KEY: key },
     },

@@ -147,7 +147,7 @@ describe('the connections of a process', () => {
     'are fewer than its file descriptors, so that its own servers stay within reach',
     { timeout: 60_000 },
     async () => {
-      const limited = ['prlimit', '--nofile=400', '--'];
+      const limited = (command: readonly string[]) => ['prlimit', '--nofile=400', '--', ...command];
       await using api = await startProcess('api', { REELTALLY_DATA: service().dataDirectory, PORT: '0' }, limited);
       const sockets = Array.from({ length: 500 }, () =>
         connect({ port: Number(new URL(api.url).port), host: '127.0.0.1' }),

@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../../src/embedded/free-port.ts';
@@ -27,7 +26,7 @@ beforeAll(async () => {
   installation = await startInstallation();
   // The schema is there, so that a start meets the part that does not answer, and nothing else that takes long.
   await (await installation.startRole('projector')).stop();
-  await prepareEngine(join(installation.environment['REELTALLY_DATA'] ?? '', 'work'));
+  await prepareEngine();
 }, 60_000);
 afterAll(() => installation[Symbol.asyncDispose](), 60_000);
 

@@ -6,6 +6,7 @@ import type { TestProject } from 'vitest/node';
 
 import { launchPostgres } from '../../src/embedded/postgres.ts';
 import { readGivenEngines } from './given-engines.ts';
+import { linkEngine } from './made-once.ts';
 import { makeTemporaryDirectory } from './temporary-directory.ts';
 
 declare module 'vitest' {
@@ -20,6 +21,7 @@ export default async function setUp(project: TestProject): Promise<() => Promise
   // What the tests start is compiled once: it starts in half the time.
   process.env['NODE_COMPILE_CACHE'] = join(directory, 'compile-cache');
   process.env['TEST_MADE_ONCE'] = directory;
+  linkEngine(directory);
   const remove = (): void => {
     rmSync(directory, { recursive: true, force: true });
   };

@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { prepareEngine } from './made-once.ts';
+import { engineOfRun, prepareEngine } from './made-once.ts';
 import { openAccount } from './opened-account.ts';
 import type { OpenedAccount } from './opened-account.ts';
 import { startEventStore } from './event-store.ts';
@@ -42,6 +42,7 @@ export async function startInstallation(given: Environment = {}): Promise<Instal
     NATS_URL: nats.url,
     SAMPLE_PLATFORM_URL: platform.url,
     PORT: '0',
+    ...engineOfRun(),
     ...given,
   };
   const running: ServiceProcess[] = [];
@@ -52,7 +53,7 @@ export async function startInstallation(given: Environment = {}): Promise<Instal
     wakeEventStore: () => process.kill(eventStore.pid, 'SIGCONT'),
     sampleUrl: (item) => `${platform.url}/watch/${item}`,
     startRole: async (role, more = {}) => {
-      if (role === 'worker') await (unpacking ??= prepareEngine(join(environment.REELTALLY_DATA, 'work')));
+      if (role === 'worker') await (unpacking ??= prepareEngine());
       const started = await startProcess(role, { ...environment, ...more });
       running.push(started);
       return started;

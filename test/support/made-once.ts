@@ -1,10 +1,12 @@
 /** What is the same for every test file and takes seconds to make: made by the first that needs it, for the whole run. */
 
-import { cpSync, existsSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs';
-import { join } from 'node:path';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 
 import { startKeeper } from '../../src/adapters/contained-process-keeper.ts';
-import { locateEngine } from '../../src/adapters/yt-dlp-engine.ts';
+import { installedAt } from '../../src/adapters/installed-tree.ts';
+import { bundlePackageDirectory, bundleSha256, locateEngine } from '../../src/adapters/yt-dlp-engine.ts';
 import { prepareYtDlp } from '../../src/adapters/yt-dlp-unpacked.ts';
 import { createSampleMedia } from '../../src/embedded/sample-platform/media.ts';
 
@@ -19,7 +21,7 @@ export function filmsOfRun(): string | undefined {
 
 /**
  * Puts into the data directory of a service that has just started what downloads of an earlier start would have left there:
- * links to the sample films, and the unpacked engine. Both are looked for only when a download needs them.
+ * links to the sample films. The engine of the run is unpacked. Both are looked for only when a download needs them.
  */
 export async function prepareDataDirectory(dataDirectory: string): Promise<void> {
   const films = filmsOfRun();
@@ -31,7 +33,7 @@ export async function prepareDataDirectory(dataDirectory: string): Promise<void>
   for (const name of finishedSets(films)) {
     if (!existsSync(join(cache, name))) symlinkSync(join(films, name), join(cache, name));
   }
-  await prepareEngine(join(dataDirectory, 'work'));
+  await prepareEngine();
 }
 
 const finishedSets = (films: string): string[] =>
@@ -42,26 +44,41 @@ async function makeFilms(directory: string): Promise<void> {
   await createSampleMedia({ cacheDirectory: directory, ffmpegPath }).directoryOf('wide');
 }
 
-/** Puts a copy of the unpacked engine into a work directory that has none. A copy, because some tests damage theirs. */
-export async function prepareEngine(workDirectory: string): Promise<void> {
+/** Where all processes of the run have the engine, copied, checked and unpacked once; undefined outside vitest. */
+export function engineDirectoryOfRun(): string | undefined {
   const directory = directoryOfRun();
-  if (directory === undefined) return;
-  const [engines, own] = [join(directory, 'engine'), join(workDirectory, 'engine')];
-  mkdirSync(engines, { recursive: true, mode: 0o700 });
-  const finished = () => readdirSync(engines).find((name) => /^yt-dlp-[0-9a-f]+$/.test(name));
-  if (finished() === undefined) await unpackEngine(engines);
-  const name = finished();
-  if (name === undefined || existsSync(join(own, name))) return;
-  mkdirSync(own, { recursive: true, mode: 0o700 });
-  cpSync(join(engines, name), join(own, name), { recursive: true, verbatimSymlinks: true });
+  return directory === undefined ? undefined : join(directory, 'engine');
 }
 
-async function unpackEngine(directory: string): Promise<void> {
+/** For the environment of whatever uses it. */
+export function engineOfRun(): { ENGINE_DIRECTORY?: string } {
+  const directory = engineDirectoryOfRun();
+  return directory === undefined ? {} : { ENGINE_DIRECTORY: directory };
+}
+
+/**
+ * Installs the engine of the run as links to the files of the package, which take no time: several services that start at once
+ * would each copy it. Where links are not to be had, they do. Whoever runs it hashes it all the same.
+ */
+export function linkEngine(directory: string): void {
+  const packageDirectory = bundlePackageDirectory();
+  if (packageDirectory === undefined) return;
+  const target = installedAt({ directory: join(directory, 'engine'), name: 'bundle', sha256: bundleSha256 });
+  mkdirSync(dirname(target), { recursive: true, mode: 0o700 });
+  const { status } = spawnSync('cp', ['-al', packageDirectory, target], { stdio: 'ignore' });
+  if (status !== 0) rmSync(target, { recursive: true, force: true });
+}
+
+/** Unpacks the engine of the run, unless that is done already, so that no download waits for it. */
+export async function prepareEngine(): Promise<void> {
+  const directory = engineDirectoryOfRun();
+  if (directory === undefined) return;
   const { ytDlpPath } = await locateEngine({}, process.env['PATH'] ?? '');
   const keeper = startKeeper();
   try {
     // Where it cannot be unpacked, each test's own engine says so.
-    await prepareYtDlp({ ytDlpPath, directory, keeper, onProblem: () => undefined });
+    const onProblem = () => undefined;
+    await prepareYtDlp({ ytDlpPath, directory, trialDirectory: join(directory, '..', 'trials'), keeper, onProblem });
   } finally {
     keeper.close();
   }

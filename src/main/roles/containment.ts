@@ -2,22 +2,26 @@ import { engineAgeDays, inspectEngine, oldEngineDays } from '../../adapters/engi
 import { observeEgress, showEngine, showGuards } from '../../adapters/metrics-worker-observers.ts';
 import type { Engine } from '../../adapters/yt-dlp-engine.ts';
 import type { Connections } from '../connect.ts';
-import { cellDirectoryOf, openContainment, requireGuards } from '../containment.ts';
-import type { Containment } from '../containment.ts';
+import { cellDirectoryOf, openContainment, requireGuards, requireSandbox, workDirectoryOf } from '../containment.ts';
+import type { Containment, InstalledEngine } from '../containment.ts';
 
 /**
  * What a worker holds its children in, tried before any work is taken. What this machine does not allow is said once.
  *
- * @throws {ConfigurationRefused} when a guard that should hold does not
+ * @throws {ConfigurationRefused} when a guard that should hold does not, or children would be held by too little
  */
 export async function startContainment(
-  { addresses, logger, metrics }: Connections,
-  { engine, workDirectory }: { engine: Engine; workDirectory: string },
+  { addresses, config, logger, metrics }: Connections,
+  engine: InstalledEngine,
 ): Promise<Containment> {
   const observer = metrics.observer(observeEgress);
   let trying = true;
   const containment = await openContainment(
-    { engine, workDirectory, samplePlatformUrl: addresses.samplePlatformUrl },
+    {
+      engine,
+      workDirectory: workDirectoryOf(config),
+      samplePlatformUrl: addresses.samplePlatformUrl,
+    },
     {
       observer,
       onRefused: (refusal) => {
@@ -31,10 +35,13 @@ export async function startContainment(
   trying = false;
   try {
     requireGuards(containment.guards);
+    requireSandbox(containment, config);
   } catch (error) {
     await containment.close();
     throw error;
   }
+  const { sandbox } = containment;
+  logger.info({ sandbox }, 'what holds child processes');
   for (const { guard, state, detail } of containment.guards) {
     if (state === 'missing')
       logger.warn({ guard, why: detail }, 'this machine does not allow a guard of child processes');
@@ -46,9 +53,9 @@ export async function startContainment(
 /** Says which versions are at work. @returns what a person should know of an engine that is old */
 export async function reportEngine(
   { clock, logger, metrics }: Connections,
-  { engine, workDirectory, containment }: { engine: Engine; workDirectory: string; containment: Containment },
+  { engine, containment }: { engine: Engine; containment: Containment },
 ): Promise<string[]> {
-  const { namespaces, keeper } = containment;
+  const { namespaces, keeper, workDirectory } = containment;
   const nowMs = clock.realNowMs();
   const inspection = { engine, directory: cellDirectoryOf(workDirectory), namespaces, keeper, nowMs };
   const { programs, ageDays } = await inspectEngine({ ...inspection, checksums: false });

@@ -21,7 +21,7 @@ import { createDiskWatermark } from '../../worker/disk-watermark.ts';
 import { createQuotas } from '../../worker/quotas.ts';
 import type { Quotas } from '../../worker/quotas.ts';
 import { runWorker } from '../../worker/run.ts';
-import { findEngine, pluginsDirectory, unpackedDirectoryOf, workDirectoryOf } from '../containment.ts';
+import { findEngine, weakSandboxNotice } from '../containment.ts';
 import type { Config } from '../config.ts';
 import type { Connections } from '../connect.ts';
 import { filesDirectory, openFiles } from '../files.ts';
@@ -39,23 +39,20 @@ const mebibyte = 1024 * 1024;
 
 export const startWorker: StartRole = async (connections, secrets) => {
   const { config, store, pool, nats, logger, outages, clock, addresses, metrics, tracer } = connections;
-  const workDirectory = workDirectoryOf(config);
   const engine = await findEngine(config);
-  const containment = await startContainment(connections, { engine, workDirectory });
-  const notices = await reportEngine(connections, { engine, workDirectory, containment });
+  const containment = await startContainment(connections, engine);
+  const { egress, namespaces, keeper, workDirectory, pluginsDirectory, localFfmpegDirectory } = containment;
+  const notices = await reportEngine(connections, { engine, containment });
+  if (containment.sandbox === 'weak') notices.push(weakSandboxNotice);
   const samplePlatformOrigin = addresses.samplePlatformUrl ?? undefined;
   const ours = readAgain(samplePlatformOrigin);
   const allows = (video: VideoReference) => ours(video) !== undefined;
   const source = createVideoSource({
     ...engine,
-    egress: containment.egress,
-    namespaces: containment.namespaces,
-    keeper: containment.keeper,
-    pluginsDirectory,
+    ...{ egress, namespaces, keeper, workDirectory, pluginsDirectory, localFfmpegDirectory },
     extractorOf: (video) => ours(video)?.extractor,
     limits: limitsOf(config),
-    workDirectory,
-    unpackedDirectory: unpackedDirectoryOf(workDirectory),
+    unpackedDirectory: engine.directory,
     logger,
     observer: observeChildren([metrics.registry]),
     tracer,
@@ -102,7 +99,7 @@ export const startWorker: StartRole = async (connections, secrets) => {
       await worker.close();
       await heartbeat.stop();
       // Whoever waits for a probe is told at once that it has come to nothing.
-      containment.keeper.close();
+      keeper.close();
       await Promise.all([probes.answered(), shortLinks.answered()]);
       await containment.close();
     },

@@ -98,8 +98,9 @@ describe('the embedded server refuses to start', () => {
 
   test.runIf(canMountSmallDisk)('where the kernel does not tell who connects', async () => {
     const { inside } = await mountSmallDisk(1);
-    const words = ['sh', '-c', 'mount -t tmpfs none /proc && exec "$@"', 'sh', process.execPath, ENTRY];
-    const child = spawn(inside[0] ?? '', [...inside.slice(1), ...words, '--data', temporaryDirectory()]);
+    const server = [process.execPath, ENTRY, '--data', temporaryDirectory()];
+    const [program = '', ...words] = inside(['sh', '-c', 'mount -t tmpfs none /proc && exec "$@"', 'sh', ...server]);
+    const child = spawn(program, words);
     let said = '';
     child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
     expect(await once(child, 'close')).toEqual([1, null]);

@@ -1,8 +1,25 @@
-import { chmodSync, copyFileSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-import { EngineUnusable, locateEngine, verifyBundledEngine } from '../../../src/adapters/yt-dlp-engine.ts';
+import {
+  bundlePackageDirectory,
+  EngineUnusable,
+  installEngine,
+  locateEngine,
+} from '../../../src/adapters/yt-dlp-engine.ts';
+import type { Engine } from '../../../src/adapters/yt-dlp-engine.ts';
 import { startTestPlatform } from '../../support/sample-platform.ts';
 import type { TestPlatform } from '../../support/sample-platform.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -12,6 +29,14 @@ beforeAll(async () => {
   platform = await startTestPlatform([], { isUnpacked: false });
 });
 afterAll(() => platform.close());
+
+function changeOneByte(path: string): void {
+  const bytes = readFileSync(path);
+  bytes.writeUInt8(bytes.readUInt8(bytes.length - 1) ^ 1, bytes.length - 1);
+  // Under the same name, and not in the file that others link to.
+  unlinkSync(path);
+  writeFileSync(path, bytes, { mode: 0o755 });
+}
 
 describe('finding the engine', () => {
   test('an explicit path wins', async () => {
@@ -30,12 +55,56 @@ describe('finding the engine', () => {
       await expect(locateEngine({ ffprobePath }, '')).rejects.toThrow(message);
     }
   });
+});
 
-  test('an engine that is not the pinned one is refused', async () => {
-    const directory = temporaryDirectory();
-    writeFileSync(join(directory, 'yt-dlp.musl'), 'something else');
-    await expect(verifyBundledEngine(directory)).rejects.toThrow(EngineUnusable);
-    await expect(verifyBundledEngine(temporaryDirectory())).rejects.toThrow(/npm ci/);
+describe('installing the engine', { timeout: 120_000 }, () => {
+  const packageDirectory = bundlePackageDirectory() ?? '';
+
+  /** The package again, as links to its files, which take no room. */
+  function packageToDamage(): { packageDirectory: string; located: Engine } {
+    const copy = join(temporaryDirectory(), 'package');
+    execFileSync('cp', ['-al', packageDirectory, copy]);
+    // What is changed in its place is a file of the copy's own.
+    execFileSync('cp', ['--remove-destination', platform.engine.ffmpegPath, join(copy, 'bin', 'ffmpeg')]);
+    const inCopy = (path: string) => path.replace(packageDirectory, copy);
+    const { ytDlpPath, ffmpegPath, ffprobePath } = platform.engine;
+    const located = {
+      ytDlpPath: inCopy(ytDlpPath),
+      ffmpegPath: inCopy(ffmpegPath),
+      ffprobePath: inCopy(ffprobePath),
+    };
+    return { packageDirectory: copy, located };
+  }
+
+  test('one changed byte is refused, and nothing of it stays', async () => {
+    const { packageDirectory: damaged, located } = packageToDamage();
+    changeOneByte(join(damaged, 'runtime/glibc/libz.so.1'));
+    const directory = join(temporaryDirectory(), 'engine');
+    const installing = installEngine(located, { directory, packageDirectory: damaged });
+    await expect(installing).rejects.toThrow(EngineUnusable);
+    await expect(installing).rejects.toThrow(
+      /^The package n8n-\S+ is not the one .* Run "npm ci" again, or set YTDLP_PATH/,
+    );
+    expect(readdirSync(directory)).toEqual([]);
+  });
+
+  test('what runs is the copy that was hashed, whatever becomes of the package', async () => {
+    const directory = join(temporaryDirectory(), 'engine');
+    const given = packageToDamage();
+    const { packageDirectory: source, located } = given;
+    const installed = await installEngine(located, { directory, packageDirectory: source });
+    expect(Object.values(installed).every((path: string) => path.startsWith(`${directory}/bundle-`))).toBe(true);
+    // Between its hash and its run a file is changed in its place, and then all are gone.
+    writeFileSync(located.ffmpegPath, '#!/bin/sh');
+    rmSync(source, { recursive: true });
+    expect(execFileSync(installed.ffmpegPath, ['-version'], { encoding: 'utf8' })).toMatch(/^ffmpeg version /);
+    // What is installed is checked by the next process, and was good.
+    expect(await installEngine(located, { directory, packageDirectory: source })).toEqual(installed);
+  });
+
+  test('programs from elsewhere stay where they are', async () => {
+    const own = { ytDlpPath: '/opt/yt-dlp', ffmpegPath: '/opt/ffmpeg', ffprobePath: '/opt/ffprobe' };
+    expect(await installEngine(own, { directory: '/nowhere' })).toEqual(own);
   });
 });
 
@@ -47,9 +116,11 @@ describe('starting the engine', () => {
     expect(await platform.source().probe(platform.reference('bars'), { signal })).toMatchObject({ ok: true });
     const [unpacked = '', ...others] = readdirSync(engineDirectory);
     expect(others).toEqual([]);
-    copyFileSync('/etc/hostname', join(engineDirectory, unpacked, 'base_library.zip'));
+    changeOneByte(join(engineDirectory, unpacked, 'base_library.zip'));
+    writeFileSync(join(engineDirectory, unpacked, 'sitecustomize.py'), 'import nothing');
     expect(await platform.source().probe(platform.reference('bars'), { signal })).toMatchObject({ ok: true });
     expect(readdirSync(engineDirectory)).toEqual([unpacked]);
+    expect(existsSync(join(engineDirectory, unpacked, 'sitecustomize.py'))).toBe(false);
   });
 
   test('another one is started as it is', async () => {
