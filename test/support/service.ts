@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { givenEngines } from './given-engines.ts';
-import { engineOfRun, prepareDataDirectory } from './made-once.ts';
+import { engineOfRun, linkEngine, prepareDataDirectory } from './made-once.ts';
 import { openAccount } from './opened-account.ts';
 import type { OpenedAccount } from './opened-account.ts';
 import { createDatabase } from './postgres.ts';
@@ -81,11 +81,14 @@ export async function startService(
 ): Promise<Service> {
   const { addresses, drop } = await givenAddresses(postgres);
   const dataDirectory = environment['REELTALLY_DATA'] ?? makeTemporaryDirectory();
-  const engine = isPrepared ? {} : { ENGINE_DIRECTORY: join(dataDirectory, 'work', 'engine') };
+  const ownEngine = isPrepared ? undefined : makeTemporaryDirectory();
+  if (ownEngine !== undefined) linkEngine(ownEngine);
+  const engine = ownEngine === undefined ? {} : { ENGINE_DIRECTORY: join(ownEngine, 'engine') };
   const service = await serviceOn(dataDirectory, { ...engine, ...addresses, ...environment });
   const dispose = async () => {
     await service[Symbol.asyncDispose]();
     await drop();
+    if (ownEngine !== undefined) rmSync(ownEngine, { recursive: true, force: true });
   };
   try {
     if (isPrepared) await prepareDataDirectory(service.dataDirectory);
