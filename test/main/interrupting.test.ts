@@ -59,7 +59,7 @@ describe('Ctrl-C on a terminal', () => {
     }
   });
 
-  it('through npm, too, which passes the signal on', { timeout: 60_000 }, async () => {
+  it('through npm, too, which passes the signal on', { timeout: 120_000 }, async () => {
     const fresh = join(temporaryDirectory(), 'data');
     await using start = startOnTerminal(['npm', 'start'], { REELTALLY_DATA: fresh, PORT: '0' });
     await waitFor(() => start.screen().includes('Making a new'), { what: 'the start', timeoutMs: 60_000, pollMs: 1 });
@@ -70,7 +70,7 @@ describe('Ctrl-C on a terminal', () => {
   });
 });
 
-it('the same Ctrl-C twice, from the terminal and from npm, still ends it in order', { timeout: 60_000 }, async () => {
+it('the same Ctrl-C twice, from the terminal and from npm, still ends it in order', { timeout: 120_000 }, async () => {
   const directory = join(temporaryDirectory(), 'data');
   const child = spawnCommand(['serve'], { REELTALLY_DATA: directory, PORT: '0' });
   let screen = '';

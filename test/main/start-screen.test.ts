@@ -30,7 +30,7 @@ async function pasted(lines: readonly string[], environment: Environment): Promi
   return stdout;
 }
 
-it('the screen of a start fits a terminal, and each of its lines works', { timeout: 120_000 }, async () => {
+it('the screen of a start fits a terminal, and each of its lines works', { timeout: 240_000 }, async () => {
   const environment = { REELTALLY_DATA: join(temporaryDirectory(), 'data'), PORT: '0' };
   await using start = startOnTerminal([...cliCommand, 'serve'], environment);
   await waitFor(() => isWhole(start.screen()), { what: 'the screen', timeoutMs: 60_000 });

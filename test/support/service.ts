@@ -231,10 +231,14 @@ export interface OnTerminal extends AsyncDisposable {
 /** Starts a program with a terminal of its own. */
 export function startOnTerminal(command: readonly string[], environment: Environment, columns = 80): OnTerminal {
   const quoted = command.map((word) => `'${word}'`).join(' ');
-  const child = spawn('script', ['--quiet', '--return', '--command', `stty cols ${String(columns)}; exec ${quoted}`, '/dev/null'], {
-    env: { ...cleanEnvironment(), TERM: 'xterm', ...environment },
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
+  const child = spawn(
+    'script',
+    ['--quiet', '--return', '--command', `stty cols ${String(columns)}; exec ${quoted}`, '/dev/null'],
+    {
+      env: { ...cleanEnvironment(), TERM: 'xterm', ...environment },
+      stdio: ['pipe', 'pipe', 'inherit'],
+    },
+  );
   let written = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => (written += text));
   const code = once(child, 'close').then(([ended]) => ended as number | null);
