@@ -57,7 +57,9 @@ async function letAllRead(directory: string): Promise<void> {
 
 /** Of processes that were killed while they made a folder. */
 async function removeLeftovers(directory: string): Promise<void> {
-  for (const name of (await readdir(directory)).filter((each) => each.startsWith('making-'))) {
+  // A folder of another user's may be passed and not listed; then they are that user's to remove.
+  const names = await readdir(directory).catch(() => []);
+  for (const name of names.filter((each) => each.startsWith('making-'))) {
     const stats = await stat(join(directory, name)).catch(() => undefined);
     if (stats && stats.mtimeMs < realNowMs() - leftoverMs)
       await rm(join(directory, name), { recursive: true, force: true });
@@ -93,9 +95,9 @@ export async function installTree(
   const target = installedAt({ directory, name, sha256 });
   const isWhole = async () => (await treeSha256(target).catch(() => undefined)) === sha256;
   await mkdir(directory, { recursive: true, mode: 0o755 });
+  await removeLeftovers(directory);
   if (await isWhole()) return target;
   const isDamaged = existsSync(target);
-  await removeLeftovers(directory);
   const making = await mkdtemp(join(directory, 'making-'));
   try {
     const made = join(making, 'made');

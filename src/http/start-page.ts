@@ -17,6 +17,8 @@ export function registerStartPage(server: FastifyInstance): void {
     method: ['GET', 'HEAD'],
     url: '/',
     handler: (request, reply) => {
+      // No address, though the router takes it for this one.
+      if (request.raw.url === '*') return reply.callNotFound();
       reply.header('Vary', 'Accept');
       if (prefersPage(request)) return sendPage(reply, { title: about.name, content });
       return reply.header('Content-Type', mediaType).send(json);

@@ -17,6 +17,7 @@ const expected = [
   'DataDirectoryRefused',
   'DiskIsFull',
   'EngineEnded',
+  'EngineNotStarted',
   'EngineUnusable',
   'EventStoreUnavailable',
   'NotStored',

@@ -7,6 +7,7 @@ import { launchNatsServer } from '../embedded/nats-server.ts';
 import { launchPostgres } from '../embedded/postgres.ts';
 import { startSamplePlatform } from '../embedded/sample-platform.ts';
 import { findEngine } from './containment.ts';
+import { ConfigurationRefused } from './config.ts';
 import type { Config } from './config.ts';
 import type { Addresses } from './instance.ts';
 
@@ -30,6 +31,15 @@ interface LaunchedServer extends Part {
   /** Where it is not in the file alone. */
   lastWords?: () => string;
   exited: Promise<unknown>;
+}
+
+/** What it says is for the person who starts it. */
+class EngineNotStarted extends Error {
+  override readonly name = 'EngineNotStarted';
+
+  constructor(cause: unknown) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause });
+  }
 }
 
 /** An embedded server has ended by itself. */
@@ -57,7 +67,9 @@ export function startEngines(
   let stopping = false;
   /** One that became ready too late to be wanted is stopped at once. */
   const ready = async <Ready extends Part>(starting: Promise<Ready>): Promise<Ready> => {
-    const part = await starting;
+    const part = await starting.catch((error: unknown) => {
+      throw error instanceof ConfigurationRefused ? error : new EngineNotStarted(error);
+    });
     started.push(part);
     if (stopping) await part.stop();
     return part;

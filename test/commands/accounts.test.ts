@@ -28,7 +28,7 @@ const request = {
   actor: { type: 'staff', id: 'ann', role: 'support', reason: 'asked' } as const,
 };
 const asked = { ...request, timeoutMs: 10_000 };
-const maxKeys = 10;
+const maxKeys = 20;
 const owner = { email: 'owner@example.com', terms: plan };
 
 async function open(): Promise<string> {

@@ -19,7 +19,7 @@ const get = (path: string) => rawRequest(service().url, { method: 'GET', path, h
 
 describe('404 not_found, in the envelope', () => {
   it.each([
-    ...['/', '/api', '/api/v1', '/api/v1/', '/api/v2/credits', '/credits', '/api/v1/video', '/favicon.ico'],
+    ...['/api', '/api/v1', '/api/v1/', '/api/v2/credits', '/credits', '/api/v1/video', '/favicon.ico'],
     ...['/api/v1/credits/', '/api/v1//credits', '/api/v1/CREDITS', '/api/v1/credits%2f', '/api/v1/credits;a=1'],
     ...['/api/v1/%zz', '/%', '/api/v1/credits%', '/api/v1/credits%00', '/api/v1/%c3%28', '/api/v1/../v1/credits'],
     ...['*', `/api/v1/${'x'.repeat(4_000)}`],

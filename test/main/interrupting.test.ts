@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { cliCommand, spawnCommand, startOnTerminal } from '../support/service.ts';
+import type { OnTerminal } from '../support/service.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -24,9 +25,12 @@ function processesOn(directory: string): string[] {
 
 const step = (shown: string) => (screen: string) => screen.includes(shown);
 
+/** Says so once the terminal is its own: what is typed before would interrupt nobody. */
+const begun = ['sh', '-c', 'echo begun; exec "$@"', 'sh'];
+
 /** On one folder, one after the other: each leaves it so that the next start gets further. */
 const instants: [string, (screen: string) => boolean][] = [
-  ['at once', () => true],
+  ['at once', step('begun')],
   ['a database is made', step('Making a new Postgres database')],
   ['the event store is ready', step('event store is ready')],
   ['Postgres starts', step('Starting Postgres')],
@@ -38,16 +42,23 @@ const instants: [string, (screen: string) => boolean][] = [
   ['all is ready', step('Ctrl-C stops it')],
 ];
 
+async function endOf(start: OnTerminal, instant: string): Promise<number | null> {
+  let hasEnded = false;
+  void start.code.then(() => (hasEnded = true));
+  await waitFor(() => hasEnded, { what: `the end after Ctrl-C: ${instant}`, timeoutMs: 60_000 });
+  return await start.code;
+}
+
 describe('Ctrl-C on a terminal', () => {
   it('ends a start cleanly at every instant, and lets the next one go on', { timeout: 300_000 }, async () => {
     const directory = join(temporaryDirectory(), 'data');
     const environment = { REELTALLY_DATA: directory, PORT: '0' };
     for (const [instant, isThere] of instants) {
-      await using start = startOnTerminal([...cliCommand, 'serve'], environment);
+      await using start = startOnTerminal([...begun, ...cliCommand, 'serve'], environment);
       await waitFor(() => isThere(start.screen()), { what: instant, timeoutMs: 60_000, pollMs: 1 });
       const before = start.screen().length;
       start.type('\u0003');
-      const code = await start.code;
+      const code = await endOf(start, instant);
       const after = start.screen().slice(before);
       expect({ instant, code }).toEqual({ instant, code: expect.toBeOneOf([0, 130]) as number });
       // Neither log lines nor a stack.

@@ -117,6 +117,10 @@ function leavesATrace(dataDirectory: string): string {
   return path;
 }
 
+/** Beside what the start says of an engine that is old. */
+const noticesOfSandbox = ({ notices }: { notices: readonly string[] }) =>
+  notices.filter((notice) => /sandbox/i.test(notice));
+
 describe('without namespaces', { timeout: 180_000 }, () => {
   test('root installs below a folder of its own, keeps data in another, and downloads all the same', async () => {
     const dataDirectory = dataDirectoryOf(0);
@@ -132,7 +136,7 @@ describe('without namespaces', { timeout: 180_000 }, () => {
     const file = await fetch('download_url' in status ? status.download_url : '');
     expect(file.status).toBe(200);
     expect((await file.arrayBuffer()).byteLength).toBeGreaterThan(10_000);
-    expect(service).toMatchObject({ notices: [] });
+    expect(noticesOfSandbox(service)).toEqual([]);
     const kept = readdirSync(join(dataDirectory, 'files'), { recursive: true, withFileTypes: true });
     const files = kept.filter((entry) => entry.isFile()).map((entry) => statSync(join(entry.parentPath, entry.name)));
     expect(files.map(({ uid, gid, mode }) => [uid, gid, mode & 0o777])).toEqual([[0, 0, 0o600]]);
@@ -141,6 +145,6 @@ describe('without namespaces', { timeout: 180_000 }, () => {
   test('a demo that only this machine reaches starts for a plain user too, and says that it is weak', async () => {
     const environment = { REELTALLY_DATA: dataDirectoryOf(plainUser), PORT: '0' };
     await using service = await startProcess('all', { ...environment, ...openEngine() }, userWithout);
-    expect(service).toMatchObject({ notices: [expect.stringMatching(/^Weak sandbox: .{1,66}$/)] });
+    expect(noticesOfSandbox(service)).toEqual([expect.stringMatching(/^Weak sandbox: .{1,66}$/)]);
   });
 });

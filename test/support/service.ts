@@ -32,6 +32,7 @@ interface Started {
   dataDirectory: string;
   samplePlatformUrl: string | null;
   demo: { accountId: string; key: string; keyId: string } | null;
+  notices: string[];
 }
 
 export interface ServiceProcess extends AsyncDisposable, Started {
@@ -209,11 +210,14 @@ export async function runCommand(
   return { code, stdout, stderr };
 }
 
+/** A terminal that does not say how wide it is, which counts as endless. */
+const unknownWidth = 0;
+
 /** Runs one command with a terminal of its own. @returns everything that it writes there */
 export async function runOnTerminal(
   words: readonly string[],
   environment: Environment,
-  { columns }: { columns?: number } = {},
+  { columns = unknownWidth }: { columns?: number } = {},
 ): Promise<{ code: number | null; screen: string }> {
   const { code, screen } = startOnTerminal([...cliCommand, ...words], environment, columns);
   return { code: await code, screen: screen() };

@@ -12,8 +12,8 @@ import { temporaryDirectory } from './temporary-directory.ts';
 const script = fileURLToPath(new URL('without-namespaces.sh', import.meta.url));
 const root = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
 
-/** Nobody's: what it makes is its own. */
-export const plainUser = 65_534;
+/** `daemon`, whom every system knows by name, as Postgres wants it. `nobody` may stand for others in a namespace of users. */
+export const plainUser = 1;
 
 /** As a root in a container of Docker's defaults, which can make no user namespaces. */
 export const rootWithout: StartedBy = (command) => [script, ...command];

@@ -224,9 +224,9 @@ describe('a service that cannot be used', () => {
     ['nobody at its address', { endpoint: 'http://127.0.0.1:1' }],
   ])('is refused at once: %s', async (_what, changed) => {
     const { logger, text } = rememberingLogger();
-    await expect(openStore({ ...changed, logger })).rejects.toThrow(FileStoreUnavailable);
-    expect(text()).toContain('the file store');
+    const refusal: unknown = await openStore({ ...changed, logger }).catch((error: unknown) => error);
+    expect(refusal).toBeInstanceOf(FileStoreUnavailable);
     for (const secret of [s3Account.secretAccessKey, s3Account.accessKeyId, 'Signature='])
-      expect(text()).not.toContain(secret);
+      expect(`${String(refusal)} ${text()}`).not.toContain(secret);
   });
 });
