@@ -18,7 +18,10 @@ export function registerStartPage(server: FastifyInstance): void {
     url: '/',
     handler: (request, reply) => {
       // No address, though the router takes it for this one.
-      if (request.raw.url === '*') return reply.callNotFound();
+      if (request.raw.url === '*') {
+        reply.callNotFound();
+        return reply;
+      }
       reply.header('Vary', 'Accept');
       if (prefersPage(request)) return sendPage(reply, { title: about.name, content });
       return reply.header('Content-Type', mediaType).send(json);
