@@ -16,8 +16,8 @@ import { peerUser, readSocketTable } from './peer-user.ts';
 
 export interface Listener {
   port: number;
-  /** Takes no further connections. */
-  close: () => void;
+  /** Takes no further connections; fulfilled when those that there are have ended. */
+  close: () => Promise<void>;
 }
 
 /** @param host an address of loopback. @throws {StartRefused} when the port is taken, or nobody could be told from others */
@@ -41,7 +41,7 @@ export async function listen(server: Server, host: string, port: number): Promis
   listener.on('error', (error) => console.error(`event-store: a connection could not be taken: ${error.message}`));
   const { port: boundPort, address } = listener.address() as AddressInfo;
   await requireOwnConnection(boundPort, address);
-  return { port: boundPort, close: () => listener.close() };
+  return { port: boundPort, close: () => new Promise((resolve) => listener.close(() => resolve())) };
 }
 
 /** What the kernel says of us is tried before anybody else comes. @throws {StartRefused} */

@@ -97,8 +97,8 @@ async function stop(
   commits: GroupCommit,
   openCalls: Set<EventEmitter>,
 ): Promise<void> {
-  listener.close();
-  const closed = new Promise<void>((resolve) => server.tryShutdown(() => resolve()));
+  // gRPC knows nothing of the sockets, on which calls may still end after it has closed its sessions.
+  const closed = Promise.all([listener.close(), new Promise<void>((resolve) => server.tryShutdown(() => resolve()))]);
   await commits.drain();
   for (const call of openCalls) call.emit('error', rpcError(status.UNAVAILABLE, 'The event store is shutting down.'));
   const impatience = setTimeout(() => server.forceShutdown(), STOP_GRACE_MS);
