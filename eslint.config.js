@@ -9,7 +9,6 @@ export default defineConfig(
     linterOptions: { reportUnusedDisableDirectives: 'error' },
     rules: {
       eqeqeq: 'error',
-      'max-lines-per-function': ['error', { max: 70, skipBlankLines: true, skipComments: true }],
       'no-control-regex': 'off', // Control characters are looked for on purpose, to refuse them.
     },
   },
@@ -40,7 +39,6 @@ export default defineConfig(
   {
     files: ['test/**/*.ts'],
     rules: {
-      'max-lines-per-function': 'off', // A describe block is one function and holds many tests.
       '@typescript-eslint/no-non-null-assertion': 'off', // A test that meets a missing value fails right there, which is what it is for.
     },
   },

@@ -11,8 +11,9 @@ export default defineConfig({
     sequence: { seed },
     include: [
       'test/adapters/event-store/**/*.test.ts',
-      'test/adapters/{postgres,leadership,job-queue,channels}.test.ts',
-      'test/projections/admission.test.ts',
+      'test/adapters/postgres/{postgres,leadership}.test.ts',
+      'test/adapters/nats/*.test.ts',
+      'test/projections/admission/admission.test.ts',
       'test/commands/log-outages.test.ts',
       'test/flow/one-download.test.ts',
     ],

@@ -1,6 +1,6 @@
 import type { PoolClient } from 'pg';
-import type { RowMacs } from '../src/commands/ports.ts';
-import type { UsageSnapshot } from '../src/domain/usage.ts';
+import type { RowMacs } from '../src/ports/row-macs.ts';
+import type { UsageSnapshot } from '../src/domain/usage-state.ts';
 import { CreditsMacs } from './credits-macs.ts';
 import type { NotBelieved } from './credits-macs.ts';
 import { creditsColumns, signedUsageOf } from './credits.ts';

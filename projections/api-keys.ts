@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool, PoolClient } from 'pg';
-import type { RowMacs } from '../src/commands/ports.ts';
+import type { RowMacs } from '../src/ports/row-macs.ts';
 import type { AccountEvent } from '../src/domain/account-events.ts';
 import { parseAccountEvent, parseUsageEvent } from '../src/domain/recorded-event.ts';
 import type { ParsedEvent } from '../src/domain/recorded-event.ts';
-import type { RebuildableProjection } from './rebuild.ts';
+import type { RebuildableProjection } from './runner/projection.ts';
 
 /**
  * The read model that lets requests in: tables `api_keys`, `hourly_limits` and `api_key_window`. A key is valid, and a
@@ -19,29 +19,32 @@ export const apiKeys: RebuildableProjection = {
     key: 'hash',
     columns: ['key_id', 'account_id', 'hourly_limit', 'revoked', 'mac'],
   },
+  signedTables: ['api_key_window'],
   streamPrefixes: ['account-', 'usage-'],
-  apply: async (events, client, { macs }) => {
-    const limits = new Map<string, number>();
-    const accountEvents: ParsedEvent<AccountEvent>[] = [];
-    for (const recorded of events) {
-      if (recorded.stream.startsWith('account-')) accountEvents.push(parseAccountEvent(recorded));
-      else {
-        const { event, stream } = parseUsageEvent(recorded);
-        const isNow = event.type === 'PlanChanged' && event.data.effective === 'now';
-        if (event.type === 'UsagePeriodOpened' || isNow) {
-          limits.set(stream.split('-')[1] ?? '', event.data.terms.hourly_limit);
+  start:
+    ({ macs }) =>
+    async (events, client) => {
+      const limits = new Map<string, number>();
+      const accountEvents: ParsedEvent<AccountEvent>[] = [];
+      for (const recorded of events) {
+        if (recorded.stream.startsWith('account-')) accountEvents.push(parseAccountEvent(recorded));
+        else {
+          const { event, stream } = parseUsageEvent(recorded);
+          const isNow = event.type === 'PlanChanged' && event.data.effective === 'now';
+          if (event.type === 'UsagePeriodOpened' || isNow) {
+            limits.set(stream.split('-')[1] ?? '', event.data.terms.hourly_limit);
+          }
         }
       }
-    }
-    for (const { event } of accountEvents) {
-      if (event.type !== 'AccountOpened' || limits.has(event.data.account_id)) continue;
-      limits.set(event.data.account_id, event.data.terms.hourly_limit);
-    }
-    await writeHeads(accountEvents, client);
-    await writeLimits(limits, client);
-    await writeKeys(accountEvents, client);
-    await writeWindows(accountEvents, limits, { client, macs });
-  },
+      for (const { event } of accountEvents) {
+        if (event.type !== 'AccountOpened' || limits.has(event.data.account_id)) continue;
+        limits.set(event.data.account_id, event.data.terms.hourly_limit);
+      }
+      await writeHeads(accountEvents, client);
+      await writeLimits(limits, client);
+      await writeKeys(accountEvents, client);
+      await writeWindows(accountEvents, limits, { client, macs });
+    },
 };
 
 /** Where each account's stream stands: the audit compares it with the log. */

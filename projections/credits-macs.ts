@@ -1,6 +1,6 @@
 import canonicalize from 'canonicalize';
-import type { RowMacs } from '../src/commands/ports.ts';
-import type { UsageSnapshot } from '../src/domain/usage.ts';
+import type { RowMacs } from '../src/ports/row-macs.ts';
+import type { UsageSnapshot } from '../src/domain/usage-state.ts';
 
 /** The result of checking a row of `credits`: its state, or `notBelieved` for a row that somebody else has written. */
 export const notBelieved = 'not believed';

@@ -1,11 +1,13 @@
 import { LRUCache } from 'lru-cache';
 import type { PoolClient } from 'pg';
-import type { EventStore, RowMacs } from '../src/commands/ports.ts';
+import type { EventStore } from '../src/ports/event-store.ts';
+import type { RowMacs } from '../src/ports/row-macs.ts';
 import { parseUsageEvent } from '../src/domain/recorded-event.ts';
 import type { ParsedEvent } from '../src/domain/recorded-event.ts';
 import type { UsageEvent } from '../src/domain/usage-events.ts';
-import { evolveUsage, initialUsage } from '../src/domain/usage.ts';
-import type { OpenUsage, UsageSnapshot } from '../src/domain/usage.ts';
+import { evolveUsage } from '../src/domain/usage.ts';
+import { initialUsage } from '../src/domain/usage-state.ts';
+import type { OpenUsage, UsageSnapshot } from '../src/domain/usage-state.ts';
 import { CreditsMacs, notBelieved } from './credits-macs.ts';
 import type { NotBelieved, SignedUsage } from './credits-macs.ts';
 

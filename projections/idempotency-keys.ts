@@ -1,5 +1,5 @@
 import type { PoolClient } from 'pg';
-import type { RowMacs } from '../src/commands/ports.ts';
+import type { RowMacs } from '../src/ports/row-macs.ts';
 import type { KeyedDownload } from '../src/domain/decide-usage.ts';
 import { periodOfUsageStream } from '../src/domain/billing-period.ts';
 import type { ParsedEvent } from '../src/domain/recorded-event.ts';

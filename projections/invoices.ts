@@ -2,7 +2,7 @@ import type { PoolClient } from 'pg';
 import type { CreditNoteIssued, InvoiceEvent, InvoiceIssued } from '../src/domain/invoice-events.ts';
 import { parseInvoiceEvent } from '../src/domain/recorded-event.ts';
 import type { Actor, ParsedEvent } from '../src/domain/recorded-event.ts';
-import type { RebuildableProjection } from './rebuild.ts';
+import type { RebuildableProjection } from './runner/projection.ts';
 
 /** The read model behind `invoices list` and `invoices show`: table `invoices`, one row per invoice or credit note. */
 export const invoices: RebuildableProjection = {
@@ -10,7 +10,7 @@ export const invoices: RebuildableProjection = {
   tables: ['invoices'],
   onlyAdds: true,
   streamPrefixes: ['invoices-'],
-  apply: async (events, client) => {
+  start: () => async (events, client) => {
     const rows = events.map((event) => ({ ...invoiceRow(parseInvoiceEvent(event)), data: event.data }));
     await client.query('insert into invoices select * from json_populate_recordset(null::invoices, $1::json)', [
       JSON.stringify(rows),

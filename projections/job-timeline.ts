@@ -2,7 +2,7 @@ import type { PoolClient } from 'pg';
 import { parseJobEvent, parseUsageEvent } from '../src/domain/recorded-event.ts';
 import type { Actor, DomainEvent, ParsedEvent } from '../src/domain/recorded-event.ts';
 import { centsOf } from '../src/domain/usage-events.ts';
-import type { RebuildableProjection } from './rebuild.ts';
+import type { RebuildableProjection } from './runner/projection.ts';
 
 /** The read model behind `jobs timeline`: table `job_timeline`, every event of a download, of both its streams. */
 export const jobTimeline: RebuildableProjection = {
@@ -10,7 +10,7 @@ export const jobTimeline: RebuildableProjection = {
   tables: ['job_timeline'],
   onlyAdds: true,
   streamPrefixes: ['usage-', 'job-'],
-  apply: async (events, client) => {
+  start: () => async (events, client) => {
     const rows = events.flatMap((event) =>
       rowsOf(event.stream.startsWith('usage-') ? parseUsageEvent(event) : parseJobEvent(event), event.data),
     );

@@ -4,7 +4,7 @@ import { parseUsageEvent } from '../src/domain/recorded-event.ts';
 import type { Actor, ParsedEvent } from '../src/domain/recorded-event.ts';
 import { centsOf } from '../src/domain/usage-events.ts';
 import type { LedgerEvent, UsageEvent } from '../src/domain/usage-events.ts';
-import type { RebuildableProjection } from './rebuild.ts';
+import type { RebuildableProjection } from './runner/projection.ts';
 
 /** The read model behind `ledger show`: table `overage_ledger`, one row per charge or correction, each traced to its event. */
 export const overageLedger: RebuildableProjection = {
@@ -12,7 +12,7 @@ export const overageLedger: RebuildableProjection = {
   tables: ['overage_ledger'],
   onlyAdds: true,
   streamPrefixes: ['usage-'],
-  apply: async (events, client) => {
+  start: () => async (events, client) => {
     const rows = events.flatMap((event) => ledgerRow(parseUsageEvent(event)) ?? []);
     if (rows.length === 0) return;
     await client.query(

@@ -2,10 +2,11 @@ import { parseInvoiceEvent, parseJobEvent, parseUsageEvent } from '../src/domain
 import type { ParsedEvent } from '../src/domain/recorded-event.ts';
 import type { JobEvent } from '../src/domain/download-job-events.ts';
 import type { UsageEvent } from '../src/domain/usage-events.ts';
+import { CreditsRows } from './credits.ts';
 import { applyToIdempotencyKeys } from './idempotency-keys.ts';
 import { applyToInvoicesDue } from './invoices-due.ts';
 import { applyToJobs } from './jobs.ts';
-import type { RebuildableProjection } from './rebuild.ts';
+import type { RebuildableProjection } from './runner/projection.ts';
 import { applyToUsageWarnings } from './usage-warnings.ts';
 
 /**
@@ -16,18 +17,22 @@ import { applyToUsageWarnings } from './usage-warnings.ts';
 export const usageAndJobs: RebuildableProjection = {
   name: 'usage_and_jobs',
   tables: ['credits', 'jobs', 'idempotency_keys', 'usage_warnings'],
+  signedTables: ['credits', 'idempotency_keys'],
   streamPrefixes: ['usage-', 'job-', 'invoices-'],
-  apply: async (events, client, { macs, credits }) => {
-    const [invoiced, others] = [events.filter(isInvoice), events.filter((event) => !isInvoice(event))];
-    const parsed = others.map((event): ParsedEvent<UsageEvent> | ParsedEvent<JobEvent> =>
-      event.stream.startsWith('usage-') ? parseUsageEvent(event) : parseJobEvent(event),
-    );
-    const usage = parsed.filter(isUsage);
-    if (usage.length > 0) await credits.apply(usage, client);
-    await applyToIdempotencyKeys(usage, client, macs);
-    await applyToUsageWarnings(usage, client);
-    await applyToInvoicesDue({ usage, invoices: invoiced.map(parseInvoiceEvent) }, client);
-    await applyToJobs(parsed, client);
+  start: ({ store, macs }) => {
+    const credits = new CreditsRows({ store, macs });
+    return async (events, client) => {
+      const [invoiced, others] = [events.filter(isInvoice), events.filter((event) => !isInvoice(event))];
+      const parsed = others.map((event): ParsedEvent<UsageEvent> | ParsedEvent<JobEvent> =>
+        event.stream.startsWith('usage-') ? parseUsageEvent(event) : parseJobEvent(event),
+      );
+      const usage = parsed.filter(isUsage);
+      if (usage.length > 0) await credits.apply(usage, client);
+      await applyToIdempotencyKeys(usage, client, macs);
+      await applyToUsageWarnings(usage, client);
+      await applyToInvoicesDue({ usage, invoices: invoiced.map(parseInvoiceEvent) }, client);
+      await applyToJobs(parsed, client);
+    };
   },
 };
 

@@ -80,7 +80,7 @@ create table hourly_limits (
   hourly_limit integer not null
 );
 
--- Admission of requests, one row per key: whether it is valid, and its rolling window (see projections/admission.ts).
+-- Admission of requests, one row per key: whether it is valid, and its rolling window (see projections/admission/admission.ts).
 -- The projection inserts rows and sets hourly_limit and revoked; base and admitted_ms exist only here.
 create table api_key_window (
   hash uuid primary key, -- first 128 bits of the key's SHA-256

@@ -2,8 +2,8 @@ import { mkdir, open, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createTransport } from 'nodemailer';
 import type { SendMailOptions } from 'nodemailer';
-import { MailNotTaken } from '../commands/billing-ports.ts';
-import type { Mail, Mailer } from '../commands/billing-ports.ts';
+import { MailNotTaken } from '../ports/billing.ts';
+import type { Mail, Mailer } from '../ports/billing.ts';
 
 /** Mails over SMTP, or into a folder where no mail server is named. */
 

@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import { stringify } from 'csv-stringify';
 import { ledgerRow, overageLedger, readLedger } from '../../projections/overage-ledger.ts';
 import type { LedgerRow } from '../../projections/overage-ledger.ts';
-import { readReached } from '../../projections/checkpoints.ts';
+import { readReached } from '../../projections/runner/checkpoints.ts';
 import { usageStream } from '../domain/billing-period.ts';
 import { parseUsageEvent } from '../domain/recorded-event.ts';
 import type { CliDependencies } from './accounts.ts';

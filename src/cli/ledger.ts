@@ -2,9 +2,9 @@ import { ledgerRow, overageLedger, readLedger } from '../../projections/overage-
 import type { LedgerRow } from '../../projections/overage-ledger.ts';
 import { notBelieved } from '../../projections/credits-macs.ts';
 import { readNewestCredits } from '../../projections/credits.ts';
-import { waitForCheckpoint } from '../../projections/progress.ts';
+import { waitForCheckpoint } from '../../projections/runner/progress.ts';
 import { readAccount } from '../commands/accounts.ts';
-import type { RecordedEvent } from '../commands/ports.ts';
+import type { RecordedEvent } from '../ports/event-store.ts';
 import { usageStream } from '../domain/billing-period.ts';
 import { formatCents } from '../domain/money.ts';
 import { parseUsageEvent } from '../domain/recorded-event.ts';

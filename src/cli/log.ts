@@ -1,4 +1,4 @@
-import type { RecordedEvent } from '../commands/ports.ts';
+import type { RecordedEvent } from '../ports/event-store.ts';
 import type { CliDependencies } from './accounts.ts';
 import { CommandFailed, print } from './output.ts';
 

@@ -1,4 +1,4 @@
-import type { RebuildProgress } from '../../projections/rebuild.ts';
+import type { RebuildProgress } from '../../projections/runner/rebuild.ts';
 import type { Output } from './output.ts';
 
 export interface ProgressBar {

@@ -1,11 +1,12 @@
 import type { Pool } from 'pg';
 import { projections } from '../../projections/all.ts';
-import { measureProgress } from '../../projections/progress.ts';
-import { RebuildRefused, rebuild } from '../../projections/rebuild.ts';
-import type { RebuildableProjection, Rebuilt } from '../../projections/rebuild.ts';
-import { dispatchCheckpoint, readCheckpoint, writeCheckpoint } from '../../projections/checkpoints.ts';
+import { measureProgress } from '../../projections/runner/progress.ts';
+import { RebuildRefused, rebuild } from '../../projections/runner/rebuild.ts';
+import type { RebuildableProjection } from '../../projections/runner/projection.ts';
+import type { Rebuilt } from '../../projections/runner/rebuild.ts';
+import { dispatchCheckpoint, readCheckpoint, writeCheckpoint } from '../../projections/runner/checkpoints.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
-import { positionOfEvent } from '../commands/log-position.ts';
+import { positionOfEvent } from '../ports/log-position.ts';
 import type { CliDependencies } from './accounts.ts';
 import { CommandFailed, print } from './output.ts';
 import type { Output } from './output.ts';

@@ -3,7 +3,7 @@ import { invoicesStream } from '../domain/invoice-events.ts';
 import type { InvoiceIssued } from '../domain/invoice-events.ts';
 import { formatCents } from '../domain/money.ts';
 import { parseUsageEvent } from '../domain/recorded-event.ts';
-import type { EventStore } from '../commands/ports.ts';
+import type { EventStore } from '../ports/event-store.ts';
 import { formatDays } from '../documents/days.ts';
 import { creditNoteCsv, invoiceCsv } from '../documents/invoice-csv.ts';
 import { creditNoteDocument, invoiceDocument } from '../documents/invoice-document.ts';

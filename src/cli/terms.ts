@@ -6,7 +6,7 @@ import type { TermsChanges } from '../domain/decide-usage.ts';
 import { formatCents } from '../domain/money.ts';
 import type { Refusal } from '../domain/refusals.ts';
 import type { Effective, UsageEvent } from '../domain/usage-events.ts';
-import type { OpenUsage } from '../domain/usage.ts';
+import type { OpenUsage } from '../domain/usage-state.ts';
 import { currentUsage, describeTerms, planNamed, snapshotOf } from './accounts.ts';
 import type { CliDependencies } from './accounts.ts';
 import { CommandFailed, print } from './output.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Books } from '../verify/comparison.ts';
-import type { AccountDivergences, Divergence, Facts } from '../verify/divergence.ts';
-import { Follower, readAcknowledged } from '../verify/follow.ts';
+import type { Books } from '../audit/compare/comparison.ts';
+import type { AccountDivergences, Divergence, Facts } from '../audit/rules/divergence.ts';
+import { Follower, readAcknowledged } from '../audit/compare/verifier.ts';
 import type { CliDependencies } from './accounts.ts';
 import { CommandFailed, facts, print } from './output.ts';
 import type { Output } from './output.ts';

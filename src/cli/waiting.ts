@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
-import type { Projection } from '../../projections/runner.ts';
-import { catchUp } from '../../projections/progress.ts';
-import type { EventStore } from '../commands/ports.ts';
+import type { Projection } from '../../projections/runner/projection.ts';
+import { catchUp } from '../../projections/runner/progress.ts';
+import type { EventStore } from '../ports/event-store.ts';
 import type { Output } from './output.ts';
 
 /** How long commands wait for what they need, and what they say meanwhile. */

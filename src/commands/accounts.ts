@@ -9,15 +9,16 @@ import type { Actor } from '../domain/recorded-event.ts';
 import { isRefused, refuse } from '../domain/refusals.ts';
 import type { Refused } from '../domain/refusals.ts';
 import type { UsageEvent } from '../domain/usage-events.ts';
-import { evolveUsage, initialUsage } from '../domain/usage.ts';
-import type { Usage } from '../domain/usage.ts';
+import { evolveUsage } from '../domain/usage.ts';
+import { initialUsage } from '../domain/usage-state.ts';
+import type { Usage } from '../domain/usage-state.ts';
 import { newApiKey } from './api-key.ts';
 import { handle, load } from './handle.ts';
 import type { Aggregate } from './handle.ts';
 import { issueInvoice } from './issue-invoice.ts';
-import type { EventStore } from './ports.ts';
+import type { EventStore } from '../ports/event-store.ts';
 import { accountIdOf, keyIdOf } from './reference-ids.ts';
-import type { Cause } from './seal.ts';
+import type { Cause } from './event-metadata.ts';
 
 export interface AccountDependencies {
   store: EventStore;

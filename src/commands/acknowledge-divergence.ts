@@ -5,8 +5,8 @@ import type { AuditEvent, DivergenceAcknowledged } from '../domain/audit-events.
 import { parseAuditEvent } from '../domain/recorded-event.ts';
 import { handle } from './handle.ts';
 import type { Aggregate } from './handle.ts';
-import type { EventStore } from './ports.ts';
-import type { Cause } from './seal.ts';
+import type { EventStore } from '../ports/event-store.ts';
+import type { Cause } from './event-metadata.ts';
 
 const acknowledgements: Aggregate<Acknowledgements, AuditEvent> = {
   stream: acknowledgementsStream,

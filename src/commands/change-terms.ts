@@ -1,8 +1,8 @@
 import type { UsageCommand } from '../domain/decide-usage.ts';
-import type { UsageSnapshot } from '../domain/usage.ts';
-import type { Cause } from './seal.ts';
-import type { UsageAnswer } from './usage-group.ts';
-import type { UsageLanes } from './usage-lanes.ts';
+import type { UsageSnapshot } from '../domain/usage-state.ts';
+import type { Cause } from './event-metadata.ts';
+import type { UsageAnswer } from './usage/batch.ts';
+import type { UsageLanes } from './usage/writer-registry.ts';
 
 /** A change of what an account pays for, in force from the append on: every process's next decision meets it. */
 export type TermsChange = Extract<

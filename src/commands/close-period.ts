@@ -3,11 +3,12 @@ import { parseUsageEvent } from '../domain/recorded-event.ts';
 import type { Actor } from '../domain/recorded-event.ts';
 import { isRefused } from '../domain/refusals.ts';
 import { decideSettlement, newSettlement } from '../domain/settlement.ts';
-import { evolveUsage, initialUsage } from '../domain/usage.ts';
-import type { UsageSnapshot } from '../domain/usage.ts';
+import { evolveUsage } from '../domain/usage.ts';
+import { initialUsage } from '../domain/usage-state.ts';
+import type { UsageSnapshot } from '../domain/usage-state.ts';
 import { handle } from './handle.ts';
-import type { PeriodClosings } from './billing-ports.ts';
-import type { EventStore } from './ports.ts';
+import type { PeriodClosings } from '../ports/billing.ts';
+import type { EventStore } from '../ports/event-store.ts';
 
 export interface ClosingDependencies {
   store: EventStore;

@@ -3,12 +3,12 @@ import { later } from '../domain/instant.ts';
 import type { DomainEvent, ParsedEvent } from '../domain/recorded-event.ts';
 import { isRefused } from '../domain/refusals.ts';
 import type { Refused } from '../domain/refusals.ts';
-import { EventStoreUnavailable } from './ports.ts';
-import type { EventStore, RecordedEvent } from './ports.ts';
-import { firstPreviousHash, seal } from './seal.ts';
-import type { Cause } from './seal.ts';
+import { EventStoreUnavailable } from '../ports/event-store.ts';
+import type { EventStore, RecordedEvent } from '../ports/event-store.ts';
+import { firstPreviousHash, seal } from './event-metadata.ts';
+import type { Cause } from './event-metadata.ts';
 import { traceAppend } from './trace-append.ts';
-import type { Tracer } from './tracing.ts';
+import type { Tracer } from '../ports/tracing.ts';
 
 /** An aggregate on a stream of its own, which is read for each command: whole, or from where it is known. */
 export interface Aggregate<State, Event extends DomainEvent> {

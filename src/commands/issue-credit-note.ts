@@ -10,7 +10,7 @@ import { evolveSettlement, newSettlement } from '../domain/settlement.ts';
 import { handle, load } from './handle.ts';
 import { accountInvoices } from './issue-invoice.ts';
 import type { InvoiceDependencies } from './issue-invoice.ts';
-import type { EventStore } from './ports.ts';
+import type { EventStore } from '../ports/event-store.ts';
 
 export interface CreditNoteRequest {
   note: Omit<CreditNoteIssued, 'number' | 'currency'>;

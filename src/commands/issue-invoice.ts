@@ -9,7 +9,7 @@ import { isRefused } from '../domain/refusals.ts';
 import type { UsageEvent, UsageEventOf } from '../domain/usage-events.ts';
 import { handle } from './handle.ts';
 import type { Aggregate } from './handle.ts';
-import type { EventStore } from './ports.ts';
+import type { EventStore } from '../ports/event-store.ts';
 
 export interface InvoiceDependencies {
   store: EventStore;

@@ -1,10 +1,10 @@
 import { later } from '../domain/instant.ts';
 import { summariseUsage } from '../domain/usage-summary.ts';
-import type { UsageSnapshot } from '../domain/usage.ts';
-import type { MetadataProbe, VideoMetadata, VideoReference } from './video-ports.ts';
-import type { Cause } from './seal.ts';
-import type { UsageAnswer } from './usage-group.ts';
-import type { UsageLanes } from './usage-lanes.ts';
+import type { UsageSnapshot } from '../domain/usage-state.ts';
+import type { MetadataProbe, VideoMetadata, VideoReference } from '../ports/videos.ts';
+import type { Cause } from './event-metadata.ts';
+import type { UsageAnswer } from './usage/batch.ts';
+import type { UsageLanes } from './usage/writer-registry.ts';
 
 type UsageThen = Extract<UsageAnswer, { outcome: 'accepted' }>['usage'];
 

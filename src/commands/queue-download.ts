@@ -1,16 +1,17 @@
 import type { DownloadOptions } from '../domain/download-options.ts';
 import { isRefused, refuse } from '../domain/refusals.ts';
-import type { OpenUsage, UsageSnapshot } from '../domain/usage.ts';
+import type { OpenUsage, UsageSnapshot } from '../domain/usage-state.ts';
 import { NotStored, OutcomeUnknown } from './handle.ts';
 import { fingerprintOf } from './idempotency.ts';
 import type { KeyedDownload } from '../domain/decide-usage.ts';
-import { ClockIsWrong, EventStoreClosed, EventStoreUnavailable } from './ports.ts';
-import type { EventStore } from './ports.ts';
-import type { VideoReference } from './video-ports.ts';
-import type { Cause } from './seal.ts';
+import { ClockIsWrong } from '../ports/clock.ts';
+import { EventStoreClosed, EventStoreUnavailable } from '../ports/event-store.ts';
+import type { EventStore } from '../ports/event-store.ts';
+import type { VideoReference } from '../ports/videos.ts';
+import type { Cause } from './event-metadata.ts';
 import { readSettlement, settlePeriod } from './settle-period.ts';
-import type { UsageAnswer } from './usage-group.ts';
-import type { UsageLanes } from './usage-lanes.ts';
+import type { UsageAnswer } from './usage/batch.ts';
+import type { UsageLanes } from './usage/writer-registry.ts';
 
 export interface QueueDownloadRequest {
   accountId: string;
@@ -39,7 +40,7 @@ export type QueueDownloadAnswer =
   | { outcome: 'queued'; token: string; overage: boolean; usage: OpenUsage }
   | Exclude<UsageAnswer, { outcome: 'accepted' | 'found_earlier' }>;
 
-/** Accepting a download is one append: its charge and the job together, or nothing (design of `usage-lane.ts`). */
+/** Accepting a download is one append: its charge and the job together, or nothing (design of `usage/account-writer.ts`). */
 export async function queueDownload(
   dependencies: QueueDownloadDependencies,
   { accountId, token, video, options, keyHash, ...request }: QueueDownloadRequest,

@@ -9,9 +9,10 @@ import type { Refused } from '../domain/refusals.ts';
 import type { DownloadQueued } from '../domain/usage-events.ts';
 import { handle, load } from './handle.ts';
 import type { Aggregate, Handled } from './handle.ts';
-import type { JobObserver } from './observers.ts';
-import type { EventStore, JobMessage } from './ports.ts';
-import type { Tracer } from './tracing.ts';
+import type { JobObserver } from '../ports/observers.ts';
+import type { EventStore } from '../ports/event-store.ts';
+import type { JobMessage } from '../ports/job-queue.ts';
+import type { Tracer } from '../ports/tracing.ts';
 
 export interface JobDependencies {
   store: EventStore;

@@ -1,9 +1,10 @@
 import { parseUsageEvent } from '../domain/recorded-event.ts';
 import { isRefused } from '../domain/refusals.ts';
 import type { Notice } from '../domain/settlement.ts';
-import { evolveUsage, initialUsage } from '../domain/usage.ts';
-import type { OpenUsage, Usage } from '../domain/usage.ts';
-import type { EventStore } from './ports.ts';
+import { evolveUsage } from '../domain/usage.ts';
+import { initialUsage } from '../domain/usage-state.ts';
+import type { OpenUsage, Usage } from '../domain/usage-state.ts';
+import type { EventStore } from '../ports/event-store.ts';
 import { settlePeriod } from './settle-period.ts';
 
 /** A warning, or a ceiling that was reached, as the log has it. */

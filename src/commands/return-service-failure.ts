@@ -4,11 +4,11 @@ import { jobStream } from '../domain/download-job-events.ts';
 import { parseJobEvent, parseUsageEvent } from '../domain/recorded-event.ts';
 import { isRefused } from '../domain/refusals.ts';
 import type { Refusal } from '../domain/refusals.ts';
-import type { UsageSnapshot } from '../domain/usage.ts';
+import type { UsageSnapshot } from '../domain/usage-state.ts';
 import { handle } from './handle.ts';
 import { accountInvoices } from './issue-invoice.ts';
-import type { EventStore } from './ports.ts';
-import type { Cause } from './seal.ts';
+import type { EventStore } from '../ports/event-store.ts';
+import type { Cause } from './event-metadata.ts';
 import { readSettlement, settlePeriod } from './settle-period.ts';
 
 export interface ReturnDependencies {

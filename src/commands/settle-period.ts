@@ -3,11 +3,11 @@ import type { Refused } from '../domain/refusals.ts';
 import { decideSettlement, evolveSettlement, newSettlement } from '../domain/settlement.ts';
 import type { Settlement, SettlementCommand } from '../domain/settlement.ts';
 import type { UsageEvent } from '../domain/usage-events.ts';
-import type { UsageSnapshot } from '../domain/usage.ts';
+import type { UsageSnapshot } from '../domain/usage-state.ts';
 import { handle, load } from './handle.ts';
 import type { Aggregate, Handled } from './handle.ts';
-import type { EventStore } from './ports.ts';
-import type { Cause } from './seal.ts';
+import type { EventStore } from '../ports/event-store.ts';
+import type { Cause } from './event-metadata.ts';
 
 export interface SettlementRequest {
   /** Name of the period's usage stream. */

@@ -1,7 +1,7 @@
 import type { DomainEvent } from '../domain/recorded-event.ts';
-import type { AppendOutcome } from './ports.ts';
-import type { Cause } from './seal.ts';
-import type { Span, Tracer } from './tracing.ts';
+import type { AppendOutcome } from '../ports/event-store.ts';
+import type { Cause } from './event-metadata.ts';
+import type { Span, Tracer } from '../ports/tracing.ts';
 
 interface Caused {
   event: DomainEvent;

@@ -4,7 +4,7 @@ import { isRefused } from '../domain/refusals.ts';
 import type { Actor } from '../domain/recorded-event.ts';
 import type { Refused } from '../domain/refusals.ts';
 import { handle } from './handle.ts';
-import type { EventStore } from './ports.ts';
+import type { EventStore } from '../ports/event-store.ts';
 import { settlement } from './settle-period.ts';
 
 export interface ChargesToWaive {

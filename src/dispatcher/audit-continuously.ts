@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { outageOf } from '../commands/outage.ts';
-import type { Outages } from '../commands/outage.ts';
+import { outageOf } from '../ports/outage.ts';
+import type { Outages } from '../ports/outage.ts';
 import type { Logger } from 'pino';
-import type { Books } from '../verify/comparison.ts';
-import { Follower, readAcknowledged } from '../verify/follow.ts';
-import type { WholeLog } from '../commands/ports.ts';
+import type { Books } from '../audit/compare/comparison.ts';
+import { Follower, readAcknowledged } from '../audit/compare/verifier.ts';
+import type { WholeLog } from '../ports/event-store.ts';
 
 /** What the metrics tell of the audit that runs beside the service. */
 export interface AuditState {

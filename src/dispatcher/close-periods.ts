@@ -12,13 +12,13 @@ import type { DueInvoices, DuePeriod } from '../../projections/due-periods.ts';
 import { closePeriod } from '../commands/close-period.ts';
 import { issueInvoice } from '../commands/issue-invoice.ts';
 import type { InvoiceDependencies } from '../commands/issue-invoice.ts';
-import { usageOrigin } from '../commands/known-usage.ts';
-import type { RowMacs } from '../commands/ports.ts';
-import { usageFromLog } from '../commands/usage-from-log.ts';
-import type { UsageLanes } from '../commands/usage-lanes.ts';
+import { usageOrigin } from '../commands/usage/usage-cache.ts';
+import type { RowMacs } from '../ports/row-macs.ts';
+import { usageFromLog } from '../commands/usage/usage-from-log.ts';
+import type { UsageLanes } from '../commands/usage/writer-registry.ts';
 import type { InvoiceIssued } from '../domain/invoice-events.ts';
-import { outageOf } from '../commands/outage.ts';
-import type { Outages } from '../commands/outage.ts';
+import { outageOf } from '../ports/outage.ts';
+import type { Outages } from '../ports/outage.ts';
 import { repeat } from './repeat.ts';
 
 export interface ClosePeriodsDependencies extends InvoiceDependencies {

@@ -5,11 +5,12 @@ import {
   openCheckpoint,
   resumePosition,
   writeCheckpoint,
-} from '../../projections/checkpoints.ts';
-import type { Checkpoint } from '../../projections/checkpoints.ts';
+} from '../../projections/runner/checkpoints.ts';
+import type { Checkpoint } from '../../projections/runner/checkpoints.ts';
 import { noteServiceFailures } from '../../projections/service-failures.ts';
 import { readJobOrigin } from '../commands/record-job-progress.ts';
-import type { EventStore, JobMessage, JobQueue, RecordedEvent, Subscription } from '../commands/ports.ts';
+import type { EventStore, RecordedEvent, Subscription } from '../ports/event-store.ts';
+import type { JobMessage, JobQueue } from '../ports/job-queue.ts';
 import { parseJobEvent, parseUsageEvent } from '../domain/recorded-event.ts';
 
 export interface DispatchDependencies {

@@ -4,8 +4,8 @@ import { listFilesToExpire } from '../../projections/kept-files.ts';
 import { recordJobProgress } from '../commands/record-job-progress.ts';
 import type { JobDependencies } from '../commands/record-job-progress.ts';
 import { plusSeconds } from '../domain/file-retention.ts';
-import { outageOf } from '../commands/outage.ts';
-import type { Outage, Outages } from '../commands/outage.ts';
+import { outageOf } from '../ports/outage.ts';
+import type { Outage, Outages } from '../ports/outage.ts';
 import { repeat } from './repeat.ts';
 
 export interface ExpireFilesDependencies extends JobDependencies {

@@ -2,11 +2,11 @@ import type { Pool } from 'pg';
 import type { Logger } from 'pino';
 import { readEndedJobs } from '../../projections/kept-files.ts';
 import type { EndedJob } from '../../projections/kept-files.ts';
-import type { FileObserver } from '../commands/observers.ts';
-import type { FileStore } from '../commands/video-ports.ts';
+import type { FileObserver } from '../ports/observers.ts';
+import type { FileStore } from '../ports/files.ts';
 import { isOver } from '../domain/file-retention.ts';
-import { outageOf } from '../commands/outage.ts';
-import type { Outage, Outages } from '../commands/outage.ts';
+import { outageOf } from '../ports/outage.ts';
+import type { Outage, Outages } from '../ports/outage.ts';
 import { repeat } from './repeat.ts';
 
 export interface RemoveFilesDependencies {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ClockIsWrong } from '../commands/ports.ts';
-import type { Outage } from '../commands/outage.ts';
+import { ClockIsWrong } from '../ports/clock.ts';
+import type { Outage } from '../ports/outage.ts';
 
 /**
  * Works again and again, with a pause in between, until it is stopped. A round that fails is told of, and the next one comes;

@@ -1,14 +1,14 @@
 import type { Logger } from 'pino';
-import type { VoidObserver } from '../commands/observers.ts';
-import type { PendingVoid, PendingVoids, PromisedCharge } from '../commands/billing-ports.ts';
-import type { EventToAppend } from '../commands/ports.ts';
+import type { VoidObserver } from '../ports/observers.ts';
+import type { PendingVoid, PendingVoids, PromisedCharge } from '../ports/billing.ts';
+import type { EventToAppend } from '../ports/event-store.ts';
 import { recordJobProgress } from '../commands/record-job-progress.ts';
 import type { JobDependencies } from '../commands/record-job-progress.ts';
-import type { Cause } from '../commands/seal.ts';
+import type { Cause } from '../commands/event-metadata.ts';
 import { settlePeriod } from '../commands/settle-period.ts';
 import { isRefused } from '../domain/refusals.ts';
-import { outageOf } from '../commands/outage.ts';
-import type { Outage, Outages } from '../commands/outage.ts';
+import { outageOf } from '../ports/outage.ts';
+import type { Outage, Outages } from '../ports/outage.ts';
 import { repeat } from './repeat.ts';
 
 export interface ResolveDependencies extends JobDependencies {

@@ -1,8 +1,8 @@
 import type { Pool } from 'pg';
 import type { Logger } from 'pino';
 import { forgetServiceFailure, listServiceFailures } from '../../projections/service-failures.ts';
-import { outageOf } from '../commands/outage.ts';
-import type { Outage, Outages } from '../commands/outage.ts';
+import { outageOf } from '../ports/outage.ts';
+import type { Outage, Outages } from '../ports/outage.ts';
 import { returnServiceFailure } from '../commands/return-service-failure.ts';
 import type { ReturnDependencies } from '../commands/return-service-failure.ts';
 import { repeat } from './repeat.ts';

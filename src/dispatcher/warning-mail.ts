@@ -1,9 +1,9 @@
 import type { LoggedWarning } from '../commands/record-warning-mail.ts';
-import type { Mail } from '../commands/billing-ports.ts';
+import type { Mail } from '../ports/billing.ts';
 import { formatCents } from '../domain/money.ts';
 import type { Terms } from '../domain/plans.ts';
 import type { Notice } from '../domain/settlement.ts';
-import type { OpenUsage } from '../domain/usage.ts';
+import type { OpenUsage } from '../domain/usage-state.ts';
 
 type Of<Type extends Notice['type']> = Extract<Notice, { type: Type }>['data'];
 type Told = Pick<LoggedWarning, 'eventId' | 'notice' | 'usage' | 'time'>;

@@ -6,7 +6,7 @@ import type { Effective, UsageEvent } from './usage-events.ts';
 import { capReached, warningsReached } from './usage-notices.ts';
 import { comingTerms } from './usage-periods.ts';
 import { evolveUsage } from './usage.ts';
-import type { OpenUsage } from './usage.ts';
+import type { OpenUsage } from './usage-state.ts';
 
 /** Decisions on an open billing period: charges, lookups, terms. All money is decided here. */
 

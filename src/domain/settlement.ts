@@ -2,8 +2,9 @@ import { isRefused, refuse } from './refusals.ts';
 import type { Refused } from './refusals.ts';
 import type { Promised, UsageEvent, UsageEventOf } from './usage-events.ts';
 import { closePeriod } from './usage-periods.ts';
-import { evolveUsage, initialUsage } from './usage.ts';
-import type { Usage } from './usage.ts';
+import { evolveUsage } from './usage.ts';
+import { initialUsage } from './usage-state.ts';
+import type { Usage } from './usage-state.ts';
 
 /**
  * One billing period with each of its charges: for what comes after a charge. A charge is confirmed or voided, never both; it

@@ -1,5 +1,5 @@
 import type { UsageEvent, UsageEventOf } from './usage-events.ts';
-import type { OpenUsage } from './usage.ts';
+import type { OpenUsage } from './usage-state.ts';
 
 /** What the account's owner has to hear of: said once, in the append that brings it about (contract §8.3). */
 

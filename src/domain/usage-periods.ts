@@ -1,7 +1,7 @@
 import { nextBillingPeriod } from './billing-period.ts';
 import type { Terms } from './plans.ts';
 import type { UsageEvent, UsageEventOf } from './usage-events.ts';
-import type { OpenUsage } from './usage.ts';
+import type { OpenUsage } from './usage-state.ts';
 
 /** How one billing period becomes the next: each step is an event of its own, and none is taken twice. */
 

@@ -1,7 +1,7 @@
 import { billingPeriodAt } from './billing-period.ts';
 import type { BillingPeriod } from './billing-period.ts';
 import { isOverAt, termsAt } from './usage-periods.ts';
-import type { OpenUsage } from './usage.ts';
+import type { OpenUsage } from './usage-state.ts';
 
 /** What GET /credits tells (contract §2.5): the pools and the overage of the period that `now` falls into. */
 export interface UsageSummary {

@@ -7,7 +7,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync } from '
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
-import { writePrivateFile } from './secret-file.ts';
+import { writePrivateFile } from '../system/private-files.ts';
 
 /** Raised whenever an older version could not read the folder, or this one cannot read what an older version wrote. */
 export const dataFormat = 4;

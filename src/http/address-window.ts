@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net';
 import { LRUCache } from 'lru-cache';
-import type { RateWindow } from '../../projections/admission.ts';
+import type { RateWindow } from '../../projections/admission/admission.ts';
 
 const windowMs = 3_600_000;
 const maxAddresses = 20_000;

@@ -1,14 +1,14 @@
 import { LRUCache } from 'lru-cache';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Admission, Admissions } from '../../projections/admission.ts';
+import type { Admission, Admissions } from '../../projections/admission/admission.ts';
 import { notBelieved } from '../../projections/credits-macs.ts';
 import type { PolledJob } from '../../projections/jobs.ts';
 import { hashApiKey, hasApiKeyForm } from '../commands/api-key.ts';
-import { ClockIsWrong } from '../commands/ports.ts';
-import type { Outages } from '../commands/outage.ts';
+import { ClockIsWrong } from '../ports/clock.ts';
+import type { Outages } from '../ports/outage.ts';
 import type { RequestTokens } from '../commands/request-token.ts';
 import { summariseUsage } from '../domain/usage-summary.ts';
-import type { UsageSnapshot } from '../domain/usage.ts';
+import type { UsageSnapshot } from '../domain/usage-state.ts';
 import type { AddressWindows } from './address-window.ts';
 import { callerOf, idempotencyKeyHashOf } from './caller.ts';
 import type { EndpointDependencies } from './endpoint.ts';

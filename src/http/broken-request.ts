@@ -3,7 +3,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { FastifyBaseLogger } from 'fastify';
-import type { RequestObserver } from '../commands/observers.ts';
+import type { RequestObserver } from '../ports/observers.ts';
 import type { AddressWindows } from './address-window.ts';
 import { errorEnvelope, mediaType } from './envelope.ts';
 import { ApiError } from './errors.ts';

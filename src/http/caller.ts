@@ -1,11 +1,11 @@
 import type { FastifyRequest } from 'fastify';
-import type { AdmittedPlace } from '../../projections/admission-statement.ts';
+import type { AdmittedPlace } from '../../projections/admission/admission-statement.ts';
 import type { PolledJob } from '../../projections/jobs.ts';
 import { hashIdempotencyKey, hasIdempotencyKeyForm } from '../commands/idempotency.ts';
 import type { KeyedDownload } from '../domain/decide-usage.ts';
-import type { Cause } from '../commands/seal.ts';
+import type { Cause } from '../commands/event-metadata.ts';
 import type { Actor } from '../domain/recorded-event.ts';
-import type { UsageSnapshot } from '../domain/usage.ts';
+import type { UsageSnapshot } from '../domain/usage-state.ts';
 import type { ApiErrorCode } from './errors.ts';
 import type { UsageHeaders } from './usage-headers.ts';
 

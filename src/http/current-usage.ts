@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import type { OpenUsage } from '../domain/usage.ts';
+import type { OpenUsage } from '../domain/usage-state.ts';
 import { callerOf, causeOf } from './caller.ts';
 import type { EndpointDependencies } from './endpoint.ts';
 import { ApiError } from './errors.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyRequest } from 'fastify';
-import { windowMs } from '../../projections/admission-statement.ts';
-import type { Admissions } from '../../projections/admission.ts';
+import { windowMs } from '../../projections/admission/admission-statement.ts';
+import type { Admissions } from '../../projections/admission/admission.ts';
 
 /** An answer is not kept waiting for longer. */
 const giveBackMs = 1_000;

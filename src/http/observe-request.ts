@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { RequestObserver } from '../commands/observers.ts';
-import type { Span, Tracer } from '../commands/tracing.ts';
+import type { RequestObserver } from '../ports/observers.ts';
+import type { Span, Tracer } from '../ports/tracing.ts';
 import { apiPrefix } from './endpoints.ts';
 
 /** Tells how a request ended, whichever way: a connection that was cut has no answer, and closes too. */

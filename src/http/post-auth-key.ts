@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { issueApiKey } from '../commands/accounts.ts';
 import { NotStored, OutcomeUnknown } from '../commands/handle.ts';
-import { EventStoreUnavailable } from '../commands/ports.ts';
+import { EventStoreUnavailable } from '../ports/event-store.ts';
 import { keyLabel } from '../domain/account-events.ts';
 import { maxKeysOf } from '../domain/plans.ts';
 import { isRefused } from '../domain/refusals.ts';

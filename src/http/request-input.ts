@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { maxUrlCharacters, parseVideoUrl } from '../domain/video-url.ts';
-import type { ShortLinks } from '../commands/video-ports.ts';
+import type { ShortLinks } from '../ports/videos.ts';
 import type { ParsedVideo, ShortLink } from '../domain/video-url.ts';
 import { ApiError } from './errors.ts';
 import type { ApiErrorCode } from './errors.ts';

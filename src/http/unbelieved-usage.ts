@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
-import { EventStoreUnavailable } from '../commands/ports.ts';
-import { usageFromLog } from '../commands/usage-from-log.ts';
+import { EventStoreUnavailable } from '../ports/event-store.ts';
+import { usageFromLog } from '../commands/usage/usage-from-log.ts';
 import { summariseUsage } from '../domain/usage-summary.ts';
 import { causeOf } from './caller.ts';
 import type { Caller } from './caller.ts';

@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import type { RateWindow } from '../../projections/admission.ts';
+import type { RateWindow } from '../../projections/admission/admission.ts';
 import { mediaType } from './envelope.ts';
 
 /** Contract §4.6: four headers on every response of the API. */

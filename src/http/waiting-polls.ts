@@ -1,5 +1,5 @@
 import type { JobStatus } from '../../projections/jobs.ts';
-import type { Outage } from '../commands/outage.ts';
+import type { Outage } from '../ports/outage.ts';
 
 interface Waiting extends JobStatus {
   answer: () => void;

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
-import type { PendingVoids } from '../commands/billing-ports.ts';
-import type { Outage, Outages } from '../commands/outage.ts';
-import type { Withdrawal } from '../commands/usage-group.ts';
+import type { PendingVoids } from '../ports/billing.ts';
+import type { Outage, Outages } from '../ports/outage.ts';
+import type { Withdrawal } from '../commands/usage/batch.ts';
 import { callerOf } from './caller.ts';
 
 /** How long a promise may take to become durable. */

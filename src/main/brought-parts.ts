@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { delimiter, join } from 'node:path';
-import { ConfigurationRefused } from './config.ts';
-import type { Config } from './config.ts';
-import type { Role } from './role.ts';
+import { ConfigurationRefused } from './settings/config.ts';
+import type { Config } from './settings/config.ts';
+import type { Role } from './roles/role.ts';
 
 /** What npm brings for Linux on x64 alone, and what takes its place elsewhere. */
 interface BroughtPart {

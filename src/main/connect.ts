@@ -5,34 +5,33 @@ import type { NatsConnection } from 'nats';
 import type { Pool } from 'pg';
 import type { Logger } from 'pino';
 import { projections } from '../../projections/all.ts';
-import { findMissingTables } from '../../projections/missing-tables.ts';
-import { tablesOf } from '../../projections/rebuild.ts';
-import { createClock } from '../adapters/clock.ts';
-import type { Clock } from '../adapters/clock.ts';
-import { connectEventStore } from '../adapters/event-store.ts';
-import type { ConnectedEventStore, EventStoreOptions } from '../adapters/event-store.ts';
+import { findMissingTables } from '../../projections/runner/missing-tables.ts';
+import { tablesOf } from '../../projections/runner/projection.ts';
+import { createClock } from '../adapters/postgres/clock.ts';
+import type { Clock } from '../adapters/postgres/clock.ts';
+import { connectEventStore } from '../adapters/event-store/event-store.ts';
+import type { ConnectedEventStore, EventStoreOptions } from '../adapters/event-store/event-store.ts';
 import { createFolderMailer, createSmtpMailer } from '../adapters/mailer.ts';
-import { Metrics } from '../adapters/metrics.ts';
-import { observeAppends, observeForeignEvents, observeRows } from '../adapters/metrics-observers.ts';
-import { connectNats } from '../adapters/nats.ts';
-import { createPendingVoids, signOlderVoids } from '../adapters/pending-voids.ts';
-import { endInTime, keepMeasuring, measureClock, migrate, openPool } from '../adapters/postgres.ts';
-import { createRowMacs } from '../adapters/row-macs.ts';
-import { random, randomBits, realNowMs } from '../adapters/system.ts';
-import type { Tracing } from '../adapters/tracing.ts';
-import type { Mailer, PendingVoids } from '../commands/billing-ports.ts';
-import { Outages } from '../commands/outage.ts';
-import type { RowMacs } from '../commands/ports.ts';
+import { Metrics } from '../adapters/telemetry/metrics.ts';
+import { observeAppends, observeForeignEvents, observeRows } from '../adapters/telemetry/observers.ts';
+import { connectNats } from '../adapters/nats/connection.ts';
+import { createPendingVoids, signOlderVoids } from '../adapters/postgres/pending-voids.ts';
+import { endInTime, keepMeasuring, measureClock, migrate, openPool } from '../adapters/postgres/postgres.ts';
+import { createRowMacs } from '../adapters/postgres/row-macs.ts';
+import { random, randomBits, realNowMs } from '../system/clock-and-chance.ts';
+import type { Tracing } from '../adapters/telemetry/tracing.ts';
+import type { Mailer, PendingVoids } from '../ports/billing.ts';
+import { Outages } from '../ports/outage.ts';
+import type { RowMacs } from '../ports/row-macs.ts';
 import { RequestTokens } from '../commands/request-token.ts';
-import type { Tracer } from '../commands/tracing.ts';
+import type { Tracer } from '../ports/tracing.ts';
 import { isOurStream } from '../domain/streams.ts';
-import { projectDirectory } from './config.ts';
-import type { Config } from './config.ts';
-import type { Addresses } from './instance.ts';
-import type { Secrets } from './secrets.ts';
+import { projectDirectory } from './settings/config.ts';
+import type { Config } from './settings/config.ts';
+import type { Addresses } from './settings/instance.ts';
+import type { Secrets } from './settings/secrets.ts';
 import { serverAway } from './server-away.ts';
-import { fixStreamPrefix } from './stream-prefix.ts';
-import { watchAppends } from './watch.ts';
+import { fixStreamPrefix } from './settings/stream-prefix.ts';
 
 /** Everything that a process opens, and closes in the reverse order. */
 export interface Connections {
@@ -109,7 +108,6 @@ async function connectBeside(
     streams: { prefix: await fixStreamPrefix(pool, config), isOurs: isOurStream },
     onForeignEvent: metrics.observer(observeForeignEvents),
   });
-  watchAppends(metrics, store);
   const nats = await naming(
     { server: 'NATS', url: addresses.natsUrl, setting: settingOf(config, 'NATS_URL') },
     connectNats(addresses.natsUrl, { name: 'reeltally', logger, outages }),
@@ -176,7 +174,7 @@ async function traces(
   { logger, role }: { logger: Logger; role: string },
 ): Promise<Tracing | undefined> {
   if (endpoint === undefined) return undefined;
-  const { startTracing } = await import('../adapters/tracing.ts');
+  const { startTracing } = await import('../adapters/telemetry/tracing.ts');
   const serviceName = role === 'all' ? 'reeltally' : `reeltally-${role}`;
   return startTracing({ endpoint, serviceName, version, sampledShare, logger });
 }

@@ -4,8 +4,8 @@ import { issueApiKey, openAccount, openFirstPeriod, readAccount, revokeApiKey } 
 import type { AccountDependencies, AccountRequest } from '../commands/accounts.ts';
 import { isRefused } from '../domain/refusals.ts';
 import { waitForKey } from '../../projections/api-keys.ts';
-import { newId, newUuid, randomBits } from '../adapters/system.ts';
-import { ConfigurationRefused } from './config.ts';
+import { newId, newUuid, randomBits } from '../system/clock-and-chance.ts';
+import { ConfigurationRefused } from './settings/config.ts';
 import type { Connections } from './connect.ts';
 
 /** What a person needs to try the service: an account and a key. */

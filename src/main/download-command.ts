@@ -1,14 +1,14 @@
 import { Option } from 'commander';
 import type { Command } from 'commander';
-import { newUuid } from '../adapters/system.ts';
+import { newUuid } from '../system/clock-and-chance.ts';
 import { downloadCommand } from '../cli/download.ts';
 import { CommandFailed } from '../cli/output.ts';
 import type { Output } from '../cli/output.ts';
 import { createApiClient } from '../client/client.ts';
 import { audioFormats, formats, maxItem, qualities } from '../domain/download-options.ts';
 import { wholeArgument } from './arguments.ts';
-import { readConfig } from './config.ts';
-import { findApi } from './instance.ts';
+import { readConfig } from './settings/config.ts';
+import { findApi } from './settings/instance.ts';
 
 interface DownloadOptions {
   out: string;

@@ -1,6 +1,6 @@
 import { CommanderError } from 'commander';
 import { CommandFailed } from '../cli/output.ts';
-import { ConfigurationRefused } from './config.ts';
+import { ConfigurationRefused } from './settings/config.ts';
 
 /** How a command ends that has not done what it was asked for. */
 interface Ending {

@@ -1,17 +1,17 @@
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import type { Outages } from '../commands/outage.ts';
-import { createLocalFileStore } from '../adapters/file-store.ts';
-import type { LocalFileStore } from '../adapters/file-store.ts';
-import { createS3FileStore, S3NotInstalled } from '../adapters/s3-file-store.ts';
+import type { Outages } from '../ports/outage.ts';
+import { createLocalFileStore } from '../adapters/files/local-file-store.ts';
+import type { LocalFileStore } from '../adapters/files/local-file-store.ts';
+import { createS3FileStore, S3NotInstalled } from '../adapters/files/s3-file-store.ts';
 import type { DerivedKeys } from '../adapters/secrets.ts';
-import { newUuid } from '../adapters/system.ts';
-import { FileStoreUnavailable } from '../commands/video-ports.ts';
-import type { FileStore } from '../commands/video-ports.ts';
-import { ConfigurationRefused } from './config.ts';
-import type { Config } from './config.ts';
+import { newUuid } from '../system/clock-and-chance.ts';
+import { FileStoreUnavailable } from '../ports/files.ts';
+import type { FileStore } from '../ports/files.ts';
+import { ConfigurationRefused } from './settings/config.ts';
+import type { Config } from './settings/config.ts';
 import type { Connections } from './connect.ts';
-import type { Secrets } from './secrets.ts';
+import type { Secrets } from './settings/secrets.ts';
 import { localUrl } from './listen.ts';
 import { serverAway } from './server-away.ts';
 

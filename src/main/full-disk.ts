@@ -1,7 +1,7 @@
-import { diskFreeBytes } from '../adapters/disk.ts';
-import type { Config } from './config.ts';
-import { workDirectoryOf } from './containment.ts';
-import { EngineEnded } from './engines.ts';
+import { diskFreeBytes } from '../system/disk.ts';
+import type { Config } from './settings/config.ts';
+import { workDirectoryOf } from './sandbox.ts';
+import { EngineEnded } from './embedded-servers.ts';
 import { filesDirectory } from './files.ts';
 
 /** What a person has to mend, rather than what has broken for want of it. */

@@ -1,7 +1,7 @@
 import { destination, pino } from 'pino';
 import type { Logger } from 'pino';
 import { lineStart } from '../cli/progress-bar.ts';
-import type { Config } from './config.ts';
+import type { Config } from './settings/config.ts';
 import { logText } from './log-text.ts';
 
 /** Whatever could hold a key, a link or a password; addresses of engines are never logged. */

@@ -1,22 +1,22 @@
-import { createClock } from '../adapters/clock.ts';
-import { connectEventStore } from '../adapters/event-store.ts';
-import { isLed } from '../adapters/leadership.ts';
-import { createBooks, keepMeasuring, measureClock, openPool } from '../adapters/postgres.ts';
-import { createRowMacs } from '../adapters/row-macs.ts';
-import { newId, newUuid, randomBits, realNowMs } from '../adapters/system.ts';
+import { createClock } from '../adapters/postgres/clock.ts';
+import { connectEventStore } from '../adapters/event-store/event-store.ts';
+import { isLed } from '../adapters/postgres/leadership.ts';
+import { createBooks, keepMeasuring, measureClock, openPool } from '../adapters/postgres/postgres.ts';
+import { createRowMacs } from '../adapters/postgres/row-macs.ts';
+import { newId, newUuid, randomBits, realNowMs } from '../system/clock-and-chance.ts';
 import type { InvoicesCli } from '../cli/invoices.ts';
 import type { Output } from '../cli/output.ts';
 import { commandTimeoutMs, tellWait } from '../cli/waiting.ts';
-import type { EventStore, WholeLog } from '../commands/ports.ts';
-import { UsageLanes } from '../commands/usage-lanes.ts';
+import type { EventStore, WholeLog } from '../ports/event-store.ts';
+import { UsageLanes } from '../commands/usage/writer-registry.ts';
 import { closePeriods } from '../dispatcher/close-periods.ts';
 import { isOurStream } from '../domain/streams.ts';
-import { ConfigurationRefused, operatorName, readConfig } from './config.ts';
-import { readSecrets, refuseOtherSecret } from './secrets.ts';
-import { findAddresses } from './instance.ts';
+import { ConfigurationRefused, operatorName, readConfig } from './settings/config.ts';
+import { readSecrets, refuseOtherSecret } from './settings/secrets.ts';
+import { findAddresses } from './settings/instance.ts';
 import { createLogger } from './logger.ts';
 import { serverAway } from './server-away.ts';
-import { readStreamPrefix } from './stream-prefix.ts';
+import { readStreamPrefix } from './settings/stream-prefix.ts';
 
 /** What a command may use of a running service. */
 export type OpenedCli = InvoicesCli & { books: ReturnType<typeof createBooks> };

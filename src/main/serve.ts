@@ -2,21 +2,23 @@ import type { Logger } from 'pino';
 import { freePort } from '../embedded/free-port.ts';
 import { lockDataDirectory } from '../embedded/data-directory.ts';
 import { requireBroughtParts } from './brought-parts.ts';
-import type { Config } from './config.ts';
+import type { Config } from './settings/config.ts';
 import { connect, whatWaits } from './connect.ts';
 import type { Connections } from './connect.ts';
-import { isLocalDemo } from './containment.ts';
+import { isLocalDemo } from './sandbox.ts';
 import { prepareDemo } from './demo.ts';
 import type { Demo } from './demo.ts';
-import { startEngines } from './engines.ts';
+import { startEngines } from './embedded-servers.ts';
+import { watchAppends } from './gauges.ts';
 import { orFullDisk } from './full-disk.ts';
-import { findAddresses, removeInstance, writeInstance } from './instance.ts';
+import { findAddresses, removeInstance, writeInstance } from './settings/instance.ts';
+import type { Addresses } from './settings/instance.ts';
 import { createLogger } from './logger.ts';
-import { roles } from './role.ts';
-import type { Role } from './role.ts';
+import { roles } from './roles/role.ts';
+import type { Role } from './roles/role.ts';
 import { requireFreePort } from './listen.ts';
-import { startHealthServer, startRole } from './roles.ts';
-import { readSecrets, requireSharedSecret } from './secrets.ts';
+import { startHealthServer, startRole } from './roles/start-roles.ts';
+import { readSecrets, requireSharedSecret } from './settings/secrets.ts';
 import { Stops } from './stops.ts';
 
 export interface ServeOptions {
@@ -118,10 +120,7 @@ async function startAll(
     logger.fatal(ended.message);
     failed(ended);
   });
-  const connections = await connect(config, addresses, { logger, role: 'all', secrets });
-  stops.add('connections', () => connections.close());
-  connections.metrics.watchProcess();
-  await requireSharedSecret(connections.pool, secrets);
+  const connections = await openConnections(config, addresses, { logger, role: 'all', secrets, stops });
   let url: string | null = null;
   const notices: string[] = [];
   // The API is started last, so that its first request finds everything else at work, and stopped first.
@@ -149,10 +148,7 @@ async function startOne(
   const setting = role === 'api' ? 'PORT' : 'HEALTH_PORT';
   await requireFreePort({ host: config.HOST, port: config[setting], setting });
   const secrets = readSecrets(config);
-  const connections = await connect(config, addresses, { logger, role, secrets });
-  stops.add('connections', () => connections.close());
-  connections.metrics.watchProcess();
-  await requireSharedSecret(connections.pool, secrets);
+  const connections = await openConnections(config, addresses, { logger, role, secrets, stops });
   const running = await startRole(role, connections, secrets);
   stops.add(role, () => running.close());
   const { samplePlatformUrl } = addresses;
@@ -163,6 +159,20 @@ async function startOne(
   const health = await startHealthServer(connections);
   stops.add('health', () => health.close());
   return { ...started, url: health.url ?? null };
+}
+
+async function openConnections(
+  config: Config,
+  addresses: Addresses,
+  { stops, ...options }: Parameters<typeof connect>[2] & { stops: Stops },
+): Promise<Connections> {
+  const connections = await connect(config, addresses, options);
+  stops.add('connections', () => connections.close());
+  const { metrics, store, pool } = connections;
+  metrics.watchProcess();
+  watchAppends(metrics, store);
+  await requireSharedSecret(pool, options.secrets);
+  return connections;
 }
 
 const waitingNotices = async (connections: Connections) =>

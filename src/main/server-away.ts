@@ -1,4 +1,4 @@
-import { ConfigurationRefused } from './config.ts';
+import { ConfigurationRefused } from './settings/config.ts';
 
 const reasons: readonly (readonly [RegExp, string])[] = [
   [/ECONNREFUSED|CONNECTION_REFUSED/, 'nothing listens there'],

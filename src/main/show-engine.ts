@@ -1,10 +1,10 @@
-import { inspectEngine, oldEngineDays } from '../adapters/engine-versions.ts';
-import { realNowMs } from '../adapters/system.ts';
-import { prepareYtDlp } from '../adapters/yt-dlp-unpacked.ts';
+import { inspectEngine, oldEngineDays } from '../downloader/yt-dlp/versions.ts';
+import { realNowMs } from '../system/clock-and-chance.ts';
+import { prepareYtDlp } from '../downloader/yt-dlp/unpacked.ts';
 import { showEngineCommand } from '../cli/engine.ts';
 import type { Output } from '../cli/output.ts';
-import { readConfig } from './config.ts';
-import { cellDirectoryOf, findEngine, openContainment, workDirectoryOf } from './containment.ts';
+import { readConfig } from './settings/config.ts';
+import { cellDirectoryOf, findEngine, openContainment, workDirectoryOf } from './sandbox.ts';
 
 /** Tries what downloads are made with, and the guards that hold it, as a worker does at its start. */
 export async function showEngine(output: Output): Promise<void> {

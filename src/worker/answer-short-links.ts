@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
-import type { ShortLinkAnswer } from '../commands/video-ports.ts';
+import type { ShortLinkAnswer } from '../ports/videos.ts';
 
 const cacheMs = 300_000;
 const maxCached = 5_000;

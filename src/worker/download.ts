@@ -4,18 +4,18 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { recordJobProgress } from '../commands/record-job-progress.ts';
 import type { JobDependencies, QueuedJob } from '../commands/record-job-progress.ts';
-import { ClockIsWrong } from '../commands/ports.ts';
-import type { ProgressChannel } from '../commands/ports.ts';
-import { FileStoreUnavailable } from '../commands/video-ports.ts';
+import { ClockIsWrong } from '../ports/clock.ts';
+import type { ProgressChannel } from '../ports/job-queue.ts';
+import { FileStoreUnavailable } from '../ports/files.ts';
 import type {
   DownloadedFile,
   DownloadProgress,
-  FileStore,
   DownloadFailure,
   VideoReference,
   VideoSource,
-} from '../commands/video-ports.ts';
-import { inSpan } from '../commands/tracing.ts';
+} from '../ports/videos.ts';
+import type { FileStore } from '../ports/files.ts';
+import { inSpan } from '../ports/tracing.ts';
 import { outputOf } from '../domain/download-options.ts';
 import type { ItemKind } from '../domain/download-options.ts';
 import type { ClaimProof, JobCommand } from '../domain/download-job.ts';

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
-import { outageOf } from '../commands/outage.ts';
-import type { Outages } from '../commands/outage.ts';
-import type { QuotaName } from '../commands/observers.ts';
+import { outageOf } from '../ports/outage.ts';
+import type { Outages } from '../ports/outage.ts';
+import type { QuotaName } from '../ports/observers.ts';
 
 export interface QuotaDependencies {
   /** Downloads of one account at a time, over all workers. */

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 
 import { createFolderMailer, createSmtpMailer } from '../../src/adapters/mailer.ts';
-import { MailNotTaken } from '../../src/commands/billing-ports.ts';
-import type { Mail } from '../../src/commands/billing-ports.ts';
+import { MailNotTaken } from '../../src/ports/billing.ts';
+import type { Mail } from '../../src/ports/billing.ts';
 import { startMailServer } from '../support/mail-server.ts';
 import type { TestMailServer } from '../support/mail-server.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';

@@ -4,8 +4,8 @@ import {
   evolveAcknowledgements,
   initialAcknowledgements,
 } from '../../src/domain/acknowledgements.ts';
-import { Divergences, nameOf } from '../../src/verify/divergence.ts';
-import type { Facts } from '../../src/verify/divergence.ts';
+import { Divergences, nameOf } from '../../src/audit/rules/divergence.ts';
+import type { Facts } from '../../src/audit/rules/divergence.ts';
 
 const facts = {
   ...{ rule: 'charge_rate', account_id: 'acc_aaaaaaaaaaaaaaaa', stream: 'usage-acc_aaaaaaaaaaaaaaaa-20261101' },

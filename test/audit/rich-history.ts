@@ -1,4 +1,4 @@
-import type { EventStore } from '../../src/commands/ports.ts';
+import type { EventStore } from '../../src/ports/event-store.ts';
 import { decideAccount, evolveAccount, initialAccount } from '../../src/domain/account.ts';
 import { usageStream } from '../../src/domain/billing-period.ts';
 import { decideUsage } from '../../src/domain/decide-usage.ts';
@@ -16,8 +16,9 @@ import { isRefused } from '../../src/domain/refusals.ts';
 import { decideSettlement, evolveSettlement, newSettlement } from '../../src/domain/settlement.ts';
 import type { SettlementCommand } from '../../src/domain/settlement.ts';
 import { endPeriod, openNextPeriod } from '../../src/domain/usage-periods.ts';
-import { evolveUsage, initialUsage } from '../../src/domain/usage.ts';
-import type { OpenUsage } from '../../src/domain/usage.ts';
+import { evolveUsage } from '../../src/domain/usage.ts';
+import { initialUsage } from '../../src/domain/usage-state.ts';
+import type { OpenUsage } from '../../src/domain/usage-state.ts';
 import { plan, video } from '../domain/usage-examples.ts';
 import type { Random } from './random.ts';
 import { SealedLog } from './sealed-log.ts';

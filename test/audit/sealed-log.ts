@@ -1,5 +1,5 @@
-import type { EventStore, RecordedEvent } from '../../src/commands/ports.ts';
-import { firstPreviousHash, seal } from '../../src/commands/seal.ts';
+import type { EventStore, RecordedEvent } from '../../src/ports/event-store.ts';
+import { firstPreviousHash, seal } from '../../src/commands/event-metadata.ts';
 import type { Actor, DomainEvent } from '../../src/domain/recorded-event.ts';
 import type { Random } from './random.ts';
 

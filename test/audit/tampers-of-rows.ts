@@ -1,7 +1,7 @@
-import { columns } from '../../src/verify/columns.ts';
-import { tables } from '../../src/verify/expected-rows.ts';
-import type { Table } from '../../src/verify/expected-rows.ts';
-import type { Rule } from '../../src/audit/rules.ts';
+import { columns } from '../../src/audit/compare/columns.ts';
+import { tables } from '../../src/audit/compare/expected-rows.ts';
+import type { Table } from '../../src/audit/compare/expected-rows.ts';
+import type { Rule } from '../../src/audit/rules/rules.ts';
 
 /** Changes to the tables of Postgres. Each is one statement, or several; the transaction around them is taken back. */
 export interface RowTamper {

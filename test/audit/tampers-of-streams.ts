@@ -1,5 +1,5 @@
 import { EventStoreDBClient } from '@eventstore/db-client';
-import type { Rule } from '../../src/audit/rules.ts';
+import type { Rule } from '../../src/audit/rules/rules.ts';
 import { bytesOf, textOf } from './forged-log.ts';
 import type { ForgedLog } from './forged-log.ts';
 import type { Random } from './random.ts';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { EventStore, EventToAppend } from '../../src/commands/ports.ts';
+import type { EventStore, EventToAppend } from '../../src/ports/event-store.ts';
 import { ratio } from './figures.ts';
 import type { Figure } from './figures.ts';
 

@@ -1,6 +1,6 @@
 import { AckPolicy, connect } from 'nats';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { EventStore } from '../../src/commands/ports.ts';
+import type { EventStore } from '../../src/ports/event-store.ts';
 import { jobStream } from '../../src/domain/download-job-events.ts';
 import type { Bench } from './engines.ts';
 import { ratio } from './figures.ts';

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { launchPostgres } from '../../src/embedded/postgres.ts';
+import { launchPostgres } from '../../src/embedded/postgres/launch.ts';
 import { startEventStore } from '../support/event-store.ts';
 import { startNatsServer } from '../support/nats.ts';
 import { startTestPlatform } from '../support/sample-platform.ts';

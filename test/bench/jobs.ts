@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { WantedFile } from '../../src/commands/video-ports.ts';
+import type { WantedFile } from '../../src/ports/videos.ts';
 import { pluginsDirectory, startTestPlatform } from '../support/sample-platform.ts';
 import type { TestPlatform } from '../support/sample-platform.ts';
 import { ratio } from './figures.ts';

@@ -3,7 +3,7 @@ import { loadavg } from 'node:os';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import pg from 'pg';
 import { pino } from 'pino';
-import { connectEventStore } from '../../src/adapters/event-store.ts';
+import { connectEventStore } from '../../src/adapters/event-store/event-store.ts';
 import { benchAppends } from './appends.ts';
 import { benchClaims } from './claims.ts';
 import { startBench } from './engines.ts';

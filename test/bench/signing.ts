@@ -1,6 +1,6 @@
 import { createSecretKey, randomBytes } from 'node:crypto';
-import { createLocalFileStore } from '../../src/adapters/file-store.ts';
-import { newUuid } from '../../src/adapters/system.ts';
+import { createLocalFileStore } from '../../src/adapters/files/local-file-store.ts';
+import { newUuid } from '../../src/system/clock-and-chance.ts';
 import type { Figure } from './figures.ts';
 
 const links = 50_000;

@@ -1,10 +1,10 @@
 import { EventStoreDBClient, START } from '@eventstore/db-client';
 import { pino } from 'pino';
 import { projections } from '../../projections/all.ts';
-import { catchUp } from '../../projections/progress.ts';
-import { connectEventStore } from '../../src/adapters/event-store.ts';
-import { createBooks, openPool } from '../../src/adapters/postgres.ts';
-import { Follower } from '../../src/verify/follow.ts';
+import { catchUp } from '../../projections/runner/progress.ts';
+import { connectEventStore } from '../../src/adapters/event-store/event-store.ts';
+import { createBooks, openPool } from '../../src/adapters/postgres/postgres.ts';
+import { Follower } from '../../src/audit/compare/verifier.ts';
 import { GeneratedAccount, appendAll } from '../projections/generated-account.ts';
 import type { Bench } from './engines.ts';
 import { ratio } from './figures.ts';

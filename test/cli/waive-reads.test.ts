@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
-import { newId, newUuid, randomBits } from '../../src/adapters/system.ts';
+import { newId, newUuid, randomBits } from '../../src/system/clock-and-chance.ts';
 import { waiveCommand, waiveFailedCommand } from '../../src/cli/waive.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
 import { noteReads } from '../commands/noted-reads.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { newId, newUuid, randomBits } from '../../src/adapters/system.ts';
+import { newId, newUuid, randomBits } from '../../src/system/clock-and-chance.ts';
 import {
   issueApiKey,
   issueReferencedKey,
@@ -10,8 +10,8 @@ import {
   revokeApiKey,
 } from '../../src/commands/accounts.ts';
 import { hashApiKey } from '../../src/commands/api-key.ts';
-import type { EventStore } from '../../src/commands/ports.ts';
-import { firstPreviousHash, seal } from '../../src/commands/seal.ts';
+import type { EventStore } from '../../src/ports/event-store.ts';
+import { firstPreviousHash, seal } from '../../src/commands/event-metadata.ts';
 import type { AccountEvent } from '../../src/domain/account-events.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
 import { plan } from '../domain/usage-examples.ts';

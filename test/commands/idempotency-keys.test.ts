@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { hashIdempotencyKey, hasIdempotencyKeyForm } from '../../src/commands/idempotency.ts';
-import { readOn } from '../../src/commands/known-usage.ts';
+import { readOn } from '../../src/commands/usage/usage-cache.ts';
 import type { KeyedDownload } from '../../src/domain/decide-usage.ts';
 import { usageStream } from '../../src/domain/billing-period.ts';
 import { token } from '../domain/usage-examples.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { newId, newUuid, randomBits } from '../../src/adapters/system.ts';
+import { newId, newUuid, randomBits } from '../../src/system/clock-and-chance.ts';
 import { openAccount, openFirstPeriod } from '../../src/commands/accounts.ts';
 import { issueCreditNote } from '../../src/commands/issue-credit-note.ts';
 import type { CreditNoteRequest } from '../../src/commands/issue-credit-note.ts';

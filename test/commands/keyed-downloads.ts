@@ -1,10 +1,10 @@
-import { newUuid } from '../../src/adapters/system.ts';
+import { newUuid } from '../../src/system/clock-and-chance.ts';
 import { hashIdempotencyKey } from '../../src/commands/idempotency.ts';
-import type { EventStore } from '../../src/commands/ports.ts';
+import type { EventStore } from '../../src/ports/event-store.ts';
 import { queueDownload } from '../../src/commands/queue-download.ts';
 import type { QueueDownloadAnswer, QueueDownloadRequest } from '../../src/commands/queue-download.ts';
 import { settlePeriod } from '../../src/commands/settle-period.ts';
-import type { UsageLanes } from '../../src/commands/usage-lanes.ts';
+import type { UsageLanes } from '../../src/commands/usage/writer-registry.ts';
 import { defaultOptions } from '../../src/domain/download-options.ts';
 import type { Quality } from '../../src/domain/download-options.ts';
 import type { SettlementCommand } from '../../src/domain/settlement.ts';

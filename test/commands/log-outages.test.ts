@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { newUuid } from '../../src/adapters/system.ts';
+import { newUuid } from '../../src/system/clock-and-chance.ts';
 import { readJob, recordJobProgress } from '../../src/commands/record-job-progress.ts';
-import type { EventStore } from '../../src/commands/ports.ts';
+import type { EventStore } from '../../src/ports/event-store.ts';
 import { lookUp, queueDownload, token } from '../domain/usage-examples.ts';
 import { withAdapter } from '../support/event-store-adapter.ts';
 import { EventStoreProxy } from '../support/event-store-proxy.ts';

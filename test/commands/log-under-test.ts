@@ -1,7 +1,7 @@
 import { afterAll, beforeAll } from 'vitest';
 
-import { connectEventStore } from '../../src/adapters/event-store.ts';
-import type { ConnectedEventStore } from '../../src/adapters/event-store.ts';
+import { connectEventStore } from '../../src/adapters/event-store/event-store.ts';
+import type { ConnectedEventStore } from '../../src/adapters/event-store/event-store.ts';
 import type { EndOfCatchUp } from '../../src/embedded/event-store/checkpoints.ts';
 import { startEventStore } from '../support/event-store.ts';
 import type { TestEventStore } from '../support/event-store.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
-import { newUuid } from '../../src/adapters/system.ts';
+import { newUuid } from '../../src/system/clock-and-chance.ts';
 import { NotStored } from '../../src/commands/handle.ts';
-import type { EventToAppend } from '../../src/commands/ports.ts';
+import type { EventToAppend } from '../../src/ports/event-store.ts';
 import { readWarning, recordWarningMail } from '../../src/commands/record-warning-mail.ts';
 import { settlePeriod } from '../../src/commands/settle-period.ts';
 import type { SettlementRequest } from '../../src/commands/settle-period.ts';

@@ -1,4 +1,4 @@
-import type { EventStore, WholeLog } from '../../src/commands/ports.ts';
+import type { EventStore, WholeLog } from '../../src/ports/event-store.ts';
 
 /** A log that notes from where on streams are read. @param append another way to append */
 export function noteReads(

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { newId, newUuid } from '../../src/adapters/system.ts';
-import type { JobMessage } from '../../src/commands/ports.ts';
+import { newId, newUuid } from '../../src/system/clock-and-chance.ts';
+import type { JobMessage } from '../../src/ports/job-queue.ts';
 import {
   claimJob,
   readJob,

@@ -1,18 +1,18 @@
 import { expect } from 'vitest';
 
-import { newId, newUuid } from '../../src/adapters/system.ts';
-import { usageOrigin } from '../../src/commands/known-usage.ts';
-import type { EventStore } from '../../src/commands/ports.ts';
-import { firstPreviousHash, seal } from '../../src/commands/seal.ts';
-import type { Cause } from '../../src/commands/seal.ts';
-import type { LaneCommand, LaneRequest, UsageAnswer } from '../../src/commands/usage-group.ts';
-import { UsageLanes } from '../../src/commands/usage-lanes.ts';
+import { newId, newUuid } from '../../src/system/clock-and-chance.ts';
+import { usageOrigin } from '../../src/commands/usage/usage-cache.ts';
+import type { EventStore } from '../../src/ports/event-store.ts';
+import { firstPreviousHash, seal } from '../../src/commands/event-metadata.ts';
+import type { Cause } from '../../src/commands/event-metadata.ts';
+import type { LaneCommand, LaneRequest, UsageAnswer } from '../../src/commands/usage/batch.ts';
+import { UsageLanes } from '../../src/commands/usage/writer-registry.ts';
 import { firstBillingPeriod, usageStream } from '../../src/domain/billing-period.ts';
 import type { Terms } from '../../src/domain/plans.ts';
 import { parseUsageEvent } from '../../src/domain/recorded-event.ts';
 import type { EventMetadata } from '../../src/domain/recorded-event.ts';
 import type { UsageEvent } from '../../src/domain/usage-events.ts';
-import type { UsageSnapshot } from '../../src/domain/usage.ts';
+import type { UsageSnapshot } from '../../src/domain/usage-state.ts';
 import { plan, queueDownload } from '../domain/usage-examples.ts';
 import { expectUnbrokenChain } from './unbroken-chain.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
-import { newUuid } from '../../src/adapters/system.ts';
+import { newUuid } from '../../src/system/clock-and-chance.ts';
 import { issueInvoice } from '../../src/commands/issue-invoice.ts';
-import type { EventStore } from '../../src/commands/ports.ts';
+import type { EventStore } from '../../src/ports/event-store.ts';
 import { settlePeriod } from '../../src/commands/settle-period.ts';
 import { eventsPerAppend, waiveCharges } from '../../src/commands/waive-charges.ts';
 import type { SettlementCommand } from '../../src/domain/settlement.ts';

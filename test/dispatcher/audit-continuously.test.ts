@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { projections } from '../../projections/all.ts';
-import { createBooks } from '../../src/adapters/postgres.ts';
+import { createBooks } from '../../src/adapters/postgres/postgres.ts';
 import { auditContinuously } from '../../src/dispatcher/audit-continuously.ts';
 import { acknowledgementsStream } from '../../src/domain/audit-events.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';

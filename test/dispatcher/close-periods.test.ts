@@ -1,10 +1,10 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 
-import { newUuid } from '../../src/adapters/system.ts';
+import { newUuid } from '../../src/system/clock-and-chance.ts';
 import { settlePeriod } from '../../src/commands/settle-period.ts';
-import { ClockIsWrong } from '../../src/commands/ports.ts';
+import { ClockIsWrong } from '../../src/ports/clock.ts';
 import { closePeriods, startClosingPeriods } from '../../src/dispatcher/close-periods.ts';
-import { firstPreviousHash, seal } from '../../src/commands/seal.ts';
+import { firstPreviousHash, seal } from '../../src/commands/event-metadata.ts';
 import type { AccountEvent } from '../../src/domain/account-events.ts';
 import { ask, freshCause, lanesOf, midNovember, openUsage, queueAll, upFrom } from '../commands/usage-account.ts';
 import type { UsageAccount } from '../commands/usage-account.ts';

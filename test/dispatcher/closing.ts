@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect } from 'vitest';
 
-import { catchUp } from '../../projections/progress.ts';
-import { runProjection } from '../../projections/runner.ts';
+import { catchUp } from '../../projections/runner/progress.ts';
+import { runProjection } from '../../projections/runner/runner.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
-import { newUuid } from '../../src/adapters/system.ts';
-import type { EventStore, Subscription } from '../../src/commands/ports.ts';
-import { UsageLanes } from '../../src/commands/usage-lanes.ts';
+import { newUuid } from '../../src/system/clock-and-chance.ts';
+import type { EventStore, Subscription } from '../../src/ports/event-store.ts';
+import { UsageLanes } from '../../src/commands/usage/writer-registry.ts';
 import { closePeriods } from '../../src/dispatcher/close-periods.ts';
 import type { ClosePeriodsDependencies, ClosingRound } from '../../src/dispatcher/close-periods.ts';
 import { usageStream } from '../../src/domain/billing-period.ts';

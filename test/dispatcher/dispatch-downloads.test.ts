@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
-import { readReached } from '../../projections/checkpoints.ts';
+import { readReached } from '../../projections/runner/checkpoints.ts';
 import { dispatchDownloads, messageId } from '../../src/dispatcher/dispatch-downloads.ts';
-import type { JobMessage } from '../../src/commands/ports.ts';
+import type { JobMessage } from '../../src/ports/job-queue.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { claimOne, dispatchingUnderTest, queueOne, releaseOne, takeMessages } from './dispatching.ts';
 

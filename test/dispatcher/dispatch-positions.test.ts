@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { dispatchCheckpoint, readCheckpoint } from '../../projections/checkpoints.ts';
+import { dispatchCheckpoint, readCheckpoint } from '../../projections/runner/checkpoints.ts';
 import { dispatchDownloads } from '../../src/dispatcher/dispatch-downloads.ts';
 import { appendNumbers } from '../support/event-store-adapter.ts';
 import { freshStream } from '../support/event-store-under-test.ts';

@@ -3,12 +3,13 @@ import { afterAll, beforeAll } from 'vitest';
 
 import { readJob } from '../../projections/jobs.ts';
 import type { JobRow } from '../../projections/jobs.ts';
-import { runProjection } from '../../projections/runner.ts';
+import { runProjection } from '../../projections/runner/runner.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
-import { createJobQueue } from '../../src/adapters/job-queue.ts';
-import { newUuid } from '../../src/adapters/system.ts';
-import type { ConnectedEventStore } from '../../src/adapters/event-store.ts';
-import type { JobMessage, JobQueue, Subscription } from '../../src/commands/ports.ts';
+import { createJobQueue } from '../../src/adapters/nats/job-queue.ts';
+import { newUuid } from '../../src/system/clock-and-chance.ts';
+import type { ConnectedEventStore } from '../../src/adapters/event-store/event-store.ts';
+import type { JobMessage, JobQueue } from '../../src/ports/job-queue.ts';
+import type { Subscription } from '../../src/ports/event-store.ts';
 import { claimJob, readQueuedJob, recordJobProgress } from '../../src/commands/record-job-progress.ts';
 import type { ClaimProof } from '../../src/domain/download-job.ts';
 import type { EndOfCatchUp } from '../../src/embedded/event-store/checkpoints.ts';

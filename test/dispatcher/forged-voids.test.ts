@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
-import { createPendingVoids, measurePendingVoids, signOlderVoids } from '../../src/adapters/pending-voids.ts';
-import { createRowMacs } from '../../src/adapters/row-macs.ts';
-import { newUuid } from '../../src/adapters/system.ts';
+import { createPendingVoids, measurePendingVoids, signOlderVoids } from '../../src/adapters/postgres/pending-voids.ts';
+import { createRowMacs } from '../../src/adapters/postgres/row-macs.ts';
+import { newUuid } from '../../src/system/clock-and-chance.ts';
 import { ask, lanesOf, openUsage } from '../commands/usage-account.ts';
 import { rememberingLogger, testMacs, testSecrets } from '../projections/read-models-under-test.ts';
 import { waitFor } from '../support/wait-for.ts';

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 
-import { rebuild } from '../../projections/rebuild.ts';
-import { runProjection } from '../../projections/runner.ts';
-import { catchUp } from '../../projections/progress.ts';
+import { rebuild } from '../../projections/runner/rebuild.ts';
+import { runProjection } from '../../projections/runner/runner.ts';
+import { catchUp } from '../../projections/runner/progress.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { measureWaitingWarnings } from '../../projections/usage-warnings.ts';
-import { newUuid } from '../../src/adapters/system.ts';
+import { newUuid } from '../../src/system/clock-and-chance.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
 import { ask, lanesOf, queueAll, readUsage, upFrom } from '../commands/usage-account.ts';
 import { lookUp } from '../domain/usage-examples.ts';

@@ -1,13 +1,13 @@
 import { afterEach, beforeEach } from 'vitest';
 
-import { runProjection } from '../../projections/runner.ts';
+import { runProjection } from '../../projections/runner/runner.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { createSmtpMailer } from '../../src/adapters/mailer.ts';
-import { newId, newUuid, randomBits } from '../../src/adapters/system.ts';
+import { newId, newUuid, randomBits } from '../../src/system/clock-and-chance.ts';
 import { openAccount } from '../../src/commands/accounts.ts';
-import { usageOrigin } from '../../src/commands/known-usage.ts';
-import type { Mailer } from '../../src/commands/billing-ports.ts';
-import type { EventStore, Subscription } from '../../src/commands/ports.ts';
+import { usageOrigin } from '../../src/commands/usage/usage-cache.ts';
+import type { Mailer } from '../../src/ports/billing.ts';
+import type { EventStore, Subscription } from '../../src/ports/event-store.ts';
 import { startMailingWarnings } from '../../src/dispatcher/mail-warnings.ts';
 import type { MailDependencies } from '../../src/dispatcher/mail-warnings.ts';
 import { usageStream } from '../../src/domain/billing-period.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { Outage } from '../../src/commands/outage.ts';
+import { Outage } from '../../src/ports/outage.ts';
 import { repeat } from '../../src/dispatcher/repeat.ts';
 import { rememberingLogger } from '../projections/read-models-under-test.ts';
 import { waitFor } from '../support/wait-for.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
-import { measurePendingVoids } from '../../src/adapters/pending-voids.ts';
-import { newId, newUuid } from '../../src/adapters/system.ts';
-import type { EventStore } from '../../src/commands/ports.ts';
+import { measurePendingVoids } from '../../src/adapters/postgres/pending-voids.ts';
+import { newId, newUuid } from '../../src/system/clock-and-chance.ts';
+import type { EventStore } from '../../src/ports/event-store.ts';
 import { claimJob, readQueuedJob, recordJobProgress } from '../../src/commands/record-job-progress.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
 import { token, video } from '../domain/usage-examples.ts';

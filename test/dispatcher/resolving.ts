@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
 
-import { createPendingVoids } from '../../src/adapters/pending-voids.ts';
-import { newUuid } from '../../src/adapters/system.ts';
-import type { ChargeToVoid, PendingVoids, UnknownAppend } from '../../src/commands/billing-ports.ts';
-import type { EventStore } from '../../src/commands/ports.ts';
+import { createPendingVoids } from '../../src/adapters/postgres/pending-voids.ts';
+import { newUuid } from '../../src/system/clock-and-chance.ts';
+import type { ChargeToVoid, PendingVoids, UnknownAppend } from '../../src/ports/billing.ts';
+import type { EventStore } from '../../src/ports/event-store.ts';
 import { readJob } from '../../src/commands/record-job-progress.ts';
 import { startResolving } from '../../src/dispatcher/resolve-unknown-outcomes.ts';
 import { queueDownload } from '../domain/usage-examples.ts';

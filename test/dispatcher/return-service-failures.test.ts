@@ -1,12 +1,13 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 
 import { readCredits } from '../../projections/credits.ts';
-import { catchUp } from '../../projections/progress.ts';
+import { catchUp } from '../../projections/runner/progress.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
-import { newId, newUuid } from '../../src/adapters/system.ts';
+import { newId, newUuid } from '../../src/system/clock-and-chance.ts';
 import { issueCreditNote } from '../../src/commands/issue-credit-note.ts';
 import { issueInvoice } from '../../src/commands/issue-invoice.ts';
-import type { EventStore, JobMessage } from '../../src/commands/ports.ts';
+import type { EventStore } from '../../src/ports/event-store.ts';
+import type { JobMessage } from '../../src/ports/job-queue.ts';
 import { recordJobProgress } from '../../src/commands/record-job-progress.ts';
 import { settlePeriod } from '../../src/commands/settle-period.ts';
 import { dispatchDownloads } from '../../src/dispatcher/dispatch-downloads.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { newId } from '../../src/adapters/system.ts';
+import { newId } from '../../src/system/clock-and-chance.ts';
 import { claimOne, dispatchingUnderTest, queueOne, rowOf } from './dispatching.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { beat, sweep, sweepOnce } from './sweeping.ts';

@@ -1,7 +1,7 @@
 import type { Dispatching } from './dispatching.ts';
 import { onTestFinished } from 'vitest';
 
-import { newId, newUuid } from '../../src/adapters/system.ts';
+import { newId, newUuid } from '../../src/system/clock-and-chance.ts';
 import { startSweeping } from '../../src/dispatcher/sweep.ts';
 import type { SweepDependencies } from '../../src/dispatcher/sweep.ts';
 import { silent } from '../projections/read-models-under-test.ts';

@@ -17,7 +17,7 @@ import type { SettlementCommand } from '../../src/domain/settlement.ts';
 import { endPeriod } from '../../src/domain/usage-periods.ts';
 import { summariseUsage } from '../../src/domain/usage-summary.ts';
 import type { UsageEvent, UsageEventOf } from '../../src/domain/usage-events.ts';
-import type { OpenUsage } from '../../src/domain/usage.ts';
+import type { OpenUsage } from '../../src/domain/usage-state.ts';
 import { accountId, lookUp, queueDownload, token } from '../domain/usage-examples.ts';
 import { sections } from '../tidy/markdown.ts';
 import { root } from '../tidy/source-files.ts';

@@ -7,8 +7,9 @@ import type { EventMetadata, ParsedEvent } from '../../src/domain/recorded-event
 import type { UsageEvent } from '../../src/domain/usage-events.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
 import { closePeriod, endPeriod } from '../../src/domain/usage-periods.ts';
-import { evolveUsage, initialUsage } from '../../src/domain/usage.ts';
-import type { OpenUsage } from '../../src/domain/usage.ts';
+import { evolveUsage } from '../../src/domain/usage.ts';
+import { initialUsage } from '../../src/domain/usage-state.ts';
+import type { OpenUsage } from '../../src/domain/usage-state.ts';
 import { charge, opened, planChanged, token } from './usage-examples.ts';
 
 /** What EventStoreDB takes in one append, less room for metadata. */

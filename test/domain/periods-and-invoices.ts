@@ -10,8 +10,9 @@ import { openingInvoice, periodInvoice } from '../../src/domain/invoice-lines.ts
 import type { EventMetadata, ParsedEvent } from '../../src/domain/recorded-event.ts';
 import { closePeriod, endPeriod } from '../../src/domain/usage-periods.ts';
 import type { UsageEvent, UsageEventOf } from '../../src/domain/usage-events.ts';
-import { evolveUsage, initialUsage } from '../../src/domain/usage.ts';
-import type { OpenUsage } from '../../src/domain/usage.ts';
+import { evolveUsage } from '../../src/domain/usage.ts';
+import { initialUsage } from '../../src/domain/usage-state.ts';
+import type { OpenUsage } from '../../src/domain/usage-state.ts';
 import { accountId, charge, plan } from './usage-examples.ts';
 
 const anchors = Array.from({ length: 31 }, (_, index) => index + 1);

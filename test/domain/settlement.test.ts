@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { decideSettlement, evolveSettlement, newSettlement } from '../../src/domain/settlement.ts';
 import type { Settlement, SettlementCommand } from '../../src/domain/settlement.ts';
 import type { UsageEvent } from '../../src/domain/usage-events.ts';
-import type { OpenUsage } from '../../src/domain/usage.ts';
+import type { OpenUsage } from '../../src/domain/usage-state.ts';
 import { charge, credit, ended, lookedUp, opened, queued, token, warned } from './usage-examples.ts';
 
 const idOf = (revision: number) => `00000000-0000-5000-8000-${String(revision).padStart(12, '0')}`;

@@ -5,7 +5,7 @@ import { usageStream } from '../../src/domain/billing-period.ts';
 import { jobStream } from '../../src/domain/download-job-events.ts';
 import { invoicesStream } from '../../src/domain/invoice-events.ts';
 import { isOurStream } from '../../src/domain/streams.ts';
-import { newId, randomBits } from '../../src/adapters/system.ts';
+import { newId, randomBits } from '../../src/system/clock-and-chance.ts';
 import { RequestTokens } from '../../src/commands/request-token.ts';
 import { deriveKeys } from '../../src/adapters/secrets.ts';
 

@@ -2,8 +2,9 @@ import { defaultOptions } from '../../src/domain/download-options.ts';
 import type { PlanTerms, Terms } from '../../src/domain/plans.ts';
 import type { UsageEvent } from '../../src/domain/usage-events.ts';
 import type { UsageCommand } from '../../src/domain/decide-usage.ts';
-import { evolveUsage, initialUsage } from '../../src/domain/usage.ts';
-import type { OpenUsage } from '../../src/domain/usage.ts';
+import { evolveUsage } from '../../src/domain/usage.ts';
+import { initialUsage } from '../../src/domain/usage-state.ts';
+import type { OpenUsage } from '../../src/domain/usage-state.ts';
 
 /** An account whose first period runs through November 2026, on a plan small enough to be used up in an example. */
 

@@ -7,8 +7,9 @@ import { decideSettlement, evolveSettlement, newSettlement } from '../../src/dom
 import type { SettlementCommand } from '../../src/domain/settlement.ts';
 import { endPeriod, openNextPeriod } from '../../src/domain/usage-periods.ts';
 import type { UsageEvent } from '../../src/domain/usage-events.ts';
-import { evolveUsage, initialUsage } from '../../src/domain/usage.ts';
-import type { Usage } from '../../src/domain/usage.ts';
+import { evolveUsage } from '../../src/domain/usage.ts';
+import { initialUsage } from '../../src/domain/usage-state.ts';
+import type { Usage } from '../../src/domain/usage-state.ts';
 
 /** Several processes that decide on one account's log, as the service's do, with nothing between them but its rules. */
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { connectEventStore } from '../../src/adapters/event-store.ts';
+import { connectEventStore } from '../../src/adapters/event-store/event-store.ts';
 import { firstBillingPeriod, usageStream } from '../../src/domain/billing-period.ts';
 import type { UsageEvent } from '../../src/domain/usage-events.ts';
 import { ask, lanesOf } from '../commands/usage-account.ts';
-import { usageOrigin } from '../../src/commands/known-usage.ts';
+import { usageOrigin } from '../../src/commands/usage/usage-cache.ts';
 import { call } from '../support/client.ts';
 import type { Answer } from '../support/client.ts';
 import { startInstallation } from '../support/installation.ts';

@@ -4,8 +4,8 @@ import fc from 'fast-check';
 import type { Pool } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
-import { connectEventStore } from '../../src/adapters/event-store.ts';
-import { openPool } from '../../src/adapters/postgres.ts';
+import { connectEventStore } from '../../src/adapters/event-store/event-store.ts';
+import { openPool } from '../../src/adapters/postgres/postgres.ts';
 import { GeneratedAccount, appendAll } from '../projections/generated-account.ts';
 import { silent } from '../projections/read-models-under-test.ts';
 import { startInstallation } from '../support/installation.ts';

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { launchNatsServer } from '../../src/embedded/nats-server.ts';
-import { launchPostgres } from '../../src/embedded/postgres.ts';
+import { launchPostgres } from '../../src/embedded/postgres/launch.ts';
 import { startEventStore } from '../support/event-store.ts';
 import { startInstallation } from '../support/installation.ts';
 import type { Installation } from '../support/installation.ts';

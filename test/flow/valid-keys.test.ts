@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { launchPostgres } from '../../src/embedded/postgres.ts';
+import { launchPostgres } from '../../src/embedded/postgres/launch.ts';
 import { runIn, saidBy } from '../cli/command-line.ts';
 import { startInstallation } from '../support/installation.ts';
 import type { Installation } from '../support/installation.ts';

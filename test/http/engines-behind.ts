@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
-import { connectEventStore } from '../../src/adapters/event-store.ts';
-import { newId, newUuid } from '../../src/adapters/system.ts';
+import { connectEventStore } from '../../src/adapters/event-store/event-store.ts';
+import { newId, newUuid } from '../../src/system/clock-and-chance.ts';
 import { recordJobProgress } from '../../src/commands/record-job-progress.ts';
 import type { JobCommand } from '../../src/domain/download-job.ts';
 import { isRefused } from '../../src/domain/refusals.ts';

@@ -1,6 +1,6 @@
 import { get } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { Outage } from '../../src/commands/outage.ts';
+import { Outage } from '../../src/ports/outage.ts';
 import { WaitingPolls } from '../../src/http/waiting-polls.ts';
 import { call } from '../support/client.ts';
 import type { Answer } from '../support/client.ts';

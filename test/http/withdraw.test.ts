@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { expect, test } from 'vitest';
-import { Outages } from '../../src/commands/outage.ts';
-import type { Withdrawal } from '../../src/commands/usage-group.ts';
+import { Outages } from '../../src/ports/outage.ts';
+import type { Withdrawal } from '../../src/commands/usage/batch.ts';
 import { withdraw } from '../../src/http/withdraw.ts';
 import { openUsage } from '../commands/usage-account.ts';
 import { chargeFor, download, freshToken, resolvingUnderTest } from '../dispatcher/resolving.ts';

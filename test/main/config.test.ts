@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { ConfigurationRefused, environment, readConfig } from '../../src/main/config.ts';
+import { ConfigurationRefused, environment, readConfig } from '../../src/main/settings/config.ts';
 
 const read = (EVENTSTORE_URL: string) => readConfig({ EVENTSTORE_URL }).EVENTSTORE_URL;
 

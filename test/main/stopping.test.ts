@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../../src/embedded/free-port.ts';
-import { isAlive } from '../adapters/embedded/owned.ts';
+import { isAlive } from '../embedded/owned.ts';
 import { runIn } from '../cli/command-line.ts';
 import { EventStoreProxy } from '../support/event-store-proxy.ts';
 import { startInstallation } from '../support/installation.ts';

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { apiKeys, listApiKeys, waitForHourlyLimit, waitForKey } from '../../projections/api-keys.ts';
-import { runProjection } from '../../projections/runner.ts';
+import { runProjection } from '../../projections/runner/runner.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
-import { newId, newUuid, randomBits } from '../../src/adapters/system.ts';
+import { newId, newUuid, randomBits } from '../../src/system/clock-and-chance.ts';
 import { issueApiKey, openAccount, revokeApiKey } from '../../src/commands/accounts.ts';
-import { usageOrigin } from '../../src/commands/known-usage.ts';
-import type { Subscription } from '../../src/commands/ports.ts';
+import { usageOrigin } from '../../src/commands/usage/usage-cache.ts';
+import type { Subscription } from '../../src/ports/event-store.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
 import { ask, lanesOf, midNovember } from '../commands/usage-account.ts';

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { jobTimeline, readTimeline } from '../../projections/job-timeline.ts';
 import { overageLedger, readLedger } from '../../projections/overage-ledger.ts';
-import { catchUp, measureProgress } from '../../projections/progress.ts';
-import { runProjection } from '../../projections/runner.ts';
-import { newUuid } from '../../src/adapters/system.ts';
-import type { Subscription } from '../../src/commands/ports.ts';
+import { catchUp, measureProgress } from '../../projections/runner/progress.ts';
+import { runProjection } from '../../projections/runner/runner.ts';
+import { newUuid } from '../../src/system/clock-and-chance.ts';
+import type { Subscription } from '../../src/ports/event-store.ts';
 import { claimJob, readQueuedJob } from '../../src/commands/record-job-progress.ts';
 import { settlePeriod } from '../../src/commands/settle-period.ts';
 import { defaultOptions } from '../../src/domain/download-options.ts';

@@ -1,20 +1,21 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { admissionSessionSettings } from '../../projections/admission-statement.ts';
-import type { Admissions } from '../../projections/admission.ts';
+import { admissionSessionSettings } from '../../projections/admission/admission-statement.ts';
+import type { Admissions } from '../../projections/admission/admission.ts';
 import { apiKeys } from '../../projections/api-keys.ts';
 import { notBelieved } from '../../projections/credits-macs.ts';
 import { readCredits, readNewestCredits } from '../../projections/credits.ts';
-import { catchUp } from '../../projections/progress.ts';
-import { rebuild } from '../../projections/rebuild.ts';
-import { runProjection } from '../../projections/runner.ts';
-import { rebuildUnsigned } from '../../projections/unsigned-rows.ts';
+import { catchUp } from '../../projections/runner/progress.ts';
+import { rebuild } from '../../projections/runner/rebuild.ts';
+import { runProjection } from '../../projections/runner/runner.ts';
+import { projections } from '../../projections/all.ts';
+import { rebuildUnsigned } from '../../projections/runner/unsigned-rows.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
-import { createRowMacs } from '../../src/adapters/row-macs.ts';
+import { createRowMacs } from '../../src/adapters/postgres/row-macs.ts';
 import { deriveKeys } from '../../src/adapters/secrets.ts';
 import { hashIdempotencyKey } from '../../src/commands/idempotency.ts';
-import { KnownUsage } from '../../src/commands/known-usage.ts';
-import type { Subscription } from '../../src/commands/ports.ts';
+import { KnownUsage } from '../../src/commands/usage/usage-cache.ts';
+import type { Subscription } from '../../src/ports/event-store.ts';
 import { queueDownload } from '../domain/usage-examples.ts';
 import { queueKeyed, settle } from '../commands/keyed-downloads.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
@@ -240,7 +241,12 @@ describe('rows of before', () => {
     const macs = createRowMacs(secrets, { logger: silent });
     const ids = [secrets.current.id];
     expect(await unsigned(ids)).toBeGreaterThan(0);
-    const rebuilding = rebuildUnsigned({ store: log.store, pool: models.openAnother(), macs, logger: silent });
+    const rebuilding = rebuildUnsigned(projections, {
+      store: log.store,
+      pool: models.openAnother(),
+      macs,
+      logger: silent,
+    });
     await waitFor(async () => (await unsigned(ids)) === 0, { what: 'rows with MACs', timeoutMs: 20_000 });
     await rebuilding.stop();
   });

@@ -1,6 +1,6 @@
-import { newId, newUuid, randomBits } from '../../src/adapters/system.ts';
-import type { EventStore, EventToAppend, ExpectedRevision } from '../../src/commands/ports.ts';
-import { firstPreviousHash, seal } from '../../src/commands/seal.ts';
+import { newId, newUuid, randomBits } from '../../src/system/clock-and-chance.ts';
+import type { EventStore, EventToAppend, ExpectedRevision } from '../../src/ports/event-store.ts';
+import { firstPreviousHash, seal } from '../../src/commands/event-metadata.ts';
 import { accountStream } from '../../src/domain/account-events.ts';
 import { firstBillingPeriod, usageStream } from '../../src/domain/billing-period.ts';
 import { invoicesStream } from '../../src/domain/invoice-events.ts';

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { admissionSessionSettings } from '../../projections/admission-statement.ts';
-import type { Admission, Admissions } from '../../projections/admission.ts';
-import { rebuild } from '../../projections/rebuild.ts';
-import { runProjection } from '../../projections/runner.ts';
+import { admissionSessionSettings } from '../../projections/admission/admission-statement.ts';
+import type { Admission, Admissions } from '../../projections/admission/admission.ts';
+import { rebuild } from '../../projections/runner/rebuild.ts';
+import { runProjection } from '../../projections/runner/runner.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { hashIdempotencyKey } from '../../src/commands/idempotency.ts';
-import type { Subscription } from '../../src/commands/ports.ts';
+import type { Subscription } from '../../src/ports/event-store.ts';
 import { token } from '../domain/usage-examples.ts';
 import { queueKeyed, settle } from '../commands/keyed-downloads.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';

@@ -2,9 +2,9 @@ import { beforeEach, describe, expect, it } from 'vitest';
 
 import { listInvoicesDue } from '../../projections/due-periods.ts';
 import { invoices, readInvoices } from '../../projections/invoices.ts';
-import { catchUp } from '../../projections/progress.ts';
+import { catchUp } from '../../projections/runner/progress.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
-import { newUuid } from '../../src/adapters/system.ts';
+import { newUuid } from '../../src/system/clock-and-chance.ts';
 import { issueCreditNote } from '../../src/commands/issue-credit-note.ts';
 import { issueInvoice } from '../../src/commands/issue-invoice.ts';
 import { settlePeriod } from '../../src/commands/settle-period.ts';
@@ -14,7 +14,7 @@ import { ask, freshCause, lanesOf, midNovember, openUsage, queueAll, upFrom } fr
 import type { UsageAccount } from '../commands/usage-account.ts';
 import { plan, token } from '../domain/usage-examples.ts';
 import { keptReadModels } from './kept-read-models.ts';
-import { rebuildOn, rowsOf } from './rebuilding.ts';
+import { rebuildOn, rowsOf } from './runner/rebuilding.ts';
 import type { TestReadModels } from './read-models-under-test.ts';
 
 const log = logUnderTest();

@@ -1,8 +1,8 @@
 import { afterEach } from 'vitest';
 
-import { runProjection } from '../../projections/runner.ts';
-import type { Projection } from '../../projections/runner.ts';
-import type { EventStore, Subscription } from '../../src/commands/ports.ts';
+import { runProjection } from '../../projections/runner/runner.ts';
+import type { Projection } from '../../projections/runner/projection.ts';
+import type { EventStore, Subscription } from '../../src/ports/event-store.ts';
 import { createReadModels, silent, testMacs } from './read-models-under-test.ts';
 import type { TestReadModels } from './read-models-under-test.ts';
 

@@ -5,7 +5,7 @@ import { keyText, uuidOfKeyHash } from '../../projections/api-keys.ts';
 import { CreditsMacs } from '../../projections/credits-macs.ts';
 import { creditsColumns, signedUsageOf } from '../../projections/credits.ts';
 import type { CreditsRow } from '../../projections/credits.ts';
-import { newId } from '../../src/adapters/system.ts';
+import { newId } from '../../src/system/clock-and-chance.ts';
 import { testMacs } from './read-models-under-test.ts';
 
 export interface TestKey {

@@ -3,15 +3,15 @@ import type { Pool } from 'pg';
 import { pino } from 'pino';
 import type { Logger } from 'pino';
 
-import type { Checkpoint } from '../../projections/checkpoints.ts';
+import type { Checkpoint } from '../../projections/runner/checkpoints.ts';
 import { notBelieved } from '../../projections/credits-macs.ts';
 import type { NotBelieved } from '../../projections/credits-macs.ts';
-import { createAdmissions } from '../../projections/admission.ts';
-import type { Admissions } from '../../projections/admission.ts';
-import { migrate, openPool } from '../../src/adapters/postgres.ts';
-import { createRowMacs } from '../../src/adapters/row-macs.ts';
+import { createAdmissions } from '../../projections/admission/admission.ts';
+import type { Admissions } from '../../projections/admission/admission.ts';
+import { migrate, openPool } from '../../src/adapters/postgres/postgres.ts';
+import { createRowMacs } from '../../src/adapters/postgres/row-macs.ts';
 import { deriveKeys } from '../../src/adapters/secrets.ts';
-import { positionOfEvent } from '../../src/commands/log-position.ts';
+import { positionOfEvent } from '../../src/ports/log-position.ts';
 import { createDatabase } from '../support/postgres.ts';
 
 const migrationsDirectory = fileURLToPath(new URL('../../projections/migrations', import.meta.url));

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
 
-import { openCell } from '../../src/adapters/contained-cell.ts';
-import type { Cell } from '../../src/adapters/contained-cell.ts';
-import { startKeeper } from '../../src/adapters/contained-process-keeper.ts';
-import type { Keeper } from '../../src/adapters/contained-process-keeper.ts';
+import { openCell } from '../../src/downloader/sandbox/sandbox.ts';
+import type { Cell } from '../../src/downloader/sandbox/sandbox.ts';
+import { startKeeper } from '../../src/downloader/sandbox/reaper.ts';
+import type { Keeper } from '../../src/downloader/sandbox/reaper.ts';
 import { temporaryDirectoryOfFile } from './temporary-directory.ts';
 
 /** The namespaces that this machine allows, for the tests of one file, with a keeper and a directory. */

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 
-import { connectEventStore } from '../../src/adapters/event-store.ts';
-import type { ConnectedEventStore, EventStoreOptions } from '../../src/adapters/event-store.ts';
-import type { EventStore, EventToAppend, RecordedEvent } from '../../src/commands/ports.ts';
+import { connectEventStore } from '../../src/adapters/event-store/event-store.ts';
+import type { ConnectedEventStore, EventStoreOptions } from '../../src/adapters/event-store/event-store.ts';
+import type { EventStore, EventToAppend, RecordedEvent } from '../../src/ports/event-store.ts';
 
 /** Opens an adapter for the length of `use`. One at a time: only one client of a process may append. */
 export async function withAdapter<Result>(

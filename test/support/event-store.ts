@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { launchEventStore } from '../../src/embedded/event-store.ts';
-import type { LaunchOptions } from '../../src/embedded/event-store.ts';
+import { launchEventStore } from '../../src/embedded/event-store/launch.ts';
+import type { LaunchOptions } from '../../src/embedded/event-store/launch.ts';
 
 export interface TestEventStore {
   url: string;

@@ -4,7 +4,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 
-import { launchPostgres } from '../../src/embedded/postgres.ts';
+import { launchPostgres } from '../../src/embedded/postgres/launch.ts';
 import { readGivenEngines } from './given-engines.ts';
 import { linkEngine } from './made-once.ts';
 import { makeTemporaryDirectory } from './temporary-directory.ts';

@@ -4,8 +4,8 @@ import { connect } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { lookup } from 'node:dns/promises';
 
-import { createEgressGuard } from '../../src/adapters/egress-guard.ts';
-import type { EgressGuard } from '../../src/adapters/egress-guard.ts';
+import { createEgressGuard } from '../../src/downloader/egress/guard.ts';
+import type { EgressGuard } from '../../src/downloader/egress/guard.ts';
 import type { Canaries } from './canaries.ts';
 
 /** What a name of the tests stands for, by its first word: its own first answer, and later ones. */

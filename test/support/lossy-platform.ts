@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-import type { VideoReference } from '../../src/commands/video-ports.ts';
+import type { VideoReference } from '../../src/ports/videos.ts';
 import { filmSeconds } from './lossy-films.ts';
 import type { Film } from './lossy-films.ts';
 

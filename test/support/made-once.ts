@@ -4,10 +4,10 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-import { startKeeper } from '../../src/adapters/contained-process-keeper.ts';
-import { installedAt } from '../../src/adapters/installed-tree.ts';
-import { bundlePackageDirectory, bundleSha256, locateEngine } from '../../src/adapters/yt-dlp-engine.ts';
-import { prepareYtDlp } from '../../src/adapters/yt-dlp-unpacked.ts';
+import { startKeeper } from '../../src/downloader/sandbox/reaper.ts';
+import { installedAt } from '../../src/downloader/yt-dlp/installed-tree.ts';
+import { bundlePackageDirectory, bundleSha256, locateEngine } from '../../src/downloader/yt-dlp/programs.ts';
+import { prepareYtDlp } from '../../src/downloader/yt-dlp/unpacked.ts';
 import { createSampleMedia } from '../../src/embedded/sample-platform/media.ts';
 
 /** The folder of the run, made and removed by global-setup.ts; none outside vitest. */

@@ -1,14 +1,14 @@
 import { pino } from 'pino';
 import { waitForHourlyLimit, waitForKey } from '../../projections/api-keys.ts';
-import { connectEventStore } from '../../src/adapters/event-store.ts';
-import { createClock } from '../../src/adapters/clock.ts';
-import { measureClock, openPool } from '../../src/adapters/postgres.ts';
-import { newId, newUuid, randomBits, realNowMs } from '../../src/adapters/system.ts';
+import { connectEventStore } from '../../src/adapters/event-store/event-store.ts';
+import { createClock } from '../../src/adapters/postgres/clock.ts';
+import { measureClock, openPool } from '../../src/adapters/postgres/postgres.ts';
+import { newId, newUuid, randomBits, realNowMs } from '../../src/system/clock-and-chance.ts';
 import { issueApiKey, openAccount as openStoredAccount } from '../../src/commands/accounts.ts';
 import { maxKeysOf } from '../../src/domain/plans.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
-import { readConfig } from '../../src/main/config.ts';
-import { findAddresses } from '../../src/main/instance.ts';
+import { readConfig } from '../../src/main/settings/config.ts';
+import { findAddresses } from '../../src/main/settings/instance.ts';
 
 export interface OpenedAccount {
   accountId: string;

@@ -2,25 +2,25 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-import type { VideoReference, VideoSource } from '../../src/commands/video-ports.ts';
-import { startKeeper } from '../../src/adapters/contained-process-keeper.ts';
-import { openCell } from '../../src/adapters/contained-cell.ts';
-import { createEgressGuard } from '../../src/adapters/egress-guard.ts';
-import { startEgressProxy } from '../../src/adapters/egress-proxy.ts';
-import type { Egress } from '../../src/adapters/egress-passes.ts';
-import { createVideoSource } from '../../src/adapters/video-source.ts';
-import type { EngineLimits } from '../../src/adapters/yt-dlp-arguments.ts';
-import { locateEngine } from '../../src/adapters/yt-dlp-engine.ts';
-import type { Engine } from '../../src/adapters/yt-dlp-engine.ts';
-import { localFfmpeg } from '../../src/adapters/yt-dlp-run.ts';
+import type { VideoReference, VideoSource } from '../../src/ports/videos.ts';
+import { startKeeper } from '../../src/downloader/sandbox/reaper.ts';
+import { openCell } from '../../src/downloader/sandbox/sandbox.ts';
+import { createEgressGuard } from '../../src/downloader/egress/guard.ts';
+import { startEgressProxy } from '../../src/downloader/egress/proxy.ts';
+import type { Egress } from '../../src/downloader/egress/credentials.ts';
+import { createVideoSource } from '../../src/downloader/video-source.ts';
+import type { EngineLimits } from '../../src/downloader/yt-dlp/arguments.ts';
+import { locateEngine } from '../../src/downloader/yt-dlp/programs.ts';
+import type { Engine } from '../../src/downloader/yt-dlp/programs.ts';
+import { localFfmpeg } from '../../src/downloader/yt-dlp/run.ts';
 import { pagePath, sampleItems } from '../../src/embedded/sample-platform/items.ts';
 import { parseVideoUrl } from '../../src/domain/video-url.ts';
-import { startSamplePlatform } from '../../src/embedded/sample-platform.ts';
+import { startSamplePlatform } from '../../src/embedded/sample-platform/sample-platform.ts';
 import { engineDirectoryOfRun, filmsOfRun, prepareEngine } from './made-once.ts';
 import { makeTemporaryDirectory } from './temporary-directory.ts';
 
 /** Where the sample platform's extractor lies. */
-export const pluginsDirectory = fileURLToPath(new URL('../../src/embedded/plugins', import.meta.url));
+export const pluginsDirectory = fileURLToPath(new URL('../../src/downloader/yt-dlp/plugins', import.meta.url));
 
 const testLimits: EngineLimits = {
   maxFileSizeBytes: 50_000_000,

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { rules } from '../../src/audit/rules.ts';
+import { rules } from '../../src/audit/rules/rules.ts';
 import { root } from './source-files.ts';
 
 it('lists every rule of the audit in docs/audit.md', () => {

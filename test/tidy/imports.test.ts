@@ -1,86 +1,105 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
-import { importsOf, root, sourceFiles } from './source-files.ts';
+import { importsOf, sourceFiles } from './source-files.ts';
 
-const ports = ['ports', 'log-position', 'billing-ports', 'video-ports'].map((name) => `src/commands/${name}.ts`);
-
-/**
- * Who may import whom. A part may always import itself; a name that ends in .ts is one file of a part.
- * Packages are restricted where a part must stay free of the outside world.
- */
-const parts: Record<string, { parts: readonly string[]; packages?: readonly string[] }> = {
-  'src/domain': { parts: [], packages: ['zod'] },
-  'src/commands': {
-    parts: ['src/domain'],
-    packages: ['node:crypto', 'node:timers/promises', 'node:zlib', 'canonicalize', 'lru-cache'],
-  },
-  projections: {
-    parts: ['src/domain', ...ports, 'src/commands/observers.ts'],
-  },
-  // What is shown to people as a page or a file, whoever shows it: pure, so that the same facts give the same bytes.
-  'src/documents': { parts: ['src/domain'], packages: ['csv-stringify/sync'] },
-  'src/http': { parts: ['src/commands', 'projections', 'src/domain', 'src/documents'] },
-  // Only what a client outside would have: the generated types.
-  'src/client': { parts: [], packages: ['openapi-fetch'] },
-  'src/console': { parts: ['src/commands', 'projections', 'src/domain', 'src/documents'] },
-  'src/dispatcher': { parts: ['src/commands', 'projections', 'src/domain', 'src/verify'] },
-  'src/worker': { parts: ['src/commands', 'projections', 'src/domain'] },
-  'src/cli': { parts: ['src/commands', 'projections', 'src/domain', 'src/verify', 'src/documents', 'src/client'] },
-  // The audit shares no rule with what charged: only the shape in which the log hands out its events. What reads for it
-  // (forms of events, pages of the log, rows of Postgres) stands beside it, so that its own lines are rules, and shares no more.
-  'src/audit': {
-    parts: ['src/commands/ports.ts', 'src/verify/divergence.ts', 'src/verify/forms.ts'],
-    packages: ['node:crypto'],
-  },
-  'src/verify': {
-    parts: ['src/commands/ports.ts', 'src/audit'],
-    packages: ['node:crypto', 'node:timers/promises', 'node:util'],
-  },
-  'src/adapters': {
-    parts: [...ports, 'src/commands/observers.ts', 'src/commands/outage.ts', 'src/commands/tracing.ts', 'src/domain'],
-  },
-  'src/embedded': { parts: [] },
-  'src/main': { parts: ['src', 'projections'] },
-};
-
-const files = sourceFiles('src', 'projections');
-
-function partOf(path: string): string {
-  return path.startsWith('src/') ? path.split('/').slice(0, 2).join('/') : (path.split('/')[0] ?? path);
+interface Room {
+  /** Rooms that it may import beside itself; a file, where that one file is all that it needs of a room. */
+  rooms: readonly string[];
+  /** Packages that it may import, in a room that stays free of the outside world. */
+  packages?: readonly string[];
 }
 
-function allows(allowed: string, path: string): boolean {
-  return path === allowed || path.startsWith(`${allowed}/`);
+const insideOfService = ['src/domain', 'src/ports', 'src/commands'];
+const readModels = ['projections', 'projections/runner'];
+
+/** Who may import whom. A folder with a row of its own is a room of its own, and nothing imports `main`. */
+const rooms: Readonly<Record<string, Room>> = {
+  'src/domain': { rooms: [], packages: ['zod'] },
+  'src/ports': { rooms: ['src/domain'], packages: [] },
+  'src/commands': {
+    rooms: ['src/domain', 'src/ports'],
+    packages: ['node:crypto', 'node:timers/promises', 'node:zlib', 'canonicalize', 'lru-cache'],
+  },
+  projections: { rooms: ['src/domain', 'src/ports', 'projections/runner'] },
+  'projections/runner': { rooms: ['src/ports'] },
+  'projections/admission': { rooms: ['src/domain', 'src/ports', 'projections'] },
+  // Pages and files for people, made of facts alone: the same facts give the same bytes.
+  'src/documents': { rooms: ['src/domain'], packages: ['csv-stringify/sync'] },
+  'src/http': { rooms: [...insideOfService, 'projections', 'projections/admission', 'src/documents'] },
+  // Only what a client outside would have: the generated types.
+  'src/client': { rooms: [], packages: ['openapi-fetch'] },
+  'src/dispatcher': { rooms: [...insideOfService, ...readModels, 'src/audit/compare'] },
+  'src/worker': { rooms: ['src/domain', 'src/ports', 'src/commands'] },
+  'src/cli': {
+    rooms: [...insideOfService, ...readModels, 'src/audit/compare', 'src/audit/rules', 'src/documents', 'src/client'],
+  },
+  // yt-dlp, ffmpeg and what holds them.
+  'src/downloader': { rooms: ['src/domain', 'src/ports', 'src/system'] },
+  // The audit shares no rule with what it audits, nor a type.
+  'src/audit/rules': { rooms: [], packages: ['node:crypto', 'node:util'] },
+  'src/audit/compare': { rooms: ['src/audit/rules'], packages: ['node:crypto', 'node:timers/promises'] },
+  'src/adapters': { rooms: ['src/domain', 'src/ports'] },
+  // This machine: its clock, chance, disks and sockets.
+  'src/system': { rooms: [] },
+  // What a bare machine lacks: nothing of the service.
+  'src/embedded': { rooms: ['src/system'] },
+};
+
+const files = sourceFiles('src', 'projections').map((file) => ({ path: file.path, ...importsOf(file) }));
+
+/** The innermost room with a row; undefined for `main`, which may import everything. */
+function roomOf(path: string): string | undefined {
+  const around = Object.keys(rooms).filter((room) => path.startsWith(`${room}/`));
+  return around.sort((one, other) => other.length - one.length)[0];
+}
+
+const isMain = (path: string): boolean => path.startsWith('src/main/');
+
+const allows = (allowed: string, path: string): boolean => path === allowed || roomOf(path) === allowed;
+
+/** Files that import one another in a loop, types included, each once, with a file that begins it. */
+function findCircles(): string[] {
+  const importsByPath = new Map(files.map(({ path, files: targets }) => [path, targets]));
+  const done = new Set<string>();
+  const circles: string[] = [];
+  const walk = (path: string, way: readonly string[]): void => {
+    if (way.includes(path)) circles.push([...way.slice(way.indexOf(path)), path].join(' -> '));
+    if (way.includes(path) || done.has(path)) return;
+    for (const target of importsByPath.get(path) ?? []) walk(target, [...way, path]);
+    done.add(path);
+  };
+  for (const { path } of files) walk(path, []);
+  return circles;
 }
 
 describe('who imports whom', () => {
-  it('knows every part', () => {
-    const unknown = new Set(files.map(({ path }) => partOf(path)).filter((part) => !(part in parts)));
-    expect([...unknown]).toEqual([]);
+  it('every file is in a room, and every room holds files', () => {
+    expect(files.filter(({ path }) => !isMain(path) && roomOf(path) === undefined)).toEqual([]);
+    expect(Object.keys(rooms).filter((room) => !files.some(({ path }) => roomOf(path) === room))).toEqual([]);
   });
 
-  it.each(Object.entries(parts))('%s imports only what it may', (part, rule) => {
-    const violations = files
-      .filter(({ path }) => partOf(path) === part)
-      .flatMap((file) => {
-        const imports = importsOf(file);
-        const wrongFiles = imports.files.filter(
-          (path) => ![part, ...rule.parts].some((allowed) => allows(allowed, path)),
-        );
-        const wrongPackages = imports.packages.filter((name) => rule.packages?.includes(name) === false);
-        return [...wrongFiles, ...wrongPackages].map((name) => `${file.path} imports ${name}`);
-      });
-    expect(violations).toEqual([]);
+  it.each(Object.entries(rooms))('%s imports what its row says, no more and no less', (room, row) => {
+    const inside = files.filter(({ path }) => roomOf(path) === room);
+    const wrong = inside.flatMap(({ path, files: targets, packages }) => [
+      ...targets
+        .filter((target) => roomOf(target) !== room && !row.rooms.some((allowed) => allows(allowed, target)))
+        .map((target) => `${path} imports ${target}`),
+      ...packages.filter((name) => row.packages?.includes(name) === false).map((name) => `${path} imports ${name}`),
+    ]);
+    expect(wrong).toEqual([]);
+    const unneeded = [
+      ...row.rooms.filter((allowed) => !inside.some((file) => file.files.some((target) => allows(allowed, target)))),
+      ...(row.packages ?? []).filter((name) => !inside.some(({ packages }) => packages.includes(name))),
+    ];
+    expect(unneeded).toEqual([]);
   });
 
-  it('imports files that exist', () => {
-    const missing = files.flatMap((file) =>
-      importsOf(file)
-        .files.filter((path) => !existsSync(join(root, path)))
-        .map((path) => `${file.path} imports ${path}`),
-    );
-    expect(missing).toEqual([]);
+  it('no file imports itself by way of others', () => {
+    expect(findCircles()).toEqual([]);
+  });
+
+  it('nothing imports main', () => {
+    const intruders = files.filter(({ path, files: targets }) => !isMain(path) && targets.some(isMain));
+    expect(intruders.map(({ path }) => path)).toEqual([]);
   });
 });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 import { readExamples } from '../../src/http/reference/examples.ts';
-import { environment } from '../../src/main/config.ts';
+import { environment } from '../../src/main/settings/config.ts';
 import { codeBlocks, links, pages, sections, tableOf } from './markdown.ts';
 import { root } from './source-files.ts';
 

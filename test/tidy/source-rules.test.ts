@@ -6,15 +6,6 @@ import { describe, expect, it } from 'vitest';
 import { root, sourceFiles, visitNodes } from './source-files.ts';
 import type { SourceFile } from './source-files.ts';
 
-const maxLines = 300;
-/** Files that may be longer, each with the reason. */
-const longFiles = new Map([
-  ['src/client/paths.ts', 'it is generated'],
-  ['src/audit/period.ts', 'all rules of a billing period are read together'],
-  ['test/audit/tampers-of-events.ts', 'it is a list'],
-  ['test/audit/rich-history.ts', 'it is one life of an account'],
-]);
-
 const forbiddenFolders = [
   'utils',
   'util',
@@ -28,7 +19,7 @@ const forbiddenFolders = [
 ];
 
 /** Time, chance and the environment come in here and are handed on from here. Embedded parts are processes of their own. */
-const mayAskTheMachine = ['src/adapters/system.ts', 'src/main/config.ts', 'src/embedded/'];
+const mayAskTheMachine = ['src/system/clock-and-chance.ts', 'src/main/settings/config.ts', 'src/embedded/'];
 
 /** What a node asks the machine for, if it does. */
 function askedOf(node: ts.Node): string | undefined {
@@ -69,14 +60,6 @@ describe('the sources', () => {
       return ['it', 'test', 'describe', 'suite', 'bench'].includes(runner) ? node.getText() : undefined;
     });
     expect(leftOut).toEqual([]);
-  });
-
-  it(`have at most ${maxLines} lines to a file`, () => {
-    const tooLong = sourceFiles('src', 'projections', 'test')
-      .map(({ path, text }) => ({ path, lines: text.trimEnd().split('\n').length }))
-      .filter(({ path, lines }) => lines > maxLines && !longFiles.has(path))
-      .map(({ path, lines }) => `${path} has ${lines}`);
-    expect(tooLong).toEqual([]);
   });
 
   it('have no folder that could hold anything', () => {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { diskFreeBytes } from '../../src/adapters/disk.ts';
+import { diskFreeBytes } from '../../src/system/disk.ts';
 import { createDiskWatermark } from '../../src/worker/disk-watermark.ts';
 import { rememberingLogger, silent } from '../projections/read-models-under-test.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';

@@ -3,11 +3,11 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
-import { newId, newUuid } from '../../src/adapters/system.ts';
-import type { VideoSource } from '../../src/commands/video-ports.ts';
+import { newId, newUuid } from '../../src/system/clock-and-chance.ts';
+import type { VideoSource } from '../../src/ports/videos.ts';
 import { readQueuedJob } from '../../src/commands/record-job-progress.ts';
 import { downloadJob } from '../../src/worker/download.ts';
-import { serveLocalStore, signingKey } from '../adapters/file-store/local-file-store.ts';
+import { serveLocalStore, signingKey } from '../adapters/files/local-file-store.ts';
 import { claimOne, dispatchingUnderTest, queueOne, releaseOne } from '../dispatcher/dispatching.ts';
 import { silent } from '../projections/read-models-under-test.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';

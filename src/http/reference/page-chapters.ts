@@ -1,6 +1,6 @@
 import { code, html, table } from '../../documents/html.ts';
 import type { Html } from '../../documents/html.ts';
-import type { ListedOperation } from './page-endpoint.ts';
+import type { ListedOperation } from './operations.ts';
 import { listing, requestListing } from './page-requests.ts';
 import type { Listing } from './page-requests.ts';
 

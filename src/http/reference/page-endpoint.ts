@@ -4,28 +4,14 @@ import type {
   Examples,
   JsonSchema,
   OpenApiDocument,
-  Operation,
   Parameter,
   Response,
+  Operation,
 } from './document.ts';
 import { code, html, prose, table } from '../../documents/html.ts';
 import type { Html } from '../../documents/html.ts';
+import type { ListedOperation } from './operations.ts';
 import { listing, requestListing } from './page-requests.ts';
-
-export interface ListedOperation extends Operation {
-  method: 'get' | 'post';
-  path: string;
-}
-
-export function operationsOf({ paths }: OpenApiDocument): ListedOperation[] {
-  return Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => ({
-      ...operation,
-      path,
-      method: method as ListedOperation['method'],
-    })),
-  );
-}
 
 export const methodBadge = (method: string): Html =>
   html`<span class="method ${method}">${method.toUpperCase()}</span>`;

@@ -1,6 +1,6 @@
 import { html } from '../../documents/html.ts';
 import type { Html } from '../../documents/html.ts';
-import type { ListedOperation } from './page-endpoint.ts';
+import type { ListedOperation } from './operations.ts';
 
 /** Requests as somebody would write them, in each language that the page shows. */
 export const languages = { curl: 'curl', typescript: 'TypeScript', python: 'Python' } as const;

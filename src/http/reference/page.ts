@@ -1,8 +1,9 @@
 import { resolve } from './document.ts';
 import type { ErrorResponse, Header, JsonSchema, OpenApiDocument } from './document.ts';
 import { html, Html, prose, table } from '../../documents/html.ts';
-import { endpointSection, errorRow, methodBadge, operationsOf, pathPrefix } from './page-endpoint.ts';
-import type { ListedOperation } from './page-endpoint.ts';
+import { endpointSection, errorRow, methodBadge, pathPrefix } from './page-endpoint.ts';
+import { operationsOf } from './operations.ts';
+import type { ListedOperation } from './operations.ts';
 import { chapter, clients, quickStart, retries } from './page-chapters.ts';
 import { languages } from './page-requests.ts';
 import { pageScript } from './page-script.ts';

@@ -1,11 +1,11 @@
 import { notBelieved } from '../../../projections/credits-macs.ts';
 import { readCredits } from '../../../projections/credits.ts';
-import { createJobQueue } from '../../adapters/job-queue.ts';
-import { leadWhenAlone } from '../../adapters/leadership.ts';
-import { observeFiles, observeJobs, observeMails, observeVoids } from '../../adapters/metrics-observers.ts';
-import { createBooks } from '../../adapters/postgres.ts';
-import { newUuid } from '../../adapters/system.ts';
-import { UsageLanes } from '../../commands/usage-lanes.ts';
+import { createJobQueue } from '../../adapters/nats/job-queue.ts';
+import { leadWhenAlone } from '../../adapters/postgres/leadership.ts';
+import { observeFiles, observeJobs, observeMails, observeVoids } from '../../adapters/telemetry/observers.ts';
+import { createBooks } from '../../adapters/postgres/postgres.ts';
+import { newUuid } from '../../system/clock-and-chance.ts';
+import { UsageLanes } from '../../commands/usage/writer-registry.ts';
 import { auditContinuously } from '../../dispatcher/audit-continuously.ts';
 import type { AuditState } from '../../dispatcher/audit-continuously.ts';
 import { startClosingPeriods } from '../../dispatcher/close-periods.ts';
@@ -18,8 +18,8 @@ import { startMailingWarnings } from '../../dispatcher/mail-warnings.ts';
 import { startSweeping } from '../../dispatcher/sweep.ts';
 import { createMailer } from '../connect.ts';
 import { openFiles } from '../files.ts';
-import { watchAudit, watchFiles, watchPendingVoids, watchPeriods, watchQueue, watchWarnings } from '../watch.ts';
-import type { StartRole } from '../role.ts';
+import { watchAudit, watchFiles, watchPendingVoids, watchPeriods, watchQueue, watchWarnings } from '../gauges.ts';
+import type { StartRole } from './role.ts';
 
 export const startDispatcher: StartRole = async (connections, secrets) => {
   const { store, pool, nats, logger, outages, clock, config, addresses, metrics, tracer } = connections;

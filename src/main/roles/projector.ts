@@ -1,10 +1,10 @@
 import { projections } from '../../../projections/all.ts';
-import { runProjection } from '../../../projections/runner.ts';
-import { rebuildUnsigned } from '../../../projections/unsigned-rows.ts';
-import { leadWhenAlone } from '../../adapters/leadership.ts';
-import { openPool } from '../../adapters/postgres.ts';
-import { watchProjections } from '../watch.ts';
-import type { StartRole } from '../role.ts';
+import { runProjection } from '../../../projections/runner/runner.ts';
+import { rebuildUnsigned } from '../../../projections/runner/unsigned-rows.ts';
+import { leadWhenAlone } from '../../adapters/postgres/leadership.ts';
+import { openPool } from '../../adapters/postgres/postgres.ts';
+import { watchProjections } from '../gauges.ts';
+import type { StartRole } from './role.ts';
 
 /** For a comparison of whole tables. */
 const wholeTableMs = 3_600_000;
@@ -22,7 +22,7 @@ export const startProjector: StartRole = (connections) => {
         runProjection(projection, { store, pool, macs, logger, observer }),
       );
       const wholeTables = openPool(addresses.databaseUrl, { logger, outages, max: 4, queryTimeoutMs: wholeTableMs });
-      const signing = rebuildUnsigned({ store, pool: wholeTables, macs, logger });
+      const signing = rebuildUnsigned(projections, { store, pool: wholeTables, macs, logger });
       return async () => {
         await Promise.all([signing.stop(), ...running.map((subscription) => subscription.close())]);
         await wholeTables.end();

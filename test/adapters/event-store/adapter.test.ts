@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url';
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-import { EventStoreClosed, EventStoreUnavailable, InvalidAppend } from '../../../src/commands/ports.ts';
-import type { EventToAppend } from '../../../src/commands/ports.ts';
+import { EventStoreClosed, EventStoreUnavailable, InvalidAppend } from '../../../src/ports/event-store.ts';
+import type { EventToAppend } from '../../../src/ports/event-store.ts';
 import { appendNumbers, eventToAppend, numberOf, upTo, withAdapter } from '../../support/event-store-adapter.ts';
 import { deadUrl, startEventStore } from '../../support/event-store.ts';
 import type { TestEventStore } from '../../support/event-store.ts';

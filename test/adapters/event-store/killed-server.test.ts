@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import type { AppendOutcome } from '../../../src/commands/ports.ts';
+import type { AppendOutcome } from '../../../src/ports/event-store.ts';
 import { eventToAppend, numberOf, upTo, withAdapter } from '../../support/event-store-adapter.ts';
 import { portOf, startEventStore } from '../../support/event-store.ts';
 import { foreignUrl, freshStream } from '../../support/event-store-under-test.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 
-import type { ConnectedEventStore } from '../../../src/adapters/event-store.ts';
-import type { AppendOutcome } from '../../../src/commands/ports.ts';
+import type { ConnectedEventStore } from '../../../src/adapters/event-store/event-store.ts';
+import type { AppendOutcome } from '../../../src/ports/event-store.ts';
 import { eventToAppend, numberOf, withAdapter } from '../../support/event-store-adapter.ts';
 import { EventStoreProxy } from '../../support/event-store-proxy.ts';
 import type { WayThrough } from '../../support/event-store-proxy.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-import { coveredUpTo, isAfter, positionOfEvent } from '../../../src/commands/log-position.ts';
-import type { LogBatch, LogPosition, RecordedEvent, SubscriptionOptions } from '../../../src/commands/ports.ts';
+import { coveredUpTo, isAfter, positionOfEvent } from '../../../src/ports/log-position.ts';
+import type { LogBatch, LogPosition, RecordedEvent, SubscriptionOptions } from '../../../src/ports/event-store.ts';
 import { appendNumbers, eventToAppend, numberOf, upTo, withAdapter } from '../../support/event-store-adapter.ts';
 import { EventStoreProxy } from '../../support/event-store-proxy.ts';
 import { portOf, startEventStore } from '../../support/event-store.ts';

@@ -2,8 +2,8 @@
 
 import { randomUUID } from 'node:crypto';
 
-import { connectEventStore } from '../../../src/adapters/event-store.ts';
-import { EventStoreClosed } from '../../../src/commands/ports.ts';
+import { connectEventStore } from '../../../src/adapters/event-store/event-store.ts';
+import { EventStoreClosed } from '../../../src/ports/event-store.ts';
 
 const [, , url = '', how = ''] = process.argv;
 const store = connectEventStore({ url });

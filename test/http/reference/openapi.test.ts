@@ -8,7 +8,7 @@ import { resolve } from '../../../src/http/reference/document.ts';
 import type { ErrorResponse, Reference } from '../../../src/http/reference/document.ts';
 import { readExamples } from '../../../src/http/reference/examples.ts';
 import { createOpenApi } from '../../../src/http/reference/openapi.ts';
-import { operationsOf } from '../../../src/http/reference/page-endpoint.ts';
+import { operationsOf } from '../../../src/http/reference/operations.ts';
 
 const document = createOpenApi({ version: '1.2.3', examples: readExamples() });
 const operations = operationsOf(document);

@@ -1,0 +1,287 @@
+import { LRUCache } from 'lru-cache';
+import pg from 'pg';
+import type { FieldDef, Pool } from 'pg';
+import type { MeasureTime } from '../../src/ports/clock.ts';
+import type { RowMacs } from '../../src/ports/row-macs.ts';
+import type { KeyedDownload } from '../../src/domain/decide-usage.ts';
+import type { UsageSnapshot } from '../../src/domain/usage-state.ts';
+import { keyText } from '../api-keys.ts';
+import { CreditsMacs } from '../credits-macs.ts';
+import type { NotBelieved } from '../credits-macs.ts';
+import { creditsColumnIndex, creditsColumns, signedUsageOf } from '../credits.ts';
+import type { CreditsRow } from '../credits.ts';
+import { keyedDownloadColumns, keyedDownloadFromText } from '../idempotency-keys.ts';
+import { polledJobColumns, polledJobFromText } from '../jobs.ts';
+import type { PolledJob } from '../jobs.ts';
+
+/** The statement behind `admission.ts`, and how its rows are read. */
+
+export const windowMs = 3_600_000;
+/** When instants are rebased: well before they would leave the range of int4. */
+const rebaseAfterMs = 1_000_000_000;
+
+/** The columns of a row that are the key's own. */
+const ownColumns = [
+  ...['g.hash', 'g.key_id', 'g.account_id', 'g.mac', 'g.hourly_limit', 'g.kept', 'g.granted'],
+  'extract(epoch from g.base) * 1000 as base_ms',
+  'case when g.kept > 0 then g.at[g.gone + 1] else g.now_ms end as oldest',
+  ...['g.now_ms', 'g.clock_ms'],
+];
+const jobColumns = polledJobColumns('j');
+const creditsCount = creditsColumns('c').split(',').length;
+const keyedColumns = keyedDownloadColumns('k');
+const nulls = (count: number) => Array.from({ length: count }, () => 'null').join(', ');
+
+/** @param further columns of the parts that may follow */
+const admissionSql = (further = '') => `
+with locked as materialized (
+  select k.hash, k.key_id, k.account_id, k.mac, k.hourly_limit, k.base, k.admitted_ms as at, asked.requests, asked.token
+  from unnest($1::uuid[], $2::int[], $3::text[]) asked (hash, requests, token)
+  join api_key_window k on k.hash = asked.hash
+  where not k.revoked
+  order by k.hash
+  for update of k
+), read as materialized (
+  -- The clock is read after the lock.
+  select *, (extract(epoch from clock_timestamp() - base) * 1000)::bigint as clock_ms from locked
+), timed as materialized (
+  -- For a key it never goes backwards.
+  select *, greatest(clock_ms, at[cardinality(at)]) as now_ms from read
+), counted as materialized (
+  select *, width_bucket(least(now_ms - ${String(windowMs)} - 1, 2000000000)::int4, at) as gone from timed
+), granted as materialized (
+  select *, cardinality(at) - gone as kept, least(requests, greatest(hourly_limit - cardinality(at) + gone, 0)) as granted
+  from counted
+), admitted as (
+  update api_key_window k set
+    base = case when g.now_ms > ${String(rebaseAfterMs)} then g.base + g.now_ms * interval '1 millisecond' else g.base end,
+    admitted_ms = case when g.now_ms > ${String(rebaseAfterMs)}
+      then array(select (instant - g.now_ms)::int4 from unnest(g.at[g.gone + 1:]) instant order by instant)
+           || array_fill(0, array[g.granted])
+      else g.at[g.gone + 1:] || array_fill(g.now_ms::int4, array[g.granted]) end
+  from granted g where g.granted > 0 and k.hash = g.hash
+)
+select ${ownColumns.join(', ')},
+  ${jobColumns.join(', ')}, ${creditsColumns('c')}${further}
+from granted g
+left join lateral (
+  select * from credits where account_id = g.account_id order by period_start desc limit 1
+) c on true
+left join jobs j on j.token = g.token`;
+
+/** Rows for more tokens of keys that ask for several in one tick: the same snapshot, so nothing falls between the two. */
+const furtherJobsSql = (further = '') => `
+union all
+select ${nulls(ownColumns.length)}, ${jobColumns.join(', ')}, ${nulls(creditsCount)}${further}
+from jobs j where j.token = any($4)`;
+
+/**
+ * Rows for idempotency keys: the same snapshot again, because a credits row that is newer than a miss would hide what was
+ * queued between the two.
+ */
+const keyedSql = `
+union all
+select ${nulls(ownColumns.length + jobColumns.length + creditsCount)}, ${keyedColumns.join(', ')}
+from granted g
+join unnest($5::uuid[], $6::text[]) asked (hash, key_hash) on asked.hash = g.hash
+join idempotency_keys k on k.account_id = g.account_id and k.key_hash = asked.key_hash`;
+
+/**
+ * Takes one instant out of a key's window. A base is only ever moved by whole milliseconds, so that the instant is found again
+ * whichever base the row has by now; of several requests of the same instant one is as good as the other. An instant that is
+ * no longer there has left the window, and nothing is changed.
+ */
+const giveBackSql = `
+with placed as materialized (
+  select hash, array_position(admitted_ms, ($3 + $2::numeric - extract(epoch from base) * 1000)::int4) as at
+  from api_key_window where hash = $1 for update
+)
+update api_key_window k set admitted_ms = admitted_ms[:at - 1] || admitted_ms[at + 1:]
+from placed where k.hash = placed.hash and at is not null`;
+
+const noKeyed = `, ${nulls(keyedColumns.length)}`;
+/** Each has a name, under which a session plans it once. The first is the one of nearly all requests. */
+const statements = {
+  plain: { name: 'admission', text: admissionSql() },
+  further: { name: 'admission-further', text: admissionSql() + furtherJobsSql() },
+  keyed: { name: 'admission-keyed', text: admissionSql(noKeyed) + keyedSql + furtherJobsSql(noKeyed) },
+};
+
+/**
+ * A row as Postgres writes it, in the order of the select list: the key's own columns, the job's, the credits'. Most of a
+ * row is what the last one of the same key was, so that its texts are turned into values only where that is new.
+ */
+type TextRow = (string | null)[];
+const asText = { getTypeParser: () => (text: string) => text };
+const parserOf = pg.types.getTypeParser as (dataTypeId: number) => (text: string) => unknown;
+const creditsFrom = ownColumns.length + jobColumns.length;
+const keyedFrom = creditsFrom + creditsCount;
+const baseAt = ownColumns.findIndex((column) => column.endsWith(' as base_ms'));
+const clockAt = ownColumns.indexOf('g.clock_ms');
+const streamAt = creditsFrom + creditsColumnIndex('stream');
+
+/** The session settings that the statement's plan, and the reading of its texts, need; a pool of its own has them. */
+export const admissionSessionSettings =
+  '-c timezone=UTC -c datestyle=ISO -c plan_cache_mode=force_generic_plan -c enable_hashjoin=off -c enable_mergejoin=off -c jit=off';
+
+/** Where in which key's window a request is counted. */
+export interface AdmittedPlace {
+  hash: string;
+  /** The base of the window's instants in milliseconds since 1970: the exact text that Postgres writes. */
+  baseMs: string;
+  /** Milliseconds from the base. */
+  instantMs: number;
+}
+
+/** What the statement says of a key, and of its account. */
+export interface AdmittedKey {
+  keyId: string;
+  accountId: string;
+  /** True if the MAC of the key's row verifies. */
+  isBelieved: boolean;
+  hourlyLimit: number;
+  /** Requests in the window before this batch, and how many of the batch were let in. */
+  kept: number;
+  granted: number;
+  /** When the oldest counted request was admitted, in milliseconds since 1970. */
+  oldestMs: number;
+  /** Where the granted ones are counted. */
+  place: AdmittedPlace;
+  /** The newest credits row of the account; undefined before the projection has seen its first period. */
+  usage: UsageSnapshot | NotBelieved | undefined;
+}
+
+interface AdmissionAnswer {
+  keys: ReadonlyMap<string, AdmittedKey>;
+  jobs: ReadonlyMap<string, PolledJob>;
+  downloads: ReadonlyMap<string, KeyedDownload | NotBelieved>;
+}
+
+/** An idempotency key belongs to its account. */
+export const keyedName = (accountId: string, keyHash: string) => `${accountId} ${keyHash}`;
+
+function queryOf(
+  asked: readonly unknown[],
+  further: readonly string[],
+  keyed: readonly (readonly [hash: string, keyHash: string])[],
+) {
+  if (keyed.length > 0) {
+    const hashes = keyed.map(([hash]) => hash);
+    const keyHashes = keyed.map(([, keyHash]) => keyHash);
+    return { ...statements.keyed, values: [...asked, further, hashes, keyHashes] };
+  }
+  if (further.length > 0) return { ...statements.further, values: [...asked, further] };
+  return { ...statements.plain, values: [...asked] };
+}
+
+/** One statement for many keys at once. */
+export class AdmissionStatement {
+  readonly #pool: Pool;
+  /** Each account's credits row as it was last read, and what it says. */
+  readonly #lastUsage = new LRUCache<string, { texts: TextRow; values: unknown[]; usage: UsageSnapshot | NotBelieved }>(
+    { max: 10_000 },
+  );
+  /** Each key's row as it last verified. */
+  readonly #believedKeys = new LRUCache<string, Record<'keyId' | 'accountId' | 'mac', string>>({ max: 50_000 });
+
+  readonly #measureTime: MeasureTime;
+  readonly #macs: RowMacs;
+  readonly #credits: CreditsMacs;
+
+  /** @param pool with `admissionSessionSettings` */
+  constructor(pool: Pool, { measureTime, macs }: { measureTime: MeasureTime; macs: RowMacs }) {
+    this.#pool = pool;
+    this.#measureTime = measureTime;
+    this.#macs = macs;
+    this.#credits = new CreditsMacs(macs);
+  }
+
+  /**
+   * @param asked distinct hashes in ascending order, how many requests there are of each, and the first job asked for by each
+   * @param further tokens of more jobs
+   * @param keyed idempotency keys that are asked for, by their hashes, each with the hash of the API key that asks
+   * @returns the valid keys among them by hash, with how many of their requests are admitted, the jobs by token, and the
+   *   downloads of idempotency keys by `keyedName`
+   */
+  async ask(
+    asked: readonly [hashes: readonly string[], requests: readonly number[], tokens: readonly (string | null)[]],
+    further: readonly string[],
+    keyed: readonly (readonly [hash: string, keyHash: string])[],
+  ): Promise<AdmissionAnswer> {
+    // Begins before a connection is waited for, if one is: that says less of the time, but nothing wrong.
+    const told = this.#measureTime();
+    const { rows, fields } = await this.#pool.query<TextRow>({
+      ...queryOf(asked, further, keyed),
+      rowMode: 'array',
+      types: asText,
+    });
+    const jobs = new Map<string, PolledJob>();
+    const keys = new Map<string, AdmittedKey>();
+    const downloads = new Map<string, KeyedDownload | NotBelieved>();
+    for (const row of rows) {
+      const job = polledJobFromText(row.slice(ownColumns.length, creditsFrom));
+      if (job) jobs.set(job.token, job);
+      const [hash] = row;
+      const found = keyed.length > 0 ? keyedDownloadFromText(row.slice(keyedFrom), this.#macs) : undefined;
+      if (found) downloads.set(keyedName(found.accountId, found.keyHash), found.download);
+      // Rows that carry only a further job, or a download, have none.
+      if (typeof hash !== 'string') continue;
+      if (keys.size === 0) told(Number(row[baseAt]) + Number(row[clockAt]));
+      keys.set(hash, this.#keyOf(hash, row, fields));
+    }
+    return { keys, jobs, downloads };
+  }
+
+  /** @returns whether the instant was there, and is not any more */
+  async giveBack({ hash, baseMs, instantMs }: AdmittedPlace): Promise<boolean> {
+    const { rowCount } = await this.#pool.query({
+      ...{ name: 'give-back', text: giveBackSql, values: [hash, baseMs, instantMs] },
+    });
+    return rowCount === 1;
+  }
+
+  /** Of the key's own columns only the MAC may be null. */
+  #keyOf(hash: string, row: TextRow, fields: readonly FieldDef[]): AdmittedKey {
+    const [, keyId = '', accountId = '', mac, hourlyLimit, kept, granted, baseMs, oldest, nowMs] = row as string[];
+    return {
+      keyId,
+      accountId,
+      isBelieved: this.#isBelieved(hash, keyId, accountId, mac ?? null),
+      hourlyLimit: Number(hourlyLimit),
+      kept: Number(kept),
+      granted: Number(granted),
+      oldestMs: Number(baseMs) + Number(oldest),
+      place: { hash, baseMs: baseMs ?? '', instantMs: Number(nowMs) },
+      usage: this.#usageOf(row, accountId, fields),
+    };
+  }
+
+  /** The same row of a key is checked once. */
+  #isBelieved(hash: string, keyId: string, accountId: string, mac: string | null): boolean {
+    const known = this.#believedKeys.get(hash);
+    if (known?.keyId === keyId && known.accountId === accountId && known.mac === mac) return true;
+    const text = keyText(hash, { keyId, accountId });
+    const isBelieved = this.#macs.verifies({ table: 'api_key_window', name: keyId, text, mac });
+    if (isBelieved && mac) this.#believedKeys.set(hash, { keyId, accountId, mac });
+    return isBelieved;
+  }
+
+  /** The same row of an account is read and checked once; of a row that has changed, what has. */
+  #usageOf(row: TextRow, accountId: string, fields: readonly FieldDef[]): UsageSnapshot | NotBelieved | undefined {
+    const stream = row[streamAt] ?? null;
+    if (stream === null) return undefined;
+    const texts = row.slice(creditsFrom, keyedFrom);
+    const known = this.#lastUsage.get(stream);
+    if (known?.texts.every((text, index) => text === texts[index])) return known.usage;
+    const values = fields.slice(creditsFrom, keyedFrom).map(({ dataTypeID }, index) => {
+      const text = texts[index] ?? null;
+      if (known?.texts[index] === text) return known.values[index];
+      return text === null ? null : parserOf(dataTypeID)(text);
+    });
+    const named = values.map((value, index) => [fields[creditsFrom + index]?.name ?? '', value] as const);
+    const credits = Object.fromEntries(named) as unknown as CreditsRow;
+    const usage = this.#credits.believed(signedUsageOf(credits), accountId);
+    this.#lastUsage.set(stream, { texts, values, usage });
+    return usage;
+  }
+}

@@ -1,0 +1,230 @@
+import pg from 'pg';
+import type { Pool } from 'pg';
+import type { AdmissionObserver } from '../../src/ports/observers.ts';
+import type { MeasureTime } from '../../src/ports/clock.ts';
+import type { RowMacs } from '../../src/ports/row-macs.ts';
+import type { KeyedDownload } from '../../src/domain/decide-usage.ts';
+import type { UsageSnapshot } from '../../src/domain/usage-state.ts';
+import { uuidOfKeyHash } from '../api-keys.ts';
+import { AdmissionStatement, keyedName, windowMs } from './admission-statement.ts';
+import type { AdmittedKey, AdmittedPlace } from './admission-statement.ts';
+import type { NotBelieved } from '../credits-macs.ts';
+import type { PolledJob } from '../jobs.ts';
+
+/**
+ * The one round trip to Postgres of every authenticated request: is the key valid, does its rolling window have room, what
+ * does the account's newest credits row say, and (for a status poll) the job's row. The requests of one tick share one
+ * statement.
+ *
+ * A window holds the instants of the requests admitted in the past hour, in the key's own row. A request is admitted if
+ * fewer than the limit were admitted in the hour before it, by Postgres's clock, read after the row is locked; so the limit
+ * is exact over any number of processes, and requests that were refused are not counted.
+ */
+interface AdmissionRequest {
+  /** SHA-256 of the raw key, hexadecimal. */
+  keyHash: string;
+  /** The job asked for, if any; only tokens that passed their own check come this far. */
+  token?: string | undefined;
+  /** SHA-256 of the request's Idempotency-Key, hexadecimal. */
+  idempotencyKeyHash?: string | undefined;
+  /** The request was counted before: it takes no place, and is admitted as long as its key is valid. */
+  isCounted?: true;
+}
+
+export interface RateWindow {
+  limit: number;
+  remaining: number;
+  /** Unix seconds at which the oldest counted request leaves the window, rounded up. */
+  resetAtSeconds: number;
+}
+
+export interface Admission {
+  /** `not_believed`: the key's row is not one that this installation has written, so that nobody knows whose the key is. */
+  outcome: 'admitted' | 'rate_limited' | 'not_believed';
+  keyId: string;
+  accountId: string;
+  window: RateWindow;
+  /** Where it is counted, if it is admitted. */
+  place: AdmittedPlace | undefined;
+  /** The newest credits row of the account; undefined before the projection has seen its first period. */
+  usage: UsageSnapshot | NotBelieved | undefined;
+  /** The row of the token asked for, whoever owns it. */
+  job: PolledJob | undefined;
+  /** The newest download that the account has for the Idempotency-Key, as of the same point as `usage`. */
+  keyed: KeyedDownload | NotBelieved | undefined;
+}
+
+export interface Admissions {
+  /** @returns undefined for a key that does not exist or is revoked. @throws when Postgres is away or too slow */
+  admit(request: AdmissionRequest): Promise<Admission | undefined>;
+  /**
+   * Counts an admitted request no longer; to be asked once for each, because another one may be counted at the same instant.
+   *
+   * @returns whether it was counted until now. @throws when Postgres is away or too slow; then that is not known
+   */
+  giveBack(place: AdmittedPlace): Promise<boolean>;
+}
+
+interface Pending {
+  request: AdmissionRequest;
+  arrivedMs: number;
+  resolve: (admission: Admission | undefined) => void;
+  reject: (error: unknown) => void;
+}
+
+/** Postgres was not asked, or not in time. */
+class AdmissionTooLate extends Error {
+  override readonly name = 'AdmissionTooLate';
+}
+
+/** A request has ten seconds in all; one that waited this long for its turn would come too late. */
+const maxWaitMs = 4_000;
+const maxPending = 20_000;
+const maxBatchRequests = 512;
+const maxBatchesUnderWay = 2;
+
+export interface AdmissionDependencies {
+  /** Is told Postgres's time by each statement. */
+  measureTime: MeasureTime;
+  macs: RowMacs;
+  observer?: AdmissionObserver;
+}
+
+/** @param pool with `admissionSessionSettings` */
+export function createAdmissions(pool: Pool, { observer, ...dependencies }: AdmissionDependencies): Admissions {
+  const statement = new AdmissionStatement(pool, dependencies);
+  const admit = async (batch: readonly Pending[]): Promise<void> => {
+    const decided = await admitBatch(statement, batch);
+    observer?.batchDecided(decided);
+  };
+  let pending: Pending[] = [];
+  let underWay = 0;
+  let scheduled = false;
+
+  const flush = () => {
+    scheduled = false;
+    pending = refuseLate(pending);
+    while (pending.length > 0 && underWay < maxBatchesUnderWay) {
+      const batch = pending.slice(0, maxBatchRequests);
+      pending = pending.slice(maxBatchRequests);
+      underWay += 1;
+      void settleBatch(admit, batch).finally(() => {
+        underWay -= 1;
+        flush();
+      });
+    }
+  };
+
+  return {
+    admit: (request) => {
+      const { promise, resolve, reject } = Promise.withResolvers<Admission | undefined>();
+      if (pending.length >= maxPending) reject(new AdmissionTooLate('too many requests wait for Postgres'));
+      else pending.push({ request, arrivedMs: performance.now(), resolve, reject });
+      if (!scheduled) setImmediate(flush);
+      scheduled = true;
+      return promise;
+    },
+    giveBack: (place) => statement.giveBack(place),
+  };
+}
+
+function refuseLate(pending: readonly Pending[]): Pending[] {
+  const sinceMs = performance.now() - maxWaitMs;
+  return pending.filter(({ arrivedMs, reject }) => {
+    if (arrivedMs >= sinceMs) return true;
+    reject(new AdmissionTooLate('Postgres has not answered in time'));
+    return false;
+  });
+}
+
+/**
+ * If Postgres refuses a batch, its requests are tried once more one by one: none fails for what another one carries. Where it
+ * has not answered, nothing is tried again: the batch may have been counted.
+ */
+async function settleBatch(
+  admit: (batch: readonly Pending[]) => Promise<void>,
+  batch: readonly Pending[],
+): Promise<void> {
+  try {
+    await admit(batch);
+  } catch (error) {
+    const refused = error instanceof pg.DatabaseError;
+    if (batch.length === 1 || !refused) for (const { reject } of batch) reject(error);
+    else await Promise.all(batch.map((pending) => admit([pending]).catch(pending.reject)));
+  }
+}
+
+/** @returns what was decided, in numbers */
+async function admitBatch(
+  statement: AdmissionStatement,
+  batch: readonly Pending[],
+): Promise<Parameters<AdmissionObserver['batchDecided']>[0]> {
+  const byKey = Map.groupBy(batch, ({ request }) => uuidOfKeyHash(request.keyHash));
+  const hashes = [...byKey.keys()].sort();
+  const groups = hashes.map((hash) => byKey.get(hash) ?? []);
+  const tokens = groups.map((group) => group.flatMap(({ request }) => request.token ?? []));
+  const further = [...new Set(tokens.flatMap((asked) => asked.slice(1)))];
+  const values = [hashes, groups.map(countNew), tokens.map((asked) => asked[0] ?? null)] as const;
+  const keyed = [...byKey].flatMap(([hash, group]) =>
+    group.flatMap(({ request: { idempotencyKeyHash: keyHash } }) =>
+      keyHash === undefined ? [] : [[hash, keyHash] as const],
+    ),
+  );
+  const { keys, jobs, downloads } = await statement.ask(values, further, keyed);
+  const decided = { admitted: 0, rateLimited: 0, unknownKeys: 0 };
+  for (const [hash, group] of byKey) {
+    const key = keys.get(hash);
+    const asking = countNew(group);
+    if (!key) decided.unknownKeys += asking;
+    else {
+      decided.admitted += key.granted;
+      decided.rateLimited += asking - key.granted;
+    }
+    let next = 0;
+    for (const { request, resolve } of group) {
+      const { token, idempotencyKeyHash } = request;
+      const index = request.isCounted ? undefined : next++;
+      const job = token === undefined ? undefined : jobs.get(token);
+      const download =
+        idempotencyKeyHash === undefined
+          ? undefined
+          : downloads.get(keyedName(key?.accountId ?? '', idempotencyKeyHash));
+      resolve(key && admissionOf(key, { index, job, keyed: download }));
+    }
+  }
+  return decided;
+}
+
+function countNew(group: readonly Pending[]): number {
+  let count = 0;
+  for (const { request } of group) if (!request.isCounted) count += 1;
+  return count;
+}
+
+/**
+ * The first `granted` requests of a key, in the order of their arrival, are admitted.
+ *
+ * @param about.index of the request among those that ask for a place; undefined where it was counted before
+ */
+function admissionOf(
+  key: AdmittedKey,
+  { index, job, keyed }: { index: number | undefined } & Pick<Admission, 'job' | 'keyed'>,
+): Admission {
+  const { keyId, accountId, isBelieved, hourlyLimit, kept, granted, oldestMs, place, usage } = key;
+  const counted = kept + (index === undefined ? granted : Math.min(index + 1, granted));
+  const hasPlace = index !== undefined && index < granted;
+  return {
+    outcome: !isBelieved ? 'not_believed' : hasPlace || index === undefined ? 'admitted' : 'rate_limited',
+    keyId,
+    accountId,
+    place: hasPlace ? place : undefined,
+    window: {
+      limit: hourlyLimit,
+      remaining: Math.max(hourlyLimit - counted, 0),
+      resetAtSeconds: Math.ceil((Math.floor(oldestMs) + windowMs + 1) / 1000),
+    },
+    usage,
+    job,
+    keyed,
+  };
+}

@@ -1,0 +1,135 @@
+import type { Pool, PoolClient } from 'pg';
+import { coveredUpTo, isPosition, positionOfEvent } from '../../src/ports/log-position.ts';
+import { ReaderRefused } from '../../src/ports/event-store.ts';
+import type { EventStore, LogBatch, LogPosition } from '../../src/ports/event-store.ts';
+
+/** How far a reader of the log has come: a row of `checkpoints` (decision 21). */
+export interface Checkpoint {
+  /** Everything up to here has been taken. */
+  position: LogPosition;
+  /**
+   * The newest position of an event that the log is known to have had by then, whether it was taken or passed over: where an
+   * event was taken, this is not before it. Undefined: none is known.
+   */
+  eventPosition: bigint | undefined;
+}
+
+/** Name of the checkpoint of the dispatcher, which keeps no read model. */
+export const dispatchCheckpoint = 'dispatch';
+
+const columns = 'position::text, prepare_position::text, event_position::text, applied_events::float8';
+const isNoPosition = 'position > 9223372036854775807';
+
+interface Row {
+  position: string | null;
+  prepare_position: string | null;
+  event_position: string | null;
+  applied_events: number;
+}
+
+/** @returns undefined before the first event */
+export async function readCheckpoint(pool: Pool, name: string): Promise<Checkpoint | undefined> {
+  const { rows } = await pool.query<Row>(`select ${columns} from checkpoints where name = $1`, [name]);
+  return checkpointOf(rows[0]);
+}
+
+/** The same, of a row that nobody moves until the transaction ends. */
+export async function lockCheckpoint(client: PoolClient, name: string): Promise<Checkpoint | undefined> {
+  const { rows } = await client.query<Row>(`select ${columns} from checkpoints where name = $1 for update`, [name]);
+  return checkpointOf(rows[0]);
+}
+
+function checkpointOf(row: Row | undefined): Checkpoint | undefined {
+  if (row === undefined || row.position === null) return undefined;
+  const commit = BigInt(row.position);
+  if (row.prepare_position === null) {
+    // Nothing was ever applied under what is no position: it stands for the start of the log.
+    if (!isPosition(positionOfEvent(commit)) && row.applied_events === 0) return undefined;
+    return { position: positionOfEvent(commit), eventPosition: commit };
+  }
+  return {
+    position: { commit, prepare: BigInt(row.prepare_position) },
+    eventPosition: row.event_position === null ? undefined : BigInt(row.event_position),
+  };
+}
+
+/** The commit position up to which a reader has taken everything that concerns it; 0 before the first event. */
+export async function readReached(pool: Pool, name: string): Promise<bigint> {
+  return coveredUpTo((await readCheckpoint(pool, name))?.position);
+}
+
+/**
+ * The checkpoint of a reader that begins: its row is there from now on, and what is no position is gone from it.
+ *
+ * @throws {ReaderRefused} where that cannot be mended, because events were applied
+ */
+export async function openCheckpoint(pool: Pool, name: string): Promise<Checkpoint | undefined> {
+  await pool.query('insert into checkpoints (name) values ($1) on conflict do nothing', [name]);
+  await pool.query(
+    `update checkpoints set position = null where name = $1 and ${isNoPosition} and applied_events = 0`,
+    [name],
+  );
+  const checkpoint = await readCheckpoint(pool, name);
+  if (checkpoint && !isPosition(checkpoint.position)) {
+    throw new ReaderRefused(
+      `the checkpoint of ${name} (${String(checkpoint.position.commit)}) is no position of a log, although events were ` +
+        `applied: "projections rebuild ${name} --from-older-log" makes the read model anew`,
+    );
+  }
+  return checkpoint;
+}
+
+/** Where a reader stands once it has taken a batch. */
+export function checkpointAfter(before: Checkpoint | undefined, { events, position }: LogBatch): Checkpoint {
+  const isEvent = position.prepare >= position.commit;
+  return { position, eventPosition: isEvent ? position.commit : (events.at(-1)?.position ?? before?.eventPosition) };
+}
+
+/** The values of the columns `position`, `prepare_position` and `event_position`. */
+export function checkpointValues(checkpoint: Checkpoint | undefined): (string | null)[] {
+  if (!checkpoint) return [null, null, null];
+  const { position, eventPosition } = checkpoint;
+  if (position.prepare >= position.commit) return [String(position.commit), null, null];
+  return [
+    String(position.commit),
+    String(position.prepare),
+    eventPosition === undefined ? null : String(eventPosition),
+  ];
+}
+
+/** Not compared: for readers of the log that may repeat themselves. */
+export async function writeCheckpoint(pool: Pool, name: string, checkpoint: Checkpoint): Promise<void> {
+  await pool.query(
+    `insert into checkpoints (name, position, prepare_position, event_position) values ($1, $2, $3, $4)
+     on conflict (name) do update set position = excluded.position, prepare_position = excluded.prepare_position,
+       event_position = excluded.event_position`,
+    [name, ...checkpointValues(checkpoint)],
+  );
+}
+
+/**
+ * Where a reader goes on, after a look at whether the log still has what it has taken: a restored backup would otherwise be
+ * read from a position that it has not reached, and events be skipped.
+ *
+ * A position behind the last record names none, so that nothing tells it from a position of a log that was replaced. Until the
+ * log has an event there, the reader goes on from the newest one that it knows: between the two there was nothing for it.
+ *
+ * @throws {ReaderRefused} where the log has lost events that the reader has taken
+ */
+export async function resumePosition(
+  store: EventStore,
+  name: string,
+  checkpoint: Checkpoint | undefined,
+): Promise<LogPosition | undefined> {
+  if (!checkpoint) return undefined;
+  const { position, eventPosition } = checkpoint;
+  const head = (await store.headPosition()) ?? -1n;
+  if (eventPosition !== undefined && head < eventPosition) {
+    throw new ReaderRefused(
+      `the checkpoint of ${name} (${String(eventPosition)}) is ahead of the log (${head < 0n ? 'empty' : String(head)}): ` +
+        'the log was replaced by an older one; "projections rebuild all --from-older-log" makes the read models anew from it',
+    );
+  }
+  if (head >= position.commit) return position;
+  return eventPosition === undefined ? undefined : positionOfEvent(eventPosition);
+}

@@ -1,0 +1,74 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { Pool } from 'pg';
+import type { EventStore } from '../../src/ports/event-store.ts';
+import type { RowMacs } from '../../src/ports/row-macs.ts';
+import { rebuild } from './rebuild.ts';
+import type { RebuildableProjection } from './projection.ts';
+
+interface Dependencies {
+  store: EventStore;
+  /** Its queries must be allowed to take as long as a comparison of whole tables. */
+  pool: Pool;
+  macs: RowMacs;
+  logger: Logger;
+}
+
+const retryMs = 10_000;
+
+/**
+ * Makes the read models anew that have rows without a MAC, as an older version leaves them, or with one of a secret that is not
+ * named any more. Until then such rows are not believed: decisions start from the log instead, and keys are let in by nobody.
+ */
+export function rebuildUnsigned(
+  projections: readonly RebuildableProjection[],
+  dependencies: Dependencies,
+): { stop: () => Promise<void> } {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const running = (async () => {
+    for (const projection of projections) {
+      while (!signal.aborted && !(await isDone(dependencies, projection, signal)))
+        await sleep(retryMs, undefined, { signal }).catch(() => undefined);
+    }
+  })();
+  return {
+    stop: async () => {
+      stopping.abort();
+      await running;
+    },
+  };
+}
+
+async function isDone(
+  { logger, ...dependencies }: Dependencies,
+  projection: RebuildableProjection,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { name, signedTables = [] } = projection;
+  try {
+    if (!(await hasUnsigned(dependencies, signedTables))) return true;
+    logger.warn({ projection: name }, 'a read model has rows that carry no MAC of this installation: it is made anew');
+    const { events } = await rebuild(projection, { ...dependencies, signal, progress: () => undefined });
+    logger.warn({ projection: name, events }, 'a read model is made anew: its rows carry MACs');
+    return true;
+  } catch (error) {
+    if (!signal.aborted)
+      logger.warn({ err: error, projection: name }, 'a read model could not be made anew; it is tried again');
+    return false;
+  }
+}
+
+async function hasUnsigned(
+  { pool, macs }: Pick<Dependencies, 'pool' | 'macs'>,
+  tables: readonly string[],
+): Promise<boolean> {
+  for (const table of tables) {
+    const { rowCount } = await pool.query(
+      `select from ${table} where mac is null or split_part(mac, '.', 1) <> all($1) limit 1`,
+      [macs.secretIds],
+    );
+    if (rowCount !== 0) return true;
+  }
+  return false;
+}

@@ -1,0 +1,175 @@
+/**
+ * One append, from the check of its events until its outcome is known.
+ *
+ * The log recognises a retry by its ids from the expected revision on, so the same bytes are sent again and again until the
+ * answer is "stored" or "wrong expected version". Nothing else is an answer: an append that timed out may land later.
+ */
+
+import { jsonEvent } from '@eventstore/db-client';
+import type { AppendExpectedRevision, JSONEventType } from '@eventstore/db-client';
+import type { Logger } from 'pino';
+
+import { EventStoreClosed, InvalidAppend } from '../../ports/event-store.ts';
+import type { AppendOutcome, EventToAppend, ExpectedRevision } from '../../ports/event-store.ts';
+import type { Connection } from './connection.ts';
+import { isAccessDenied, isConnectionBroken, isStreamDeleted, isTooLarge, isWrongExpectedVersion } from './errors.ts';
+
+const UUID_PATTERN = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const NIL_UUID = '00000000-0000-0000-0000-000000000000';
+
+export interface PreparedAppend {
+  stream: string;
+  expected: AppendExpectedRevision;
+  events: ReturnType<typeof jsonEvent<JSONEventType>>[];
+}
+
+/**
+ * Checks what the log could never take, since the client does not survive every way in which a server refuses that, and
+ * copies the events, so that every attempt sends the same bytes.
+ *
+ * @throws {InvalidAppend}
+ */
+export function prepareAppend(
+  stream: string,
+  expected: ExpectedRevision,
+  events: readonly EventToAppend[],
+  maxAppendBytes: number,
+): PreparedAppend {
+  if (stream === '' || !stream.isWellFormed()) throw new InvalidAppend('The stream name is empty or not well-formed.');
+  if (expected !== 'no_stream' && !(Number.isSafeInteger(expected) && expected >= 0)) {
+    throw new InvalidAppend(`${expected} is no revision.`);
+  }
+  if (events.length === 0) throw new InvalidAppend('There are no events to append.');
+  let sizeBytes = 0;
+  const prepared = events.map((event) => {
+    if (!UUID_PATTERN.test(event.id) || event.id === NIL_UUID) throw new InvalidAppend(`${event.id} is no UUID.`);
+    if (event.type === '' || !event.type.isWellFormed()) throw new InvalidAppend('An event has no type.');
+    const data = jsonOf(event.data);
+    const metadata = jsonOf(event.metadata);
+    sizeBytes += Buffer.byteLength(data) + Buffer.byteLength(metadata) + event.type.length * 2;
+    return jsonEvent<JSONEventType>({
+      id: event.id,
+      type: event.type,
+      data: JSON.parse(data) as Record<string, unknown>,
+      // As bytes: an object would be turned into JSON, then into base64, and twice out of that, by code that is slow at it.
+      metadata: utf8.encode(metadata),
+    });
+  });
+  if (sizeBytes > maxAppendBytes) {
+    throw new InvalidAppend(`The events take ${sizeBytes} bytes; an append may have ${maxAppendBytes}.`);
+  }
+  return { stream, expected: expected === 'no_stream' ? expected : BigInt(expected), events: prepared };
+}
+
+const utf8 = new TextEncoder();
+
+function jsonOf(value: Readonly<Record<string, unknown>>): string {
+  try {
+    return JSON.stringify(value);
+  } catch (error) {
+    throw new InvalidAppend('An event cannot be written as JSON.', { cause: error });
+  }
+}
+
+interface PendingAppendOptions {
+  resendAfterMs: number;
+  logger: Logger | undefined;
+  onResend: () => void;
+}
+
+export class PendingAppend {
+  /** By `performance.now()`. */
+  readonly startedMs = performance.now();
+  readonly #connection: Connection;
+  readonly #append: PreparedAppend;
+  readonly #options: PendingAppendOptions;
+  readonly #outcome = Promise.withResolvers<AppendOutcome>();
+  #timer: NodeJS.Timeout | undefined;
+  #attempts = 0;
+  #isSettled = false;
+
+  constructor(connection: Connection, append: PreparedAppend, options: PendingAppendOptions) {
+    this.#connection = connection;
+    this.#append = append;
+    this.#options = options;
+  }
+
+  /** @param sendBeforeMs by `performance.now()`; concerns the first attempt only */
+  run(sendBeforeMs: number | undefined): Promise<AppendOutcome> {
+    void this.#attempt(sendBeforeMs);
+    return this.#outcome.promise;
+  }
+
+  close(): void {
+    this.#settle(() =>
+      this.#outcome.reject(new EventStoreClosed('Closed before the outcome of the append was known.')),
+    );
+  }
+
+  async #attempt(untilMs?: number): Promise<void> {
+    try {
+      if (!(await this.#connection.whenReady(untilMs))) {
+        this.#settle(() => this.#outcome.resolve('not_sent'));
+        return;
+      }
+    } catch {
+      this.close();
+      return;
+    }
+    if (this.#isSettled) return;
+    this.#attempts += 1;
+    if (this.#attempts > 1) this.#options.onResend();
+    const attempt = this.#attempts;
+    const generation = this.#connection.generation;
+    const { stream, expected, events } = this.#append;
+    this.#timer = setTimeout(() => {
+      this.#options.logger?.debug({ stream, attempt }, 'an append has no answer yet and is sent again');
+      this.#connection.suspect(generation, false);
+      void this.#attempt();
+    }, this.#options.resendAfterMs);
+    this.#connection.client.appendToStream(stream, events, { expectedRevision: expected }).then(
+      () => this.#settle(() => this.#outcome.resolve('stored')),
+      (error: unknown) => this.#onError(error, attempt, generation),
+    );
+  }
+
+  /** Any attempt may bring the outcome, also one that was given up; only the newest one's failure leads to another. */
+  #onError(error: unknown, attempt: number, generation: number): void {
+    if (this.#isSettled) return;
+    if (isWrongExpectedVersion(error)) {
+      this.#settle(() => this.#outcome.resolve('conflict'));
+      return;
+    }
+    const refusal = refusalOf(error, attempt);
+    if (refusal !== undefined) {
+      this.#settle(() => this.#outcome.reject(refusal));
+      return;
+    }
+    if (attempt !== this.#attempts) return;
+    this.#options.logger?.debug(
+      { stream: this.#append.stream, attempt, err: error },
+      'the outcome of an append is unknown',
+    );
+    clearTimeout(this.#timer);
+    this.#connection.suspect(generation, isConnectionBroken(error));
+    this.#timer = setTimeout(() => void this.#attempt(), this.#connection.pauseMs(attempt));
+  }
+
+  #settle(settle: () => void): void {
+    if (this.#isSettled) return;
+    this.#isSettled = true;
+    clearTimeout(this.#timer);
+    settle();
+  }
+}
+
+/**
+ * Why the log does not take these events, where that is certain. After an attempt of unknown outcome only the size is: a
+ * stream may have been deleted, and a permission withdrawn, after the events were stored.
+ */
+function refusalOf(error: unknown, attempt: number): Error | undefined {
+  if (isTooLarge(error)) return new InvalidAppend('The log takes no append of this size.', { cause: error });
+  if (attempt > 1) return undefined;
+  if (isStreamDeleted(error)) return new InvalidAppend('The stream is deleted for ever.', { cause: error });
+  return isAccessDenied(error) ? (error as Error) : undefined;
+}

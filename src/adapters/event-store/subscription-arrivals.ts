@@ -1,0 +1,128 @@
+import type { EventEmitter } from 'node:events';
+
+import { START, streamNameFilter } from '@eventstore/db-client';
+import type { AllStreamResolvedEvent, AllStreamSubscription } from '@eventstore/db-client';
+
+import { isAfter, isPosition } from '../../ports/log-position.ts';
+import type { LogBatch, LogPosition, RecordedEvent } from '../../ports/event-store.ts';
+import type { Connection } from './connection.ts';
+import { recordedEventOf } from './read.ts';
+import { nameInLog, ourName } from './stream-names.ts';
+import type { StreamNames } from './stream-names.ts';
+
+/** Times the server's window of 32: how many events it passes over before it says how far it is. */
+const CHECKPOINT_INTERVAL = 32;
+
+/** The server ended the subscription, or never confirmed it. */
+export class SubscriptionDropped extends Error {
+  override readonly name = 'SubscriptionDropped';
+}
+
+export interface ArrivalsOptions {
+  streams: StreamNames;
+  /** Told of each event that is skipped because its stream only begins like one of ours. */
+  onForeignEvent: () => void;
+  streamPrefixes: readonly string[];
+  /** Undefined: from the start of the log. */
+  from: LogPosition | undefined;
+  maxEvents: number;
+}
+
+/** Buffers the events of one client subscription until they are taken. The client reads no further while the buffer is full. */
+export class Arrivals {
+  readonly #subscription: AllStreamSubscription;
+  readonly #signals: EventEmitter;
+  readonly #maxEvents: number;
+  readonly #streams: StreamNames;
+  readonly #onForeignEvent: () => void;
+  readonly #forget: () => void;
+  #checkpoint: LogPosition | undefined;
+  #isMoreDue = true;
+  isConfirmed = false;
+  isCaughtUp = false;
+  failure: Error | undefined;
+
+  constructor(connection: Connection, signals: EventEmitter, options: ArrivalsOptions) {
+    this.#signals = signals;
+    this.#maxEvents = options.maxEvents;
+    this.#streams = options.streams;
+    this.#onForeignEvent = options.onForeignEvent;
+    const { from, streams } = options;
+    this.#subscription = connection.client.subscribeToAll(
+      {
+        fromPosition: from ?? START,
+        filter: streamNameFilter({
+          prefixes: options.streamPrefixes.map((stream) => nameInLog(streams, stream)),
+          checkpointInterval: CHECKPOINT_INTERVAL,
+          // Must not fail, and must not wait: the client looks at neither.
+          checkpointReached: (_subscription, position) => {
+            // A server that has met nothing yet sends a checkpoint of -1, which is no position.
+            if (isPosition(position)) this.#checkpoint = position;
+            this.#news();
+            return Promise.resolve();
+          },
+        }),
+      },
+      { highWaterMark: options.maxEvents },
+    );
+    this.#subscription
+      .on('confirmation', () => {
+        this.isConfirmed = true;
+        this.#news();
+      })
+      .on('caughtUp', () => {
+        this.isCaughtUp = true;
+        this.#news();
+      })
+      .on('readable', () => this.#news())
+      .on('end', () => this.fail(new SubscriptionDropped('The server ended the subscription.')))
+      .on('close', () => this.fail(new SubscriptionDropped('The subscription was closed.')))
+      // Stays for good: an error without a listener would end the process.
+      .on('error', (error: unknown) => this.fail(error instanceof Error ? error : new Error(String(error))));
+    this.#forget = connection.onLost(() => this.fail(new SubscriptionDropped('The connection was given up.')));
+  }
+
+  get hasNews(): boolean {
+    return this.#isMoreDue || this.failure !== undefined;
+  }
+
+  /**
+   * Everything that has arrived, up to the limit. Once nothing is left waiting, all that the last checkpoint covers has been
+   * taken: the client passes a checkpoint on only after the events before it.
+   */
+  take(): LogBatch | undefined {
+    this.#isMoreDue = false;
+    const events: RecordedEvent[] = [];
+    let position: LogPosition | undefined;
+    let isEmptied = false;
+    while (events.length < this.#maxEvents && !isEmptied) {
+      const resolved = this.#subscription.read() as AllStreamResolvedEvent | null;
+      if (resolved === null) isEmptied = true;
+      else if (resolved.event !== undefined) {
+        const stream = ourName(this.#streams, resolved.event.streamId);
+        if (stream === undefined) this.#onForeignEvent();
+        else events.push({ ...recordedEventOf(resolved.event), stream });
+        ({ position } = resolved.event);
+      }
+    }
+    if (!isEmptied) this.#isMoreDue = true;
+    else if (this.#checkpoint && isAfter(this.#checkpoint, position)) position = this.#checkpoint;
+    return position === undefined ? undefined : { events, position };
+  }
+
+  fail(error: Error): void {
+    this.failure ??= error;
+    this.#news();
+  }
+
+  end(): void {
+    this.#forget();
+    this.#subscription.unsubscribe().catch(() => undefined);
+    this.#subscription.destroy();
+  }
+
+  #news(): void {
+    this.#isMoreDue = true;
+    this.#signals.emit('wake');
+  }
+}

@@ -1,0 +1,196 @@
+/**
+ * A subscription to the log that does not end: the client's own ends with an error, in silence or without a word, and is then
+ * begun anew from where the consumer says it is.
+ *
+ *     connecting ──(confirmation)──▶ following ──(error, end, silence, failed batch)──▶ pausing ──▶ connecting
+ */
+
+import { EventEmitter } from 'node:events';
+
+import type { Logger } from 'pino';
+
+import { isAfter } from '../../ports/log-position.ts';
+import type { Outage } from '../../ports/outage.ts';
+import { ReaderRefused } from '../../ports/event-store.ts';
+import type { LogPosition, Subscription, SubscriptionOptions } from '../../ports/event-store.ts';
+import { UnreadableEvent } from '../../domain/recorded-event.ts';
+import type { Connection } from './connection.ts';
+import { isConnectionBroken } from './errors.ts';
+import { Arrivals, SubscriptionDropped } from './subscription-arrivals.ts';
+import type { ArrivalsOptions } from './subscription-arrivals.ts';
+
+const FIRST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 5000;
+
+/** How long a subscription that waits for the connection may take to notice that it is being closed. */
+const CLOSING_CHECK_MS = 500;
+
+/** The server confirms a subscription at once, before any event. */
+const CONFIRMATION_TIMEOUT_MS = 5000;
+
+const DEFAULT_MAX_BATCH_EVENTS = 500;
+
+export interface SupervisionOptions extends Pick<ArrivalsOptions, 'streams' | 'onForeignEvent'> {
+  logger: Logger | undefined;
+  outage: Outage;
+  watchdogMs: number;
+  onClosed: () => void;
+}
+
+/** Nothing came for long. It may be that there was nothing, or that a drop went unnoticed: only asking again tells. */
+class QuietSubscription extends Error {
+  override readonly name = 'QuietSubscription';
+}
+
+export class SupervisedSubscription implements Subscription {
+  readonly #connection: Connection;
+  readonly #options: SubscriptionOptions;
+  readonly #supervision: SupervisionOptions;
+  readonly #signals = new EventEmitter();
+  readonly #ended: Promise<void>;
+  #isClosing = false;
+  #isCaughtUp = false;
+  #failures = 0;
+  /** The problem that was told last, and is not over. */
+  #told: string | undefined;
+
+  constructor(connection: Connection, options: SubscriptionOptions, supervision: SupervisionOptions) {
+    this.#connection = connection;
+    this.#options = options;
+    this.#supervision = supervision;
+    this.#ended = this.#supervise();
+  }
+
+  get caughtUp(): boolean {
+    return this.#isCaughtUp;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    this.#signals.emit('wake');
+    await this.#ended;
+    this.#supervision.onClosed();
+  }
+
+  async #supervise(): Promise<void> {
+    while (!this.#mustStop()) {
+      try {
+        await this.#connectAndFollow();
+      } catch (error) {
+        if (this.#mustStop()) return;
+        if (error instanceof QuietSubscription) {
+          this.#supervision.logger?.debug({ subscription: this.#options.name }, 'quiet for long; subscribing again');
+          continue;
+        }
+        this.#failures += 1;
+        this.#tell(error);
+        await this.#pause(Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(this.#failures - 1, 10)));
+      }
+    }
+  }
+
+  /** A problem that a person has to solve is said once, however often it is tried again; any other is an outage. */
+  #tell(error: unknown): void {
+    const { name: subscription } = this.#options;
+    const { logger, outage } = this.#supervision;
+    if (!(error instanceof UnreadableEvent || error instanceof ReaderRefused)) {
+      outage.failed('the subscription', error);
+      return;
+    }
+    const facts = { subscription, err: error };
+    if (error.message === this.#told) logger?.debug(facts, 'subscribing again');
+    else if (error instanceof ReaderRefused) logger?.error(facts, 'a reader of the log cannot go on');
+    else {
+      const command = `reeltally log show ${error.stream} --revision ${error.revision}`;
+      logger?.error({ ...facts, command }, `an event cannot be read: "${command}" shows it`);
+    }
+    this.#told = error.message;
+  }
+
+  #tellOver(): void {
+    const { logger, outage } = this.#supervision;
+    outage.works();
+    if (this.#told === undefined) return;
+    this.#told = undefined;
+    logger?.warn({ subscription: this.#options.name }, 'the subscription goes on');
+  }
+
+  #mustStop(): boolean {
+    return this.#isClosing || this.#connection.isClosed;
+  }
+
+  async #connectAndFollow(): Promise<void> {
+    this.#isCaughtUp = false;
+    while (!(await this.#connection.whenReady(performance.now() + CLOSING_CHECK_MS))) {
+      if (this.#mustStop()) return;
+    }
+    const from = await this.#options.from();
+    if (this.#mustStop()) return;
+    const { generation } = this.#connection;
+    const arrivals = new Arrivals(this.#connection, this.#signals, {
+      ...this.#supervision,
+      streamPrefixes: this.#options.streamPrefixes,
+      from,
+      maxEvents: this.#options.maxBatchEvents ?? DEFAULT_MAX_BATCH_EVENTS,
+    });
+    try {
+      await this.#follow(arrivals, from);
+    } catch (error) {
+      // A batch that its consumer refused says nothing about the connection.
+      if (arrivals.failure !== undefined) this.#connection.suspect(generation, isBroken(arrivals.failure));
+      throw error;
+    } finally {
+      arrivals.end();
+    }
+  }
+
+  async #follow(arrivals: Arrivals, from: LogPosition | undefined): Promise<void> {
+    let delivered = from;
+    while (!this.#mustStop()) {
+      const batch = arrivals.take();
+      if (batch !== undefined && isAfter(batch.position, delivered)) {
+        await this.#options.apply(batch);
+        delivered = batch.position;
+        this.#failures = 0;
+        this.#tellOver();
+      } else if (arrivals.failure !== undefined) throw arrivals.failure;
+      else {
+        this.#isCaughtUp = arrivals.isCaughtUp;
+        if (this.#isCaughtUp) this.#supervision.outage.works();
+        const timeoutMs = arrivals.isConfirmed ? this.#supervision.watchdogMs : CONFIRMATION_TIMEOUT_MS;
+        if (!(await this.#wait(timeoutMs, () => arrivals.hasNews || this.#mustStop()))) {
+          if (arrivals.isConfirmed) throw new QuietSubscription();
+          arrivals.fail(new SubscriptionDropped(`Not confirmed within ${timeoutMs} ms.`));
+        }
+      }
+    }
+  }
+
+  async #pause(milliseconds: number): Promise<void> {
+    await this.#wait(milliseconds, () => this.#mustStop());
+  }
+
+  /** @returns false when the time was over before the condition held */
+  #wait(timeoutMs: number, condition: () => boolean): Promise<boolean> {
+    if (condition()) return Promise.resolve(true);
+    return new Promise((resolve) => {
+      const finish = (result: boolean): void => {
+        clearTimeout(timer);
+        forget();
+        this.#signals.off('wake', check);
+        resolve(result);
+      };
+      const check = (): void => {
+        if (condition()) finish(true);
+      };
+      const timer = setTimeout(() => finish(false), timeoutMs);
+      const forget = this.#connection.onLost(check);
+      this.#signals.on('wake', check);
+    });
+  }
+}
+
+/** Ends and silence are looked into; the connection may well be fine. */
+function isBroken(failure: Error): boolean {
+  return !(failure instanceof SubscriptionDropped) && isConnectionBroken(failure);
+}

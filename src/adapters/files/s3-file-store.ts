@@ -1,0 +1,281 @@
+import { createReadStream } from 'node:fs';
+import { rm, stat } from 'node:fs/promises';
+import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3';
+import type { Logger } from 'pino';
+import { outageOf } from '../../ports/outage.ts';
+import type { Outages } from '../../ports/outage.ts';
+import { contentDisposition } from '../../domain/content-disposition.ts';
+import { FileStoreUnavailable } from '../../ports/files.ts';
+import type { FileKey, FileStore, PutOptions, RemovedFiles } from '../../ports/files.ts';
+import { checkedToken, contentTypeOf, isToken, keyPath } from './file-key.ts';
+
+export interface S3FileStoreOptions {
+  bucket: string;
+  /** In front of every name in the bucket; empty, or with a slash at its end. */
+  prefix: string;
+  region: string;
+  /** Of a service other than Amazon's. */
+  endpoint: string | undefined;
+  /** What clients see in links, where that is another address; a signature covers it. */
+  publicEndpoint: string | undefined;
+  /** The bucket stands in the path, rather than in the name of the host. */
+  forcePathStyle: boolean;
+  /** Undefined: found where Amazon's programs find them. */
+  credentials: { accessKeyId: string; secretAccessKey: string } | undefined;
+  /** The real clock, in milliseconds since 1970. */
+  nowMs: () => number;
+  /** Differs at every call, so that every link does. */
+  nonce: () => string;
+  logger: Logger;
+  outages?: Outages;
+}
+
+/** The packages that speak S3 are not installed. */
+export class S3NotInstalled extends Error {
+  override readonly name = 'S3NotInstalled';
+}
+
+/** A question, for which somebody waits. */
+const askTimeoutMs = 5_000;
+const connectTimeoutMs = 3_000;
+/** Without a byte from the server. */
+const silenceTimeoutMs = 60_000;
+const mebibyte = 1024 * 1024;
+const leastPartBytes = 8 * mebibyte;
+/** S3 takes 10 000. */
+const maxParts = 9_000;
+const partsAtOnce = 4;
+
+/** Read only where it is wanted: it is optional, and large. */
+async function loadSdk() {
+  try {
+    const [s3, storage, presigner] = await Promise.all([
+      import('@aws-sdk/client-s3'),
+      import('@aws-sdk/lib-storage'),
+      import('@aws-sdk/s3-request-presigner'),
+    ]);
+    return { ...s3, Upload: storage.Upload, getSignedUrl: presigner.getSignedUrl };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
+    throw new S3NotInstalled(
+      'the packages that speak S3 are optional and not installed; run "npm ci" without --omit=optional',
+    );
+  }
+}
+
+type Sdk = Awaited<ReturnType<typeof loadSdk>>;
+
+/** What every part of the store needs. */
+interface Context {
+  sdk: Sdk;
+  client: S3Client;
+  /** Signs links and asks nothing. */
+  signer: S3Client;
+  options: S3FileStoreOptions;
+  nameOf: (key: FileKey) => string;
+  /** @throws {FileStoreUnavailable} for whatever goes wrong */
+  reach: <Value>(what: string, work: Promise<Value>) => Promise<Value>;
+}
+
+/**
+ * Keeps finished files in a bucket of an S3-compatible service. An upload in parts appears when it is complete, and not
+ * before; links are signed here and served by the service itself, so that no byte comes by way of this program.
+ *
+ * @throws {S3NotInstalled}
+ * @throws {FileStoreUnavailable} when the bucket cannot be used
+ */
+export async function createS3FileStore(options: S3FileStoreOptions): Promise<FileStore> {
+  const sdk = await loadSdk();
+  const { bucket: Bucket, prefix } = options;
+  const outage = outageOf(options, 'the file store');
+  const client = new sdk.S3Client(clientConfig(options, options.endpoint));
+  const context: Context = {
+    ...{ sdk, client, options },
+    signer: new sdk.S3Client(clientConfig(options, options.publicEndpoint ?? options.endpoint)),
+    nameOf: (key) => prefix + keyPath(key),
+    reach: async (what, work) => {
+      try {
+        const value = await work;
+        outage.works();
+        return value;
+      } catch (error) {
+        const why = reasonOf(error);
+        outage.failed(what, undefined, { why });
+        throw new FileStoreUnavailable(`S3 could not ${what}: ${why}`);
+      }
+    },
+  };
+  await client.send(new sdk.HeadBucketCommand({ Bucket }), asking()).catch((error: unknown) => {
+    throw new FileStoreUnavailable(reasonOf(error));
+  });
+  return {
+    put: (key, path, mime, put = {}) => upload(context, key, { path, mime, ...put }),
+    sizeBytes: async (key) => sizeOf(context, context.nameOf(key)),
+    remove: async (key) => {
+      const Key = context.nameOf(key);
+      await context.reach('remove a file', client.send(new sdk.DeleteObjectCommand({ Bucket, Key }), asking()));
+    },
+    purge: (token, except) => purge(context, token, except?.token === token ? context.nameOf(except) : undefined),
+    tokens: () => listTokens(context),
+    link: async (key, served) => sign(context, key, served),
+  };
+}
+
+function clientConfig(options: S3FileStoreOptions, endpoint: string | undefined): S3ClientConfig {
+  const { region, forcePathStyle, credentials } = options;
+  return {
+    ...{ region, forcePathStyle },
+    ...(endpoint !== undefined && { endpoint }),
+    ...(credentials && { credentials }),
+    maxAttempts: 3,
+    // A part is signed together with the hash of its bytes; more checksums than that, many services do not know.
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    requestHandler: { connectionTimeout: connectTimeoutMs, requestTimeout: silenceTimeoutMs },
+  };
+}
+
+const asking = () => ({ abortSignal: AbortSignal.timeout(askTimeoutMs) });
+
+/** What it calls itself, and its status: an answer can repeat the request with the key's id and its signature. */
+function reasonOf(error: unknown): string {
+  const { name, code, $metadata } = error as { name?: string; code?: string; $metadata?: { httpStatusCode?: number } };
+  const status = statusOf($metadata);
+  return [name, code, status === undefined ? undefined : `status ${String(status)}`].filter(Boolean).join(', ');
+}
+
+const statusOf = (metadata: { httpStatusCode?: number } | undefined) => metadata?.httpStatusCode;
+
+/** @returns undefined for what is not there */
+async function sizeOf({ sdk, client, options, reach }: Context, Key: string): Promise<number | undefined> {
+  const asked = client.send(new sdk.HeadObjectCommand({ Bucket: options.bucket, Key }), asking());
+  const head = await reach(
+    'tell the size of a file',
+    asked.catch((error: unknown) => {
+      if (error instanceof sdk.NotFound) return undefined;
+      throw error;
+    }),
+  );
+  return head?.ContentLength;
+}
+
+async function upload(
+  context: Context,
+  key: FileKey,
+  { path, mime, sha256, signal, onProgress }: PutOptions & { path: string; mime: string },
+): Promise<void> {
+  const { sdk, client, options, reach } = context;
+  const [Bucket, Key] = [options.bucket, context.nameOf(key)];
+  if (contentTypeOf(key) !== mime) throw new RangeError(`${key.name} is not served as ${mime}.`);
+  signal?.throwIfAborted();
+  const { size: sizeBytes } = await stat(path);
+  const Body = createReadStream(path);
+  const sending = new sdk.Upload({
+    client,
+    params: { Bucket, Key, Body, ContentType: mime, ...(sha256 !== undefined && { Metadata: { sha256 } }) },
+    partSize: Math.max(leastPartBytes, Math.ceil(sizeBytes / maxParts)),
+    queueSize: partsAtOnce,
+  });
+  sending.on('httpUploadProgress', ({ loaded = 0 }) => onProgress?.(loaded));
+  const stop = () => void sending.abort();
+  signal?.addEventListener('abort', stop, { once: true });
+  try {
+    await reach('store a file', sending.done());
+  } catch (error) {
+    // Here, because the upload itself may be stopped before it comes to that; what is left all the same, the dispatcher removes.
+    await abortUploads(context, Key).catch(() => undefined);
+    throw error;
+  } finally {
+    signal?.removeEventListener('abort', stop);
+    Body.destroy();
+  }
+  const storedBytes = await sizeOf(context, Key);
+  if (storedBytes !== sizeBytes) {
+    throw new FileStoreUnavailable(`S3 has ${String(storedBytes)} bytes of a file of ${String(sizeBytes)}`);
+  }
+  await rm(path, { force: true });
+}
+
+/** Uploads that were not completed, of every name that begins so. @returns how many there were */
+async function abortUploads({ sdk, client, options, reach }: Context, Prefix: string): Promise<number> {
+  const { bucket: Bucket } = options;
+  const listing = client.send(new sdk.ListMultipartUploadsCommand({ Bucket, Prefix }), asking());
+  const { Uploads = [] } = await reach('list uploads', listing);
+  for (const { Key, UploadId } of Uploads) {
+    const aborting = client.send(new sdk.AbortMultipartUploadCommand({ Bucket, Key, UploadId }), asking());
+    // Somebody else may have ended it just now.
+    await reach('end an upload', aborting.catch(ignore(sdk.NoSuchUpload)));
+  }
+  return Uploads.length;
+}
+
+const ignore = (expected: new (...parameters: never[]) => Error) => (error: unknown) => {
+  if (!(error instanceof expected)) throw error;
+};
+
+async function purge(context: Context, token: string, except: string | undefined): Promise<RemovedFiles> {
+  const { sdk, client, options, reach } = context;
+  const { bucket: Bucket } = options;
+  const Prefix = `${options.prefix}${checkedToken(token)}/`;
+  const removed = { files: 0, bytes: 0 };
+  for (let more = true, ContinuationToken: string | undefined; more;) {
+    const listing = client.send(new sdk.ListObjectsV2Command({ Bucket, Prefix, ContinuationToken }), asking());
+    const { Contents = [], IsTruncated, NextContinuationToken } = await reach('list files', listing);
+    for (const { Key, Size = 0 } of Contents) {
+      if (Key === undefined || Key === except) continue;
+      await reach('remove a file', client.send(new sdk.DeleteObjectCommand({ Bucket, Key }), asking()));
+      removed.files += 1;
+      removed.bytes += Size;
+    }
+    [more, ContinuationToken] = [IsTruncated === true, NextContinuationToken];
+  }
+  await abortUploads(context, Prefix);
+  return removed;
+}
+
+/** Of files, then of uploads that were not completed. */
+async function* listTokens({ sdk, client, options, reach }: Context): AsyncGenerator<readonly string[]> {
+  const where = { Bucket: options.bucket, Prefix: options.prefix, Delimiter: '/' };
+  const tokensOf = (found: { Prefix?: string | undefined }[] = []) =>
+    found.map(({ Prefix = '' }) => Prefix.slice(options.prefix.length, -1)).filter(isToken);
+  for (let more = true, ContinuationToken: string | undefined; more;) {
+    const listing = client.send(new sdk.ListObjectsV2Command({ ...where, ContinuationToken }), asking());
+    const { CommonPrefixes, IsTruncated, NextContinuationToken } = await reach('list files', listing);
+    yield tokensOf(CommonPrefixes);
+    [more, ContinuationToken] = [IsTruncated === true, NextContinuationToken];
+  }
+  for (let more = true, marker: { KeyMarker?: string | undefined; UploadIdMarker?: string | undefined } = {}; more;) {
+    const listing = client.send(new sdk.ListMultipartUploadsCommand({ ...where, ...marker }), asking());
+    const { CommonPrefixes, IsTruncated, NextKeyMarker, NextUploadIdMarker } = await reach('list uploads', listing);
+    yield tokensOf(CommonPrefixes);
+    more = IsTruncated === true;
+    marker = { KeyMarker: NextKeyMarker, UploadIdMarker: NextUploadIdMarker };
+  }
+}
+
+async function sign(
+  { sdk, signer, options, nameOf, reach }: Context,
+  key: FileKey,
+  { expiresAtSeconds, downloadName }: { expiresAtSeconds: number; downloadName: string },
+): Promise<string> {
+  const command = new sdk.GetObjectCommand({
+    Bucket: options.bucket,
+    Key: nameOf(key),
+    ResponseCacheControl: 'private, no-store',
+    ResponseContentDisposition: contentDisposition(downloadName),
+    ResponseContentType: contentTypeOf(key),
+  });
+  command.middlewareStack.add(
+    (next) => (step) => {
+      // S3 takes no notice of parameters that begin so, but they are signed: two links of one second differ.
+      const request = step.request as { query?: Record<string, string> };
+      request.query = { ...request.query, 'x-nonce': options.nonce() };
+      return next(step);
+    },
+    { step: 'build', name: 'nonce' },
+  );
+  const signedAtSeconds = Math.floor(options.nowMs() / 1000);
+  const expiresIn = expiresAtSeconds - signedAtSeconds;
+  const signingDate = new Date(signedAtSeconds * 1000);
+  return reach('sign a link', sdk.getSignedUrl(signer, command, { expiresIn, signingDate }));
+}

@@ -1,0 +1,39 @@
+import { connect } from 'nats';
+import type { NatsConnection } from 'nats';
+import type { Logger } from 'pino';
+import { outageOf } from '../../ports/outage.ts';
+import type { Outage, Outages } from '../../ports/outage.ts';
+
+/**
+ * Connects, and stays connected: it tries again for ever, so that nothing here ends because NATS does. Credentials in the
+ * URL are taken out of it.
+ *
+ * @throws when nothing answers at the address within `timeoutMs` at first
+ */
+export async function connectNats(
+  url: string,
+  { name, timeoutMs = 10_000, ...reporting }: { name: string; logger: Logger; outages?: Outages; timeoutMs?: number },
+): Promise<NatsConnection> {
+  const { protocol, host, username, password } = new URL(url);
+  const connection = await connect({
+    servers: host,
+    name,
+    ...(protocol === 'tls:' && { tls: {} }),
+    ...(username !== '' && password === '' && { token: decodeURIComponent(username) }),
+    ...(password !== '' && { user: decodeURIComponent(username), pass: decodeURIComponent(password) }),
+    timeout: timeoutMs,
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: 500,
+    pingInterval: 10_000,
+    maxPingOut: 2,
+  });
+  void watch(connection, outageOf(reporting, 'NATS'));
+  return connection;
+}
+
+async function watch(connection: NatsConnection, outage: Outage): Promise<void> {
+  for await (const { type } of connection.status()) {
+    if (['reconnect'].includes(type)) outage.works();
+    if (['disconnect', 'reconnecting'].includes(type)) outage.failed('the connection', undefined);
+  }
+}

@@ -1,0 +1,187 @@
+import { AckPolicy, DiscardPolicy, RetentionPolicy, StorageType, headers, nanos, NatsError } from 'nats';
+import type { Consumer, JetStreamClient, JetStreamManager, JsMsg, MsgHdrs, NatsConnection } from 'nats';
+import { z } from 'zod';
+import { downloadQueue } from '../../ports/job-queue.ts';
+import type { JobMessage, JobQueue, ReceivedJob } from '../../ports/job-queue.ts';
+import { inSpan } from '../../ports/tracing.ts';
+import type { Tracer } from '../../ports/tracing.ts';
+
+const streamName = 'DOWNLOADS';
+const subject = downloadQueue;
+const consumerName = 'workers';
+
+/** Within it, two messages of one id are one; the server's default, named because the sweeper's ids count on it. */
+const duplicateWindowMs = 120_000;
+/** Long enough to claim a job, even while the log is slow; the claim itself is what protects a job afterwards. */
+const acknowledgeWithinMs = 30_000;
+/** The least that the server takes. */
+const pullExpiresMs = 5_000;
+
+const jobMessage = z.object({
+  token: z.string().min(1),
+  usage_stream: z.string().min(1),
+  usage_revision: z.int().min(0),
+});
+
+export interface QueueDepth {
+  /** Messages that no worker has been given yet. */
+  pending: number;
+  /** Given to a worker that has not claimed the job yet. */
+  unacknowledged: number;
+  /** Of these, given more than once. */
+  redelivered: number;
+}
+
+/** The work queue on JetStream: at least once, in no promised order; it may lose or repeat anything, and nothing breaks. */
+export function createJobQueue(
+  connection: NatsConnection,
+  tracer?: Tracer,
+): JobQueue & { depth(): Promise<QueueDepth> } {
+  const jetStream = connection.jetstream();
+  let consumer: Promise<Consumer> | undefined;
+  let prepared: Promise<void> | undefined;
+  let manager: Promise<JetStreamManager> | undefined;
+
+  /** A server that lost its data gets its stream back; the sweeper fills it again. */
+  const withStream = async <Value>(work: (jetStream: JetStreamClient) => Promise<Value>): Promise<Value> => {
+    try {
+      await (prepared ??= ensureStream(connection));
+      return await work(jetStream);
+    } catch {
+      consumer = undefined;
+      await (prepared = ensureStream(connection));
+      return await work(jetStream);
+    }
+  };
+
+  return {
+    publish: async (message, messageId, traceparent) => {
+      const payload = JSON.stringify({
+        token: message.token,
+        usage_stream: message.usageStream,
+        usage_revision: message.usageRevision,
+      });
+      await inSpan(tracer, publishing(traceparent), async (parent) => {
+        // A process that traces nothing itself still hands on what it was given.
+        const options = { msgID: messageId, ...(parent !== undefined && { headers: headersOf(parent) }) };
+        await withStream((client) => client.publish(subject, payload, options));
+      });
+    },
+    next: (stopping) =>
+      withStream(async (client) => {
+        consumer ??= client.consumers.get(streamName, consumerName);
+        const received = await pull(await consumer, stopping);
+        return received ? receivedJob(received) : undefined;
+      }),
+    depth: async () => {
+      manager ??= connection.jetstreamManager().catch((error: unknown) => {
+        manager = undefined;
+        throw error;
+      });
+      const info = await (await manager).consumers.info(streamName, consumerName).catch((error: unknown) => {
+        // Whoever only looks does not make the stream; without one, nothing waits.
+        if (error instanceof NatsError && error.api_error?.code === 404) return undefined;
+        throw error;
+      });
+      return {
+        pending: info?.num_pending ?? 0,
+        unacknowledged: info?.num_ack_pending ?? 0,
+        redelivered: info?.num_redelivered ?? 0,
+      };
+    },
+  };
+}
+
+const publishing = (parent: string | undefined) => ({
+  name: `publish ${subject}`,
+  kind: 'producer' as const,
+  parent,
+  attributes: {
+    'messaging.system': 'nats',
+    'messaging.destination.name': subject,
+    'messaging.operation.name': 'publish',
+    'messaging.operation.type': 'send',
+  },
+});
+
+function headersOf(traceparent: string): MsgHdrs {
+  const made = headers();
+  made.set('traceparent', traceparent);
+  return made;
+}
+
+async function pull(consumer: Consumer, stopping: AbortSignal): Promise<JsMsg | undefined> {
+  if (stopping.aborted) return undefined;
+  const messages = await consumer.fetch({ max_messages: 1, expires: pullExpiresMs });
+  const stop = () => {
+    messages.stop();
+  };
+  stopping.addEventListener('abort', stop, { once: true });
+  try {
+    for await (const message of messages) return message;
+    return undefined;
+  } finally {
+    stopping.removeEventListener('abort', stop);
+  }
+}
+
+async function ensureStream(connection: NatsConnection): Promise<void> {
+  const manager = await connection.jetstreamManager();
+  const wanted = {
+    subjects: [subject],
+    retention: RetentionPolicy.Workqueue,
+    storage: StorageType.File,
+    discard: DiscardPolicy.New,
+    duplicate_window: nanos(duplicateWindowMs),
+  };
+  try {
+    await manager.streams.info(streamName);
+  } catch {
+    await manager.streams.add({ name: streamName, ...wanted });
+  }
+  const consumer = {
+    ack_policy: AckPolicy.Explicit,
+    ack_wait: nanos(acknowledgeWithinMs),
+    max_deliver: -1,
+    // What is put off counts too: one account's waiting jobs must not keep everybody else's from being delivered.
+    max_ack_pending: 1_000_000,
+  };
+  try {
+    await manager.consumers.add(streamName, { durable_name: consumerName, ...consumer });
+  } catch {
+    // One that an earlier version has made.
+    await manager.consumers.update(streamName, consumerName, consumer);
+  }
+}
+
+/** @returns undefined for a message that is none of ours; it is never delivered again */
+function receivedJob(received: JsMsg): ReceivedJob | undefined {
+  const message = parse(received);
+  if (!message) {
+    received.term('not a job');
+    return undefined;
+  }
+  return {
+    message,
+    traceparent: received.headers?.has('traceparent') ? received.headers.get('traceparent') : undefined,
+    deliveries: received.info.deliveryCount,
+    acknowledge: () => {
+      received.ack();
+    },
+    keepAlive: () => {
+      received.working();
+    },
+    postpone: (delayMs) => {
+      received.nak(delayMs);
+    },
+  };
+}
+
+function parse(received: JsMsg): JobMessage | undefined {
+  try {
+    const { token, usage_stream: usageStream, usage_revision: usageRevision } = jobMessage.parse(received.json());
+    return { token, usageStream, usageRevision };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,51 @@
+import type { NatsConnection } from 'nats';
+import { z } from 'zod';
+import type { MetadataProbe, VideoFailure, VideoMetadata, VideoReference } from '../../ports/videos.ts';
+import { failureReasonNames } from '../../domain/failure-reasons.ts';
+import { answerQuestions } from './request-reply.ts';
+import type { Answering } from './request-reply.ts';
+
+const subject = 'probes';
+
+const question = z.object({ platform: z.string(), video_id: z.string(), url: z.string() });
+
+const answer = z.discriminatedUnion('ok', [
+  z.object({
+    ok: z.literal(true),
+    metadata: z.object({ title: z.string(), durationSeconds: z.int().min(0), thumbnail: z.string() }),
+  }),
+  z.object({ ok: z.literal(false), reason: z.enum(failureReasonNames), detail: z.string() }),
+]);
+
+type ProbeAnswer = { ok: true; metadata: VideoMetadata } | VideoFailure;
+
+/** The API's side: asks any worker. No worker, or none in time, is a failure like any other. */
+export function createProbeClient(connection: NatsConnection, { timeoutMs }: { timeoutMs: number }): MetadataProbe {
+  return {
+    probe: async ({ platform, videoId, canonicalUrl }) => {
+      try {
+        const asked = JSON.stringify({ platform, video_id: videoId, url: canonicalUrl });
+        const reply = await connection.request(subject, asked, { timeout: timeoutMs });
+        return answer.parse(reply.json());
+      } catch (error) {
+        return {
+          ok: false,
+          reason: 'platform_error',
+          detail: `no worker has answered: ${String(error)}`,
+          nobodyAnswered: true,
+        };
+      }
+    },
+  };
+}
+
+/** The worker's side: each question goes to one of the workers. */
+export function answerProbes(
+  connection: NatsConnection,
+  probe: (video: VideoReference) => Promise<ProbeAnswer>,
+): Answering {
+  return answerQuestions(connection, subject, (message) => {
+    const { platform, video_id: videoId, url: canonicalUrl } = question.parse(message);
+    return probe({ platform, videoId, canonicalUrl });
+  });
+}

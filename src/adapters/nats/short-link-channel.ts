@@ -1,0 +1,37 @@
+import type { NatsConnection } from 'nats';
+import { z } from 'zod';
+import type { ShortLinkAnswer, ShortLinks } from '../../ports/videos.ts';
+import { answerQuestions } from './request-reply.ts';
+import type { Answering } from './request-reply.ts';
+
+const subject = 'short-links';
+
+/** The link alone: the worker reads it again, so that nobody makes it ask for anything else. */
+const question = z.object({ url: z.string() });
+
+const answer = z.discriminatedUnion('outcome', [
+  z.object({ outcome: z.literal('found'), url: z.string() }),
+  z.object({ outcome: z.enum(['unresolved', 'no_answer']) }),
+]);
+
+/** The API's side: asks any worker. */
+export function createShortLinkClient(connection: NatsConnection, { timeoutMs }: { timeoutMs: number }): ShortLinks {
+  return {
+    lookUp: async ({ url }) => {
+      try {
+        const reply = await connection.request(subject, JSON.stringify({ url }), { timeout: timeoutMs });
+        return answer.parse(reply.json());
+      } catch {
+        return { outcome: 'no_answer' };
+      }
+    },
+  };
+}
+
+/** The worker's side. */
+export function answerShortLinks(
+  connection: NatsConnection,
+  lookUp: (url: string) => Promise<ShortLinkAnswer>,
+): Answering {
+  return answerQuestions(connection, subject, (asked) => lookUp(question.parse(asked).url));
+}

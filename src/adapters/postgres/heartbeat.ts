@@ -1,0 +1,42 @@
+import type { Pool } from 'pg';
+import type { Logger } from 'pino';
+import { outageOf } from '../../ports/outage.ts';
+import type { Outages } from '../../ports/outage.ts';
+
+const beatEveryMs = 10_000;
+
+/** Tells, by a row of Postgres's clock, that a worker is alive: while it is, its claims hold. */
+export async function startHeartbeat(
+  pool: Pool,
+  { workerId, ...reporting }: { workerId: string; logger: Logger; outages?: Outages },
+): Promise<{ stop: () => Promise<void> }> {
+  const outage = outageOf(reporting, 'the heartbeat');
+  const beat = async (): Promise<void> => {
+    await pool.query(
+      `insert into worker_heartbeats (worker_id) values ($1)
+       on conflict (worker_id) do update set beaten_at = clock_timestamp()`,
+      [workerId],
+    );
+  };
+  await beat();
+  const timer = setInterval(() => {
+    beat().then(
+      () => outage.works(),
+      (error: unknown) => outage.failed('a beat', error),
+    );
+  }, beatEveryMs);
+  return {
+    stop: async () => {
+      clearInterval(timer);
+      await pool.query('delete from worker_heartbeats where worker_id = $1', [workerId]).catch(() => undefined);
+    },
+  };
+}
+
+/** Workers that have beaten within the last minutes; a starting one counts from its first beat. */
+export async function listLivingWorkers(pool: Pool): Promise<ReadonlySet<string>> {
+  const { rows } = await pool.query<{ worker_id: string }>(
+    "select worker_id from worker_heartbeats where beaten_at > clock_timestamp() - interval '10 minutes'",
+  );
+  return new Set(rows.map(({ worker_id: workerId }) => workerId));
+}

@@ -1,0 +1,106 @@
+import { Client } from 'pg';
+import type { Pool } from 'pg';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { outageOf } from '../../ports/outage.ts';
+import type { Outages } from '../../ports/outage.ts';
+import { endInTime } from './postgres.ts';
+
+/** What may act in one process at a time. The numbers only have to differ from each other. */
+const lockIds = { projector: 7_325_002, dispatcher: 7_325_003 } as const;
+
+const retryMs = 1_000;
+const checkMs = 5_000;
+
+export interface Leadership {
+  /** Whether this process acts now, as far as it knows. */
+  readonly leading: boolean;
+  close: () => Promise<void>;
+}
+
+/**
+ * Acts while it holds a Postgres advisory lock on a connection of its own; other processes stand by. It may be double for a
+ * moment (a lost connection is noticed late), so whatever acts must be safe without the lock: this only avoids double work.
+ *
+ * @param lead starts acting and returns how to stop
+ */
+export function leadWhenAlone(
+  role: keyof typeof lockIds,
+  { url, logger, outages, lead }: { url: string; logger: Logger; outages?: Outages; lead: () => () => Promise<void> },
+): Leadership {
+  const outage = outageOf({ outages, logger }, `the leadership of the ${role}`);
+  const stopping = new AbortController();
+  const isStopping = () => stopping.signal.aborted;
+  let leading = false;
+
+  const run = async (): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      const client = new Client({
+        connectionString: url,
+        connectionTimeoutMillis: 3_000,
+        query_timeout: 3_000,
+        keepAlive: true,
+      });
+      const lost = new AbortController();
+      client.on('error', () => {
+        lost.abort();
+      });
+      try {
+        await client.connect();
+        outage.works();
+        if (await acquire(client, lockIds[role], stopping.signal)) {
+          logger.info({ role }, 'leading');
+          leading = true;
+          const stop = lead();
+          await holdOn(client, AbortSignal.any([stopping.signal, lost.signal])).finally(stop);
+          if (lost.signal.aborted) outage.failed('the connection', undefined);
+        }
+      } catch (error) {
+        if (!isStopping()) outage.failed('the lock', error);
+      } finally {
+        leading = false;
+        await endInTime(client.end());
+      }
+      await sleep(retryMs, undefined, { signal: stopping.signal }).catch(() => undefined);
+    }
+  };
+
+  const running = run();
+  return {
+    get leading() {
+      return leading;
+    },
+    close: async () => {
+      stopping.abort();
+      await running;
+    },
+  };
+}
+
+/** Whether any process acts in a role now. */
+export async function isLed(pool: Pool, role: keyof typeof lockIds): Promise<boolean> {
+  const { rowCount } = await pool.query(
+    `select from pg_locks
+     where locktype = 'advisory' and classid = 0 and objid = $1 and granted
+       and database = (select oid from pg_database where datname = current_database())`,
+    [lockIds[role]],
+  );
+  return rowCount !== null && rowCount > 0;
+}
+
+async function acquire(client: Client, lockId: number, stopping: AbortSignal): Promise<boolean> {
+  while (!stopping.aborted) {
+    const { rows } = await client.query<{ held: boolean }>('select pg_try_advisory_lock($1) as held', [lockId]);
+    if (rows[0]?.held === true) return true;
+    await sleep(retryMs, undefined, { signal: stopping }).catch(() => undefined);
+  }
+  return false;
+}
+
+/** Returns when told to stop; throws when the connection, and with it the lock, is gone. */
+async function holdOn(client: Client, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await client.query('select 1');
+    await sleep(checkMs, undefined, { signal: signal }).catch(() => undefined);
+  }
+}

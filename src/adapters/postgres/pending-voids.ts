@@ -1,0 +1,150 @@
+import type { Pool } from 'pg';
+import type { ChargeToVoid, PendingVoids, PromisedCharge, UnknownAppend } from '../../ports/billing.ts';
+import type { EventToAppend } from '../../ports/event-store.ts';
+import type { RowMacs } from '../../ports/row-macs.ts';
+
+interface Row {
+  append_id: string;
+  account_id: string;
+  stream: string;
+  expected_revision: string;
+  events: string;
+  voids: StoredCharge[];
+}
+
+/** A charge as it stands in `voids`. Without a MAC: from before there were any, or somebody else's. */
+type StoredCharge = ChargeToVoid & { promised?: PromisedCharge['promised']; mac?: string };
+
+/** What a MAC binds together: the append, byte for byte, one charge of it, and who promised to take it back, and when. */
+function textOf(
+  { account_id, stream, expected_revision, events }: Omit<Row, 'append_id' | 'voids'>,
+  charge: StoredCharge,
+): string {
+  const { promised } = charge;
+  const charged = charge.kind === 'download' ? charge.token : charge.lookup_id;
+  const append = [account_id, stream, expected_revision, events];
+  return JSON.stringify([...append, charge.kind, charged, promised?.process, promised?.at]);
+}
+
+/** @param process name of this one, for the record of its promises */
+export interface PendingVoidDependencies {
+  macs: RowMacs;
+  now: () => string;
+  process: string;
+}
+
+/**
+ * Table `pending_voids`. Whoever closes a period's books takes the same lock, says so in `period_closings`, and looks whether
+ * anything of the period is pending: of the two, one always sees the other.
+ *
+ * A promise without a MAC of this installation is not kept, nor forgotten: it is there for an operator to look at.
+ */
+export function createPendingVoids(pool: Pool, { macs, now, process }: PendingVoidDependencies): PendingVoids {
+  /** Those that did not verify, and are not checked again while they are the same. */
+  const ignored = new Set<string>();
+  const isGenuine = ({ append_id: id, ...row }: Row, charge: StoredCharge): boolean => {
+    const text = textOf(row, charge);
+    const bytes = `${text} ${charge.mac ?? ''}`;
+    if (ignored.has(bytes)) return false;
+    const isOurs = macs.verifies({ table: 'pending_voids', name: id, text, mac: charge.mac ?? null });
+    if (!isOurs && ignored.size < maxIgnored) ignored.add(bytes);
+    return isOurs;
+  };
+  return {
+    add: async (append, charge) => {
+      const row = rowOf(append);
+      const promised = { ...charge, promised: { process, at: now() } };
+      const signed = { ...promised, mac: macs.sign('pending_voids', textOf(row, promised)) };
+      const client = await pool.connect();
+      let failure: Error | undefined;
+      try {
+        await client.query('begin');
+        await client.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [row.stream]);
+        // A statement of its own, so that it sees what was committed before the lock was taken.
+        const { rowCount } = await client.query(
+          `insert into pending_voids (append_id, account_id, stream, expected_revision, events, voids)
+           select $1, $2, $3, $4, $5, $6 where not exists (select from period_closings where stream = $3)
+           on conflict (append_id) do update set voids = pending_voids.voids || excluded.voids`,
+          [
+            ...[append.events[0]?.id, row.account_id, row.stream, row.expected_revision, row.events],
+            JSON.stringify([signed]),
+          ],
+        );
+        await client.query('commit');
+        return rowCount === 1;
+      } catch (error) {
+        failure = error instanceof Error ? error : new Error(String(error));
+        throw failure;
+      } finally {
+        // What is left open by a failure ends with its session.
+        client.release(failure);
+      }
+    },
+    list: async (limit) => {
+      const { rows } = await pool.query<Row>(
+        `select append_id, account_id, stream, expected_revision, events, voids
+         from pending_voids order by created_at, append_id limit $1`,
+        [limit],
+      );
+      return rows.flatMap((row) => {
+        const voids = row.voids.filter((charge) => isGenuine(row, charge)) as PromisedCharge[];
+        return voids.length > 0 ? [{ append: appendOf(row), voids }] : [];
+      });
+    },
+    remove: async ({ append, voids }) => {
+      await pool.query(
+        `with kept as (
+           select append_id, (
+             select jsonb_agg(charge) from jsonb_array_elements(voids) charge where not $2::jsonb @> jsonb_build_array(charge)
+           ) as voids
+           from pending_voids where append_id = $1 for update
+         ), done as (
+           delete from pending_voids p using kept where p.append_id = kept.append_id and kept.voids is null
+         )
+         update pending_voids p set voids = kept.voids from kept where p.append_id = kept.append_id and kept.voids is not null`,
+        [append.events[0]?.id, JSON.stringify(voids)],
+      );
+    },
+  };
+}
+
+const maxIgnored = 10_000;
+
+const rowOf = ({ accountId, stream, expected, events }: UnknownAppend) => ({
+  account_id: accountId,
+  stream,
+  expected_revision: String(expected === 'no_stream' ? -1 : expected),
+  events: JSON.stringify(events),
+});
+
+const appendOf = ({ account_id: accountId, stream, expected_revision: revision, events }: Row): UnknownAppend => ({
+  accountId,
+  stream,
+  expected: Number(revision) < 0 ? 'no_stream' : Number(revision),
+  events: JSON.parse(events) as EventToAppend[],
+});
+
+/** Promises that an older version has left: signed once, by the process that brings the schema up to date. */
+export async function signOlderVoids(pool: Pool, macs: RowMacs): Promise<void> {
+  const { rows } = await pool.query<Row & { created_at: Date }>(
+    'select append_id, account_id, stream, expected_revision, events, voids, created_at from pending_voids',
+  );
+  for (const { append_id: id, created_at: createdAt, voids, ...row } of rows) {
+    const signed = voids.map((charge) => {
+      const promised = { ...charge, promised: { process: 'unknown', at: createdAt.toISOString() } };
+      return { ...promised, mac: macs.sign('pending_voids', textOf(row, promised)) };
+    });
+    await pool.query('update pending_voids set voids = $2 where append_id = $1', [id, JSON.stringify(signed)]);
+  }
+}
+
+/** Promises that were not kept yet, and how long ago the oldest was made; 0 if there is none. */
+export async function measurePendingVoids(pool: Pool): Promise<{ count: number; oldestSeconds: number }> {
+  const { rows } = await pool.query<{ count: number; oldest_seconds: number }>(
+    `select count(*)::float8 as count,
+            coalesce(extract(epoch from clock_timestamp() - min(created_at)), 0)::float8 as oldest_seconds
+     from pending_voids`,
+  );
+  const [row] = rows;
+  return { count: row?.count ?? 0, oldestSeconds: Math.max(0, row?.oldest_seconds ?? 0) };
+}

@@ -1,0 +1,47 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import type { Logger } from 'pino';
+import type { RowObserver } from '../../ports/observers.ts';
+import type { RowMacs } from '../../ports/row-macs.ts';
+import type { DerivedKeys } from '../secrets.ts';
+
+/** Rows that were said not to verify: beyond so many, one may be said again. */
+const maxSaid = 10_000;
+
+/**
+ * MACs under the key of the current secret. Those of old secrets still verify.
+ *
+ * @param observer told of each row that does not verify; the log is told once of each, until it verifies again
+ */
+export function createRowMacs(
+  { current, others }: { current: DerivedKeys; others: readonly DerivedKeys[] },
+  { logger, observer }: { logger: Logger; observer?: RowObserver },
+): RowMacs {
+  const keys = new Map([current, ...others].map(({ id, rowKey }) => [id, rowKey]));
+  const said = new LRUCache<string, true>({ max: maxSaid });
+  return {
+    secretIds: [...keys.keys()],
+    sign: (table, text) => `${current.id}.${macOf(current.rowKey, table, text).toString('hex')}`,
+    verifies: ({ table, name, text, mac }) => {
+      const [id = '', hex = ''] = mac?.split('.') ?? [];
+      const key = keys.get(id);
+      const subject = `${table} ${name}`;
+      if (key && isSame(Buffer.from(hex, 'hex'), macOf(key, table, text))) {
+        if (said.size > 0) said.delete(subject);
+        return true;
+      }
+      observer?.rowNotBelieved(table);
+      if (!said.has(subject))
+        logger.error({ table, row: name }, 'a row of Postgres is not believed: its MAC does not verify');
+      said.set(subject, true);
+      return false;
+    },
+  };
+}
+
+/** The table's name belongs to it, so that no row passes for one of another table. */
+const macOf = (key: KeyObject, table: string, text: string): Buffer =>
+  createHmac('sha256', key).update(`${table}\n${text}`).digest();
+
+const isSame = (one: Buffer, other: Buffer) => one.length === other.length && timingSafeEqual(one, other);

@@ -1,0 +1,251 @@
+import { Counter, Histogram } from 'prom-client';
+import type { Registry } from 'prom-client';
+import type {
+  AdmissionObserver,
+  AppendObserver,
+  FileObserver,
+  JobObserver,
+  MailObserver,
+  ProjectionObserver,
+  RequestObserver,
+  RowObserver,
+  VoidObserver,
+} from '../../ports/observers.ts';
+import { removals, resolutions } from '../../ports/observers.ts';
+import { tablesWithMacs } from '../../ports/row-macs.ts';
+import { releaseReasons } from '../../domain/download-job-events.ts';
+import { failureReasonNames } from '../../domain/failure-reasons.ts';
+
+/**
+ * What is counted as it happens. Labels come from closed sets: no account, no key, no URL. A counter whose labels are known
+ * from the start begins at 0, so that its first step is seen as one.
+ */
+
+const requestSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20];
+const appendSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 3, 10, 30];
+
+/** @param errorCodes the closed list of what may be refused */
+export function observeRequests(registers: Registry[], errorCodes: readonly string[]): RequestObserver {
+  const requests = new Counter({
+    name: 'reeltally_requests_total',
+    help: 'Requests that have ended; status "cut": the connection ended before the answer did',
+    labelNames: ['method', 'route', 'status'],
+    registers,
+  });
+  const durations = new Histogram({
+    name: 'reeltally_request_duration_seconds',
+    help: 'From the head of a request to the end of its answer',
+    labelNames: ['route'],
+    buckets: requestSeconds,
+    registers,
+  });
+  const refusals = new Counter({
+    name: 'reeltally_refusals_total',
+    help: 'Requests answered with an error, by its code',
+    labelNames: ['code'],
+    registers,
+  });
+  for (const code of errorCodes) refusals.inc({ code }, 0);
+  const unknown = { method: 'other', route: 'unknown' };
+  return {
+    requestEnded: ({ method, route, status, errorCode, durationSeconds }) => {
+      const named = route === undefined ? unknown : { method, route };
+      requests.inc({ ...named, status: status ?? 'cut' });
+      durations.observe({ route: named.route }, durationSeconds);
+      if (errorCode !== undefined) refusals.inc({ code: errorCode });
+    },
+    brokenRequestAnswered: ({ status, errorCode }) => {
+      requests.inc({ ...unknown, status });
+      refusals.inc({ code: errorCode });
+    },
+  };
+}
+
+export function observeAdmissions(registers: Registry[]): AdmissionObserver {
+  const admissions = new Counter({
+    name: 'reeltally_admissions_total',
+    help: 'Requests with a key in the right form, by what was decided about them',
+    labelNames: ['outcome'],
+    registers,
+  });
+  const batches = new Histogram({
+    name: 'reeltally_admission_batch_requests',
+    help: 'Requests that one statement decided about',
+    buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512],
+    registers,
+  });
+  for (const outcome of ['admitted', 'rate_limited', 'unknown_key']) admissions.inc({ outcome }, 0);
+  return {
+    batchDecided: ({ admitted, rateLimited, unknownKeys }) => {
+      batches.observe(admitted + rateLimited + unknownKeys);
+      if (admitted > 0) admissions.inc({ outcome: 'admitted' }, admitted);
+      if (rateLimited > 0) admissions.inc({ outcome: 'rate_limited' }, rateLimited);
+      if (unknownKeys > 0) admissions.inc({ outcome: 'unknown_key' }, unknownKeys);
+    },
+  };
+}
+
+/** @returns to be called for each connection that was closed unserved */
+export function observeConnections(registers: Registry[]): () => void {
+  const dropped = new Counter({
+    name: 'reeltally_connections_dropped_total',
+    help: 'Connections closed unserved because there were as many as the limit of open files allows',
+    registers,
+  });
+  return () => {
+    dropped.inc();
+  };
+}
+
+/** @returns to be called for each event that a subscription skips */
+export function observeForeignEvents(registers: Registry[]): () => void {
+  const skipped = new Counter({
+    name: 'reeltally_foreign_events_skipped_total',
+    help: 'Events skipped by a subscription because their streams begin like ours and are not',
+    registers,
+  });
+  return () => {
+    skipped.inc();
+  };
+}
+
+export function observeRows(registers: Registry[]): RowObserver {
+  const rows = new Counter({
+    name: 'reeltally_rows_not_believed_total',
+    help: 'Rows of Postgres that a decision was to start from and whose MAC does not verify',
+    labelNames: ['table'],
+    registers,
+  });
+  for (const table of tablesWithMacs) rows.inc({ table }, 0);
+  return { rowNotBelieved: (table) => rows.inc({ table }) };
+}
+
+export function observeAppends(registers: Registry[]): AppendObserver {
+  const appends = new Counter({
+    name: 'reeltally_appends_total',
+    help: 'Appends to the log whose outcome is known, by outcome',
+    labelNames: ['outcome'],
+    registers,
+  });
+  const durations = new Histogram({
+    name: 'reeltally_append_duration_seconds',
+    help: 'From the call of an append until its outcome is known',
+    buckets: appendSeconds,
+    registers,
+  });
+  const resends = new Counter({
+    name: 'reeltally_append_resends_total',
+    help: 'Identical appends sent again because the outcome was not known',
+    registers,
+  });
+  for (const outcome of ['stored', 'conflict', 'not_sent', 'failed']) appends.inc({ outcome }, 0);
+  return {
+    appendEnded: (outcome, durationSeconds) => {
+      appends.inc({ outcome });
+      durations.observe(durationSeconds);
+    },
+    appendResent: () => resends.inc(),
+  };
+}
+
+export function observeProjections(registers: Registry[], projections: readonly string[]): ProjectionObserver {
+  const events = new Counter({
+    name: 'reeltally_projected_events_total',
+    help: 'Events applied to a read model by this process',
+    labelNames: ['projection'],
+    registers,
+  });
+  for (const projection of projections) events.inc({ projection }, 0);
+  return { batchApplied: (projection, count) => events.inc({ projection }, count) };
+}
+
+export function observeJobs(registers: Registry[]): JobObserver {
+  const claimed = new Counter({
+    name: 'reeltally_jobs_claimed_total',
+    help: 'Attempts begun by this process',
+    registers,
+  });
+  const finished = new Counter({
+    name: 'reeltally_jobs_finished_total',
+    help: 'Jobs ended by this process, by outcome and by the reason of a failure',
+    labelNames: ['outcome', 'reason'],
+    registers,
+  });
+  const released = new Counter({
+    name: 'reeltally_jobs_released_total',
+    help: 'Jobs queued again by this process, by reason',
+    labelNames: ['reason'],
+    registers,
+  });
+  const expired = new Counter({
+    name: 'reeltally_claims_expired_total',
+    help: 'Claims that the sweeper ended because their worker was gone or over its time',
+    registers,
+  });
+  const filesExpired = new Counter({
+    name: 'reeltally_files_expired_total',
+    help: 'Finished files whose time was ended by this process',
+    registers,
+  });
+  finished.inc({ outcome: 'done', reason: 'none' }, 0);
+  for (const reason of failureReasonNames) finished.inc({ outcome: 'failed', reason }, 0);
+  for (const reason of releaseReasons) released.inc({ reason }, 0);
+  return {
+    stepRecorded: (event) => {
+      if (event.type === 'JobClaimed') claimed.inc();
+      else if (event.type === 'JobCompleted') finished.inc({ outcome: 'done', reason: 'none' });
+      else if (event.type === 'JobFailed') finished.inc({ outcome: 'failed', reason: event.data.reason });
+      else if (event.type === 'JobReleased') released.inc({ reason: event.data.reason });
+      else if (event.type === 'FileExpired') filesExpired.inc();
+    },
+    claimExpired: () => expired.inc(),
+  };
+}
+
+export function observeVoids(registers: Registry[]): VoidObserver {
+  const resolved = new Counter({
+    name: 'reeltally_unknown_outcomes_resolved_total',
+    help: 'Charges that were unknown when their clients were told that nothing is charged, by what became of them',
+    labelNames: ['became'],
+    registers,
+  });
+  for (const became of resolutions) resolved.inc({ became }, 0);
+  return { unknownOutcomeResolved: (became) => resolved.inc({ became }) };
+}
+
+export function observeFiles(registers: Registry[]): FileObserver {
+  const labelNames = ['of'];
+  const files = new Counter({
+    name: 'reeltally_files_removed_total',
+    help: 'Files removed by this process: of downloads whose links are over, or left by attempts at downloads that failed',
+    ...{ labelNames, registers },
+  });
+  const bytes = new Counter({
+    name: 'reeltally_file_bytes_removed_total',
+    help: 'Their bytes',
+    ...{ labelNames, registers },
+  });
+  for (const of of removals) for (const counter of [files, bytes]) counter.inc({ of }, 0);
+  return {
+    filesRemoved: (of, removed) => {
+      files.inc({ of }, removed.files);
+      bytes.inc({ of }, removed.bytes);
+    },
+  };
+}
+
+export function observeMails(registers: Registry[]): MailObserver {
+  const sent = new Counter({
+    name: 'reeltally_warning_mails_total',
+    help: 'Warnings that a mail server has taken from this process',
+    registers,
+  });
+  const failures = new Counter({
+    name: 'reeltally_warning_mail_failures_total',
+    help: 'Attempts to mail a warning that failed and are repeated, by reason',
+    labelNames: ['reason'],
+    registers,
+  });
+  for (const reason of ['refused', 'away', 'other']) failures.inc({ reason }, 0);
+  return { mailSent: () => sent.inc(), mailFailed: (reason) => failures.inc({ reason }) };
+}

@@ -1,0 +1,119 @@
+import { ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import type { Context, Tracer as OpenTelemetryTracer } from '@opentelemetry/api';
+import { ExportResultCode, parseTraceParent } from '@opentelemetry/core';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
+import { resourceFromAttributes } from '@opentelemetry/resources';
+import {
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  TraceIdRatioBasedSampler,
+  TracerProvider,
+} from '@opentelemetry/sdk-trace';
+import type { SpanExporter } from '@opentelemetry/sdk-trace';
+import type { Logger } from 'pino';
+import type { Tracer } from '../../ports/tracing.ts';
+
+export interface TracingOptions {
+  /** Of a collector that takes OTLP over HTTP, without `/v1/traces`. */
+  endpoint: string;
+  serviceName: string;
+  version: string;
+  /** Of the traces that begin here, from 0 to 1; what continues another follows that one. */
+  sampledShare: number;
+  logger: Logger;
+}
+
+export interface Tracing {
+  tracer: Tracer;
+  /** Sends what has ended so far; a collector that is away does not hold up the end. */
+  close: () => Promise<void>;
+}
+
+const exportTimeoutMs = 3_000;
+const exportEveryMs = 1_000;
+const closeTimeoutMs = 2_000;
+
+const kinds = {
+  server: SpanKind.SERVER,
+  client: SpanKind.CLIENT,
+  producer: SpanKind.PRODUCER,
+  consumer: SpanKind.CONSUMER,
+} as const;
+
+/** Traces to an OpenTelemetry collector. Nothing waits for it; of spans that it does not take in time, 2048 are kept. */
+export function startTracing(options: TracingOptions): Tracing {
+  const { endpoint, serviceName, version, sampledShare, logger } = options;
+  const exporter = new OTLPTraceExporter({ url: `${endpoint}/v1/traces`, timeoutMillis: exportTimeoutMs });
+  const provider = new TracerProvider({
+    resource: resourceFromAttributes({ 'service.name': serviceName, 'service.version': version }),
+    sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(sampledShare) }),
+    spanProcessors: [
+      new BatchSpanProcessor({
+        exporter: reporting(exporter, logger),
+        scheduledDelayMillis: exportEveryMs,
+        exportTimeoutMillis: 2 * exportTimeoutMs,
+      }),
+    ],
+  });
+  return {
+    tracer: createTracer(provider.getTracer('reeltally', version), logger),
+    close: async () => {
+      let timer: NodeJS.Timeout | undefined;
+      const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, closeTimeoutMs)));
+      // Why it could not be sent has been logged where it happened.
+      await Promise.race([provider.shutdown().catch(() => undefined), late]);
+      clearTimeout(timer);
+    },
+  };
+}
+
+function createTracer(tracer: OpenTelemetryTracer, logger: Logger): Tracer {
+  return {
+    start: (name, { kind, parent, attributes = {} }) => {
+      const options = { kind: kind ? kinds[kind] : SpanKind.INTERNAL, attributes };
+      const span = tracer.startSpan(name, options, contextOf(parent));
+      const { traceId, spanId, traceFlags } = span.spanContext();
+      return {
+        traceparent: `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`,
+        end: ({ errorType, attributes: more } = {}) => {
+          // Whatever goes wrong here must not change the outcome of what was traced.
+          try {
+            if (more) span.setAttributes(more);
+            if (errorType !== undefined) {
+              span.setAttribute('error.type', errorType);
+              span.setStatus({ code: SpanStatusCode.ERROR });
+            }
+            span.end();
+          } catch (error) {
+            logger.warn({ err: error }, 'a span could not be ended');
+          }
+        },
+      };
+    },
+  };
+}
+
+function contextOf(parent: string | undefined): Context {
+  const parsed = parent === undefined ? null : parseTraceParent(parent);
+  return parsed ? trace.setSpanContext(ROOT_CONTEXT, { ...parsed, isRemote: true }) : ROOT_CONTEXT;
+}
+
+/** One line when the collector begins to take nothing, and one when it takes spans again. */
+function reporting(exporter: SpanExporter, logger: Logger): SpanExporter {
+  let away = false;
+  return {
+    export: (spans, done) => {
+      exporter.export(spans, (result) => {
+        const failed = result.code !== ExportResultCode.SUCCESS;
+        if (failed && !away) {
+          logger.warn({ reason: result.error?.message }, 'traces cannot be sent to their collector and are dropped');
+        }
+        if (!failed && away) logger.info('traces are sent to their collector again');
+        away = failed;
+        done(result);
+      });
+    },
+    forceFlush: async () => exporter.forceFlush?.(),
+    shutdown: () => exporter.shutdown(),
+  };
+}

@@ -1,0 +1,112 @@
+import { Counter, Gauge } from 'prom-client';
+import type { Registry } from 'prom-client';
+import { childEndings, destinationRefusals, proxyRefusals, quotaNames } from '../../ports/observers.ts';
+import type { ChildObserver, DownloadObserver, EgressObserver } from '../../ports/observers.ts';
+
+/** What is counted of the downloads, the children and the engine of a worker; labels come from closed sets. */
+
+export function observeDownloads(registers: Registry[], slots: number): DownloadObserver {
+  const running = new Gauge({
+    name: 'reeltally_downloads_running',
+    help: 'Downloads in progress in this worker',
+    registers,
+  });
+  const available = new Gauge({ name: 'reeltally_worker_slots', help: 'Downloads that this worker takes', registers });
+  const postponed = new Counter({
+    name: 'reeltally_jobs_postponed_total',
+    help: 'Jobs put off because their account or their platform has as many downloads as it may',
+    labelNames: ['quota'],
+    registers,
+  });
+  available.set(slots);
+  for (const quota of quotaNames) postponed.inc({ quota }, 0);
+  return {
+    downloadStarted: () => running.inc(),
+    downloadEnded: () => running.dec(),
+    jobPostponed: (quota) => postponed.inc({ quota }),
+  };
+}
+
+export function observeChildren(registers: Registry[]): ChildObserver {
+  const running = new Gauge({
+    name: 'reeltally_child_processes',
+    help: 'Child processes running: yt-dlp and ffprobe, each with what it has started counted as one',
+    registers,
+  });
+  const endings = new Counter({
+    name: 'reeltally_child_process_endings_total',
+    help: 'Child processes that have ended, by whether they did so by themselves or were killed, and why',
+    labelNames: ['ending'],
+    registers,
+  });
+  for (const ending of childEndings) endings.inc({ ending }, 0);
+  return {
+    childStarted: () => running.inc(),
+    childEnded: (ending) => {
+      running.dec();
+      endings.inc({ ending });
+    },
+  };
+}
+
+export function observeEgress(registers: Registry[]): EgressObserver {
+  const open = new Gauge({
+    name: 'reeltally_egress_connections',
+    help: 'Connections of child processes to the outside, through the proxy',
+    registers,
+  });
+  const bytes = new Counter({
+    name: 'reeltally_egress_bytes_total',
+    help: 'Bytes that ended connections of child processes have carried, in both directions',
+    registers,
+  });
+  const refusals = new Counter({
+    name: 'reeltally_egress_refusals_total',
+    help: 'What the proxy or the guard refused to child processes, by reason',
+    labelNames: ['reason'],
+    registers,
+  });
+  for (const reason of [...destinationRefusals, ...proxyRefusals]) refusals.inc({ reason }, 0);
+  return {
+    egressRefused: (reason) => refusals.inc({ reason }),
+    egressOpened: () => open.inc(),
+    egressClosed: (carried) => {
+      open.dec();
+      bytes.inc(carried);
+    },
+  };
+}
+
+/** Whether each guard of child processes holds, as it was found at start. */
+export function showGuards(registers: Registry[], guards: readonly { guard: string; state: string }[]): void {
+  const holds = new Gauge({
+    name: 'reeltally_containment_guard',
+    help: 'Whether a guard of child processes is on (1), or this machine does not allow it (0)',
+    labelNames: ['guard'],
+    registers,
+  });
+  for (const { guard, state } of guards) holds.set({ guard }, state === 'on' ? 1 : 0);
+}
+
+/** @param ageDays of now; null where it is not known */
+export function showEngine(
+  registers: Registry[],
+  programs: readonly { program: string; version: string | null }[],
+  ageDays: () => number | null,
+): void {
+  const versions = new Gauge({
+    name: 'reeltally_engine_info',
+    help: 'Programs that downloads are made with, each 1, by its version',
+    labelNames: ['program', 'version'],
+    registers,
+  });
+  for (const { program, version } of programs) versions.set({ program, version: version ?? 'unknown' }, 1);
+  new Gauge({
+    name: 'reeltally_engine_age_days',
+    help: 'Days since the date that is the version of yt-dlp; -1 where it has none',
+    registers,
+    collect() {
+      this.set(ageDays() ?? -1);
+    },
+  });
+}

@@ -1,0 +1,230 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { RecordedEvent } from '../rules/log.ts';
+import type { Report } from '../rules/divergence.ts';
+import { tables } from './expected-rows.ts';
+import type { Entry, Table } from './expected-rows.ts';
+import type { Probe } from './table-snapshot.ts';
+import type { Replay } from './replay.ts';
+import { rowKeyOf } from './row-keys.ts';
+import {
+  compare,
+  countRows,
+  differenceFacts,
+  findMissingColumns,
+  isFixed,
+  kept,
+  listOrigins,
+  readCheckpoints,
+} from './rows.ts';
+import type { Difference, Query, Scope, TableScope } from './rows.ts';
+
+/** Postgres, as the audit asks it. */
+export interface Books {
+  query: Query;
+  /** All questions of `work` are answered as of one instant. */
+  snapshot: <Result>(work: (query: Query) => Promise<Result>) => Promise<Result>;
+}
+
+interface Comparing {
+  books: Books;
+  replay: Replay;
+  report: Report;
+  scope: Scope;
+  /** Rows that are compared at a time. */
+  pageRows: number;
+  /** How long a read model may take to reach what was read of the log. */
+  patienceMs: number;
+  /** All events that are in scope, up to the end of the log, page by page. */
+  readAgain: () => AsyncIterable<readonly RecordedEvent[]>;
+}
+
+const lookAgainMs = 50;
+
+/** Holds the rows of Postgres against what the log was read for: those that are final as it goes, all others at the end. */
+export class Comparison {
+  readonly #comparing: Comparing;
+  readonly #checkpoints = new Map<string, bigint>();
+  /** Tables that can be compared: they are there, with their columns. */
+  #tables: readonly Table[] = tables;
+  /** Rows that are missing, by table. */
+  readonly #missing = new Map<Table, Set<string>>();
+  /** Read models that are behind the log, and were waited for in vain. */
+  readonly #behind = new Set<string>();
+  #underWay: Promise<void> = Promise.resolve();
+
+  constructor(comparing: Comparing) {
+    this.#comparing = comparing;
+  }
+
+  /** Reports tables and columns that are missing; they are left out until the next look. */
+  async lookAtTables(): Promise<void> {
+    const { books, report } = this.#comparing;
+    const missing = await findMissingColumns(books.query, tables);
+    for (const [table, names] of missing) {
+      const at = { account_id: null, stream: table, revision: -1, field: table };
+      report({
+        rule: 'table_missing',
+        ...at,
+        expected: 'a table with all its columns',
+        found: `without ${names.join(', ')}`,
+      });
+    }
+    this.#tables = tables.filter((table) => !missing.has(table));
+  }
+
+  /** Rows that are probably final, while the log is read on; one batch at a time. */
+  async early(): Promise<void> {
+    await this.compared();
+    const { early, late } = this.#comparing.replay.rows;
+    const batch = new Map(early);
+    early.clear();
+    this.#underWay = this.#compareBatch(batch).catch((error: unknown) => {
+      // A newer event of a row replaces the older comparison; the rest is compared again at the next try.
+      for (const [key, entry] of batch) if (!this.#isNewer(key)) late.set(key, entry);
+      throw error;
+    });
+    this.#underWay.catch(() => undefined);
+  }
+
+  /** The batch under way, whose failure is told once. */
+  async compared(): Promise<void> {
+    const comparing = this.#underWay;
+    this.#underWay = Promise.resolve();
+    await comparing;
+  }
+
+  #isNewer(key: string): boolean {
+    const { early, late } = this.#comparing.replay.rows;
+    return early.has(key) || late.has(key);
+  }
+
+  async #compareBatch(batch: ReadonlyMap<string, Entry>): Promise<void> {
+    const { books, replay, scope } = this.#comparing;
+    const byTable = Map.groupBy(batch, ([, { table }]) => table);
+    // First those whose rows never change: what is wrong in them says more than that another read model is behind.
+    const inOrder = [...byTable].sort(([one], [other]) => Number(isFixed(other)) - Number(isFixed(one)));
+    for (const [table, entries] of inOrder) {
+      if (!this.#tables.includes(table)) continue;
+      const newest = entries.reduce((position, [, { at }]) => (at.position > position ? at.position : position), 0n);
+      const rows = entries.map(([, entry]) => entry);
+      const isReached = await this.#reach(kept[table].checkpoint, newest);
+      const differing = new Set<Entry>(isReached ? [] : rows);
+      for (const difference of isReached ? await compare(books.query, table, rows) : []) {
+        if (isFixed(table)) this.#report(difference);
+        else differing.add(difference.entry);
+      }
+      for (const [key, entry] of entries) {
+        if (this.#isNewer(key)) continue;
+        if (differing.has(entry)) replay.rows.late.set(key, entry);
+        else if (scope.accountId === undefined) entry.forget?.();
+      }
+    }
+  }
+
+  #report(difference: Difference): void {
+    const { table, at } = difference.entry;
+    if (!difference.found) {
+      const missing = this.#missing.get(table) ?? new Set();
+      this.#missing.set(table, missing.add(`${at.stream} ${String(at.revision)} ${String(at.position)}`));
+    }
+    this.#comparing.report(differenceFacts(difference));
+  }
+
+  /** @returns the read models that do not get as far as what was read of the log, although they were waited for */
+  async reachAll(): Promise<readonly string[]> {
+    this.#behind.clear();
+    await this.early();
+    await this.compared();
+    for (const { table, at } of this.#comparing.replay.rows.late.values())
+      await this.#reach(kept[table].checkpoint, at.position);
+    return [...this.#behind];
+  }
+
+  /** Waits once for a read model that is behind, and from then on no more. */
+  async #reach(checkpoint: string, position: bigint): Promise<boolean> {
+    const { patienceMs, books } = this.#comparing;
+    const deadlineMs = performance.now() + patienceMs;
+    while ((this.#checkpoints.get(checkpoint) ?? -1n) < position) {
+      for (const [name, { upTo }] of await readCheckpoints(books.query)) this.#checkpoints.set(name, upTo);
+      if ((this.#checkpoints.get(checkpoint) ?? -1n) >= position) break;
+      if (this.#behind.has(checkpoint) || performance.now() > deadlineMs) {
+        this.#behind.add(checkpoint);
+        return false;
+      }
+      await sleep(lookAgainMs);
+    }
+    return true;
+  }
+
+  /** All tables as of one instant, in the order of what they stand for. */
+  async probe(): Promise<Probe[]> {
+    const probes = await this.#comparing.books.snapshot((query) => this.#probe(query));
+    return probes.sort((one, other) => (one.position < other.position ? -1 : 1));
+  }
+
+  async #probe(query: Query): Promise<Probe[]> {
+    const { pageRows, replay } = this.#comparing;
+    const checkpoints = await readCheckpoints(query);
+    const { late } = replay.rows;
+    const byTable = Map.groupBy(late, ([, { table }]) => table);
+    const probes: Probe[] = [];
+    for (const table of this.#tables) {
+      const entries = (byTable.get(table) ?? []).map(([key, entry]) => ({ key, entry }));
+      const found = new Map<Entry, unknown>();
+      for (let from = 0; from < entries.length; from += pageRows) {
+        const some = entries.slice(from, from + pageRows).map(({ entry }) => entry);
+        for (const difference of await compare(query, table, some)) found.set(difference.entry, difference.found);
+      }
+      for (const { key, entry } of entries) if (!found.has(entry)) late.delete(key);
+      probes.push({
+        table,
+        position: checkpoints.get(kept[table].checkpoint)?.standsFor ?? -1n,
+        count: await this.#count(query, table),
+        differing: entries.filter(({ entry }) => found.has(entry)),
+        found: [...found.values()].filter((row) => row !== null),
+      });
+    }
+    return probes;
+  }
+
+  /** @returns undefined for a table whose rows belong to no billing period, where one is asked for */
+  async #count(query: Query, table: Table): Promise<number | undefined> {
+    const { scope } = this.#comparing;
+    if (scope.period !== undefined && kept[table].period === undefined) return undefined;
+    return countRows(query, table, this.#scopeOf());
+  }
+
+  #scopeOf(): TableScope {
+    const { scope, replay } = this.#comparing;
+    return { ...scope, ...(scope.accountId !== undefined && { tokens: [...replay.jobs.keys()] }) };
+  }
+
+  /** The log has been read up to the probe's position. */
+  async requireSame({ table, count, differing, found }: Probe): Promise<void> {
+    const { replay, books, scope } = this.#comparing;
+    const { rows } = replay;
+    const entries = differing.map(({ key, entry }) => rows.late.get(key) ?? rows.early.get(key) ?? entry);
+    for (const difference of await compare(books.query, table, entries, found)) this.#report(difference);
+    for (const { key, entry } of differing) if (rows.late.get(key) === entry) rows.late.delete(key);
+    const missing = this.#missing.get(table)?.size ?? 0;
+    if (count !== undefined && count !== rows.count(table, scope.period) - missing) await this.#reportSurplus(table);
+  }
+
+  /** Slow, and only where something is wrong: the rows that come from nowhere in the log. */
+  async #reportSurplus(table: Table): Promise<void> {
+    const { books, readAgain, report } = this.#comparing;
+    const origins = await listOrigins(books.query, table, this.#scopeOf());
+    const keys = new Set<string>();
+    for await (const events of readAgain()) {
+      for (const event of events) {
+        const key = rowKeyOf(table, event);
+        if (key !== undefined) keys.add(key);
+      }
+    }
+    for (const { key, account_id, stream, revision } of origins) {
+      if (keys.has(key)) continue;
+      const at = { account_id, stream, revision, field: table };
+      report({ rule: 'row_surplus', ...at, expected: 'no row', found: key });
+    }
+  }
+}

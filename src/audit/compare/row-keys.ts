@@ -1,0 +1,29 @@
+import type { RecordedEvent } from '../rules/log.ts';
+import { centsTaken } from './columns.ts';
+import type { Table } from './expected-rows.ts';
+import { isOurStream } from '../rules/event-schemas.ts';
+import type { Link } from '../rules/event-schemas.ts';
+
+type KeyOf = (event: Link) => string | undefined | null | false;
+
+const keyOf: Readonly<Record<Table, KeyOf>> = {
+  account_heads: ({ type, data }) => type === 'AccountOpened' && data.account_id,
+  api_keys: ({ type, data }) => type === 'ApiKeyIssued' && data.key_id,
+  api_key_window: ({ type, data }) => type === 'ApiKeyIssued' && data.key_id,
+  hourly_limits: ({ type, data }) => type === 'AccountOpened' && data.account_id,
+  credits: ({ type, stream }) => type === 'UsagePeriodOpened' && stream,
+  jobs: ({ type, data }) => type === 'DownloadQueued' && data.token,
+  job_timeline: ({ data, position }) => !!data.token && `${data.token} ${String(position)}`,
+  overage_ledger: (event) => centsTaken(event) !== undefined && event.id,
+  idempotency_keys: ({ type, stream, data }) =>
+    type === 'DownloadQueued' && data.idempotency && `${stream.split('-')[1] ?? ''} ${data.idempotency.key_hash}`,
+  invoices: ({ type, id }) => (type === 'InvoiceIssued' || type === 'CreditNoteIssued') && id,
+  usage_warnings: ({ type, id }) => (type === 'UsageWarningReached' || type === 'OverageCapReached') && id,
+};
+
+/** The key of the row that an event makes in a table, as Postgres writes it. @returns undefined where it makes none */
+export function rowKeyOf(table: Table, event: RecordedEvent): string | undefined {
+  if (!isOurStream(event.stream) || typeof event.data !== 'object' || event.data === null) return undefined;
+  const key = keyOf[table](event as Link);
+  return typeof key === 'string' ? key : undefined;
+}

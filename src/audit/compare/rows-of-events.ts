@@ -1,0 +1,200 @@
+import type { Account, ApiKey } from '../rules/account.ts';
+import type { Job } from '../rules/job.ts';
+import type { Charge, Period } from '../rules/period.ts';
+import type { RecordedEvent } from '../rules/log.ts';
+import { centsTaken } from './columns.ts';
+import type { Completeness } from '../rules/completeness.ts';
+import type { ExpectedRows } from './expected-rows.ts';
+import type { Link } from '../rules/event-schemas.ts';
+
+/** The replayed state that rows are expected from; it is forgotten once they are compared. */
+interface Followed {
+  rows: ExpectedRows;
+  accounts: Map<string, Account>;
+  periods: Map<string, Period>;
+  jobs: Map<string, Job>;
+  completeness: Completeness;
+}
+
+const notices = ['UsageWarningReached', 'UsageWarningMailed', 'OverageCapReached', 'OverageCapMailed'];
+
+/** Which rows of Postgres an event must have made or changed. */
+export class RowsOfEvents {
+  readonly #followed: Followed;
+  /** Rows of notices that are not mailed yet, by the id of their event. */
+  readonly #notices = new Map<string, Link & { accountId: string | null; messageId: string | null }>();
+
+  constructor(followed: Followed) {
+    this.#followed = followed;
+  }
+
+  head(account: Account, isNew: boolean): void {
+    const { accountId } = account;
+    this.#rows.expect({
+      table: 'account_heads',
+      accountId,
+      key: accountId ?? '',
+      subject: account,
+      at: account,
+      isNew,
+      day: '',
+    });
+  }
+
+  get #rows(): ExpectedRows {
+    return this.#followed.rows;
+  }
+
+  account(event: Link, account: Account): void {
+    const { type, data } = event;
+    if (type === 'AccountOpened') {
+      this.#limit(event, account, event.revision === 0);
+      return;
+    }
+    const key = account.keys.get(data.key_id);
+    if (key) this.#key(event, key, type === 'ApiKeyIssued' && key.issued === event);
+  }
+
+  #key(event: Link, key: ApiKey, isNew: boolean): void {
+    const { accountId } = key.account;
+    const { key_id, key_hash } = key.issued.data;
+    const of = { accountId, at: event, isNew, day: '' };
+    this.#rows.expect({ table: 'api_keys', key: key_id, subject: key, ...of });
+    const subject = { key, hash: key_hash.slice(0, 32), revoked: key.revokedAt !== null };
+    this.#rows.expect({ table: 'api_key_window', key: key_id, subject, ...of });
+  }
+
+  /** Each key has its account's limit. */
+  #limit(event: Link, account: Account, isNew: boolean): void {
+    const { accountId, keys } = account;
+    const of = { accountId, key: accountId ?? '', at: event };
+    this.#rows.expect({ table: 'hourly_limits', subject: account, ...of, isNew, day: '' });
+    for (const key of keys.values()) this.#key(event, key, false);
+  }
+
+  usage(event: Link, period: Period, account: Account): void {
+    const { data, type } = event;
+    const { accountId } = period;
+    const charge = period.charges.get(type.startsWith('Metadata') ? `lookup ${data.lookup_id}` : data.token);
+    const taken = centsTaken(event);
+    if (taken !== undefined) {
+      const periodStart = period.opened?.data.period_start;
+      const subject = { ...event, accountId, periodStart, taken };
+      this.#rows.expect({ table: 'overage_ledger', accountId, key: event.id, subject, at: event, isNew: true });
+    }
+    if (type === 'DownloadQueued') this.#queued(event, accountId);
+    if (charge?.key) this.#keyed(event, { charge, period, account, keyHash: charge.key.key_hash });
+    if (notices.includes(type)) this.#noticed(event, accountId);
+    const isLimit = type === 'UsagePeriodOpened' || (type === 'PlanChanged' && data.effective === 'now');
+    if (isLimit) this.#limit(event, account, false);
+    this.timeline(event, accountId, taken);
+  }
+
+  /** Every event of a download has its row, of both its streams. */
+  timeline(event: RecordedEvent, accountId: string | null, taken?: number): void {
+    const { token } = event.data as { token?: string };
+    if (token === undefined) return;
+    const subject = { event, taken };
+    const key = `${token} ${String(event.position)}`;
+    this.#rows.expect({ table: 'job_timeline', accountId, key, subject, at: event, isNew: true, day: '' });
+  }
+
+  /** Until it is claimed the row of a job stands for the event that queued it. */
+  #queued({ stream, position, data: { token } }: Link, accountId: string | null): void {
+    const job = this.#followed.jobs.get(token);
+    if (!job) return;
+    const at = { stream: job.stream, revision: -1, position };
+    const of = { accountId, key: token, subject: job, at, isNew: true, isFinal: false, day: stream.slice(-8) };
+    this.#rows.expect({ table: 'jobs', ...of });
+  }
+
+  job(job: Job, forget: () => unknown): void {
+    const { accountId, queued } = job;
+    const of = { accountId, key: queued.data.token, subject: job, at: job, isFinal: job.end !== undefined, forget };
+    this.#rows.expect({ table: 'jobs', ...of });
+  }
+
+  /** Notices to the owner, and their mails. */
+  #noticed(event: Link, accountId: string | null): void {
+    const { type, data } = event;
+    const isNew = type.endsWith('Reached');
+    const id = isNew ? event.id : type === 'OverageCapMailed' ? data.cap_event_id : data.warning_event_id;
+    const subject = isNew ? { ...event, accountId, messageId: null } : this.#notices.get(id);
+    if (!subject) return;
+    if (isNew) this.#notices.set(id, subject);
+    else {
+      Object.assign(subject, { messageId: data.message_id });
+      this.#notices.delete(id);
+    }
+    const at = { ...subject, position: event.position };
+    this.#rows.expect({ table: 'usage_warnings', accountId, key: id, subject, at, isNew, isFinal: !isNew });
+  }
+
+  #keyed(event: Link, of: { charge: Charge; period: Period; account: Account; keyHash: string }): void {
+    const { charge, period, account, keyHash } = of;
+    const isNew = event.type === 'DownloadQueued' && account.takeKey(event, charge, keyHash);
+    if (account.idempotencyKeys.get(keyHash) !== charge || !period.opened) return;
+    const { data } = period.opened;
+    const subject = { event, charge, period: data, queuedAt: charge.revision + 1, isOverage: charge.rate !== null };
+    const { accountId } = period;
+    const key = `${data.account_id} ${keyHash}`;
+    this.#rows.expect({ table: 'idempotency_keys', accountId, key, subject, at: event, isNew });
+  }
+
+  /** @param of position: of the event after which the row is as the period is now */
+  credits(period: Period, { isNew = false, position }: { isNew?: boolean; position: bigint }): void {
+    const { accounts, periods, completeness } = this.#followed;
+    const { stream, revision, accountId } = period;
+    // The invoice still asks for the charges of a period that is closed.
+    const isFinal = period.phase === 'closed' && !completeness.isDue(period);
+    const forget = () => {
+      const keys = accounts.get(accountId ?? '')?.idempotencyKeys;
+      for (const charge of period.charges.values()) {
+        // The key of a voided download stays known: who takes it takes over the row.
+        if (charge.key && !charge.voided && keys?.get(charge.key.key_hash) === charge) keys.delete(charge.key.key_hash);
+      }
+      period.charges.clear();
+      periods.delete(stream);
+    };
+    const subject = creditsOf(period, completeness);
+    const at = { stream, revision, position };
+    this.#rows.expect({ table: 'credits', accountId, key: stream, subject, at, isNew, isFinal, forget });
+  }
+
+  /** @param usage the stream of the billing period that it is for */
+  invoice(event: Link, usage: string): void {
+    const isInvoice = event.type === 'InvoiceIssued';
+    const subject = { ...event, total: isInvoice ? event.data.total_cents : event.data.cents };
+    const accountId = event.stream.slice('invoices-'.length);
+    const day = isInvoice ? usage.slice(-8) : '';
+    this.#rows.expect({ table: 'invoices', accountId, key: event.id, subject, at: event, isNew: true, day });
+  }
+}
+
+/** A period, with what its row says of it in words of its own. */
+function creditsOf(period: Period, completeness: Completeness): object {
+  const { opened, totals, due, warned } = period;
+  return {
+    period,
+    get feeCents() {
+      return (opened?.data.terms.fee_cents ?? 0) + totals.fee_difference_cents;
+    },
+    get due() {
+      return due.size === 0 ? null : { plan: due.get('plan'), ...due.get('cap') };
+    },
+    get warned() {
+      return [...warned.keys()];
+    },
+    get next() {
+      if (!period.next) return null;
+      const { period_start: start, period_end: end, terms } = period.next;
+      return { period: { start, end }, terms };
+    },
+    get openingDue() {
+      return completeness.openingIsDue(period);
+    },
+    get periodDue() {
+      return completeness.periodIsDue(period);
+    },
+  };
+}

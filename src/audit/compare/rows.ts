@@ -1,0 +1,282 @@
+import { hash } from 'node:crypto';
+import { columns } from './columns.ts';
+import { valueAt } from '../rules/divergence.ts';
+import type { Facts } from '../rules/divergence.ts';
+import type { Entry, Table } from './expected-rows.ts';
+
+/** Asks Postgres. */
+export type Query = (sql: string, values: unknown[]) => Promise<Record<string, unknown>[]>;
+
+interface Kept {
+  /** Name of the checkpoint up to which a table stands for the log. */
+  checkpoint: string;
+  key: readonly string[];
+  /** Where in the log a row comes from, as far as it says so. */
+  stream: string;
+  revision: string;
+  /** Ends with the day on which its billing period starts; undefined where a row belongs to no period. */
+  period?: string;
+}
+
+const usageStream = { stream: 'stream', revision: 'revision', period: 'stream' };
+const accountStream = { stream: `'account-' || account_id`, revision: '-1' };
+
+export const kept: Readonly<Record<Table, Kept>> = {
+  overage_ledger: { checkpoint: 'overage_ledger', key: ['event_id'], ...usageStream },
+  credits: { checkpoint: 'usage_and_jobs', key: ['stream'], ...usageStream },
+  jobs: {
+    ...{ checkpoint: 'usage_and_jobs', key: ['token'] },
+    ...{ stream: 'usage_stream', revision: 'usage_revision', period: 'usage_stream' },
+  },
+  job_timeline: { checkpoint: 'job_timeline', key: ['token', 'position'], stream: 'stream', revision: 'revision' },
+  // A key of one period may be taken over in another.
+  idempotency_keys: {
+    ...{ checkpoint: 'usage_and_jobs', key: ['account_id', 'key_hash'] },
+    ...{ stream: 'stream', revision: 'revision' },
+  },
+  usage_warnings: { checkpoint: 'usage_and_jobs', key: ['event_id'], ...usageStream },
+  account_heads: { checkpoint: 'api_keys', key: ['account_id'], ...accountStream },
+  api_keys: { checkpoint: 'api_keys', key: ['key_id'], ...accountStream },
+  api_key_window: { checkpoint: 'api_keys', key: ['key_id'], ...accountStream },
+  hourly_limits: { checkpoint: 'api_keys', key: ['account_id'], ...accountStream },
+  invoices: {
+    ...{ checkpoint: 'invoices', key: ['event_id'], stream: `'invoices-' || account_id`, revision: 'revision' },
+    period: `to_char(period_start at time zone 'utc', 'YYYYMMDD')`,
+  },
+};
+
+/** Rows of these never change once they are there. */
+export const isFixed = (table: Table): boolean => ['overage_ledger', 'invoices', 'job_timeline'].includes(table);
+/** There are so many of these that all of a batch are first compared at once; with the types of their keys. */
+const areMany: Partial<Record<Table, readonly string[]>> = {
+  overage_ledger: ['uuid'],
+  job_timeline: ['text', 'numeric'],
+};
+
+/** What is compared: each column of a table, and the path of the field that it must equal. */
+function comparedOf(table: Table): readonly { column: string; path: string }[] {
+  let compared = comparedByTable.get(table);
+  if (!compared) {
+    const words = columns[table].split(/\s+/).map((word) => word.split('='));
+    compared = words.map(([column = '', path = column]) => ({ column, path }));
+    comparedByTable.set(table, compared);
+  }
+  return compared;
+}
+const comparedByTable = new Map<Table, readonly { column: string; path: string }[]>();
+
+export interface Difference {
+  entry: Entry;
+  expected: Record<string, unknown>;
+  /** Null: there is no such row. */
+  found: Record<string, unknown> | null;
+}
+
+const isJson = (column: string) => column === 'actor' || column === 'data';
+const isTime = (column: string) => column === 'time' || column === 'period_start';
+
+/**
+ * Compares rows column by column, by Postgres's own equality.
+ *
+ * @param captured rows as they were at another time, instead of the table's of now
+ * @returns the rows that are missing or other ones; one that a table cannot hold is missing
+ */
+export async function compare(
+  query: Query,
+  table: Table,
+  entries: readonly Entry[],
+  captured?: readonly unknown[],
+): Promise<Difference[]> {
+  if (entries.length === 0) return [];
+  try {
+    const keyTypes = captured ? undefined : areMany[table];
+    if (keyTypes && (await areSame(query, { table, keyTypes }, entries))) return [];
+    return await compareEach(query, table, entries, captured);
+  } catch (error) {
+    if (!isOfData(error)) throw error;
+    const [only] = entries;
+    if (only && entries.length === 1) return [{ entry: only, expected: {}, found: null }];
+    const half = Math.ceil(entries.length / 2);
+    return [
+      ...(await compare(query, table, entries.slice(0, half), captured)),
+      ...(await compare(query, table, entries.slice(half), captured)),
+    ];
+  }
+}
+
+/** Postgres refuses a value: no number of its type, no text. */
+const isOfData = (error: unknown): boolean => String((Object(error) as { code?: unknown }).code).startsWith('22');
+
+async function compareEach(
+  query: Query,
+  table: Table,
+  entries: readonly Entry[],
+  captured?: readonly unknown[],
+): Promise<Difference[]> {
+  const compared = comparedOf(table);
+  const rows = entries.map(({ subject }) =>
+    Object.fromEntries(compared.map(({ column, path }) => [column, asJson(valueAt(subject, path))])),
+  );
+  const list = (alias: string) =>
+    compared.map(({ column }) => `${alias}.${column}${isJson(column) ? '::jsonb' : ''}`).join();
+  const keys = (alias: string) => kept[table].key.map((name) => `${alias}.${name}`).join();
+  const differing = await query(
+    `select n::int - 1 as entry, to_jsonb(e) as expected, to_jsonb(f) as found
+     from jsonb_array_elements($1::jsonb) with ordinality j (one, n), jsonb_populate_record(null::${table}, one) e
+     left join ${captured ? `jsonb_populate_recordset(null::${table}, $2::jsonb)` : table} f on (${keys('f')}) = (${keys('e')})
+     where (${list('e')}) is distinct from (${list('f')})`,
+    [JSON.stringify(rows), ...(captured ? [JSON.stringify(captured)] : [])],
+  );
+  return differing.flatMap(({ entry, ...rest }) => {
+    const of = entries[entry as number];
+    return of ? { entry: of, ...(rest as Omit<Difference, 'entry'>) } : [];
+  });
+}
+
+/**
+ * One SHA-256 over all values on both sides: a fraction of the work of a comparison by values. Values that are equal may still
+ * be written otherwise (JSON with its members in another order); those are then compared one by one.
+ */
+async function areSame(
+  query: Query,
+  { table, keyTypes }: { table: Table; keyTypes: readonly string[] },
+  entries: readonly Entry[],
+): Promise<boolean> {
+  const compared = comparedOf(table);
+  const { key } = kept[table];
+  let text = '';
+  for (const { subject } of entries)
+    for (const { column, path } of compared) text += measured(column, valueAt(subject, path));
+  const written = compared.map(({ column }) => {
+    const value = isTime(column) ? `(extract(epoch from f.${column}) * 1000)::int8::text` : `f.${column}::text`;
+    return `coalesce(octet_length(${value}) || ':' || ${value}, '-')`;
+  });
+  const keys = key.map((name) => {
+    const { path = '' } = compared.find(({ column }) => column === name) ?? {};
+    return entries.map(({ subject }) => String(valueAt(subject, path)));
+  });
+  const lists = keyTypes.map((type, index) => `$${String(index + 1)}::${type}[]`).join();
+  const [row] = await query(
+    `select encode(sha256(convert_to(string_agg(${written.join(' || ')}, '' order by n), 'utf8')), 'hex') as digest
+     from unnest(${lists}) with ordinality e (${key.join()}, n) join ${table} f using (${key.join()})`,
+    keys,
+  );
+  return row?.['digest'] === hash('sha256', text);
+}
+
+/** With its length in front, so that no two lists of values make the same text. */
+function measured(column: string, value: unknown): string {
+  if (value === undefined || value === null) return '-';
+  const text = isJson(column)
+    ? JSON.stringify(value)
+    : String(isTime(column) ? Date.parse(value as string) : (value as string | number | bigint));
+  return `${String(Buffer.byteLength(text))}:${text}`;
+}
+
+/** A row that is missing or another one: all columns that differ at once, so that a further one makes another divergence. */
+export function differenceFacts({ entry, expected, found }: Difference): Facts {
+  const { table, accountId: account_id, at } = entry;
+  const { stream, revision } = at;
+  const where = { account_id, stream, revision };
+  if (!found) return { rule: 'row_missing', ...where, field: table, expected: 'a row', found: 'none' };
+  const differing = comparedOf(table)
+    .map(({ column }) => column)
+    .filter((column) => JSON.stringify(expected[column]) !== JSON.stringify(found[column]));
+  const [only = '', ...others] = differing;
+  if (others.length === 0)
+    return { rule: 'row_differs', ...where, field: `${table}.${only}`, expected: expected[only], found: found[only] };
+  const of = (row: Record<string, unknown>) => Object.fromEntries(differing.map((column) => [column, row[column]]));
+  const field = `${table}.(${differing.join(', ')})`;
+  return { rule: 'row_differs', ...where, field, expected: of(expected), found: of(found) };
+}
+
+/** One account, one billing period (the day on which it starts, YYYYMMDD), or both. */
+export interface Scope {
+  accountId?: string | undefined;
+  period?: string | undefined;
+}
+
+/** The rows of a table in scope: the timeline has no account column, and is asked for the tokens of one. */
+export interface TableScope extends Scope {
+  tokens?: readonly string[];
+}
+
+function inScope(table: Table, { accountId, period, tokens }: TableScope): { sql: string; values: unknown[] } {
+  const conditions: string[] = [];
+  const values: unknown[] = [];
+  const add = (sql: string, value: unknown) => conditions.push(`${sql} $${String(values.push(value))}`);
+  if (table === 'job_timeline') {
+    if (accountId !== undefined) conditions.push(`token = any($${String(values.push(tokens ?? []))})`);
+  } else if (accountId !== undefined) add('account_id =', accountId);
+  const { period: day } = kept[table];
+  if (period !== undefined && day !== undefined) add(`right(${day}, 8) =`, period);
+  return { sql: conditions.length > 0 ? `where ${conditions.join(' and ')}` : '', values };
+}
+
+/** Positions are larger than JSON's numbers. */
+const asJson = (value: unknown) => (typeof value === 'bigint' ? String(value) : value);
+
+export async function countRows(query: Query, table: Table, scope: TableScope): Promise<number> {
+  const { sql, values } = inScope(table, scope);
+  const [row] = await query(`select count(*)::float8 as count from ${table} ${sql}`, values);
+  return row?.['count'] as number;
+}
+
+/** A row, and where it says that it comes from. */
+export interface Origin {
+  key: string;
+  account_id: string | null;
+  stream: string;
+  revision: number;
+}
+
+export async function listOrigins(query: Query, table: Table, scope: TableScope): Promise<Origin[]> {
+  const { stream, revision, key } = kept[table];
+  const { sql, values } = inScope(table, scope);
+  const keys = `concat_ws(' ', ${key.map((name) => `${name}::text`).join()})`;
+  const account = table === 'job_timeline' ? 'null' : 'account_id';
+  const rows = await query(
+    `select ${keys} as key, ${account} as account_id, ${stream} as stream, ${revision}::float8 as revision
+     from ${table} ${sql} order by 3, 4, 1`,
+    values,
+  );
+  return rows as unknown as Origin[];
+}
+
+/** How far a read model is, in commit positions of the log. */
+export interface Reached {
+  /** Everything up to here has been applied. */
+  upTo: bigint;
+  /** The newest event that its rows stand for: what lies between the two did not concern it. */
+  standsFor: bigint;
+}
+
+export async function readCheckpoints(query: Query): Promise<Map<string, Reached>> {
+  const rows = await query(
+    `select name, (position - case when prepare_position < position then 1 else 0 end)::text as up_to,
+       case when prepare_position is null then position else coalesce(event_position, -1) end::text as stands_for
+     from checkpoints where position is not null and (position <= 9223372036854775807 or applied_events > 0)`,
+    [],
+  );
+  return new Map(
+    rows.map(({ name, up_to, stands_for }) => [
+      name as string,
+      { upTo: BigInt(up_to as string), standsFor: BigInt(stands_for as string) },
+    ]),
+  );
+}
+
+/** @returns the columns that are compared and are not there, by table; of a table that is missing, all */
+export async function findMissingColumns(query: Query, tables: readonly Table[]): Promise<Map<Table, string[]>> {
+  const rows = await query(
+    `select attrelid::regclass::text as table, attname as column from pg_attribute
+     where attrelid = any(select to_regclass(name) from unnest($1::text[]) name) and attnum > 0 and not attisdropped`,
+    [tables],
+  );
+  const there = new Set(rows.map((row) => `${String(row['table'])} ${String(row['column'])}`));
+  const missing = tables.map((table) => {
+    const names = comparedOf(table).map(({ column }) => column);
+    return [table, names.filter((column) => !there.has(`${table} ${column}`))] as const;
+  });
+  return new Map(missing.filter(([, names]) => names.length > 0));
+}

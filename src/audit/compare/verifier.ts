@@ -1,0 +1,246 @@
+import type { Log, RecordedEvent } from '../rules/log.ts';
+import { acknowledgementsStream } from '../rules/acknowledgements.ts';
+import { Comparison } from './comparison.ts';
+import type { Books } from './comparison.ts';
+import { Divergences, nameOf } from '../rules/divergence.ts';
+import type { Facts } from '../rules/divergence.ts';
+import { usageStream } from '../rules/event-schemas.ts';
+import { NotVerifiable, withinReach } from './table-snapshot.ts';
+import { Replay } from './replay.ts';
+import type { Scope } from './rows.ts';
+
+export interface Following {
+  log: Log;
+  books: Books;
+  /** What is verified, instead of everything. */
+  scope?: Scope;
+  /** The clock of business time, for what should be there by now. Without it, the time of the newest event counts. */
+  now?: () => string;
+  /** How long something must be missing before it is reported, by the process's clock: the service may be about to make it. */
+  missingForMs?: number;
+  /** How long a read model may take to reach what was read of the log. Default 30 s. */
+  patienceMs?: number;
+  /** Events that are read, and rows that are compared, at a time. Default 2 000. */
+  pageEvents?: number;
+  /** Told after each page. */
+  progress?: (progress: { events: number; position: bigint; target: bigint }) => void;
+  /** Called after each page with the time that it took, for whoever must not be in the way. */
+  rest?: (tookMs: number) => Promise<void>;
+}
+
+const streamsAtOnce = 32;
+
+/**
+ * Reads the log in order, once, and compares what stands in Postgres with it: rows that are final as it goes, all others at
+ * the end. The log may go on meanwhile: a row that is not what was read stands for a later position of the log, at which it
+ * is looked at again. What diverges is collected, and the audit goes on.
+ */
+export class Follower {
+  readonly replay: Replay;
+  readonly divergences: Divergences;
+  readonly #following: Following;
+  readonly #comparison: Comparison;
+  readonly #pageEvents: number;
+  readonly #missingSinceMs = new Map<string, number>();
+  #position = -1n;
+  #page: RecordedEvent[] = [];
+  #index = 0;
+  #next: Promise<RecordedEvent[]> | undefined;
+
+  /** @param acknowledged names of divergences that were examined: see `readAcknowledged` */
+  constructor(following: Following, acknowledged: ReadonlySet<string> = new Set()) {
+    this.#following = following;
+    this.#pageEvents = following.pageEvents ?? 2_000;
+    this.divergences = new Divergences(acknowledged);
+    const { report } = this.divergences;
+    this.replay = new Replay((stream, from, maxCount) => this.#read(stream, from, maxCount), report);
+    this.#comparison = new Comparison({
+      ...{ books: following.books, replay: this.replay, report, scope: following.scope ?? {} },
+      ...{ pageRows: this.#pageEvents, patienceMs: following.patienceMs ?? 30_000 },
+      readAgain: () => this.#readAgain(),
+    });
+  }
+
+  /** Commit position up to which everything was verified; -1 before the first event. */
+  get position(): bigint {
+    return this.#position;
+  }
+
+  /**
+   * Verifies everything up to now; what diverges is in `divergences`.
+   *
+   * @throws {NotVerifiable} when a read model does not get as far as the log in time
+   */
+  async catchUp(): Promise<void> {
+    await this.#comparison.lookAtTables();
+    const head = (await this.#following.log.headPosition()) ?? -1n;
+    await this.#readTo(head, head);
+    this.#requirePeriod();
+    const behind = await this.#comparison.reachAll();
+    const isBehind = behind.length > 0;
+    if (!isBehind) await this.#requireComplete();
+    const probes = await this.#comparison.probe();
+    for (const probe of probes) {
+      await this.#readTo(probe.position, probe.position);
+      // Of a read model that is behind, what it stands for must be right all the same.
+      await this.#comparison.requireSame(isBehind ? withinReach(probe) : probe);
+    }
+    // Events of other systems, which are not read here, may be behind the last one of ours.
+    const end = (await this.#following.log.headPosition()) ?? -1n;
+    const ahead = probes.findLast(({ position }) => position > end);
+    if (ahead) {
+      const at = { account_id: null, stream: '$all', revision: Number(end), field: 'position' };
+      const expected = `at least ${String(ahead.position)}, which ${ahead.table} stands for`;
+      this.divergences.report({ rule: 'log_end', ...at, expected, found: 'the end of the log' });
+    }
+    if (isBehind) {
+      const names = behind.join(', ');
+      throw new NotVerifiable(
+        `the read model ${names} has not come as far as the log: see "projections status", then try again`,
+      );
+    }
+  }
+
+  #requirePeriod(): void {
+    const { period } = this.#following.scope ?? {};
+    if (period !== undefined && this.replay.rows.count('credits', period) === 0)
+      throw new NotVerifiable(`no billing period starts on ${period}`);
+  }
+
+  async #requireComplete(): Promise<void> {
+    const { now, missingForMs = 0 } = this.#following;
+    const { periods, completeness, newestTime } = this.replay;
+    for (const period of periods.values()) {
+      const { stream, revision, accountId: account_id, awaited } = period;
+      const at = { account_id, stream, revision: revision + 1, field: 'type' };
+      for (const { type } of awaited.filter(({ mayBeMissing }) => mayBeMissing !== true))
+        this.divergences.report({ rule: 'append_whole', ...at, expected: type, found: 'nothing' });
+    }
+    const at = now?.() ?? newestTime;
+    const isSettled = (what: string) => {
+      const sinceMs = this.#missingSinceMs.get(what) ?? performance.now();
+      this.#missingSinceMs.set(what, sinceMs);
+      return performance.now() - sinceMs >= missingForMs;
+    };
+    await completeness.check(at > newestTime ? at : newestTime, this.#position, isSettled);
+  }
+
+  async #readTo(upTo: bigint, target: bigint): Promise<void> {
+    const { accountId } = this.#following.scope ?? {};
+    if (accountId !== undefined) return this.#readAccount(accountId, upTo);
+    while (this.#position < upTo) {
+      const startedMs = performance.now();
+      while (this.#index < this.#page.length) {
+        const event = this.#page[this.#index];
+        if (!event || event.position > upTo) return;
+        await this.#apply(event);
+        this.#index += 1;
+      }
+      if (this.replay.rows.early.size >= this.#pageEvents) await this.#comparison.early();
+      const { progress, rest } = this.#following;
+      progress?.({ events: this.replay.events, position: this.#position, target });
+      await rest?.(performance.now() - startedMs);
+      if (!(await this.#turnPage())) return;
+    }
+  }
+
+  /** Stream by stream: what came before in the log is read before. */
+  async #readAccount(accountId: string, upTo: bigint): Promise<void> {
+    const { accounts, periods, jobs, invoices } = this.replay;
+    const read = async (streams: readonly { stream: string; revision: number }[]) => {
+      for await (const events of this.#readStreams(streams))
+        for (const event of events) if (event.position <= upTo) await this.replay.apply(event);
+    };
+    const withMetadata = ({ stream, revision }: { stream: string; revision: number }) => [
+      { stream: `$$${stream}`, revision: -1 },
+      { stream, revision },
+    ];
+    await read(withMetadata(accounts.get(accountId) ?? { stream: `account-${accountId}`, revision: -1 }));
+    const account = accounts.get(accountId);
+    if (!account) {
+      // Its stream may be hidden from readers, and not gone.
+      await this.#requireComplete();
+      throw new NotVerifiable(`there is no account ${accountId}`);
+    }
+    await read([...periods.values()].flatMap(withMetadata));
+    for (let next = account.next; next; next = account.next) {
+      const stream = usageStream(accountId, next.period_start);
+      await read(withMetadata({ stream, revision: -1 }));
+      // It is not there, or its opening cannot be read.
+      if (account.next === next) break;
+    }
+    await read([...jobs.values()].filter(({ status, expired }) => status !== 'failed' && !expired));
+    await read(withMetadata(invoices.get(accountId) ?? { stream: `invoices-${accountId}`, revision: -1 }));
+    this.#position = upTo;
+  }
+
+  /** A stream that was deleted for good is reported, and has no events for its readers. */
+  async #read(stream: string, from: number, maxCount?: number): Promise<RecordedEvent[]> {
+    return this.#following.log.read(stream, from, maxCount).catch((error: unknown) => {
+      if ((Object(error) as { type?: unknown }).type !== 'stream-deleted') throw error;
+      const account_id = /-(acc_[^-]+)/.exec(stream)?.[1] ?? null;
+      const at = { account_id, stream, revision: -1, field: 'metadata of the stream' };
+      this.divergences.report({
+        rule: 'stream_truncated',
+        ...at,
+        expected: 'nothing that hides events',
+        found: 'deleted',
+      });
+      return [];
+    });
+  }
+
+  /** Streams behind a revision, several at a time. */
+  async *#readStreams(
+    streams: readonly { stream: string; revision: number }[],
+  ): AsyncIterable<readonly RecordedEvent[]> {
+    for (let from = 0; from < streams.length; from += streamsAtOnce) {
+      const some = streams.slice(from, from + streamsAtOnce);
+      yield* await Promise.all(some.map(({ stream, revision }) => this.#read(stream, revision + 1)));
+    }
+  }
+
+  /** All that is in scope once more, to the end of the log as it is by then. */
+  async *#readAgain(): AsyncIterable<readonly RecordedEvent[]> {
+    const { log, scope = {} } = this.#following;
+    if (scope.accountId !== undefined) {
+      const { accounts, periods, jobs, invoices } = this.replay;
+      const chains = [accounts, periods, jobs, invoices].flatMap((kind): { stream: string }[] => [...kind.values()]);
+      yield* this.#readStreams(chains.map(({ stream }) => ({ stream, revision: -1 })));
+      return;
+    }
+    let page = await log.readAll(-1n, this.#pageEvents);
+    while (page.length > 0) {
+      yield page;
+      page = await log.readAll(page.at(-1)?.position ?? -1n, this.#pageEvents);
+    }
+  }
+
+  async #apply(event: RecordedEvent): Promise<void> {
+    await this.replay.apply(event);
+    this.#position = event.position;
+  }
+
+  /** The page after the next is asked for while the next is checked. @returns false at the end of the log */
+  async #turnPage(): Promise<boolean> {
+    const { log } = this.#following;
+    const pageEvents = this.#pageEvents;
+    const next = this.#next ?? log.readAll(this.#page.at(-1)?.position ?? this.#position, pageEvents);
+    this.#next = undefined;
+    const page = await next;
+    if (page.length === 0) return false;
+    [this.#page, this.#index] = [page, 0];
+    if (page.length === pageEvents) {
+      this.#next = log.readAll(page.at(-1)?.position ?? -1n, pageEvents);
+      this.#next.catch(() => undefined);
+    }
+    return true;
+  }
+}
+
+/** @returns the names of all divergences that were acknowledged, for the follower */
+export async function readAcknowledged(log: Pick<Log, 'read'>): Promise<ReadonlySet<string>> {
+  const events = await log.read(acknowledgementsStream, 0);
+  const known = events.filter(({ type }) => type === 'DivergenceAcknowledged');
+  return new Set(known.map(({ data }) => nameOf(data as Facts)));
+}

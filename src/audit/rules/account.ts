@@ -1,0 +1,121 @@
+import type { Link, Terms } from './event-schemas.ts';
+import { Chain } from './chain.ts';
+import { anchorAfter, type Charge } from './period.ts';
+
+/** A key of an account: the columns of its rows in Postgres are fields of this. */
+export interface ApiKey {
+  account: Account;
+  issued: Link;
+  /** When it was revoked. */
+  revokedAt: string | null;
+}
+
+/** The data that the next period must be opened with. */
+interface NextPeriod extends Pick<Link['data'], 'period_start' | 'period_end'> {
+  previous_period_start: string | null;
+  terms: Terms;
+}
+
+/**
+ * A request that was let in with a key goes on for so long at most, by the clock that stamps events: what it stores may be
+ * stamped that much later than the key's revocation.
+ */
+const requestBudgetMs = 10_000;
+
+/** An account, and what goes from one billing period to the next. */
+export class Account extends Chain {
+  opened: Link | undefined;
+  readonly keys = new Map<string, ApiKey>();
+  /** Undefined while a period is open. */
+  next: NextPeriod | undefined;
+  /** The event that asks for the next period. */
+  asked: Link | undefined;
+  /** How many requests an hour each key may make, by the terms in force. */
+  hourlyLimit = 0;
+  /** The newest download of each idempotency key. */
+  readonly idempotencyKeys = new Map<string, Charge>();
+
+  check(event: Link): void {
+    const { type, data } = event;
+    if (type === 'AccountOpened') {
+      this.#open(event);
+      return;
+    }
+    if (!this.opened) {
+      this.giveUp('account_events', event, 'type', 'AccountOpened, first');
+      return;
+    }
+    this.mustEqual('account_events', event, { account_id: this.accountId });
+    const key = this.keys.get(data.key_id);
+    const isNew = type === 'ApiKeyIssued' && !key;
+    const isRevoked = type === 'ApiKeyRevoked' && key?.revokedAt === null;
+    this.must('account_events', isNew || isRevoked, event, 'type', 'what this key allows');
+    if (isNew) this.keys.set(data.key_id, { account: this, issued: event, revokedAt: null });
+    if (isRevoked) key.revokedAt = this.time;
+  }
+
+  #open(event: Link): void {
+    const { data, revision } = event;
+    this.must('account_events', revision === 0 && !this.opened, event, 'type', 'AccountOpened, once');
+    this.mustEqual('account_events', event, { account_id: this.accountId });
+    const [period_start, anchor_day] = [`${this.time.slice(0, 10)}T00:00:00.000Z`, Number(this.time.slice(8, 10))];
+    this.mustEqual('account_terms', event, {
+      anchor_day,
+      period_start,
+      period_end: anchorAfter(period_start, anchor_day),
+    });
+    const terms = { ...data.terms, overage_cap_cents: null };
+    const { period_start: start, period_end: end } = data;
+    this.#ask(event, { previous_period_start: null, period_start: start, period_end: end, terms });
+    this.opened = event;
+    this.hourlyLimit = terms.hourly_limit;
+  }
+
+  #ask(event: Link, next: NextPeriod): void {
+    this.asked = event;
+    this.next = next;
+  }
+
+  /** Periods follow each other without a gap, each with the terms that the one before ended with. */
+  followPeriod(event: Link): void {
+    const { type, data } = event;
+    if (type === 'UsagePeriodOpened') {
+      const isAsked = this.next !== undefined;
+      this.must('period_follows', isAsked, event, 'type', 'none before UsagePeriodEnded of the period before');
+      this.mustEqual('period_follows', event, { anchor_day: this.opened?.data.anchor_day, ...this.next });
+      this.next = undefined;
+      this.hourlyLimit = data.terms.hourly_limit;
+    } else if (type === 'UsagePeriodEnded') {
+      this.#ask(event, { previous_period_start: data.period_start, ...data.next });
+    } else if (type === 'PlanChanged' && data.effective === 'now') this.hourlyLimit = data.terms.hourly_limit;
+  }
+
+  /** Who acts with a key acts for the account that has it, from when it was issued until it is revoked. */
+  checkActor(event: Link): void {
+    const { actor, time } = event.metadata;
+    if (actor.type !== 'api_key') return;
+    const key = this.keys.get(actor.id);
+    if (!key || key.issued.position >= event.position) {
+      this.wrong('actor_key', event, 'metadata.actor.id', 'a key of this account, issued before');
+      return;
+    }
+    const untilMs = key.revokedAt === null ? Infinity : Date.parse(key.revokedAt) + requestBudgetMs;
+    const isValid = untilMs === Infinity || Date.parse(time) <= untilMs;
+    this.must(
+      'actor_key_revoked',
+      isValid,
+      event,
+      'metadata.actor.id',
+      `a key that was not revoked at ${key.revokedAt ?? ''}`,
+    );
+  }
+
+  /** A download takes its idempotency key, unless another has it that is not voided. @returns whether nobody had it before */
+  takeKey(event: Link, charge: Charge, keyHash: string): boolean {
+    const holder = this.idempotencyKeys.get(keyHash);
+    const isFree = !holder || holder.voided;
+    this.must('idempotency_key', isFree, event, 'data.idempotency', 'a key that no other download has');
+    this.idempotencyKeys.set(keyHash, charge);
+    return !holder;
+  }
+}

@@ -1,0 +1,90 @@
+import { hash } from 'node:crypto';
+import type { RecordedEvent } from './log.ts';
+import { differingFields, valueAt } from './divergence.ts';
+import type { Report } from './divergence.ts';
+import type { Link } from './event-schemas.ts';
+import type { Rule } from './rules.ts';
+
+/**
+ * A stream, as far as it was followed: each event is hashed together with the hash of the one before it.
+ *
+ * A divergence is reported, and the rules go on with what the event says: what comes after is held against the log as it is,
+ * so that one change is named where it was made, and not again at each event behind it.
+ */
+export class Chain {
+  readonly stream: string;
+  /** Undefined where it is not known. */
+  accountId: string | null;
+  revision = -1;
+  position = -1n;
+  lastHash: string | null = null;
+  time = '';
+  readonly #report: Report;
+  readonly #givenUp = new Set<Rule>();
+
+  constructor(stream: string, report: Report) {
+    this.stream = stream;
+    this.accountId = /^(?:account|usage|invoices)-([^-]+)/.exec(stream)?.[1] ?? null;
+    this.#report = report;
+  }
+
+  /** The event is the next one, chained to the last, and no older. */
+  follow(event: RecordedEvent): Link {
+    const { stream, revision, id, type, data, position } = event;
+    const { hash: found, ...metadata } = Object(event.metadata) as Link['metadata'];
+    this.mustEqual('chain_revision', event, { revision: this.revision + 1 }, '');
+    const link = Buffer.from(canonical({ stream, revision, id, type, data, metadata }));
+    const previous = Buffer.from(this.lastHash ?? hash('sha256', stream), 'hex');
+    const computed = hash('sha256', Buffer.concat([previous, link]));
+    this.must('chain_hash', found === computed, event, 'metadata.hash', computed);
+    this.must('chain_time', metadata.time >= this.time, event, 'metadata.time', `at or after ${this.time}`);
+    Object.assign(this, { revision, position, lastHash: found, time: metadata.time });
+    return event as Link;
+  }
+
+  /** Reports a divergence. @param field whose value is shown as what was found */
+  wrong(rule: Rule, event: RecordedEvent, field: string, expected: unknown): void {
+    const { stream, revision } = event;
+    this.#report({ rule, account_id: this.accountId, stream, revision, field, expected, found: valueAt(event, field) });
+  }
+
+  /** Reports that something is missing which an event asks for. @param field of the event that asks for it */
+  missing(rule: Rule, event: RecordedEvent, field: string, expected: unknown): void {
+    const { stream, revision } = event;
+    this.#report({ rule, account_id: this.accountId, stream, revision, field, expected, found: 'none' });
+  }
+
+  /** Reports what the rules cannot go on without: once of a stream, not at each of its events. */
+  giveUp(rule: Rule, event: RecordedEvent, field: string, expected: unknown): void {
+    if (!this.#givenUp.has(rule)) this.wrong(rule, event, field, expected);
+    this.#givenUp.add(rule);
+  }
+
+  /** @returns whether it is right; reports what is not */
+  must(rule: Rule, isRight: boolean, event: RecordedEvent, field: string, expected: unknown): boolean {
+    if (!isRight) this.wrong(rule, event, field, expected);
+    return isRight;
+  }
+
+  /**
+   * Reports each of the fields that is another one.
+   *
+   * @param within which part of the event the fields stand, with a dot behind it
+   * @returns whether they are right
+   */
+  mustEqual(rule: Rule, event: RecordedEvent, expected: object, within = 'data.'): boolean {
+    const differing = differingFields(event, expected, within);
+    for (const name of differing ?? [])
+      this.wrong(rule, event, within + name, (expected as Record<string, unknown>)[name]);
+    return differing === undefined;
+  }
+}
+
+/** RFC 8785 for what was JSON: members in the order of their names' UTF-16 units, numbers and texts as ECMAScript writes them. */
+function canonical(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
+  const members = value as Record<string, unknown>;
+  const names = Object.keys(members).sort();
+  return `{${names.reduce((json, name) => `${json}${json && ','}${JSON.stringify(name)}:${canonical(members[name])}`, '')}}`;
+}

@@ -1,0 +1,168 @@
+import type { Account } from './account.ts';
+import type { Chain } from './chain.ts';
+import { linesOf } from './invoices.ts';
+import type { Invoices } from './invoices.ts';
+import type { Job } from './job.ts';
+import type { Period } from './period.ts';
+import type { RecordedEvent } from './log.ts';
+import type { Report } from './divergence.ts';
+import { isOurStream, usageStream } from './event-schemas.ts';
+import type { Link } from './event-schemas.ts';
+
+/** The state of the replay so far. */
+interface Followed {
+  accounts: ReadonlyMap<string, Account>;
+  periods: ReadonlyMap<string, Period>;
+  invoices: ReadonlyMap<string, Invoices>;
+  periodUpTo: (stream: string, position: bigint) => Promise<Period | undefined>;
+}
+
+/** How long the service may take for what it does by itself, in milliseconds. */
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+/** Longer than CLOSING_GRACE_SECONDS can be. */
+const longestGraceMs = 31 * dayMs;
+
+interface Failure {
+  event: Link;
+  job: Job;
+  isReturned: boolean;
+  /** It was looked at whether it should have been given back. */
+  isJudged: boolean;
+}
+
+/** Finds what is missing from the log: periods, invoices, and give-backs for failures of the service. */
+export class Completeness {
+  readonly #followed: Followed;
+  readonly #report: Report;
+  /** Invoiced periods, such as `period usage-…`. */
+  readonly #invoiced = new Set<string>();
+  /** Metadata that hides events, by stream. */
+  readonly #hidden = new Map<string, RecordedEvent>();
+  /** Failures of the service, by the id of their event. */
+  readonly #failures = new Map<string, Failure>();
+  #givenBack: { event: Link; chain: Chain }[] = [];
+
+  constructor(followed: Followed, report: Report) {
+    this.#followed = followed;
+    this.#report = report;
+  }
+
+  /** The newest metadata of a stream holds. */
+  followMetadata(event: RecordedEvent): void {
+    const stream = event.stream.replace(/^\$\$/, '');
+    if (!isOurStream(stream)) return;
+    const isHidden = event.type === '$streamDeleted' || hiding(event).length > 0;
+    if (isHidden) this.#hidden.set(stream, event);
+    else this.#hidden.delete(stream);
+  }
+
+  invoiced(covers: string, stream: string): void {
+    this.#invoiced.add(`${covers} ${stream}`);
+  }
+
+  failed(event: Link, job: Job): void {
+    this.#failures.set(event.id, { event, job, isReturned: false, isJudged: false });
+  }
+
+  givenBack(event: Link, chain: Chain): void {
+    this.#givenBack.push({ event, chain });
+  }
+
+  openingIsDue({ opened, stream }: Period): boolean {
+    const { previous_period_start, terms } = opened?.data ?? {};
+    return previous_period_start === null && (terms?.fee_cents ?? 0) > 0 && !this.#invoiced.has(`opening ${stream}`);
+  }
+
+  periodIsDue(period: Period): boolean {
+    if (period.phase !== 'closed' || this.#invoiced.has(`period ${period.stream}`)) return false;
+    return linesOf(period).reduce((sum, { cents }) => sum + cents, 0) > 0;
+  }
+
+  isDue = (period: Period): boolean => this.openingIsDue(period) || this.periodIsDue(period);
+
+  /**
+   * Reports what should be there by now.
+   *
+   * @param now UTC ISO-8601
+   * @param settled whether something that is missing has been so for long enough to be said
+   */
+  async check(now: string, position: bigint, settled: (what: string) => boolean): Promise<void> {
+    const nowMs = Date.parse(now);
+    const isOver = (since: string, ms: number, what: string) => Date.parse(since) + ms < nowMs && settled(what);
+    for (const [stream, event] of this.#hidden) this.#reportHidden(stream, event);
+    for (const account of this.#followed.accounts.values()) {
+      const { asked, next } = account;
+      if (!asked || !next || !isOver(asked.metadata.time, hourMs, `next ${asked.stream}`)) continue;
+      const field = asked.type === 'AccountOpened' ? 'data.period_start' : 'data.next.period_start';
+      account.missing('period_missing', asked, field, usageStream(account.accountId ?? '', next.period_start));
+    }
+    for (const period of this.#followed.periods.values()) this.#checkPeriod(period, isOver);
+    this.#matchGivenBack();
+    for (const failure of this.#failures.values()) {
+      const { event, isReturned, isJudged } = failure;
+      if (isReturned || isJudged || !isOver(event.metadata.time, hourMs, `failure ${event.id}`)) continue;
+      failure.isJudged = true;
+      if (await this.#isOwed(failure, position))
+        failure.job.missing('service_failure_returned', event, 'data.fault', 'given back within an hour');
+    }
+  }
+
+  #checkPeriod(period: Period, isOver: (since: string, ms: number, what: string) => boolean): void {
+    const { opened, phase, phaseSince, stream } = period;
+    if (!opened) return;
+    const { period_end } = opened.data;
+    if (phase === 'open' && isOver(period_end, dayMs, `end ${stream}`))
+      period.missing('period_not_ended', opened, 'data.period_end', 'UsagePeriodEnded');
+    if (phase === 'ended' && isOver(phaseSince, longestGraceMs, `close ${stream}`))
+      period.missing('period_not_closed', opened, 'data.period_end', 'UsagePeriodClosed');
+    if (this.openingIsDue(period) && isOver(opened.metadata.time, hourMs, `opening ${stream}`))
+      period.missing('invoice_missing', opened, 'data.terms.fee_cents', 'an invoice of the first fee');
+    if (this.periodIsDue(period) && isOver(phaseSince, hourMs, `invoice ${stream}`))
+      period.missing('invoice_missing', opened, 'data.period_end', 'an invoice of the period');
+  }
+
+  #reportHidden(stream: string, event: RecordedEvent): void {
+    const account_id = /-(acc_[^-]+)/.exec(stream)?.[1] ?? null;
+    const names = hiding(event);
+    const at = { account_id, stream, revision: event.revision, expected: 'nothing that hides events' };
+    const found = names.length > 0 ? names.join(', ') : event.type;
+    this.#report({ rule: 'stream_truncated', ...at, field: 'metadata of the stream', found });
+  }
+
+  /** Each names the failure that it is for, which comes before it and is given back once. */
+  #matchGivenBack(): void {
+    const givenBack = this.#givenBack;
+    this.#givenBack = [];
+    for (const { event, chain } of givenBack) {
+      const failure = this.#failures.get(event.metadata.$causationId);
+      const token = event.type === 'CreditNoteIssued' ? failure?.job.queued.data.token : event.data.token;
+      const isFor =
+        failure !== undefined && failure.event.data.token === token && failure.event.position < event.position;
+      const expected = 'a failure of the service, given back once';
+      if (isFor && !failure.isReturned) failure.isReturned = true;
+      else chain.wrong('service_failure_unfounded', event, 'metadata.$causationId', expected);
+    }
+  }
+
+  /** Something was taken for the download, and the service has it still. */
+  async #isOwed({ event, job: { queued } }: Failure, position: bigint): Promise<boolean> {
+    const { stream, data } = queued;
+    const known = this.#followed.periods.get(stream);
+    const period = known?.charges.has(data.token) ? known : await this.#followed.periodUpTo(stream, position + 1n);
+    const charge = period?.charges.get(data.token);
+    if (!period || !charge || period.terms.service_failures_returned !== true) return false;
+    const dueMs = Date.parse(event.metadata.time) + hourMs;
+    const isClosed = period.phase === 'closed' && Date.parse(period.phaseSince) <= dueMs;
+    if (charge.leftCredits > 0) return !isClosed;
+    const credited = this.#followed.invoices.get(period.accountId ?? '')?.creditedOf(charge.id) ?? 0;
+    return charge.leftCents > credited;
+  }
+}
+
+/** The fields of a stream's metadata that hide some of its events. */
+function hiding({ data }: RecordedEvent): string[] {
+  const metadata = Object(data) as Record<string, unknown>;
+  const names = ['$tb', '$maxCount', '$maxAge'].filter((name) => (metadata[name] ?? 0) !== 0);
+  return names.map((name) => `${name}: ${JSON.stringify(metadata[name])}`);
+}

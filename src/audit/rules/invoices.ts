@@ -1,0 +1,168 @@
+import { differingFields } from './divergence.ts';
+import { feeLine, rangesOf, sourceOf, type Line, type Link } from './event-schemas.ts';
+import { Chain } from './chain.ts';
+import { isServiceFailure, serviceFailureReference, type Charge, type Period } from './period.ts';
+
+/** What an account was asked to pay, each line computed again, and what it was given back of that. */
+export class Invoices extends Chain {
+  readonly #issued = new Map<number, Link>();
+  readonly #notes: Link['data'][] = [];
+  #lastNumber = 0;
+  #lastNote = 0;
+
+  linesOf(invoiceNumber: number): Line[] {
+    return (this.#issued.get(invoiceNumber)?.data.lines ?? []) as Line[];
+  }
+
+  /** Cents of a charge that credit notes have given back. */
+  creditedOf(chargeEventId: string): number {
+    return sum(this.#notes.filter((note) => note.charge_event_id === chargeEventId));
+  }
+
+  /** Each period once, when it is closed; the first one's fee when the account is opened. */
+  issue(event: Link, period: Period | undefined): void {
+    const { covers, number, lines: found } = event.data;
+    const { opened } = period ?? {};
+    const isFirst = covers === 'opening' && opened?.data.previous_period_start === null;
+    const isDue = isFirst || (covers === 'period' && period?.phase === 'closed');
+    this.must('invoice_due', isDue, event, 'data.covers', 'a first period, or one that is closed');
+    const issued = [...this.#issued.values()].map(({ data }) => data);
+    const isTwice = issued.some((other) => other.covers === covers && other.period_start === event.data.period_start);
+    this.must('invoice_due', !isTwice, event, 'data.period_start', 'one that was not invoiced yet');
+    this.mustEqual('invoice_number', event, { number: this.#lastNumber + 1 });
+    this.#lastNumber = number;
+    this.#issued.set(number, event);
+    if (!period || !opened) return;
+    const { account_id, period_start, period_end } = opened.data;
+    this.mustEqual('invoice_lines', event, { account_id, period_start, period_end, currency: 'USD' });
+    const lines = isFirst ? [feeLine(opened, opened.data)] : linesAsIssued(period, found);
+    this.mustEqual('invoice_lines', event, { lines, total_cents: sum(lines) });
+    this.must('invoice_lines', sum(lines) > 0, event, 'data.total_cents', 'more than nothing');
+  }
+
+  /** What is credited stays within the invoice, the line and the charge. */
+  credit(event: Link, period: Period | undefined): void {
+    const { reference, invoice_number, line, charge_event_id, cents } = event.data;
+    const lines = this.linesOf(invoice_number);
+    const of = lines[line - 1];
+    const charge = charge_event_id === null ? undefined : chargeOf(period, charge_event_id);
+    this.#requireActor(event, charge?.token);
+    this.mustEqual('credit_note_line', event, { account_id: this.accountId, currency: 'USD' });
+    const isNew = !this.#notes.some((note) => note.reference === reference);
+    this.must('correction_reference', isNew, event, 'data.reference', 'a new one');
+    this.mustEqual('invoice_number', event, { number: this.#lastNote + 1 });
+    this.#lastNote = event.data.number;
+    this.#notes.push(event.data);
+    if (!of) {
+      this.wrong('credit_note_line', event, 'data.line', 'a line of an invoice');
+      return;
+    }
+    const left = this.#leftOf(event.data, { lines, of, period });
+    if (charge_event_id !== null) {
+      // An overage line has all charges of its period at its rate.
+      const isOfLine = charge && isAtRate(of)(charge.charge);
+      if (!isOfLine) {
+        this.wrong('credit_note_line', event, 'data.charge_event_id', 'a charge of the line');
+        return;
+      }
+      left.push(charge.charge.leftCents - this.creditedOf(charge_event_id));
+    }
+    const isWithin = cents > 0 && Math.min(...left) >= 0;
+    this.must('credit_note_amount', isWithin, event, 'data.cents', `at most ${cents + Math.min(...left)}`);
+  }
+
+  #requireActor(event: Link, token: string | undefined): void {
+    if (isServiceFailure(event)) {
+      const reference = serviceFailureReference(token ?? '');
+      this.mustEqual('correction_reference', event, { reference });
+    } else this.mustEqual('correction_actor', event, { type: 'staff' }, 'metadata.actor.');
+  }
+
+  /** The remainder of the invoice, of the line, and of the line's charges after this note. */
+  #leftOf(
+    { invoice_number, line }: Link['data'],
+    { lines, of, period }: { lines: readonly Line[]; of: Line; period: Period | undefined },
+  ): number[] {
+    const notes = this.#notes.filter((note) => note.invoice_number === invoice_number);
+    const ofLine = notes.filter((note) => note.line === line);
+    const left = [sum(lines) - sum(notes), of.cents - sum(ofLine)];
+    if (of.kind !== 'overage' || !period) return left;
+    // Waivers from before the close are given back already.
+    const charged = [...period.charges.values()].filter((charge) => !charge.voided && isAtRate(of)(charge));
+    return [...left, charged.reduce((total, { leftCents }) => total + leftCents, 0) - sum(ofLine)];
+  }
+}
+
+/** Either form of them is right. */
+function linesAsIssued(period: Period, found: unknown): Line[] {
+  const lines = linesOf(period);
+  if (differingFields({ lines: found }, { lines }, '') === undefined) return lines;
+  const earlier = earlierLinesOf(period);
+  return differingFields({ lines: found }, { lines: earlier }, '') === undefined ? earlier : lines;
+}
+
+const isAtRate =
+  (line: Line) =>
+  ({ rate }: Charge): boolean =>
+    rate !== null && rate.rate_cents === line['rate_cents'] && rate.rate_version === line['rate_version'];
+
+function chargeOf(period: Period | undefined, eventId: string): { token: string; charge: Charge } | undefined {
+  for (const [token, charge] of period?.charges ?? []) {
+    if (charge.id === eventId && !charge.voided) return { token, charge };
+  }
+  return undefined;
+}
+
+const sum = (parts: readonly { cents: number }[]) => parts.reduce((total, { cents }) => total + cents, 0);
+
+/** Limits per invoice and per line: a line of more ranges names all events from its first to its last. */
+const [rangesOfInvoice, rangesOfLine] = [10_000, 5_000];
+
+/** Overage by rate, what was waived of it, what upgrades added to the fee, and the fee of the next period. */
+export function linesOf(period: Period): Line[] {
+  let left = rangesOfInvoice;
+  const waivers = [...Map.groupBy(keptWaivers(period), ({ charge }) => nameOfRate(charge)).values()];
+  const counted = [
+    ...overageOf(period).map((of) => ({ kind: 'overage', ...of })),
+    ...waivers.map((ofRate) => {
+      const revisions = ofRate.map(({ event }) => event.revision);
+      return { kind: 'waivers', rate: ofRate[0]?.charge.rate, cents: -sum(ofRate), revisions };
+    }),
+  ].map(({ kind, rate, cents, revisions: of }) => {
+    const revisions = rangesOf(of, Math.min(left, rangesOfLine));
+    left -= revisions.length;
+    return { kind, ...rate, quantity: of.length, cents, stream: period.stream, revisions };
+  });
+  return withOthers(period, counted);
+}
+
+/** As invoices were before `waivers`: with a line for each waiver, and no bound on the ranges of all lines. */
+function earlierLinesOf(period: Period): Line[] {
+  const overage = overageOf(period).map(({ rate, cents, revisions: of }) => {
+    const revisions = rangesOf(of, rangesOfLine);
+    return { kind: 'overage', ...rate, quantity: of.length, cents, stream: period.stream, revisions };
+  });
+  const waived = keptWaivers(period).map(({ event, cents }) => {
+    const { reference, charge_event_id } = event.data;
+    return { kind: 'waiver', reference, charge_event_id, cents: -cents, event: sourceOf(event) };
+  });
+  return withOthers(period, [...overage, ...waived]);
+}
+
+function overageOf({ charges }: Period) {
+  const charged = [...charges.values()].filter(({ rate, voided }) => rate && !voided);
+  return [...Map.groupBy(charged, nameOfRate).values()].map((ofRate) => ({
+    rate: ofRate[0]?.rate,
+    cents: ofRate.length * (ofRate[0]?.rate?.rate_cents ?? 0),
+    revisions: ofRate.map(({ revision }) => revision),
+  }));
+}
+
+const keptWaivers = ({ waivers }: Period) => waivers.filter(({ charge }) => charge.rate && !charge.voided);
+
+function withOthers({ lines }: Period, first: readonly Line[]): Line[] {
+  const others = ['fee_difference', 'fee'].flatMap((kind) => lines.filter((line) => line.kind === kind));
+  return [...first, ...others].filter(({ cents }) => cents !== 0);
+}
+
+const nameOfRate = ({ rate }: Charge) => `${String(rate?.rate_cents)} ${rate?.rate_version ?? ''}`;

@@ -1,0 +1,77 @@
+import type { Report } from './divergence.ts';
+import type { Link } from './event-schemas.ts';
+import { Chain } from './chain.ts';
+
+const mostAttempts = 3;
+const triedAgain = ['platform_error', 'rate_limited_by_platform', 'timed_out', 'internal_error', 'lease_expired'];
+
+/** What became of a download: queued → claimed → running → done or failed, queued again when a claim is released; a file expires. */
+export class Job extends Chain {
+  readonly queued: Link;
+  status: 'queued' | 'claimed' | 'running' | 'done' | 'failed' = 'queued';
+  /** The charge was voided: the job may fail for that reason alone. */
+  isVoided = false;
+  attempts = 0;
+  claim: Link | undefined;
+  end: Link | undefined;
+  expired: Link | undefined;
+  /** While it is queued again: nobody may claim it earlier. */
+  notBefore: string | null = null;
+  waitingSince: string;
+  claimedAt: string | null = null;
+  startedAt: string | null = null;
+
+  constructor(stream: string, report: Report, queued: Link) {
+    super(stream, report);
+    this.queued = queued;
+    this.accountId = queued.stream.split('-')[1] ?? null;
+    this.waitingSince = queued.metadata.time;
+  }
+
+  check(event: Link): void {
+    const { type, data } = event;
+    const { queued, claim, status } = this;
+    const isTriedAgain = triedAgain.includes(data.reason) && this.attempts < mostAttempts;
+    const allowed: Readonly<Record<string, readonly [next: Job['status'], isRight: boolean]>> = {
+      JobClaimed: ['claimed', status === 'queued' && this.time >= (this.notBefore ?? '')],
+      JobStarted: ['running', status === 'claimed'],
+      JobReleased: ['queued', !!claim && (isTriedAgain || data.reason === 'shutdown')],
+      JobCompleted: ['done', !!claim],
+      JobFailed: ['failed', data.reason === 'voided' ? this.isVoided && !this.end : !!claim && !isTriedAgain],
+      FileExpired: ['done', status === 'done' && !this.expired],
+    };
+    const [next, isRight = false] = allowed[type] ?? [];
+    this.must('job_order', isRight, event, 'type', `one that may follow: the job is ${status}`);
+    this.mustEqual('job_claim', event, { token: queued.data.token });
+    if (!next) return;
+    this.#follow(event);
+    this.status = next;
+    if (type !== 'JobStarted') this.claim = type === 'JobClaimed' ? event : undefined;
+    if (next === 'done' || next === 'failed') this[this.end ? 'expired' : 'end'] = event;
+  }
+
+  #follow(event: Link): void {
+    const { type, data } = event;
+    const { queued, claim } = this;
+    if (type === 'JobClaimed') {
+      const of = { usage_stream: queued.stream, usage_revision: queued.revision, account_id: this.accountId };
+      this.mustEqual('job_claim', event, { ...of, attempt: this.attempts + 1 });
+      this.attempts = data.attempt;
+      Object.assign(this, { notBefore: null, claimedAt: this.time });
+    } else if (type === 'JobStarted') {
+      this.mustEqual('job_claim', event, { worker_id: claim?.data.worker_id });
+      this.startedAt = this.time;
+    } else if (type === 'JobReleased') {
+      if (data.reason === 'shutdown') this.attempts -= 1;
+      this.notBefore = data.not_before;
+      this.waitingSince = this.time > data.not_before ? this.time : data.not_before;
+    } else if (type === 'JobCompleted') this.mustEqual('job_claim', event, { claim_revision: claim?.revision });
+    else if (type === 'FileExpired')
+      this.mustEqual('job_claim', event, { claim_revision: this.end?.data.claim_revision });
+    else {
+      // Only the service itself fails for internal reasons; what is voided is given back already.
+      const isOurs = data.fault === 'video' || data.reason === 'internal_error';
+      this.must('job_order', isOurs, event, 'data.fault', `video, for ${data.reason}`);
+    }
+  }
+}

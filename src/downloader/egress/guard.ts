@@ -1,0 +1,160 @@
+import { Resolver, lookup } from 'node:dns/promises';
+import { BlockList, connect as connectSocket, isIP } from 'node:net';
+import type { Socket } from 'node:net';
+import { networkInterfaces } from 'node:os';
+
+import type { DestinationRefusal } from '../../ports/observers.ts';
+import { isPublicAddress } from './public-address.ts';
+
+/** The destination may not be reached; nothing was sent to it. */
+export class EgressRefused extends Error {
+  override readonly name = 'EgressRefused';
+  readonly reason: DestinationRefusal;
+
+  constructor(reason: DestinationRefusal, destination: string) {
+    super(`Not reached: ${destination} (${reason}).`);
+    this.reason = reason;
+  }
+}
+
+export interface Destination {
+  host: string;
+  port: number;
+}
+
+export interface EgressGuardOptions {
+  /** What may be reached beside the public internet, spelled exactly so: the sample platform, where there is one. */
+  allowed: readonly Destination[];
+  /** Hears of each refusal; `host` is what was asked for, without control characters. */
+  onRefused: (refusal: Destination & { reason: DestinationRefusal }) => void;
+  /** Every address of a name; default: as its name servers say, or as the system knows what is allowed. */
+  resolve?: (host: string, signal: AbortSignal) => Promise<readonly string[]>;
+  /** Connects to an address; default: TCP. */
+  dial?: (address: string, port: number, signal: AbortSignal) => Promise<Socket>;
+  /** The machine's own addresses, asked for each time; default: those of its interfaces. */
+  ownAddresses?: () => readonly string[];
+  /** For look-up and connection together. */
+  timeoutMs?: number;
+}
+
+export interface EgressGuard {
+  /**
+   * Connects to a host, if it may be reached. Its name is resolved once, every address of it must be public, and the socket
+   * goes to one of exactly these addresses, so that a second answer of the resolver changes nothing.
+   *
+   * @param host a name, or an address, IPv6 with or without brackets
+   * @throws {EgressRefused} for what may not be reached; any other error where the host does not answer
+   */
+  connect(host: string, port: number, signal?: AbortSignal): Promise<Socket>;
+}
+
+const defaultTimeoutMs = 10_000;
+/** Before the next address of a name is tried. */
+const addressTimeoutMs = 4_000;
+/** Before a name server is asked once more. */
+const nameServerTimeoutMs = 2_500;
+const publicPorts: ReadonlySet<number> = new Set([80, 443]);
+const namePattern = /^(?=.{1,253}$)[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?)*\.?$/;
+
+/** Our own configuration may name hosts that only this machine knows. */
+async function resolveBySystem(host: string): Promise<string[]> {
+  const found = await lookup(host, { all: true, order: 'verbatim' });
+  return found.map(({ address }) => address);
+}
+
+/**
+ * Asks the name servers themselves, and not the system: that would know names of this machine and its network, and take one
+ * of the few threads that also read files for as long as a platform's name server likes.
+ */
+async function resolvePublic(host: string, signal: AbortSignal): Promise<string[]> {
+  signal.throwIfAborted();
+  const resolver = new Resolver({ timeout: nameServerTimeoutMs, tries: 2 });
+  const giveUp = () => resolver.cancel();
+  signal.addEventListener('abort', giveUp);
+  try {
+    const answers = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)]);
+    const addresses = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
+    if (addresses.length === 0) throw new Error(`${host} cannot be resolved.`);
+    return addresses;
+  } finally {
+    signal.removeEventListener('abort', giveUp);
+  }
+}
+
+async function dialTcp(address: string, port: number, signal: AbortSignal): Promise<Socket> {
+  signal.throwIfAborted();
+  const socket = connectSocket({ host: address, port, allowHalfOpen: true, noDelay: true });
+  const connected = Promise.withResolvers<Socket>();
+  const giveUp = () => socket.destroy(new Error('The connection took too long.'));
+  signal.addEventListener('abort', giveUp);
+  socket.once('connect', () => connected.resolve(socket));
+  socket.once('error', connected.reject);
+  socket.once('close', () => connected.reject(new Error('The connection was closed.')));
+  try {
+    return await connected.promise;
+  } finally {
+    signal.removeEventListener('abort', giveUp);
+  }
+}
+
+async function inTime<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  const late = Promise.withResolvers<never>();
+  const giveUp = () => late.reject(new Error('The name was not resolved in time.'));
+  if (signal.aborted) giveUp();
+  signal.addEventListener('abort', giveUp);
+  try {
+    return await Promise.race([work, late.promise]);
+  } finally {
+    signal.removeEventListener('abort', giveUp);
+  }
+}
+
+const interfaceAddresses = () =>
+  Object.values(networkInterfaces()).flatMap((addresses) => addresses?.map(({ address }) => address) ?? []);
+
+/** Addresses of this machine may well be public; what listens there is ours all the same. */
+function arePublicAndNotOwn(addresses: readonly string[], ownAddresses: readonly string[]): boolean {
+  // Not compared by their text: an address of IPv6 has many spellings.
+  const own = new BlockList();
+  const familyOf = (address: string) => (isIP(address) === 4 ? 'ipv4' : 'ipv6');
+  for (const address of ownAddresses) own.addAddress(address, familyOf(address));
+  return addresses.every((address) => isPublicAddress(address) && !own.check(address, familyOf(address)));
+}
+
+/** The one way out for whatever a platform's answer points at: everything but the public web is refused. */
+export function createEgressGuard(options: EgressGuardOptions): EgressGuard {
+  const { dial = dialTcp, ownAddresses = interfaceAddresses } = options;
+
+  function isAllowed(host: string, port: number): boolean {
+    return options.allowed.some((destination) => destination.host === host && destination.port === port);
+  }
+
+  async function connect(host: string, port: number, signal?: AbortSignal): Promise<Socket> {
+    const name = host.toLowerCase().replace(/^\[(.*)\]$/s, '$1');
+    const shown = name.replace(/[^\x21-\x7e]+/g, '?').slice(0, 253);
+    const refuse = (reason: DestinationRefusal): EgressRefused => {
+      options.onRefused({ host: shown, port, reason });
+      return new EgressRefused(reason, `${shown} port ${port}`);
+    };
+    const allowed = isAllowed(name, port);
+    if (isIP(name) === 0 && !namePattern.test(name)) throw refuse('malformed');
+    if (!allowed && !publicPorts.has(port)) throw refuse('port');
+    const timeout = AbortSignal.timeout(options.timeoutMs ?? defaultTimeoutMs);
+    const ending = signal === undefined ? timeout : AbortSignal.any([timeout, signal]);
+    const lookUp = options.resolve ?? (allowed ? resolveBySystem : resolvePublic);
+    const addresses = isIP(name) === 0 ? await inTime(lookUp(name, ending), ending) : [name];
+    if (!allowed && !arePublicAndNotOwn(addresses, ownAddresses())) throw refuse('not_public');
+    let failure: unknown = new Error(`${shown} has no address.`);
+    for (const address of addresses) {
+      try {
+        return await dial(address, port, AbortSignal.any([ending, AbortSignal.timeout(addressTimeoutMs)]));
+      } catch (error) {
+        failure = error;
+        if (ending.aborted) break;
+      }
+    }
+    throw failure;
+  }
+
+  return { connect };
+}

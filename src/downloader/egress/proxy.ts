@@ -1,0 +1,265 @@
+import { createServer, request as requestUpstream } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo, Server, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+
+import type { EgressObserver } from '../../ports/observers.ts';
+import { EgressRefused } from './guard.ts';
+import type { Destination, EgressGuard } from './guard.ts';
+import { Passes } from './credentials.ts';
+import type { Egress, Pass } from './credentials.ts';
+
+export interface EgressProxy extends Egress {
+  close(): Promise<void>;
+}
+
+export interface EgressProxyOptions {
+  guard: EgressGuard;
+  /** Where it listens; default: a free port of the loopback address. */
+  listener?: Server | undefined;
+  observer?: EgressObserver;
+  /** A connection on which nothing moves for so long is ended. */
+  idleMs?: number;
+  /** The same for one that has not shown the credentials of an attempt. */
+  strangerMs?: number;
+}
+
+const defaultIdleMs = 30_000;
+const defaultStrangerMs = 5_000;
+/** Of all children together, with credentials or without. */
+const maxConnections = 2_048;
+const maxHeaderBytes = 32 * 1024;
+const methods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST']);
+const authorityPattern = /^(\[[0-9a-f:.]{2,45}\]|[a-z0-9_.-]{1,253}):(\d{1,5})$/i;
+/** Of one connection only (RFC 9110, section 7.6.1), or ours. */
+const hopHeaders = [
+  ...['connection', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'proxy-connection'],
+  ...['te', 'trailer', 'transfer-encoding', 'upgrade', 'expect', 'http2-settings'],
+];
+
+/** Headers that may be passed on: all but those of one hop, and those that `Connection` declares to be so. */
+function endToEnd(headers: IncomingHttpHeaders): Record<string, string | string[]> {
+  const declared = (headers.connection ?? '').split(',').map((name) => name.trim().toLowerCase());
+  const left = new Set([...hopHeaders, ...declared]);
+  const kept = Object.entries(headers).filter(([name, value]) => value !== undefined && !left.has(name));
+  return Object.fromEntries(kept) as Record<string, string | string[]>;
+}
+
+/** The absolute form, or undefined for anything that is not plainly `http://host[:port]/…`. */
+function readTarget(text: string | undefined): URL | undefined {
+  if (text === undefined || !/^http:\/\/[^/?#\\@\s]+(?:[/?][\x21-\x7e]*)?$/i.test(text) || !URL.canParse(text))
+    return undefined;
+  const url = new URL(text);
+  return url.username === '' && url.password === '' && url.hostname !== '' ? url : undefined;
+}
+
+function answer(response: ServerResponse, status: number, headers: Record<string, string> = {}): void {
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  response.writeHead(status, { ...headers, 'Content-Length': '0', Connection: 'close' });
+  response.end();
+}
+
+function answerTunnel(socket: Duplex, status: string): void {
+  socket.end(`HTTP/1.1 ${status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`);
+}
+
+interface Proxy {
+  guard: EgressGuard;
+  passes: Passes;
+  idleMs: number;
+  callers: Callers;
+}
+
+/** Everything that has connected to the proxy. Node counts and ends only what it has accepted itself. */
+class Callers {
+  readonly #sockets = new Map<Duplex, NodeJS.Timeout>();
+  readonly #strangerMs: number;
+
+  constructor(strangerMs: number) {
+    this.#strangerMs = strangerMs;
+  }
+
+  take(socket: Socket): void {
+    const timer = setTimeout(() => socket.destroy(), this.#strangerMs);
+    this.#sockets.set(socket, timer);
+    socket.once('close', () => {
+      clearTimeout(timer);
+      this.#sockets.delete(socket);
+    });
+  }
+
+  /** It has shown the credentials of an attempt. */
+  know(socket: Duplex): void {
+    clearTimeout(this.#sockets.get(socket));
+  }
+
+  end(): void {
+    for (const socket of this.#sockets.keys()) socket.destroy();
+  }
+}
+
+/** The pass that a caller shows, who is no stranger from then on. */
+function passOf({ passes, callers }: Proxy, request: IncomingMessage): Pass | undefined {
+  const pass = passes.of(request);
+  if (pass !== undefined) callers.know(request.socket);
+  return pass;
+}
+
+/** @returns the status that tells why there is no connection, or the connection */
+async function reach(
+  { guard, passes, idleMs }: Proxy,
+  pass: Pass,
+  { host, port }: Destination,
+): Promise<Socket | 403 | 429 | 502> {
+  if (!passes.hasRoom(pass)) return 429;
+  pass.opening += 1;
+  try {
+    const upstream = await guard.connect(host, port);
+    if (pass.closed) {
+      upstream.destroy();
+      return 502;
+    }
+    upstream.on('error', () => upstream.destroy());
+    upstream.setTimeout(idleMs, () => upstream.destroy());
+    passes.meter(pass, upstream);
+    return upstream;
+  } catch (error) {
+    if (!(error instanceof EgressRefused)) return 502;
+    passes.refuse(pass);
+    return 403;
+  } finally {
+    pass.opening -= 1;
+  }
+}
+
+async function forward(proxy: Proxy, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const pass = passOf(proxy, request);
+  if (pass === undefined) {
+    answer(response, 407, { 'Proxy-Authenticate': 'Basic realm="reeltally"' });
+    return;
+  }
+  const url = readTarget(request.url);
+  if (url === undefined || !methods.has(request.method ?? '')) {
+    proxy.passes.refuse(pass, 'request');
+    answer(response, 400);
+    return;
+  }
+  const reached = await reach(proxy, pass, { host: url.hostname, port: Number(url.port || 80) });
+  if (typeof reached === 'number') {
+    answer(response, reached);
+    return;
+  }
+  response.once('close', () => reached.destroy());
+  const upstream = requestUpstream({
+    method: request.method,
+    path: `${url.pathname}${url.search}`,
+    // The address decides what is asked for; a Host that says something else is not passed on.
+    headers: { ...endToEnd(request.headers), host: url.host },
+    createConnection: () => reached,
+    maxHeaderSize: maxHeaderBytes,
+  });
+  const failed = Promise.withResolvers<never>();
+  upstream.once('error', failed.reject);
+  upstream.once('upgrade', (_message, socket) => socket.destroy());
+  const answered = new Promise<IncomingMessage>((resolve) => upstream.once('response', resolve));
+  const sent = pipeline(request, upstream);
+  // The answer may come before the whole question is read, and ends it then.
+  sent.catch(() => undefined);
+  const message = await Promise.race([answered, failed.promise]);
+  response.writeHead(message.statusCode ?? 502, endToEnd(message.headers));
+  await pipeline(message, response);
+}
+
+async function tunnel(
+  proxy: Proxy,
+  request: IncomingMessage,
+  { socket, head }: { socket: Duplex; head: Buffer },
+): Promise<void> {
+  const pass = passOf(proxy, request);
+  if (pass === undefined) {
+    const challenge = 'Proxy-Authenticate: Basic realm="reeltally"';
+    answerTunnel(socket, `407 Proxy Authentication Required\r\n${challenge}`);
+    return;
+  }
+  const [, host, port] = authorityPattern.exec(request.url ?? '') ?? [];
+  if (host === undefined || Number(port) > 65_535) {
+    proxy.passes.refuse(pass, 'request');
+    answerTunnel(socket, '400 Bad Request');
+    return;
+  }
+  const reached = await reach(proxy, pass, { host, port: Number(port) });
+  if (reached === 403) {
+    answerTunnel(socket, '403 Forbidden');
+    return;
+  }
+  if (reached === 429) {
+    answerTunnel(socket, '429 Too Many Requests');
+    return;
+  }
+  if (reached === 502) {
+    answerTunnel(socket, '502 Bad Gateway');
+    return;
+  }
+  socket.once('close', () => reached.destroy());
+  reached.once('close', () => socket.destroy());
+  socket.write('HTTP/1.1 200 Connection Established\r\n\r\n');
+  if (head.length > 0) reached.write(head);
+  socket.pipe(reached);
+  reached.pipe(socket);
+}
+
+/**
+ * Starts the proxy through which all of a child's traffic goes: CONNECT, and plain HTTP in the absolute form. It takes no
+ * step without the credentials of a running attempt, and reaches nothing but what the guard allows.
+ */
+export async function startEgressProxy(options: EgressProxyOptions): Promise<EgressProxy> {
+  const { guard, observer } = options;
+  const idleMs = options.idleMs ?? defaultIdleMs;
+  const passes = new Passes(observer);
+  const callers = new Callers(options.strangerMs ?? defaultStrangerMs);
+  const proxy: Proxy = { guard, passes, idleMs, callers };
+  const server = createServer({ maxHeaderSize: maxHeaderBytes, insecureHTTPParser: false, noDelay: true });
+
+  server.on('request', (request, response) => {
+    response.on('error', () => undefined);
+    forward(proxy, request, response).catch(() => {
+      answer(response, 502);
+    });
+  });
+  server.on('connect', (request, socket, head: Buffer) => {
+    socket.on('error', () => socket.destroy());
+    tunnel(proxy, request, { socket, head }).catch(() => socket.destroy());
+  });
+  server.on('upgrade', (_request, socket) => socket.destroy());
+  server.on('checkExpectation', (_request, response) => {
+    answer(response, 417);
+  });
+  server.on('clientError', (_error, socket) => socket.destroy());
+  // Slower than the connection behind it, which says why it ends.
+  server.setTimeout(idleMs + 5_000, (socket) => socket.destroy());
+
+  const listener = options.listener ?? server;
+  listener.maxConnections = maxConnections;
+  listener.on('connection', (socket: Socket) => callers.take(socket));
+  if (options.listener === undefined) {
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(0, '127.0.0.1', resolve);
+    });
+  } else {
+    options.listener.on('connection', (socket: Socket) => server.emit('connection', socket));
+  }
+  const { port } = listener.address() as AddressInfo;
+  return {
+    admit: ({ maxBytes }) => passes.admit(maxBytes, (credentials) => `http://${credentials}@127.0.0.1:${port}`),
+    async close() {
+      const closed = new Promise((resolve) => listener.close(resolve));
+      callers.end();
+      await closed;
+    },
+  };
+}

@@ -1,0 +1,227 @@
+/**
+ * The namespaces that children live in, where the kernel lets an ordinary user make them: a network in which nothing but our
+ * proxy can be reached, processes that end with their first one, and a view of the files that holds the programs, read-only,
+ * and one attempt's directory. What is not to be had is named, with the reason.
+ */
+
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { hash } from 'node:crypto';
+import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs';
+import { mkdir, mkdtemp, open, rename, rm, writeFile } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import { Server } from 'node:net';
+import { basename, dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { launch } from './launch.ts';
+import type { Namespaces, View } from './launch.ts';
+import type { Users } from './users.ts';
+
+/** What keeps children from what this process may read: a view of the files, or that they are somebody else; or nothing does. */
+export type Sandbox = 'namespaces' | 'another user' | 'weak';
+
+export function sandboxOf({ view, users }: Namespaces): Sandbox {
+  if (view !== undefined) return 'namespaces';
+  return users === undefined ? 'weak' : 'another user';
+}
+
+export interface Cell {
+  namespaces: Namespaces;
+  /** Listens inside the children's network; its connections arrive in this process. Undefined where there is no such network. */
+  listener: Server | undefined;
+  /** What this machine does not allow, and why. */
+  missing: { guard: 'network' | 'processes' | 'files' | 'privileges'; why: string }[];
+  close(): Promise<void>;
+}
+
+export interface CellOptions {
+  /** For the view; made if it is not there. Processes that run the same programs may share it. */
+  directory: string;
+  /** Programs that children run: their folders, and what lies beside these, can be read in the view, like this program's own. */
+  programs: readonly string[];
+  /** What else can be read. */
+  readable: readonly string[];
+  /** In the place of namespaces, where these are not to be had; others must be able to pass `directory` then. */
+  users?: Users;
+}
+
+const programDirectories = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
+const startTimeoutMs = 5_000;
+
+/** Runs in the new network: makes a listening socket there, hands it over, and waits to be let go. */
+const listenerProgram = `
+  const server = require('node:net').createServer();
+  process.once('disconnect', () => process.exit());
+  server.listen(0, '127.0.0.1', () => process.send('listening', server));
+`;
+
+function findProgram(name: string): string | undefined {
+  return programDirectories.map((directory) => join(directory, name)).find((path) => existsSync(path));
+}
+
+async function exitOf(child: ChildProcess): Promise<{ code: number | null; stderr: string }> {
+  let stderr = '';
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => (stderr = (stderr + text).slice(-2_000)));
+  const drained = new Promise((resolve) => child.stderr?.once('close', resolve));
+  const timer = setTimeout(() => child.kill('SIGKILL'), startTimeoutMs);
+  const code = await new Promise<number | null>((resolve) => {
+    // Not 'close': it does not come from a child that has handed a socket over.
+    child.once('exit', (exitCode) => void drained.then(() => resolve(exitCode)));
+    child.once('error', (error) => {
+      stderr = error.message;
+      resolve(null);
+    });
+  });
+  clearTimeout(timer);
+  return { code, stderr: stderr.trim().split('\n').at(-1) ?? '' };
+}
+
+interface Network {
+  user: FileHandle;
+  network: FileHandle;
+  listener: Server;
+}
+
+/** A network of its own with nothing in it but a loopback interface and one listening socket, which is ours. */
+async function openNetwork(unshare: string): Promise<Network | { why: string }> {
+  const up =
+    'ip link set lo up 2>/dev/null || ifconfig lo up 2>/dev/null || { echo "neither ip nor ifconfig" >&2; exit 1; }';
+  const child = spawn(
+    unshare,
+    [
+      ...['--user', '--map-root-user', '--net', '--', '/bin/sh', '-c', `${up}; exec "$@"`, 'sh'],
+      ...[process.execPath, '-e', listenerProgram],
+    ],
+    {
+      cwd: '/',
+      detached: true,
+      env: { PATH: programDirectories.join(':') },
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    },
+  );
+  const ended = exitOf(child);
+  const listening = new Promise<Server | undefined>((resolve) => {
+    child.once('message', (_message, handle) => resolve(handle instanceof Server ? handle : undefined));
+  });
+  const listener = await Promise.race([listening, ended.then(() => undefined)]);
+  if (listener === undefined || child.pid === undefined) {
+    if (child.connected) child.disconnect();
+    return { why: (await ended).stderr || 'the network did not come up' };
+  }
+  const [user, network] = await Promise.all(['user', 'net'].map((name) => open(`/proc/${child.pid}/ns/${name}`)));
+  child.disconnect();
+  await ended;
+  return user === undefined || network === undefined ? { why: 'no handle of it' } : { user, network, listener };
+}
+
+/** Folders that every program needs, as they are on this machine: a link stays a link. */
+const systemPaths = [
+  ...['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/etc/alternatives', '/etc/ld.so.cache'],
+  ...['/etc/ld.so.conf', '/etc/ld.so.conf.d', '/etc/ssl', '/etc/pki', '/etc/ca-certificates', '/etc/localtime'],
+  ...['/etc/nsswitch.conf', '/nix/store', '/dev/null', '/dev/zero', '/dev/full', '/dev/random', '/dev/urandom'],
+];
+
+/** Folders of programs alone. Anywhere else a program may lie beside what a child must not read, such as somebody's keys. */
+const programFolder = /^\/(?:usr|opt|nix)\/|\/node_modules\//;
+
+/** A program in a folder `bin` may need what lies beside that folder; one that lies anywhere is shown by itself. */
+function shownFor(program: string): string {
+  const folder = dirname(program);
+  const shown = basename(folder) === 'bin' ? dirname(folder) : folder;
+  return programFolder.test(`${shown}/`) ? shown : program;
+}
+
+async function writeView(options: CellOptions): Promise<View> {
+  const programs = [...options.programs, process.execPath].filter((path) => existsSync(path));
+  const programPaths = programs.flatMap((path) => [shownFor(path), shownFor(realpathSync(path))]);
+  const paths = [...systemPaths, ...programPaths, ...options.readable];
+  const links: [target: string, path: string][] = [];
+  const [folders, files, shown]: [string[], string[], { name: string; how: string }[]] = [[], [], []];
+  for (const path of new Set(paths)) {
+    if (!existsSync(path)) continue;
+    const stats = lstatSync(path);
+    if (stats.isSymbolicLink() && systemPaths.includes(path)) {
+      links.push([readlinkSync(path), path]);
+      continue;
+    }
+    if (folders.some((folder) => path.startsWith(`${folder}/`))) continue;
+    (stats.isDirectory() ? folders : files).push(path);
+    const name = path.replace(/[\s\\#]/g, (letter) => `\\${letter.charCodeAt(0).toString(8).padStart(3, '0')}`);
+    shown.push({ name, how: path.startsWith('/dev/') ? 'bind' : 'rbind,ro' });
+  }
+  // By what it shows: children of another process, perhaps of another version, are started by a table of their own.
+  const directory = join(options.directory, hash('sha256', JSON.stringify(shown)).slice(0, 16));
+  const [root, table] = [join(directory, 'root'), join(directory, 'mounts')];
+  await mkdir(root, { recursive: true, mode: 0o700 });
+  const lines = shown.map(({ name, how }) => `${name} ${root}${name} none ${how} 0 0\n`);
+  const written = await mkdtemp(join(directory, 'writing-'));
+  await writeFile(join(written, 'mounts'), lines.join(''), { mode: 0o600 });
+  await rename(join(written, 'mounts'), table);
+  await rm(written, { recursive: true });
+  return { root, table, folders, files, links };
+}
+
+/** Why a program that does nothing does not end well in these namespaces; undefined where it does. */
+async function trial(options: CellOptions, namespaces: Namespaces): Promise<string | undefined> {
+  const directory = await mkdtemp(join(options.directory, 'trial-'));
+  try {
+    const user = await namespaces.users?.of(directory);
+    const started = launch({ command: '/bin/sh', arguments: ['-c', ':'], directory, limits: {}, namespaces, mark: 1 });
+    const child = spawn(started.command, started.arguments, {
+      cwd: '/',
+      detached: true,
+      env: { PATH: programDirectories.join(':') },
+      stdio: ['ignore', 'ignore', 'pipe', ...started.handles],
+      ...user,
+    });
+    const { code, stderr } = await exitOf(child);
+    return code === 0 ? undefined : stderr || `it ended with ${String(code)}`;
+  } catch (error) {
+    // Node throws where this process may not start another user's.
+    return error instanceof Error ? error.message : String(error);
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+/** Makes what the kernel allows, tries each part, and leaves out what does not work. Never throws for what is not allowed. */
+export async function openCell(options: CellOptions): Promise<Cell> {
+  await mkdir(options.directory, { recursive: true, mode: 0o700 });
+  const missing: Cell['missing'] = [];
+  const namespaces: Namespaces = {};
+  const [unshare, nsenter, setpriv] = ['unshare', 'nsenter', 'setpriv'].map(findProgram);
+  let network: Network | undefined;
+  const attempt = async (guard: Cell['missing'][number]['guard'], more: Namespaces): Promise<void> => {
+    const why = await trial(options, { ...namespaces, ...more });
+    if (why === undefined) Object.assign(namespaces, more);
+    else missing.push({ guard, why });
+  };
+  const { users } = options;
+  if (users !== undefined) await attempt('files', { users });
+  if (setpriv === undefined) missing.push({ guard: 'privileges', why: 'there is no setpriv' });
+  else await attempt('privileges', { setpriv });
+  if (users !== undefined) missing.push({ guard: 'network', why: 'it needs user namespaces' });
+  else if (unshare === undefined) {
+    for (const guard of ['processes', 'files', 'network'] as const) missing.push({ guard, why: 'there is no unshare' });
+  } else {
+    await attempt('processes', { unshare });
+    if (namespaces.unshare === undefined) missing.push({ guard: 'files', why: 'it needs processes of their own' });
+    else await attempt('files', { view: await writeView(options) });
+    const opened = nsenter === undefined ? { why: 'there is no nsenter' } : await openNetwork(unshare);
+    if ('why' in opened) missing.push({ guard: 'network', why: opened.why });
+    else {
+      const handles = { user: opened.user.fd, network: opened.network.fd };
+      await attempt('network', { nsenter: { program: nsenter ?? '', ...handles } });
+      network = opened;
+    }
+  }
+  const listener = namespaces.nsenter === undefined ? undefined : network?.listener;
+  const close = async () => {
+    await network?.user.close();
+    await network?.network.close();
+    if (network?.listener.listening === true) network.listener.close();
+    await sleep(0);
+  };
+  return { namespaces, listener, missing, close };
+}

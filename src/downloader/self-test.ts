@@ -1,0 +1,259 @@
+/**
+ * Proves each guard with real children before a worker takes work: what the machine allows is not taken for granted, and
+ * neither is what we believe to have set up.
+ */
+
+import { readFileSync } from 'node:fs';
+import { chmod, mkdir, mkdtemp, open, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import type { AddressInfo, Server } from 'node:net';
+import { join } from 'node:path';
+
+import type { Cell } from './sandbox/sandbox.ts';
+import type { Keeper } from './sandbox/reaper.ts';
+import { runContained } from './sandbox/process.ts';
+import type { ContainedProcess, ProcessResult } from './sandbox/process.ts';
+import { listProcesses, measureDirectory } from './sandbox/resource-use.ts';
+import type { Egress } from './egress/credentials.ts';
+import { proxyVariables } from './yt-dlp/run.ts';
+
+/** In the order in which they are shown. */
+const guardNames = [
+  ...['proxy', 'network', 'files', 'processes', 'privileges'],
+  ...['environment', 'disk', 'memory', 'ending'],
+] as const;
+type GuardName = (typeof guardNames)[number];
+
+/** `missing`: this machine does not allow it. `failed`: it should hold, and does not, so no work may be taken. */
+export interface GuardReport {
+  guard: GuardName;
+  state: 'on' | 'missing' | 'failed';
+  detail: string;
+}
+
+export interface SelfTestOptions {
+  cell: Pick<Cell, 'namespaces' | 'missing'>;
+  egress: Egress;
+  /** For directories of the test's own; made if it is not there. */
+  directory: string;
+  keeper: Keeper;
+}
+
+const timeLimitMs = 30_000;
+const diskBytes = 1024 * 1024;
+/** For folders. */
+const diskMarginBytes = 64 * 1024;
+const memoryLimitBytes = 256 * 1024 * 1024;
+
+/** Tries to get out in every way, and tells how far it came. */
+const prisoner = `
+  const net = require('node:net'), fs = require('node:fs');
+  const [, canaryPort, outside] = process.argv;
+  const proxy = new URL(process.env.http_proxy);
+  const talk = (host, port, text) => new Promise((resolve) => {
+    const socket = net.connect({ host, port });
+    let heard = '';
+    socket.setTimeout(15000, () => socket.destroy());
+    socket.on('connect', () => { heard += 'connected '; if (text) socket.write(text); else socket.destroy(); });
+    socket.on('data', (data) => (heard += data));
+    socket.on('error', () => undefined).on('close', () => resolve(heard));
+  });
+  const attempt = (work) => { try { work(); return true; } catch { return false; } };
+  const ask = (credentials) => talk(proxy.hostname, proxy.port,
+    'GET http://127.0.0.1:' + canaryPort + '/ HTTP/1.1\\r\\nHost: x\\r\\nConnection: close\\r\\n' + credentials + '\\r\\n');
+  const credentials = Buffer.from(proxy.username + ':' + proxy.password).toString('base64');
+  const status = (heard) => Number((heard.match(/HTTP\\/1\\.1 (\\d+)/) || [])[1] || 0);
+  const own = fs.existsSync('/proc/self/status') ? fs.readFileSync('/proc/self/status', 'latin1') : '';
+  (async () => console.log(JSON.stringify({
+    direct: await talk('127.0.0.1', canaryPort),
+    stranger: status(await ask('')),
+    guarded: status(await ask('Proxy-Authorization: Basic ' + credentials + '\\r\\n')),
+    environment: Object.keys(process.env),
+    reads: attempt(() => fs.readFileSync(outside)),
+    writes: attempt(() => fs.writeFileSync(outside + '.written', '')),
+    ids: (own.match(/^(?:Uid|Gid|Groups):.*$/gm) || []).flatMap((line) => line.split(/\\s+/).slice(1).filter(Boolean)),
+    privileges: (own.match(/^(?:CapEff|NoNewPrivs):.*$/gm) || []).map((line) => line.split(/\\s+/)[1]),
+  })))();
+`;
+
+interface Findings {
+  direct: string;
+  stranger: number;
+  guarded: number;
+  environment: string[];
+  reads: boolean;
+  writes: boolean;
+  /** Every user and group that it is. */
+  ids: string[];
+  /** Effective capabilities, and whether new ones can be had. */
+  privileges: string[];
+}
+
+/** Ignores what it is told, and leaves a daemon behind in a session of its own. The last word is for finding it again. */
+const deaf = (name: string): string => `
+  trap '' TERM
+  session=$(command -v setsid)
+  ($session /bin/sh -c 'trap "" TERM; while :; do sleep 1; done' ${name} &)
+  while :; do sleep 1; done
+`;
+
+async function startCanary(): Promise<{ server: Server; port: number; visits: () => number }> {
+  let visits = 0;
+  const server = createServer((socket) => {
+    visits += 1;
+    socket.on('error', () => undefined);
+    socket.end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return { server, port: (server.address() as AddressInfo).port, visits: () => visits };
+}
+
+function namedSo(name: string): boolean {
+  return listProcesses().some(({ pid }) => {
+    try {
+      return readFileSync(`/proc/${pid}/cmdline`, 'latin1').split('\0').includes(name);
+    } catch {
+      return false;
+    }
+  });
+}
+
+interface Outcome {
+  findings: Findings | undefined;
+  visits: number;
+  said: string;
+  fed: ProcessResult;
+  filled: ProcessResult;
+  filledBytes: number;
+  ended: ProcessResult;
+  survivor: boolean;
+  /** It has a user of its own. */
+  isSomebodyElse: boolean;
+}
+
+/** One id that is not root's, and no other group. */
+const isSomebody = (ids: readonly string[]): boolean => new Set(ids).size === 1 && ids[0] !== '0';
+
+/** What speaks against each guard; the empty string where nothing does. */
+function objections({ findings, ...outcome }: Outcome): Record<GuardName, string> {
+  const { filled, filledBytes, ended } = outcome;
+  const unexpected = findings?.environment.filter(
+    (name) =>
+      !['http_proxy', 'https_proxy', 'all_proxy', 'PATH', 'HOME', 'TMPDIR', 'LANG', 'REELTALLY_RUN'].includes(name),
+  );
+  const when = (wrong: boolean | undefined, text: string) =>
+    wrong === false ? '' : findings === undefined ? outcome.said : text;
+  return {
+    proxy: when(
+      findings && (findings.stranger !== 407 || findings.guarded !== 403),
+      `it answered ${findings?.stranger} to a stranger, and ${findings?.guarded} to a child that asked for this machine`,
+    ),
+    network: when(
+      findings && (findings.direct !== '' || outcome.visits > 0),
+      'a child reached a listener of this machine past the proxy',
+    ),
+    files: when(
+      findings && (findings.reads || findings.writes || (outcome.isSomebodyElse && !isSomebody(findings.ids))),
+      `a child got at a file outside its directory, or is not one user in one group: ${findings?.ids.join(', ')}`,
+    ),
+    processes: outcome.survivor ? 'a process was left behind' : '',
+    privileges: when(
+      findings && findings.privileges.join() !== '0000000000000000,1',
+      `a child has privileges: ${findings?.privileges.join(', ')}`,
+    ),
+    environment: when(unexpected && unexpected.length > 0, `a child sees ${unexpected?.join(', ')}`),
+    disk:
+      filled.ending === 'directory_full' && filledBytes <= diskBytes + diskMarginBytes
+        ? ''
+        : `a child that filled its directory ended as ${filled.ending}, with ${filledBytes} bytes; ${filled.stderr}`,
+    memory: outcome.fed.exitCode === 0 ? 'a child was given more memory than it may have' : '',
+    ending:
+      ended.ending === 'timed_out' && !outcome.survivor
+        ? ''
+        : `a child that would not end ended as ${ended.ending}${outcome.survivor ? ', and left a process behind' : ''}`,
+  };
+}
+
+/** Runs the children, side by side, and looks at what they found and left. */
+async function observe(options: SelfTestOptions, directory: string): Promise<Outcome> {
+  const canary = await startCanary();
+  const pass = options.egress.admit({ maxBytes: 1024 * 1024 });
+  const lines: string[] = [];
+  const name = `reeltally-self-test-${process.pid}-${directory.slice(-6)}`;
+  const outside = join(directory, 'outside');
+  const { users } = options.cell.namespaces;
+  // Another user may not be able to pass the folders above the program, and is handed it open.
+  const program = users === undefined ? undefined : await open(process.execPath);
+  await writeFile(outside, 'secret', { mode: 0o600 });
+  const run = async (
+    folder: string,
+    own: Pick<ContainedProcess, 'command' | 'arguments'> & Partial<ContainedProcess>,
+  ) => {
+    await mkdir(join(directory, folder));
+    return await runContained({
+      directory: join(directory, folder),
+      searchPath: ['/usr/bin', '/bin'],
+      timeoutMs: timeLimitMs,
+      signal: new AbortController().signal,
+      maxOutputBytes: 64 * 1024,
+      onLine: (line) => lines.push(line),
+      keeper: options.keeper,
+      namespaces: options.cell.namespaces,
+      ...own,
+    });
+  };
+  try {
+    const [tried, fed, filled, ended] = await Promise.all([
+      run('prisoner', {
+        command: program === undefined ? process.execPath : '/proc/self/fd/3',
+        handles: program === undefined ? [] : [program.fd],
+        arguments: ['-e', prisoner, String(canary.port), outside],
+        environment: proxyVariables(pass.proxyUrl),
+      }),
+      run('glutton', {
+        command: '/bin/sh',
+        arguments: ['-c', 'exec dd if=/dev/zero of=/dev/null bs=512M count=1'],
+        maxMemoryBytes: memoryLimitBytes,
+      }),
+      run('hoarder', {
+        command: '/bin/sh',
+        arguments: ['-c', 'dd if=/dev/zero of=file bs=64k count=64 2>/dev/null; while :; do sleep 1; done'],
+        maxDirectoryBytes: diskBytes,
+      }),
+      run('deaf', { command: '/bin/sh', arguments: ['-c', deaf(name)], timeoutMs: 200 }),
+    ]);
+    return {
+      findings: lines[0] === undefined ? undefined : (JSON.parse(lines[0]) as Findings),
+      visits: canary.visits(),
+      said: `the child told nothing: ${tried.ending} ${tried.exitCode ?? ''} ${tried.stderr}`.trim(),
+      fed,
+      filled,
+      filledBytes: (await measureDirectory(join(directory, 'hoarder'), 1_000)).bytesOnDisk,
+      ended,
+      survivor: namedSo(name),
+      isSomebodyElse: users !== undefined,
+    };
+  } finally {
+    await program?.close();
+    pass.close();
+    canary.server.close();
+  }
+}
+
+/** @returns every guard, and whether it holds; about a second */
+export async function testContainment(options: SelfTestOptions): Promise<GuardReport[]> {
+  await mkdir(options.directory, { recursive: true, mode: 0o700 });
+  const directory = await mkdtemp(join(options.directory, 'self-test-'));
+  // For another user's children, whose directories lie in it; what is in it shows to nobody.
+  await chmod(directory, 0o711);
+  try {
+    const found = objections(await observe(options, directory));
+    return guardNames.map((guard) => {
+      const missing = options.cell.missing.find((one) => one.guard === guard);
+      if (missing !== undefined) return { guard, state: 'missing', detail: missing.why };
+      return { guard, state: found[guard] === '' ? 'on' : 'failed', detail: found[guard] };
+    });
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,245 @@
+import { chmod, lchown, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import type { ChildObserver } from '../ports/observers.ts';
+import { inSpan } from '../ports/tracing.ts';
+import type { Tracer } from '../ports/tracing.ts';
+import type {
+  DownloadedFile,
+  DownloadFailure,
+  VideoFailure,
+  VideoMetadata,
+  VideoReference,
+  VideoSource,
+  WantedFile,
+} from '../ports/videos.ts';
+import type { Output } from '../domain/download-options.ts';
+import type { Keeper } from './sandbox/reaper.ts';
+import type { Namespaces } from './sandbox/launch.ts';
+import type { ProcessResult } from './sandbox/process.ts';
+import type { Egress } from './egress/credentials.ts';
+import { downloadArguments, probeArguments } from './yt-dlp/arguments.ts';
+import type { EngineLimits, EngineRun } from './yt-dlp/arguments.ts';
+import { failure, processFailure, silentRefusal } from './failures.ts';
+import { followDownload, parseMetadata } from './yt-dlp/output.ts';
+import type { AnnouncedMetadata } from './yt-dlp/output.ts';
+import type { Announced, Verdict } from './verify/packets.ts';
+import { makeJpeg, verifyStill } from './verify/still.ts';
+import { finishedFiles, onlyFile, verifyFile } from './verify/verify-file.ts';
+import type { Engine } from './yt-dlp/programs.ts';
+import { fileSha256 } from './yt-dlp/programs.ts';
+import { localFfmpeg, runYtDlp } from './yt-dlp/run.ts';
+import type { YtDlpContext } from './yt-dlp/run.ts';
+import { prepareYtDlp } from './yt-dlp/unpacked.ts';
+import type { YtDlpCommand } from './yt-dlp/unpacked.ts';
+
+export interface VideoSourceOptions extends Engine {
+  /** The folder of plugin packages. */
+  pluginsDirectory: string;
+  /** Name of the one extractor that may read an item, or several where one hands over; what has none is refused. */
+  extractorOf: (video: VideoReference) => string | undefined;
+  limits: EngineLimits;
+  /** Where all of the engine's traffic goes through. */
+  egress: Egress;
+  /** What children are put into, where this machine allows it. */
+  namespaces?: Namespaces | undefined;
+  /** For what outlives an attempt and for probes; made if it is not there. */
+  workDirectory: string;
+  /** Where yt-dlp is unpacked; kept, so that this happens once. */
+  unpackedDirectory: string;
+  /** What stands in for ffmpeg and ffprobe, if not where our sources are. */
+  localFfmpegDirectory?: string;
+  /** Ends the children when it is closed. */
+  keeper: Keeper;
+  logger?: { warn(details: object, message: string): void };
+  observer?: ChildObserver;
+  tracer?: Tracer | undefined;
+}
+
+type DownloadOptions = Parameters<VideoSource['download']>[2];
+
+/** Dependencies of every probe and every attempt. */
+interface EngineContext extends YtDlpContext {
+  options: VideoSourceOptions;
+}
+
+function createContext(options: VideoSourceOptions): EngineContext {
+  const { keeper, namespaces, workDirectory } = options;
+  let preparing: Promise<YtDlpCommand> | undefined;
+  return {
+    options,
+    ytDlp: () =>
+      (preparing ??= prepareYtDlp({
+        ytDlpPath: options.ytDlpPath,
+        directory: options.unpackedDirectory,
+        trialDirectory: workDirectory,
+        ...{ keeper, namespaces },
+        onProblem: (error) => options.logger?.warn({ err: error }, 'yt-dlp is started packed, which is slower'),
+      })),
+  };
+}
+
+/** What the engine is told about an item; undefined for a platform that has no extractor here. */
+function engineRun({ options }: EngineContext, video: VideoReference): EngineRun | undefined {
+  const { canonicalUrl } = video;
+  const extractor = options.extractorOf(video);
+  if (extractor === undefined || !/^https?:\/\//.test(canonicalUrl)) return undefined;
+  const { pluginsDirectory, localFfmpegDirectory = localFfmpeg } = options;
+  return { extractor, pluginsDirectory, ffmpegPath: localFfmpegDirectory, url: canonicalUrl };
+}
+
+async function probe(
+  context: EngineContext,
+  video: VideoReference,
+  attempt: { directory: string; signal: AbortSignal },
+): Promise<{ ok: true; metadata: VideoMetadata } | VideoFailure> {
+  const run = engineRun(context, video);
+  if (run === undefined) return failure('unsupported_media', `No extractor for the platform ${video.platform}.`);
+  const found: { metadata?: AnnouncedMetadata | undefined } = {};
+  const result = await runYtDlp(context, {
+    ...attempt,
+    fetches: false,
+    arguments: probeArguments(run),
+    timeoutMs: context.options.limits.probeTimeoutMs,
+    onLine: (line) => {
+      found.metadata ??= parseMetadata(line);
+    },
+  });
+  const failed = processFailure(result);
+  if (failed !== undefined) return failed;
+  if (found.metadata === undefined) return failure('unsupported_media', 'The engine named no item with a title.');
+  const { title, durationSeconds, thumbnail } = found.metadata;
+  return { ok: true, metadata: { title, durationSeconds, thumbnail } };
+}
+
+/** From the user of an attempt, none of whose processes is left: another attempt of that user must not reach the file. */
+async function takeOver(path: string): Promise<void> {
+  await lchown(path, process.getuid?.() ?? 0, process.getgid?.() ?? 0);
+  await chmod(path, 0o600);
+}
+
+/** Checks the one file that lies in `media`, and takes its hash. */
+async function finish(
+  { options }: EngineContext,
+  output: Output,
+  announced: Announced,
+  {
+    timeoutMs,
+    traceparent,
+    ...attempt
+  }: Pick<DownloadOptions, 'directory' | 'signal' | 'traceparent'> & { timeoutMs: number },
+): Promise<DownloadedFile | DownloadFailure> {
+  const { limits, ffprobePath, ffmpegPath, keeper, observer, namespaces, tracer } = options;
+  const { name, mime } = finishedFiles[output];
+  const media = join(attempt.directory, 'media');
+  const path = join(media, name);
+  const check = { path, ffprobePath, ffmpegPath, timeoutMs, keeper, observer, namespaces, ...attempt };
+  const unmade = output === 'jpg' ? await makeJpeg(media, check) : undefined;
+  if (unmade !== undefined) return failure(unmade.reason, unmade.detail, unmade.fault);
+  const only = await onlyFile(media, name);
+  if ('detail' in only) return failure('platform_error', only.detail);
+  const { sizeBytes } = only;
+  if (sizeBytes > limits.maxFileSizeBytes) return failure('too_large', `The file has ${sizeBytes} bytes.`);
+  const traced = {
+    name: 'verify file',
+    parent: traceparent,
+    attributes: { 'process.executable.name': 'ffprobe' },
+    failureOf: (verdict: Verdict) => (verdict.ok ? undefined : verdict.reason),
+  };
+  const verdict = await inSpan(tracer, traced, () =>
+    output === 'jpg' ? verifyStill(check) : verifyFile({ ...check, output, announced }),
+  );
+  if (!verdict.ok) return failure(verdict.reason, verdict.detail, verdict.fault);
+  if (namespaces?.users !== undefined) await takeOver(path);
+  const sha256 = await fileSha256(path, attempt.signal);
+  return { ok: true, path, name, mime, sizeBytes, sha256, durationSeconds: Math.round(verdict.durationSeconds) };
+}
+
+async function download(
+  context: EngineContext,
+  video: VideoReference,
+  wanted: WantedFile,
+  { directory, signal, onProgress, traceparent }: DownloadOptions,
+): Promise<DownloadedFile | DownloadFailure> {
+  const { limits } = context.options;
+  const run = engineRun(context, video);
+  if (run === undefined) return failure('unsupported_media', `No extractor for the platform ${video.platform}.`);
+  // A file that an earlier attempt left would be taken for finished: the engine exits with 0 when it finds one.
+  const leftovers = await readdir(directory);
+  if (leftovers.length > 0) return failure('internal_error', 'The directory of the attempt is not fresh.', 'service');
+  const media = join(directory, 'media');
+  await mkdir(media, { mode: 0o700 });
+  const startedMs = performance.now();
+  const tooLarge = new AbortController();
+  const output = followDownload({
+    onProgress,
+    onBytes: (bytes) => {
+      if (bytes > limits.maxFileSizeBytes) tooLarge.abort();
+    },
+    nowMs: () => performance.now(),
+  });
+  const traced = {
+    name: `download ${video.platform}`,
+    parent: traceparent,
+    attributes: {
+      'process.executable.name': 'yt-dlp',
+      'reeltally.platform': video.platform,
+      'reeltally.video.id': video.videoId,
+    },
+    failureOf: (result: ProcessResult) => processFailure(result)?.reason,
+  };
+  const result = await inSpan(context.options.tracer, traced, () =>
+    runYtDlp(context, {
+      fetches: true,
+      arguments: downloadArguments(run, wanted, { directory: media, limits }),
+      directory,
+      timeoutMs: limits.attemptTimeoutMs,
+      signal: AbortSignal.any([signal, tooLarge.signal]),
+      onLine: output.take,
+    }),
+  );
+  if (tooLarge.signal.aborted) return failure('too_large', 'The platform sent more bytes than are allowed.');
+  const failed = processFailure(result) ?? silentRefusal(output, wanted, limits);
+  if (failed !== undefined) return failed;
+  const timeoutMs = Math.max(limits.attemptTimeoutMs - (performance.now() - startedMs), 1);
+  const { metadata, hasSound, inPieces } = output;
+  const announced = { durationSeconds: metadata?.exactSeconds ?? 0, hasSound, inPieces };
+  return finish(context, wanted.output, announced, { directory, signal, timeoutMs, traceparent });
+}
+
+/** What goes wrong on our side of the engine, such as a full disk, is a failure like any other to the caller. */
+async function caught<Result>(work: () => Promise<Result>): Promise<Result | DownloadFailure> {
+  try {
+    return await work();
+  } catch (error) {
+    return failure('internal_error', error instanceof Error ? error.message : String(error), 'service');
+  }
+}
+
+/**
+ * The download engine: yt-dlp and ffmpeg as contained child processes. Every URL goes to the one extractor of its platform;
+ * nothing that a platform says is believed before it has been checked.
+ */
+export function createVideoSource(options: VideoSourceOptions): VideoSource {
+  const context = createContext(options);
+  return {
+    probe: (video, { signal }) =>
+      caught(async () => {
+        await mkdir(options.workDirectory, { recursive: true, mode: 0o700 });
+        const directory = await mkdtemp(join(options.workDirectory, 'probe-'));
+        try {
+          return await probe(context, video, { directory, signal });
+        } finally {
+          await rm(directory, { recursive: true, force: true });
+        }
+      }),
+    download: (video, wanted, attempt) =>
+      caught(async () => {
+        try {
+          return await download(context, video, wanted, attempt);
+        } finally {
+          for (const name of ['home', 'tmp']) await rm(join(attempt.directory, name), { recursive: true, force: true });
+        }
+      }),
+  };
+}

@@ -1,0 +1,116 @@
+/**
+ * Starts the embedded event store as a process of its own: its storage is synchronous, and would hold up any other work.
+ */
+
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { appendFileSync, mkdirSync } from 'node:fs';
+import { getCompileCacheDir } from 'node:module';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import type { EndOfCatchUp } from './checkpoints.ts';
+
+const ENTRY = fileURLToPath(new URL('./main.ts', import.meta.url));
+
+/** A large log replays its write-ahead file first; anything beyond this is a fault. */
+const START_TIMEOUT_MS = 30_000;
+const STOP_TIMEOUT_MS = 10_000;
+const MOST_ERROR_TEXT = 4000;
+
+export interface EmbeddedEventStore {
+  url: string;
+  pid: number;
+  /** What it has written to standard error, if there was room for it. */
+  logFile: string;
+  /** The end of that, also where there was none. */
+  lastWords: () => string;
+  /** Fulfilled when the process has ended, for whatever reason. */
+  exited: Promise<void>;
+  /** Ends it in order: what it has taken is answered. Safe to call again. */
+  stop: () => Promise<void>;
+}
+
+export interface LaunchOptions {
+  dataDirectory: string;
+  /** Any free one by default. */
+  port?: number;
+  /** A Node that runs TypeScript files directly. */
+  nodePath: string;
+  /** For tests: the checkpoint with which a subscription's catch-up ends. Default: as EventStoreDB 24.2.0 does. */
+  endOfCatchUp?: EndOfCatchUp | undefined;
+}
+
+/** @throws when the process ends before it is ready, with what it said */
+export async function launchEventStore({
+  dataDirectory,
+  port = 0,
+  nodePath,
+  endOfCatchUp = 'last-event',
+}: LaunchOptions): Promise<EmbeddedEventStore> {
+  const child = spawn(
+    nodePath,
+    [
+      '--disable-warning=ExperimentalWarning',
+      ENTRY,
+      ...['--data', dataDirectory, '--port', String(port), '--end-of-catch-up', endOfCatchUp, '--until-stdin-ends'],
+    ],
+    // A group of its own keeps a Ctrl-C in the terminal from it; the pipe on its standard input ends with this process.
+    {
+      detached: true,
+      env: { ...process.env, NODE_COMPILE_CACHE: getCompileCacheDir() },
+      stdio: ['pipe', 'pipe', 'pipe'],
+    },
+  );
+  const exited = new Promise<void>((resolve) => child.once('close', () => resolve()));
+  child.stdin.on('error', () => undefined);
+  const logFile = join(dataDirectory, 'event-store.log');
+  const lastWords = keepErrors(child, dataDirectory, logFile);
+  const url = await listeningUrl(child, lastWords);
+  if (child.pid === undefined) throw new Error('The embedded event store has no process id.');
+  return { url, pid: child.pid, logFile, lastWords, exited, stop: () => stop(child, exited) };
+}
+
+/** Through this process, and not straight into the file: on a full disk the reason would be lost there. */
+function keepErrors(child: ChildProcess, directory: string, file: string): () => string {
+  let end = '';
+  child.stderr?.on('data', (chunk: Buffer) => {
+    end = (end + chunk.toString('utf8')).slice(-MOST_ERROR_TEXT);
+    try {
+      mkdirSync(directory, { recursive: true, mode: 0o700 });
+      appendFileSync(file, chunk, { mode: 0o600 });
+    } catch {
+      // It is kept in memory.
+    }
+  });
+  return () => end.trim();
+}
+
+function listeningUrl(child: ChildProcess, errors: () => string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let output = '';
+    const fail = (reason: string): void => {
+      clearTimeout(patience);
+      child.kill('SIGKILL');
+      reject(new Error(`The embedded event store did not start: ${errors() || reason}`));
+    };
+    const patience = setTimeout(() => fail(`not ready after ${START_TIMEOUT_MS} ms`), START_TIMEOUT_MS);
+    child.stdout?.on('data', (chunk: Buffer) => {
+      output = (output + chunk.toString('utf8')).slice(0, MOST_ERROR_TEXT);
+      const line = /^\{"listening":"([^"]+)"\}$/m.exec(output);
+      if (line?.[1] === undefined) return;
+      clearTimeout(patience);
+      resolve(line[1]);
+    });
+    child.once('error', (error) => fail(error.message));
+    child.once('close', (code, signal) => fail(`it ended with ${code ?? signal}`));
+  });
+}
+
+async function stop(child: ChildProcess, exited: Promise<void>): Promise<void> {
+  child.stdin?.end();
+  child.kill('SIGTERM');
+  const impatience = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS);
+  await exited;
+  clearTimeout(impatience);
+}

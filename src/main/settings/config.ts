@@ -1,0 +1,190 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
+import { readPlanCatalogue } from '../../domain/plans.ts';
+import type { PlanCatalogue } from '../../domain/plans.ts';
+import { printable } from '../printable.ts';
+import * as kinds from './setting-kinds.ts';
+import { checkNames, isFromKubernetes } from './setting-names.ts';
+import type { Misspelt } from './setting-names.ts';
+
+/** The only reader of the environment: once, validated, frozen. A bad value is a refusal to start that names it. */
+
+export const projectDirectory = fileURLToPath(new URL('../../..', import.meta.url));
+
+/** A setting or a part that is missing or wrong; the message tells what to do. */
+export class ConfigurationRefused extends Error {
+  override readonly name = 'ConfigurationRefused';
+}
+
+const { address, anyText, flag, webAddress, whole } = kinds;
+
+export const environment = z.object({
+  REELTALLY_DATA: anyText.optional(),
+  /** For a client: where the API is, and its key. */
+  REELTALLY_URL: webAddress.optional(),
+  REELTALLY_KEY: anyText.optional(),
+  EVENTSTORE_URL: kinds.eventStoreAddress.optional(),
+  EVENTSTORE_PREFIX: kinds
+    .matching(
+      /^[a-z0-9][a-z0-9._-]{0,61}-$/,
+      'must be made of small letters, digits, ".", "_" and "-", with a "-" at its end',
+    )
+    .optional(),
+  DATABASE_URL: address('postgres:', 'postgresql:').optional(),
+  NATS_URL: address('nats:', 'tls:').optional(),
+  SAMPLE_PLATFORM_URL: address('http:')
+    .transform((value) => new URL(value).origin)
+    .optional(),
+  PORT: whole(0, 65_535).default(8080),
+  HOST: anyText.default('127.0.0.1'),
+  HEALTH_PORT: whole(0, 65_535).default(0),
+  PUBLIC_URL: webAddress.optional(),
+  DOWNLOAD_URL: webAddress.optional(),
+  REELTALLY_SECRET: kinds.secret.optional(),
+  REELTALLY_OLD_SECRETS: kinds.secrets.default([]),
+  DEMO: flag.optional(),
+  PLANS_FILE: anyText.default(join(projectDirectory, 'deploy/plans.json')),
+  FILES_DIRECTORY: anyText.optional(),
+  WORK_DIRECTORY: anyText.optional(),
+  ENGINE_DIRECTORY: anyText.optional(),
+  SANDBOX: kinds.oneOf(['required', 'weak']).default('required'),
+  S3_BUCKET: anyText.optional(),
+  S3_PREFIX: kinds
+    .matching(/^(?:[\w.-]+\/)*$/, 'must be made of letters, digits, "_", "." and "-", with a slash behind each part')
+    .default(''),
+  S3_REGION: anyText.default('us-east-1'),
+  S3_ENDPOINT: webAddress.optional(),
+  S3_PUBLIC_ENDPOINT: webAddress.optional(),
+  S3_FORCE_PATH_STYLE: flag.default(false),
+  S3_ACCESS_KEY_ID: anyText.optional(),
+  S3_SECRET_ACCESS_KEY: anyText.optional(),
+  LOG_LEVEL: kinds.oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).optional(),
+  TRUSTED_PROXIES: kinds.networks.default([]),
+  UNAUTHENTICATED_HOURLY_LIMIT: whole(1, 100_000).default(100),
+  MAX_CONNECTIONS_PER_LINK: whole(1, 100_000).default(8),
+  MAX_CONNECTIONS_PER_ADDRESS: whole(1, 100_000).default(64),
+  LINK_IDLE_SECONDS: whole(1, 86_400).default(30),
+  WORKER_SLOTS: whole(1, 64).default(2),
+  MAX_JOBS_PER_ACCOUNT: whole(1, 10_000).default(10),
+  MAX_JOBS_PER_PLATFORM: whole(1, 64).default(64),
+  MIN_FREE_DISK_MIB: whole(0, 1_000_000_000).default(2_048),
+  MAX_FILE_MIB: whole(1, 1_000_000).default(4_096),
+  MAX_VIDEO_SIDE: whole(144, 8_640).default(2_160),
+  MAX_DURATION_SECONDS: whole(1, 1_000_000).default(14_400),
+  ATTEMPT_TIMEOUT_SECONDS: whole(10, 86_400).default(1_800),
+  FILE_RETENTION_SECONDS: whole(60, 315_360_000).default(86_400),
+  CLOSING_GRACE_SECONDS: whole(0, 2_592_000).default(3_600),
+  INVOICE_ISSUER: kinds.shortText(200).default('Reeltally'),
+  YTDLP_PATH: anyText.optional(),
+  FFMPEG_PATH: anyText.optional(),
+  FFPROBE_PATH: anyText.optional(),
+  NATS_SERVER_PATH: anyText.optional(),
+  SMTP_URL: kinds.mailServer.optional(),
+  MAIL_FROM: kinds.email.default('reeltally@localhost'),
+  OTEL_EXPORTER_OTLP_ENDPOINT: webAddress.optional(),
+  /** Share of the requests that are traced. */
+  OTEL_TRACES_SAMPLER_ARG: kinds.share.default(1),
+  REELTALLY_CLOCK_OFFSET_SECONDS: whole(-4e9, 4e9).default(0),
+  /** Set by npm in what it runs. */
+  npm_lifecycle_event: z.string().optional(),
+  PATH: z.string().default('/usr/bin:/bin'),
+});
+
+/** They are secrets, or addresses that usually hold one. */
+const secretSettings: readonly string[] = [
+  ...['REELTALLY_KEY', 'REELTALLY_SECRET', 'REELTALLY_OLD_SECRETS', 'S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY'],
+  ...['EVENTSTORE_URL', 'DATABASE_URL', 'NATS_URL', 'SMTP_URL', 'OTEL_EXPORTER_OTLP_ENDPOINT'],
+];
+
+type Environment = z.output<typeof environment>;
+
+export interface Config extends Readonly<Environment> {
+  /** Absolute. */
+  dataDirectory: string;
+  /** No address of an engine was given: all parts are embedded. */
+  allEmbedded: boolean;
+  plans: PlanCatalogue;
+  /** Of this service, as its package says. */
+  version: string;
+  /** Variables that are no settings, but nearly. */
+  similarNames: readonly Misspelt[];
+}
+
+/**
+ * @param variables usually `process.env`; an empty variable counts as one that is not set
+ * @throws {ConfigurationRefused} naming every variable at fault
+ */
+export function readConfig(variables: NodeJS.ProcessEnv = process.env): Config {
+  const given = Object.fromEntries(
+    Object.entries(variables).filter(([name, value]) => value !== '' && !isFromKubernetes(name, value)),
+  );
+  const { unknown, similar } = checkNames(Object.keys(given), Object.keys(environment.shape));
+  const parsed = environment.safeParse(given);
+  const faults = [
+    ...unknown.map(({ name, setting }) => `${name}: is no setting; the nearest one is ${setting}`),
+    ...(parsed.error?.issues ?? []).map((issue) => faultOf(issue, given)),
+  ];
+  if (!parsed.success || faults.length > 0) {
+    const lines = [...new Set(faults)].map((fault) => `\n  ${fault}`);
+    throw new ConfigurationRefused(`The environment has settings that cannot be used:${lines.join('')}`);
+  }
+  const settings = parsed.data;
+  if (settings.SMTP_URL !== undefined && given['MAIL_FROM'] === undefined) {
+    throw new ConfigurationRefused('MAIL_FROM: with SMTP_URL, name the address that warning mails come from.');
+  }
+  refuseHalfOfS3(settings);
+  const config: Config = {
+    ...settings,
+    dataDirectory: resolve(settings.REELTALLY_DATA ?? join(projectDirectory, '.reeltally')),
+    allEmbedded: !settings.EVENTSTORE_URL && !settings.DATABASE_URL && !settings.NATS_URL,
+    plans: readPlans(settings.PLANS_FILE),
+    version: readVersion(),
+    similarNames: similar,
+  };
+  return Object.freeze(config);
+}
+
+const shownCharacters = 60;
+
+function faultOf({ path, message }: z.core.$ZodIssue, given: NodeJS.ProcessEnv): string {
+  const name = String(path[0]);
+  const value = given[name] ?? '';
+  const namesUser = /(URL|ENDPOINT)$/.test(name) && value.includes('@');
+  if (secretSettings.includes(name) || namesUser) return `${name}: ${message}`;
+  return `${name}: ${message}, and is "${printable(value.slice(0, shownCharacters))}"`;
+}
+
+function refuseHalfOfS3({ S3_BUCKET, FILES_DIRECTORY, S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY }: Environment): void {
+  if (S3_BUCKET !== undefined && FILES_DIRECTORY !== undefined)
+    throw new ConfigurationRefused('S3_BUCKET, FILES_DIRECTORY: set one of the two; finished files lie in one place.');
+  if ((S3_ACCESS_KEY_ID === undefined) !== (S3_SECRET_ACCESS_KEY === undefined))
+    throw new ConfigurationRefused('S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY: set both, or neither.');
+}
+
+function readPlans(file: string): PlanCatalogue {
+  if (!existsSync(file)) throw new ConfigurationRefused(`PLANS_FILE: there is no file ${file}`);
+  try {
+    return readPlanCatalogue(JSON.parse(readFileSync(file, 'utf8')));
+  } catch (error) {
+    const why = error instanceof z.ZodError ? z.prettifyError(error) : String(error);
+    throw new ConfigurationRefused(`PLANS_FILE: ${file} cannot be used:\n${why}`);
+  }
+}
+
+/** Of this service, as its package says. */
+export function readVersion(): string {
+  const manifest: unknown = JSON.parse(readFileSync(join(projectDirectory, 'package.json'), 'utf8'));
+  return z.object({ version: z.string() }).parse(manifest).version;
+}
+
+/** Who runs the command line, for the record of what staff did. */
+export function operatorName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return 'unknown';
+  }
+}

@@ -1,0 +1,81 @@
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { writePrivateFile } from '../../system/private-files.ts';
+import { ConfigurationRefused } from './config.ts';
+import type { Config } from './config.ts';
+
+/** How a running instance is found through its data directory: by other roles, and by the command line. */
+const instanceFile = 'instance.json';
+
+const instance = z.object({
+  pid: z.int(),
+  eventStoreUrl: z.string(),
+  databaseUrl: z.string(),
+  natsUrl: z.string(),
+  samplePlatformUrl: z.string().nullable(),
+  publicUrl: z.string(),
+});
+export type Instance = z.infer<typeof instance>;
+
+export type Addresses = Pick<Instance, 'eventStoreUrl' | 'databaseUrl' | 'natsUrl' | 'samplePlatformUrl'>;
+
+/** The addresses hold the engines' passwords, so only this user may read them. */
+export function writeInstance(directory: string, running: Instance): void {
+  writePrivateFile(join(directory, instanceFile), `${JSON.stringify(running, null, 2)}\n`);
+}
+
+export function removeInstance(directory: string): void {
+  rmSync(join(directory, instanceFile), { force: true });
+}
+
+/**
+ * Where the parts are: by the environment's addresses, else by the instance that runs on the data directory.
+ *
+ * @throws {ConfigurationRefused} where neither says
+ */
+export function findAddresses(config: Config): Addresses {
+  const { EVENTSTORE_URL, DATABASE_URL, NATS_URL, SAMPLE_PLATFORM_URL } = config;
+  if (EVENTSTORE_URL && DATABASE_URL && NATS_URL) {
+    return {
+      eventStoreUrl: EVENTSTORE_URL,
+      databaseUrl: DATABASE_URL,
+      natsUrl: NATS_URL,
+      samplePlatformUrl: SAMPLE_PLATFORM_URL ?? null,
+    };
+  }
+  const running = readInstance(config.dataDirectory);
+  return {
+    eventStoreUrl: EVENTSTORE_URL ?? running.eventStoreUrl,
+    databaseUrl: DATABASE_URL ?? running.databaseUrl,
+    natsUrl: NATS_URL ?? running.natsUrl,
+    samplePlatformUrl: SAMPLE_PLATFORM_URL ?? running.samplePlatformUrl,
+  };
+}
+
+/** Where the sample platform of a demo is, if one runs: by the environment, else by the instance. */
+export function findSamplePlatform(config: Config): string | undefined {
+  if (config.SAMPLE_PLATFORM_URL) return config.SAMPLE_PLATFORM_URL;
+  try {
+    return readInstance(config.dataDirectory).samplePlatformUrl ?? undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Where a client finds the API. @throws {ConfigurationRefused} where neither the environment nor an instance says */
+export const findApi = (config: Config): string => config.REELTALLY_URL ?? readInstance(config.dataDirectory).publicUrl;
+
+function readInstance(directory: string): Instance {
+  const file = join(directory, instanceFile);
+  try {
+    const running = instance.parse(JSON.parse(readFileSync(file, 'utf8')));
+    process.kill(running.pid, 0);
+    return running;
+  } catch {
+    throw new ConfigurationRefused(
+      `No instance runs on ${directory}. Start one with "npm start", name its folder in REELTALLY_DATA, ` +
+        'or set EVENTSTORE_URL, DATABASE_URL and NATS_URL.',
+    );
+  }
+}

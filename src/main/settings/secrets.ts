@@ -1,0 +1,53 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Pool } from 'pg';
+import { deriveKeys } from '../../adapters/secrets.ts';
+import type { DerivedKeys } from '../../adapters/secrets.ts';
+import { readOrMakeSecret } from '../../system/private-files.ts';
+import { ConfigurationRefused } from './config.ts';
+import type { Config } from './config.ts';
+
+export interface Secrets {
+  current: DerivedKeys;
+  others: DerivedKeys[];
+}
+
+/** The installation's secret: from the environment, else from a file of the data directory, made at first start. */
+export function readSecrets(config: Config): Secrets {
+  const { REELTALLY_SECRET, REELTALLY_OLD_SECRETS, dataDirectory } = config;
+  if (!REELTALLY_SECRET && !existsSync(dataDirectory)) {
+    throw new ConfigurationRefused(
+      `There is neither REELTALLY_SECRET nor a data directory ${dataDirectory} to take the secret from: set one of the two.`,
+    );
+  }
+  const current = REELTALLY_SECRET ?? readOrMakeSecret(join(dataDirectory, 'secret'));
+  return { current: deriveKeys(current), others: REELTALLY_OLD_SECRETS.map(deriveKeys) };
+}
+
+const differs =
+  'The secret differs from that of the other processes of this installation. Set REELTALLY_SECRET to the same value ' +
+  '(or REELTALLY_DATA to the same folder); to change the secret, name the old one in REELTALLY_OLD_SECRETS.';
+
+/** Every process of an installation must share its secret: tokens and links of one are checked by another. */
+export async function requireSharedSecret(pool: Pool, { current, others }: Secrets): Promise<void> {
+  await pool.query(
+    `insert into installation (secret_id) values ($1)
+     on conflict (only_row) do update set secret_id = excluded.secret_id where installation.secret_id is null`,
+    [current.id],
+  );
+  const { rows } = await pool.query<{ secret_id: string }>('select secret_id from installation');
+  const known = rows[0]?.secret_id;
+  if (known === current.id) return;
+  if (!others.some(({ id }) => id === known)) {
+    throw new ConfigurationRefused(differs);
+  }
+  await pool.query('update installation set secret_id = $1 where secret_id = $2', [current.id, known]);
+}
+
+/** A command that has another secret than the service would take every row of Postgres for a forged one. */
+export async function refuseOtherSecret(pool: Pool, { current, others }: Secrets): Promise<void> {
+  const { rows } = await pool.query<{ secret_id: string | null }>('select secret_id from installation');
+  const known = rows[0]?.secret_id ?? undefined;
+  if (known !== undefined && ![current, ...others].some(({ id }) => id === known))
+    throw new ConfigurationRefused(differs);
+}

@@ -1,0 +1,85 @@
+import { isIP } from 'node:net';
+import { z } from 'zod';
+import { readEventStoreAddress } from '../../adapters/event-store/address.ts';
+import { minSecretLength } from '../../adapters/secrets.ts';
+import { email as emailAddress } from '../../domain/account-events.ts';
+
+/** The kinds of settings. Each says what it may be in words that follow a setting's name. */
+
+/** The fault of every kind: one sentence, however many rules a value breaks. */
+const text = (accepts: (value: string) => boolean, fault: string) => z.string().refine(accepts, fault);
+
+export const anyText = z.string();
+
+export const address = (...protocols: string[]) =>
+  text(
+    (value) => URL.canParse(value) && protocols.includes(new URL(value).protocol),
+    `must be an address that begins with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`,
+  );
+
+export const eventStoreAddress = z.string().transform((given, context) => {
+  const read = readEventStoreAddress(given);
+  if ('address' in read) return read.address;
+  context.addIssue(read.fault);
+  return z.NEVER;
+});
+
+export const webAddress = address('http:', 'https:').transform((value) => value.replace(/\/+$/, ''));
+
+/** Whatever else an address may hold would be ignored without a word. */
+export const mailServer = address('smtp:', 'smtps:').refine((value) => {
+  if (!URL.canParse(value)) return true;
+  const { hostname, pathname, search, hash } = new URL(value);
+  return hostname !== '' && ['', '/'].includes(pathname) && search === '' && hash === '';
+}, 'must hold nothing but user, password, host and port');
+
+export const whole = (least: number, most: number) =>
+  text(
+    (value) => /^-?\d{1,15}$/.test(value) && Number(value) >= least && Number(value) <= most,
+    `must be a whole number from ${String(least)} to ${String(most)}`,
+  ).transform(Number);
+
+export const share = text(
+  (value) => /^\d*\.?\d+$/.test(value) && Number(value) <= 1,
+  'must be a number from 0 to 1',
+).transform(Number);
+
+export const flag = z.enum(['0', '1'], 'must be 0 or 1').transform((value) => value === '1');
+
+export const oneOf = <const Words extends readonly string[]>(words: Words) =>
+  z.enum(words, `must be one of ${words.join(', ')}`);
+
+export const email = text((value) => emailAddress.safeParse(value).success, 'must be an e-mail address');
+
+export const shortText = (mostCharacters: number) =>
+  text((value) => value.length <= mostCharacters, `must have at most ${String(mostCharacters)} characters`);
+
+export const matching = (form: RegExp, fault: string) => text((value) => form.test(value), fault);
+
+export const secret = text(
+  (value) => value.length >= minSecretLength,
+  `must have at least ${String(minSecretLength)} characters`,
+);
+
+const list = z.string().transform((value) =>
+  value
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== ''),
+);
+
+export const secrets = list.pipe(z.array(secret));
+
+export const networks = list.refine(
+  (items) => items.every(isNetwork),
+  'must be addresses or networks such as 10.0.0.0/8, separated by commas',
+);
+
+/** An address, a network, or one of the names that stand for the well-known private ones. */
+function isNetwork(value: string): boolean {
+  if (['loopback', 'linklocal', 'uniquelocal'].includes(value)) return true;
+  const [address = '', prefix, ...more] = value.split('/');
+  const version = isIP(address);
+  if (version === 0 || more.length > 0) return false;
+  return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (version === 4 ? 32 : 128));
+}

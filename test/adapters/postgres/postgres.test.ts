@@ -1,0 +1,131 @@
+import { readdirSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
+import { cp } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { pino } from 'pino';
+import type { Pool } from 'pg';
+import { describe, expect, it, onTestFinished } from 'vitest';
+
+import { startHeartbeat } from '../../../src/adapters/postgres/heartbeat.ts';
+import { migrate, openPool } from '../../../src/adapters/postgres/postgres.ts';
+import { createDatabase } from '../../support/postgres.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+const migrations = fileURLToPath(new URL('../../../projections/migrations', import.meta.url));
+const logger = pino({ level: 'silent' });
+
+/** As many pools on one fresh database as there are processes. */
+async function openPools(processes: number, queryTimeoutMs = 10_000): Promise<Pool[]> {
+  const database = await createDatabase();
+  const pools = Array.from({ length: processes }, () => openPool(database.url, { logger, max: 2, queryTimeoutMs }));
+  onTestFinished(async () => {
+    await Promise.all(pools.map((pool) => pool.end()));
+    await database.drop();
+  });
+  return pools;
+}
+
+const tablesOf = async (pool: Pool): Promise<unknown[]> =>
+  (await pool.query<object>("select tablename from pg_tables where schemaname = 'public' order by 1")).rows;
+
+describe('migrations', () => {
+  it('run once each, by whichever of several processes that start at one time', async () => {
+    const pools = await openPools(4);
+    await Promise.all(pools.map((pool) => migrate(pool, migrations)));
+    const [pool] = pools;
+    const { rows } = await pool!.query('select name from schema_migrations order by name');
+    expect(rows).toEqual(
+      readdirSync(migrations)
+        .sort()
+        .map((name) => ({ name })),
+    );
+    const tables = await tablesOf(pool!);
+    await migrate(pool!, migrations);
+    expect(await tablesOf(pool!)).toEqual(tables);
+  });
+
+  it('go on where an older version stopped', async () => {
+    const [pool] = await openPools(1);
+    const directory = temporaryDirectory();
+    writeFileSync(join(directory, '0001-first.sql'), 'create table first (id int)');
+    await migrate(pool!, directory);
+    writeFileSync(join(directory, '0002-second.sql'), 'alter table first add column name text');
+    writeFileSync(join(directory, 'notes.txt'), 'not a migration');
+    await migrate(pool!, directory);
+    await pool!.query('select id, name from first');
+  });
+
+  it('that fail leave nothing of themselves, and nothing locked', async () => {
+    const pools = await openPools(2);
+    const directory = temporaryDirectory();
+    writeFileSync(join(directory, '0001-first.sql'), 'create table first (id int)');
+    writeFileSync(join(directory, '0002-second.sql'), 'create table second (id int); select 1 / 0');
+    await expect(migrate(pools[0]!, directory)).rejects.toThrow('division by zero');
+    expect(await tablesOf(pools[1]!)).toEqual([{ tablename: 'first' }, { tablename: 'schema_migrations' }]);
+    writeFileSync(join(directory, '0002-second.sql'), 'create table second (id int)');
+    await migrate(pools[1]!, directory);
+    expect(await tablesOf(pools[1]!)).toHaveLength(3);
+  });
+
+  it('of a newer version are refused by an older one', async () => {
+    const [pool] = await openPools(1);
+    const directory = temporaryDirectory();
+    await cp(migrations, directory, { recursive: true });
+    writeFileSync(join(directory, '9999-future.sql'), 'create table future (id int)');
+    await migrate(pool!, directory);
+    await expect(migrate(pool!, migrations)).rejects.toThrow('9999-future.sql, which this version does not know');
+  });
+});
+
+describe('a pool', () => {
+  it('goes on after its connections were lost, the idle ones and one that is held', async () => {
+    const [pool, other] = await openPools(2);
+    const [idle, held] = [await pool!.connect(), await pool!.connect()];
+    const pidOf = async (client: typeof idle) =>
+      (await client.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0]!.pid;
+    const pids = [await pidOf(idle), await pidOf(held)];
+    idle.release();
+    await other!.query('select pg_terminate_backend(pid) from unnest($1::int[]) pid', [pids]);
+    await waitFor(
+      () =>
+        held.query('select 1').then(
+          () => false,
+          () => true,
+        ),
+      { what: 'the lost connection' },
+    );
+    held.release(true);
+    await waitFor(
+      () =>
+        pool!.query('select 1').then(
+          () => true,
+          () => false,
+        ),
+      { what: 'a new connection' },
+    );
+  });
+
+  it('does not wait for ever for an answer', async () => {
+    const [pool] = await openPools(1, 200);
+    const startedAtMs = performance.now();
+    await expect(pool!.query('select pg_sleep(5)')).rejects.toThrow(/timeout/i);
+    expect(performance.now() - startedAtMs).toBeLessThan(3000);
+  });
+});
+
+it('a heart beats as a row, which goes when it is stopped in order', async () => {
+  const [pool] = await openPools(1);
+  await migrate(pool!, migrations);
+  const beats = async (): Promise<unknown[]> =>
+    (
+      await pool!.query<object>(
+        "select worker_id, beaten_at > clock_timestamp() - interval '1 minute' as now from worker_heartbeats",
+      )
+    ).rows;
+  const heartbeat = await startHeartbeat(pool!, { workerId: 'wrk_aaaaaaaaaaaaaaaa', logger });
+  expect(await beats()).toEqual([{ worker_id: 'wrk_aaaaaaaaaaaaaaaa', now: true }]);
+  await heartbeat.stop();
+  expect(await beats()).toEqual([]);
+});

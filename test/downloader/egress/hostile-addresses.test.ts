@@ -1,0 +1,154 @@
+import { mkdirSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+
+import { startKeeper } from '../../../src/downloader/sandbox/reaper.ts';
+import { openCell } from '../../../src/downloader/sandbox/sandbox.ts';
+import type { Cell } from '../../../src/downloader/sandbox/sandbox.ts';
+import type { Namespaces } from '../../../src/downloader/sandbox/launch.ts';
+import { startEgressProxy } from '../../../src/downloader/egress/proxy.ts';
+import type { EgressProxy } from '../../../src/downloader/egress/proxy.ts';
+import { createVideoSource } from '../../../src/downloader/video-source.ts';
+import { localFfmpeg } from '../../../src/downloader/yt-dlp/run.ts';
+import { startCanaries } from '../../support/canaries.ts';
+import type { Canaries } from '../../support/canaries.ts';
+import { chanceFrom, descriptionOf, forbiddenAddresses, lures } from '../../support/hostile-addresses.ts';
+import { startHostilePlatform } from '../../support/hostile-platform.ts';
+import type { HostilePlatform } from '../../support/hostile-platform.ts';
+import { isLongProof, scaled } from '../../support/proof-scale.ts';
+import { findEngine } from '../../support/sample-platform.ts';
+import { temporaryDirectoryOfFile } from '../../support/temporary-directory.ts';
+
+const seed = Number(process.env['PROOF_SEED']);
+const pluginsDirectory = fileURLToPath(new URL('../../support/hostile-plugins', import.meta.url));
+const directory = temporaryDirectoryOfFile();
+let canaries: Canaries;
+let platform: HostilePlatform;
+
+beforeAll(async () => {
+  canaries = await startCanaries();
+  platform = await startHostilePlatform(canaries);
+});
+afterAll(async () => {
+  await platform.close();
+  await canaries.close();
+});
+
+/** Sends one request through the proxy, and gives what comes back. */
+function ask(proxyUrl: string, address: string): Promise<string> {
+  const { username, password, port } = new URL(proxyUrl);
+  const authorization = `Proxy-Authorization: Basic ${Buffer.from(`${username}:${password}`).toString('base64')}\r\n`;
+  const [, scheme = '', authority = ''] = /^([a-z]+):\/\/([^/]*)/.exec(address) ?? [];
+  const host = authority.replace(/^.*@/, '');
+  const target = /:\d+$/.test(host) ? host : `${host}:443`;
+  const plain = `GET ${address} HTTP/1.1\r\nHost: ${host}\r\n${authorization}Connection: close\r\n\r\n`;
+  const tunnel = `CONNECT ${target} HTTP/1.1\r\nHost: ${target}\r\n${authorization}\r\nGET / HTTP/1.1\r\nHost: x\r\n\r\n`;
+  return new Promise((resolve) => {
+    const socket = connect(Number(port), '127.0.0.1', () => socket.write(scheme === 'https' ? tunnel : plain));
+    let heard = '';
+    socket.setEncoding('latin1').on('data', (data: string) => (heard += data));
+    socket.on('error', () => undefined).on('close', () => resolve(heard));
+  });
+}
+
+/** The greediest client there is: it follows every address that an answer holds, wherever it stands. */
+async function follow(proxyUrl: string, address: string, hops = 5): Promise<void> {
+  const heard = await ask(proxyUrl, address);
+  expect(heard).not.toContain('secret');
+  if (hops === 0) return;
+  const found = [...heard.matchAll(/[a-z]{2,5}:\/\/[^\s"<>]+/gi)].map(([text]) => text);
+  for (const next of new Set(found)) if (!next.includes('urn:')) await follow(proxyUrl, next, hops - 1);
+}
+
+function expectNothingReached(): void {
+  expect(canaries.visits).toEqual([]);
+  expect(platform.counts.elsewhere).toEqual([]);
+  // Whoever was at the platform came by the guard.
+  expect(platform.counts.accepted).toBe(platform.counts.dialled);
+}
+
+test('no answer of a platform leads the proxy anywhere but to public addresses', { timeout: 300_000 }, async () => {
+  const chance = chanceFrom(seed);
+  const proxy = await startEgressProxy({ guard: platform.guard });
+  const cases = scaled(57, 900);
+  const kinds = Object.keys(lures);
+  const addresses = forbiddenAddresses(canaries);
+  for (let index = 0; index < cases; index += 1) {
+    const lure = lures[kinds[index % kinds.length] ?? ''];
+    const pass = proxy.admit({ maxBytes: 10_000_000 });
+    const to = index < addresses.length ? (addresses[index] ?? '') : chance(addresses);
+    await follow(pass.proxyUrl, lure?.(platform, to) ?? to);
+    pass.close();
+  }
+  await proxy.close();
+  expectNothingReached();
+  // The others are no names that anybody knows.
+  expect(platform.counts.refused).toBeGreaterThan(cases / 2);
+  if (isLongProof) {
+    const { dialled, refused } = platform.counts;
+    console.log(
+      `${cases} hostile answers, seed ${seed}: ${dialled} connections to the platform, ${refused} destinations refused, 0 elsewhere`,
+    );
+  }
+});
+
+/** With and without the network of their own: the proxy alone has to hold yt-dlp too. */
+async function withEngine(work: (cell: Cell, proxies: { inside: EgressProxy; outside: EgressProxy }) => Promise<void>) {
+  const engine = await findEngine();
+  mkdirSync(join(directory, 'work', 'engine'), { recursive: true });
+  const cell = await openCell({
+    directory: join(directory, 'cell'),
+    programs: [engine.ytDlpPath, engine.ffmpegPath, engine.ffprobePath],
+    readable: [pluginsDirectory, localFfmpeg, join(directory, 'work', 'engine')],
+  });
+  const inside = await startEgressProxy({ guard: platform.guard, ...(cell.listener && { listener: cell.listener }) });
+  const outside = await startEgressProxy({ guard: platform.guard });
+  try {
+    await work(cell, { inside, outside });
+  } finally {
+    await Promise.all([inside.close(), outside.close()]);
+    await cell.close();
+  }
+}
+
+test('no answer of a platform leads yt-dlp there either', { timeout: 2_400_000 }, async () => {
+  const chance = chanceFrom(seed + 1);
+  const addresses = forbiddenAddresses(canaries);
+  const kinds = Object.keys(lures);
+  const cases = scaled(3, 100);
+  await withEngine(async (cell, { inside, outside }) => {
+    const engine = await findEngine();
+    const { nsenter: _network, ...withoutNetwork } = cell.namespaces;
+    const keeper = startKeeper();
+    const sourceIn = (namespaces: Namespaces, egress: EgressProxy) =>
+      createVideoSource({
+        ...{ ...engine, egress, namespaces, keeper, pluginsDirectory, workDirectory: join(directory, 'work') },
+        unpackedDirectory: join(directory, 'work', 'engine'),
+        extractorOf: () => 'hostile',
+        limits: {
+          ...{ maxFileSizeBytes: 1e7, maxDurationSeconds: 60, attemptTimeoutMs: 120_000, probeTimeoutMs: 60_000 },
+          maxVideoSide: 2160,
+        },
+      });
+    const sources = [sourceIn(cell.namespaces, inside), sourceIn(withoutNetwork, outside)];
+    for (let index = 0; index < cases; index += 1) {
+      const kind = kinds[(index * 3 + seed) % kinds.length] ?? '';
+      const to = chance(addresses);
+      const id = platform.describe(descriptionOf(kind, lures[kind]?.(platform, to) ?? to, to));
+      const attempt = join(directory, `attempt-${index}`);
+      mkdirSync(attempt);
+      const canonicalUrl = `http://${platform.host}/watch/${id}`;
+      const result = await sources[index % 2]?.download(
+        { platform: 'hostile', videoId: id, canonicalUrl },
+        { output: 'mp4', quality: 'best', item: 1 },
+        { directory: attempt, signal: new AbortController().signal, onProgress: () => undefined },
+      );
+      expect({ kind, to, result }).toMatchObject({ kind, to, result: { ok: false } });
+    }
+    keeper.close();
+  });
+  expectNothingReached();
+  if (isLongProof) console.log(`${cases} of them through yt-dlp, half of these without a network of their own`);
+});

@@ -1,0 +1,161 @@
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+import type { DownloadProgress, VideoSource, WantedFile } from '../../src/ports/videos.ts';
+import { refusedItems, undownloadableItems } from '../support/failing-items.ts';
+import { isLongProof } from '../support/proof-scale.ts';
+import { startTestPlatform } from '../support/sample-platform.ts';
+import type { TestPlatform } from '../support/sample-platform.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+let platform: TestPlatform;
+let source: VideoSource;
+beforeAll(async () => {
+  platform = await startTestPlatform();
+  source = platform.source();
+});
+afterAll(() => platform.close());
+
+const never = new AbortController().signal;
+
+function probe(id: string) {
+  return source.probe(platform.reference(id), { signal: never });
+}
+
+interface Attempt {
+  from?: VideoSource;
+  directory?: string;
+  signal?: AbortSignal;
+  onProgress?: (progress: DownloadProgress) => void;
+}
+
+const smallest: WantedFile = { output: 'mp4', quality: '360', item: 1 };
+const best: WantedFile = { ...smallest, quality: 'best' };
+
+function download(id: string, wanted: WantedFile = smallest, attempt: Attempt = {}) {
+  const { from = source, directory = temporaryDirectory(), signal = never, onProgress = () => undefined } = attempt;
+  return from.download(platform.reference(id), wanted, { directory, signal, onProgress });
+}
+
+/** Processes whose command line or environment names a directory: the engine's, however deep. */
+function processesIn(directory: string): string[] {
+  return readdirSync('/proc').filter((entry) => {
+    if (!/^\d+$/.test(entry) || Number(entry) === process.pid) return false;
+    try {
+      return ['cmdline', 'environ'].some((file) => readFileSync(`/proc/${entry}/${file}`, 'utf8').includes(directory));
+    } catch {
+      return false;
+    }
+  });
+}
+
+test('metadata is what the platform announces', async () => {
+  const thumbnail = `${platform.url}/thumbnails/bars.svg`;
+  expect(await probe('bars')).toEqual({ ok: true, metadata: { title: 'Colour bars', durationSeconds: 10, thumbnail } });
+  expect(await probe('live')).toMatchObject({ ok: true, metadata: { durationSeconds: 0 } });
+  expect(await probe('long')).toMatchObject({ ok: true, metadata: { durationSeconds: 172_800 } });
+});
+
+/** A probe meets the same words of the engine on the same way as a download: here of one item that is shown, and one that is not. */
+const isProbed = (id: string) => isLongProof || ['private', 'busy', 'nonesuch'].includes(id);
+
+describe('an item that cannot be had', () => {
+  test.each([...refusedItems, ['busy', 'rate_limited_by_platform'], ['nonesuch', 'video_unavailable']])(
+    '%s fails as %s',
+    async (id, reason) => {
+      expect(await download(id)).toMatchObject({ ok: false, reason });
+      if (isProbed(id)) expect(await probe(id)).toMatchObject({ ok: false, reason });
+    },
+  );
+
+  test.each(undownloadableItems)('%s is refused for download as %s', async (id, reason) => {
+    expect(await download(id)).toMatchObject({ ok: false, reason });
+  });
+
+  test('flaky fails at first and then works', async () => {
+    expect(await download('flaky')).toMatchObject({ ok: false, reason: 'platform_error' });
+    expect(await download('flaky')).toMatchObject({ ok: true });
+  });
+
+  test('of an unknown platform is refused without being fetched', async () => {
+    const video = { ...platform.reference('bars'), platform: 'constructor' };
+    expect(await source.probe(video, { signal: never })).toMatchObject({ ok: false, reason: 'unsupported_media' });
+  });
+
+  test('whose address is an option, or belongs to another extractor, is refused', async () => {
+    for (const canonicalUrl of ['--exec=touch /tmp/x', 'file:///etc/hostname', `${platform.url}/media/bars/360p.mp4`]) {
+      const video = { ...platform.reference('bars'), canonicalUrl };
+      expect(await source.probe(video, { signal: never })).toMatchObject({ ok: false, reason: 'unsupported_media' });
+    }
+  });
+
+  test('whose platform cannot be reached fails as platform_error, and soon', async () => {
+    // A proxy that is not there: the same on machines with and without the internet.
+    const video = {
+      platform: 'youtube',
+      videoId: 'aqz-KE-bpKQ',
+      canonicalUrl: 'https://www.youtube.com/watch?v=aqz-KE-bpKQ',
+    };
+    const cutOff = platform.source({}, { proxyUrl: 'http://127.0.0.1:1' });
+    const options = { directory: temporaryDirectory(), signal: never, onProgress: () => undefined };
+    const startedMs = performance.now();
+    expect(await cutOff.probe(video, { signal: never })).toMatchObject({ ok: false, reason: 'platform_error' });
+    const downloaded = await cutOff.download(video, best, options);
+    expect(downloaded).toMatchObject({ ok: false, reason: 'platform_error' });
+    expect(performance.now() - startedMs).toBeLessThan(40_000);
+  });
+});
+
+describe('a download under way', () => {
+  test('tells its progress, and is ended with every child when it is aborted', async () => {
+    const directory = temporaryDirectory();
+    const abort = new AbortController();
+    const progress: DownloadProgress[] = [];
+    const onProgress = (step: DownloadProgress) => progress.push(step);
+    const result = download('slow', best, { directory, signal: abort.signal, onProgress });
+    await waitFor(() => progress.length >= 3, { what: 'three reports of progress', timeoutMs: 20_000 });
+    expect(processesIn(directory).length).toBeGreaterThan(0);
+    const abortedMs = performance.now();
+    abort.abort();
+    expect(await result).toMatchObject({ ok: false, reason: 'internal_error' });
+    expect(performance.now() - abortedMs).toBeLessThan(2000);
+    expect(processesIn(directory)).toEqual([]);
+    const percents = progress.map(({ percent }) => percent ?? -1);
+    expect(percents).toEqual(percents.toSorted((left, right) => left - right));
+    expect(percents.every((percent) => percent >= 0 && percent <= 100)).toBe(true);
+    expect(progress.at(-1)).toMatchObject({
+      etaSeconds: expect.any(Number) as number,
+      bytesPerSecond: expect.any(Number) as number,
+    });
+  });
+
+  test('is ended at its time limit', async () => {
+    const impatient = platform.source({ attemptTimeoutMs: 2500 });
+    expect(await download('slow', best, { from: impatient })).toMatchObject({ reason: 'timed_out' });
+  });
+
+  test('is ended when it brings more bytes than allowed without having announced them', async () => {
+    const small = platform.source({ maxFileSizeBytes: 600_000 });
+    expect(await download('hls', { ...best, quality: '720' }, { from: small })).toMatchObject({
+      ok: false,
+      reason: 'too_large',
+    });
+  });
+
+  test('does not begin in a directory that holds something', async () => {
+    const directory = temporaryDirectory();
+    mkdirSync(join(directory, 'media'));
+    writeFileSync(join(directory, 'media', 'media.mp4'), 'left by an earlier attempt');
+    expect(await download('bars', smallest, { directory })).toMatchObject({
+      ok: false,
+      reason: 'internal_error',
+    });
+  });
+
+  test('is not begun when it was aborted before', async () => {
+    const result = await download('bars', smallest, { signal: AbortSignal.abort() });
+    expect(result).toMatchObject({ ok: false, reason: 'internal_error' });
+  });
+});

@@ -1,0 +1,70 @@
+import { connect } from 'node:net';
+import { describe, expect, test } from 'vitest';
+
+import type { Cell } from '../../src/downloader/sandbox/sandbox.ts';
+import { testContainment } from '../../src/downloader/self-test.ts';
+import type { GuardReport } from '../../src/downloader/self-test.ts';
+import { createEgressGuard } from '../../src/downloader/egress/guard.ts';
+import type { EgressGuard } from '../../src/downloader/egress/guard.ts';
+import { startEgressProxy } from '../../src/downloader/egress/proxy.ts';
+import { requireGuards } from '../../src/main/sandbox.ts';
+import { cellOfFile } from '../support/cell.ts';
+
+const { directory, keeper, cell: openedCell } = cellOfFile();
+
+const guardThatHolds = createEgressGuard({ allowed: [], onRefused: () => undefined });
+
+/** Tries the guards, some of them sabotaged; the others must be what they are without. */
+async function tryGuards(
+  sabotage: { guard?: EgressGuard; namespaces?: Cell['namespaces']; missing?: Cell['missing'] } = {},
+): Promise<GuardReport[]> {
+  const { guard = guardThatHolds, namespaces = openedCell().namespaces, missing = openedCell().missing } = sabotage;
+  // The socket inside the children's network is given away with the first proxy that is closed.
+  const inside = namespaces.nsenter && sabotage.guard === undefined && sabotage.namespaces === undefined;
+  const { nsenter: _network, ...withoutNetwork } = namespaces;
+  const proxy = await startEgressProxy({
+    guard,
+    ...(inside && openedCell().listener && { listener: openedCell().listener }),
+  });
+  try {
+    const held = inside ? namespaces : withoutNetwork;
+    return await testContainment({ cell: { namespaces: held, missing }, egress: proxy, directory, keeper });
+  } finally {
+    await proxy.close();
+  }
+}
+
+const failedOf = (reports: readonly GuardReport[]) => reports.filter(({ state }) => state === 'failed');
+const namesOf = (reports: readonly GuardReport[]) => failedOf(reports).map(({ guard }) => guard);
+const isToBeHad = (name: string) => openedCell().missing.every(({ guard }) => guard !== name);
+
+describe('the test at start', { timeout: 120_000 }, () => {
+  test('finds a proxy that lets a child reach this machine', async () => {
+    const guard: EgressGuard = { connect: async (host, port) => connect({ host, port }) };
+    expect(namesOf(await tryGuards({ guard }))).toContain('proxy');
+  });
+
+  test('finds a network that is not closed, though it was said to be', async () => {
+    expect(namesOf(await tryGuards({ namespaces: openedCell().namespaces }))).toEqual(['network'].filter(isToBeHad));
+  });
+
+  test('finds files and privileges that are open', async () => {
+    const { view: _view, setpriv: _setpriv, ...open } = openedCell().namespaces;
+    const missing: Cell['missing'] = [...openedCell().missing, { guard: 'network', why: 'left out' }];
+    expect(namesOf(await tryGuards({ namespaces: open, missing }))).toEqual(['files', 'privileges'].filter(isToBeHad));
+  });
+
+  test('finds nothing where all is well', async () => {
+    const reports = await tryGuards();
+    expect(failedOf(reports)).toEqual([]);
+    expect(reports.filter(({ state }) => state === 'missing')).toHaveLength(openedCell().missing.length);
+  });
+
+  test('a guard that does not hold is a refusal to take work, and says which', () => {
+    const on = { guard: 'proxy', state: 'on', detail: '' } as const;
+    expect(() => requireGuards([on, { guard: 'files', state: 'missing', detail: 'not allowed' }])).not.toThrow();
+    expect(() => requireGuards([on, { guard: 'disk', state: 'failed', detail: 'it was filled' }])).toThrow(
+      /^No downloads are taken: .*\n {2}disk: it was filled\n/,
+    );
+  });
+});

@@ -1,0 +1,139 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+import type { ProcessResult } from '../../../src/downloader/sandbox/process.ts';
+import { processFailure } from '../../../src/downloader/failures.ts';
+import {
+  cleanDetail,
+  failureRow,
+  searchedWords,
+  ytDlpFailure,
+  ytDlpFailures,
+} from '../../../src/downloader/yt-dlp/failures.ts';
+import { failureReasons } from '../../../src/domain/failure-reasons.ts';
+import { engineComplaints } from '../../support/engine-complaints.ts';
+import { scaled } from '../../support/proof-scale.ts';
+import { startTestPlatform } from '../../support/sample-platform.ts';
+import type { TestPlatform } from '../../support/sample-platform.ts';
+import { tableOf } from '../../tidy/markdown.ts';
+
+describe('what the engine prints', () => {
+  test.each(engineComplaints)('%s → %s', (words, reason) => {
+    const line = `ERROR: ${words}`;
+    expect(ytDlpFailure(`WARNING: [x] Sign in\n${line}\n`)).toEqual({
+      ...{ reason, detail: line },
+      // A full disk or a missing program is ours; everything else the item brought about, also what no row knows.
+      fault: failureRow(line) && reason === 'internal_error' ? 'service' : 'video',
+    });
+  });
+
+  test('every phrase is the one by which some line is known', () => {
+    const phrases = ytDlpFailures.flatMap((row) => row.phrases.map((phrase) => ({ row, phrase })));
+    const unreached = phrases.filter(({ row, phrase }) => {
+      const lines = engineComplaints.map(([words]) => words);
+      return !lines.some((line) => searchedWords(line).includes(phrase) && failureRow(line) === row);
+    });
+    expect(unreached.map(({ phrase }) => phrase)).toEqual([]);
+  });
+
+  test('the last error decides', () => {
+    const stderr =
+      'ERROR: [x] x: HTTP Error 429\nWARNING: [x] again\nERROR: [x] x: This video is private\nat the end\n';
+    expect(ytDlpFailure(stderr).reason).toBe('private_video');
+  });
+
+  test.each(['', 'ERROR: words that nobody has heard before'])('what nobody knows is not given back: %j', (line) => {
+    expect(ytDlpFailure(line)).toEqual({ reason: 'internal_error', fault: 'video', detail: line });
+  });
+
+  test('a crash is told apart by its last exception: the disk and broken programs are no page’s doing', () => {
+    const crash = (last: string) => `WARNING: [x] again\nTraceback (most recent call last):\n  File "a.py"\n${last}\n`;
+    const packed = '[PYI-7:ERROR] Failed to execute script due to unhandled exception!';
+    const reasons = (last: string) => {
+      const { reason, fault } = ytDlpFailure(crash(last));
+      return [reason, fault];
+    };
+    expect(reasons("TypeError: 'NoneType' object is not iterable")).toEqual(['platform_error', 'video']);
+    expect(reasons(`KeyError: 'formats'\n${packed}`)).toEqual(['platform_error', 'video']);
+    expect(reasons('ValueError: no space left on device')).toEqual(['platform_error', 'video']);
+    expect(reasons('OSError: [Errno 28] No space left on device')).toEqual(['internal_error', 'service']);
+    expect(reasons("ModuleNotFoundError: No module named 'x'")).toEqual(['internal_error', 'video']);
+  });
+
+  test('what the service alone has done is its fault: an engine that does not start, an attempt that is stopped', () => {
+    const ended = (ending: ProcessResult['ending']) => processFailure({ ending, exitCode: null, stderr: '' })?.fault;
+    expect([ended('not_started'), ended('aborted')]).toEqual(['service', 'service']);
+    const ofTheItem = ['timed_out', 'directory_full', 'memory_full', 'too_many_processes', 'traffic_spent'] as const;
+    expect(new Set(ofTheItem.map(ended))).toEqual(new Set(['video']));
+  });
+
+  test('what is quoted is one short line without control characters', () => {
+    expect(cleanDetail('a\r\n\u001b[31mb\u202e\ud800c')).toBe('a [31mb \ufffdc');
+    expect(cleanDetail('x'.repeat(9000))).toHaveLength(500);
+  });
+});
+
+test('docs/failures.md has the same phrases, in the same order', () => {
+  const rows = tableOf('docs/failures.md', 'In the engine’s words').map((row) => ({
+    reason: row['reason']?.replaceAll('`', ''),
+    phrases: [...(row['the engine says'] ?? '').matchAll(/`([^`]+)`/g)].map(([, phrase]) => phrase),
+  }));
+  expect(rows).toEqual(ytDlpFailures);
+});
+
+test('docs/failures.md has every reason with its message and whether it is tried again', () => {
+  const rows = tableOf('docs/failures.md', 'The reasons');
+  expect(rows.map((row) => [row['reason']?.replaceAll('`', ''), row['tried again'] === 'yes', row['message']])).toEqual(
+    Object.entries(failureReasons).map(([reason, { retryable, message }]) => [reason, retryable, message]),
+  );
+});
+
+describe('through the engine itself', () => {
+  let platform: TestPlatform;
+  let url: string;
+  /** Pages of a form that no extractor expects; the last chooses words that would be the service's own. */
+  const crashes = [[], { title: 'x', renditions: [{}] }, 7, { renditions: 'no space left on device' }];
+  // A platform on which each item is refused in words of its own, and some crash their extractor.
+  const server = createServer((request, response) => {
+    response.setHeader('Content-Type', 'application/json');
+    const crash = /crash-(\d+)$/.exec(request.url ?? '')?.[1];
+    if (crash !== undefined) return response.end(JSON.stringify(crashes[Number(crash)]));
+    const [words] = engineComplaints[Number(/(\d+)$/.exec(request.url ?? '')?.[1])] ?? [''];
+    return response.end(JSON.stringify({ title: 'x', refusal: words.replace(/^\[.*?\] \S+: /, '') }));
+  });
+  beforeAll(async () => {
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    platform = await startTestPlatform([url]);
+  });
+  afterAll(async () => {
+    await new Promise((resolve) => server.close(resolve));
+    await platform.close();
+  });
+
+  test('each complaint comes out as its reason', { timeout: 3_600_000 }, async () => {
+    const source = platform.source();
+    const count = Math.min(scaled(4, engineComplaints.length), engineComplaints.length);
+    const step = Math.floor(engineComplaints.length / count);
+    const numbers = Array.from({ length: count }, (_, index) => index * step);
+    const outcomes: unknown[] = [];
+    const probe = async (number: number) => {
+      const video = { platform: 'sample', videoId: `x-${number}`, canonicalUrl: `${url}/watch/x-${number}` };
+      const result = await source.probe(video, { signal: new AbortController().signal });
+      outcomes[numbers.indexOf(number)] = [engineComplaints[number]?.[0], result.ok ? 'ok' : result.reason];
+    };
+    for (let done = 0; done < numbers.length; done += 4) await Promise.all(numbers.slice(done, done + 4).map(probe));
+    expect(outcomes).toEqual(numbers.map((number) => engineComplaints[number]));
+  });
+
+  test('a page that crashes the extractor is the failure of its platform', { timeout: 120_000 }, async () => {
+    const source = platform.source();
+    for (const index of crashes.keys()) {
+      const canonicalUrl = `${url}/watch/crash-${index}`;
+      const video = { platform: 'sample', videoId: `crash-${index}`, canonicalUrl };
+      const result = await source.probe(video, { signal: new AbortController().signal });
+      expect(result).toMatchObject({ ok: false, reason: 'platform_error', fault: 'video' });
+    }
+  });
+});

@@ -1,0 +1,99 @@
+import { describe, expect, test } from 'vitest';
+
+import { followDownload, imageUrl, parseMetadata } from '../../../src/downloader/yt-dlp/output.ts';
+import type { DownloadProgress } from '../../../src/ports/videos.ts';
+
+function follow() {
+  const clock = { nowMs: 0 };
+  const reported: DownloadProgress[] = [];
+  const bytes: number[] = [];
+  const output = followDownload({
+    onProgress: (progress) => reported.push(progress),
+    onBytes: (downloaded) => bytes.push(downloaded),
+    nowMs: () => clock.nowMs,
+  });
+  const part = (fields: object, afterMs = 1000) => {
+    clock.nowMs += afterMs;
+    output.take(`PROG ${JSON.stringify({ status: 'downloading', ...fields })}`);
+  };
+  return { output, reported, bytes, part };
+}
+
+describe('metadata', () => {
+  test('is rounded and cleaned', () => {
+    const json = { title: 'A\nfilm', duration: 9.6, thumbnail: 'https://host/a.jpg', is_live: null };
+    expect(parseMetadata(`META ${JSON.stringify(json)}`)).toEqual({
+      title: 'A film',
+      durationSeconds: 10,
+      thumbnail: 'https://host/a.jpg',
+      isLive: false,
+      exactSeconds: 9.6,
+    });
+  });
+
+  test.each([
+    'META {',
+    'META null',
+    'META {"title":" "}',
+    'META {"title":["x"]}',
+    'other',
+    'META {"title":"x","duration":-1}',
+  ])('is refused: %s', (line) => {
+    expect(parseMetadata(line)).toBeUndefined();
+  });
+
+  test('a missing duration counts as none', () => {
+    expect(parseMetadata('META {"title":"x"}')).toMatchObject({ durationSeconds: 0, thumbnail: '' });
+  });
+
+  test.each([
+    'javascript:alert(1)',
+    'file:///etc/passwd',
+    'https://user:secret@host/',
+    'no address',
+    `https://h/${'x'.repeat(3000)}`,
+  ])('is no image address: %s', (text) => {
+    expect(imageUrl(text)).toBe('');
+  });
+});
+
+describe('progress', () => {
+  test('runs over all parts by their sizes', () => {
+    const { output, reported, part, bytes } = follow();
+    output.take('PARTS [{"filesize_approx":900},{"filesize_approx":100}]');
+    part({ downloaded_bytes: 450, total_bytes: 900, speed: 10.4, eta: 44.6 });
+    part({ status: 'finished', downloaded_bytes: 900, total_bytes: 900 });
+    part({ downloaded_bytes: 50, total_bytes: 100 });
+    part({ status: 'finished', downloaded_bytes: 100, total_bytes: 100 });
+    expect(reported.map(({ percent }) => percent)).toEqual([45, 90, 95, 100]);
+    expect(reported[0]).toEqual({ percent: 45, bytesPerSecond: 10, etaSeconds: 45 });
+    expect(bytes).toEqual([450, 900, 950, 1000]);
+  });
+
+  test('counts fragments where sizes are guesses, and never goes backwards', () => {
+    const { reported, part } = follow();
+    part({ downloaded_bytes: 10, total_bytes_estimate: 20, fragment_index: 3, fragment_count: 10 });
+    part({ downloaded_bytes: 11, total_bytes_estimate: 200, fragment_index: 2, fragment_count: 10 });
+    part({ downloaded_bytes: 12, total_bytes_estimate: 200 });
+    expect(reported.map(({ percent }) => percent)).toEqual([30, 30, 30]);
+  });
+
+  test('is unknown where nothing is known', () => {
+    const { reported, part } = follow();
+    part({ downloaded_bytes: 10 });
+    expect(reported).toEqual([{ percent: null, bytesPerSecond: null, etaSeconds: null }]);
+  });
+
+  test('is told at most four times a second', () => {
+    const { reported, part } = follow();
+    for (let step = 0; step < 100; step += 1) part({ downloaded_bytes: step, total_bytes: 100 }, 10);
+    expect(reported).toHaveLength(4);
+  });
+
+  test('garbage changes nothing', () => {
+    const { output, reported } = follow();
+    for (const line of ['PROG', 'PROG {}', 'PROG {"status":1}', 'PARTS x', '[download] 5%']) output.take(line);
+    expect(reported).toEqual([]);
+    expect(output).toMatchObject({ metadata: undefined, done: false });
+  });
+});

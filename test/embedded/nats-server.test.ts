@@ -1,0 +1,101 @@
+import { once } from 'node:events';
+import { readFileSync, statSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+
+import { launchNatsServer } from '../../src/embedded/nats-server.ts';
+import type { RunningServer } from '../../src/embedded/kept-process.ts';
+import { connectTo, startNatsServer } from '../support/nats.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { isAlive, killWithKeeper, startOwner, waitUntilGone } from './owned.ts';
+
+async function launch(dataDirectory: string): Promise<RunningServer> {
+  const server = await launchNatsServer({ dataDirectory });
+  onTestFinished(async () => {
+    await server.stop();
+  });
+  return server;
+}
+
+async function publish(url: string): Promise<void> {
+  const connection = await connectTo(url);
+  const manager = await connection.jetstreamManager();
+  await manager.streams.add({ name: 'KEPT', subjects: ['kept'] });
+  await connection.jetstream().publish('kept', 'hello');
+  await connection.close();
+}
+
+async function keptMessages(url: string): Promise<number> {
+  const connection = await connectTo(url);
+  try {
+    return (await (await connection.jetstreamManager()).streams.info('KEPT')).state.messages;
+  } finally {
+    await connection.close();
+  }
+}
+
+describe('an embedded nats-server', { timeout: 60_000 }, () => {
+  it('keeps its messages from one start to the next', async () => {
+    const directory = temporaryDirectory();
+    const first = await launch(directory);
+    await publish(first.url);
+    expect((await first.stop()).signal).toBeNull();
+    expect(isAlive(first.pid)).toBe(false);
+    const second = await launch(directory);
+    expect(await keptMessages(second.url)).toBe(1);
+  });
+
+  it('asks for a password that only this user can read', async () => {
+    await using server = await startNatsServer();
+    const url = new URL(server.url);
+    expect(statSync(join(server.dataDirectory, 'password')).mode & 0o777).toBe(0o600);
+    expect(statSync(join(server.dataDirectory, 'nats-server.conf')).mode & 0o777).toBe(0o600);
+    expect(readFileSync(`/proc/${server.pid}/cmdline`, 'utf8')).not.toContain(url.password);
+    url.password = 'wrong';
+    await expect(connectTo(url.href)).rejects.toThrow(/Authorization/i);
+  });
+
+  it('says what to do when there is no nats-server', async () => {
+    const launched = launchNatsServer({ dataDirectory: temporaryDirectory(), serverPath: '/nowhere/nats-server' });
+    await expect(launched).rejects.toThrow('Set NATS_SERVER_PATH');
+  });
+
+  it('quotes its log when it cannot start', async () => {
+    const launched = launchNatsServer({ dataDirectory: temporaryDirectory(), serverPath: process.execPath });
+    await expect(launched).rejects.toThrow('bad option: --config');
+  });
+
+  it('says that the port is taken', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    onTestFinished(() => void other.close());
+    const { port } = other.address() as { port: number };
+    await expect(launchNatsServer({ dataDirectory: temporaryDirectory(), port })).rejects.toThrow(
+      `Port ${port} of 127.0.0.1 is taken`,
+    );
+  });
+
+  it('ends with its owner, killed without warning, and starts again at once', async () => {
+    const directory = temporaryDirectory();
+    const owner = startOwner('nats-server', directory);
+    const killed = await owner.ready;
+    await publish(killed.url);
+    await owner.kill();
+    const server = await launch(directory);
+    await waitUntilGone(killed.pid);
+    expect(await keptMessages(server.url)).toBe(1);
+  });
+
+  it('is ended by the next start when its keeper was killed too', async () => {
+    const directory = temporaryDirectory();
+    const owner = startOwner('nats-server', directory);
+    const left = await owner.ready;
+    await publish(left.url);
+    await killWithKeeper(owner, left.pid);
+    expect(isAlive(left.pid)).toBe(true);
+    const server = await launch(directory);
+    expect(isAlive(left.pid)).toBe(false);
+    expect(await keptMessages(server.url)).toBe(1);
+  });
+});

@@ -1,0 +1,78 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
+
+import { serverPids } from '../../src/embedded/leftover-server.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const ownerFile = fileURLToPath(new URL('./owner.ts', import.meta.url));
+
+export interface Owner {
+  pid: number;
+  /** The server's process number and address, once it is ready. */
+  ready: Promise<{ pid: number; url: string }>;
+  kill(): Promise<void>;
+}
+
+/** Starts a process that owns a server; it is killed with SIGKILL by the test, and at the latest when the test has finished. */
+export function startOwner(part: string, directory: string, environment: Record<string, string> = {}): Owner {
+  const child = spawn(process.execPath, [ownerFile, part, directory], {
+    env: environment,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const exited = once(child, 'exit');
+  let output = '';
+  child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  const kill = async (): Promise<void> => {
+    child.kill('SIGKILL');
+    await exited;
+  };
+  onTestFinished(async () => {
+    await kill();
+    // The server ends a moment after its owner; until then it may still write to the folder that is about to be removed.
+    await waitFor(() => serversOn(directory).length === 0 || undefined, { what: `nothing runs on ${directory}` });
+  });
+  const ready = waitFor(() => output.endsWith('\n') || child.exitCode !== null, {
+    what: `the owner of ${part} is ready`,
+    timeoutMs: 25_000,
+  }).then(() => JSON.parse(output) as { pid: number; url: string });
+  // A test that kills the owner early does not ask.
+  ready.catch(() => undefined);
+  return { pid: child.pid ?? 0, ready, kill };
+}
+
+function serversOn(directory: string): number[] {
+  const programs = ['initdb', 'postgres', 'nats-server'];
+  return ['', 'database', 'initialising/database']
+    .map((inside) => join(directory, inside))
+    .filter((workingDirectory) => existsSync(workingDirectory))
+    .flatMap((workingDirectory) => serverPids({ programs, workingDirectory }));
+}
+
+/** Kills an owner and the keeper that would have ended its server: the server goes on alone. */
+export async function killWithKeeper(owner: Owner, serverPid: number): Promise<void> {
+  const keeper = parentPid(serverPid);
+  process.kill(keeper, 'SIGSTOP');
+  await owner.kill();
+  process.kill(keeper, 'SIGKILL');
+  await waitUntilGone(keeper);
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    return !/^\d+ \(.*\) Z/s.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
+export function waitUntilGone(pid: number): Promise<true> {
+  return waitFor(() => !isAlive(pid) || undefined, { what: `process ${pid} is gone`, timeoutMs: 25_000 });
+}
+
+export function parentPid(pid: number): number {
+  return Number(/\) \S (\d+)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))?.[1]);
+}

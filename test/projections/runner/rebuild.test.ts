@@ -1,0 +1,208 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { describe, expect, it } from 'vitest';
+
+import { projections } from '../../../projections/all.ts';
+import { jobTimeline } from '../../../projections/job-timeline.ts';
+import { overageLedger } from '../../../projections/overage-ledger.ts';
+import type { RebuildProgress } from '../../../projections/runner/rebuild.ts';
+import type { RebuildableProjection } from '../../../projections/runner/projection.ts';
+import { readReached, writeCheckpoint } from '../../../projections/runner/checkpoints.ts';
+import { usageAndJobs } from '../../../projections/usage-and-jobs.ts';
+import { logUnderTest } from '../../commands/log-under-test.ts';
+import { scaled } from '../../support/proof-scale.ts';
+import { waitFor } from '../../support/wait-for.ts';
+import { checkpointAt } from '../read-models-under-test.ts';
+import type { TestReadModels } from '../read-models-under-test.ts';
+import {
+  caughtUp,
+  closeLiveModels,
+  dumpSchema,
+  liveModels,
+  rebuildOn,
+  rowsOf,
+  rowsOfQuietRunner,
+  tablesOf,
+  writeLog,
+} from './rebuilding.ts';
+
+const log = logUnderTest();
+closeLiveModels();
+
+/** @returns how often; a table that were read while it is being filled would have fewer rows than before */
+async function readOverAndOver(models: TestReadModels, table: string, goOn: () => boolean): Promise<number> {
+  const pool = models.openAnother();
+  let reads = 0;
+  for (let known = 0; goOn(); reads += 1) {
+    const { rowCount } = await pool.query({ name: 'reader', text: `select from ${table}` });
+    expect(rowCount).toBeGreaterThanOrEqual(known);
+    known = rowCount ?? 0;
+    await sleep(5);
+  }
+  return reads;
+}
+
+/** Of every table that a rebuild looks at. */
+const identical = (projection: RebuildableProjection) =>
+  tablesOf(projection).map((name) => ({ name, rows: expect.any(Number) as number, missing: 0, surplus: 0 }));
+
+// First, while the log is short.
+describe('a rebuild', { timeout: 60_000 }, () => {
+  it('says what was wrong, and sets it right', async () => {
+    const live = await liveModels(log.store, [overageLedger]);
+    await writeLog(log.store, 2);
+    await caughtUp(log.store, live, overageLedger);
+    const expected = await rowsOf(live, overageLedger);
+    const rows = expected['overage_ledger']!.length;
+    const last = 'position = (select max(position) from overage_ledger)';
+    await live.pool.query(`update overage_ledger set cents = cents + 1 where ${last}`);
+    await live.pool.query('delete from overage_ledger where position = (select min(position) from overage_ledger)');
+    const { tables } = await rebuildOn(log.store, live, overageLedger);
+    expect(tables).toEqual([{ name: 'overage_ledger', rows, missing: 2, surplus: 1 }]);
+    expect(await rowsOf(live, overageLedger)).toEqual(expected);
+  });
+
+  it('that fails leaves everything as it was, and nothing in the way of the next', async () => {
+    const live = await liveModels(log.store, [jobTimeline]);
+    await writeLog(log.store, 2);
+    await caughtUp(log.store, live, jobTimeline);
+    const expected = await rowsOf(live, jobTimeline);
+    const failing: RebuildableProjection = {
+      ...jobTimeline,
+      start: (tools) => async (events, client) => {
+        await jobTimeline.start(tools)(events, client);
+        throw new Error('a planted failure');
+      },
+    };
+    await expect(rebuildOn(log.store, live, failing)).rejects.toThrow('a planted failure');
+    expect(await rowsOf(live, jobTimeline)).toEqual(expected);
+    await writeLog(log.store, 1);
+    await caughtUp(log.store, live, jobTimeline);
+    expect((await rebuildOn(log.store, live, jobTimeline)).tables[0]).toMatchObject({ missing: 0, surplus: 0 });
+  });
+
+  it('gives up where a reader does not let go of the table, rather than keep all others waiting', async () => {
+    const live = await liveModels(log.store, [jobTimeline]);
+    await writeLog(log.store, 1);
+    await caughtUp(log.store, live, jobTimeline);
+    const reader = await live.openAnother().connect();
+    try {
+      await reader.query('begin');
+      await reader.query('select from job_timeline limit 1');
+      await expect(rebuildOn(log.store, live, jobTimeline)).rejects.toThrow(
+        'somebody reads job_timeline and does not let go',
+      );
+    } finally {
+      reader.release(true);
+    }
+    expect((await rebuildOn(log.store, live, jobTimeline)).tables[0]).toMatchObject({ missing: 0, surplus: 0 });
+  });
+
+  it('waits in no circle with a reader of two of its tables', async () => {
+    const live = await liveModels(log.store, [usageAndJobs]);
+    await writeLog(log.store, 1);
+    await caughtUp(log.store, live, usageAndJobs);
+    const reader = await live.openAnother().connect();
+    try {
+      await reader.query('begin');
+      await reader.query('select from jobs limit 1');
+      const rebuilding = rebuildOn(log.store, live, usageAndJobs);
+      const waiting = "select from pg_locks where relation = 'jobs'::regclass and not granted";
+      await waitFor(async () => (await live.pool.query(waiting)).rowCount === 1, { what: 'the swap to hold credits' });
+      await reader.query('select from credits limit 1');
+      await reader.query('commit');
+      expect((await rebuilding).tables).toEqual(identical(usageAndJobs));
+    } finally {
+      reader.release(true);
+    }
+  });
+
+  it('refuses to run beside another one of the same read model', async () => {
+    const live = await liveModels(log.store, [overageLedger]);
+    await writeLog(log.store, 1);
+    await caughtUp(log.store, live, overageLedger);
+    const other = await live.openAnother().connect();
+    try {
+      await other.query("select pg_advisory_lock(hashtext('rebuild overage_ledger'))");
+      await expect(rebuildOn(log.store, live, overageLedger)).rejects.toThrow(
+        'another rebuild of overage_ledger is under way',
+      );
+    } finally {
+      other.release(true);
+    }
+    await rebuildOn(log.store, live, overageLedger);
+  });
+
+  it('is over when it says so: another one may begin at once', async () => {
+    const live = await liveModels(log.store, [overageLedger]);
+    await writeLog(log.store, 1);
+    await caughtUp(log.store, live, overageLedger);
+    for (let turn = 0; turn < 20; turn += 1) await rebuildOn(log.store, live, overageLedger);
+  });
+
+  it('refuses to go back in time, to a log older than the read model', async () => {
+    const models = await liveModels(log.store, []);
+    await writeLog(log.store, 1);
+    await writeCheckpoint(models.pool, overageLedger.name, checkpointAt(10n ** 18n));
+    await expect(rebuildOn(log.store, models, overageLedger)).rejects.toThrow('beyond the end of the log');
+    expect(await readReached(models.pool, overageLedger.name)).toBe(10n ** 18n);
+  });
+});
+
+describe.each(projections.map((projection) => ({ name: projection.name, projection })))(
+  'a rebuild of $name',
+  { timeout: 60_000 },
+  ({ projection }) => {
+    it('while the log grows ends with the rows of a runner that nothing happened to', async () => {
+      const live = await liveModels(log.store, [projection]);
+      await writeLog(log.store, scaled(5, 200));
+      const writing = writeLog(log.store, scaled(20, 800));
+      const progress: RebuildProgress[] = [];
+      const rebuilt = await rebuildOn(log.store, live, projection, { progress });
+      expect(rebuilt.tables).toEqual(identical(projection));
+      expect(rebuilt.before).toBe(rebuilt.position);
+      expect(progress.at(-1)).toMatchObject({ events: rebuilt.events });
+      const positions = progress.map(({ position }) => position);
+      expect(positions).toEqual(positions.toSorted((one, other) => (one < other ? -1 : 1)));
+      await writing;
+      await caughtUp(log.store, live, projection);
+      expect(await rowsOf(live, projection)).toEqual(await rowsOfQuietRunner(log.store, projection));
+    });
+
+    it('again and again, under load, loses and doubles nothing, and no reader notices', async () => {
+      const live = await liveModels(log.store, [projection]);
+      await writeLog(log.store, 1);
+      await caughtUp(log.store, live, projection);
+      const turns = { wanted: scaled(3, 80), done: 0 };
+      const isWanted = () => turns.done < turns.wanted;
+      const writing = writeLog(log.store, isWanted);
+      const reading = Promise.all(tablesOf(projection).map((table) => readOverAndOver(live, table, isWanted)));
+      try {
+        while (isWanted()) {
+          const { position, tables } = await rebuildOn(log.store, live, projection);
+          turns.done += 1;
+          expect(await readReached(live.pool, projection.name)).toBeGreaterThanOrEqual(position);
+          expect(tables).toEqual(identical(projection));
+        }
+      } finally {
+        turns.done = turns.wanted;
+      }
+      await writing;
+      for (const reads of await reading) expect(reads).toBeGreaterThan(1);
+      await caughtUp(log.store, live, projection);
+      expect(await rowsOf(live, projection)).toEqual(await rowsOfQuietRunner(log.store, projection));
+    });
+
+    it('leaves everything in the shape that the migrations gave it', async () => {
+      const live = await liveModels(log.store, [projection]);
+      await caughtUp(log.store, live, projection);
+      const before = await dumpSchema(live);
+      expect(JSON.stringify(before)).toContain('CREATE INDEX jobs_unfinished ON public.jobs');
+      await rebuildOn(log.store, live, projection);
+      expect(await dumpSchema(live)).toEqual(before);
+      await rebuildOn(log.store, live, projection);
+      expect(await dumpSchema(live)).toEqual(before);
+      expect((await live.pool.query("select from pg_namespace where nspname like 'rebuild%'")).rowCount).toBe(0);
+    });
+  },
+);

@@ -1,0 +1,137 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { afterEach, expect } from 'vitest';
+
+import { catchUp } from '../../../projections/runner/progress.ts';
+import { rebuild } from '../../../projections/runner/rebuild.ts';
+import type { RebuildProgress, Rebuilt } from '../../../projections/runner/rebuild.ts';
+import type { RebuildableProjection } from '../../../projections/runner/projection.ts';
+import { runProjection } from '../../../projections/runner/runner.ts';
+import type { EventStore, Subscription } from '../../../src/ports/event-store.ts';
+import { GeneratedAccount, appendAll } from '../generated-account.ts';
+import { createReadModels, silent, testMacs } from '../read-models-under-test.ts';
+import type { TestReadModels } from '../read-models-under-test.ts';
+
+let running: Subscription[] = [];
+let databases: TestReadModels[] = [];
+
+/** For the tests of one file: whatever `liveModels` started ends with the test. */
+export function closeLiveModels(): void {
+  afterEach(async () => {
+    await Promise.all(running.map((runner) => runner.close()));
+    await Promise.all(databases.map((each) => each[Symbol.asyncDispose]()));
+    [running, databases] = [[], []];
+  });
+}
+
+/** Read models that are kept up to date. */
+export async function liveModels(
+  store: EventStore,
+  projections: readonly RebuildableProjection[],
+): Promise<TestReadModels> {
+  const models = await createReadModels();
+  databases.push(models);
+  for (const projection of projections) {
+    running.push(runProjection(projection, { store, macs: testMacs, pool: models.openAnother(), logger: silent }));
+  }
+  return models;
+}
+
+/**
+ * Accounts with keys, downloads, jobs and credit notes, of which every round adds to.
+ *
+ * @param goOn asked before each round, or how many rounds
+ */
+export async function writeLog(store: EventStore, goOn: number | (() => boolean)): Promise<void> {
+  const account = new GeneratedAccount();
+  await appendAll(store, [...account.open(), account.invoice()]);
+  for (let round = 0; typeof goOn === 'number' ? round < goOn : goOn(); round += 1) {
+    const key = account.issueKey();
+    const revoked = round % 2 === 0 ? [account.revokeKey(key)] : [];
+    await appendAll(store, [
+      ...[key.append, ...revoked, account.queue(2), ...account.work(), account.queue(1), account.warn()],
+      account.credit(round + 1),
+    ]);
+    // A pause after each: the log must not grow faster than it can be read again and again.
+    if (typeof goOn !== 'number') await sleep(50);
+  }
+}
+
+export async function caughtUp(
+  store: EventStore,
+  { pool }: TestReadModels,
+  projection: RebuildableProjection,
+  timeoutMs = 20_000,
+): Promise<void> {
+  expect(await catchUp({ store, pool }, projection, timeoutMs)).toBe(true);
+}
+
+export const rebuildOn = (
+  store: EventStore,
+  models: TestReadModels,
+  projection: RebuildableProjection,
+  options: { progress?: RebuildProgress[]; fromOlderLog?: boolean } = {},
+): Promise<Rebuilt> => {
+  const { progress = [], fromOlderLog = false } = options;
+  return rebuild(projection, {
+    store,
+    macs: testMacs,
+    pool: models.pool,
+    fromOlderLog,
+    progress: (each) => progress.push(each),
+  });
+};
+
+export const tablesOf = ({ tables, corrected }: RebuildableProjection): string[] => [
+  ...tables,
+  ...(corrected ? [corrected.name] : []),
+];
+
+/** All rows of all tables, as far as they come from the log. */
+export async function rowsOf(
+  { pool }: TestReadModels,
+  projection: RebuildableProjection,
+): Promise<Record<string, string[]>> {
+  const { corrected } = projection;
+  const all: Record<string, string[]> = {};
+  for (const table of tablesOf(projection)) {
+    const row = table === corrected?.name ? `row(${[corrected.key, ...corrected.columns].join(', ')})` : 't';
+    const { rows } = await pool.query<{ row: string }>(`select ${row}::text as row from ${table} t order by 1`);
+    all[table] = rows.map((each) => each.row);
+  }
+  return all;
+}
+
+/** What a runner that nothing happens to makes of the same log. */
+export async function rowsOfQuietRunner(
+  store: EventStore,
+  projection: RebuildableProjection,
+): Promise<Record<string, string[]>> {
+  const models = await liveModels(store, [projection]);
+  await caughtUp(store, models, projection);
+  return rowsOf(models, projection);
+}
+
+/** Everything about the tables of the service that is not their rows. */
+export async function dumpSchema({ pool }: TestReadModels): Promise<unknown[]> {
+  const { rows } = await pool.query<Record<string, unknown>>(
+    `with ours as (select c.* from pg_class c where relnamespace = 'public'::regnamespace)
+     select c.relname as of, 'relation' as what, concat_ws(' ', c.relkind, c.relpersistence, c.reloptions, c.relacl) as text
+     from ours c
+     union all
+     select c.relname, 'column ' || a.attnum, concat_ws(' ', a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull,
+         a.attstorage, a.attcompression, pg_get_expr(d.adbin, d.adrelid))
+     from ours c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+     left join pg_attrdef d on d.adrelid = c.oid and d.adnum = a.attnum where c.relkind = 'r'
+     union all
+     select c.relname, 'constraint ' || conname, pg_get_constraintdef(n.oid) || n.convalidated
+     from ours c join pg_constraint n on n.conrelid = c.oid
+     union all
+     select c.relname, 'index', pg_get_indexdef(i.indexrelid) || i.indisvalid
+     from ours c join pg_index i on i.indrelid = c.oid
+     union all
+     select c.relname, 'trigger', pg_get_triggerdef(t.oid) from ours c join pg_trigger t on t.tgrelid = c.oid
+     order by 1, 2, 3`,
+  );
+  return rows;
+}
