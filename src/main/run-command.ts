@@ -27,7 +27,7 @@ export async function runCommand(
   const config = readConfig();
   const { eventStoreUrl, databaseUrl } = findAddresses(config);
   const secrets = readSecrets(config);
-  // What could not be done is said in a sentence; attempts that are repeated are not worth a line to a person who waits.
+  // A failure is told in one sentence; repeated attempts are not worth a line to the person who waits.
   const logger = createLogger({ ...config, LOG_LEVEL: config.LOG_LEVEL ?? 'error' }, 'cli', 'warn');
   const pool = openPool(databaseUrl, { logger, max: 4, queryTimeoutMs, connectionTimeoutMs: commandTimeoutMs });
   const prefix = await readStreamPrefix(pool, config).catch(async (error: unknown) => {
@@ -40,7 +40,7 @@ export async function runCommand(
   const store = tellingWaits(connected, output);
   const macs = createRowMacs(secrets, { logger });
   const clock = createClock({ realNowMs, offsetSeconds: config.REELTALLY_CLOCK_OFFSET_SECONDS });
-  // A command that needs no time runs even where Postgres does not tell it.
+  // A command that needs no time also runs without Postgres.
   await measureClock(pool, clock).catch(() => undefined);
   const measuring = keepMeasuring(pool, clock);
   const { now } = clock;
@@ -49,7 +49,7 @@ export async function runCommand(
   const setAside = new Map<string, number>();
   try {
     await refuseOtherSecret(pool, secrets).catch((error: unknown) => {
-      // A command that needs no Postgres does its work all the same.
+      // A command that needs no Postgres runs all the same.
       if (error instanceof ConfigurationRefused) throw error;
     });
     await command({
@@ -77,7 +77,7 @@ export async function runCommand(
   }
 }
 
-/** The log, of which a person is told while it keeps a command waiting. */
+/** The event store, which tells the person at the keyboard when a command waits for it. */
 function tellingWaits(store: EventStore & WholeLog, output: Output): EventStore & WholeLog {
   const told = <Value>(work: Promise<Value>) => tellWait(output, 'the event store', work);
   return {
