@@ -18,13 +18,13 @@ export interface CliDependencies extends AccountDependencies {
   lanes: UsageLanes;
   plans: PlanCatalogue;
   books: Books;
-  /** Who invoices are from. */
+  /** Issuer of invoices and credit notes. */
   issuer: string;
   /** How long after its end a period still takes corrections. */
   graceSeconds: number;
   /** One round of what the dispatcher does by the clock. */
   closePeriods: () => Promise<ClosingRound>;
-  /** Whether some process has the projector's role now. */
+  /** Tells if any process has the projector's role now. */
   hasProjector: () => Promise<boolean>;
   actor: Actor;
   output: Output;

@@ -188,7 +188,7 @@ interface Changed {
   usage: OpenUsage;
 }
 
-/** From when on a change is in force; null for one that was so already. */
+/** When a change takes effect; null if nothing changed. */
 function effectOf({ events, time, usage }: Changed, effective: Effective) {
   const from = effective === 'next_period' ? usage.period.end : events.length > 0 ? time : null;
   return { effective, in_force_from: from, changed: events.length > 0 };

@@ -97,7 +97,7 @@ export const startApi: StartRole = async (connections, secrets) => {
   return {
     url: config.PUBLIC_URL ?? url,
     close: async () => {
-      // Whoever reads a file slowly, or not at all, does not hold up the end for ever.
+      // Slow readers of files do not delay the stop for ever.
       const cut = setTimeout(() => server.server.closeAllConnections(), drainMs);
       await server.close();
       clearTimeout(cut);
