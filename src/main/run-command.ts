@@ -1,7 +1,7 @@
 import { createClock } from '../adapters/postgres/clock.ts';
 import { connectEventStore } from '../adapters/event-store/event-store.ts';
 import { isLed } from '../adapters/postgres/leadership.ts';
-import { createBooks, keepMeasuring, measureClock, openPool } from '../adapters/postgres/postgres.ts';
+import { createReadModelQueries, keepMeasuring, measureClock, openPool } from '../adapters/postgres/postgres.ts';
 import { createRowMacs } from '../adapters/postgres/row-macs.ts';
 import { newId, newUuid, randomBits, realNowMs } from '../system/clock-and-chance.ts';
 import type { InvoicesCli } from '../cli/invoices.ts';
@@ -19,7 +19,7 @@ import { serverAway } from './server-away.ts';
 import { readStreamPrefix } from './settings/stream-prefix.ts';
 
 /** What a command may use of a running service. */
-export type OpenedCli = InvoicesCli & { books: ReturnType<typeof createBooks> };
+export type OpenedCli = InvoicesCli & { queries: ReturnType<typeof createReadModelQueries> };
 
 /** Opens what a command needs, runs it, and closes it again; `runCommand` for the program's own output. */
 export type RunCommand = (
@@ -63,7 +63,7 @@ export async function runCommand(
     });
     await command({
       ...{ store, pool, macs, now, newUuid, newId, randomBits, plans: config.plans, lanes, output },
-      books: createBooks(pool),
+      queries: createReadModelQueries(pool),
       issuer: config.INVOICE_ISSUER,
       graceSeconds: config.CLOSING_GRACE_SECONDS,
       closePeriods: () => closePeriods(closing, { setAside }),
