@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import type { Books } from '../audit/compare/comparison.ts';
+import type { ReadModelQueries } from '../audit/compare/comparison.ts';
 import type { AccountDependencies } from '../commands/accounts.ts';
 import type { UsageLanes } from '../commands/usage/writer-registry.ts';
 import type { InvoiceIssued } from '../domain/invoice-events.ts';
@@ -17,7 +17,7 @@ export interface CliDependencies extends AccountDependencies {
   macs: RowMacs;
   lanes: UsageLanes;
   plans: PlanCatalogue;
-  books: Books;
+  queries: ReadModelQueries;
   /** Issuer of invoices and credit notes. */
   issuer: string;
   /** How long after its end a period still takes corrections. */

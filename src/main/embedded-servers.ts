@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort, isPortFree } from '../embedded/free-port.ts';
 import { launchEventStore } from '../embedded/event-store/launch.ts';
-import { lastLines } from '../embedded/kept-process.ts';
+import { lastLines } from '../embedded/server-process.ts';
 import { launchNatsServer } from '../embedded/nats-server.ts';
 import { launchPostgres } from '../embedded/postgres/launch.ts';
 import { startSamplePlatform } from '../embedded/sample-platform/sample-platform.ts';

@@ -1,7 +1,7 @@
 import { createClock } from '../adapters/postgres/clock.ts';
 import { connectEventStore } from '../adapters/event-store/event-store.ts';
 import { isLed } from '../adapters/postgres/leadership.ts';
-import { createBooks, keepMeasuring, measureClock, openPool } from '../adapters/postgres/postgres.ts';
+import { createReadModelQueries, keepMeasuring, measureClock, openPool } from '../adapters/postgres/postgres.ts';
 import { createRowMacs } from '../adapters/postgres/row-macs.ts';
 import { newId, newUuid, randomBits, realNowMs } from '../system/clock-and-chance.ts';
 import type { RunCommand } from '../cli/dependencies.ts';
@@ -63,7 +63,7 @@ export async function runCommand(
       plans: config.plans,
       lanes,
       output,
-      books: createBooks(pool),
+      queries: createReadModelQueries(pool),
       issuer: config.INVOICE_ISSUER,
       graceSeconds: config.CLOSING_GRACE_SECONDS,
       closePeriods: () => closePeriods(closing, { setAside }),

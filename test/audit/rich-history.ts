@@ -21,7 +21,7 @@ import { initialUsage } from '../../src/domain/usage-state.ts';
 import type { OpenUsage } from '../../src/domain/usage-state.ts';
 import { plan, video } from '../domain/usage-examples.ts';
 import type { Random } from './random.ts';
-import { SealedLog } from './sealed-log.ts';
+import { ChainedLog } from './chained-log.ts';
 
 const staff: Actor = { type: 'staff', id: 'maria', role: 'finance', reason: 'the file was broken' };
 const system: Actor = { type: 'system', id: 'test' };
@@ -35,7 +35,7 @@ const small: PlanTerms = { ...plan, downloads_limit: 4, metadata_limit: 3, warni
  */
 export class RichHistory {
   readonly accountId: string;
-  readonly #log: SealedLog;
+  readonly #log: ChainedLog;
   readonly #random: Random;
   #nowMs: number;
   #usage: OpenUsage | undefined;
@@ -44,7 +44,7 @@ export class RichHistory {
   #keys: string[] = [];
 
   constructor(store: EventStore, random: Random, openedAt: string) {
-    this.#log = new SealedLog(store, random);
+    this.#log = new ChainedLog(store, random);
     this.#random = random;
     this.#nowMs = Date.parse(openedAt);
     this.accountId = `acc_${random.hex(20)}`;

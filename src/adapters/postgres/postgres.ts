@@ -119,7 +119,7 @@ export function keepMeasuring(
 type Ask = (sql: string, values: unknown[]) => Promise<Record<string, unknown>[]>;
 
 /** Postgres as the audit asks it: one question, or several as of one instant. */
-export function createBooks(pool: Pool): {
+export function createReadModelQueries(pool: Pool): {
   query: Ask;
   snapshot: <Result>(work: (query: Ask) => Promise<Result>) => Promise<Result>;
 } {

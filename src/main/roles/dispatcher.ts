@@ -3,7 +3,7 @@ import { readCredits } from '../../../projections/credits.ts';
 import { createJobQueue } from '../../adapters/nats/job-queue.ts';
 import { leadWhenAlone } from '../../adapters/postgres/leadership.ts';
 import { observeFiles, observeJobs, observeMails, observeVoids } from '../../adapters/telemetry/observers.ts';
-import { createBooks } from '../../adapters/postgres/postgres.ts';
+import { createReadModelQueries } from '../../adapters/postgres/postgres.ts';
 import { newUuid } from '../../system/clock-and-chance.ts';
 import { UsageLanes } from '../../commands/usage/writer-registry.ts';
 import { auditContinuously } from '../../dispatcher/audit-continuously.ts';
@@ -76,7 +76,7 @@ export const startDispatcher: StartRole = async (connections, secrets) => {
           return row === notBelieved ? undefined : row;
         },
       });
-      const audit = auditContinuously({ log: store, books: createBooks(pool), logger, outages });
+      const audit = auditContinuously({ log: store, queries: createReadModelQueries(pool), logger, outages });
       audited = audit.state;
       return async () => {
         const loops = [sweeping, resolving, closing, mailing, expiring, removing, returning, audit].map((loop) =>

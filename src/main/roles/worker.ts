@@ -41,7 +41,7 @@ export const startWorker: StartRole = async (connections, secrets) => {
   const { config, store, pool, nats, logger, outages, clock, addresses, metrics, tracer } = connections;
   const engine = await findEngine(config);
   const containment = await startContainment(connections, engine);
-  const { egress, namespaces, keeper, workDirectory, pluginsDirectory, localFfmpegDirectory } = containment;
+  const { egress, namespaces, reaper, workDirectory, pluginsDirectory, localFfmpegDirectory } = containment;
   const notices = await reportEngine(connections, { engine, containment });
   if (containment.sandbox === 'weak') notices.push(weakSandboxNotice);
   const samplePlatformOrigin = addresses.samplePlatformUrl ?? undefined;
@@ -49,7 +49,7 @@ export const startWorker: StartRole = async (connections, secrets) => {
   const allows = (video: VideoReference) => ours(video) !== undefined;
   const source = createVideoSource({
     ...engine,
-    ...{ egress, namespaces, keeper, workDirectory, pluginsDirectory, localFfmpegDirectory },
+    ...{ egress, namespaces, reaper, workDirectory, pluginsDirectory, localFfmpegDirectory },
     extractorOf: (video) => ours(video)?.extractor,
     limits: limitsOf(config),
     unpackedDirectory: engine.directory,
@@ -99,7 +99,7 @@ export const startWorker: StartRole = async (connections, secrets) => {
       await worker.close();
       await heartbeat.stop();
       // Waiting metadata requests are answered at once, as failures.
-      keeper.close();
+      reaper.close();
       await Promise.all([probes.answered(), shortLinks.answered()]);
       await containment.close();
     },

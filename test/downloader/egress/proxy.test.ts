@@ -66,7 +66,7 @@ function exchange(port: number, text: string): Promise<string> {
 
 const close = 'Connection: close\r\n\r\n';
 
-/** As in a cell, whose network somebody else listens in. */
+/** As in a sandbox, whose network somebody else listens in. */
 test('ends connections that show no credentials, and closes over those that are left', async () => {
   const listener = createListener();
   await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
