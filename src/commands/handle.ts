@@ -109,6 +109,17 @@ export interface Loaded<State> {
   lastTime: string;
 }
 
+/**
+ * To read a stream from a revision on. Hash and time come from the events that are read; where there are none, the command
+ * finds nothing that it could be about, and appends nothing.
+ */
+export const beforeRevision = <State>(revision: number, state: State): Loaded<State> => ({
+  state,
+  revision: revision - 1,
+  lastHash: '',
+  lastTime: '',
+});
+
 /** Before anything is read: what is known of the stream by other means, or nothing. */
 function knownAtFirst<State, Event extends DomainEvent>({
   stream,

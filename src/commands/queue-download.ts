@@ -9,7 +9,7 @@ import { EventStoreClosed, EventStoreUnavailable } from '../ports/event-store.ts
 import type { EventStore } from '../ports/event-store.ts';
 import type { VideoReference } from '../ports/videos.ts';
 import type { Cause } from './event-metadata.ts';
-import { readSettlement, settlePeriod } from './settle-period.ts';
+import { correctCharge, readCorrections } from './correct-charge.ts';
 import type { UsageAnswer } from './usage/batch.ts';
 import type { UsageLanes } from './usage/writer-registry.ts';
 
@@ -78,7 +78,7 @@ async function confirm(
   { token, stream, revision }: KeyedDownload,
   { cause, deadlineMs }: Pick<QueueDownloadRequest, 'cause' | 'deadlineMs'>,
 ): Promise<'stands' | 'voided' | 'unknown'> {
-  const settled = await settlePeriod(
+  const corrected = await correctCharge(
     { store, now },
     {
       stream,
@@ -96,9 +96,9 @@ async function confirm(
     if (isUndecided) return undefined;
     throw error;
   });
-  if (!settled) return 'unknown';
-  if (!isRefused(settled)) return 'stands';
-  if (settled.refusal !== 'download_voided') throw new Error(`${token} of ${stream}: ${settled.refusal}`);
+  if (!corrected) return 'unknown';
+  if (!isRefused(corrected)) return 'stands';
+  if (corrected.refusal !== 'download_voided') throw new Error(`${token} of ${stream}: ${corrected.refusal}`);
   return 'voided';
 }
 
@@ -107,7 +107,7 @@ async function look(
   { token, stream, revision }: KeyedDownload,
 ): Promise<'stands' | 'voided' | 'unknown'> {
   try {
-    const { charges } = await readSettlement(store, stream, chargeRevisionOf(revision));
+    const { charges } = await readCorrections(store, stream, chargeRevisionOf(revision));
     return charges.get(token)?.voided ? 'voided' : 'stands';
   } catch (error) {
     if (error instanceof EventStoreUnavailable) return 'unknown';

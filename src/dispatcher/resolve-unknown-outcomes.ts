@@ -5,7 +5,7 @@ import type { EventToAppend } from '../ports/event-store.ts';
 import { recordJobProgress } from '../commands/record-job-progress.ts';
 import type { JobDependencies } from '../commands/record-job-progress.ts';
 import type { Cause } from '../commands/event-metadata.ts';
-import { settlePeriod } from '../commands/settle-period.ts';
+import { correctCharge } from '../commands/correct-charge.ts';
 import { isRefused } from '../domain/refusals.ts';
 import { outageOf } from '../ports/outage.ts';
 import type { Outage, Outages } from '../ports/outage.ts';
@@ -112,7 +112,7 @@ async function takeBack(
 ): Promise<'voided' | 'confirmed'> {
   const { store, now, newUuid } = dependencies;
   const cause = causeOf(events, charge);
-  const settled = await settlePeriod(
+  const corrected = await correctCharge(
     { store, now },
     {
       stream,
@@ -125,9 +125,9 @@ async function takeBack(
       timeoutMs: stepTimeoutMs,
     },
   );
-  if (isRefused(settled)) {
-    if (settled.refusal === 'download_confirmed') return 'confirmed';
-    throw new Error(`a charge of ${stream} cannot be voided: ${settled.refusal}`);
+  if (isRefused(corrected)) {
+    if (corrected.refusal === 'download_confirmed') return 'confirmed';
+    throw new Error(`a charge of ${stream} cannot be voided: ${corrected.refusal}`);
   }
   if (charge.kind === 'download') {
     await recordJobProgress(

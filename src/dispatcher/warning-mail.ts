@@ -2,7 +2,7 @@ import type { LoggedWarning } from '../commands/record-warning-mail.ts';
 import type { Mail } from '../ports/billing.ts';
 import { formatCents } from '../domain/money.ts';
 import type { Terms } from '../domain/plans.ts';
-import type { Notice } from '../domain/settlement.ts';
+import type { Notice } from '../domain/mail-record.ts';
 import type { OpenUsage } from '../domain/usage-state.ts';
 
 type Of<Type extends Notice['type']> = Extract<Notice, { type: Type }>['data'];

@@ -7,7 +7,7 @@ import type { PlanTerms, Terms } from './plans.ts';
  *     absent ──UsagePeriodOpened──▶ open ──UsagePeriodEnded──▶ ended ──UsagePeriodClosed──▶ closed
  *
  * Charges, lookups and changes of terms are events of an open period (`decide-usage.ts`). An ended one says what the next
- * begins with (`usage-periods.ts`) and still takes corrections (`settlement.ts`); in a closed one no amount changes any more.
+ * begins with (`usage-periods.ts`) and still takes corrections (`corrections.ts`); in a closed one no amount changes any more.
  */
 export interface OpenUsage {
   phase: 'open' | 'ended' | 'closed';

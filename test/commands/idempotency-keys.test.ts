@@ -5,7 +5,8 @@ import { readOn } from '../../src/commands/usage/usage-cache.ts';
 import type { KeyedDownload } from '../../src/domain/decide-usage.ts';
 import { usageStream } from '../../src/domain/billing-period.ts';
 import { token } from '../domain/usage-examples.ts';
-import { queueKeyed, settle } from './keyed-downloads.ts';
+import { closeBooks } from './close-books.ts';
+import { correct, queueKeyed } from './keyed-downloads.ts';
 import type { Process } from './keyed-downloads.ts';
 import { logUnderTest } from './log-under-test.ts';
 import { ask, chargedCents, lanesOf, midNovember, openUsage, readUsage, tokensOf, upFrom } from './usage-account.ts';
@@ -105,7 +106,7 @@ describe('a request that repeats an idempotency key', () => {
     const account = await openUsage(log.store, { downloads_limit: 1, overage_cents: null });
     const [api, other] = [processOf(), processOf()];
     await queueKeyed(api, account, 'a');
-    await settle(log.store, account.stream, { kind: 'void_download', token: token(1) });
+    await correct(log.store, account.stream, { kind: 'void_download', token: token(1) });
     // The second process knows nothing of it; both come to the same.
     expect(await queueKeyed(api, account, 'a', { number: 2, quality: '720' })).toMatchObject({ token: token(2) });
     expect(await queueKeyed(other, account, 'a', { number: 3, quality: '720' })).toMatchObject({ token: token(2) });
@@ -116,7 +117,7 @@ describe('a request that repeats an idempotency key', () => {
     const account = await openUsage(log.store);
     await queueKeyed(processOf(), account, 'a');
     await queueKeyed(processOf(), account, 'a', { number: 2 });
-    const refused = await settle(log.store, account.stream, { kind: 'void_download', token: token(1) });
+    const refused = await correct(log.store, account.stream, { kind: 'void_download', token: token(1) });
     expect(refused).toEqual({ refusal: 'download_confirmed' });
   });
 });
@@ -177,7 +178,7 @@ describe('an idempotency key of an earlier billing period', () => {
     const row = await rowOf(account, 'a');
     const api = processOf(inDecember);
     await ask(api.lanes, account, { kind: 'roll_over' });
-    await settle(log.store, account.stream, { kind: 'void_download', token: token(1) });
+    await correct(log.store, account.stream, { kind: 'void_download', token: token(1) });
     expect(await queueKeyed(api, account, 'a', { number: 2, quality, ...row })).toMatchObject({ token: token(2) });
     expect(await queueKeyed(api, account, 'a', { number: 3, quality, ...row })).toMatchObject({ token: token(2) });
     const other = processOf(inDecember);
@@ -190,7 +191,7 @@ describe('an idempotency key of an earlier billing period', () => {
     await queueKeyed(processOf(), account, 'a');
     const api = processOf(inDecember);
     await ask(api.lanes, account, { kind: 'roll_over' });
-    await settle(log.store, account.stream, { kind: 'close_period', graceSeconds: 0 }, inDecember);
+    await closeBooks(log.store, account.stream, inDecember());
     expect(await queueKeyed(api, account, 'a', { number: 2 })).toMatchObject(first);
     expect((await typesIn(account.stream)).at(-1)).toBe('UsagePeriodClosed');
   });
@@ -203,7 +204,7 @@ it('a closed period of which a process knows as an open one is not ended again',
   await ask(idle, account, { kind: 'observe' });
   now = '2026-12-14T12:00:00.000Z';
   await ask(other, account, { kind: 'roll_over' });
-  await settle(log.store, account.stream, { kind: 'close_period', graceSeconds: 0 }, () => now);
+  await closeBooks(log.store, account.stream, now);
   expect(await queueKeyed({ store: log.store, lanes: idle, now: () => now }, account, 'a')).toMatchObject(first);
   expect((await typesIn(account.stream)).slice(-2)).toEqual(['UsagePeriodEnded', 'UsagePeriodClosed']);
 });

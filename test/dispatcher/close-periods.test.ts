@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 
 import { newUuid } from '../../src/system/clock-and-chance.ts';
-import { settlePeriod } from '../../src/commands/settle-period.ts';
+import { closeBooks } from '../commands/close-books.ts';
 import { ClockIsWrong } from '../../src/ports/clock.ts';
 import { closePeriods, startClosingPeriods } from '../../src/dispatcher/close-periods.ts';
 import { firstPreviousHash, seal } from '../../src/commands/event-metadata.ts';
@@ -121,16 +121,6 @@ describe('the clock', () => {
   it('opens the period that a crash behind the end has left out, and invoices what one behind the close has', async () => {
     const account = await openUsage(parts.store);
     const now = () => '2026-12-02T00:00:00.000Z';
-    const settle = (graceSeconds: number) =>
-      settlePeriod(
-        { store: parts.store, now },
-        {
-          stream: account.stream,
-          command: { kind: 'close_period', graceSeconds },
-          cause: freshCause(),
-          timeoutMs: 5_000,
-        },
-      );
     // The next period's opening does not get through.
     const { store } = countingAppends(parts.store);
     const cut = {
@@ -143,7 +133,7 @@ describe('the clock', () => {
     expect(await typesOf(parts, account, '2026-12-01')).toEqual([]);
     await roundAt(parts, { now: now() });
     expect(await typesOf(parts, account, '2026-12-01')).toEqual(['UsagePeriodOpened']);
-    await settle(0);
+    await closeBooks(parts.store, account.stream, now());
     await roundsAt(parts, account, { now: now() });
     expect(await issuedTo(parts, account)).toEqual(['opening 2026-11-01 1900', 'period 2026-11-01 1900']);
   });

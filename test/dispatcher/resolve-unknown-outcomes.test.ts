@@ -6,7 +6,7 @@ import type { EventStore } from '../../src/ports/event-store.ts';
 import { claimJob, readQueuedJob, recordJobProgress } from '../../src/commands/record-job-progress.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
 import { token, video } from '../domain/usage-examples.ts';
-import { settle } from '../commands/keyed-downloads.ts';
+import { correct } from '../commands/keyed-downloads.ts';
 import { noteReads } from '../commands/noted-reads.ts';
 import { ask, lanesOf, midNovember, openUsage, freshCause } from '../commands/usage-account.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -84,7 +84,7 @@ describe('an append of unknown outcome', () => {
     const account = await openUsage(log.store);
     const jobToken = freshToken();
     const append = await appendOf(account, download(jobToken), { isStored: true });
-    await settle(log.store, account.stream, { kind: 'confirm_download', token: jobToken });
+    await correct(log.store, account.stream, { kind: 'confirm_download', token: jobToken });
     await parts.pendingVoids.add(append, chargeFor(jobToken));
     const { became } = resolving();
     await resolved(account.stream);
@@ -129,7 +129,7 @@ describe('the resolver', () => {
     for (const before of ['the charge is voided', 'all is done']) {
       await parts.pendingVoids.add(append, chargeFor(jobToken));
       if (before === 'the charge is voided')
-        await settle(log.store, account.stream, { kind: 'void_download', token: jobToken });
+        await correct(log.store, account.stream, { kind: 'void_download', token: jobToken });
       resolving();
       resolving();
       await resolved(account.stream);

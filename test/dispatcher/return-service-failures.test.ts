@@ -9,13 +9,14 @@ import { issueInvoice } from '../../src/commands/issue-invoice.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';
 import type { JobMessage } from '../../src/ports/job-queue.ts';
 import { recordJobProgress } from '../../src/commands/record-job-progress.ts';
-import { settlePeriod } from '../../src/commands/settle-period.ts';
+import { correctCharge } from '../../src/commands/correct-charge.ts';
 import { dispatchDownloads } from '../../src/dispatcher/dispatch-downloads.ts';
 import { startReturningServiceFailures } from '../../src/dispatcher/return-service-failures.ts';
 import type { QueueDownload } from '../../src/domain/decide-usage.ts';
 import type { Fault } from '../../src/domain/download-job-events.ts';
 import type { Terms } from '../../src/domain/plans.ts';
-import type { SettlementCommand } from '../../src/domain/settlement.ts';
+import type { CorrectionCommand } from '../../src/domain/corrections.ts';
+import { closeBooks } from '../commands/close-books.ts';
 import {
   ask,
   freshCause,
@@ -64,8 +65,8 @@ async function fail({ account, tokens }: Used, number: number, fault: Fault = 's
   }
 }
 
-const settle = ({ account }: Used, command: SettlementCommand) =>
-  settlePeriod(
+const correct = ({ account }: Used, command: CorrectionCommand) =>
+  correctCharge(
     { store: parts.store, now: () => december },
     { stream: account.stream, command, cause: freshCause(), timeoutMs: 20_000 },
   );
@@ -78,7 +79,7 @@ async function end({ account }: Used): Promise<void> {
   );
 }
 
-const close = (used: Used) => settle(used, { kind: 'close_period', graceSeconds: 0 });
+const close = ({ account }: Used) => closeBooks(parts.store, account.stream, december);
 const issue = ({ account }: Used) =>
   issueInvoice(
     { store: parts.store, now: () => december, newUuid },
@@ -188,8 +189,8 @@ describe('a failure of the service', () => {
     const [, second = '', third = ''] = used.tokens;
     await fail(used, 2);
     await fail(used, 3);
-    await settle(used, { kind: 'waive_charge', token: second, reference: 'CASE-1' });
-    await settle(used, { kind: 'waive_charge', token: third, cents: 10, reference: 'CASE-1' });
+    await correct(used, { kind: 'waive_charge', token: second, reference: 'CASE-1' });
+    await correct(used, { kind: 'waive_charge', token: third, cents: 10, reference: 'CASE-1' });
     await giveBack();
     const ours = (await correctionsOf(used)).map(({ event }) => event.data).slice(2);
     expect(ours).toMatchObject([{ token: third, cents: 15, reference: reference(3, used) }]);

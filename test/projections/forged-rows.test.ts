@@ -17,7 +17,7 @@ import { hashIdempotencyKey } from '../../src/commands/idempotency.ts';
 import { KnownUsage } from '../../src/commands/usage/usage-cache.ts';
 import type { Subscription } from '../../src/ports/event-store.ts';
 import { queueDownload } from '../domain/usage-examples.ts';
-import { queueKeyed, settle } from '../commands/keyed-downloads.ts';
+import { queueKeyed, correct } from '../commands/keyed-downloads.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
 import { ask, lanesOf, openUsage, queueAll } from '../commands/usage-account.ts';
 import type { UsageAccount } from '../commands/usage-account.ts';
@@ -157,7 +157,7 @@ describe('a row of idempotency_keys', () => {
     await models.pool.query(`update idempotency_keys set ${change} where account_id = $1`, [account.accountId]);
     expect(await keyedBy(account, 'order')).toBe(notBelieved);
     if (genuine && genuine !== notBelieved)
-      await settle(log.store, account.stream, { kind: 'confirm_download', token: genuine.token });
+      await correct(log.store, account.stream, { kind: 'confirm_download', token: genuine.token });
     await caughtUp();
     expect(await keyedBy(account, 'order')).toBe(notBelieved);
   });
@@ -168,7 +168,7 @@ describe('a row of idempotency_keys', () => {
     await caughtUp();
     const queued = await keyedBy(account, 'order');
     if (!queued || queued === notBelieved) throw new Error('the projector is not believed');
-    await settle(log.store, account.stream, { kind: 'confirm_download', token: queued.token });
+    await correct(log.store, account.stream, { kind: 'confirm_download', token: queued.token });
     await caughtUp();
     expect(await keyedBy(account, 'order')).toEqual({ ...queued, confirmed: true });
   });

@@ -9,7 +9,8 @@ import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { hashIdempotencyKey } from '../../src/commands/idempotency.ts';
 import type { Subscription } from '../../src/ports/event-store.ts';
 import { token } from '../domain/usage-examples.ts';
-import { queueKeyed, settle } from '../commands/keyed-downloads.ts';
+import { closeBooks } from '../commands/close-books.ts';
+import { correct, queueKeyed } from '../commands/keyed-downloads.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
 import { ask, lanesOf, openUsage } from '../commands/usage-account.ts';
 import type { UsageAccount } from '../commands/usage-account.ts';
@@ -69,7 +70,7 @@ describe('the row of an idempotency key', () => {
     const row = { token: token(1), overage: false, stream: account.stream, revision: 2 };
     expect((await admit(key, 'a'))?.keyed).toMatchObject({ ...row, confirmed: false, voided: false });
 
-    await settle(log.store, account.stream, { kind: 'void_download', token: token(1) });
+    await correct(log.store, account.stream, { kind: 'void_download', token: token(1) });
     await applied(account, 3);
     expect((await admit(key, 'a'))?.keyed).toMatchObject({ ...row, voided: true });
 
@@ -90,7 +91,7 @@ describe('the row of an idempotency key', () => {
     await ask(lanesOf(log.store, december), account, { kind: 'roll_over' });
     await applied(account, 3);
     expect((await admit(key, 'a'))?.keyed).toMatchObject({ token: token(5), confirmed: false });
-    await settle(log.store, account.stream, { kind: 'close_period', graceSeconds: 0 }, december);
+    await closeBooks(log.store, account.stream, december());
     await applied(account, 4);
     expect((await admit(key, 'a'))?.keyed).toMatchObject({ token: token(5), confirmed: true, voided: false });
   });
@@ -160,7 +161,7 @@ it('a rebuild makes the same rows', async () => {
   await queueKeyed(api(), account, 'a', { number: 31 });
   await queueKeyed(api(), account, 'a', { number: 32 });
   await queueKeyed(api(), account, 'b', { number: 33 });
-  await settle(log.store, account.stream, { kind: 'void_download', token: token(33) });
+  await correct(log.store, account.stream, { kind: 'void_download', token: token(33) });
   await applied(account, 6);
   const pool = models.openAnother();
   const { tables } = await rebuild(usageAndJobs, { store: log.store, macs: testMacs, pool, progress: () => undefined });

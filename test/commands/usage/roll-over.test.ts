@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { usageStream } from '../../../src/domain/billing-period.ts';
 import { lookUpMetadata } from '../../../src/commands/look-up-metadata.ts';
-import { settlePeriod } from '../../../src/commands/settle-period.ts';
+import { correctCharge } from '../../../src/commands/correct-charge.ts';
 import { lookUp, queueDownload, sandbox, token, video } from '../../domain/usage-examples.ts';
 import { logUnderTest } from '../log-under-test.ts';
 import {
@@ -174,7 +174,7 @@ describe('clocks that differ', () => {
     await ask(behind, account, queueDownload(1));
     await ask(behind, account, lookUp(lookupId(1)));
     // A correction by a process whose clock is ahead: it charges nothing, and so ends nothing.
-    const confirmed = await settlePeriod(
+    const confirmed = await correctCharge(
       { store: log.store, now: () => '2026-12-01T00:00:02.000Z' },
       {
         stream: account.stream,
