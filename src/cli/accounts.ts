@@ -7,7 +7,7 @@ import { waitForAccount } from '../../projections/api-keys.ts';
 import { openAccount, openFirstPeriod, readAccount } from '../commands/accounts.ts';
 import type { AccountDependencies } from '../commands/accounts.ts';
 import { usageOrigin } from '../commands/usage/usage-cache.ts';
-import type { UsageLanes } from '../commands/usage/writer-registry.ts';
+import type { WriterRegistry } from '../commands/usage/writer-registry.ts';
 import { email as emailSchema } from '../domain/account-events.ts';
 import { usageStream } from '../domain/billing-period.ts';
 import { formatCents } from '../domain/money.ts';
@@ -17,7 +17,7 @@ import type { Actor } from '../domain/recorded-event.ts';
 import { isRefused } from '../domain/refusals.ts';
 import { summariseUsage } from '../domain/usage-summary.ts';
 import { comingTerms, isOverAt, termsAt } from '../domain/usage-periods.ts';
-import type { OpenUsage, UsageSnapshot } from '../domain/usage-state.ts';
+import type { UsagePeriod, UsageSnapshot } from '../domain/usage-state.ts';
 import { CommandFailed, facts, print, requireText } from './output.ts';
 import type { Output } from './output.ts';
 import { commandTimeoutMs, untilShown } from './waiting.ts';
@@ -26,7 +26,7 @@ export interface CliDependencies extends AccountDependencies {
   store: EventStore & WholeLog;
   pool: Pool;
   macs: RowMacs;
-  lanes: UsageLanes;
+  writers: WriterRegistry;
   plans: PlanCatalogue;
   actor: Actor;
   /** Whether some process has the projector's role now. */
@@ -118,10 +118,10 @@ export const requestOf = ({ newUuid, actor }: CliDependencies) => ({
 });
 
 /** The newest billing period, as the log has it now. */
-export async function currentUsage(cli: CliDependencies, accountId: string): Promise<OpenUsage> {
+export async function currentUsage(cli: CliDependencies, accountId: string): Promise<UsagePeriod> {
   const commandId = cli.newUuid();
-  const answer = await cli.lanes.ask(accountId, {
-    command: { kind: 'observe' },
+  const answer = await cli.writers.ask(accountId, {
+    command: { kind: 'query' },
     snapshot: await snapshotOf(cli, accountId),
     cause: { commandId, correlationId: commandId, causationId: commandId, actor: cli.actor },
     deadlineMs: performance.now() + commandTimeoutMs,

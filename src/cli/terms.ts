@@ -6,7 +6,7 @@ import type { TermsChanges } from '../domain/decide-usage.ts';
 import { formatCents } from '../domain/money.ts';
 import type { Refusal } from '../domain/refusals.ts';
 import type { Effective, UsageEvent } from '../domain/usage-events.ts';
-import type { OpenUsage } from '../domain/usage-state.ts';
+import type { UsagePeriod } from '../domain/usage-state.ts';
 import { currentUsage, describeTerms, planNamed, snapshotOf } from './accounts.ts';
 import type { CliDependencies } from './accounts.ts';
 import { CommandFailed, print } from './output.ts';
@@ -130,8 +130,8 @@ interface Changed {
   events: readonly UsageEvent[];
   time: string;
   /** The period before and after. */
-  before: OpenUsage;
-  usage: OpenUsage;
+  before: UsagePeriod;
+  usage: UsagePeriod;
 }
 
 /** From when on a change is in force; null for one that was so already. */
@@ -149,7 +149,7 @@ const whyNot: Partial<Record<Refusal, string>> = {
 async function applyChange(cli: CliDependencies, accountId: string, change: TermsChange): Promise<Changed> {
   const before = await currentUsage(cli, accountId);
   const commandId = cli.newUuid();
-  const answer = await changeTerms(cli.lanes, {
+  const answer = await changeTerms(cli.writers, {
     ...{ accountId, change, snapshot: await snapshotOf(cli, accountId), timeoutMs: commandTimeoutMs },
     cause: { commandId, correlationId: commandId, causationId: commandId, actor: cli.actor },
   });

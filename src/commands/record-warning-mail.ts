@@ -4,7 +4,7 @@ import { parseUsageEvent } from '../domain/recorded-event.ts';
 import { isRefused } from '../domain/refusals.ts';
 import { evolveUsage } from '../domain/usage.ts';
 import { initialUsage } from '../domain/usage-state.ts';
-import type { OpenUsage, Usage } from '../domain/usage-state.ts';
+import type { UsagePeriod, Usage } from '../domain/usage-state.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import { beforeRevision, handle } from './handle.ts';
 
@@ -15,7 +15,7 @@ export interface LoggedWarning {
   /** Its content, such as pool, percent, used and limit. */
   notice: Notice;
   /** The period as it stood when the warning was reached. */
-  usage: OpenUsage;
+  usage: UsagePeriod;
   time: string;
   correlationId: string;
   /** The notices that its mail records (`mailCoverage`). */

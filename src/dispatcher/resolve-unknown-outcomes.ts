@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { VoidObserver } from '../ports/observers.ts';
-import type { PendingVoid, PendingVoids, PromisedCharge } from '../ports/billing.ts';
+import type { PendingVoid, PendingVoids, PendingVoidCharge } from '../ports/billing.ts';
 import type { EventToAppend } from '../ports/event-store.ts';
 import { recordJobProgress } from '../commands/record-job-progress.ts';
 import type { JobDependencies } from '../commands/record-job-progress.ts';
@@ -108,7 +108,7 @@ async function resolve(dependencies: ResolveDependencies, pending: PendingVoid, 
 async function takeBack(
   dependencies: ResolveDependencies,
   { append: { stream, expected, events } }: PendingVoid,
-  charge: PromisedCharge,
+  charge: PendingVoidCharge,
 ): Promise<'voided' | 'confirmed'> {
   const { store, now, newUuid } = dependencies;
   const cause = causeOf(events, charge);
@@ -140,7 +140,7 @@ async function takeBack(
 }
 
 /** What the void goes back to: the event that charged, and the request that asked for it. */
-function causeOf(events: readonly EventToAppend[], charge: PromisedCharge): Omit<Cause, 'commandId'> {
+function causeOf(events: readonly EventToAppend[], charge: PendingVoidCharge): Omit<Cause, 'commandId'> {
   const charged = events.find(({ data }) =>
     charge.kind === 'download' ? data['token'] === charge.token : data['lookup_id'] === charge.lookup_id,
   );

@@ -22,7 +22,7 @@ import { endPeriod, openNextPeriod } from '../../src/domain/usage-periods.ts';
 import type { UsageEvent } from '../../src/domain/usage-events.ts';
 import { evolveUsage } from '../../src/domain/usage.ts';
 import { initialUsage } from '../../src/domain/usage-state.ts';
-import type { OpenUsage } from '../../src/domain/usage-state.ts';
+import type { UsagePeriod } from '../../src/domain/usage-state.ts';
 import { plan, video } from '../domain/usage-examples.ts';
 import type { Random } from './random.ts';
 import { SealedLog } from './sealed-log.ts';
@@ -42,7 +42,7 @@ export class RichHistory {
   readonly #log: SealedLog;
   readonly #random: Random;
   #nowMs: number;
-  #usage: OpenUsage | undefined;
+  #usage: UsagePeriod | undefined;
   /** Whoever asks: a key of the account. */
   #client: Actor = system;
   #keys: string[] = [];
@@ -90,7 +90,7 @@ export class RichHistory {
     };
     const stream = usageStream(accountId, { start: period_start });
     await this.#append(stream, [first]);
-    this.#usage = evolveUsage(initialUsage, first) as OpenUsage;
+    this.#usage = evolveUsage(initialUsage, first) as UsagePeriod;
     const [recorded] = this.#log.read(stream).map(parseUsageEvent);
     await this.#invoice({
       kind: 'issue_invoice',
@@ -232,8 +232,8 @@ export class RichHistory {
     const stream = this.#stream();
     const ended = endPeriod(this.#usage);
     await this.#append(stream, [ended]);
-    const next = openNextPeriod(evolveUsage(this.#usage, ended) as OpenUsage);
-    this.#usage = evolveUsage(initialUsage, next) as OpenUsage;
+    const next = openNextPeriod(evolveUsage(this.#usage, ended) as UsagePeriod);
+    this.#usage = evolveUsage(initialUsage, next) as UsagePeriod;
     await this.#append(this.#stream(), [next]);
   }
 
@@ -265,7 +265,7 @@ export class RichHistory {
     if (!this.#usage) throw new Error('no period is open');
     const decided = decideUsage(this.#usage, command);
     if (isRefused(decided)) return 0;
-    for (const event of decided) this.#usage = evolveUsage(this.#usage, event) as OpenUsage;
+    for (const event of decided) this.#usage = evolveUsage(this.#usage, event) as UsagePeriod;
     await this.#append(this.#stream(), decided, { actor: this.#client });
     return decided.length;
   }
@@ -297,7 +297,7 @@ export class RichHistory {
   ): Promise<number> {
     if (isRefused(decided)) return 0;
     if (stream === this.#stream() && this.#usage)
-      for (const event of decided) this.#usage = evolveUsage(this.#usage, event) as OpenUsage;
+      for (const event of decided) this.#usage = evolveUsage(this.#usage, event) as UsagePeriod;
     await this.#append(stream, decided, by);
     return decided.length;
   }

@@ -7,7 +7,7 @@ import { scaled } from '../support/proof-scale.ts';
 import { logUnderTest } from './log-under-test.ts';
 import {
   freshCause,
-  lanesOf,
+  writersOf,
   midNovember,
   openUsage,
   outcomesOf,
@@ -20,14 +20,14 @@ const log = logUnderTest();
 
 it('a correction is recorded though downloads are charged in the same stream all the while', async () => {
   const account = await openUsage(log.store, { downloads_limit: 0, overage_cents: 5 });
-  const lanes = lanesOf(log.store);
+  const writers = writersOf(log.store);
   const before = scaled(100, 1_000);
-  for (let first = 1; first <= before; first += 100) await queueAll(lanes, account, upFrom(first, 100));
+  for (let first = 1; first <= before; first += 100) await queueAll(writers, account, upFrom(first, 100));
   const turns = { done: false };
   const charging = (async () => {
     let next = before + 1;
     while (!turns.done) {
-      const answers = await queueAll(lanes, account, upFrom(next, 5));
+      const answers = await queueAll(writers, account, upFrom(next, 5));
       expect(new Set(outcomesOf(answers))).toEqual(new Set(['accepted']));
       next += 5;
     }

@@ -12,7 +12,7 @@ import { plan, token } from '../domain/usage-examples.ts';
 import { closeBooks } from './close-books.ts';
 import { logUnderTest } from './log-under-test.ts';
 import { expectUnbrokenChain } from './unbroken-chain.ts';
-import { ask, freshCause, lanesOf, openUsage, queueAll, upFrom } from './usage-account.ts';
+import { ask, freshCause, writersOf, openUsage, queueAll, upFrom } from './usage-account.ts';
 import type { UsageAccount } from './usage-account.ts';
 
 const log = logUnderTest();
@@ -30,9 +30,9 @@ const correct = (stream: string, command: CorrectionCommand) =>
 /** An account whose November is closed: five downloads, of which three were charged with 25 cents each. */
 async function closedAccount(): Promise<UsageAccount> {
   const account = await openUsage(log.store, { fee_cents: 0 });
-  await queueAll(lanesOf(log.store), account, upFrom(1, 5));
+  await queueAll(writersOf(log.store), account, upFrom(1, 5));
   await correct(account.stream, { kind: 'waive_charge', token: token(5), cents: 10, reference: 'EARLY' });
-  const closing = lanesOf(log.store, () => december);
+  const closing = writersOf(log.store, () => december);
   await ask(closing, account, { kind: 'roll_over' });
   await closeBooks(log.store, account.stream, december);
   return account;
@@ -66,7 +66,7 @@ describe('an invoice', () => {
     const account = await openUsage(log.store);
     await expect(issue(account.stream, 'period')).rejects.toThrow('the period is not closed');
     await ask(
-      lanesOf(log.store, () => december),
+      writersOf(log.store, () => december),
       account,
       { kind: 'roll_over' },
     );

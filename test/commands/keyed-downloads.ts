@@ -4,7 +4,7 @@ import type { EventStore } from '../../src/ports/event-store.ts';
 import { queueDownload } from '../../src/commands/queue-download.ts';
 import type { QueueDownloadAnswer, QueueDownloadRequest } from '../../src/commands/queue-download.ts';
 import { correctCharge } from '../../src/commands/correct-charge.ts';
-import type { UsageLanes } from '../../src/commands/usage/writer-registry.ts';
+import type { WriterRegistry } from '../../src/commands/usage/writer-registry.ts';
 import { defaultOptions } from '../../src/domain/download-options.ts';
 import type { Quality } from '../../src/domain/download-options.ts';
 import type { CorrectionCommand } from '../../src/domain/corrections.ts';
@@ -14,19 +14,19 @@ import type { UsageAccount } from './usage-account.ts';
 
 export interface Process {
   store: EventStore;
-  lanes: UsageLanes;
+  writers: WriterRegistry;
   now?: () => string;
 }
 
 /** Asks for a download with an idempotency key, under a token of its own. */
 export function queueKeyed(
-  { store, lanes, now = () => midNovember }: Process,
+  { store, writers, now = () => midNovember }: Process,
   { accountId, origin }: UsageAccount,
   key: string,
   { number = 1, timeoutMs = 20_000, quality = 'best', ...request }: KeyedRequest = {},
 ): Promise<QueueDownloadAnswer> {
   return queueDownload(
-    { lanes, store, now, newUuid },
+    { writers, store, now, newUuid },
     {
       ...{ accountId, token: token(number), video, options: { ...defaultOptions, quality }, snapshot: origin },
       ...{ keyHash: hashIdempotencyKey(key), cause: freshCause(), deadlineMs: performance.now() + timeoutMs },

@@ -13,7 +13,7 @@ import { lookUp, token } from '../domain/usage-examples.ts';
 import { queueKeyed } from './keyed-downloads.ts';
 import { logUnderTest } from './log-under-test.ts';
 import { noteReads } from './noted-reads.ts';
-import { ask, freshCause, lanesOf, midNovember, openUsage, queueAll, readUsage, upFrom } from './usage-account.ts';
+import { ask, freshCause, writersOf, midNovember, openUsage, queueAll, readUsage, upFrom } from './usage-account.ts';
 import type { UsageAccount } from './usage-account.ts';
 
 /** What comes after a charge costs no more in a period with very many charges before it: they are not read. */
@@ -23,11 +23,11 @@ const now = () => midNovember;
 /** Downloads before and after everything that a command may be about. */
 async function usedAccount() {
   const account = await openUsage(log.store, { downloads_limit: 4, metadata_limit: 9, warning_percents: [100] });
-  const lanes = lanesOf(log.store);
+  const writers = writersOf(log.store);
   const lookupId = newUuid();
-  await queueAll(lanes, account, upFrom(1, 3));
-  await ask(lanes, account, lookUp(lookupId));
-  for (const number of upFrom(4, 5)) await queueAll(lanes, account, [number]);
+  await queueAll(writers, account, upFrom(1, 3));
+  await ask(writers, account, lookUp(lookupId));
+  for (const number of upFrom(4, 5)) await queueAll(writers, account, [number]);
   const recorded = await log.store.read(account.stream, 0);
   const find = (type: string, id?: string) => {
     const found = recorded.find(({ type: each, data }) => each === type && (!id || JSON.stringify(data).includes(id)));
@@ -119,9 +119,9 @@ describe('a repeated key of an earlier period', () => {
   /** An account, and the revision of the keyed download's charge. */
   async function keyedInNovember(): Promise<{ account: UsageAccount; charge: number }> {
     const account = await openUsage(log.store);
-    const lanes = lanesOf(log.store);
-    await queueAll(lanes, account, upFrom(11, 20));
-    await queueKeyed({ store: log.store, lanes }, account, 'a');
+    const writers = writersOf(log.store);
+    await queueAll(writers, account, upFrom(11, 20));
+    await queueKeyed({ store: log.store, writers }, account, 'a');
     const recorded = await log.store.read(account.stream, 0);
     return { account, charge: recorded.length - 2 };
   }
@@ -129,7 +129,7 @@ describe('a repeated key of an earlier period', () => {
   it.each(['best', '720'] as const)('reads that period from its charge on (%s)', async (quality) => {
     const { account, charge } = await keyedInNovember();
     const { store, reads } = noteReads(log.store);
-    const api = { store, lanes: lanesOf(log.store, inDecember), now: inDecember };
+    const api = { store, writers: writersOf(log.store, inDecember), now: inDecember };
     const answer = await queueKeyed(api, account, 'a', { number: 2, quality });
     expect(answer).toMatchObject(
       quality === 'best' ? { outcome: 'queued', token: token(1) } : { refusal: 'idempotency_key_reused' },

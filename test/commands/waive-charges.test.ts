@@ -10,7 +10,7 @@ import { token } from '../domain/usage-examples.ts';
 import { closeBooks } from './close-books.ts';
 import { logUnderTest } from './log-under-test.ts';
 import { noteReads } from './noted-reads.ts';
-import { ask, freshCause, lanesOf, midNovember, openUsage, queueAll, readUsage, upFrom } from './usage-account.ts';
+import { ask, freshCause, writersOf, midNovember, openUsage, queueAll, readUsage, upFrom } from './usage-account.ts';
 import type { UsageAccount } from './usage-account.ts';
 
 const log = logUnderTest();
@@ -20,9 +20,9 @@ const actor = { type: 'staff', id: 'Ada', role: 'operator', reason: 'ö'.repeat(
 
 async function chargedAccount(count: number): Promise<UsageAccount> {
   const account = await openUsage(log.store, { downloads_limit: 0, overage_cents: 5 });
-  const lanes = lanesOf(log.store);
+  const writers = writersOf(log.store);
   for (let first = 1; first <= count; first += 250)
-    await queueAll(lanes, account, upFrom(first, Math.min(250, count - first + 1)));
+    await queueAll(writers, account, upFrom(first, Math.min(250, count - first + 1)));
   return account;
 }
 
@@ -107,7 +107,7 @@ describe('waiving many charges', () => {
   it('is refused once the books are closed, with what was done before that', async () => {
     const account = await chargedAccount(2);
     const december = () => '2026-12-01T00:00:00.000Z';
-    await ask(lanesOf(log.store, december), account, { kind: 'roll_over' });
+    await ask(writersOf(log.store, december), account, { kind: 'roll_over' });
     await closeBooks(log.store, account.stream, december());
     expect(await waive(log.store, account, [1, 2])).toEqual({ waived: [], refused: { refusal: 'period_closed' } });
   });
@@ -127,7 +127,7 @@ describe('waiving many charges', () => {
       { store: log.store, now, newUuid },
       { ...request, charges: chargesOf(upFrom(1, 4_600)), actor: brief },
     );
-    await ask(lanesOf(log.store, december), account, { kind: 'roll_over' });
+    await ask(writersOf(log.store, december), account, { kind: 'roll_over' });
     await closeBooks(log.store, account.stream, december());
     const invoice = await issueInvoice(
       { store: log.store, now: december, newUuid },

@@ -4,9 +4,9 @@ import { newUuid } from '../../src/system/clock-and-chance.ts';
 import { closeBooks } from '../commands/close-books.ts';
 import { ClockIsWrong } from '../../src/ports/clock.ts';
 import { closePeriods, startClosingPeriods } from '../../src/dispatcher/close-periods.ts';
-import { firstPreviousHash, seal } from '../../src/commands/event-metadata.ts';
+import { addMetadata, firstPreviousHash } from '../../src/commands/event-metadata.ts';
 import type { AccountEvent } from '../../src/domain/account-events.ts';
-import { ask, freshCause, lanesOf, midNovember, openUsage, queueAll, upFrom } from '../commands/usage-account.ts';
+import { ask, freshCause, writersOf, midNovember, openUsage, queueAll, upFrom } from '../commands/usage-account.ts';
 import type { UsageAccount } from '../commands/usage-account.ts';
 import { plan, queueDownload } from '../domain/usage-examples.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -34,13 +34,13 @@ async function openAccountOf({ accountId }: UsageAccount): Promise<void> {
     },
   };
   const stream = `account-${accountId}`;
-  const sealing = {
+  const point = {
     stream,
     expected: 'no_stream',
     previousHash: firstPreviousHash(stream),
     time: midNovember,
   } as const;
-  await parts.store.append(stream, 'no_stream', seal([{ event, cause: freshCause() }], sealing).events);
+  await parts.store.append(stream, 'no_stream', addMetadata([{ event, cause: freshCause() }], point).events);
 }
 
 const wholePeriod = ['UsagePeriodOpened', 'UsagePeriodEnded', 'UsagePeriodClosed'];
@@ -65,7 +65,7 @@ describe('the clock', () => {
 
   it('costs four appends a period at most, and does nothing twice', async () => {
     const account = await openUsage(parts.store);
-    await queueAll(lanesOf(parts.store), account, upFrom(1, 4));
+    await queueAll(writersOf(parts.store), account, upFrom(1, 4));
     const { store, appends } = countingAppends(parts.store);
     await roundAt(parts, { now: '2026-11-20T00:00:00.000Z', store });
     const mine = () => appends.filter((stream) => stream.includes(account.accountId));
@@ -87,7 +87,7 @@ describe('the clock', () => {
     const account = await openUsage(parts.store, noFee);
     // A request that comes late ends it half an hour past its time.
     await ask(
-      lanesOf(parts.store, () => '2026-12-01T00:30:00.000Z'),
+      writersOf(parts.store, () => '2026-12-01T00:30:00.000Z'),
       account,
       queueDownload(1),
     );
@@ -107,7 +107,7 @@ describe('the clock', () => {
     await roundAt(parts, { now: '2026-12-01T00:00:00.000Z' });
     await roundAt(parts, { now: '2026-11-30T23:00:00.000Z', graceSeconds: 0 });
     await ask(
-      lanesOf(parts.store, () => '2026-11-30T23:00:00.000Z'),
+      writersOf(parts.store, () => '2026-11-30T23:00:00.000Z'),
       account,
       queueDownload(1),
     );
@@ -128,7 +128,7 @@ describe('the clock', () => {
       append: (stream: string, ...rest: [never, never, never]) =>
         stream === account.stream ? store.append(stream, ...rest) : Promise.resolve('not_sent' as const),
     };
-    await ask(lanesOf(cut, now), account, { kind: 'roll_over' }, { timeoutMs: 1_500 });
+    await ask(writersOf(cut, now), account, { kind: 'roll_over' }, { timeoutMs: 1_500 });
     expect(await typesOf(parts, account, '2026-11-01')).toEqual(wholePeriod.slice(0, 2));
     expect(await typesOf(parts, account, '2026-12-01')).toEqual([]);
     await roundAt(parts, { now: now() });
@@ -188,7 +188,7 @@ describe('the clock', () => {
 
   it('goes on from the log where somebody has changed the rows', async () => {
     const account = await openUsage(parts.store, { downloads_limit: 1, fee_cents: 1_900 });
-    await queueAll(lanesOf(parts.store), account, [1, 2, 3]);
+    await queueAll(writersOf(parts.store), account, [1, 2, 3]);
     await caughtUp(parts);
     const forge = () =>
       parts.models.pool.query(

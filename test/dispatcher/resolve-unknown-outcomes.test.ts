@@ -8,7 +8,7 @@ import { isRefused } from '../../src/domain/refusals.ts';
 import { token, video } from '../domain/usage-examples.ts';
 import { correct } from '../commands/keyed-downloads.ts';
 import { noteReads } from '../commands/noted-reads.ts';
-import { ask, lanesOf, midNovember, openUsage, freshCause } from '../commands/usage-account.ts';
+import { ask, writersOf, midNovember, openUsage, freshCause } from '../commands/usage-account.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 import { chargeFor, download, freshToken, promised, resolvingUnderTest } from './resolving.ts';
@@ -40,7 +40,7 @@ describe('an append of unknown outcome', () => {
 
   it('is taken back without reading the many downloads before it', async () => {
     const account = await openUsage(log.store, { downloads_limit: 0 });
-    for (let earlier = 0; earlier < 30; earlier += 1) await ask(lanesOf(log.store), account, download(freshToken()));
+    for (let earlier = 0; earlier < 30; earlier += 1) await ask(writersOf(log.store), account, download(freshToken()));
     const [jobToken, lookupId] = [freshToken(), newUuid()];
     const charged = await appendOf(account, download(jobToken), { isStored: true });
     const lookedUp = await appendOf(account, { kind: 'debit_metadata', lookupId, video }, { isStored: true });
@@ -71,7 +71,7 @@ describe('an append of unknown outcome', () => {
     const account = await openUsage(log.store);
     const [lost, won] = [freshToken(), freshToken()];
     const append = await appendOf(account, download(lost), { isStored: false });
-    await ask(lanesOf(log.store), account, download(won));
+    await ask(writersOf(log.store), account, download(won));
     await parts.pendingVoids.add(append, chargeFor(lost));
     const { became } = resolving();
     await resolved(account.stream);
@@ -109,8 +109,8 @@ describe('an append of unknown outcome', () => {
     const account = await openUsage(log.store, { downloads_limit: 3 });
     const tokens = [freshToken(), freshToken(), freshToken()];
     const { store, appends } = noting(true);
-    const lanes = lanesOf(store);
-    await Promise.all(tokens.map((each) => ask(lanes, account, download(each))));
+    const writers = writersOf(store);
+    await Promise.all(tokens.map((each) => ask(writers, account, download(each))));
     expect(appends).toHaveLength(1);
     for (const each of [tokens[0], tokens[2]]) await parts.pendingVoids.add(appends[0]!, chargeFor(each!));
     resolving();

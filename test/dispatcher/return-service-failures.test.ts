@@ -20,7 +20,7 @@ import { closeBooks } from '../commands/close-books.ts';
 import {
   ask,
   freshCause,
-  lanesOf,
+  writersOf,
   midNovember,
   openUsage,
   queueAll,
@@ -48,7 +48,7 @@ async function usedAccount(terms: Partial<Terms> = {}): Promise<Used> {
   const account = await openUsage(parts.store, { downloads_limit: 1, fee_cents: 0, ...terms });
   const tokens = upFrom(1, 3).map(() => newUuid().replaceAll('-', '_'));
   for (const [index, own] of tokens.entries())
-    await ask(lanesOf(parts.store), account, { ...(queueDownload(index + 1) as QueueDownload), token: own });
+    await ask(writersOf(parts.store), account, { ...(queueDownload(index + 1) as QueueDownload), token: own });
   return { account, tokens };
 }
 
@@ -73,7 +73,7 @@ const correct = ({ account }: Used, command: CorrectionCommand) =>
 
 async function end({ account }: Used): Promise<void> {
   await ask(
-    lanesOf(parts.store, () => december),
+    writersOf(parts.store, () => december),
     account,
     { kind: 'roll_over' },
   );
@@ -140,7 +140,7 @@ describe('a failure of the service', () => {
     const credits = believed(await readCredits(parts.models.pool, used.account.stream, testMacs));
     expect(credits?.usage).toMatchObject({ downloads: 3, downloadCredits: 0, overageDownloads: 1, overageCents: 25 });
     // The credit is there for the next download, which has the next ordinal.
-    const [next] = await queueAll(lanesOf(parts.store), used.account, [9]);
+    const [next] = await queueAll(writersOf(parts.store), used.account, [9]);
     expect(next).toMatchObject({ events: [{ type: 'DownloadCreditDebited', data: { ordinal: 4 } }, {}] });
   });
 

@@ -19,7 +19,7 @@ import type { CorrectionCommand } from '../../src/domain/corrections.ts';
 import { endPeriod } from '../../src/domain/usage-periods.ts';
 import { summariseUsage } from '../../src/domain/usage-summary.ts';
 import type { UsageEvent, UsageEventOf } from '../../src/domain/usage-events.ts';
-import type { OpenUsage } from '../../src/domain/usage-state.ts';
+import type { UsagePeriod } from '../../src/domain/usage-state.ts';
 import { accountId, lookUp, queueDownload, token } from '../domain/usage-examples.ts';
 import { sections } from '../tidy/markdown.ts';
 import { root } from '../tidy/source-files.ts';
@@ -75,7 +75,7 @@ class ExampleAccount {
     return summariseUsage(this.#usage, this.#usage.phase === 'open' ? dates.start : dates.end);
   }
 
-  get #usage(): OpenUsage {
+  get #usage(): UsagePeriod {
     const { usage } = this.#closing;
     if (usage.phase === 'absent') throw new Error('an example begins with "open on"');
     return usage;

@@ -4,7 +4,7 @@ import type { UsageEvent } from '../../src/domain/usage-events.ts';
 import type { UsageCommand } from '../../src/domain/decide-usage.ts';
 import { evolveUsage } from '../../src/domain/usage.ts';
 import { initialUsage } from '../../src/domain/usage-state.ts';
-import type { OpenUsage } from '../../src/domain/usage-state.ts';
+import type { UsagePeriod } from '../../src/domain/usage-state.ts';
 
 /** An account whose first period runs through November 2026, on a plan small enough to be used up in an example. */
 
@@ -42,7 +42,7 @@ export function opened(terms: Partial<Terms> = {}): UsageEvent {
   };
 }
 
-export function given(...events: UsageEvent[]): OpenUsage {
+export function given(...events: UsageEvent[]): UsagePeriod {
   const usage = events.reduce(evolveUsage, initialUsage);
   if (usage.phase === 'absent') throw new Error('the history does not open a period');
   return usage;

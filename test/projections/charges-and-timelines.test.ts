@@ -13,7 +13,7 @@ import type { Actor } from '../../src/domain/recorded-event.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
 import type { CorrectionCommand } from '../../src/domain/corrections.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
-import { ask, freshCause, lanesOf, midNovember, openUsage } from '../commands/usage-account.ts';
+import { ask, freshCause, writersOf, midNovember, openUsage } from '../commands/usage-account.ts';
 import type { UsageAccount } from '../commands/usage-account.ts';
 import { lookUp, video } from '../domain/usage-examples.ts';
 import { createReadModels, silent, testMacs } from './read-models-under-test.ts';
@@ -39,7 +39,7 @@ const freshToken = () => newUuid().replaceAll('-', '_');
 
 const download = (account: UsageAccount, token: string, now = midNovember, cause = freshCause()) =>
   ask(
-    lanesOf(log.store, () => now),
+    writersOf(log.store, () => now),
     account,
     { kind: 'queue_download', token, video, ...defaultOptions, quality: '720' },
     { cause },
@@ -74,7 +74,7 @@ describe('the ledger', () => {
     await download(account, included);
     const cause = freshCause();
     await download(account, charged, midNovember, cause);
-    await ask(lanesOf(log.store), account, lookUp(lookup));
+    await ask(writersOf(log.store), account, lookUp(lookup));
     await caughtUp();
     const stored = await log.store.read(account.stream, 0);
     const traced = (revision: number) => ({
@@ -116,7 +116,7 @@ describe('the ledger', () => {
     const account = await openUsage(log.store, { downloads_limit: 1, overage_cents: 25 });
     const [credited, charged, waived, lookup] = [freshToken(), freshToken(), freshToken(), newUuid()];
     for (const token of [credited, charged, waived]) await download(account, token);
-    await ask(lanesOf(log.store), account, lookUp(lookup));
+    await ask(writersOf(log.store), account, lookUp(lookup));
     const staff = { type: 'staff', id: 'Ada', role: 'operator', reason: 'the file was broken' } as const;
     await correct(account, { kind: 'void_download', token: credited });
     await correct(account, { kind: 'waive_charge', token: waived, cents: 10, reference: 'case-1' }, staff);
@@ -200,7 +200,7 @@ describe('a timeline', () => {
 
   it('does not mention lookups', async () => {
     const account = await openUsage(log.store, { metadata_limit: 1 });
-    await ask(lanesOf(log.store), account, lookUp(newUuid()));
+    await ask(writersOf(log.store), account, lookUp(newUuid()));
     await caughtUp();
     const { rowCount } = await models.pool.query('select from job_timeline where stream = $1', [account.stream]);
     expect(rowCount).toBe(0);

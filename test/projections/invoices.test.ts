@@ -11,7 +11,7 @@ import { issueInvoice } from '../../src/commands/issue-invoice.ts';
 import { correctCharge } from '../../src/commands/correct-charge.ts';
 import type { CorrectionCommand } from '../../src/domain/corrections.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
-import { ask, freshCause, lanesOf, midNovember, openUsage, queueAll, upFrom } from '../commands/usage-account.ts';
+import { ask, freshCause, writersOf, midNovember, openUsage, queueAll, upFrom } from '../commands/usage-account.ts';
 import type { UsageAccount } from '../commands/usage-account.ts';
 import { plan, token } from '../domain/usage-examples.ts';
 import { keptReadModels } from './kept-read-models.ts';
@@ -37,7 +37,7 @@ const correct = ({ stream }: UsageAccount, command: CorrectionCommand) =>
 
 async function close(account: UsageAccount): Promise<void> {
   await ask(
-    lanesOf(log.store, () => december),
+    writersOf(log.store, () => december),
     account,
     { kind: 'roll_over' },
   );
@@ -64,7 +64,7 @@ describe('what is due', () => {
   ] as const)('is %s', async (_what, terms, downloads, atOpening, atClose) => {
     const account = await openUsage(log.store, terms);
     expect(await dueOf(account)).toEqual(atOpening);
-    await queueAll(lanesOf(log.store), account, upFrom(1, downloads));
+    await queueAll(writersOf(log.store), account, upFrom(1, downloads));
     await close(account);
     expect(await dueOf(account)).toEqual(atClose);
     expect((await rebuildOn(log.store, models, usageAndJobs)).tables).toMatchObject([
@@ -82,12 +82,12 @@ describe('what is due', () => {
   it('is nothing where all overage was waived or voided, and a rise of the fee even if the next one is none', async () => {
     const given = { fee_cents: 0, downloads_limit: 0 };
     const [back, risen] = [await openUsage(log.store, given), await openUsage(log.store, given)];
-    await queueAll(lanesOf(log.store), back, [1, 2]);
+    await queueAll(writersOf(log.store), back, [1, 2]);
     await correct(back, { kind: 'void_download', token: token(1) });
     await correct(back, { kind: 'waive_charge', token: token(2), reference: 'CASE-1' });
     const { fee_cents: _fee, ...others } = plan;
     const change = (fee_cents: number, effective: 'now' | 'next_period') =>
-      ask(lanesOf(log.store), risen, { kind: 'change_plan', terms: { ...others, fee_cents }, effective });
+      ask(writersOf(log.store), risen, { kind: 'change_plan', terms: { ...others, fee_cents }, effective });
     await change(500, 'now');
     await change(0, 'next_period');
     for (const account of [back, risen]) await close(account);
