@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import type { ReadModelQueries } from '../audit/compare/comparison.ts';
 import type { AccountDependencies } from '../commands/accounts.ts';
-import type { UsageLanes } from '../commands/usage/writer-registry.ts';
+import type { WriterRegistry } from '../commands/usage/writer-registry.ts';
 import type { InvoiceIssued } from '../domain/invoice-events.ts';
 import type { PlanCatalogue } from '../domain/plans.ts';
 import type { Actor } from '../domain/recorded-event.ts';
@@ -15,7 +15,7 @@ export interface CliDependencies extends AccountDependencies {
   store: EventStore & WholeLog;
   pool: Pool;
   macs: RowMacs;
-  lanes: UsageLanes;
+  writers: WriterRegistry;
   plans: PlanCatalogue;
   queries: ReadModelQueries;
   /** Issuer of invoices and credit notes. */

@@ -15,7 +15,7 @@ import type { InvoiceDependencies } from '../commands/issue-invoice.ts';
 import { usageOrigin } from '../commands/usage/usage-cache.ts';
 import type { RowMacs } from '../ports/row-macs.ts';
 import { usageFromLog } from '../commands/usage/usage-from-log.ts';
-import type { UsageLanes } from '../commands/usage/writer-registry.ts';
+import type { WriterRegistry } from '../commands/usage/writer-registry.ts';
 import type { InvoiceIssued } from '../domain/invoice-events.ts';
 import { outageOf } from '../ports/outage.ts';
 import type { Outages } from '../ports/outage.ts';
@@ -24,7 +24,7 @@ import { repeat } from './repeat.ts';
 export interface ClosePeriodsDependencies extends InvoiceDependencies {
   pool: Pool;
   macs: RowMacs;
-  lanes: UsageLanes;
+  writers: WriterRegistry;
   logger: Logger;
   outages?: Outages;
   /** How long after its end a period still takes corrections. */
@@ -139,7 +139,7 @@ async function eachAccount(
 }
 
 async function rollOver(
-  { store, pool, macs, lanes, newUuid }: ClosePeriodsDependencies,
+  { store, pool, macs, writers, newUuid }: ClosePeriodsDependencies,
   { account_id: accountId, stream }: DuePeriod,
   { rolledOver }: ClosingRound,
 ): Promise<void> {
@@ -150,9 +150,9 @@ async function rollOver(
     cause: { commandId, correlationId: commandId, causationId: commandId, actor },
     deadlineMs: performance.now() + stepTimeoutMs,
   };
-  const snapshot = row === notBelieved ? (await usageFromLog({ store, lanes }, accountId, request))?.origin : row;
+  const snapshot = row === notBelieved ? (await usageFromLog({ store, writers }, accountId, request))?.origin : row;
   if (!snapshot) throw new Error(`what ${accountId} has used could not be read in time`);
-  const { outcome } = await lanes.ask(accountId, { ...request, command: { kind: 'roll_over' }, snapshot });
+  const { outcome } = await writers.ask(accountId, { ...request, command: { kind: 'roll_over' }, snapshot });
   if (outcome !== 'accepted') throw new Error(`the period that follows ${stream} could not be opened: ${outcome}`);
   rolledOver.push(stream);
 }

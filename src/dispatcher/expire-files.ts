@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { listFilesToExpire } from '../../projections/kept-files.ts';
 import { recordJobProgress } from '../commands/record-job-progress.ts';
 import type { JobDependencies } from '../commands/record-job-progress.ts';
-import { plusSeconds } from '../domain/file-retention.ts';
+import { plusSeconds } from '../domain/instant.ts';
 import { outageOf } from '../ports/outage.ts';
 import type { Outage, Outages } from '../ports/outage.ts';
 import { repeat } from './repeat.ts';

@@ -1,11 +1,11 @@
 import type { Logger } from 'pino';
 import type { VoidObserver } from '../ports/observers.ts';
-import type { PendingVoid, PendingVoids, PromisedCharge } from '../ports/billing.ts';
+import type { PendingVoid, PendingVoids, PendingVoidCharge } from '../ports/billing.ts';
 import type { EventToAppend } from '../ports/event-store.ts';
 import { recordJobProgress } from '../commands/record-job-progress.ts';
 import type { JobDependencies } from '../commands/record-job-progress.ts';
 import type { Cause } from '../commands/event-metadata.ts';
-import { settlePeriod } from '../commands/settle-period.ts';
+import { correctCharge } from '../commands/correct-charge.ts';
 import { isRefused } from '../domain/refusals.ts';
 import { outageOf } from '../ports/outage.ts';
 import type { Outage, Outages } from '../ports/outage.ts';
@@ -108,11 +108,11 @@ async function resolve(dependencies: ResolveDependencies, pending: PendingVoid, 
 async function takeBack(
   dependencies: ResolveDependencies,
   { append: { stream, expected, events } }: PendingVoid,
-  charge: PromisedCharge,
+  charge: PendingVoidCharge,
 ): Promise<'voided' | 'confirmed'> {
   const { store, now, newUuid } = dependencies;
   const cause = causeOf(events, charge);
-  const settled = await settlePeriod(
+  const corrected = await correctCharge(
     { store, now },
     {
       stream,
@@ -125,9 +125,9 @@ async function takeBack(
       timeoutMs: stepTimeoutMs,
     },
   );
-  if (isRefused(settled)) {
-    if (settled.refusal === 'download_confirmed') return 'confirmed';
-    throw new Error(`a charge of ${stream} cannot be voided: ${settled.refusal}`);
+  if (isRefused(corrected)) {
+    if (corrected.refusal === 'download_confirmed') return 'confirmed';
+    throw new Error(`a charge of ${stream} cannot be voided: ${corrected.refusal}`);
   }
   if (charge.kind === 'download') {
     await recordJobProgress(
@@ -140,7 +140,7 @@ async function takeBack(
 }
 
 /** The cause of the void: the event that charged, and the request behind it. */
-function causeOf(events: readonly EventToAppend[], charge: PromisedCharge): Omit<Cause, 'commandId'> {
+function causeOf(events: readonly EventToAppend[], charge: PendingVoidCharge): Omit<Cause, 'commandId'> {
   const charged = events.find(({ data }) =>
     charge.kind === 'download' ? data['token'] === charge.token : data['lookup_id'] === charge.lookup_id,
   );

@@ -18,7 +18,7 @@ import type { PartsAway } from './parts-away.ts';
 import { admitFromLog } from './unbelieved-usage.ts';
 import type { UsageHeaders } from './usage-headers.ts';
 
-export interface AuthenticateDependencies extends Pick<EndpointDependencies, 'lanes' | 'store' | 'newUuid'> {
+export interface AuthenticateDependencies extends Pick<EndpointDependencies, 'writers' | 'store' | 'newUuid'> {
   admissions: Admissions;
   addresses: AddressWindows;
   tokens: RequestTokens;

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import type { OpenUsage } from '../domain/usage-state.ts';
+import type { UsagePeriod } from '../domain/usage-state.ts';
 import { callerOf, causeOf } from './caller.ts';
 import type { EndpointDependencies } from './endpoint.ts';
 import { ApiError } from './errors.ts';
@@ -14,11 +14,11 @@ const readBudgetMs = 5_000;
  */
 export async function currentUsage(
   request: FastifyRequest,
-  { lanes, newUuid, partsAway }: Pick<EndpointDependencies, 'lanes' | 'newUuid' | 'partsAway'>,
-): Promise<OpenUsage> {
+  { writers, newUuid, partsAway }: Pick<EndpointDependencies, 'writers' | 'newUuid' | 'partsAway'>,
+): Promise<UsagePeriod> {
   const { accountId, usage: snapshot } = callerOf(request);
-  const answer = await lanes.ask(accountId, {
-    command: { kind: 'observe' },
+  const answer = await writers.ask(accountId, {
+    command: { kind: 'query' },
     snapshot,
     cause: causeOf(request, newUuid()),
     deadlineMs: performance.now() + readBudgetMs,

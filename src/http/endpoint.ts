@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Admissions } from '../../projections/admission/admission.ts';
-import type { UsageLanes } from '../commands/usage/writer-registry.ts';
+import type { WriterRegistry } from '../commands/usage/writer-registry.ts';
 import type { AccountDependencies } from '../commands/accounts.ts';
 import type { Outages } from '../ports/outage.ts';
 import type { RequestTokens } from '../commands/request-token.ts';
@@ -16,7 +16,7 @@ import type { WaitingPolls } from './waiting-polls.ts';
 /** Dependencies of the handlers of endpoints, which `endpoints.ts` lists. */
 export interface EndpointDependencies {
   admissions: Admissions;
-  lanes: UsageLanes;
+  writers: WriterRegistry;
   store: EventStore;
   pendingVoids: PendingVoids;
   tokens: RequestTokens;

@@ -18,10 +18,10 @@ const readBudgetMs = 5_000;
 export async function admitFromLog(
   request: FastifyRequest,
   caller: Omit<Caller, 'usage'>,
-  { lanes, store, newUuid, now }: Pick<EndpointDependencies, 'lanes' | 'store' | 'newUuid' | 'now'>,
+  { writers, store, newUuid, now }: Pick<EndpointDependencies, 'writers' | 'store' | 'newUuid' | 'now'>,
 ): Promise<void> {
   const cause = causeOf(request, newUuid(), caller);
-  const read = await usageFromLog({ lanes, store }, caller.accountId, {
+  const read = await usageFromLog({ writers, store }, caller.accountId, {
     cause,
     deadlineMs: performance.now() + readBudgetMs,
   }).catch((error: unknown) => {

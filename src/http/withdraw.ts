@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { PendingVoids } from '../ports/billing.ts';
 import type { Outage, Outages } from '../ports/outage.ts';
-import type { Withdrawal } from '../commands/usage/batch.ts';
+import type { Compensation } from '../commands/usage/batch.ts';
 import { callerOf } from './caller.ts';
 
 /** How long a pending void may take to become durable. */
@@ -19,11 +19,11 @@ const maxAgeMs = 60_000;
 export async function withdraw(
   request: FastifyRequest,
   { pendingVoids, outages }: { pendingVoids: PendingVoids; outages: Outages },
-  withdrawal: Withdrawal | undefined,
+  compensation: Compensation | undefined,
 ): Promise<boolean> {
   const outage = outcomesOf(outages);
-  const facts = { account: callerOf(request).accountId, reqId: request.id, ...withdrawal?.charge };
-  const isPromised = withdrawal !== undefined && (await promise(pendingVoids, withdrawal, { outage, facts }));
+  const facts = { account: callerOf(request).accountId, reqId: request.id, ...compensation?.charge };
+  const isPromised = compensation !== undefined && (await promise(pendingVoids, compensation, { outage, facts }));
   const isYoung = performance.now() - request.arrivedMs < maxAgeMs;
   const isWithdrawn = isPromised && isYoung;
   // Debug, because the row is in `pending_voids` and requests are counted: an outage would log a line for each.
@@ -36,7 +36,7 @@ export const outcomesOf = (outages: Outages): Outage => outages.of('the outcomes
 
 async function promise(
   pendingVoids: PendingVoids,
-  { append, charge }: Withdrawal,
+  { append, charge }: Compensation,
   { outage, facts }: { outage: Outage; facts: object },
 ): Promise<boolean> {
   const { promise: late, resolve } = Promise.withResolvers<false>();

@@ -8,7 +8,7 @@ import type { RunCommand } from '../cli/dependencies.ts';
 import type { Output } from '../cli/output.ts';
 import { commandTimeoutMs, tellWait } from '../cli/waiting.ts';
 import type { EventStore, WholeLog } from '../ports/event-store.ts';
-import { UsageLanes } from '../commands/usage/writer-registry.ts';
+import { WriterRegistry } from '../commands/usage/writer-registry.ts';
 import { closePeriods } from '../dispatcher/close-periods.ts';
 import { isOurStream } from '../domain/streams.ts';
 import { ConfigurationRefused, operatorName, readConfig } from './settings/config.ts';
@@ -44,8 +44,8 @@ export async function runCommand(
   await measureClock(pool, clock).catch(() => undefined);
   const measuring = keepMeasuring(pool, clock);
   const { now } = clock;
-  const lanes = new UsageLanes({ store, now, newId: newUuid });
-  const closing = { store, pool, macs, now, newUuid, logger, lanes, graceSeconds: config.CLOSING_GRACE_SECONDS };
+  const writers = new WriterRegistry({ store, now, newId: newUuid });
+  const closing = { store, pool, macs, now, newUuid, logger, writers, graceSeconds: config.CLOSING_GRACE_SECONDS };
   const setAside = new Map<string, number>();
   try {
     await refuseOtherSecret(pool, secrets).catch((error: unknown) => {
@@ -61,7 +61,7 @@ export async function runCommand(
       newId,
       randomBits,
       plans: config.plans,
-      lanes,
+      writers,
       output,
       queries: createReadModelQueries(pool),
       issuer: config.INVOICE_ISSUER,

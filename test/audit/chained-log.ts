@@ -1,5 +1,5 @@
 import type { EventStore, RecordedEvent } from '../../src/ports/event-store.ts';
-import { firstPreviousHash, seal } from '../../src/commands/event-metadata.ts';
+import { addMetadata, firstPreviousHash } from '../../src/commands/event-metadata.ts';
 import type { Actor, DomainEvent } from '../../src/domain/recorded-event.ts';
 import type { Random } from './random.ts';
 
@@ -47,7 +47,7 @@ export class ChainedLog {
     const expected = known.recorded.length === 0 ? 'no_stream' : known.recorded.length - 1;
     const time = now > known.time ? now : known.time;
     const caused = events.map((event) => ({ event, cause }));
-    const chained = seal(caused, { stream, expected, previousHash: known.hash, time });
+    const chained = addMetadata(caused, { stream, expected, previousHash: known.hash, time });
     if ((await this.#store.append(stream, expected, chained.events)) !== 'stored') throw new Error('not stored');
     const recorded = chained.events.map((event, index) => {
       const revision = known.recorded.length + index;

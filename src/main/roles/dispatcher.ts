@@ -5,7 +5,7 @@ import { leadWhenAlone } from '../../adapters/postgres/leadership.ts';
 import { observeFiles, observeJobs, observeMails, observeVoids } from '../../adapters/telemetry/observers.ts';
 import { createReadModelQueries } from '../../adapters/postgres/postgres.ts';
 import { newUuid } from '../../system/clock-and-chance.ts';
-import { UsageLanes } from '../../commands/usage/writer-registry.ts';
+import { WriterRegistry } from '../../commands/usage/writer-registry.ts';
 import { auditContinuously } from '../../dispatcher/audit-continuously.ts';
 import type { AuditState } from '../../dispatcher/audit-continuously.ts';
 import { startClosingPeriods } from '../../dispatcher/close-periods.ts';
@@ -57,7 +57,7 @@ export const startDispatcher: StartRole = async (connections, secrets) => {
       });
       const closing = startClosingPeriods({
         ...{ ...parts, macs },
-        lanes: new UsageLanes({ store, now: clock.now, newId: newUuid, tracer }),
+        writers: new WriterRegistry({ store, now: clock.now, newId: newUuid, tracer }),
         graceSeconds: config.CLOSING_GRACE_SECONDS,
       });
       const mailing = startMailingWarnings({
