@@ -14,7 +14,7 @@ import { callerOf, idempotencyKeyHashOf } from './caller.ts';
 import type { EndpointDependencies } from './endpoint.ts';
 import { cutConnection } from './envelope.ts';
 import { ApiError } from './errors.ts';
-import type { PartsAway } from './parts-away.ts';
+import type { PartsAway } from './retry-after.ts';
 import { admitFromLog } from './unbelieved-usage.ts';
 import type { UsageHeaders } from './usage-headers.ts';
 

@@ -9,7 +9,7 @@ import type { EventStore } from '../ports/event-store.ts';
 import type { DownloadProgress, MetadataProbe, ShortLinks } from '../ports/videos.ts';
 import type { FileStore } from '../ports/files.ts';
 import type { ApiErrorCode } from './errors.ts';
-import type { PartsAway } from './parts-away.ts';
+import type { PartsAway } from './retry-after.ts';
 import type { EndpointReference } from './reference/endpoint-reference.ts';
 import type { WaitingPolls } from './waiting-polls.ts';
 

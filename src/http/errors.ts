@@ -1,4 +1,4 @@
-import type { ApiPart } from './parts-away.ts';
+import type { ApiPart } from './retry-after.ts';
 
 /** Every error that the API answers: the contract's table (§7), then what it leaves open. */
 export const apiErrors = {

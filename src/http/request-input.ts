@@ -4,7 +4,7 @@ import type { ShortLinks } from '../ports/videos.ts';
 import type { ParsedVideo, ShortLink } from '../domain/video-url.ts';
 import { ApiError } from './errors.ts';
 import type { ApiErrorCode } from './errors.ts';
-import type { PartsAway } from './parts-away.ts';
+import type { PartsAway } from './retry-after.ts';
 
 /**
  * Reads what a client sent. Unknown fields and parameters are ignored.
