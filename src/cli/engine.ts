@@ -1,3 +1,4 @@
+import type { Command } from 'commander';
 import { CommandFailed, print } from './output.ts';
 import { table } from './table.ts';
 import type { Output } from './output.ts';
@@ -12,12 +13,24 @@ export interface EngineReport {
   }[];
   ageDays: number | null;
   oldAfterDays: number;
-  /** What keeps children from what the worker may read. */
+  /** The kind of sandbox that keeps the worker's files from children. */
   sandbox: string;
   guards: readonly { guard: string; state: 'on' | 'missing' | 'failed'; detail: string }[];
 }
 
-/** How the checksum of a program stands to the one that is expected. */
+/** It asks no server of the service: it looks at this machine alone. */
+export function addShowEngine(group: Command, output: Output, inspect: () => Promise<EngineReport>): void {
+  group
+    .command('show')
+    .description(
+      'versions, age and checksums of yt-dlp, ffmpeg and ffprobe, and which guards hold them on this machine',
+    )
+    .action(async () => {
+      showEngineCommand(output, await inspect());
+    });
+}
+
+/** Compares the checksum of a program with the expected one. */
 function checksumState({ sha256, expectedSha256 }: EngineReport['programs'][number]): string {
   if (expectedSha256 === null) return 'not pinned';
   return sha256 === expectedSha256 ? 'as tested' : 'differs';
@@ -41,11 +54,11 @@ function warnings({ programs, ageDays, oldAfterDays, guards, sandbox }: EngineRe
 }
 
 /**
- * What downloads are made with, and what holds it.
+ * Prints the programs that make downloads, and the guards that hold them.
  *
  * @throws {CommandFailed} after the answer, when a program does not start or a guard does not hold
  */
-export function showEngineCommand(output: Output, report: EngineReport): void {
+function showEngineCommand(output: Output, report: EngineReport): void {
   const { programs, ageDays, guards, sandbox } = report;
   const warned = warnings(report);
   const data = {

@@ -6,7 +6,7 @@ import { Verifier, readAcknowledged } from '../audit/compare/verifier.ts';
 import type { WholeLog } from '../ports/event-store.ts';
 import { sleep } from '../async/sleep.ts';
 
-/** What the metrics tell of the audit that runs beside the service. */
+/** State of the continuous audit, for the metrics. */
 export interface AuditState {
   /** Events verified since this process began to lead. */
   events: number;
@@ -27,7 +27,7 @@ export interface AuditDependencies {
   lookEveryMs?: number;
   /** After a new divergence, before it begins anew to see whether it was mended. Default 1 min. */
   startOverMs?: number;
-  /** How long what the service makes by itself must be missing: it may be about to make it. Default 10 min. */
+  /** How long something that the service makes by itself may be missing before it is a divergence. Default 10 min. */
   missingForMs?: number;
 }
 

@@ -34,7 +34,7 @@ export interface ClosePeriodsDependencies extends InvoiceDependencies {
   everyMs?: number;
 }
 
-/** What one round has done. */
+/** The results of one round. */
 export interface ClosingRound {
   /** Usage streams of periods after which the next one was opened. */
   rolledOver: string[];
@@ -93,7 +93,7 @@ export async function closePeriods(
   await store.headPosition();
   const endedBefore = new Date(Date.parse(look.now) - graceSeconds * 1_000).toISOString();
   const steps: [readonly DuePeriod[], (period: DuePeriod) => Promise<void>][] = [
-    // What a crash has left behind comes first.
+    // Leftovers of a crash come first.
     [await listInvoicesDue(pool, look), (period) => invoice(dependencies, period as DueInvoices, done)],
     [await listPeriodsToRollOver(pool, look), (period) => rollOver(dependencies, period, done)],
     [

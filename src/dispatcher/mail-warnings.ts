@@ -81,7 +81,7 @@ interface Postponement {
 interface MailState {
   /** Warnings that are not to be tried before an instant, by the id of their event. */
   postponed: Map<string, Postponement>;
-  /** Of the mail server as a whole. */
+  /** The outage of the mail server as a whole. */
   server: Postponement;
 }
 
@@ -137,7 +137,7 @@ async function mail(
     if (!isSent && !taken.has(eventId)) {
       const { opened } = await readAccount(store, accountId);
       if (!opened) throw new Error(`${accountId} was never opened, though it has used something`);
-      // Whoever was suspended meanwhile no longer knows whether the claim is its own.
+      // A process that was suspended meanwhile may have lost its claim.
       const isClaimOld = performance.now() - claimedMs > (staleClaimSeconds * 1_000) / 3;
       if (isClaimOld) throw new Error('the claim of a warning has become too old to send it');
       await mailer.send(warningMail(warning, opened.personal.email));

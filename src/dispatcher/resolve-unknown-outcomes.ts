@@ -123,7 +123,7 @@ async function takeBack(
   return 'voided';
 }
 
-/** What the void goes back to: the event that charged, and the request that asked for it. */
+/** The cause of the void: the event that charged, and the request behind it. */
 function causeOf(events: readonly EventToAppend[], charge: PromisedCharge): Omit<Cause, 'commandId'> {
   const charged = events.find(({ data }) =>
     charge.kind === 'download' ? data['token'] === charge.token : data['lookup_id'] === charge.lookup_id,

@@ -71,7 +71,7 @@ function capReached(reached: Of<'OverageCapReached'>, { terms, accountId }: Open
   };
 }
 
-/** What the next download costs, or why there is none (contract §8.3). */
+/** The price of the next download, or the reason why there is none (contract §8.3). */
 function furtherDownloads(from: string, { overage_cents: rateCents, overage_cap_cents: capCents }: Terms): string[] {
   if (rateCents === null) return [`${from}, downloads are refused until the period ends.`];
   const price = `${from}, each further download costs ${formatCents(rateCents)}.`;

@@ -7,8 +7,8 @@ import { ApiError } from './errors.ts';
 const readBudgetMs = 5_000;
 
 /**
- * The caller's newest billing period: the read model's row and the stream's tail, so never behind a change that anybody has
- * been told of.
+ * The caller's newest billing period, from the read model's row and the stream's tail: never behind a change that a client
+ * has been told of.
  *
  * @throws {ApiError} while the log cannot be read
  */

@@ -3,12 +3,12 @@ import { windowMs } from '../../projections/admission/admission-statement.ts';
 import type { Admissions } from '../../projections/admission/admission.ts';
 import { withDeadline } from '../async/deadline.ts';
 
-/** An answer is not kept waiting for longer. */
+/** An answer waits no longer than this. */
 const giveBackMs = 1_000;
 
 /**
- * Gives a request's place in the hourly window back, because its client is told to send it again: else the repeats of an
- * outage would use the hour up. Once at most, whatever comes of it; while Postgres is away nothing is given back.
+ * Gives a request's place in the hourly window back, because its client is told to send it again: otherwise the
+ * repeats of an outage would use up the hour. It happens at most once per request, and not while Postgres is away.
  */
 export async function giveBack(request: FastifyRequest, admissions: Admissions): Promise<void> {
   const { place, usageHeaders } = request;

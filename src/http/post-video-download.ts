@@ -131,7 +131,7 @@ export const postVideoDownload: Endpoint['handler'] =
       },
     );
     if (answer.outcome === 'unknown' && !(await withdraw(request, { pendingVoids, outages }, answer.withdrawal))) {
-      // Neither "queued" nor "not queued" would be true, so nothing is said.
+      // Neither "queued" nor "not queued" is known to be true, so there is no answer.
       return cutConnection(request, reply);
     }
     if (answer.outcome === 'unknown' || answer.outcome === 'not_stored')

@@ -10,8 +10,8 @@ import { ApiError } from './errors.ts';
 const readBudgetMs = 5_000;
 
 /**
- * Admits a request whose account has a row that this installation has not written: what the account has used is read from the
- * log, and the row decides and shows nothing.
+ * Admits a request whose account has a row without a valid MAC: usage is read from the log, and the row decides and shows
+ * nothing.
  *
  * @throws {ApiError} while the log cannot be read
  */

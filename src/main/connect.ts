@@ -1,29 +1,23 @@
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { NatsConnection } from 'nats';
 import type { Pool } from 'pg';
 import type { Logger } from 'pino';
-import { projections } from '../../projections/all.ts';
-import { findMissingTables } from '../../projections/runner/missing-tables.ts';
-import { tablesOf } from '../../projections/runner/projection.ts';
 import { createClock } from '../adapters/postgres/clock.ts';
 import type { Clock } from '../adapters/postgres/clock.ts';
 import { connectEventStore } from '../adapters/event-store/event-store.ts';
 import type { ConnectedEventStore, EventStoreOptions } from '../adapters/event-store/event-store.ts';
-import { createFolderMailer, createSmtpMailer } from '../adapters/mailer.ts';
 import { Metrics } from '../adapters/telemetry/metrics.ts';
 import { observeAppends, observeForeignEvents, observeRows } from '../adapters/telemetry/observers.ts';
 import { connectNats } from '../adapters/nats/connection.ts';
 import { createPendingVoids, signOlderVoids } from '../adapters/postgres/pending-voids.ts';
 import { endInTime, keepMeasuring, measureClock, migrate, openPool } from '../adapters/postgres/postgres.ts';
 import { createRowMacs } from '../adapters/postgres/row-macs.ts';
-import { random, randomBits, realNowMs } from '../system/clock-and-chance.ts';
+import { random, realNowMs } from '../system/clock-and-chance.ts';
 import type { Tracing } from '../adapters/telemetry/tracing.ts';
-import type { Mailer, PendingVoids } from '../ports/billing.ts';
+import type { PendingVoids } from '../ports/billing.ts';
 import { Outages } from '../ports/outage.ts';
 import type { RowMacs } from '../ports/row-macs.ts';
-import { RequestTokens } from '../commands/request-token.ts';
 import type { Tracer } from '../ports/tracing.ts';
 import { isOurStream } from '../domain/streams.ts';
 import { projectDirectory } from './settings/config.ts';
@@ -33,7 +27,7 @@ import type { Secrets } from './settings/secrets.ts';
 import { serverAway } from './server-away.ts';
 import { fixStreamPrefix } from './settings/stream-prefix.ts';
 
-/** Everything that a process opens, and closes in the reverse order. */
+/** The connections of a process, opened at its start and closed at its end. */
 export interface Connections {
   config: Config;
   addresses: Addresses;
@@ -46,21 +40,14 @@ export interface Connections {
   metrics: Metrics;
   macs: RowMacs;
   pendingVoids: PendingVoids;
-  /** Undefined where no traces are wanted. */
+  /** Undefined if traces are off. */
   tracer: Tracer | undefined;
-  /** What has to wait in this process although nothing is at fault, by its name: why, or undefined while it does not. */
+  /** The work that may have to wait, by name: each function tells the reason, or undefined while nothing waits. */
   waiting: Map<string, () => Promise<string | undefined>>;
   close(): Promise<void>;
 }
 
-/** What waits now, by its name. */
-export async function whatWaits({ waiting }: Connections): Promise<Record<string, string>> {
-  const asked = [...waiting].map(async ([name, why]) => [name, await why().catch(() => undefined)] as const);
-  const waits = (await Promise.all(asked)).flatMap(([name, why]) => (why === undefined ? [] : [[name, why] as const]));
-  return Object.fromEntries(waits);
-}
-
-/** Connects to the three engines and brings the schema up to date. @throws with the part that cannot be reached */
+/** Connects to the three servers and brings the schema up to date. @throws with the server that cannot be reached */
 export async function connect(
   config: Config,
   addresses: Addresses,
@@ -71,7 +58,7 @@ export async function connect(
   try {
     return await connectBeside(pool, config, { ...options, addresses, outages });
   } catch (error) {
-    // Before the servers of this start are stopped: the end of a connection that nobody wants is no outage.
+    // Before the embedded servers stop, so that the end of this connection is not logged as an outage.
     await endInTime(pool.end());
     throw error;
   }
@@ -94,7 +81,8 @@ async function connectBeside(
   const migrated = await naming(postgres, migrate(pool, join(projectDirectory, 'projections/migrations')));
   if (migrated.includes('0007-row-macs.sql')) await naming(postgres, signOlderVoids(pool, macs));
   const clock = createClock({
-    ...{ realNowMs, offsetSeconds: config.REELTALLY_CLOCK_OFFSET_SECONDS },
+    realNowMs,
+    offsetSeconds: config.REELTALLY_CLOCK_OFFSET_SECONDS,
     onChange: (fault) => {
       if (fault) logger.error({ reason: fault.message }, 'the clock is wrong');
       else logger.warn('the clock is right again');
@@ -113,7 +101,7 @@ async function connectBeside(
     connectNats(addresses.natsUrl, { name: 'reeltally', logger, outages }),
   );
   const tracing = await traces(config, { logger, role });
-  // The API is told the time by each admission, and asks nothing while nobody asks it.
+  // Each admission tells the API the time, so an idle API sends no queries.
   const measuring = role === 'api' ? undefined : keepMeasuring(pool, clock);
   return {
     config,
@@ -130,7 +118,7 @@ async function connectBeside(
     tracer: tracing?.tracer,
     waiting: new Map(),
     close: async () => {
-      // Side by side, since one that waits for a server must not keep the others from ending in order.
+      // Side by side: a server that does not answer must not delay the other connections.
       await Promise.all([
         nats.drain().catch(() => undefined),
         store.close(),
@@ -142,10 +130,10 @@ async function connectBeside(
   };
 }
 
-/** Which of all processes it is, for the record of what it promised. */
+/** Names this process in the pending voids that it records. */
 const processName = (role: string) => `${role} ${hostname()} ${String(process.pid)}`;
 
-/** @throws {ConfigurationRefused} where it does not answer, or lets nobody in with the user and password of its address */
+/** @throws {ConfigurationRefused} if it does not answer, or refuses the user and password of its address */
 async function openEventStore(
   config: Config,
   url: string,
@@ -160,7 +148,7 @@ async function openEventStore(
   const store = connectEventStore({ ...options, url, random, onNeverReached });
   const opening = store.ready({ timeoutMs: 10_000 }).then(async (ready) => {
     if (!ready) throw last;
-    // A server may answer and still refuse us: what every process needs is tried.
+    // A server may answer and still refuse to be read.
     await store.headPosition();
   });
   const setting = settingOf(config, 'EVENTSTORE_URL');
@@ -168,7 +156,7 @@ async function openEventStore(
   return store;
 }
 
-/** Read only where it is wanted: it is a good part of what this process would load. */
+/** Loaded only if traces are on: OpenTelemetry is a large part of the code of a process. */
 async function traces(
   { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_TRACES_SAMPLER_ARG: sampledShare, version }: Config,
   { logger, role }: { logger: Logger; role: string },
@@ -179,7 +167,7 @@ async function traces(
   return startTracing({ endpoint, serviceName, version, sampledShare, logger });
 }
 
-/** The name of a setting that is set; an address without one is that of an instance. */
+/** The setting of an address; undefined if the address comes from a running instance. */
 const settingOf = (config: Config, name: 'DATABASE_URL' | 'EVENTSTORE_URL' | 'NATS_URL') =>
   config[name] === undefined ? undefined : name;
 
@@ -192,69 +180,4 @@ async function naming<Value>(
   } catch (error) {
     throw serverAway(server, at, error);
   }
-}
-
-interface Readiness {
-  ready: boolean;
-  /** Why not, for the operator. */
-  parts: Record<string, string>;
-}
-
-const readinessTimeoutMs = 2_000;
-const readinessKeptMs = 1_000;
-
-/** Whether this process can do its work now. Asked often, it looks once a second. */
-export function createReadiness(connections: Connections): () => Promise<Readiness> {
-  let last: { atMs: number; result: Promise<Readiness> } | undefined;
-  return () => {
-    if (!last || performance.now() - last.atMs > readinessKeptMs) {
-      last = { atMs: performance.now(), result: lookAtParts(connections) };
-    }
-    return last.result;
-  };
-}
-
-async function lookAtParts(connections: Connections): Promise<Readiness> {
-  const { store, pool, nats, clock } = connections;
-  const time = measureClock(pool, clock).then(async () => clock.fault()?.message ?? (await missingTable(pool)) ?? 'ok');
-  const log = store.ready({ timeoutMs: readinessTimeoutMs }).then((ready) => (ready ? 'ok' : 'does not answer'));
-  const queue = nats.isClosed() ? Promise.resolve('closed') : nats.rtt().then(() => 'ok');
-  const [postgres, eventStore, natsState] = await Promise.all([time, log, queue].map(inTime));
-  const states = { postgres: postgres ?? '', event_store: eventStore ?? '', nats: natsState ?? '' };
-  const { offsetSeconds } = clock;
-  return {
-    ready: Object.values(states).every((state) => state === 'ok'),
-    parts: {
-      ...states,
-      ...(await whatWaits(connections)),
-      ...(offsetSeconds !== 0 && { clock_offset_seconds: String(offsetSeconds) }),
-    },
-  };
-}
-
-/** Says which table of a read model is not there, and what makes it. */
-async function missingTable(pool: Pool): Promise<string | undefined> {
-  const [missing] = await findMissingTables(pool, projections.flatMap(tablesOf));
-  const projection = projections.find((each) => tablesOf(each).includes(missing ?? ''));
-  return projection && `the table ${missing ?? ''} is missing: "projections rebuild ${projection.name}" makes it`;
-}
-
-async function inTime(state: Promise<string>): Promise<string> {
-  const late = sleep(readinessTimeoutMs, 'does not answer', { ref: false });
-  return await Promise.race([state.catch(() => 'does not answer'), late]);
-}
-
-export function createTokens({ current, others }: Secrets): RequestTokens {
-  return new RequestTokens(
-    current.tokenKey,
-    others.map(({ tokenKey }) => tokenKey),
-    randomBits,
-  );
-}
-
-/** Over SMTP where a server is named, else into a folder of the data directory. */
-export function createMailer({ SMTP_URL: url, MAIL_FROM: from, dataDirectory }: Config): Mailer {
-  return url === undefined
-    ? createFolderMailer({ directory: join(dataDirectory, 'mails'), from })
-    : createSmtpMailer({ url, from });
 }

@@ -4,7 +4,7 @@ import { isLed } from '../adapters/postgres/leadership.ts';
 import { createReadModelQueries, keepMeasuring, measureClock, openPool } from '../adapters/postgres/postgres.ts';
 import { createRowMacs } from '../adapters/postgres/row-macs.ts';
 import { newId, newUuid, randomBits, realNowMs } from '../system/clock-and-chance.ts';
-import type { InvoicesCli } from '../cli/invoices.ts';
+import type { RunCommand } from '../cli/dependencies.ts';
 import type { Output } from '../cli/output.ts';
 import { commandTimeoutMs, tellWait } from '../cli/waiting.ts';
 import type { EventStore, WholeLog } from '../ports/event-store.ts';
@@ -18,25 +18,16 @@ import { createLogger } from './logger.ts';
 import { serverAway } from './server-away.ts';
 import { readStreamPrefix } from './settings/stream-prefix.ts';
 
-/** What a command may use of a running service. */
-export type OpenedCli = InvoicesCli & { queries: ReturnType<typeof createReadModelQueries> };
-
-/** Opens what a command needs, runs it, and closes it again; `runCommand` for the program's own output. */
-export type RunCommand = (
-  command: (cli: OpenedCli) => Promise<void>,
-  options?: { queryTimeoutMs?: number },
-) => Promise<void>;
-
-/** Opens what a command needs, runs it, and closes it again. */
+/** Opens the connections that a command needs, runs it, and closes them again. */
 export async function runCommand(
   output: Output,
-  command: (cli: OpenedCli) => Promise<void>,
-  { queryTimeoutMs = commandTimeoutMs }: { queryTimeoutMs?: number } = {},
+  command: Parameters<RunCommand>[0],
+  { queryTimeoutMs = commandTimeoutMs }: Parameters<RunCommand>[1] = {},
 ): Promise<void> {
   const config = readConfig();
   const { eventStoreUrl, databaseUrl } = findAddresses(config);
   const secrets = readSecrets(config);
-  // What could not be done is said in a sentence; attempts that are repeated are not worth a line to a person who waits.
+  // A failure is told in one sentence; repeated attempts are not worth a line to the person who waits.
   const logger = createLogger({ ...config, LOG_LEVEL: config.LOG_LEVEL ?? 'error' }, 'cli', 'warn');
   const pool = openPool(databaseUrl, { logger, max: 4, queryTimeoutMs, connectionTimeoutMs: commandTimeoutMs });
   const prefix = await readStreamPrefix(pool, config).catch(async (error: unknown) => {
@@ -49,7 +40,7 @@ export async function runCommand(
   const store = tellingWaits(connected, output);
   const macs = createRowMacs(secrets, { logger });
   const clock = createClock({ realNowMs, offsetSeconds: config.REELTALLY_CLOCK_OFFSET_SECONDS });
-  // A command that needs no time runs even where Postgres does not tell it.
+  // A command that needs no time also runs without Postgres.
   await measureClock(pool, clock).catch(() => undefined);
   const measuring = keepMeasuring(pool, clock);
   const { now } = clock;
@@ -58,11 +49,20 @@ export async function runCommand(
   const setAside = new Map<string, number>();
   try {
     await refuseOtherSecret(pool, secrets).catch((error: unknown) => {
-      // A command that needs no Postgres does its work all the same.
+      // A command that needs no Postgres runs all the same.
       if (error instanceof ConfigurationRefused) throw error;
     });
     await command({
-      ...{ store, pool, macs, now, newUuid, newId, randomBits, plans: config.plans, lanes, output },
+      store,
+      pool,
+      macs,
+      now,
+      newUuid,
+      newId,
+      randomBits,
+      plans: config.plans,
+      lanes,
+      output,
       queries: createReadModelQueries(pool),
       issuer: config.INVOICE_ISSUER,
       graceSeconds: config.CLOSING_GRACE_SECONDS,
@@ -77,7 +77,7 @@ export async function runCommand(
   }
 }
 
-/** The log, of which a person is told while it keeps a command waiting. */
+/** The event store, which tells the person at the keyboard when a command waits for it. */
 function tellingWaits(store: EventStore & WholeLog, output: Output): EventStore & WholeLog {
   const told = <Value>(work: Promise<Value>) => tellWait(output, 'the event store', work);
   return {

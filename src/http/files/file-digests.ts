@@ -6,11 +6,11 @@ import { parseJobEvent } from '../../domain/recorded-event.ts';
 import { withDeadline } from '../../async/deadline.ts';
 
 const maxKept = 10_000;
-/** A file is served without its digest rather than late. */
+/** After this, a file is served without its digest. */
 const limitMs = 1_000;
 
 /**
- * Looks the SHA-256 of a finished file up where it was recorded: in the JobCompleted of the claim that made the file.
+ * Looks up the SHA-256 of a finished file in the JobCompleted of the claim that made the file.
  *
  * @returns hexadecimal; undefined where the log does not say so in time
  */

@@ -27,7 +27,9 @@ import { registerReferenceRoutes } from '../../http/reference/routes.ts';
 import { createServer } from '../../http/server.ts';
 import { registerStartPage } from '../../http/start-page.ts';
 import { WaitingPolls } from '../../http/waiting-polls.ts';
-import { createReadiness, createTokens } from '../connect.ts';
+import { RequestTokens } from '../../commands/request-token.ts';
+import { createReadiness } from '../readiness.ts';
+import type { Secrets } from '../settings/secrets.ts';
 import type { Connections } from '../connect.ts';
 import { openFiles } from '../files.ts';
 import { listen, localUrl } from '../listen.ts';
@@ -95,7 +97,7 @@ export const startApi: StartRole = async (connections, secrets) => {
   return {
     url: config.PUBLIC_URL ?? url,
     close: async () => {
-      // Whoever reads a file slowly, or not at all, does not hold up the end for ever.
+      // Slow readers of files do not delay the stop for ever.
       const cut = setTimeout(() => server.server.closeAllConnections(), drainMs);
       await server.close();
       clearTimeout(cut);
@@ -124,4 +126,12 @@ function openWaitingPolls({ pool, outages, metrics }: Connections): WaitingPolls
   const waitingPolls = new WaitingPolls({ changedJobs, outage: outages.of('waiting for jobs') });
   watchWaitingPolls(metrics, waitingPolls);
   return waitingPolls;
+}
+
+function createTokens({ current, others }: Secrets): RequestTokens {
+  return new RequestTokens(
+    current.tokenKey,
+    others.map(({ tokenKey }) => tokenKey),
+    randomBits,
+  );
 }

@@ -4,12 +4,12 @@ import { newUuid } from '../../system/clock-and-chance.ts';
 import { registerHealthRoutes } from '../../http/health.ts';
 import { ownRequestIds, showRequestId } from '../../http/request-id.ts';
 import { registerMetricsRoute } from '../../http/metrics-route.ts';
-import { createReadiness } from '../connect.ts';
+import { createReadiness } from '../readiness.ts';
 import type { Connections } from '../connect.ts';
 import { listen } from '../listen.ts';
 import type { Role, RunningRole, StartRole } from './role.ts';
 
-/** Each is loaded where it runs, since none needs what the others are made of. */
+/** Each role is loaded only where it runs. */
 const loading: Record<Role, () => Promise<StartRole>> = {
   api: async () => (await import('./api.ts')).startApi,
   projector: async () => (await import('./projector.ts')).startProjector,
@@ -22,7 +22,7 @@ export async function startRole(role: Role, ...given: Parameters<StartRole>): Pr
   return await start(...given);
 }
 
-/** For a role that serves nothing else. */
+/** Health checks and metrics of a role without an API. */
 export async function startHealthServer(connections: Connections): Promise<RunningRole> {
   const logger: FastifyBaseLogger = connections.logger;
   const server = Fastify({

@@ -98,7 +98,7 @@ export const startWorker: StartRole = async (connections, secrets) => {
       await Promise.allSettled([probes.stop(), shortLinks.stop()]);
       await worker.close();
       await heartbeat.stop();
-      // Whoever waits for a probe is told at once that it has come to nothing.
+      // Waiting metadata requests are answered at once, as failures.
       reaper.close();
       await Promise.all([probes.answered(), shortLinks.answered()]);
       await containment.close();
@@ -116,7 +116,7 @@ function limitsOf(config: Config): EngineLimits {
   };
 }
 
-/** What a worker fills. */
+/** The directories that a worker fills. */
 function directoriesOf(config: Config, work: string): Record<string, string> {
   const files = filesDirectory(config);
   return { work, ...(files !== undefined && { files }) };
