@@ -1,10 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { outageOf } from '../ports/outage.ts';
 import type { Outages } from '../ports/outage.ts';
 import type { Logger } from 'pino';
 import type { ReadModelQueries } from '../audit/compare/comparison.ts';
 import { Verifier, readAcknowledged } from '../audit/compare/verifier.ts';
 import type { WholeLog } from '../ports/event-store.ts';
+import { sleep } from '../async/sleep.ts';
 
 /** State of the continuous audit, for the metrics. */
 export interface AuditState {
@@ -54,7 +54,7 @@ export function auditContinuously({
   const stopping = new AbortController();
   const { signal } = stopping;
   const state: AuditState = { events: 0, divergences: 0, known: 0, caughtUpMs: performance.now() };
-  const pause = (ms: number) => sleep(ms, undefined, { signal }).catch(() => undefined);
+  const pause = (ms: number) => sleep(ms, signal);
   const rest = async (tookMs: number) => {
     await pause(tookMs * restShare);
     signal.throwIfAborted();

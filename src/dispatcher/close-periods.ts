@@ -20,6 +20,7 @@ import type { InvoiceIssued } from '../domain/invoice-events.ts';
 import { outageOf } from '../ports/outage.ts';
 import type { Outages } from '../ports/outage.ts';
 import { repeat } from './repeat.ts';
+import pMap from 'p-map';
 
 export interface ClosePeriodsDependencies extends InvoiceDependencies {
   pool: Pool;
@@ -124,18 +125,15 @@ async function eachAccount(
   step: (period: DuePeriod) => Promise<void>,
 ): Promise<void> {
   const accounts = Map.groupBy(periods, ({ account_id: accountId }) => accountId).values();
-  const walk = async () => {
-    for (const ofAccount of accounts) {
-      if (stopping?.aborted) return;
-      try {
-        for (const period of ofAccount) await step(period);
-      } catch {
-        // It is in the round's report.
-      }
+  const walk = async (ofAccount: readonly DuePeriod[]) => {
+    if (stopping?.aborted) return;
+    try {
+      for (const period of ofAccount) await step(period);
+    } catch {
+      // It is in the round's report.
     }
   };
-  // They share one iterator: each account is taken once.
-  await Promise.all(Array.from({ length: accountsAtOnce }, walk));
+  await pMap(accounts, walk, { concurrency: accountsAtOnce });
 }
 
 async function rollOver(

@@ -10,6 +10,7 @@ import { isRefused } from '../domain/refusals.ts';
 import { outageOf } from '../ports/outage.ts';
 import type { Outage, Outages } from '../ports/outage.ts';
 import { repeat } from './repeat.ts';
+import { unlessAborted } from '../async/deadline.ts';
 
 export interface ResolveDependencies extends JobDependencies {
   pendingVoids: PendingVoids;
@@ -58,7 +59,7 @@ async function look(
     const appendId = events[0]?.id ?? '';
     if (underWay.has(appendId)) continue;
     while (underWay.size >= maxUnderWay && !stopping.aborted)
-      await untilStopped(stopping, Promise.race(underWay.values()));
+      await unlessAborted(Promise.race(underWay.values()), stopping, () => undefined);
     if (stopping.aborted) return;
     const resolving = resolve(dependencies, pending, stopping)
       .then(() => {
@@ -72,28 +73,11 @@ async function look(
   }
 }
 
-/** @returns undefined when it is time to stop first */
-async function untilStopped<Value>(stopping: AbortSignal, work: Promise<Value>): Promise<Value | undefined> {
-  const { promise: stopped, resolve } = Promise.withResolvers<undefined>();
-  const stop = () => {
-    resolve(undefined);
-  };
-  stopping.addEventListener('abort', stop);
-  if (stopping.aborted) stop();
-  try {
-    return await Promise.race([work, stopped]);
-  } finally {
-    stopping.removeEventListener('abort', stop);
-  }
-}
-
 async function resolve(dependencies: ResolveDependencies, pending: PendingVoid, stopping: AbortSignal): Promise<void> {
   const { store, pendingVoids, logger, voids } = dependencies;
   const { stream, expected, events } = pending.append;
-  const appending = store.append(stream, expected, events);
-  // It goes on being resent when this process stops waiting; the end of that has nobody to tell.
-  appending.catch(() => undefined);
-  const outcome = await untilStopped(stopping, appending);
+  // It goes on being resent when this process stops waiting.
+  const outcome = await unlessAborted(store.append(stream, expected, events), stopping, () => undefined);
   if (outcome !== 'stored' && outcome !== 'conflict') return;
   for (const charge of pending.voids) {
     const { mac: _mac, ...said } = charge;

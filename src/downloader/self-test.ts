@@ -66,7 +66,7 @@ const prisoner = `
   const own = fs.existsSync('/proc/self/status') ? fs.readFileSync('/proc/self/status', 'latin1') : '';
   (async () => console.log(JSON.stringify({
     direct: await talk('127.0.0.1', canaryPort),
-    stranger: status(await ask('')),
+    unauthenticated: status(await ask('')),
     guarded: status(await ask('Proxy-Authorization: Basic ' + credentials + '\\r\\n')),
     environment: Object.keys(process.env),
     reads: attempt(() => fs.readFileSync(outside)),
@@ -78,7 +78,7 @@ const prisoner = `
 
 interface Findings {
   direct: string;
-  stranger: number;
+  unauthenticated: number;
   guarded: number;
   environment: string[];
   reads: boolean;
@@ -139,8 +139,8 @@ function objections({ findings, ...outcome }: Outcome): Record<GuardName, string
     wrong === false ? '' : findings === undefined ? outcome.said : text;
   return {
     proxy: when(
-      findings && (findings.stranger !== 407 || findings.guarded !== 403),
-      `it answered ${findings?.stranger} to a stranger, and ${findings?.guarded} to a child that asked for this machine`,
+      findings && (findings.unauthenticated !== 407 || findings.guarded !== 403),
+      `it answered ${findings?.unauthenticated} to an unauthenticated client, and ${findings?.guarded} to a child that asked for this machine`,
     ),
     network: when(
       findings && (findings.direct !== '' || outcome.visits > 0),
@@ -171,7 +171,7 @@ function objections({ findings, ...outcome }: Outcome): Record<GuardName, string
 /** Runs the children, side by side, and looks at what they found and left. */
 async function observe(options: SelfTestOptions, directory: string): Promise<Outcome> {
   const canary = await startCanary();
-  const pass = options.egress.admit({ maxBytes: 1024 * 1024 });
+  const credential = options.egress.admit({ maxBytes: 1024 * 1024 });
   const lines: string[] = [];
   const name = `reeltally-self-test-${process.pid}-${directory.slice(-6)}`;
   const outside = join(directory, 'outside');
@@ -202,7 +202,7 @@ async function observe(options: SelfTestOptions, directory: string): Promise<Out
         command: program === undefined ? process.execPath : '/proc/self/fd/3',
         handles: program === undefined ? [] : [program.fd],
         arguments: ['-e', prisoner, String(canary.port), outside],
-        environment: proxyVariables(pass.proxyUrl),
+        environment: proxyVariables(credential.proxyUrl),
       }),
       run('glutton', {
         command: '/bin/sh',
@@ -229,7 +229,7 @@ async function observe(options: SelfTestOptions, directory: string): Promise<Out
     };
   } finally {
     await program?.close();
-    pass.close();
+    credential.close();
     canary.server.close();
   }
 }

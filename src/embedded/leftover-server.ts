@@ -11,7 +11,7 @@ import { basename } from 'node:path';
 
 import { listPids, readProcess, readProcessFile, readProcessLink, sendSignal } from '../system/processes.ts';
 import { reaperFile } from './server-process.ts';
-import { until } from './until.ts';
+import { until } from '../async/until.ts';
 
 export interface LeftoverSearch {
   /** File names of the programs, such as `postgres`. */
@@ -41,9 +41,9 @@ export async function endLeftoverServer(search: LeftoverSearch): Promise<void> {
   // Only the first process of the server understands the signal as meant; its children follow it.
   for (const pid of pids.filter((candidate) => !pids.includes(readProcess(candidate)?.parent ?? 0)))
     sendSignal(pid, search.stopSignal);
-  if (await until(() => serverPids(search).length === 0, search.limitMs)) return;
+  if (await until(() => serverPids(search).length === 0, { limitMs: search.limitMs })) return;
   for (const pid of serverPids(search)) sendSignal(pid, 'SIGKILL');
-  if (await until(() => serverPids(search).length === 0, 5000)) return;
+  if (await until(() => serverPids(search).length === 0, { limitMs: 5_000 })) return;
   throw new Error(
     `A server left behind on ${search.workingDirectory} does not end (process ${serverPids(search).join(', ')}).`,
   );

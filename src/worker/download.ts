@@ -1,6 +1,5 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { recordJobProgress } from '../commands/record-job-progress.ts';
 import type { JobDependencies, QueuedJob } from '../commands/record-job-progress.ts';
@@ -20,6 +19,7 @@ import { outputOf } from '../domain/download-options.ts';
 import type { ItemKind } from '../domain/download-options.ts';
 import type { ClaimProof, JobCommand } from '../domain/download-job.ts';
 import { isRefused } from '../domain/refusals.ts';
+import { sleep } from '../async/sleep.ts';
 
 export interface DownloadDependencies extends JobDependencies {
   workerId: string;
@@ -93,7 +93,7 @@ async function onceClockIsRight<Value>(work: () => Promise<Value>, stopping: Abo
       return await work();
     } catch (error) {
       if (!(error instanceof ClockIsWrong) || stopping.aborted) throw error;
-      await sleep(clockRetryMs, undefined, { signal: stopping }).catch(() => undefined);
+      await sleep(clockRetryMs, stopping);
     }
   }
 }
@@ -163,7 +163,7 @@ async function finish(
     progress.report(token, now);
   });
   await inSpan(tracer, { name: 'store file', parent }, () =>
-    patiently(() => files.put(key, file.path, mime, { sha256, signal, onProgress }), signal),
+    withRetries(() => files.put(key, file.path, mime, { sha256, signal, onProgress }), signal),
   );
   const completed = await record({
     kind: 'complete',
@@ -177,14 +177,15 @@ async function finish(
 }
 
 /** A file that is fetched and verified is not given up because the file store is away for a minute. */
-async function patiently(put: () => Promise<void>, signal: AbortSignal): Promise<void> {
+async function withRetries(put: () => Promise<void>, signal: AbortSignal): Promise<void> {
   for (const pauseMs of storePausesMs) {
     try {
       await put();
       return;
     } catch (error) {
       if (!(error instanceof FileStoreUnavailable)) throw error;
-      await sleep(pauseMs, undefined, { signal });
+      await sleep(pauseMs, signal);
+      signal.throwIfAborted();
     }
   }
   await put();

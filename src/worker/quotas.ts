@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { outageOf } from '../ports/outage.ts';
 import type { Outages } from '../ports/outage.ts';
 import type { QuotaName } from '../ports/observers.ts';
+import { backoffMs } from '../async/backoff.ts';
 
 export interface QuotaDependencies {
   /** Downloads of one account at a time, over all workers. */
@@ -86,4 +87,5 @@ function add(counts: Map<string, number>, name: string, change: 1 | -1): number 
 }
 
 /** 1 s, 2 s, 4 s … up to 15 s, so that each waiting message comes only a few times a minute. */
-export const quotaDelayMs = (deliveries: number): number => Math.min(1_000 * 2 ** Math.min(deliveries - 1, 10), 15_000);
+export const quotaDelayMs = (deliveries: number): number =>
+  backoffMs(deliveries, { firstMs: 1_000, longestMs: 15_000 });

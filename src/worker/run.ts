@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { outageOf } from '../ports/outage.ts';
 import type { Outages } from '../ports/outage.ts';
 import { accountIdOf, claimJob, readJob, readQueuedJob } from '../commands/record-job-progress.ts';
@@ -16,6 +15,7 @@ import type { DownloadDependencies } from './download.ts';
 import type { DiskWatermark } from './disk-watermark.ts';
 import { quotaDelayMs } from './quotas.ts';
 import type { Quotas } from './quotas.ts';
+import { sleep } from '../async/sleep.ts';
 
 export interface WorkerDependencies extends DownloadDependencies {
   queue: JobQueue;
@@ -56,7 +56,7 @@ async function runSlot(dependencies: WorkerDependencies, stopping: AbortSignal):
   const { queue, disk, now } = dependencies;
   const taking = outageOf(dependencies, 'the work queue');
   const working = outageOf(dependencies, 'the taking of jobs');
-  const pause = (ms: number) => sleep(ms, undefined, { signal: stopping }).catch(() => undefined);
+  const pause = (ms: number) => sleep(ms, stopping);
   while (!stopping.aborted) {
     let received: ReceivedJob | undefined;
     try {

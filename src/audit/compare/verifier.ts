@@ -9,6 +9,7 @@ import { Replay } from '../rules/replay.ts';
 import { ExpectedRows } from './expected-rows.ts';
 import { RowsOfEvents } from './rows-of-events.ts';
 import type { Scope } from './rows.ts';
+import { pMapIterable } from 'p-map';
 
 export interface VerifierOptions {
   log: Log;
@@ -194,10 +195,8 @@ export class Verifier {
   async *#readStreams(
     streams: readonly { stream: string; revision: number }[],
   ): AsyncIterable<readonly RecordedEvent[]> {
-    for (let from = 0; from < streams.length; from += streamsAtOnce) {
-      const some = streams.slice(from, from + streamsAtOnce);
-      yield* await Promise.all(some.map(({ stream, revision }) => this.#read(stream, revision + 1)));
-    }
+    const read = ({ stream, revision }: { stream: string; revision: number }) => this.#read(stream, revision + 1);
+    yield* pMapIterable(streams, read, { concurrency: streamsAtOnce });
   }
 
   /** All that is in scope once more, to the end of the log as it is by then. */

@@ -3,7 +3,6 @@ import type { ChildProcess } from 'node:child_process';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
-import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { ChildEnding, ChildObserver } from '../../ports/observers.ts';
 import { launch } from './launch.ts';
@@ -13,6 +12,9 @@ import { endMarked, markVariable } from './survivors.ts';
 import { measureDirectory, memoryBytes, namelessBytes, processesOf } from './resource-use.ts';
 import { randomBits } from '../../system/clock-and-chance.ts';
 import { familyOf, listProcesses, sendSignal } from '../../system/processes.ts';
+import { sleep } from '../../async/sleep.ts';
+import { until } from '../../async/until.ts';
+import { withDeadline } from '../../async/deadline.ts';
 
 export interface SandboxedProcess {
   command: string;
@@ -67,6 +69,8 @@ const familyPollMs = 500;
 const graceMs = 700;
 /** After SIGKILL, for pipes that something outside the group may still hold. */
 const closeMs = 1000;
+/** After that, for the rest of the group. */
+const sweepMs = 500;
 
 /** Calls `onLine` for each line, dropping the rest of one that grows beyond `maxLineBytes`. */
 function splitLines(onLine: (line: string) => void): { take(chunk: Buffer): void; end(): void } {
@@ -97,7 +101,7 @@ function splitLines(onLine: (line: string) => void): { take(chunk: Buffer): void
 /** Resolves when the child and its pipes have ended, at the latest `closeMs` after `killed` is settled. */
 async function closed(child: ChildProcess, killed: Promise<unknown>): Promise<number | null> {
   const ended = new Promise<number | null>((resolve) => child.once('close', (code) => resolve(code)));
-  const givenUp = killed.then(() => sleep(closeMs, null, { ref: false }));
+  const givenUp = killed.then(() => withDeadline(ended, closeMs, () => null));
   const code = await Promise.race([ended, givenUp]);
   child.stdout?.destroy();
   child.stderr?.destroy();
@@ -106,7 +110,7 @@ async function closed(child: ChildProcess, killed: Promise<unknown>): Promise<nu
 
 /** Ends what is left of a group and waits, briefly, until it is gone. */
 async function sweepGroup(leader: number): Promise<void> {
-  for (let attempt = 0; attempt < 50 && sendSignal(-leader, 'SIGKILL'); attempt += 1) await sleep(10);
+  await until(() => !sendSignal(-leader, 'SIGKILL'), { limitMs: sweepMs });
 }
 
 function watchOutput(run: SandboxedProcess, child: ChildProcess, flooded: () => void): () => string {
@@ -154,7 +158,7 @@ async function watchUse(
     }
     // Looked at more often the less is left.
     const pollMs = Math.min(Math.max(leftBytes / assumedBytesPerMs / 2, minPollMs), maxPollMs);
-    await sleep(pollMs, undefined, { signal: stopped }).catch(() => undefined);
+    await sleep(pollMs, stopped);
   }
 }
 

@@ -12,11 +12,11 @@ import { mkdir, mkdtemp, open, rename, rm, writeFile } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { Server } from 'node:net';
 import { basename, dirname, join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 
 import { launch } from './launch.ts';
 import type { Namespaces, View } from './launch.ts';
 import type { Users } from './users.ts';
+import { sleep } from '../../async/sleep.ts';
 
 /** What keeps children from what this process may read: a view of the files, or that they are somebody else; or nothing does. */
 export type SandboxKind = 'namespaces' | 'another user' | 'weak';

@@ -46,7 +46,7 @@ export async function runYtDlp(
 ): Promise<ProcessResult> {
   const { command, prefix, environment } = await ytDlp();
   const fileBytes = fetches ? 2 * options.limits.maxFileSizeBytes : 0;
-  const pass = options.egress.admit({ maxBytes: fileBytes + spareTrafficBytes });
+  const credential = options.egress.admit({ maxBytes: fileBytes + spareTrafficBytes });
   let usage: EgressUsage | undefined;
   const result = await runSandboxed({
     ...run,
@@ -54,7 +54,7 @@ export async function runYtDlp(
     arguments: [...prefix, ...run.arguments],
     environment: {
       ...environment,
-      ...proxyVariables(pass.proxyUrl),
+      ...proxyVariables(credential.proxyUrl),
       REELTALLY_FFMPEG: options.ffmpegPath,
       REELTALLY_FFPROBE: options.ffprobePath,
     },
@@ -65,6 +65,6 @@ export async function runYtDlp(
     maxOutputBytes,
     reaper: options.reaper,
     observer: options.observer,
-  }).finally(() => (usage = pass.close()));
+  }).finally(() => (usage = credential.close()));
   return usage?.exhausted === true && result.exitCode !== 0 ? { ...result, ending: 'traffic_spent' } : result;
 }

@@ -7,7 +7,6 @@
 import { spawn } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Namespaces } from '../sandbox/launch.ts';
 import type { Reaper } from '../sandbox/reaper.ts';
@@ -16,6 +15,7 @@ import { bundledYtDlpName, bundledYtDlpSha256 } from './programs.ts';
 import { fileSha256 } from '../file-sha256.ts';
 import { runSandboxed } from '../sandbox/process.ts';
 import { sendSignal } from '../../system/processes.ts';
+import { withDeadline } from '../../async/deadline.ts';
 
 /** How to start yt-dlp: its own arguments come after `prefix`. */
 export interface YtDlpCommand {
@@ -42,15 +42,12 @@ async function unpack(packedPath: string, loader: string, target: string, reaper
   child.stdin.on('error', () => undefined);
   // It asks for its input only when everything is unpacked and Python runs.
   const asked = new Promise((resolve) => child.stderr.once('data', () => resolve('asked')));
-  const tooLate = new AbortController();
   try {
-    const patience = sleep(unpackTimeoutMs, 'too late', { signal: tooLate.signal }).catch(() => 'too late');
-    const outcome = await Promise.race([asked, ended, patience]);
+    const outcome = await withDeadline(Promise.race([asked, ended]), unpackTimeoutMs, () => 'too late');
     const unpacked = (await readdir(temporary)).find((name) => name.startsWith('_MEI'));
     if (outcome !== 'asked' || unpacked === undefined) throw new Error('The engine did not unpack itself.');
     await rename(join(temporary, unpacked), target);
   } finally {
-    tooLate.abort();
     if (child.pid !== undefined) sendSignal(-child.pid, 'SIGKILL');
     await ended;
     if (child.pid !== undefined) reaper.release(child.pid);

@@ -22,7 +22,7 @@ import { preparePostgresProgram } from './program.ts';
 import type { PostgresProgram } from './program.ts';
 import { sharedDirectory } from '../../system/reach.ts';
 import { readOrMakeSecret } from '../../system/private-files.ts';
-import { until } from '../until.ts';
+import { until } from '../../async/until.ts';
 
 const databaseUser = 'reeltally';
 const nobody = 65534;
@@ -226,11 +226,14 @@ async function isReady({ database }: Cluster, server: ServerProcess, signal?: Ab
   let ended = false;
   let ready = false;
   void server.exited.then(() => (ended = true));
-  await until(() => {
-    const lines = readPidFile(join(database, 'postmaster.pid'));
-    ready = lines[0] === String(server.pid) && lines[7]?.trim() === 'ready';
-    return ready || ended || signal?.aborted === true;
-  }, readyLimitMs);
+  await until(
+    () => {
+      const lines = readPidFile(join(database, 'postmaster.pid'));
+      ready = lines[0] === String(server.pid) && lines[7]?.trim() === 'ready';
+      return ready || ended || signal?.aborted === true;
+    },
+    { limitMs: readyLimitMs },
+  );
   return ready;
 }
 
