@@ -24,6 +24,8 @@ export interface LoggedWarning {
   covers: readonly { eventId: string; revision: number }[];
   /** Message-ID of a mail that covers it and is recorded already: that of a higher threshold. */
   messageId: string | null;
+  /** A higher threshold was reached at the same time and is not mailed yet: its mail will cover this warning. */
+  awaitsHigher: boolean;
 }
 
 interface Reached {
@@ -68,6 +70,7 @@ export async function readWarning(
     ...{ eventId, stream, notice, usage: found.usage, time, correlationId },
     covers: isMailed ? [] : together.filter((other) => other.messageId === null && !isHigher(other)),
     messageId: together.find((other) => other.messageId !== null && isHigher(other))?.messageId ?? null,
+    awaitsHigher: together.some((other) => other.messageId === null && isHigher(other)),
   };
 }
 
