@@ -1,3 +1,5 @@
+import { Option } from 'commander';
+import type { Command } from 'commander';
 import { createWriteStream } from 'node:fs';
 import type { WriteStream } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
@@ -10,22 +12,50 @@ import { StatusRefused, waitForDownload } from '../client/wait-for-download.ts';
 import { CommandFailed, print } from './output.ts';
 import type { Output } from './output.ts';
 import { lineStart } from './progress-bar.ts';
+import { audioFormats, formats, maxItem, qualities } from '../domain/download-options.ts';
+import { wholeArgument } from './arguments.ts';
 
 type DownloadRequest = paths['/video/download']['post']['requestBody']['content']['application/json'];
 type Status = paths['/video/status']['get']['responses'][200]['content']['application/json']['data'];
 type Done = components['schemas']['DownloadDone'];
 
-interface Downloading {
+/** Opens the API as the owner of a key. @throws {CommandFailed} where there is no key, {ConfigurationRefused} no address */
+export type OpenApiClient = () => { api: ApiClient; newUuid: () => string };
+
+interface DownloadOptions {
+  out: string;
+  format?: (typeof formats)[number];
+  quality?: (typeof qualities)[number];
+  audioFormat?: (typeof audioFormats)[number];
+  item?: number;
+}
+
+/** `reeltally download`: the one command that is a client like any other, and speaks to nothing but the API. */
+export function addDownload(program: Command, output: Output, openApiClient: OpenApiClient): void {
+  program
+    .command('download')
+    .description('queue a download, wait for it, and save the file; the API key is taken from REELTALLY_KEY')
+    .argument('<url>', 'address of the video')
+    .requiredOption('-o, --out <file>', 'where to save it')
+    .addOption(new Option('--format <format>', 'a film, or the sound alone').choices(formats))
+    .addOption(new Option('--quality <quality>', "the picture's smaller side in pixels").choices(qualities))
+    .addOption(new Option('--audio-format <format>', 'what sound becomes').choices(audioFormats))
+    .option('--item <number>', 'which still of an image post', wholeArgument(1, maxItem))
+    .action(async (url: string, { out, audioFormat, ...more }: DownloadOptions) => {
+      const request = { url, ...more, ...(audioFormat && { audio_format: audioFormat }) };
+      await downloadCommand({ output, ...openApiClient() }, request, out);
+    });
+}
+
+interface Downloading extends ReturnType<OpenApiClient> {
   output: Output;
-  api: ApiClient;
-  newUuid: () => string;
 }
 
 const attempts = 5;
 const longestPauseSeconds = 30;
 
 /** As a client outside does: queues the download, waits for its end, and saves the file. */
-export async function downloadCommand(
+async function downloadCommand(
   { output, api, newUuid }: Downloading,
   request: DownloadRequest,
   file: string,
@@ -98,7 +128,7 @@ async function reached<Value>(ask: () => Promise<Value>): Promise<Value> {
     try {
       return await ask();
     } catch (failure) {
-      // What fetch throws; whatever else is thrown is an answer.
+      // fetch throws this where there is no connection; any other error is an answer.
       if (!(failure instanceof TypeError)) throw failure;
       if (attempt === attempts)
         throw new CommandFailed(`the API does not answer at REELTALLY_URL: ${causeOf(failure)}`);

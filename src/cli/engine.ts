@@ -1,3 +1,4 @@
+import type { Command } from 'commander';
 import { CommandFailed, print } from './output.ts';
 import { table } from './table.ts';
 import type { Output } from './output.ts';
@@ -15,6 +16,18 @@ export interface EngineReport {
   /** What keeps children from what the worker may read. */
   sandbox: string;
   guards: readonly { guard: string; state: 'on' | 'missing' | 'failed'; detail: string }[];
+}
+
+/** It asks no server of the service: it looks at this machine alone. */
+export function addShowEngine(group: Command, output: Output, inspect: () => Promise<EngineReport>): void {
+  group
+    .command('show')
+    .description(
+      'versions, age and checksums of yt-dlp, ffmpeg and ffprobe, and which guards hold them on this machine',
+    )
+    .action(async () => {
+      showEngineCommand(output, await inspect());
+    });
 }
 
 /** How the checksum of a program stands to the one that is expected. */
@@ -45,7 +58,7 @@ function warnings({ programs, ageDays, oldAfterDays, guards, sandbox }: EngineRe
  *
  * @throws {CommandFailed} after the answer, when a program does not start or a guard does not hold
  */
-export function showEngineCommand(output: Output, report: EngineReport): void {
+function showEngineCommand(output: Output, report: EngineReport): void {
   const { programs, ageDays, guards, sandbox } = report;
   const warned = warnings(report);
   const data = {

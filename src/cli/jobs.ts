@@ -1,3 +1,5 @@
+import { Option } from 'commander';
+import type { Command } from 'commander';
 import { readInvoices } from '../../projections/invoices.ts';
 import { jobTimeline, readTimeline } from '../../projections/job-timeline.ts';
 import type { TimelineRow } from '../../projections/job-timeline.ts';
@@ -5,7 +7,6 @@ import { listJobs, readJob } from '../../projections/jobs.ts';
 import type { JobFilter } from '../../projections/jobs.ts';
 import { formatCents } from '../domain/money.ts';
 import type { Actor } from '../domain/recorded-event.ts';
-import type { CliDependencies } from './accounts.ts';
 import { correctionsOf, describeEvent, reasonText } from './job-story.ts';
 import type { Correction } from './job-story.ts';
 import { CommandFailed, facts, print } from './output.ts';
@@ -13,8 +14,38 @@ import { printPage, takePage } from './page.ts';
 import type { PageOptions } from './page.ts';
 import { table } from './table.ts';
 import { caughtUp } from './waiting.ts';
+import { jobStatuses } from '../domain/download-job.ts';
+import { accountIdArgument, addPageOptions, instantArgument } from './arguments.ts';
+import { wholeTableMs } from './dependencies.ts';
+import type { CliDependencies, RunCommand } from './dependencies.ts';
 
-export async function showJobCommand(cli: CliDependencies, token: string): Promise<void> {
+export function addListJobs(jobs: Command, run: RunCommand): void {
+  addPageOptions(jobs.command('list').description('downloads, the newest first'), 'token')
+    .option('--account <account>', 'only of this account', accountIdArgument)
+    .addOption(new Option('--status <status>', 'only those with this status').choices(jobStatuses))
+    .option('--since <day>', 'only those queued since, YYYY-MM-DD or an instant', instantArgument)
+    .action((options: JobFilter & PageOptions) =>
+      run((cli) => listJobsCommand(cli, options), { queryTimeoutMs: wholeTableMs }),
+    );
+}
+
+export function addShowJob(jobs: Command, run: RunCommand): void {
+  jobs
+    .command('show')
+    .description('the state of a download, as the read model has it, and the corrections of its charge')
+    .argument('<token>', 'request token')
+    .action((token: string) => run((cli) => showJobCommand(cli, token)));
+}
+
+export function addTimeline(jobs: Command, run: RunCommand): void {
+  jobs
+    .command('timeline')
+    .description('every event of a download, of both its streams, in order, and in words')
+    .argument('<token>', 'request token')
+    .action((token: string) => run((cli) => timelineCommand(cli, token)));
+}
+
+async function showJobCommand(cli: CliDependencies, token: string): Promise<void> {
   const job = await readJob(cli.pool, token);
   if (!job) throw new CommandFailed(`the read model has no job ${token}; it may be behind: see "projections status"`);
   const rows = await readTimeline(cli.pool, token);
@@ -42,7 +73,7 @@ const correctionsText = (corrections: readonly Correction[]): string[] =>
   corrections.length === 0 ? [] : ['', 'given back:', ...corrections.map(({ time, text }) => `  ${time}  ${text}`)];
 
 /** Every event of a download, of both its streams, in the order of the log. */
-export async function timelineCommand(cli: CliDependencies, token: string): Promise<void> {
+async function timelineCommand(cli: CliDependencies, token: string): Promise<void> {
   const behind = !(await caughtUp(cli, jobTimeline));
   const events = await readTimeline(cli.pool, token);
   if (events.length === 0) {
@@ -82,7 +113,7 @@ function timelineRow({ cents, ...row }: TimelineRow, previous: TimelineRow | und
 const actorText = (actor: Actor) => `${actor.type} ${actor.id}`;
 
 /** Downloads, the newest first, as the read model has them. */
-export async function listJobsCommand(cli: CliDependencies, options: JobFilter & PageOptions): Promise<void> {
+async function listJobsCommand(cli: CliDependencies, options: JobFilter & PageOptions): Promise<void> {
   const { after } = options;
   if (after !== undefined && !(await readJob(cli.pool, after))) throw new CommandFailed(`there is no job ${after}`);
   const page = takePage(

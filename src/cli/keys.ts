@@ -1,3 +1,4 @@
+import type { Command } from 'commander';
 import { listApiKeys, waitForKey } from '../../projections/api-keys.ts';
 import { issueReferencedKey, openFirstPeriod, readAccount, revokeApiKey } from '../commands/accounts.ts';
 import { keyLabel } from '../domain/account-events.ts';
@@ -5,16 +6,49 @@ import { maxKeysOf } from '../domain/plans.ts';
 import { isRefused } from '../domain/refusals.ts';
 import type { Refusal } from '../domain/refusals.ts';
 import { termsAt } from '../domain/usage-periods.ts';
-import { currentUsage, requestOf } from './accounts.ts';
-import type { CliDependencies } from './accounts.ts';
 import { CommandFailed, facts, print, requireText } from './output.ts';
 import { table } from './table.ts';
 import { untilShown } from './waiting.ts';
+import { accountIdArgument, referenceArgument } from './arguments.ts';
+import { requestOf } from './dependencies.ts';
+import type { CliDependencies, RunCommand } from './dependencies.ts';
+import { currentUsage } from './accounts/current-usage.ts';
 
-export async function issueCommand(
+interface IssueOptions {
+  label: string;
+  reference?: string;
+}
+
+export function addIssueKey(keys: Command, run: RunCommand): void {
+  keys
+    .command('issue')
+    .description('issue a key and show it, once')
+    .argument('<account>', 'account id', accountIdArgument)
+    .option('--label <label>', 'what the key is for', '')
+    .option('--reference <reference>', 'a name of yours for it; repeated, it issues no second key', referenceArgument)
+    .action((account: string, options: IssueOptions) => run((cli) => issueCommand(cli, account, options)));
+}
+
+export function addListKeys(keys: Command, run: RunCommand): void {
+  keys
+    .command('list')
+    .description('the keys of an account')
+    .argument('<account>', 'account id', accountIdArgument)
+    .action((account: string) => run((cli) => listCommand(cli, account)));
+}
+
+export function addRevokeKey(keys: Command, run: RunCommand): void {
+  keys
+    .command('revoke')
+    .description('revoke a key; when this returns, every process refuses it')
+    .argument('<key_id>', 'key id, as "keys list" shows it')
+    .action((keyId: string) => run((cli) => revokeCommand(cli, keyId)));
+}
+
+async function issueCommand(
   cli: CliDependencies,
   accountId: string,
-  { label, reference }: { label: string; reference?: string },
+  { label, reference }: IssueOptions,
 ): Promise<void> {
   requireText(keyLabel, 'the label', label);
   const refused = await openFirstPeriod(cli, accountId, requestOf(cli));
@@ -46,7 +80,7 @@ const shownBefore = (revoked: boolean) =>
   `The key was shown once, when it was issued under this reference${revoked ? ', and is revoked since' : ''}. ` +
   'Nobody can show it again: if nobody has it, revoke it and issue another under another reference.';
 
-export async function listCommand(cli: CliDependencies, accountId: string): Promise<void> {
+async function listCommand(cli: CliDependencies, accountId: string): Promise<void> {
   const { opened } = await readAccount(cli.store, accountId);
   if (!opened) throw new CommandFailed(`there is no account ${accountId}`);
   const keys = (await listApiKeys(cli.pool, accountId)).map((key) => ({
@@ -62,7 +96,7 @@ export async function listCommand(cli: CliDependencies, accountId: string): Prom
   );
 }
 
-export async function revokeCommand(cli: CliDependencies, keyId: string): Promise<void> {
+async function revokeCommand(cli: CliDependencies, keyId: string): Promise<void> {
   const accountId = await accountOfKey(cli, keyId);
   const revoked = await revokeApiKey(cli, { accountId, keyId, ...requestOf(cli) });
   if (isRefused(revoked)) throw new CommandFailed(`there is no key ${keyId}`);

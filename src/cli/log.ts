@@ -1,9 +1,20 @@
+import type { Command } from 'commander';
 import type { RecordedEvent } from '../ports/event-store.ts';
-import type { CliDependencies } from './accounts.ts';
 import { CommandFailed, print } from './output.ts';
+import { wholeArgument } from './arguments.ts';
+import type { CliDependencies, RunCommand } from './dependencies.ts';
+
+export function addShowStream(log: Command, run: RunCommand): void {
+  log
+    .command('show')
+    .description('the events of a stream as they are stored, those included that cannot be read')
+    .argument('<stream>', 'name of the stream, without EVENTSTORE_PREFIX')
+    .option('--revision <number>', 'one event alone', wholeArgument(0, Number.MAX_SAFE_INTEGER))
+    .action((stream: string, options: { revision?: number }) => run((cli) => showStreamCommand(cli, stream, options)));
+}
 
 /** The events of a stream as the log has them: not parsed, so that those which nobody can read are shown too. */
-export async function showStreamCommand(
+async function showStreamCommand(
   cli: CliDependencies,
   stream: string,
   { revision }: { revision?: number },

@@ -1,3 +1,5 @@
+import { Argument } from 'commander';
+import type { Command } from 'commander';
 import type { Pool } from 'pg';
 import { projections } from '../../projections/all.ts';
 import { measureProgress } from '../../projections/runner/progress.ts';
@@ -7,16 +9,35 @@ import type { Rebuilt } from '../../projections/runner/rebuild.ts';
 import { dispatchCheckpoint, readCheckpoint, writeCheckpoint } from '../../projections/runner/checkpoints.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { positionOfEvent } from '../ports/log-position.ts';
-import type { CliDependencies } from './accounts.ts';
 import { CommandFailed, print } from './output.ts';
 import type { Output } from './output.ts';
 import { table } from './table.ts';
 import { createProgressBar } from './progress-bar.ts';
+import { wholeTableMs } from './dependencies.ts';
+import type { CliDependencies, RunCommand } from './dependencies.ts';
+
+export function addProjectionStatus(group: Command, run: RunCommand): void {
+  group
+    .command('status')
+    .description('how far each read model is, and how fast it follows the log')
+    .action(() => run(statusCommand));
+}
+
+export function addRebuild(group: Command, run: RunCommand): void {
+  group
+    .command('rebuild')
+    .description('build a read model from the log again, compare, and swap, while the service goes on')
+    .addArgument(new Argument('<name>', 'which read model').choices(rebuildableNames))
+    .option('--from-older-log', 'if the log was replaced by an older one: give up what was shown beyond its end')
+    .action((name: string, options: { fromOlderLog?: boolean }) =>
+      run((cli) => rebuildCommand(cli, name, options), { queryTimeoutMs: wholeTableMs }),
+    );
+}
 
 const measuredMs = 1_000;
 
 /** How far each read model is behind the log, and how fast it follows. */
-export async function statusCommand(cli: CliDependencies): Promise<void> {
+async function statusCommand(cli: CliDependencies): Promise<void> {
   const { head, projections: measured } = await measureProgress(cli, projections, measuredMs);
   const away = !(await cli.hasProjector());
   const rows = measured.map(({ name, position, lag, eventsPerSecond }) => ({
@@ -43,10 +64,10 @@ export async function statusCommand(cli: CliDependencies): Promise<void> {
 }
 
 const everyName = 'all';
-export const rebuildableNames = [...projections.map(({ name }) => name), everyName];
+const rebuildableNames = [...projections.map(({ name }) => name), everyName];
 
 /** @param name one of `rebuildableNames` */
-export async function rebuildCommand(
+async function rebuildCommand(
   cli: CliDependencies,
   name: string,
   { fromOlderLog = false }: { fromOlderLog?: boolean } = {},

@@ -1,25 +1,25 @@
+import type { Command } from 'commander';
 import type { ItemKind } from '../domain/download-options.ts';
 import { parseVideoUrl } from '../domain/video-url.ts';
 import { facts, print } from './output.ts';
 import type { Output } from './output.ts';
 
-/**
- * What the service makes of an address, and why. Nothing is fetched: of a short link it says what a worker would do.
- *
- * @param url as a client would send it
- */
-export function explainUrlCommand(
-  { output, samplePlatformOrigin }: { output: Output; samplePlatformOrigin: string | undefined },
-  url: string,
-): void {
-  const explained = explain(url, samplePlatformOrigin);
-  print(output, explained, facts(explained));
+/** It needs no running service; one is asked only for the address of its sample platform. Nothing is fetched. */
+export function addExplainUrl(urls: Command, output: Output, findSamplePlatform: () => string | undefined): void {
+  urls
+    .command('explain')
+    .description('the platform, id and canonical address that an address stands for, or why it is refused')
+    .argument('<url>', 'the address, as a client would send it')
+    .action((url: string) => {
+      const explained = explain(url, findSamplePlatform());
+      print(output, explained, facts(explained));
+    });
 }
 
 const explanations: Readonly<Record<ItemKind, string>> = {
   video: 'This names a single item.',
-  sound: 'This names sound without a picture, of which the sound is delivered.',
-  images: 'This names a post of images, of which stills are delivered.',
+  sound: 'This names sound without a picture: the sound is delivered.',
+  images: 'This names a post of images: stills are delivered.',
 };
 
 function explain(url: string, samplePlatformOrigin: string | undefined): Readonly<Record<string, string>> {

@@ -21,7 +21,7 @@ export function sendErrorWithoutHooks(reply: FastifyReply, error: ApiError): Fas
 export const mediaType = 'application/json';
 
 /** Contract §2.1: the form of an error. */
-export const errorEnvelope = ({ code, message }: Pick<ApiError, 'code' | 'message'>) => ({
+export const errorEnvelope = ({ code, message }: { code: string; message: string }) => ({
   success: false,
   error: { code, message },
 });

@@ -124,19 +124,21 @@ async function waitIfPreferred(
   const seconds = preferredWaitSeconds(request.headers['prefer']);
   if (seconds === undefined) return 'not_waited';
   const { status } = callerOf(request).job ?? { status: 'queued' };
-  const isWaitedFor = status !== 'done' && status !== 'failed' && seconds > 0;
+  const applied = () => reply.header('Preference-Applied', `wait=${String(seconds)}`);
+  if (status === 'done' || status === 'failed' || seconds === 0) {
+    applied();
+    return 'not_waited';
+  }
   const gone = endOfAnswer(request, reply);
   const startedMs = performance.now();
-  const waiting = isWaitedFor
-    ? waitingPolls.wait({ token: request.pollToken ?? '', status }, { seconds, gone })
-    : undefined;
-  if (isWaitedFor && !waiting) return 'not_waited';
-  reply.header('Preference-Applied', `wait=${String(seconds)}`);
+  const waiting = waitingPolls.wait({ token: request.pollToken ?? '', status }, { seconds, gone });
+  if (!waiting) return 'not_waited';
+  applied();
   await waiting;
   if (gone.aborted) return 'gone';
-  // What was waited for by the client's own wish is no time that the answer took.
+  // The client asked for this wait: it is no time that the answer took.
   request.arrivedMs += performance.now() - startedMs;
-  return waiting ? 'waited' : 'not_waited';
+  return 'waited';
 }
 
 async function statusOfRow(job: PolledJob, dependencies: EndpointDependencies): Promise<VideoStatus> {

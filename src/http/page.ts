@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { html, Html } from '../documents/html.ts';
 
-/** Small pages for people who meet the service in a browser: they bring all along that they need, and run nothing. */
+/** Small pages for people who meet the service in a browser. */
 
 const style = `
 :root { color-scheme: light dark; --ink: #1c2430; --soft: #5b6675; --paper: #fff; --accent: #0b63b5; }
@@ -13,12 +13,25 @@ p { margin: 0 0 1rem; } .soft { color: var(--soft); font-size: .85rem; } a { col
 code { font-family: ui-monospace, "DejaVu Sans Mono", Consolas, monospace; font-size: .88em; }
 `;
 
-const headers = {
-  'Content-Type': 'text/html; charset=utf-8',
-  // Whatever got into a page by accident would not run.
-  'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'",
-  'X-Content-Type-Options': 'nosniff',
-};
+/**
+ * Headers of a page that brings all that it needs: nothing else is loaded, and no script runs that got in by accident.
+ *
+ * @param scriptHash of the one script that may run, such as `sha256-…`
+ */
+export function pageHeaders(scriptHash?: string): Record<string, string> {
+  const policy = [
+    "default-src 'none'",
+    "style-src 'unsafe-inline'",
+    ...(scriptHash === undefined ? [] : [`script-src '${scriptHash}'`]),
+    "base-uri 'none'",
+    "form-action 'none'",
+  ];
+  return {
+    'Content-Type': 'text/html; charset=utf-8',
+    'Content-Security-Policy': policy.join('; '),
+    'X-Content-Type-Options': 'nosniff',
+  };
+}
 
 export interface Page {
   title: string;
@@ -41,7 +54,7 @@ export function sendPage(reply: FastifyReply, { title, content }: Page): Fastify
         ${content}
       </body>
     </html>`;
-  return reply.headers(headers).send(page.text);
+  return reply.headers(pageHeaders()).send(page.text);
 }
 
 /**

@@ -69,8 +69,7 @@ export function createServer(given: ServerDependencies): FastifyInstance {
   decorateRequests(server);
   brokenRequests.watch(server.server);
 
-  // Bodies arrive as bytes and are read by their endpoint, after key and rate; it looks at the media type too (in
-  // `request.raw`), because without a body there is none to look at.
+  // Bodies arrive as bytes: their endpoint reads them, after key and rate.
   server.removeAllContentTypeParsers();
   server.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => {
     done(null, body);
@@ -80,8 +79,8 @@ export function createServer(given: ServerDependencies): FastifyInstance {
     request.arrivedMs = performance.now();
     showRequestId(request, reply);
     observeRequest(request, reply, { requests, tracer });
-    if (request.method === 'POST') request.headers = { 'content-type': undefined };
-    // Before its body is looked at: an unknown path or a wrong method is that, whatever else is wrong.
+    if (request.method === 'POST') hideMediaType(request);
+    // Before the body: an unknown path or a wrong method is answered as such, whatever else is wrong.
     if (request.is404) answerNoRoute(request, reply, addresses);
     else if (lacksHost(request)) done(new ApiError('invalid_request', 'Host: is required'));
     else done();
@@ -111,7 +110,7 @@ export function createServer(given: ServerDependencies): FastifyInstance {
   return server;
 }
 
-/** At the end nothing waits any more, and a connection whose answer is under way ends with that: nothing more may come on it. */
+/** While the server closes, no poll waits any more, and each connection ends with the answer that is under way. */
 function answerAllBeforeTheEnd(
   server: FastifyInstance,
   { waitingPolls }: Pick<ServerDependencies, 'waitingPolls'>,
@@ -138,6 +137,11 @@ function decorateRequests(server: FastifyInstance): void {
   server.decorateRequest('idempotencyKeyHash', undefined);
   server.decorateRequest('errorCode', undefined);
   server.decorateRequest('traceparent', undefined);
+}
+
+/** Fastify refuses a malformed media type by itself, before key and rate. Endpoints read it from `request.raw` instead. */
+function hideMediaType(request: FastifyRequest): void {
+  request.headers = { 'content-type': undefined };
 }
 
 function answerNoRoute(request: FastifyRequest, reply: FastifyReply, addresses: AddressWindows): FastifyReply {

@@ -5,7 +5,7 @@ import { prefersPage, sendPage } from './page.ts';
 
 const about = { name: 'Reeltally', summary: 'A metered video-download API', docs: '/docs', openapi: '/openapi.json' };
 
-const content = html`<p>A metered video-download API: send the address of a video, and get a link to the file.</p>
+const content = html`<p>${about.summary}: send the address of a video, and get a link to the file.</p>
   <p><a href="${about.docs}">How to use it</a>, with an example for each endpoint</p>
   <p><a href="${about.openapi}">The same as OpenAPI</a>, for programs</p>
   <p class="soft">A link to a file that brought you here is incomplete: copy it whole.</p>`;

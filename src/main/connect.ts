@@ -1,29 +1,23 @@
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { NatsConnection } from 'nats';
 import type { Pool } from 'pg';
 import type { Logger } from 'pino';
-import { projections } from '../../projections/all.ts';
-import { findMissingTables } from '../../projections/runner/missing-tables.ts';
-import { tablesOf } from '../../projections/runner/projection.ts';
 import { createClock } from '../adapters/postgres/clock.ts';
 import type { Clock } from '../adapters/postgres/clock.ts';
 import { connectEventStore } from '../adapters/event-store/event-store.ts';
 import type { ConnectedEventStore, EventStoreOptions } from '../adapters/event-store/event-store.ts';
-import { createFolderMailer, createSmtpMailer } from '../adapters/mailer.ts';
 import { Metrics } from '../adapters/telemetry/metrics.ts';
 import { observeAppends, observeForeignEvents, observeRows } from '../adapters/telemetry/observers.ts';
 import { connectNats } from '../adapters/nats/connection.ts';
 import { createPendingVoids, signOlderVoids } from '../adapters/postgres/pending-voids.ts';
 import { endInTime, keepMeasuring, measureClock, migrate, openPool } from '../adapters/postgres/postgres.ts';
 import { createRowMacs } from '../adapters/postgres/row-macs.ts';
-import { random, randomBits, realNowMs } from '../system/clock-and-chance.ts';
+import { random, realNowMs } from '../system/clock-and-chance.ts';
 import type { Tracing } from '../adapters/telemetry/tracing.ts';
-import type { Mailer, PendingVoids } from '../ports/billing.ts';
+import type { PendingVoids } from '../ports/billing.ts';
 import { Outages } from '../ports/outage.ts';
 import type { RowMacs } from '../ports/row-macs.ts';
-import { RequestTokens } from '../commands/request-token.ts';
 import type { Tracer } from '../ports/tracing.ts';
 import { isOurStream } from '../domain/streams.ts';
 import { projectDirectory } from './settings/config.ts';
@@ -51,13 +45,6 @@ export interface Connections {
   /** What has to wait in this process although nothing is at fault, by its name: why, or undefined while it does not. */
   waiting: Map<string, () => Promise<string | undefined>>;
   close(): Promise<void>;
-}
-
-/** What waits now, by its name. */
-export async function whatWaits({ waiting }: Connections): Promise<Record<string, string>> {
-  const asked = [...waiting].map(async ([name, why]) => [name, await why().catch(() => undefined)] as const);
-  const waits = (await Promise.all(asked)).flatMap(([name, why]) => (why === undefined ? [] : [[name, why] as const]));
-  return Object.fromEntries(waits);
 }
 
 /** Connects to the three engines and brings the schema up to date. @throws with the part that cannot be reached */
@@ -192,69 +179,4 @@ async function naming<Value>(
   } catch (error) {
     throw serverAway(server, at, error);
   }
-}
-
-interface Readiness {
-  ready: boolean;
-  /** Why not, for the operator. */
-  parts: Record<string, string>;
-}
-
-const readinessTimeoutMs = 2_000;
-const readinessKeptMs = 1_000;
-
-/** Whether this process can do its work now. Asked often, it looks once a second. */
-export function createReadiness(connections: Connections): () => Promise<Readiness> {
-  let last: { atMs: number; result: Promise<Readiness> } | undefined;
-  return () => {
-    if (!last || performance.now() - last.atMs > readinessKeptMs) {
-      last = { atMs: performance.now(), result: lookAtParts(connections) };
-    }
-    return last.result;
-  };
-}
-
-async function lookAtParts(connections: Connections): Promise<Readiness> {
-  const { store, pool, nats, clock } = connections;
-  const time = measureClock(pool, clock).then(async () => clock.fault()?.message ?? (await missingTable(pool)) ?? 'ok');
-  const log = store.ready({ timeoutMs: readinessTimeoutMs }).then((ready) => (ready ? 'ok' : 'does not answer'));
-  const queue = nats.isClosed() ? Promise.resolve('closed') : nats.rtt().then(() => 'ok');
-  const [postgres, eventStore, natsState] = await Promise.all([time, log, queue].map(inTime));
-  const states = { postgres: postgres ?? '', event_store: eventStore ?? '', nats: natsState ?? '' };
-  const { offsetSeconds } = clock;
-  return {
-    ready: Object.values(states).every((state) => state === 'ok'),
-    parts: {
-      ...states,
-      ...(await whatWaits(connections)),
-      ...(offsetSeconds !== 0 && { clock_offset_seconds: String(offsetSeconds) }),
-    },
-  };
-}
-
-/** Says which table of a read model is not there, and what makes it. */
-async function missingTable(pool: Pool): Promise<string | undefined> {
-  const [missing] = await findMissingTables(pool, projections.flatMap(tablesOf));
-  const projection = projections.find((each) => tablesOf(each).includes(missing ?? ''));
-  return projection && `the table ${missing ?? ''} is missing: "projections rebuild ${projection.name}" makes it`;
-}
-
-async function inTime(state: Promise<string>): Promise<string> {
-  const late = sleep(readinessTimeoutMs, 'does not answer', { ref: false });
-  return await Promise.race([state.catch(() => 'does not answer'), late]);
-}
-
-export function createTokens({ current, others }: Secrets): RequestTokens {
-  return new RequestTokens(
-    current.tokenKey,
-    others.map(({ tokenKey }) => tokenKey),
-    randomBits,
-  );
-}
-
-/** Over SMTP where a server is named, else into a folder of the data directory. */
-export function createMailer({ SMTP_URL: url, MAIL_FROM: from, dataDirectory }: Config): Mailer {
-  return url === undefined
-    ? createFolderMailer({ directory: join(dataDirectory, 'mails'), from })
-    : createSmtpMailer({ url, from });
 }

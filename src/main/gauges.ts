@@ -49,12 +49,17 @@ export function watchWaitingPolls(metrics: Metrics, waitingPolls: WaitingPolls):
   ]);
 }
 
+/** Several processes may have the role: the gauges of what they share are told by the one that leads. */
+function whileLeading<Value>(leadership: () => Leadership, read: () => Promise<Value[]>): () => Promise<Value[]> {
+  return async () => (leadership().leading ? await read() : []);
+}
+
 export interface WatchedProjections extends ProjectionObserver {
   /** Told when this process begins to lead: a read model's silence counts from then on. */
   begin(): void;
 }
 
-/** @param leadership of the projector; one that stands by has nothing to say of the read models */
+/** @param leadership of the projector */
 export function watchProjections(connections: Connections, leadership: () => Leadership): WatchedProjections {
   const { metrics } = connections;
   const names = projections.map(({ name }) => name);
@@ -87,15 +92,14 @@ export function watchProjections(connections: Connections, leadership: () => Lea
         label: 'projection',
       },
     },
-    async () => {
-      if (!leadership().leading) return [];
-      return Promise.all(
+    whileLeading(leadership, async () =>
+      Promise.all(
         projections.map(async (projection) => {
           const { lag } = await measureLag(connections, projection);
           return { name: 'reeltally_projection_lag_positions', of: projection.name, value: Number(lag) } as const;
         }),
-      );
-    },
+      ),
+    ),
   );
   return {
     begin: () => {
@@ -108,7 +112,7 @@ export function watchProjections(connections: Connections, leadership: () => Lea
   };
 }
 
-/** @param leadership of the dispatcher: of several, one tells how long the queue is */
+/** @param leadership of the dispatcher */
 export function watchQueue(
   { metrics, pool, clock }: Connections,
   queue: ReturnType<typeof createJobQueue>,
@@ -121,15 +125,17 @@ export function watchQueue(
       reeltally_queue_unacknowledged_messages: { help: 'Messages given to a worker that has not claimed the job yet' },
       reeltally_queue_redelivered_messages: { help: 'Of these, those that were given more than once' },
     },
-    async () => {
-      if (!leadership.leading) return [];
-      const { pending, unacknowledged, redelivered } = await queue.depth();
-      return [
-        { name: 'reeltally_queue_pending_messages', value: pending },
-        { name: 'reeltally_queue_unacknowledged_messages', value: unacknowledged },
-        { name: 'reeltally_queue_redelivered_messages', value: redelivered },
-      ];
-    },
+    whileLeading(
+      () => leadership,
+      async () => {
+        const { pending, unacknowledged, redelivered } = await queue.depth();
+        return [
+          { name: 'reeltally_queue_pending_messages', value: pending },
+          { name: 'reeltally_queue_unacknowledged_messages', value: unacknowledged },
+          { name: 'reeltally_queue_redelivered_messages', value: redelivered },
+        ];
+      },
+    ),
   );
   metrics.collect(
     'dispatcher',
@@ -143,15 +149,17 @@ export function watchQueue(
         help: 'How long the job that waits longest has waited for a worker; 0 if none waits',
       },
     },
-    async () => {
-      if (!leadership.leading) return [];
-      const value = await oldestWaitingSeconds(pool, clock.now());
-      return [{ name: 'reeltally_oldest_unclaimed_job_seconds', value }];
-    },
+    whileLeading(
+      () => leadership,
+      async () => {
+        const value = await oldestWaitingSeconds(pool, clock.now());
+        return [{ name: 'reeltally_oldest_unclaimed_job_seconds', value }];
+      },
+    ),
   );
 }
 
-/** @param leadership of the dispatcher, which keeps these promises */
+/** @param leadership of the dispatcher */
 export function watchPendingVoids({ metrics, pool }: Connections, leadership: Leadership): void {
   metrics.collect(
     'pending_voids',
@@ -161,18 +169,20 @@ export function watchPendingVoids({ metrics, pool }: Connections, leadership: Le
         help: 'How long the oldest of them has been known; 0 if there is none',
       },
     },
-    async () => {
-      if (!leadership.leading) return [];
-      const { count, oldestSeconds } = await measurePendingVoids(pool);
-      return [
-        { name: 'reeltally_unknown_outcomes_open', value: count },
-        { name: 'reeltally_oldest_unknown_outcome_seconds', value: oldestSeconds },
-      ];
-    },
+    whileLeading(
+      () => leadership,
+      async () => {
+        const { count, oldestSeconds } = await measurePendingVoids(pool);
+        return [
+          { name: 'reeltally_unknown_outcomes_open', value: count },
+          { name: 'reeltally_oldest_unknown_outcome_seconds', value: oldestSeconds },
+        ];
+      },
+    ),
   );
 }
 
-/** @param leadership of the dispatcher: of several, one tells what its clock has still to do */
+/** @param leadership of the dispatcher */
 export function watchPeriods({ metrics, pool, clock }: Connections, leadership: Leadership): void {
   metrics.collect(
     'periods',
@@ -180,18 +190,20 @@ export function watchPeriods({ metrics, pool, clock }: Connections, leadership: 
       reeltally_periods_not_closed: { help: 'Billing periods that are over and whose books are not closed yet' },
       reeltally_invoices_due: { help: 'Invoices that have to be issued and are not' },
     },
-    async () => {
-      if (!leadership.leading) return [];
-      const { notClosed, invoices } = await countDue(pool, clock.now());
-      return [
-        { name: 'reeltally_periods_not_closed', value: notClosed },
-        { name: 'reeltally_invoices_due', value: invoices },
-      ];
-    },
+    whileLeading(
+      () => leadership,
+      async () => {
+        const { notClosed, invoices } = await countDue(pool, clock.now());
+        return [
+          { name: 'reeltally_periods_not_closed', value: notClosed },
+          { name: 'reeltally_invoices_due', value: invoices },
+        ];
+      },
+    ),
   );
 }
 
-/** @param leadership of the dispatcher: of several, one tells which mails wait */
+/** @param leadership of the dispatcher */
 export function watchWarnings({ metrics, pool, clock }: Connections, leadership: Leadership): void {
   metrics.collect(
     'warnings',
@@ -199,18 +211,20 @@ export function watchWarnings({ metrics, pool, clock }: Connections, leadership:
       reeltally_warnings_waiting: { help: 'Warnings that are to be mailed' },
       reeltally_oldest_waiting_warning_seconds: { help: 'How long the oldest of them has waited; 0 if none waits' },
     },
-    async () => {
-      if (!leadership.leading) return [];
-      const { count, oldestSeconds } = await measureWaitingWarnings(pool, clock.now());
-      return [
-        { name: 'reeltally_warnings_waiting', value: count },
-        { name: 'reeltally_oldest_waiting_warning_seconds', value: oldestSeconds },
-      ];
-    },
+    whileLeading(
+      () => leadership,
+      async () => {
+        const { count, oldestSeconds } = await measureWaitingWarnings(pool, clock.now());
+        return [
+          { name: 'reeltally_warnings_waiting', value: count },
+          { name: 'reeltally_oldest_waiting_warning_seconds', value: oldestSeconds },
+        ];
+      },
+    ),
   );
 }
 
-/** @param leadership of the dispatcher: of several, one tells which files are late */
+/** @param leadership of the dispatcher */
 export function watchFiles({ metrics, pool, clock, config }: Connections, leadership: Leadership): void {
   metrics.collect(
     'files',
@@ -219,11 +233,13 @@ export function watchFiles({ metrics, pool, clock, config }: Connections, leader
         help: 'By how much the file that is latest has missed its expiry; 0 if none has',
       },
     },
-    async () => {
-      if (!leadership.leading) return [];
-      const value = await oldestOverdueSeconds(pool, plusSeconds(clock.now(), -config.FILE_RETENTION_SECONDS));
-      return [{ name: 'reeltally_oldest_overdue_file_seconds', value }];
-    },
+    whileLeading(
+      () => leadership,
+      async () => {
+        const value = await oldestOverdueSeconds(pool, plusSeconds(clock.now(), -config.FILE_RETENTION_SECONDS));
+        return [{ name: 'reeltally_oldest_overdue_file_seconds', value }];
+      },
+    ),
   );
 }
 

@@ -4,7 +4,7 @@ import { isLed } from '../adapters/postgres/leadership.ts';
 import { createBooks, keepMeasuring, measureClock, openPool } from '../adapters/postgres/postgres.ts';
 import { createRowMacs } from '../adapters/postgres/row-macs.ts';
 import { newId, newUuid, randomBits, realNowMs } from '../system/clock-and-chance.ts';
-import type { InvoicesCli } from '../cli/invoices.ts';
+import type { RunCommand } from '../cli/dependencies.ts';
 import type { Output } from '../cli/output.ts';
 import { commandTimeoutMs, tellWait } from '../cli/waiting.ts';
 import type { EventStore, WholeLog } from '../ports/event-store.ts';
@@ -18,20 +18,11 @@ import { createLogger } from './logger.ts';
 import { serverAway } from './server-away.ts';
 import { readStreamPrefix } from './settings/stream-prefix.ts';
 
-/** What a command may use of a running service. */
-export type OpenedCli = InvoicesCli & { books: ReturnType<typeof createBooks> };
-
-/** Opens what a command needs, runs it, and closes it again; `runCommand` for the program's own output. */
-export type RunCommand = (
-  command: (cli: OpenedCli) => Promise<void>,
-  options?: { queryTimeoutMs?: number },
-) => Promise<void>;
-
-/** Opens what a command needs, runs it, and closes it again. */
+/** Opens the connections that a command needs, runs it, and closes them again. */
 export async function runCommand(
   output: Output,
-  command: (cli: OpenedCli) => Promise<void>,
-  { queryTimeoutMs = commandTimeoutMs }: { queryTimeoutMs?: number } = {},
+  command: Parameters<RunCommand>[0],
+  { queryTimeoutMs = commandTimeoutMs }: Parameters<RunCommand>[1] = {},
 ): Promise<void> {
   const config = readConfig();
   const { eventStoreUrl, databaseUrl } = findAddresses(config);
@@ -62,7 +53,16 @@ export async function runCommand(
       if (error instanceof ConfigurationRefused) throw error;
     });
     await command({
-      ...{ store, pool, macs, now, newUuid, newId, randomBits, plans: config.plans, lanes, output },
+      store,
+      pool,
+      macs,
+      now,
+      newUuid,
+      newId,
+      randomBits,
+      plans: config.plans,
+      lanes,
+      output,
       books: createBooks(pool),
       issuer: config.INVOICE_ISSUER,
       graceSeconds: config.CLOSING_GRACE_SECONDS,

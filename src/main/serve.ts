@@ -3,16 +3,17 @@ import { freePort } from '../embedded/free-port.ts';
 import { lockDataDirectory } from '../embedded/data-directory.ts';
 import { requireBroughtParts } from './brought-parts.ts';
 import type { Config } from './settings/config.ts';
-import { connect, whatWaits } from './connect.ts';
+import type { Started } from '../cli/start-screen.ts';
+import { connect } from './connect.ts';
 import type { Connections } from './connect.ts';
 import { isLocalDemo } from './sandbox.ts';
 import { prepareDemo } from './demo.ts';
-import type { Demo } from './demo.ts';
 import { startEngines } from './embedded-servers.ts';
 import { watchAppends } from './gauges.ts';
 import { orFullDisk } from './full-disk.ts';
 import { findAddresses, removeInstance, writeInstance } from './settings/instance.ts';
 import type { Addresses } from './settings/instance.ts';
+import { whatWaits } from './readiness.ts';
 import { createLogger } from './logger.ts';
 import { roles } from './roles/role.ts';
 import type { Role } from './roles/role.ts';
@@ -29,17 +30,6 @@ export interface ServeOptions {
   progress: (step: string) => void;
   /** Told once, when everything is ready. */
   ready: (started: Started) => void;
-}
-
-export interface Started {
-  role: Role | 'all';
-  version: string;
-  url: string | null;
-  dataDirectory: string;
-  samplePlatformUrl: string | null;
-  demo: Demo | null;
-  /** What a person should know: what waits and why, what is old. Each in a sentence. */
-  notices: readonly string[];
 }
 
 /**

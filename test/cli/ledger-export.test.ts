@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { overageLedger } from '../../projections/overage-ledger.ts';
 import { runProjection } from '../../projections/runner/runner.ts';
 import { newId, newUuid, randomBits } from '../../src/system/clock-and-chance.ts';
-import { exportCommand } from '../../src/cli/ledger-export.ts';
+import { exportCommand } from '../../src/cli/ledger/export.ts';
 import type { Subscription } from '../../src/ports/event-store.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
 import { lanesOf, midNovember, openUsage, queueAll, upFrom } from '../commands/usage-account.ts';

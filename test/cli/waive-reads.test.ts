@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { newId, newUuid, randomBits } from '../../src/system/clock-and-chance.ts';
-import { waiveCommand, waiveFailedCommand } from '../../src/cli/waive.ts';
+import { waiveCommand, waiveFailedCommand } from '../../src/cli/ledger/waive.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
 import { noteReads } from '../commands/noted-reads.ts';
 import { lanesOf, midNovember, openUsage, queueAll, upFrom } from '../commands/usage-account.ts';

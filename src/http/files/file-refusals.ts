@@ -1,8 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { html } from '../../documents/html.ts';
+import { errorEnvelope } from '../envelope.ts';
 import { prefersPage, sendPage } from '../page.ts';
 
-/** What a link answers instead of its file: code and message for programs, a title and what to do for people. */
+/** Answers in place of a file: code and message for programs, title and advice for people. */
 export const fileRefusals = {
   403: {
     code: 'link_invalid',
@@ -55,5 +56,5 @@ export function refuse(request: FastifyRequest, reply: FastifyReply, status: key
   const { code, message, title, advice } = fileRefusals[status];
   reply.removeHeader('Content-Disposition').code(status).header('Vary', 'Accept');
   if (prefersPage(request)) return sendPage(reply, { title, content: html`<p>${advice}</p>` });
-  return reply.type('application/json; charset=utf-8').send({ success: false, error: { code, message } });
+  return reply.type('application/json; charset=utf-8').send(errorEnvelope({ code, message }));
 }

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply } from 'fastify';
+import { pageHeaders } from '../page.ts';
 import { readExamples } from './examples.ts';
 import { createOpenApi } from './openapi.ts';
 import { renderPage } from './page.ts';
@@ -10,21 +11,13 @@ export function registerReferenceRoutes(server: FastifyInstance, options: { vers
   // As bytes, so that the media type stays without a charset, which JSON does not have.
   const json = Buffer.from(JSON.stringify(document));
   const page = renderPage(document, options.origin);
+  const headers = pageHeaders(scriptHash(page));
 
   server.get('/openapi.json', (_request, reply) => inHalfAMinute(reply).type('application/json').send(json));
-  server.get('/docs', (_request, reply) =>
-    inHalfAMinute(reply)
-      .headers({
-        // The page has a style and a script of its own and nothing else; whatever got into it by accident would not run.
-        'Content-Security-Policy': `default-src 'none'; style-src 'unsafe-inline'; script-src '${scriptHash(page)}'; base-uri 'none'; form-action 'none'`,
-        'X-Content-Type-Options': 'nosniff',
-      })
-      .type('text/html; charset=utf-8')
-      .send(page),
-  );
+  server.get('/docs', (_request, reply) => inHalfAMinute(reply).headers(headers).send(page));
 }
 
-/** The page's one script, by what stands between its tags. */
+/** Hash of the page's one script: of the text between its tags. */
 function scriptHash(page: string): string {
   const script = page.slice(page.indexOf('<script>') + '<script>'.length, page.lastIndexOf('</script>'));
   return `sha256-${hash('sha256', script, 'base64')}`;

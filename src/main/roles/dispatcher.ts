@@ -16,7 +16,10 @@ import { startReturningServiceFailures } from '../../dispatcher/return-service-f
 import { startResolving } from '../../dispatcher/resolve-unknown-outcomes.ts';
 import { startMailingWarnings } from '../../dispatcher/mail-warnings.ts';
 import { startSweeping } from '../../dispatcher/sweep.ts';
-import { createMailer } from '../connect.ts';
+import { join } from 'node:path';
+import { createFolderMailer, createSmtpMailer } from '../../adapters/mailer.ts';
+import type { Mailer } from '../../ports/billing.ts';
+import type { Config } from '../settings/config.ts';
 import { openFiles } from '../files.ts';
 import { watchAudit, watchFiles, watchPendingVoids, watchPeriods, watchQueue, watchWarnings } from '../gauges.ts';
 import type { StartRole } from './role.ts';
@@ -91,3 +94,10 @@ export const startDispatcher: StartRole = async (connections, secrets) => {
   watchFiles(connections, dispatcher);
   return dispatcher;
 };
+
+/** Over SMTP where a server is named, else into a folder of the data directory. */
+function createMailer({ SMTP_URL: url, MAIL_FROM: from, dataDirectory }: Config): Mailer {
+  return url === undefined
+    ? createFolderMailer({ directory: join(dataDirectory, 'mails'), from })
+    : createSmtpMailer({ url, from });
+}

@@ -4,7 +4,7 @@ import { newUuid } from '../../system/clock-and-chance.ts';
 import { registerHealthRoutes } from '../../http/health.ts';
 import { ownRequestIds, showRequestId } from '../../http/request-id.ts';
 import { registerMetricsRoute } from '../../http/metrics-route.ts';
-import { createReadiness } from '../connect.ts';
+import { createReadiness } from '../readiness.ts';
 import type { Connections } from '../connect.ts';
 import { listen } from '../listen.ts';
 import type { Role, RunningRole, StartRole } from './role.ts';

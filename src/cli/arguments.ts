@@ -1,9 +1,9 @@
-import { InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import type { Command } from 'commander';
 import { accountIdPattern, staffText } from '../domain/account-events.ts';
 import { correctionReference } from '../domain/usage-events.ts';
 
-/** What is typed at the command line, read into what commands take; whatever cannot be read is refused with an example. */
+/** Parsers of arguments and options: each refuses a value that it cannot read, with an example of one that it can. */
 
 export function accountIdArgument(value: string): string {
   if (!accountIdPattern.test(value)) throw new InvalidArgumentError('an account id begins with acc_');
@@ -46,9 +46,11 @@ export const wholeArgument =
     return number;
   };
 
+export const fromOneArgument = wholeArgument(1, 1_000_000);
+
 const largestPage = 1000;
 
-/** Of commands that list what may be long. @param key of what is listed, such as "account id" */
+/** Options of a command that lists a page at a time. @param key name of the list's key, such as "account" */
 export const addPageOptions = (command: Command, key: string): Command =>
   command
     .option('--limit <number>', 'how many at most', wholeArgument(1, largestPage), 50)
@@ -62,10 +64,7 @@ export function instantArgument(value: string): string {
   return instant.toISOString();
 }
 
-export const effectiveOption = (usual: string): Option =>
-  new Option('--effective <when>', `now, or with the next billing period (default: ${usual})`).choices(['now', 'next']);
-
-/** At least one cent: what is given back. */
+/** An amount to give back: at least one cent. */
 export function amountArgument(value: string): number {
   const amountCents = centsArgument(value);
   if (amountCents === 0) throw new InvalidArgumentError('give at least 1 cent');
@@ -85,6 +84,3 @@ export function staffTextArgument(value: string): string {
   if (staffText.safeParse(value).success) return value;
   throw new InvalidArgumentError('give up to 500 characters, without control characters');
 }
-
-/** How long a query over whole tables may take, in milliseconds. */
-export const wholeTableMs = 3_600_000;

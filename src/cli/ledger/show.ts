@@ -1,18 +1,29 @@
-import { ledgerRow, overageLedger, readLedger } from '../../projections/overage-ledger.ts';
-import type { LedgerRow } from '../../projections/overage-ledger.ts';
-import { notBelieved } from '../../projections/credits-macs.ts';
-import { readNewestCredits } from '../../projections/credits.ts';
-import { waitForCheckpoint } from '../../projections/runner/progress.ts';
-import { readAccount } from '../commands/accounts.ts';
-import type { RecordedEvent } from '../ports/event-store.ts';
-import { usageStream } from '../domain/billing-period.ts';
-import { formatCents } from '../domain/money.ts';
-import { parseUsageEvent } from '../domain/recorded-event.ts';
-import type { CliDependencies } from './accounts.ts';
-import { CommandFailed, print } from './output.ts';
-import type { Output } from './output.ts';
-import { table } from './table.ts';
-import { untilShown } from './waiting.ts';
+import type { Command } from 'commander';
+import { ledgerRow, overageLedger, readLedger } from '../../../projections/overage-ledger.ts';
+import type { LedgerRow } from '../../../projections/overage-ledger.ts';
+import { notBelieved } from '../../../projections/credits-macs.ts';
+import { readNewestCredits } from '../../../projections/credits.ts';
+import { waitForCheckpoint } from '../../../projections/runner/progress.ts';
+import { readAccount } from '../../commands/accounts.ts';
+import type { RecordedEvent } from '../../ports/event-store.ts';
+import { usageStream } from '../../domain/billing-period.ts';
+import { formatCents } from '../../domain/money.ts';
+import { parseUsageEvent } from '../../domain/recorded-event.ts';
+import { CommandFailed, print } from '../output.ts';
+import type { Output } from '../output.ts';
+import { table } from '../table.ts';
+import { untilShown } from '../waiting.ts';
+import { accountIdArgument, dayArgument } from '../arguments.ts';
+import type { CliDependencies, RunCommand } from '../dependencies.ts';
+
+export function addShowLedger(ledger: Command, run: RunCommand): void {
+  ledger
+    .command('show')
+    .description('every charge of a billing period with its event, and whether the log agrees')
+    .argument('<account>', 'account id', accountIdArgument)
+    .option('--period <day>', 'day on which the period starts, YYYY-MM-DD (default: the newest period)', dayArgument)
+    .action((account: string, options: { period?: string }) => run((cli) => ledgerCommand(cli, account, options)));
+}
 
 /**
  * Every charge of a billing period, as the read model has it, and whether that is what the log has: both are read up to the
@@ -20,11 +31,7 @@ import { untilShown } from './waiting.ts';
  *
  * @param period day on which the billing period starts, YYYY-MM-DD; without it, the newest one
  */
-export async function ledgerCommand(
-  cli: CliDependencies,
-  accountId: string,
-  { period }: { period?: string },
-): Promise<void> {
+async function ledgerCommand(cli: CliDependencies, accountId: string, { period }: { period?: string }): Promise<void> {
   const { periodStart, events } = await readPeriod(cli, accountId, period);
   const end = events.at(-1)?.position ?? 0n;
   let reached = 0n;

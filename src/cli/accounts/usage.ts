@@ -1,30 +1,37 @@
-import { listAccountPeriods } from '../../projections/account-periods.ts';
-import type { PeriodInvoice } from '../../projections/account-periods.ts';
-import { notBelieved } from '../../projections/credits-macs.ts';
-import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
-import { readAccount } from '../commands/accounts.ts';
-import { readPeriods } from '../commands/usage/usage-from-log.ts';
-import { formatCents } from '../domain/money.ts';
-import { comingTerms } from '../domain/usage-periods.ts';
-import { poolOf } from '../domain/usage-summary.ts';
-import type { Pool } from '../domain/usage-summary.ts';
-import type { OpenUsage } from '../domain/usage-state.ts';
-import type { CliDependencies } from './accounts.ts';
-import { CommandFailed, print } from './output.ts';
-import type { Output } from './output.ts';
-import { table } from './table.ts';
-import { caughtUp } from './waiting.ts';
+import type { Command } from 'commander';
+import { listAccountPeriods } from '../../../projections/account-periods.ts';
+import type { PeriodInvoice } from '../../../projections/account-periods.ts';
+import { notBelieved } from '../../../projections/credits-macs.ts';
+import { usageAndJobs } from '../../../projections/usage-and-jobs.ts';
+import { readAccount } from '../../commands/accounts.ts';
+import { readPeriods } from '../../commands/usage/usage-from-log.ts';
+import { formatCents } from '../../domain/money.ts';
+import { comingTerms } from '../../domain/usage-periods.ts';
+import { poolOf } from '../../domain/usage-summary.ts';
+import type { Pool } from '../../domain/usage-summary.ts';
+import type { OpenUsage } from '../../domain/usage-state.ts';
+import { CommandFailed, print } from '../output.ts';
+import type { Output } from '../output.ts';
+import { table } from '../table.ts';
+import { caughtUp } from '../waiting.ts';
+import { accountIdArgument, dayArgument } from '../arguments.ts';
+import type { CliDependencies, RunCommand } from '../dependencies.ts';
+
+export function addAccountUsage(accounts: Command, run: RunCommand): void {
+  accounts
+    .command('usage')
+    .description('every billing period of an account: its usage, its amounts and its invoices')
+    .argument('<account>', 'account id', accountIdArgument)
+    .option('--period <day>', 'only the period that starts on this day, YYYY-MM-DD', dayArgument)
+    .action((account: string, options: { period?: string }) => run((cli) => usageCommand(cli, account, options)));
+}
 
 /**
  * Every billing period of an account, oldest first, as the read model has them.
  *
  * @param period day on which the one period starts that is asked for, YYYY-MM-DD
  */
-export async function usageCommand(
-  cli: CliDependencies,
-  accountId: string,
-  { period }: { period?: string },
-): Promise<void> {
+async function usageCommand(cli: CliDependencies, accountId: string, { period }: { period?: string }): Promise<void> {
   const behind = !(await caughtUp(cli, usageAndJobs));
   const all = (await readAll(cli, accountId)).map(({ usage, invoices }) => describePeriod(usage, invoices));
   const periods = all.filter(({ period_start: start }) => period === undefined || start.slice(0, 10) === period);

@@ -1,25 +1,28 @@
+import { Option } from 'commander';
+import type { Command } from 'commander';
 import { writeFileSync } from 'node:fs';
-import { invoicesStream } from '../domain/invoice-events.ts';
-import type { InvoiceIssued } from '../domain/invoice-events.ts';
-import { formatCents } from '../domain/money.ts';
-import { parseUsageEvent } from '../domain/recorded-event.ts';
-import type { EventStore } from '../ports/event-store.ts';
-import { formatDays } from '../documents/days.ts';
-import { creditNoteCsv, invoiceCsv } from '../documents/invoice-csv.ts';
-import { creditNoteDocument, invoiceDocument } from '../documents/invoice-document.ts';
-import type { Charge, CreditNoteDocument, InvoiceDocument } from '../documents/invoice-document.ts';
-import { creditNotePage, invoicePage } from '../documents/invoice-page.ts';
-import { formatRevisions } from '../documents/revisions.ts';
-import { readDocuments } from './invoices.ts';
-import type { InvoicesCli } from './invoices.ts';
-import { CommandFailed, facts } from './output.ts';
-import type { Output } from './output.ts';
-import { table } from './table.ts';
+import { invoicesStream } from '../../domain/invoice-events.ts';
+import type { InvoiceIssued } from '../../domain/invoice-events.ts';
+import { formatCents } from '../../domain/money.ts';
+import { parseUsageEvent } from '../../domain/recorded-event.ts';
+import type { EventStore } from '../../ports/event-store.ts';
+import { formatDays } from '../../documents/days.ts';
+import { creditNoteCsv, invoiceCsv } from '../../documents/invoice-csv.ts';
+import { creditNoteDocument, invoiceDocument } from '../../documents/invoice-document.ts';
+import type { Charge, CreditNoteDocument, InvoiceDocument } from '../../documents/invoice-document.ts';
+import { creditNotePage, invoicePage } from '../../documents/invoice-page.ts';
+import { formatRevisions } from '../../documents/revisions.ts';
+import { CommandFailed, facts } from '../output.ts';
+import type { Output } from '../output.ts';
+import { table } from '../table.ts';
+import { accountIdArgument, fromOneArgument } from '../arguments.ts';
+import type { CliDependencies, RunCommand } from '../dependencies.ts';
+import { readDocuments } from './read-documents.ts';
 
-export const documentFormats = ['text', 'json', 'csv', 'html'] as const;
+const documentFormats = ['text', 'json', 'csv', 'html'] as const;
 type DocumentFormat = (typeof documentFormats)[number];
 
-export interface ShowOptions {
+interface ShowOptions {
   format?: DocumentFormat;
   /** File to write to. */
   output?: string;
@@ -29,9 +32,24 @@ export interface ShowOptions {
   creditNote?: boolean;
 }
 
+export function addShowInvoice(invoices: Command, run: RunCommand): void {
+  invoices
+    .command('show')
+    .description('an invoice, as text, JSON, CSV, or a page to print')
+    .argument('<account>', 'account id', accountIdArgument)
+    .argument('<number>', 'number of the invoice', fromOneArgument)
+    .addOption(new Option('--format <format>', 'in which form (default: text)').choices(documentFormats))
+    .option('--output <file>', 'write it to this file')
+    .option('--charges', 'each overage line with its charges')
+    .option('--credit-note', 'the number is that of a credit note')
+    .action((account: string, number: number, options: ShowOptions) =>
+      run((cli) => showInvoiceCommand(cli, account, number, options)),
+    );
+}
+
 /** Shows an invoice or a credit note in the form asked for, on the standard output or in a file. */
-export async function showInvoiceCommand(
-  cli: InvoicesCli,
+async function showInvoiceCommand(
+  cli: CliDependencies,
   accountId: string,
   number: number,
   options: ShowOptions,
@@ -52,7 +70,7 @@ export async function showInvoiceCommand(
 }
 
 async function findDocument(
-  cli: InvoicesCli,
+  cli: CliDependencies,
   { accountId, number }: { accountId: string; number: number },
   { charges = false, creditNote = false }: ShowOptions,
 ): Promise<InvoiceDocument | CreditNoteDocument> {

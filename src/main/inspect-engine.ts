@@ -1,13 +1,12 @@
 import { inspectEngine, oldEngineDays } from '../downloader/yt-dlp/versions.ts';
 import { realNowMs } from '../system/clock-and-chance.ts';
 import { prepareYtDlp } from '../downloader/yt-dlp/unpacked.ts';
-import { showEngineCommand } from '../cli/engine.ts';
-import type { Output } from '../cli/output.ts';
+import type { EngineReport } from '../cli/engine.ts';
 import { readConfig } from './settings/config.ts';
 import { cellDirectoryOf, findEngine, openContainment, workDirectoryOf } from './sandbox.ts';
 
-/** Tries what downloads are made with, and the guards that hold it, as a worker does at its start. */
-export async function showEngine(output: Output): Promise<void> {
+/** Tries yt-dlp and ffmpeg, and the guards of their sandbox, as a worker does at its start. */
+export async function inspectThisEngine(): Promise<EngineReport> {
   const config = readConfig();
   const engine = await findEngine(config);
   const containment = await openContainment(
@@ -17,14 +16,17 @@ export async function showEngine(output: Output): Promise<void> {
   try {
     const { guards, namespaces, keeper, sandbox, workDirectory } = containment;
     const ytDlp = await prepareYtDlp({
-      ...{ ytDlpPath: engine.ytDlpPath, directory: engine.directory, trialDirectory: workDirectory, keeper },
+      ytDlpPath: engine.ytDlpPath,
+      directory: engine.directory,
+      trialDirectory: workDirectory,
+      keeper,
       namespaces,
       onProblem: () => undefined,
     });
     const nowMs = realNowMs();
     const directory = cellDirectoryOf(workDirectory);
     const state = await inspectEngine({ engine, ytDlp, directory, namespaces, keeper, nowMs, checksums: true });
-    showEngineCommand(output, { ...state, oldAfterDays: oldEngineDays, guards, sandbox });
+    return { ...state, oldAfterDays: oldEngineDays, guards, sandbox };
   } finally {
     await containment.close();
   }

@@ -1,12 +1,53 @@
 import { relative } from 'node:path';
+import type { WriteStream } from 'node:tty';
 import { styleText } from 'node:util';
-import type { Started } from './serve.ts';
+import { lineStart } from './progress-bar.ts';
+
+/** A service that is ready. */
+export interface Started {
+  /** Of one process, or `all`. */
+  role: string;
+  version: string;
+  /** Null for a process without an API or health port. */
+  url: string | null;
+  dataDirectory: string;
+  samplePlatformUrl: string | null;
+  /** Account and key of a demo. */
+  demo: { accountId: string; key: string; keyId: string } | null;
+  /** Sentences for the person who started it: parts that wait, and why; parts that are old. */
+  notices: readonly string[];
+}
+
+export interface StartScreen {
+  /** Shows a step of the start while it waits: on a terminal alone, and nothing of it stays. */
+  progress: (step: string) => void;
+  ready: (started: Started) => void;
+  stopped: () => void;
+}
+
+/** The standard output of `serve`: one screen for a person, one document for a program. */
+export function startScreen({ json, stdout }: { json: boolean; stdout: WriteStream }): StartScreen {
+  const clear = stdout.isTTY ? lineStart : '';
+  const say = (text: string) => stdout.write(`${clear}${text}\n`);
+  return {
+    progress: (step) => {
+      // A longer line would be broken into two, of which only one goes away again.
+      if (!json && stdout.isTTY) stdout.write(`${clear}${step} …`.slice(0, clear.length + stdout.columns - 1));
+    },
+    ready: (started) => {
+      say(json ? JSON.stringify(started) : describeStart(started));
+    },
+    stopped: () => {
+      if (!json) say('Reeltally has stopped.');
+    },
+  };
+}
 
 /** Every line fits the oldest of terminals, unless an address or a folder of the user's own is longer. */
 const columns = 80;
 
-/** What a person sees when everything is ready; the colours are left out where standard output is no terminal. */
-export function describeStart(started: Started): string {
+/** The screen of a service that is ready; it has no colours where standard output is no terminal. */
+function describeStart(started: Started): string {
   const { role, version, url, samplePlatformUrl, demo } = started;
   const isAll = role === 'all';
   const what = isAll ? `is ready on ${shortPath(started.dataDirectory)}` : `is ready: ${role}`;

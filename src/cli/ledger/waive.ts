@@ -1,21 +1,57 @@
-import { readCredits } from '../../projections/credits.ts';
-import { listFailedOverage, readJob } from '../../projections/jobs.ts';
-import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
-import { waiverName } from '../domain/settlement.ts';
-import { OutcomeUnknown } from '../commands/handle.ts';
-import { waiveCharges } from '../commands/waive-charges.ts';
-import { usageStream } from '../domain/billing-period.ts';
-import type { FailureReason } from '../domain/failure-reasons.ts';
-import { createCountBar } from './progress-bar.ts';
-import { settlePeriod } from '../commands/settle-period.ts';
-import { formatCents } from '../domain/money.ts';
-import { isRefused } from '../domain/refusals.ts';
-import type { Refusal } from '../domain/refusals.ts';
-import type { CliDependencies } from './accounts.ts';
-import { CommandFailed, facts, print } from './output.ts';
-import { caughtUp } from './waiting.ts';
+import { Option } from 'commander';
+import type { Command } from 'commander';
+import { readCredits } from '../../../projections/credits.ts';
+import { listFailedOverage, readJob } from '../../../projections/jobs.ts';
+import { usageAndJobs } from '../../../projections/usage-and-jobs.ts';
+import { waiverName } from '../../domain/settlement.ts';
+import { OutcomeUnknown } from '../../commands/handle.ts';
+import { waiveCharges } from '../../commands/waive-charges.ts';
+import { usageStream } from '../../domain/billing-period.ts';
+import { failureReasonNames } from '../../domain/failure-reasons.ts';
+import type { FailureReason } from '../../domain/failure-reasons.ts';
+import { createCountBar } from '../progress-bar.ts';
+import { settlePeriod } from '../../commands/settle-period.ts';
+import { formatCents } from '../../domain/money.ts';
+import { isRefused } from '../../domain/refusals.ts';
+import type { Refusal } from '../../domain/refusals.ts';
+import { CommandFailed, facts, print } from '../output.ts';
+import { caughtUp } from '../waiting.ts';
+import { accountIdArgument, amountArgument, dayArgument, referenceArgument, staffTextArgument } from '../arguments.ts';
+import type { CliDependencies, RunCommand } from '../dependencies.ts';
 
-export interface Waiver {
+export function addWaive(ledger: Command, run: RunCommand): void {
+  ledger
+    .command('waive')
+    .description(
+      'take back the charge of a download, or those of all that failed, before the books of the period are closed',
+    )
+    .argument('[token]', 'request token; not with --failed')
+    .option('--failed', 'instead of one: every charge of a period whose download has failed')
+    .option('--account <account>', 'of --failed: account id', accountIdArgument)
+    .option('--period <day>', 'of --failed: day on which the period starts, YYYY-MM-DD', dayArgument)
+    .addOption(
+      new Option('--failure-reason <reason>', 'of --failed: only these (default: whatever the reason)').choices(
+        failureReasonNames,
+      ),
+    )
+    .option('--cents <cents>', 'how much (default: all that is left of the charge)', amountArgument)
+    .requiredOption('--reason <text>', 'why', staffTextArgument)
+    .requiredOption('--reference <reference>', 'case or ticket; repeated, it waives nothing twice', referenceArgument)
+    .requiredOption('--by <name>', 'the member of staff who decides it', staffTextArgument)
+    .action((token: string | undefined, options: Waiver & Partial<FailedWaiver> & { failed?: true }) => {
+      const { failed, account, period } = options;
+      if (failed) {
+        if (token !== undefined || account === undefined || period === undefined || options.cents !== undefined)
+          throw new CommandFailed('--failed takes --account and --period, and neither a token nor --cents');
+        return run((cli) => waiveFailedCommand(cli, { ...options, account, period }));
+      }
+      if (token === undefined || account !== undefined || period !== undefined || options.failureReason !== undefined)
+        throw new CommandFailed('give one token; or --failed with --account and --period');
+      return run((cli) => waiveCommand(cli, token, options));
+    });
+}
+
+interface Waiver {
   /** Without it, all that is left of the charge. */
   cents?: number;
   reason: string;
@@ -25,11 +61,16 @@ export interface Waiver {
   by: string;
 }
 
+type WaiveDependencies = Pick<
+  CliDependencies,
+  'store' | 'pool' | 'macs' | 'now' | 'newUuid' | 'hasProjector' | 'output'
+>;
+
 const waiverTimeoutMs = 60_000;
 
 /** Takes back the charge of a download, or a part of it, while the books of its period are open. */
 export async function waiveCommand(
-  cli: CliDependencies,
+  cli: WaiveDependencies,
   token: string,
   { cents, reason, reference, by }: Waiver,
 ): Promise<void> {
@@ -56,7 +97,7 @@ export async function waiveCommand(
   print(cli.output, data, `${formatCents(waivedCents)} is waived\n\n${facts(others)}`);
 }
 
-export interface FailedWaiver extends Omit<Waiver, 'cents'> {
+interface FailedWaiver extends Omit<Waiver, 'cents'> {
   account: string;
   /** Day on which the billing period starts, YYYY-MM-DD. */
   period: string;
@@ -66,7 +107,7 @@ export interface FailedWaiver extends Omit<Waiver, 'cents'> {
 
 /** Takes back what is left of each charge of a period whose download has failed. */
 export async function waiveFailedCommand(
-  cli: CliDependencies,
+  cli: WaiveDependencies,
   { account, period, failureReason, reason, reference, by }: FailedWaiver,
 ): Promise<void> {
   const stream = usageStream(account, { start: `${period}T00:00:00.000Z` });
@@ -105,7 +146,7 @@ export async function waiveFailedCommand(
 const unknownText =
   'the log has not answered in time: the waiver may be stored; the same command again makes sure, and waives nothing twice';
 
-async function findJob(cli: CliDependencies, token: string) {
+async function findJob(cli: WaiveDependencies, token: string) {
   const known = await readJob(cli.pool, token);
   if (known) return known;
   const behind = !(await caughtUp(cli, usageAndJobs));

@@ -1,19 +1,33 @@
+import { Option } from 'commander';
+import type { Command } from 'commander';
 import { createWriteStream } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { stringify } from 'csv-stringify';
-import { ledgerRow, overageLedger, readLedger } from '../../projections/overage-ledger.ts';
-import type { LedgerRow } from '../../projections/overage-ledger.ts';
-import { readReached } from '../../projections/runner/checkpoints.ts';
-import { usageStream } from '../domain/billing-period.ts';
-import { parseUsageEvent } from '../domain/recorded-event.ts';
-import type { CliDependencies } from './accounts.ts';
-import { LedgerTotals, differenceBetween } from './ledger.ts';
-import { CommandFailed, print } from './output.ts';
-import { caughtUp } from './waiting.ts';
+import { ledgerRow, overageLedger, readLedger } from '../../../projections/overage-ledger.ts';
+import type { LedgerRow } from '../../../projections/overage-ledger.ts';
+import { readReached } from '../../../projections/runner/checkpoints.ts';
+import { usageStream } from '../../domain/billing-period.ts';
+import { parseUsageEvent } from '../../domain/recorded-event.ts';
+import { LedgerTotals, differenceBetween } from './show.ts';
+import { CommandFailed, print } from '../output.ts';
+import { caughtUp } from '../waiting.ts';
+import { accountIdArgument, dayArgument } from '../arguments.ts';
+import type { CliDependencies, RunCommand } from '../dependencies.ts';
 
-export interface LedgerExport {
+export function addExportLedger(ledger: Command, run: RunCommand): void {
+  ledger
+    .command('export')
+    .description('every row of a period as CSV or JSON, compared with the log')
+    .requiredOption('--account <account>', 'account id', accountIdArgument)
+    .requiredOption('--period <day>', 'day on which the period starts, YYYY-MM-DD', dayArgument)
+    .addOption(new Option('--format <format>', 'default: csv, or json with --json').choices(['csv', 'json']))
+    .option('--output <file>', 'write there rather than to standard output')
+    .action((options: LedgerExport) => run((cli) => exportCommand(cli, options)));
+}
+
+interface LedgerExport {
   account: string;
   /** Day on which the billing period starts, YYYY-MM-DD. */
   period: string;
@@ -31,6 +45,8 @@ interface Source {
   upTo: bigint;
 }
 
+type ExportDependencies = Pick<CliDependencies, 'store' | 'pool' | 'hasProjector' | 'output'>;
+
 const pageRows = 1_000;
 
 /**
@@ -38,7 +54,7 @@ const pageRows = 1_000;
  * each other, so that a period of any size needs no more memory than a small one.
  */
 export async function exportCommand(
-  cli: CliDependencies,
+  cli: ExportDependencies,
   { account: accountId, period, output, ...wanted }: LedgerExport,
 ): Promise<void> {
   const format = wanted.format ?? (cli.output.json ? 'json' : 'csv');
@@ -66,13 +82,13 @@ export async function exportCommand(
 
 /** The rows of the read model, each compared with the log's while it is handed on. */
 class ComparedRows {
-  readonly #cli: CliDependencies;
+  readonly #cli: ExportDependencies;
   readonly source: Source;
   readonly totals = new LedgerTotals();
   /** The first one, in words; complete once all rows have been read. */
   difference: string | undefined;
 
-  constructor(cli: CliDependencies, source: Source) {
+  constructor(cli: ExportDependencies, source: Source) {
     this.#cli = cli;
     this.source = source;
   }
@@ -138,7 +154,7 @@ async function writeFile(rows: ComparedRows, format: 'csv' | 'json', file: strin
   }
 }
 
-const standardOutput = ({ output }: CliDependencies) =>
+const standardOutput = ({ output }: ExportDependencies) =>
   new Writable({
     write: (chunk: Buffer, _encoding, done) => {
       output.write(chunk.toString());

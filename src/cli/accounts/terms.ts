@@ -1,24 +1,29 @@
-import { waitForHourlyLimit } from '../../projections/api-keys.ts';
-import { changeTerms } from '../commands/change-terms.ts';
-import type { TermsChange } from '../commands/change-terms.ts';
-import { maxPlanChanges, resultOfPlanChange } from '../domain/decide-usage.ts';
-import type { TermsChanges } from '../domain/decide-usage.ts';
-import { formatCents } from '../domain/money.ts';
-import type { Refusal } from '../domain/refusals.ts';
-import type { Effective, UsageEvent } from '../domain/usage-events.ts';
-import type { OpenUsage } from '../domain/usage-state.ts';
-import { currentUsage, describeTerms, planNamed, snapshotOf } from './accounts.ts';
-import type { CliDependencies } from './accounts.ts';
-import { CommandFailed, print } from './output.ts';
-import { commandTimeoutMs, untilShown } from './waiting.ts';
+import { InvalidArgumentError, Option } from 'commander';
+import type { Command } from 'commander';
+import { waitForHourlyLimit } from '../../../projections/api-keys.ts';
+import { changeTerms } from '../../commands/change-terms.ts';
+import type { TermsChange } from '../../commands/change-terms.ts';
+import { maxPlanChanges, resultOfPlanChange } from '../../domain/decide-usage.ts';
+import type { TermsChanges } from '../../domain/decide-usage.ts';
+import { formatCents } from '../../domain/money.ts';
+import type { Refusal } from '../../domain/refusals.ts';
+import type { Effective, UsageEvent } from '../../domain/usage-events.ts';
+import type { OpenUsage } from '../../domain/usage-state.ts';
+import { CommandFailed, print } from '../output.ts';
+import { commandTimeoutMs, untilShown } from '../waiting.ts';
+import { largestAllowance, largestHourlyLimit, largestMaxKeys } from '../../domain/plans.ts';
+import { accountIdArgument, centsArgument, centsOrNoneArgument, wholeArgument } from '../arguments.ts';
+import type { CliDependencies, RunCommand } from '../dependencies.ts';
+import { currentUsage, snapshotOf } from './current-usage.ts';
+import { describeTerms, planNamed } from './describe-terms.ts';
 
 /** Changes of what an account pays for: in force from a moment on, or from the next billing period. */
 
 /** As it is typed; the events say `next_period`. */
-export type When = 'now' | 'next';
+type When = 'now' | 'next';
 
 /** Fields that are not given stay as they are. */
-export interface OwnTerms {
+interface OwnTerms {
   downloads?: number;
   metadata?: number;
   /** `none`: the allowance is a hard cap. */
@@ -28,8 +33,58 @@ export interface OwnTerms {
   keys?: number;
 }
 
+export function addAccountPlan(accounts: Command, run: RunCommand): void {
+  accounts
+    .command('plan')
+    .description('put an account on another plan')
+    .argument('<account>', 'account id', accountIdArgument)
+    .argument('<plan>', 'a plan of the plan file')
+    .addOption(effectiveOption('now, unless its fee is lower'))
+    .action((account: string, plan: string, options: { effective?: When }) =>
+      run((cli) => planCommand(cli, account, { plan, ...options })),
+    );
+}
+
+export function addAccountTerms(accounts: Command, run: RunCommand): void {
+  accounts
+    .command('terms')
+    .description('give an account terms of its own; what is not named stays as it is')
+    .argument('<account>', 'account id', accountIdArgument)
+    .option('--downloads <number>', 'downloads included in a period', wholeArgument(0, largestAllowance))
+    .option('--metadata <number>', 'lookups included in a period', wholeArgument(0, largestAllowance))
+    .option('--overage-cents <cents>', 'price of a download beyond, or none for a hard cap', overageArgument)
+    .option('--fee-cents <cents>', 'monthly fee', centsArgument)
+    .option('--hourly <number>', 'requests an hour of each key', wholeArgument(1, largestHourlyLimit))
+    .option('--keys <number>', 'API keys in force at a time', wholeArgument(1, largestMaxKeys))
+    .addOption(effectiveOption('now, unless the fee is lower'))
+    .action((account: string, options: OwnTerms & { effective?: When }) =>
+      run((cli) => termsCommand(cli, account, options)),
+    );
+}
+
+export function addAccountCap(accounts: Command, run: RunCommand): void {
+  accounts
+    .command('cap')
+    .description('set or remove the cap on overage charges')
+    .argument('<account>', 'account id', accountIdArgument)
+    .argument('<cents>', 'whole cents per billing period, or none', centsOrNoneArgument)
+    .addOption(effectiveOption('now'))
+    .action((account: string, cap: number | 'none', options: { effective?: When }) =>
+      run((cli) => capCommand(cli, account, { cap, ...options })),
+    );
+}
+
+const effectiveOption = (usual: string): Option =>
+  new Option('--effective <when>', `now, or with the next billing period (default: ${usual})`).choices(['now', 'next']);
+
+function overageArgument(value: string): number | 'none' {
+  const price = centsOrNoneArgument(value);
+  if (price === 0) throw new InvalidArgumentError('a price is at least 1 cent; none: there are no downloads beyond');
+  return price;
+}
+
 /** @param effective without it, a plan whose fee is lower comes into force with the next period, any other one now */
-export async function planCommand(
+async function planCommand(
   cli: CliDependencies,
   accountId: string,
   { plan, effective }: { plan: string; effective?: When },
@@ -39,7 +94,7 @@ export async function planCommand(
 }
 
 /** Gives an account terms of its own, going on from those in force, or from those that come; the plan's name stays. */
-export async function termsCommand(
+async function termsCommand(
   cli: CliDependencies,
   accountId: string,
   { effective, ...own }: OwnTerms & { effective?: When },
@@ -65,7 +120,7 @@ function changesOf({ downloads, metadata, overageCents, feeCents, hourly, keys }
   };
 }
 
-export async function capCommand(
+async function capCommand(
   cli: CliDependencies,
   accountId: string,
   { cap, effective = 'now' }: { cap: number | 'none'; effective?: When },
@@ -77,8 +132,7 @@ export async function capCommand(
       ? { kind: 'remove_overage_cap', effective: when }
       : { kind: 'set_overage_cap', overageCapCents: capCents, effective: when };
   const changed = await applyChange(cli, accountId, change);
-  const text =
-    capCents === null ? 'overage charges have no ceiling' : `overage charges stop at ${formatCents(capCents)}`;
+  const text = capCents === null ? 'overage charges have no cap' : `overage charges stop at ${formatCents(capCents)}`;
   const from = effective === 'now' ? 'from now on' : `from ${changed.usage.period.end.slice(0, 10)} on`;
   print(
     cli.output,

@@ -1,15 +1,30 @@
+import type { Command } from 'commander';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Books } from '../audit/compare/comparison.ts';
-import type { AccountDivergences, Divergence, Facts } from '../audit/rules/divergence.ts';
-import { Follower, readAcknowledged } from '../audit/compare/verifier.ts';
-import type { CliDependencies } from './accounts.ts';
-import { CommandFailed, facts, print } from './output.ts';
-import type { Output } from './output.ts';
-import { createProgressBar } from './progress-bar.ts';
+import type { AccountDivergences, Divergence, Facts } from '../../audit/rules/divergence.ts';
+import { Follower, readAcknowledged } from '../../audit/compare/verifier.ts';
+import { CommandFailed, facts, print } from '../output.ts';
+import type { Output } from '../output.ts';
+import { createProgressBar } from '../progress-bar.ts';
+import { accountIdArgument, dayArgument } from '../arguments.ts';
+import { wholeTableMs } from '../dependencies.ts';
+import type { CliDependencies, RunCommand } from '../dependencies.ts';
 
-export type VerifyDependencies = Pick<CliDependencies, 'output' | 'store' | 'now'> & { books: Books };
+export function addVerify(ledger: Command, run: RunCommand): void {
+  ledger
+    .command('verify')
+    .description(
+      'recompute every charge and invoice from the log, by rules of its own, and list what diverges; exits with 1 for new ' +
+        'divergences, 2 if it could not be found out, 3 for acknowledged ones only',
+    )
+    .option('--account <account>', 'of one account alone', accountIdArgument)
+    .option('--period <day>', 'rows of one billing period alone: the day on which it starts, YYYY-MM-DD', dayArgument)
+    .option('--watch', 'go on with the log, and say so at each divergence')
+    .action((options: VerifyOptions) => run((cli) => verifyCommand(cli, options), { queryTimeoutMs: wholeTableMs }));
+}
 
-export interface VerifyOptions {
+export type VerifyDependencies = Pick<CliDependencies, 'output' | 'store' | 'now' | 'books'>;
+
+interface VerifyOptions {
   account?: string;
   /** Day on which the billing period starts, YYYY-MM-DD. */
   period?: string;
@@ -26,10 +41,7 @@ const startOverMs = 60_000;
  * @throws {CommandFailed} with 1 for divergences of which one is new, with 2 where it could not be found out, with 3 for
  *   divergences that were all acknowledged
  */
-export async function verifyCommand(
-  cli: VerifyDependencies,
-  { watch = false, ...options }: VerifyOptions,
-): Promise<void> {
+async function verifyCommand(cli: VerifyDependencies, { watch = false, ...options }: VerifyOptions): Promise<void> {
   if (watch) await follow(cli, options);
   const verdict = await verifyOnce(await newFollower(cli, options));
   print(cli.output, verdict.data, verdict.text);

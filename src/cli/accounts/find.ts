@@ -1,28 +1,42 @@
-import { apiKeys, listAccountIds, listAccountsOfKey } from '../../projections/api-keys.ts';
-import { notBelieved } from '../../projections/credits-macs.ts';
-import { readNewestCredits } from '../../projections/credits.ts';
-import { readAccount } from '../commands/accounts.ts';
-import { accountIdPattern, accountStream } from '../domain/account-events.ts';
-import { parseAccountEvent } from '../domain/recorded-event.ts';
-import type { CliDependencies } from './accounts.ts';
-import { CommandFailed } from './output.ts';
-import { printPage, takePage } from './page.ts';
-import type { PageOptions } from './page.ts';
-import { createProgressBar } from './progress-bar.ts';
-import { table } from './table.ts';
-import { caughtUp } from './waiting.ts';
+import type { Command } from 'commander';
+import { apiKeys, listAccountIds, listAccountsOfKey } from '../../../projections/api-keys.ts';
+import { notBelieved } from '../../../projections/credits-macs.ts';
+import { readNewestCredits } from '../../../projections/credits.ts';
+import { readAccount } from '../../commands/accounts.ts';
+import { accountIdPattern, accountStream } from '../../domain/account-events.ts';
+import { parseAccountEvent } from '../../domain/recorded-event.ts';
+import { CommandFailed } from '../output.ts';
+import { printPage, takePage } from '../page.ts';
+import type { PageOptions } from '../page.ts';
+import { createCountBar } from '../progress-bar.ts';
+import { table } from '../table.ts';
+import { caughtUp } from '../waiting.ts';
+import { addPageOptions } from '../arguments.ts';
+import type { CliDependencies, RunCommand } from '../dependencies.ts';
+
+export function addListAccounts(accounts: Command, run: RunCommand): void {
+  addPageOptions(accounts.command('list').description('all accounts, a page at a time'), 'account').action(
+    (options: PageOptions) => run((cli) => listAccountsCommand(cli, options)),
+  );
+}
+
+export function addFindAccounts(accounts: Command, run: RunCommand): void {
+  addPageOptions(accounts.command('find').description('whose account it is'), 'account')
+    .argument('<text>', 'account id, e-mail address or a part of it with its @, or the start of a key')
+    .action((text: string, options: PageOptions) => run((cli) => findAccountsCommand(cli, text, options)));
+}
 
 /**
  * E-mail addresses stand in the log alone, where they can be erased: the ids come from the read model, the rest from the
  * account's stream.
  */
-export async function listAccountsCommand(cli: CliDependencies, { limit, after }: PageOptions): Promise<void> {
+async function listAccountsCommand(cli: CliDependencies, { limit, after }: PageOptions): Promise<void> {
   const ids = await listAccountIds(cli.pool, { ...(after !== undefined && { after }), limit: limit + 1 });
   await printAccounts(cli, ids, limit);
 }
 
 /** By an account id, by a key or how it begins, or by an e-mail address or a part of it that has an @. */
-export async function findAccountsCommand(
+async function findAccountsCommand(
   cli: CliDependencies,
   text: string,
   { limit, after = '' }: PageOptions,
@@ -63,7 +77,7 @@ async function findByEmail(
     'select count(*)::float8 as count from account_heads where account_id > $1',
     [after],
   );
-  const bar = createProgressBar(output, 'accounts');
+  const bar = createCountBar(output, 'accounts', rows[0]?.count ?? 0);
   for (;;) {
     const ids = await listAccountIds(pool, { after: last, limit: atATime });
     const emails = await Promise.all(
@@ -75,7 +89,7 @@ async function findByEmail(
     );
     found.push(...ids.filter((_id, index) => emails[index]?.includes(email)));
     looked += ids.length;
-    bar.show({ events: looked, position: BigInt(looked), target: BigInt(rows[0]?.count ?? 0) });
+    bar.show(looked);
     const [next] = ids.slice(-1);
     if (next === undefined || ids.length < atATime || found.length >= limit) break;
     last = next;

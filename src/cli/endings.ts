@@ -1,17 +1,16 @@
 import { CommanderError } from 'commander';
-import { CommandFailed } from '../cli/output.ts';
-import { ConfigurationRefused } from './settings/config.ts';
+import { CommandFailed } from './output.ts';
 
-/** How a command ends that has not done what it was asked for. */
+/** The end of a command that has failed. */
 interface Ending {
-  /** Empty where all is said. */
+  /** Empty where it has been told already. */
   message: string;
   /** For programs. */
   code: 'usage' | 'settings' | 'not_done' | 'not_yet' | 'failed';
   exitCode: number;
 }
 
-/** Their messages are for the person at the keyboard. */
+/** Names of errors whose messages are written for the person at the keyboard. */
 const expected = [
   'ClockIsWrong',
   'DataDirectoryRefused',
@@ -35,8 +34,8 @@ export function explain(error: unknown, saysJson: boolean): Ending {
     const { message, exitCode } = error;
     return { message, code: exitCode === 2 ? 'not_yet' : 'not_done', exitCode };
   }
-  if (error instanceof ConfigurationRefused) return { message: error.message, code: 'settings', exitCode: 1 };
   if (!(error instanceof Error)) return { message: String(error), code: 'failed', exitCode: 1 };
+  if (error.name === 'ConfigurationRefused') return { message: error.message, code: 'settings', exitCode: 1 };
   const message = expected.includes(error.name) ? error.message : (error.stack ?? error.message);
   return { message, code: 'failed', exitCode: 1 };
 }
@@ -51,7 +50,7 @@ function explainUsage({ code, message, exitCode }: CommanderError, saysJson: boo
 /** As a shell tells of a program that SIGPIPE has ended; Node ignores the signal. */
 const brokenPipe = 128 + 13;
 
-/** Whoever reads what we say may stop (`| head`): then there is nobody to say more to, and nothing is wrong. */
+/** The reader of our output may stop (`| head`): then the program ends, and nothing is wrong. */
 export function endWithReader(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {

@@ -1,0 +1,33 @@
+import { notBelieved } from '../../../projections/credits-macs.ts';
+import { readNewestCredits } from '../../../projections/credits.ts';
+import { openFirstPeriod, readAccount } from '../../commands/accounts.ts';
+import { usageOrigin } from '../../commands/usage/usage-cache.ts';
+import { usageStream } from '../../domain/billing-period.ts';
+import type { OpenUsage, UsageSnapshot } from '../../domain/usage-state.ts';
+import { requestOf } from '../dependencies.ts';
+import type { CliDependencies } from '../dependencies.ts';
+import { CommandFailed } from '../output.ts';
+import { commandTimeoutMs } from '../waiting.ts';
+
+/** The newest billing period, as the log has it now. */
+export async function currentUsage(cli: CliDependencies, accountId: string): Promise<OpenUsage> {
+  const commandId = cli.newUuid();
+  const answer = await cli.lanes.ask(accountId, {
+    command: { kind: 'observe' },
+    snapshot: await snapshotOf(cli, accountId),
+    cause: { commandId, correlationId: commandId, causationId: commandId, actor: cli.actor },
+    deadlineMs: performance.now() + commandTimeoutMs,
+  });
+  if (answer.outcome !== 'accepted') throw new CommandFailed('the log could not be read in time');
+  return answer.usage;
+}
+
+/** Where to start from: the read model's row, or the account's first stream while there is none that is believed. */
+export async function snapshotOf(cli: CliDependencies, accountId: string): Promise<UsageSnapshot> {
+  const row = await readNewestCredits(cli.pool, accountId, cli.macs);
+  if (row && row !== notBelieved) return row;
+  const refused = await openFirstPeriod(cli, accountId, requestOf(cli));
+  if (refused) throw new CommandFailed(`there is no account ${accountId}`);
+  const { opened } = await readAccount(cli.store, accountId);
+  return usageOrigin(usageStream(accountId, { start: opened?.period_start ?? '' }));
+}

@@ -1,0 +1,21 @@
+import { formatCents } from '../../domain/money.ts';
+import { maxKeysOf } from '../../domain/plans.ts';
+import type { PlanCatalogue, PlanTerms, Terms } from '../../domain/plans.ts';
+import { CommandFailed } from '../output.ts';
+
+/** One line of what an account has bought. */
+export function describeTerms(terms: PlanTerms): string {
+  const { downloads_limit, metadata_limit, overage_cents: rateCents, rate_version, fee_cents, hourly_limit } = terms;
+  const overage =
+    rateCents === null ? 'no downloads beyond' : `${formatCents(rateCents)} for each beyond (${rate_version})`;
+  const included = `${String(downloads_limit)} downloads, ${overage}, ${String(metadata_limit)} lookups`;
+  return `${included}, ${formatCents(fee_cents)} a month, ${String(hourly_limit)} requests an hour of each of ${String(maxKeysOf(terms))} keys`;
+}
+
+export const capText = ({ overage_cap_cents: capCents }: Terms) => (capCents === null ? 'none' : formatCents(capCents));
+
+export function planNamed(plans: PlanCatalogue, plan: string): PlanTerms {
+  const terms = plans.get(plan);
+  if (!terms) throw new CommandFailed(`there is no plan ${plan}; the plan file has ${[...plans.keys()].join(', ')}`);
+  return terms;
+}

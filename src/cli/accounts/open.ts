@@ -1,0 +1,49 @@
+import type { Command } from 'commander';
+import { waitForAccount } from '../../../projections/api-keys.ts';
+import { openAccount } from '../../commands/accounts.ts';
+import { email as emailSchema } from '../../domain/account-events.ts';
+import { isRefused } from '../../domain/refusals.ts';
+import { referenceArgument } from '../arguments.ts';
+import { requestOf } from '../dependencies.ts';
+import type { CliDependencies, RunCommand } from '../dependencies.ts';
+import { CommandFailed, facts, print, requireText } from '../output.ts';
+import { untilShown } from '../waiting.ts';
+import { planNamed } from './describe-terms.ts';
+
+interface OpenOptions {
+  email: string;
+  plan: string;
+  reference?: string;
+}
+
+export function addOpenAccount(accounts: Command, run: RunCommand): void {
+  accounts
+    .command('open')
+    .description('open an account and its first billing period')
+    .requiredOption('--email <address>', "the owner's e-mail address")
+    .requiredOption('--plan <plan>', 'a plan of the plan file')
+    .option(
+      '--reference <reference>',
+      'a name of yours for it; repeated, it opens no second account',
+      referenceArgument,
+    )
+    .action((options: OpenOptions) => run((cli) => openCommand(cli, options)));
+}
+
+async function openCommand(cli: CliDependencies, { email, plan, reference }: OpenOptions): Promise<void> {
+  const terms = planNamed(cli.plans, plan);
+  requireText(emailSchema, email, email);
+  const opened = await openAccount(cli, { email, terms, reference, ...requestOf(cli) });
+  if (isRefused(opened)) throw new CommandFailed(opened.refusal);
+  const { accountId } = opened;
+  const differing = [
+    ...(opened.email === email ? [] : [`e-mail ${opened.email}`]),
+    ...(opened.plan === plan ? [] : [`plan ${opened.plan}`]),
+  ];
+  if (differing.length > 0)
+    throw new CommandFailed(`${reference ?? ''} has opened ${accountId} already, with ${differing.join(' and ')}`);
+  const inForce = await untilShown(cli, (timeoutMs) => waitForAccount(cli.pool, accountId, timeoutMs));
+  print(cli.output, { account_id: accountId, email, plan }, facts({ account_id: accountId, email, plan }));
+  if (!inForce)
+    throw new CommandFailed(`${accountId} is recorded, not yet in force: the projector is behind or away`, 2);
+}

@@ -1,0 +1,65 @@
+import type { Command } from 'commander';
+import { readAccount } from '../../commands/accounts.ts';
+import { formatCents } from '../../domain/money.ts';
+import { maxKeysOf } from '../../domain/plans.ts';
+import type { Terms } from '../../domain/plans.ts';
+import { summariseUsage } from '../../domain/usage-summary.ts';
+import { comingTerms, isOverAt, termsAt } from '../../domain/usage-periods.ts';
+import { accountIdArgument } from '../arguments.ts';
+import type { CliDependencies, RunCommand } from '../dependencies.ts';
+import { CommandFailed, facts, print } from '../output.ts';
+import { currentUsage } from './current-usage.ts';
+import { capText, describeTerms } from './describe-terms.ts';
+
+export function addShowAccount(accounts: Command, run: RunCommand): void {
+  accounts
+    .command('show')
+    .description('the usage of an account, and the terms that it is charged by')
+    .argument('<account>', 'account id', accountIdArgument)
+    .action((account: string) => run((cli) => showCommand(cli, account)));
+}
+
+async function showCommand(cli: CliDependencies, accountId: string): Promise<void> {
+  const { opened, keys } = await readAccount(cli.store, accountId);
+  if (!opened) throw new CommandFailed(`there is no account ${accountId}`);
+  const usage = await currentUsage(cli, accountId);
+  const { plan, downloads, metadata, overage, period } = summariseUsage(usage, cli.now());
+  const active = [...keys.values()].filter(({ revoked }) => !revoked).length;
+  const now = cli.now();
+  const terms = termsAt(usage, now);
+  const coming =
+    isOverAt(usage, now) || usage.due === null ? null : { from: usage.period.end, terms: comingTerms(usage) };
+  const data = {
+    account_id: accountId,
+    email: opened.personal.email,
+    plan,
+    downloads,
+    metadata,
+    overage,
+    fee_cents: terms.fee_cents,
+    overage_cap_cents: terms.overage_cap_cents,
+    period_start: period.start,
+    period_end: period.end,
+    coming,
+    active_keys: active,
+    max_keys: maxKeysOf(terms),
+  };
+  const pool = ({ used, limit }: { used: number; limit: number }) => `${String(used)} of ${String(limit)}`;
+  const text = facts({
+    account_id: accountId,
+    email: data.email,
+    plan,
+    downloads: pool(downloads),
+    metadata: pool(metadata),
+    overage: `${String(overage.downloads)} downloads, ${formatCents(overage.cents)}`,
+    overage_cap: capText(terms),
+    fee: formatCents(terms.fee_cents),
+    period: `${period.start} to ${period.end}`,
+    ...(coming && { coming: comingText(coming) }),
+    active_keys: `${String(active)} of ${String(data.max_keys)}`,
+  });
+  print(cli.output, data, text);
+}
+
+const comingText = ({ from, terms }: { from: string; terms: Terms }) =>
+  `from ${from.slice(0, 10)} on ${terms.plan}: ${describeTerms(terms)}, overage cap ${capText(terms)}`;

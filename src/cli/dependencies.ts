@@ -1,0 +1,61 @@
+import type { Pool } from 'pg';
+import type { Books } from '../audit/compare/comparison.ts';
+import type { AccountDependencies } from '../commands/accounts.ts';
+import type { UsageLanes } from '../commands/usage/writer-registry.ts';
+import type { InvoiceIssued } from '../domain/invoice-events.ts';
+import type { PlanCatalogue } from '../domain/plans.ts';
+import type { Actor } from '../domain/recorded-event.ts';
+import type { EventStore, WholeLog } from '../ports/event-store.ts';
+import type { RowMacs } from '../ports/row-macs.ts';
+import type { Output } from './output.ts';
+import { commandTimeoutMs } from './waiting.ts';
+
+/** Everything that a command may use of a running service. */
+export interface CliDependencies extends AccountDependencies {
+  store: EventStore & WholeLog;
+  pool: Pool;
+  macs: RowMacs;
+  lanes: UsageLanes;
+  plans: PlanCatalogue;
+  books: Books;
+  /** Who invoices are from. */
+  issuer: string;
+  /** How long after its end a period still takes corrections. */
+  graceSeconds: number;
+  /** One round of what the dispatcher does by the clock. */
+  closePeriods: () => Promise<ClosingRound>;
+  /** Whether some process has the projector's role now. */
+  hasProjector: () => Promise<boolean>;
+  actor: Actor;
+  output: Output;
+}
+
+/** The results of one round of the dispatcher's clock, by usage streams. */
+interface ClosingRound {
+  rolledOver: string[];
+  closed: string[];
+  issued: InvoiceIssued[];
+  heldUp: string[];
+  inGrace: { stream: string; until: string }[];
+  failed: { stream: string; error: unknown }[];
+}
+
+/**
+ * Opens the connections that a command needs, runs it, and closes them again.
+ *
+ * @param queryTimeoutMs for commands that read whole tables (`wholeTableMs`)
+ */
+export type RunCommand = (
+  command: (cli: CliDependencies) => Promise<void>,
+  options?: { queryTimeoutMs?: number },
+) => Promise<void>;
+
+/** How long a query over whole tables may take, in milliseconds. */
+export const wholeTableMs = 3_600_000;
+
+/** Correlation, actor and budget of a command that changes an account. */
+export const requestOf = ({ newUuid, actor }: Pick<CliDependencies, 'newUuid' | 'actor'>) => ({
+  correlationId: newUuid(),
+  actor,
+  timeoutMs: commandTimeoutMs,
+});

@@ -1,0 +1,94 @@
+import { InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
+import { issueCreditNote } from '../../commands/issue-credit-note.ts';
+import type { CreditNoteRequest } from '../../commands/issue-credit-note.ts';
+import { formatCents } from '../../domain/money.ts';
+import { isRefused } from '../../domain/refusals.ts';
+import type { Refusal } from '../../domain/refusals.ts';
+import { correctionReference } from '../../domain/usage-events.ts';
+import {
+  accountIdArgument,
+  amountArgument,
+  fromOneArgument,
+  referenceArgument,
+  staffTextArgument,
+} from '../arguments.ts';
+import type { CliDependencies, RunCommand } from '../dependencies.ts';
+import { CommandFailed, facts, print, requireText } from '../output.ts';
+import { commandTimeoutMs } from '../waiting.ts';
+
+export function addCreditInvoice(invoices: Command, run: RunCommand): void {
+  invoices
+    .command('credit')
+    .description('give back a part of an invoice, by a credit note; once for each reference')
+    .argument('<account>', 'account id', accountIdArgument)
+    .argument('<number>', 'number of the invoice', fromOneArgument)
+    .requiredOption('--line <number>', 'line of the invoice, from 1', fromOneArgument)
+    .requiredOption('--cents <cents>', 'how much, in whole cents', amountArgument)
+    .requiredOption('--reference <reference>', 'case or ticket that it is for', referenceArgument)
+    .requiredOption('--reason <text>', 'why', staffTextArgument)
+    .requiredOption('--by <name>', 'who gives it back', staffTextArgument)
+    .option('--charge <event_id>', 'the one charge of an overage line that it is about', uuidArgument)
+    .action((account: string, number: number, options: CreditOptions) =>
+      run((cli) => creditCommand(cli, account, number, options)),
+    );
+}
+
+function uuidArgument(value: string): string {
+  if (!/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(value)) {
+    throw new InvalidArgumentError('an event id is a UUID, as "invoices show --charges" shows it');
+  }
+  return value;
+}
+
+interface CreditOptions {
+  line: number;
+  cents: number;
+  reference: string;
+  reason: string;
+  by: string;
+  charge?: string;
+}
+
+/** Issues a credit note, once for each reference. */
+async function creditCommand(
+  cli: CliDependencies,
+  accountId: string,
+  invoiceNumber: number,
+  { line, cents, reference, reason, by, charge }: CreditOptions,
+): Promise<void> {
+  requireText(correctionReference, 'the reference', reference);
+  if (reason.trim() === '' || by.trim() === '')
+    throw new CommandFailed('say who gives this back (--by) and why (--reason)');
+  const note: CreditNoteRequest['note'] = {
+    ...{ account_id: accountId, reference, invoice_number: invoiceNumber, line, cents },
+    charge_event_id: charge ?? null,
+  };
+  const actor = { type: 'staff', id: by, role: 'operator', reason } as const;
+  const answer = await issueCreditNote(cli, { note, actor, timeoutMs: commandTimeoutMs });
+  if (isRefused(answer)) throw new CommandFailed(whyNot(answer.refusal, note));
+  const { number } = answer.note;
+  const text = answer.issued
+    ? `credit note ${String(number)} is issued`
+    : `credit note ${String(number)} with this reference had been issued before; nothing was written`;
+  print(
+    cli.output,
+    { ...answer.note, issued: answer.issued },
+    `${facts({ ...answer.note, cents: formatCents(cents) })}\n\n${text}`,
+  );
+}
+
+function whyNot(refusal: Refusal, note: CreditNoteRequest['note']): string {
+  const { account_id: accountId, invoice_number: invoice, line, reference, cents, charge_event_id: charge } = note;
+  const where = `line ${String(line)} of invoice ${String(invoice)} of ${accountId}`;
+  const ofCharge = charge === null ? '' : ', or of that charge';
+  const reasons: Partial<Record<Refusal, string>> = {
+    invoice_not_found: `there is no ${where}; "invoices list" and "invoices show" tell what there is`,
+    exceeds_charge:
+      `${formatCents(cents)} is more than is left of ${where}, of the whole invoice${ofCharge}; ` +
+      '"invoices show" tells what was credited',
+    charge_not_found: `${where} charges no event ${charge ?? ''}; "invoices show --charges" tells which it charges`,
+    reference_reused: `${reference} is the reference of another credit note: nothing was written; give this one its own`,
+  };
+  return reasons[refusal] ?? refusal;
+}

@@ -1,0 +1,69 @@
+import type { Command } from 'commander';
+import { listPeriodsInGrace } from '../../../projections/due-periods.ts';
+import { usageAndJobs } from '../../../projections/usage-and-jobs.ts';
+import type { InvoiceIssued } from '../../domain/invoice-events.ts';
+import { formatCents } from '../../domain/money.ts';
+import type { CliDependencies, RunCommand } from '../dependencies.ts';
+import { CommandFailed, print } from '../output.ts';
+import { table } from '../table.ts';
+import { caughtUp } from '../waiting.ts';
+
+export function addIssueDueInvoices(invoices: Command, run: RunCommand): void {
+  invoices
+    .command('issue-due')
+    .description('do now what the dispatcher does by the clock: end, open, close and invoice the periods that are due')
+    .action(() => run(issueDueCommand));
+}
+
+/** Does now what the dispatcher's clock would do, until there is nothing left to do. */
+async function issueDueCommand(cli: CliDependencies): Promise<void> {
+  const [rolledOver, closed, heldUp] = [new Set<string>(), new Set<string>(), new Set<string>()];
+  const failed = new Map<string, string>();
+  const inGrace = new Map<string, string>();
+  const issued: InvoiceIssued[] = [];
+  const doneSoFar = () => rolledOver.size + closed.size + issued.length;
+  let behind = false;
+  for (let done = -1; done < doneSoFar() && !behind;) {
+    done = doneSoFar();
+    // What a round has done must be in the read model before the next one looks.
+    behind = !(await caughtUp(cli, usageAndJobs));
+    const round = await cli.closePeriods();
+    for (const stream of round.rolledOver) rolledOver.add(stream);
+    for (const stream of round.closed) closed.add(stream);
+    for (const stream of round.heldUp) heldUp.add(stream);
+    for (const { stream, until } of round.inGrace) inGrace.set(stream, until);
+    for (const { stream, error } of round.failed) failed.set(stream, String(error));
+    issued.push(...round.issued);
+    if (doneSoFar() > done && !cli.output.json) {
+      cli.output.tell(`${String(closed.size)} periods closed, ${String(issued.length)} invoices issued so far\n`);
+    }
+  }
+  const young = await listPeriodsInGrace(cli.pool, { now: cli.now(), graceSeconds: cli.graceSeconds });
+  for (const { stream, until } of young) inGrace.set(stream, until);
+  const data = {
+    issued: issued.map(({ account_id, number, covers, period_start, period_end, total_cents }) => {
+      return { account_id, number, covers, period_start, period_end, total_cents };
+    }),
+    rolled_over: [...rolledOver],
+    closed: [...closed],
+    held_up: [...heldUp],
+    in_grace: Object.fromEntries(inGrace),
+    behind,
+    failed: Object.fromEntries(failed),
+  };
+  const rows = data.issued.map(({ account_id, number, covers, period_start: start, total_cents: cents }) => {
+    return [account_id, String(number), covers, start.slice(0, 10), formatCents(cents)];
+  });
+  const counts = `${String(rolledOver.size)} periods ended, ${String(closed.size)} closed, ${String(issued.length)} invoices issued`;
+  print(cli.output, data, `${table(cli.output, ['account', 'invoice', 'covers', 'from', 'total'], rows)}\n\n${counts}`);
+  if (doneSoFar() + heldUp.size + inGrace.size + failed.size === 0 && !behind)
+    cli.output.tell('reeltally: nothing is due: no period is past its end, and everything closed is invoiced\n');
+  for (const [stream, until] of inGrace)
+    cli.output.tell(`reeltally: ${stream} is not closed: it takes corrections until ${until}, or a little longer\n`);
+  for (const stream of heldUp)
+    cli.output.tell(`reeltally: ${stream} is not closed: a void is pending; try again later\n`);
+  for (const [stream, error] of failed) cli.output.tell(`reeltally: ${stream} could not be moved on: ${error}\n`);
+  if (failed.size > 0)
+    throw new CommandFailed('not everything that is due was done; what was not is tried again by the dispatcher');
+  if (behind) throw new CommandFailed('more may be due: the projector is behind or away', 2);
+}

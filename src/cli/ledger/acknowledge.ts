@@ -1,0 +1,68 @@
+import { InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
+import { acknowledgeDivergence } from '../../commands/acknowledge-divergence.ts';
+import type { DivergenceAcknowledged } from '../../domain/audit-events.ts';
+import { commandTimeoutMs } from '../waiting.ts';
+import { CommandFailed, facts, print } from '../output.ts';
+import { inWords, newFollower } from './verify.ts';
+import type { VerifyDependencies } from './verify.ts';
+import { accountIdArgument, referenceArgument, staffTextArgument } from '../arguments.ts';
+import { wholeTableMs } from '../dependencies.ts';
+import type { CliDependencies, RunCommand } from '../dependencies.ts';
+
+export function addAcknowledge(ledger: Command, run: RunCommand): void {
+  ledger
+    .command('acknowledge')
+    .description('record that a divergence was examined: the same one is known from then on, any other is new')
+    .argument('<id>', 'id of the divergence, as "ledger verify" prints it', divergenceIdArgument)
+    .option(
+      '--account <account>',
+      'its account: without it, everything is verified again to find it',
+      accountIdArgument,
+    )
+    .requiredOption('--reason <text>', 'why it may stand', staffTextArgument)
+    .requiredOption('--reference <reference>', 'case or ticket of the examination', referenceArgument)
+    .requiredOption('--by <name>', 'the member of staff who examined it', staffTextArgument)
+    .action((id: string, options: Acknowledgement) =>
+      run((cli) => acknowledgeCommand(cli, id, options), { queryTimeoutMs: wholeTableMs }),
+    );
+}
+
+function divergenceIdArgument(value: string): string {
+  if (/^[0-9a-f]{16}$/.test(value)) return value;
+  throw new InvalidArgumentError('an id of a divergence is 16 hexadecimal digits, as "ledger verify" prints it');
+}
+
+interface Acknowledgement {
+  /** Where it was found: without it, everything is verified again to find it. */
+  account?: string;
+  reason: string;
+  /** Case or ticket of the examination. */
+  reference: string;
+  /** The member of staff who answers for it. */
+  by: string;
+}
+
+type Dependencies = VerifyDependencies & Pick<CliDependencies, 'newUuid'>;
+
+/** Records that a divergence was examined: verified again, so that only what is there now can be acknowledged. */
+async function acknowledgeCommand(
+  cli: Dependencies,
+  id: string,
+  { account, reason, reference, by }: Acknowledgement,
+): Promise<void> {
+  const { follower, bar } = await newFollower(cli, account === undefined ? {} : { account });
+  await follower.catchUp().finally(bar.end);
+  const found = follower.divergences.find(id);
+  if (!found) throw new CommandFailed(`there is no divergence ${id}: "ledger verify" lists those that there are`);
+  const { id: _id, known: _known, ...named } = found;
+  const commandId = cli.newUuid();
+  const actor = { type: 'staff', id: by, role: 'operator', reason } as const;
+  await acknowledgeDivergence(cli, {
+    divergence: { ...named, reference } as DivergenceAcknowledged,
+    cause: { commandId, correlationId: commandId, causationId: commandId, actor },
+    timeoutMs: commandTimeoutMs,
+  });
+  const data = { id, ...named };
+  print(cli.output, data, `acknowledged: ${inWords(named)}\n\n${facts({ id, rule: named.rule, reference, by })}`);
+}

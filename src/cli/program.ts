@@ -1,0 +1,143 @@
+import { Command, Option } from 'commander';
+import { addFindAccounts, addListAccounts } from './accounts/find.ts';
+import { addOpenAccount } from './accounts/open.ts';
+import { addShowAccount } from './accounts/show.ts';
+import { addAccountCap, addAccountPlan, addAccountTerms } from './accounts/terms.ts';
+import { addAccountUsage } from './accounts/usage.ts';
+import type { RunCommand } from './dependencies.ts';
+import { addDownload } from './download.ts';
+import type { OpenApiClient } from './download.ts';
+import { addShowEngine } from './engine.ts';
+import type { EngineReport } from './engine.ts';
+import { help } from './help.ts';
+import { addCreditInvoice } from './invoices/credit.ts';
+import { addIssueDueInvoices } from './invoices/issue-due.ts';
+import { addListInvoices } from './invoices/list.ts';
+import { addShowInvoice } from './invoices/show.ts';
+import { addListJobs, addShowJob, addTimeline } from './jobs.ts';
+import { addIssueKey, addListKeys, addRevokeKey } from './keys.ts';
+import { addAcknowledge } from './ledger/acknowledge.ts';
+import { addExportLedger } from './ledger/export.ts';
+import { addShowLedger } from './ledger/show.ts';
+import { addVerify } from './ledger/verify.ts';
+import { addWaive } from './ledger/waive.ts';
+import { addShowStream } from './log.ts';
+import type { Output } from './output.ts';
+import { addProjectionStatus, addRebuild } from './projections.ts';
+import { addExplainUrl } from './urls.ts';
+
+/** Dependencies of the program, handed in by `main/`: each is used by the commands that need it, and no earlier. */
+export interface ProgramDependencies {
+  version: string;
+  output: Output;
+  /** Whether errors in the arguments are answered as JSON, by the caller, rather than told in text. */
+  errorsAreJson: boolean;
+  run: RunCommand;
+  /** The names that `serve --role` takes beside `all`. */
+  roles: readonly string[];
+  serve: (role: string) => Promise<void>;
+  openApiClient: OpenApiClient;
+  /** Origin of the sample platform of a running instance, if it has one. */
+  findSamplePlatform: () => string | undefined;
+  inspectEngine: () => Promise<EngineReport>;
+}
+
+/** Every command of `reeltally`, in the order of its help. Each stands in the file of its name, with its options. */
+export function createProgram(dependencies: ProgramDependencies): Command {
+  const { output, run } = dependencies;
+  const program = createEmptyProgram(dependencies);
+  const group = (name: string, description: string) => program.command(name).description(description);
+
+  addServe(program, dependencies);
+  addDownload(program, output, dependencies.openApiClient);
+
+  const accounts = group('accounts', 'open accounts, change what they pay for, see what they use');
+  addOpenAccount(accounts, run);
+  addListAccounts(accounts, run);
+  addFindAccounts(accounts, run);
+  addShowAccount(accounts, run);
+  addAccountUsage(accounts, run);
+  addAccountPlan(accounts, run);
+  addAccountTerms(accounts, run);
+  addAccountCap(accounts, run);
+
+  const keys = group('keys', 'issue, list and revoke API keys');
+  addIssueKey(keys, run);
+  addListKeys(keys, run);
+  addRevokeKey(keys, run);
+
+  const jobs = group('jobs', 'look at downloads');
+  addListJobs(jobs, run);
+  addShowJob(jobs, run);
+  addTimeline(jobs, run);
+
+  const ledger = group('ledger', 'look at what was charged, and correct it');
+  addShowLedger(ledger, run);
+  addExportLedger(ledger, run);
+  addWaive(ledger, run);
+  addVerify(ledger, run);
+  addAcknowledge(ledger, run);
+
+  addShowStream(group('log', 'look at the log itself'), run);
+
+  const invoices = group('invoices', 'invoices and credit notes');
+  addListInvoices(invoices, run);
+  addShowInvoice(invoices, run);
+  addIssueDueInvoices(invoices, run);
+  addCreditInvoice(invoices, run);
+
+  const projections = group('projections', 'look after the read models');
+  addProjectionStatus(projections, run);
+  addRebuild(projections, run);
+
+  addExplainUrl(group('urls', 'see how addresses of videos are read'), output, dependencies.findSamplePlatform);
+  addShowEngine(group('engine', 'yt-dlp and ffmpeg, which make the downloads'), output, dependencies.inspectEngine);
+  addHelp(program);
+  allowJsonEverywhere(program);
+  return program;
+}
+
+function createEmptyProgram({ version, output, errorsAreJson }: ProgramDependencies): Command {
+  return new Command('reeltally')
+    .description('A metered video-download API whose every cent can be audited.')
+    .option('--json', 'answer with one JSON document, and errors with another')
+    .version(version, '--version', 'print the version, and end')
+    .configureHelp(help)
+    .configureOutput({ writeErr: errorsAreJson ? () => undefined : output.tell })
+    .showHelpAfterError('(add --help for the arguments and options)')
+    .exitOverride();
+}
+
+function addServe(program: Command, { roles, serve }: ProgramDependencies): void {
+  program
+    .command('serve')
+    .description('run the service: one role as a process of its own, or all with the servers they need')
+    .addOption(new Option('--role <role>', 'which part').choices([...roles, 'all']).default('all'))
+    .action(({ role }: { role: string }) => serve(role));
+}
+
+/** `help ledger waive` is `ledger waive --help`. */
+function addHelp(program: Command): void {
+  program
+    .command('help')
+    .description('the arguments and options of a command')
+    .argument('[command...]', 'the command, such as: ledger waive')
+    .action((words: string[]) => {
+      let asked = program;
+      for (const word of words) {
+        const next = asked.commands.find((command) => command.name() === word);
+        if (!next) return asked.error(`error: unknown command '${words.join(' ')}'`);
+        asked = next;
+      }
+      asked.outputHelp();
+    });
+}
+
+/** `--json` may stand in front of a command or behind it. */
+function allowJsonEverywhere(program: Command): void {
+  for (const child of program.commands) {
+    child.exitOverride();
+    if (child.commands.length > 0) allowJsonEverywhere(child);
+    else child.option('--json', 'answer with one JSON document');
+  }
+}

@@ -1,0 +1,64 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Pool } from 'pg';
+import { projections } from '../../projections/all.ts';
+import { findMissingTables } from '../../projections/runner/missing-tables.ts';
+import { tablesOf } from '../../projections/runner/projection.ts';
+import { measureClock } from '../adapters/postgres/postgres.ts';
+import type { Connections } from './connect.ts';
+
+interface Readiness {
+  ready: boolean;
+  /** The state of each part, for the operator. */
+  parts: Record<string, string>;
+}
+
+const readinessTimeoutMs = 2_000;
+const readinessKeptMs = 1_000;
+
+/** Tells whether this process can do its work now. Asked more often, it asks the servers once a second. */
+export function createReadiness(connections: Connections): () => Promise<Readiness> {
+  let last: { atMs: number; result: Promise<Readiness> } | undefined;
+  return () => {
+    if (!last || performance.now() - last.atMs > readinessKeptMs) {
+      last = { atMs: performance.now(), result: lookAtParts(connections) };
+    }
+    return last.result;
+  };
+}
+
+async function lookAtParts(connections: Connections): Promise<Readiness> {
+  const { store, pool, nats, clock } = connections;
+  const time = measureClock(pool, clock).then(async () => clock.fault()?.message ?? (await missingTable(pool)) ?? 'ok');
+  const log = store.ready({ timeoutMs: readinessTimeoutMs }).then((ready) => (ready ? 'ok' : 'does not answer'));
+  const queue = nats.isClosed() ? Promise.resolve('closed') : nats.rtt().then(() => 'ok');
+  const [postgres, eventStore, natsState] = await Promise.all([time, log, queue].map(inTime));
+  const states = { postgres: postgres ?? '', event_store: eventStore ?? '', nats: natsState ?? '' };
+  const { offsetSeconds } = clock;
+  return {
+    ready: Object.values(states).every((state) => state === 'ok'),
+    parts: {
+      ...states,
+      ...(await whatWaits(connections)),
+      ...(offsetSeconds !== 0 && { clock_offset_seconds: String(offsetSeconds) }),
+    },
+  };
+}
+
+/** Says which table of a read model is not there, and what makes it. */
+async function missingTable(pool: Pool): Promise<string | undefined> {
+  const [missing] = await findMissingTables(pool, projections.flatMap(tablesOf));
+  const projection = projections.find((each) => tablesOf(each).includes(missing ?? ''));
+  return projection && `the table ${missing ?? ''} is missing: "projections rebuild ${projection.name}" makes it`;
+}
+
+async function inTime(state: Promise<string>): Promise<string> {
+  const late = sleep(readinessTimeoutMs, 'does not answer', { ref: false });
+  return await Promise.race([state.catch(() => 'does not answer'), late]);
+}
+
+/** The waiting parts of this process by name, each with the reason. */
+export async function whatWaits({ waiting }: Connections): Promise<Record<string, string>> {
+  const asked = [...waiting].map(async ([name, why]) => [name, await why().catch(() => undefined)] as const);
+  const waits = (await Promise.all(asked)).flatMap(([name, why]) => (why === undefined ? [] : [[name, why] as const]));
+  return Object.fromEntries(waits);
+}
