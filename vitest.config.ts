@@ -1,4 +1,7 @@
 import { defineConfig } from 'vitest/config';
+import type { ViteUserConfig } from 'vitest/config';
+import { BaseSequencer } from 'vitest/node';
+import type { TestSpecification } from 'vitest/node';
 
 // One seed for the order of tests and for all generated cases; a run is repeated by setting it to what the run printed.
 export const seed = Number(process.env['PROOF_SEED'] ?? Date.now() % 2 ** 31);
@@ -8,18 +11,71 @@ const isLong = process.env['PROOF_SCALE'] === 'long';
 process.env['PROOF_SEED'] = String(seed);
 console.log(`PROOF_SEED=${seed}${isLong ? ' PROOF_SCALE=long' : ''}`);
 
+/** Tests that start no server: `npm run test:unit`. */
+const unitTests = [
+  'test/{domain,documents}/**/*.test.ts',
+  // The schema is read from a database.
+  'test/tidy/!(schema).test.ts',
+  'test/{adapters/postgres/clock,adapters/secrets,audit/known-divergences,dispatcher/warning-mail,docs/billing}.test.ts',
+  'test/cli/{job-story,progress-bar,table}.test.ts',
+  'test/commands/{api-key,event-metadata,request-token}.test.ts',
+  'test/downloader/yt-dlp/{arguments,installed-tree,output}.test.ts',
+  'test/{http/parts-away,main/stops,worker/attempts-directory}.test.ts',
+];
+/** The longest files, which start first, so that none is left to run alone at the end. */
+const longest = [
+  'docs/commands',
+  'main/stopping',
+  'flow/kill-everything',
+  'flow/wrong-clocks',
+  'main/sandboxes',
+  'downloader/outputs',
+  'downloader/sample-downloads',
+  'main/interrupting',
+  'flow/quotas',
+  'audit/planted-lies',
+  'flow/files-in-a-bucket',
+];
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rankOf = ({ moduleId }: TestSpecification) => {
+      const rank = longest.findIndex((name) => moduleId.endsWith(`/test/${name}.test.ts`));
+      return rank === -1 ? longest.length : rank;
+    };
+    return (await super.sort(files)).sort((one, other) => rankOf(one) - rankOf(other));
+  }
+}
+
+/** How all tests run. */
+export const settings = {
+  setupFiles: ['test/support/generated-cases.ts'],
+  // Processes and not threads: tests start servers, send signals and read process numbers.
+  pool: 'forks',
+  // Files share processes with all that is loaded in them: loading it for each took longer than many files do.
+  isolate: false,
+  // Much of a test's time is spent waiting for other processes, so that there may be more files at a time than cores.
+  maxWorkers: 3,
+  sequence: { seed, sequencer: LongestFirst },
+  testTimeout: isLong ? 600_000 : 30_000,
+  hookTimeout: 30_000,
+  teardownTimeout: 30_000,
+} satisfies ViteUserConfig['test'];
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    globalSetup: ['test/support/global-setup.ts'],
-    setupFiles: ['test/support/generated-cases.ts'],
-    // Processes and not threads: tests start servers, send signals and read process numbers.
-    pool: 'forks',
-    // Most of a test's time is spent waiting for other processes, so that there may be more files at a time than cores.
-    maxWorkers: 3,
-    sequence: { seed },
-    testTimeout: isLong ? 600_000 : 30_000,
-    hookTimeout: 30_000,
-    teardownTimeout: 30_000,
+    ...settings,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'servers',
+          include: ['test/**/*.test.ts'],
+          exclude: unitTests,
+          globalSetup: ['test/support/global-setup.ts'],
+        },
+      },
+      { extends: true, test: { name: 'unit', include: unitTests } },
+    ],
   },
 });

@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config';
-import base, { seed } from './vitest.config.ts';
+import { settings } from './vitest.config.ts';
 
 /**
  * What is said of an engine, and the story over all of them, against real engines: in containers, or wherever they are. One file
@@ -7,8 +7,7 @@ import base, { seed } from './vitest.config.ts';
  */
 export default defineConfig({
   test: {
-    ...base.test,
-    sequence: { seed },
+    ...settings,
     include: [
       'test/adapters/event-store/**/*.test.ts',
       'test/adapters/postgres/{postgres,leadership}.test.ts',

@@ -103,7 +103,7 @@ function createEmptyProgram({ version, output, errorsAreJson }: ProgramDependenc
     .option('--json', 'answer with one JSON document, and errors with another')
     .version(version, '--version', 'print the version, and end')
     .configureHelp(help)
-    .configureOutput({ writeErr: errorsAreJson ? () => undefined : output.tell })
+    .configureOutput({ writeOut: output.write, writeErr: errorsAreJson ? () => undefined : output.tell })
     .showHelpAfterError('(add --help for the arguments and options)')
     .exitOverride();
 }

@@ -22,6 +22,8 @@ export interface LoggedWarning {
   covers: readonly ReachedNotice[];
   /** Message-ID of a recorded mail that covers it. */
   messageId: string | null;
+  /** A higher threshold was reached at the same time and is not mailed yet: its mail will cover this warning. */
+  awaitsHigher: boolean;
 }
 
 /**

@@ -135,6 +135,11 @@ async function mail(
   if (warning.covers.length > 0) {
     const isSent = claim.taken || warning.messageId !== null;
     if (!isSent && !taken.has(eventId)) {
+      // The read model takes the events of one append in one batch or in two: the higher threshold may not be in it yet.
+      if (warning.awaitsHigher) {
+        await forgetClaim(pool, eventId);
+        return;
+      }
       const { opened } = await readAccount(store, accountId);
       if (!opened) throw new Error(`${accountId} was never opened, though it has used something`);
       // A process that was suspended meanwhile may have lost its claim.

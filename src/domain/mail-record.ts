@@ -100,17 +100,18 @@ function noticeMailed({ eventId, notice: { type, data } }: ReachedNotice, messag
  *
  * @returns `covers`: the notices that the mail about this one records: itself and the lower thresholds, except those that are
  *   recorded already; none where its own mail is recorded. `messageId`: of a recorded mail about a higher threshold, which has
- *   covered this notice
+ *   covered this notice. `awaitsHigher`: the mail about a higher threshold is still to come, and will cover this notice
  */
 export function mailCoverage(
   { notices }: MailRecord,
   about: ReachedNotice,
-): { covers: readonly ReachedNotice[]; messageId: string | null } {
+): { covers: readonly ReachedNotice[]; messageId: string | null; awaitsHigher: boolean } {
   const together = [...notices.values()].filter((other) => isTogether(about, other));
   const isHigher = (other: ReachedNotice) => percentOf(other) > percentOf(about);
   return {
     covers: about.messageId === null ? together.filter((one) => one.messageId === null && !isHigher(one)) : [],
     messageId: together.find((one) => one.messageId !== null && isHigher(one))?.messageId ?? null,
+    awaitsHigher: together.some((one) => one.messageId === null && isHigher(one)),
   };
 }
 

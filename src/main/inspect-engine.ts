@@ -2,12 +2,11 @@ import { inspectEngine, oldEngineDays } from '../downloader/yt-dlp/versions.ts';
 import { realNowMs } from '../system/clock-and-chance.ts';
 import { prepareYtDlp } from '../downloader/yt-dlp/unpacked.ts';
 import type { EngineReport } from '../cli/engine.ts';
-import { readConfig } from './settings/config.ts';
+import type { Config } from './settings/config.ts';
 import { cellDirectoryOf, findEngine, openContainment, workDirectoryOf } from './sandbox.ts';
 
 /** Tries yt-dlp and ffmpeg, and the guards of their sandbox, as a worker does at its start. */
-export async function inspectThisEngine(): Promise<EngineReport> {
-  const config = readConfig();
+export async function inspectThisEngine(config: Config): Promise<EngineReport> {
   const engine = await findEngine(config);
   const containment = await openContainment(
     { engine, workDirectory: workDirectoryOf(config), samplePlatformUrl: null },

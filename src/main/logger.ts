@@ -1,5 +1,5 @@
 import { destination, pino } from 'pino';
-import type { Logger } from 'pino';
+import type { DestinationStream, Logger } from 'pino';
 import { lineStart } from '../cli/progress-bar.ts';
 import type { Config } from './settings/config.ts';
 import { logText } from './log-text.ts';
@@ -21,9 +21,13 @@ const secretPaths = [
 ];
 
 /** Logs go to standard error: standard output is for answers. A terminal gets text, a program JSON. */
-export function createLogger({ LOG_LEVEL }: Config, role: string, defaultLevel: 'info' | 'warn'): Logger {
-  const standardError = destination({ dest: 2, sync: true });
-  const terminal = { write: (line: string) => void standardError.write(lineStart + logText(line)) };
+export function createLogger(
+  { LOG_LEVEL }: Config,
+  role: string,
+  defaultLevel: 'info' | 'warn',
+  standardError: DestinationStream = destination({ dest: 2, sync: true }),
+): Logger {
+  const terminal = { write: (line: string) => standardError.write(lineStart + logText(line)) };
   return pino(
     {
       level: LOG_LEVEL ?? defaultLevel,

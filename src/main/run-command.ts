@@ -20,15 +20,16 @@ import { readStreamPrefix } from './settings/stream-prefix.ts';
 
 /** Opens the connections that a command needs, runs it, and closes them again. */
 export async function runCommand(
-  output: Output,
+  { output, variables }: { output: Output; variables: NodeJS.ProcessEnv | undefined },
   command: Parameters<RunCommand>[0],
   { queryTimeoutMs = commandTimeoutMs }: Parameters<RunCommand>[1] = {},
 ): Promise<void> {
-  const config = readConfig();
+  const config = readConfig(variables);
   const { eventStoreUrl, databaseUrl } = findAddresses(config);
   const secrets = readSecrets(config);
   // A failure is told in one sentence; repeated attempts are not worth a line to the person who waits.
-  const logger = createLogger({ ...config, LOG_LEVEL: config.LOG_LEVEL ?? 'error' }, 'cli', 'warn');
+  const settings = { ...config, LOG_LEVEL: config.LOG_LEVEL ?? 'error' } as const;
+  const logger = createLogger(settings, 'cli', 'warn', { write: output.tell });
   const pool = openPool(databaseUrl, { logger, max: 4, queryTimeoutMs, connectionTimeoutMs: commandTimeoutMs });
   const prefix = await readStreamPrefix(pool, config).catch(async (error: unknown) => {
     await pool.end();

@@ -85,9 +85,9 @@ describe('accounts show, plan and cap', () => {
     expectText(shown, /^active_keys +1 of 5$/m);
 
     expectText(await run('accounts', 'cap', accountId, '5'), /overage charges stop at \$0\.05 from now on\n$/);
-    expectText(await run('accounts', 'cap', accountId, 'none'), /overage charges have no ceiling from now on\n$/);
+    expectText(await run('accounts', 'cap', accountId, 'none'), /overage charges have no cap from now on\n$/);
     // Told twice, it is the same.
-    expectText(await run('accounts', 'cap', accountId, 'none'), /overage charges have no ceiling from now on\n$/);
+    expectText(await run('accounts', 'cap', accountId, 'none'), /overage charges have no cap from now on\n$/);
     expect(await service().cli('accounts', 'cap', accountId, 'none')).toMatchObject({
       changed: false,
       in_force_from: null,

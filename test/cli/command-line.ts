@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { runCommand } from '../support/service.ts';
+import { runCommand, runInProcess } from '../support/service.ts';
 import type { Environment, Service } from '../support/service.ts';
 
 export interface Ran {
@@ -10,12 +10,16 @@ export interface Ran {
 
 export type Run = (...words: string[]) => Promise<Ran>;
 
-/** Runs the command line against a running service, as a person at a terminal would. */
-export const against =
-  (service: Service): Run =>
-  (...words) =>
-    runCommand(words, { REELTALLY_DATA: service.dataDirectory });
+/** Runs commands against a running service. */
+export const against = (service: Service): Run => within({ REELTALLY_DATA: service.dataDirectory });
 
+/** Runs commands in the test's own process. */
+export const within =
+  (environment: Environment): Run =>
+  (...words) =>
+    runInProcess(words, environment);
+
+/** Runs commands as processes of their own. */
 export const runIn =
   (environment: Environment): Run =>
   (...words) =>

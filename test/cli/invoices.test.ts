@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { noDownloads, shareService } from '../http/shared-service.ts';
 import { queue } from '../support/downloads.ts';
 import { planFile } from '../support/plans.ts';
-import { runCommand } from '../support/service.ts';
+import { runInProcess } from '../support/service.ts';
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts';
 import { against, expectRefusal, expectText } from './command-line.ts';
 
@@ -15,7 +15,7 @@ const run = (...words: string[]) => against(service())(...words);
 
 /** The command line, five weeks on: nobody else's clock is moved. */
 const later = (...words: string[]) =>
-  runCommand(words, {
+  runInProcess(words, {
     ...{ REELTALLY_DATA: service().dataDirectory, INVOICE_ISSUER: 'Tally & Co' },
     ...{ REELTALLY_CLOCK_OFFSET_SECONDS: String(35 * 86_400), CLOSING_GRACE_SECONDS: '0' },
   });
@@ -55,7 +55,7 @@ describe('invoices', () => {
   });
 
   it('issue-due says until when a period takes corrections that is not closed yet', async () => {
-    const { code, stdout, stderr } = await runCommand(['invoices', 'issue-due', '--json'], {
+    const { code, stdout, stderr } = await runInProcess(['invoices', 'issue-due', '--json'], {
       ...{ REELTALLY_DATA: service().dataDirectory, CLOSING_GRACE_SECONDS: String(20 * 86_400) },
       REELTALLY_CLOCK_OFFSET_SECONDS: String(70 * 86_400),
     });

@@ -5,7 +5,7 @@ import type { Installation } from '../support/installation.ts';
 import { queue } from '../support/downloads.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { planFile } from '../support/plans.ts';
-import { expectRefusal, runIn } from './command-line.ts';
+import { expectRefusal, within } from './command-line.ts';
 
 /** Two downloads: one that the read models have seen, and one queued after the projector was killed. */
 let installation: Installation;
@@ -40,7 +40,7 @@ afterAll(async () => {
   await installation[Symbol.asyncDispose]();
 });
 
-const run = (...words: string[]) => runIn(installation.environment)(...words);
+const run = (...words: string[]) => within(installation.environment)(...words);
 const names = ['usage_and_jobs', 'api_keys', 'overage_ledger', 'job_timeline', 'invoices'];
 
 it('without a projector, every answer from a read model says that it is behind', { timeout: 60_000 }, async () => {

@@ -158,7 +158,7 @@ describe('accounts cap', { timeout: 120_000 }, () => {
     });
     expectText(
       await run('accounts', 'cap', accountId, 'none', '--effective', 'next'),
-      new RegExp(`overage charges have no ceiling from ${end.slice(0, 10)} on\n$`),
+      new RegExp(`overage charges have no cap from ${end.slice(0, 10)} on\n$`),
     );
   });
 });

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts';
-import { expectText, runIn } from './command-line.ts';
+import { expectText, within } from './command-line.ts';
 
 const samplePlatform = 'http://127.0.0.1:34567';
-const run = runIn({ REELTALLY_DATA: makeTemporaryDirectory(), SAMPLE_PLATFORM_URL: samplePlatform });
+const run = within({ REELTALLY_DATA: makeTemporaryDirectory(), SAMPLE_PLATFORM_URL: samplePlatform });
 
 async function explain(url: string): Promise<unknown> {
   const { code, stdout, stderr } = await run('urls', 'explain', url, '--json');
@@ -24,7 +24,7 @@ describe('urls explain, with no service running', () => {
     });
     expect(await explain('https://soundcloud.com/somebody/a-track')).toMatchObject({
       kind: 'sound',
-      explanation: 'This names sound without a picture, of which the sound is delivered.',
+      explanation: 'This names sound without a picture: the sound is delivered.',
     });
     expect(await explain(`${samplePlatform}/watch/bars`)).toMatchObject({ platform: 'sample', video_id: 'bars' });
   });

@@ -64,6 +64,36 @@ describe('warning mails', () => {
     expect(mailsTo(server.taken, account).map(({ messageId }) => messageId)).toEqual(ids);
   });
 
+  it('of thresholds that are reached together make one mail, even if the read model has only the lower one yet', async () => {
+    const { server, start, models } = mailing;
+    const account = await useDownloads(log.store, 5);
+    await caughtUp();
+    await mailing.stopProjecting();
+    const { rows: warnings } = await models.pool.query<{ event_id: string; threshold_percent: number }>(
+      'delete from usage_warnings where stream = $1 returning *',
+      [account.stream],
+    );
+    const insert = (row: object) =>
+      models.pool.query('insert into usage_warnings select * from jsonb_populate_record(null::usage_warnings, $1)', [
+        row,
+      ]);
+    const lower = warnings.find(({ threshold_percent: percent }) => percent === 80)!;
+    const higher = warnings.find(({ threshold_percent: percent }) => percent === 100)!;
+    await insert(lower);
+    // Newer, so that once its mail is out, the lower one has been looked at.
+    const other = await useDownloads(log.store, 4);
+    const [warning] = (await log.store.read(other.stream, 0)).filter(({ type }) => type === 'UsageWarningReached');
+    const ofOther = { event_id: warning!.id, account_id: other.accountId, stream: other.stream };
+    await insert({ ...lower, ...ofOther, time: '2026-11-14T13:00:00.000Z' });
+    start();
+    await mailed(log.store, other, 1);
+    expect(mailsTo(server.received, account)).toEqual([]);
+    await insert(higher);
+    const id = `<${higher.event_id}@reeltally.test>`;
+    expect(await mailed(log.store, account, 2)).toEqual([id, id]);
+    expect(mailsTo(server.received, account).map(({ messageId }) => messageId)).toEqual([id]);
+  });
+
   it('tell that the ceiling is reached, once, while the period is open', async () => {
     const { server, start } = mailing;
     start();

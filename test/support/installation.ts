@@ -6,7 +6,7 @@ import type { OpenedAccount } from './opened-account.ts';
 import { startEventStore } from './event-store.ts';
 import { startNatsServer } from './nats.ts';
 import { createDatabase } from './postgres.ts';
-import { runCommand, startProcess } from './service.ts';
+import { runCli, startProcess } from './service.ts';
 import type { Environment, ServiceProcess } from './service.ts';
 import { startTestPlatform } from './sample-platform.ts';
 import { makeTemporaryDirectory } from './temporary-directory.ts';
@@ -58,11 +58,7 @@ export async function startInstallation(given: Environment = {}): Promise<Instal
       running.push(started);
       return started;
     },
-    cli: async <Answer>(words: readonly string[], more: Environment = {}) => {
-      const { code, stdout, stderr } = await runCommand([...words, '--json'], { ...environment, ...more });
-      if (code !== 0) throw new Error(`reeltally ${words.join(' ')} ended with ${String(code)}: ${stderr}`);
-      return JSON.parse(stdout) as Answer;
-    },
+    cli: (words, more = {}) => runCli(words, { ...environment, ...more }),
     openAccount: (plan = 'test', more = {}) => openAccount(plan, { ...environment, ...more }),
     [Symbol.asyncDispose]: async () => {
       await Promise.all(running.map((role) => role.stop()));

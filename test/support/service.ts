@@ -5,6 +5,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { runCommandLine } from '../../src/main/command-line.ts';
 import { givenEngines } from './given-engines.ts';
 import { engineOfRun, linkEngine, prepareDataDirectory } from './made-once.ts';
 import { openAccount } from './opened-account.ts';
@@ -258,8 +259,31 @@ export function startOnTerminal(command: readonly string[], environment: Environ
   };
 }
 
-async function runCli<Answer>(words: readonly string[], environment: Environment): Promise<Answer> {
-  const { code, stdout, stderr } = await runCommand([...words, '--json'], environment);
+/**
+ * Runs one command to its end in the test's own process, which spares it a second of loading: everything but what a process
+ * brings along (docs/commands.test.ts runs each command as one, test/cli/usage.test.ts looks at exit codes and streams).
+ */
+export async function runInProcess(
+  words: readonly string[],
+  environment: Environment,
+): Promise<{ code: number; stdout: string; stderr: string }> {
+  let stdout = '';
+  let stderr = '';
+  const code = await runCommandLine({
+    words,
+    variables: { ...cleanEnvironment(), ...environment },
+    write: (text) => void (stdout += text),
+    tell: (text) => void (stderr += text),
+    terminal: false,
+    columns: undefined,
+    serve: () => Promise.reject(new Error('A service is started as a process of its own.')),
+  });
+  return { code, stdout, stderr };
+}
+
+/** @throws where the command exits with another code than 0 */
+export async function runCli<Answer>(words: readonly string[], environment: Environment): Promise<Answer> {
+  const { code, stdout, stderr } = await runInProcess([...words, '--json'], environment);
   if (code !== 0) throw new Error(`reeltally ${words.join(' ')} ended with ${String(code)}: ${stderr}`);
   return JSON.parse(stdout) as Answer;
 }

@@ -32,10 +32,11 @@ export function importsOf(file: SourceFile): { packages: string[]; files: string
 }
 
 /** Visits every node of a file's syntax tree, so that what stands in comments and texts is not taken for code. */
-export function visitNodes(file: SourceFile, visit: (node: ts.Node, line: number) => void): void {
+export function visitNodes(file: SourceFile, visit: (node: ts.Node, lineOf: (node: ts.Node) => number) => void): void {
   const tree = ts.createSourceFile(file.path, file.text, ts.ScriptTarget.Latest, true);
+  const lineOf = (node: ts.Node) => tree.getLineAndCharacterOfPosition(node.getStart()).line + 1;
   const walk = (node: ts.Node): void => {
-    visit(node, tree.getLineAndCharacterOfPosition(node.getStart()).line + 1);
+    visit(node, lineOf);
     ts.forEachChild(node, walk);
   };
   walk(tree);

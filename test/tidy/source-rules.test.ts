@@ -37,9 +37,9 @@ function askedOf(node: ts.Node): string | undefined {
 function findings(files: SourceFile[], find: (node: ts.Node) => string | undefined): string[] {
   const found: string[] = [];
   for (const file of files) {
-    visitNodes(file, (node, line) => {
+    visitNodes(file, (node, lineOf) => {
       const what = find(node);
-      if (what !== undefined) found.push(`${file.path}:${line} ${what}`);
+      if (what !== undefined) found.push(`${file.path}:${lineOf(node)} ${what}`);
     });
   }
   return found;
