@@ -7,7 +7,7 @@ import { cutConnection, sendData } from './envelope.ts';
 import { ApiError } from './errors.ts';
 import type { EndpointReference } from './reference/endpoint-reference.ts';
 import { canonicalUrl, platform, readInput, readVideoUrl, urlParameter, videoId } from './request-input.ts';
-import { outcomesOf, withdraw } from './withdraw.ts';
+import { outcomesOf, withdraw } from './pending-void.ts';
 
 const query = z.object({ url: urlParameter });
 

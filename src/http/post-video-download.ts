@@ -18,7 +18,7 @@ import {
   urlParameter,
   videoId,
 } from './request-input.ts';
-import { outcomesOf, withdraw } from './withdraw.ts';
+import { outcomesOf, withdraw } from './pending-void.ts';
 
 /** From the request's head to the answer (or the cut connection). */
 const downloadBudgetMs = 10_000;

@@ -11,7 +11,7 @@ import { waitFor } from '../../support/wait-for.ts';
 const isOurs = foreignUrl === undefined;
 if (!isOurs) console.log('The server at EVENTSTORE_URL is not ours to kill: its end is not tested.');
 
-const LANES = 24;
+const WRITERS = 24;
 
 describe.runIf(isOurs)('a server that is killed with appends in flight', () => {
   test('has everything it acknowledged, everything once, and no gaps', async () => {
@@ -19,35 +19,35 @@ describe.runIf(isOurs)('a server that is killed with appends in flight', () => {
     let server = await startEventStore({ dataDirectory });
     const port = portOf(server.url);
     await withAdapter({ url: server.url }, async (store) => {
-      const lanes = Array.from({ length: LANES }, () => ({
-        stream: freshStream('lane'),
+      const writers = Array.from({ length: WRITERS }, () => ({
+        stream: freshStream('writer'),
         acknowledged: -1,
         verified: -1,
       }));
       const outcomes = new Set<AppendOutcome>();
       let isOver = false;
-      const writing = lanes.map(async (lane) => {
+      const writing = writers.map(async (writer) => {
         while (!isOver) {
-          const next = lane.acknowledged + 1;
+          const next = writer.acknowledged + 1;
           const expected = next === 0 ? 'no_stream' : next - 1;
-          outcomes.add(await store.append(lane.stream, expected, [eventToAppend(next), eventToAppend(next + 1)]));
-          lane.acknowledged = next + 1;
+          outcomes.add(await store.append(writer.stream, expected, [eventToAppend(next), eventToAppend(next + 1)]));
+          writer.acknowledged = next + 1;
         }
       });
-      const total = (): number => lanes.reduce((sum, lane) => sum + lane.acknowledged + 1, 0);
+      const total = (): number => writers.reduce((sum, writer) => sum + writer.acknowledged + 1, 0);
       for (let round = 0; round < scaled(4, 40); round += 1) {
         const before = total();
         await waitFor(() => total() > before + 100, { what: `appends in round ${round}`, timeoutMs: 20_000 });
         await server.kill();
         // Read from the file as the crash left it, by another server: what was acknowledged is there already.
-        const acknowledged = lanes.map((lane) => lane.acknowledged);
+        const acknowledged = writers.map((writer) => writer.acknowledged);
         server = await startEventStore({ dataDirectory, port });
-        const stored = await Promise.all(lanes.map((lane) => store.read(lane.stream, lane.verified + 1)));
-        for (const [index, lane] of lanes.entries()) {
-          const first = lane.verified + 1;
+        const stored = await Promise.all(writers.map((writer) => store.read(writer.stream, writer.verified + 1)));
+        for (const [index, writer] of writers.entries()) {
+          const first = writer.verified + 1;
           const events = stored[index]!;
-          lane.verified += events.length;
-          expect(lane.verified).toBeGreaterThanOrEqual(acknowledged[index]!);
+          writer.verified += events.length;
+          expect(writer.verified).toBeGreaterThanOrEqual(acknowledged[index]!);
           const expected = events.map((_, offset) => first + offset);
           expect(events.map(numberOf)).toEqual(expected);
           expect(events.map(({ revision }) => revision)).toEqual(expected);
@@ -56,8 +56,8 @@ describe.runIf(isOurs)('a server that is killed with appends in flight', () => {
       isOver = true;
       await Promise.all(writing);
       expect(outcomes).toEqual(new Set(['stored']));
-      for (const lane of lanes) {
-        expect((await store.read(lane.stream, 0)).map(numberOf)).toEqual(upTo(lane.acknowledged));
+      for (const writer of writers) {
+        expect((await store.read(writer.stream, 0)).map(numberOf)).toEqual(upTo(writer.acknowledged));
       }
     });
     await server.stop();

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { expect, test } from 'vitest';
 import { Outages } from '../../src/ports/outage.ts';
 import type { Compensation } from '../../src/commands/usage/batch.ts';
-import { withdraw } from '../../src/http/withdraw.ts';
+import { withdraw } from '../../src/http/pending-void.ts';
 import { openUsage } from '../commands/usage-account.ts';
 import { chargeFor, download, freshToken, resolvingUnderTest } from '../dispatcher/resolving.ts';
 import { silent } from '../projections/read-models-under-test.ts';
