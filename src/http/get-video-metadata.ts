@@ -7,7 +7,7 @@ import { cutConnection, sendData } from './envelope.ts';
 import { ApiError } from './errors.ts';
 import type { EndpointReference } from './reference/endpoint-reference.ts';
 import { canonicalUrl, platform, readInput, readVideoUrl, urlParameter, videoId } from './request-input.ts';
-import { outcomesOf, withdraw } from './pending-void.ts';
+import { outcomesOf, recordPendingVoid } from './pending-void.ts';
 
 const query = z.object({ url: urlParameter });
 
@@ -63,7 +63,7 @@ export const getVideoMetadata: Endpoint['handler'] =
       request.usageHeaders.creditsRemaining = summariseUsage(answer.usage, askedAt).downloads.remaining;
     switch (answer.outcome) {
       case 'unknown':
-        if (!(await withdraw(request, { pendingVoids, outages }, answer.compensation)))
+        if (!(await recordPendingVoid(request, { pendingVoids, outages }, answer.compensation)))
           return cutConnection(request, reply);
         throw new ApiError('metadata_unavailable', { away: 'event_store' });
       case 'not_stored':

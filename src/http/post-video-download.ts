@@ -18,7 +18,7 @@ import {
   urlParameter,
   videoId,
 } from './request-input.ts';
-import { outcomesOf, withdraw } from './pending-void.ts';
+import { outcomesOf, recordPendingVoid } from './pending-void.ts';
 
 /** From the request's head to the answer (or the cut connection). */
 const downloadBudgetMs = 10_000;
@@ -130,7 +130,10 @@ export const postVideoDownload: Endpoint['handler'] =
         deadlineMs: request.arrivedMs + downloadBudgetMs,
       },
     );
-    if (answer.outcome === 'unknown' && !(await withdraw(request, { pendingVoids, outages }, answer.compensation))) {
+    if (
+      answer.outcome === 'unknown' &&
+      !(await recordPendingVoid(request, { pendingVoids, outages }, answer.compensation))
+    ) {
       // Neither "queued" nor "not queued" is known to be true, so there is no answer.
       return cutConnection(request, reply);
     }

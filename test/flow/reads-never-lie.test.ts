@@ -50,12 +50,12 @@ describe('right after a 202', () => {
   });
 
   test('so it is with the projector stopped, and a foreign token stays unknown', { timeout: 60_000 }, async () => {
-    const [{ key }, stranger] = [await openAccount(), await openAccount()];
+    const [{ key }, other] = [await openAccount(), await openAccount()];
     projector.pause();
     try {
       await queueAndLook(key, scaled(10, 60));
       const { request_token: token } = await queue(apis[0].url, key, { url: installation.sampleUrl('bars') });
-      const foreign = await statusOf(apis[1].url, stranger.key, token);
+      const foreign = await statusOf(apis[1].url, other.key, token);
       expect(foreign).toMatchObject({ status: 404, code: 'not_found' });
     } finally {
       projector.resume();

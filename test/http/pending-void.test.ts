@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { expect, test } from 'vitest';
 import { Outages } from '../../src/ports/outage.ts';
 import type { Compensation } from '../../src/commands/usage/batch.ts';
-import { withdraw } from '../../src/http/pending-void.ts';
+import { recordPendingVoid } from '../../src/http/pending-void.ts';
 import { openUsage } from '../commands/usage-account.ts';
 import { chargeFor, download, freshToken, resolvingUnderTest } from '../dispatcher/resolving.ts';
 import { silent } from '../projections/read-models-under-test.ts';
@@ -19,7 +19,11 @@ async function ask(ageMs: number): Promise<boolean> {
   };
   const caller = { accountId: account.accountId };
   const request = { id: 'a', arrivedMs: performance.now() - ageMs, caller } as FastifyRequest;
-  return await withdraw(request, { pendingVoids: parts.pendingVoids, outages: new Outages(silent) }, compensation);
+  return await recordPendingVoid(
+    request,
+    { pendingVoids: parts.pendingVoids, outages: new Outages(silent) },
+    compensation,
+  );
 }
 
 test('a request is told that nothing is charged once that is promised', async () => {

@@ -102,7 +102,7 @@ class Callers {
   }
 }
 
-/** The permit that a caller shows, who is no stranger from then on. */
+/** The permit of a client's credentials, which authenticates its connection. */
 function permitOf({ permits, callers }: Proxy, request: IncomingMessage): Permit | undefined {
   const permit = permits.of(request);
   if (permit !== undefined) callers.know(request.socket);

@@ -85,8 +85,8 @@ describe('a question about a video', () => {
   });
 
   it('fails when the answer is none of ours', async () => {
-    const stranger = worker.subscribe('probes', { callback: (_error, message) => message.respond('{"ok":"yes"}') });
-    await untilTestEnds({ stop: () => stranger.drain() });
+    const intruder = worker.subscribe('probes', { callback: (_error, message) => message.respond('{"ok":"yes"}') });
+    await untilTestEnds({ stop: () => intruder.drain() });
     expect(await createProbeClient(api, { timeoutMs: 2_000 }).probe(video)).toMatchObject({ ok: false });
   });
 

@@ -114,8 +114,8 @@ describe('a message', () => {
   it('that is none of ours is taken away, and what comes behind it is delivered', async () => {
     await queue.publish(messageOf(1), 'one');
     (await next()).acknowledge();
-    for (const stranger of ['not JSON', '{}', JSON.stringify({ token: '', usage_stream: 'x', usage_revision: -1 })])
-      await connection.jetstream().publish('downloads.queued', stranger);
+    for (const malformed of ['not JSON', '{}', JSON.stringify({ token: '', usage_stream: 'x', usage_revision: -1 })])
+      await connection.jetstream().publish('downloads.queued', malformed);
     await queue.publish(messageOf(2), 'two');
     const stopping = new AbortController().signal;
     const received = [];
