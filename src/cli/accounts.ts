@@ -8,6 +8,7 @@ import { openAccount, openFirstPeriod, readAccount } from '../commands/accounts.
 import type { AccountDependencies } from '../commands/accounts.ts';
 import { usageOrigin } from '../commands/usage/usage-cache.ts';
 import type { WriterRegistry } from '../commands/usage/writer-registry.ts';
+import { countActiveKeys } from '../domain/account.ts';
 import { email as emailSchema } from '../domain/account-events.ts';
 import { usageStream } from '../domain/billing-period.ts';
 import { formatCents } from '../domain/money.ts';
@@ -56,11 +57,12 @@ export async function openCommand(
 }
 
 export async function showCommand(cli: CliDependencies, accountId: string): Promise<void> {
-  const { opened, keys } = await readAccount(cli.store, accountId);
+  const account = await readAccount(cli.store, accountId);
+  const { opened } = account;
   if (!opened) throw new CommandFailed(`there is no account ${accountId}`);
   const usage = await currentUsage(cli, accountId);
   const { plan, downloads, metadata, overage, period } = summariseUsage(usage, cli.now());
-  const active = [...keys.values()].filter(({ revoked }) => !revoked).length;
+  const active = countActiveKeys(account);
   const now = cli.now();
   const terms = termsAt(usage, now);
   const coming =

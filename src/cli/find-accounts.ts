@@ -2,6 +2,7 @@ import { apiKeys, listAccountIds, listAccountsOfKey } from '../../projections/ap
 import { notBelieved } from '../../projections/credits-macs.ts';
 import { readNewestCredits } from '../../projections/credits.ts';
 import { readAccount } from '../commands/accounts.ts';
+import { countActiveKeys } from '../domain/account.ts';
 import { accountIdPattern, accountStream } from '../domain/account-events.ts';
 import { parseAccountEvent } from '../domain/recorded-event.ts';
 import type { CliDependencies } from './accounts.ts';
@@ -95,7 +96,8 @@ async function printAccounts(cli: CliDependencies, ids: readonly string[], limit
 }
 
 async function describeAccount({ store, pool, macs }: CliDependencies, accountId: string) {
-  const { opened, keys } = await readAccount(store, accountId);
+  const account = await readAccount(store, accountId);
+  const { opened } = account;
   if (!opened) return undefined;
   const newest = await readNewestCredits(pool, accountId, macs);
   const usage = newest === undefined || newest === notBelieved ? undefined : newest.usage;
@@ -103,6 +105,6 @@ async function describeAccount({ store, pool, macs }: CliDependencies, accountId
     account_id: accountId,
     email: opened.personal.email,
     plan: usage !== undefined && usage.phase !== 'absent' ? usage.terms.plan : null,
-    active_keys: [...keys.values()].filter(({ revoked }) => !revoked).length,
+    active_keys: countActiveKeys(account),
   };
 }
