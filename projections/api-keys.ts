@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool, PoolClient } from 'pg';
 import type { RowMacs } from '../src/ports/row-macs.ts';
+import { periodOfUsageStream } from '../src/domain/billing-period.ts';
 import type { AccountEvent } from '../src/domain/account-events.ts';
 import { parseAccountEvent, parseUsageEvent } from '../src/domain/recorded-event.ts';
 import type { ParsedEvent } from '../src/domain/recorded-event.ts';
@@ -32,7 +33,7 @@ export const apiKeys: RebuildableProjection = {
           const { event, stream } = parseUsageEvent(recorded);
           const isNow = event.type === 'PlanChanged' && event.data.effective === 'now';
           if (event.type === 'UsagePeriodOpened' || isNow) {
-            limits.set(stream.split('-')[1] ?? '', event.data.terms.hourly_limit);
+            limits.set(periodOfUsageStream(stream).accountId, event.data.terms.hourly_limit);
           }
         }
       }

@@ -1,3 +1,4 @@
+import { inPoolTransaction } from './runner/transaction.ts';
 import type { Pool, PoolClient } from 'pg';
 
 /** What the dispatcher's clock has to do, as the read model has it, and the gate that a period passes when it is closed. */
@@ -98,26 +99,18 @@ export async function countDue(pool: Pool, now: string): Promise<{ notClosed: nu
 }
 
 /**
- * From its success on nothing of the stream may become a pending void any more, so that nobody is told "not charged" about
- * a charge that can no longer be given back. Whoever writes a pending void takes the same lock and looks for this row.
+ * After its success no charge of the stream can become a pending void, so no client is told "not charged" about a charge that can
+ * no longer be given back. The writer of a pending void takes the same lock and looks for this row.
  *
  * @returns false, with nothing changed, while a pending void names the stream
  */
 export async function beginClosing(pool: Pool, stream: string): Promise<boolean> {
-  const client = await pool.connect();
-  try {
-    await client.query('begin');
+  return inPoolTransaction(pool, async (client) => {
     await client.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [stream]);
+    if (!(await hasNoPendingVoid(client, stream))) return false;
     await client.query('insert into period_closings (stream) values ($1) on conflict do nothing', [stream]);
-    const isFree = await hasNoPendingVoid(client, stream);
-    await client.query(isFree ? 'commit' : 'rollback');
-    client.release();
-    return isFree;
-  } catch (error) {
-    // A connection that failed may be broken, and ends with whatever it had begun.
-    client.release(true);
-    throw error;
-  }
+    return true;
+  });
 }
 
 async function hasNoPendingVoid(client: PoolClient, stream: string): Promise<boolean> {

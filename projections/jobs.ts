@@ -1,4 +1,5 @@
 import type { PoolClient } from 'pg';
+import { periodOfUsageStream } from '../src/domain/billing-period.ts';
 import type { JobEvent } from '../src/domain/download-job-events.ts';
 import { evolveJob, initialJob } from '../src/domain/download-job.ts';
 import type { Job } from '../src/domain/download-job.ts';
@@ -207,7 +208,7 @@ export async function applyToJobs(
 function queuedRow({ stream, revision, metadata }: ParsedEvent, queued: DownloadQueued): JobRow {
   return {
     token: queued.token,
-    account_id: accountOf(stream),
+    account_id: periodOfUsageStream(stream).accountId,
     usage_stream: stream,
     usage_revision: revision,
     platform: queued.platform,
@@ -236,9 +237,6 @@ function queuedRow({ stream, revision, metadata }: ParsedEvent, queued: Download
     failure_reason: null,
   };
 }
-
-/** The account's id in the name of its usage stream. */
-const accountOf = (usageStream: string) => usageStream.split('-')[1] ?? '';
 
 function nextRow(jobs: ReadonlyMap<string, JobRow>, parsed: ParsedEvent<UsageEvent> | ParsedEvent<JobEvent>): JobRow {
   const { event, revision, metadata, stream } = parsed as ParsedEvent<JobEvent>;
@@ -284,7 +282,37 @@ function jobOf(row: JobRow): Job {
   return { status, attempts, claim, notBefore: not_before, file };
 }
 
-const columns = Object.keys(queuedRow({ stream: '', metadata: {} } as ParsedEvent, {} as DownloadQueued));
+/** The type lets no column be forgotten. */
+const columns = Object.keys({
+  token: true,
+  account_id: true,
+  usage_stream: true,
+  usage_revision: true,
+  platform: true,
+  video_id: true,
+  url: true,
+  format: true,
+  quality: true,
+  overage: true,
+  status: true,
+  revision: true,
+  last_hash: true,
+  attempts: true,
+  worker_id: true,
+  claim_revision: true,
+  claimed_at: true,
+  not_before: true,
+  queued_at: true,
+  waiting_since: true,
+  started_at: true,
+  finished_at: true,
+  file_claim_revision: true,
+  file_name: true,
+  file_mime: true,
+  file_size_bytes: true,
+  file_expired_at: true,
+  failure_reason: true,
+} satisfies Record<keyof JobRow, true>);
 const changes = columns.filter((column) => column !== 'token').map((column) => `${column} = excluded.${column}`);
 
 async function writeRows(rows: readonly JobRow[], client: PoolClient): Promise<void> {

@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 
 /** What the dispatcher looks at to expire and remove files: rows of `jobs` that have ended. */
 
-/** Jobs whose file was finished at an instant or before and has not expired, the oldest first. @param completedUntil UTC ISO-8601 */
+/** Jobs with a file that was finished at `completedUntil` (UTC ISO-8601) or before and has not expired, oldest first. */
 export async function listFilesToExpire(
   pool: Pool,
   { completedUntil, limit }: { completedUntil: string; limit: number },

@@ -4,7 +4,7 @@ import type { ParsedEvent } from '../src/domain/recorded-event.ts';
 import type { UsageEvent } from '../src/domain/usage-events.ts';
 
 /**
- * The read model that the dispatcher mails from: table `usage_warnings`, one row per warning or overage cap that was reached, with
+ * The read model that the dispatcher mails from: table `usage_warnings`, one row per reached warning or overage cap, with
  * the Message-ID once it is mailed. It only says where to look: whether a mail is sent is decided by the log.
  */
 export async function applyToUsageWarnings(

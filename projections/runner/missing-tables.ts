@@ -1,8 +1,9 @@
 import { readFile, readdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { PoolClient } from 'pg';
+import { inTransaction } from './transaction.ts';
 
-/** Of these tables, those that are not there. */
+/** @returns those of the tables that do not exist */
 export async function findMissingTables(
   client: Pick<PoolClient, 'query'>,
   tables: readonly string[],
@@ -15,11 +16,11 @@ export async function findMissingTables(
 }
 
 const migrationsDirectory = fileURLToPath(new URL('../migrations', import.meta.url));
-const workshop = 'missing_tables';
+const scratchSchema = 'missing_tables';
 
 /**
- * Makes tables that are not there, empty, as the migrations have them: all migrations run in a schema of their own, and what
- * is missing is moved from there, with its keys and indexes.
+ * Creates missing tables, empty, as the migrations define them: all migrations run in a scratch schema, from which the missing
+ * tables are moved with their keys and indexes.
  */
 export async function createMissingTables(tables: readonly string[], client: PoolClient): Promise<void> {
   const missing = await findMissingTables(client, tables);
@@ -27,16 +28,11 @@ export async function createMissingTables(tables: readonly string[], client: Poo
   const { rows } = await client.query<{ home: string }>('select quote_ident(current_schema()) as home');
   const home = rows[0]?.home ?? '';
   const files = (await readdir(migrationsDirectory)).filter((name) => name.endsWith('.sql')).sort();
-  await client.query('begin');
-  try {
-    await client.query(`drop schema if exists ${workshop} cascade; create schema ${workshop}`);
-    await client.query(`set local search_path = ${workshop}`);
+  await inTransaction(client, async () => {
+    await client.query(`drop schema if exists ${scratchSchema} cascade; create schema ${scratchSchema}`);
+    await client.query(`set local search_path = ${scratchSchema}`);
     for (const name of files) await client.query(await readFile(`${migrationsDirectory}/${name}`, 'utf8'));
-    for (const name of missing) await client.query(`alter table ${workshop}.${name} set schema ${home}`);
-    await client.query(`drop schema ${workshop} cascade`);
-    await client.query('commit');
-  } catch (error) {
-    await client.query('rollback');
-    throw error;
-  }
+    for (const name of missing) await client.query(`alter table ${scratchSchema}.${name} set schema ${home}`);
+    await client.query(`drop schema ${scratchSchema} cascade`);
+  });
 }

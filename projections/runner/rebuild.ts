@@ -18,6 +18,7 @@ import {
 import type { TableDifference } from './rebuild-tables.ts';
 import { tablesOf } from './projection.ts';
 import type { Apply, Projection, RebuildableProjection } from './projection.ts';
+import { inTransaction } from './transaction.ts';
 
 export interface RebuildDependencies {
   store: EventStore;
@@ -103,7 +104,6 @@ export async function rebuild(projection: RebuildableProjection, dependencies: R
     return await replace(projection, { replay, lock, dependencies });
   } finally {
     // The end of a session frees its lock too, but some time later: whoever comes next would be refused.
-    await lock.query('rollback').catch(() => undefined);
     await lock.query('select pg_advisory_unlock_all()').catch(() => undefined);
     // Ends the sessions: with them the search path, and whatever a failure left open.
     shadow.release(true);
@@ -228,9 +228,9 @@ class Replay {
     events: readonly RecordedEvent[],
     { position, target }: { position: LogPosition | undefined; target: bigint },
   ): Promise<void> {
-    await this.#client.query('begin');
-    if (events.length > 0) await this.#applyEvents(events, this.#client);
-    await this.#client.query('commit');
+    await inTransaction(this.#client, async () => {
+      if (events.length > 0) await this.#applyEvents(events, this.#client);
+    });
     this.events += events.length;
     this.#position = position;
     this.#dependencies.progress({ events: this.events, position: this.reached, target });
@@ -246,33 +246,33 @@ async function replace(
   const schema = shadowSchema(projection);
   // There is a row to lock, also before the first runner has begun.
   await lock.query('insert into checkpoints (name) values ($1) on conflict do nothing', [name]);
-  await lock.query('begin');
-  // A process that is suspended now, or has lost the log, must not hold up the live runner for ever.
-  await lock.query(`set local idle_in_transaction_session_timeout = '${maxIdle}'`);
-  // From here on the live runner waits, so that its tables and checkpoint stand still.
-  const before = standsFor(await lockCheckpoint(lock, name));
-  const position = await targetOf(name, before, dependencies);
-  await replay.upTo(position);
-  const differences: TableDifference[] = [];
-  for (const table of tables) differences.push(await compareTable({ name: table }, schema, lock));
-  if (corrected) {
-    const columns = [corrected.key, ...corrected.columns].filter((column) => column !== 'mac');
-    differences.push(await compareTable({ name: corrected.name, columns }, schema, lock));
-  }
-  if (!(await lockTables(tables, lock))) {
-    throw new RebuildRefused(`somebody reads ${tables.join(' or ')} and does not let go: nothing was swapped`);
-  }
-  for (const table of tables) await swapTable(table, schema, lock);
-  if (position !== before) {
-    await lock.query(
-      `update checkpoints set position = nullif($2::numeric, 0), prepare_position = null, event_position = null
-       where name = $1`,
-      [name, position.toString()],
-    );
-  }
-  // Last, since requests wait for the rows that it locks.
-  if (corrected) await correctTable(corrected, schema, lock);
-  await lock.query(`drop schema ${schema} cascade`);
-  await lock.query('commit');
-  return { position, before, events: replay.events, tables: differences };
+  return await inTransaction(lock, async () => {
+    // A process that is suspended now, or has lost the log, must not hold up the live runner for ever.
+    await lock.query(`set local idle_in_transaction_session_timeout = '${maxIdle}'`);
+    // From here on the live runner waits, so that its tables and checkpoint stand still.
+    const before = standsFor(await lockCheckpoint(lock, name));
+    const position = await targetOf(name, before, dependencies);
+    await replay.upTo(position);
+    const differences: TableDifference[] = [];
+    for (const table of tables) differences.push(await compareTable({ name: table }, schema, lock));
+    if (corrected) {
+      const columns = [corrected.key, ...corrected.columns].filter((column) => column !== 'mac');
+      differences.push(await compareTable({ name: corrected.name, columns }, schema, lock));
+    }
+    if (!(await lockTables(tables, lock))) {
+      throw new RebuildRefused(`somebody reads ${tables.join(' or ')} and does not let go: nothing was swapped`);
+    }
+    for (const table of tables) await swapTable(table, schema, lock);
+    if (position !== before) {
+      await lock.query(
+        `update checkpoints set position = nullif($2::numeric, 0), prepare_position = null, event_position = null
+         where name = $1`,
+        [name, position.toString()],
+      );
+    }
+    // Last, since requests wait for the rows that it locks.
+    if (corrected) await correctTable(corrected, schema, lock);
+    await lock.query(`drop schema ${schema} cascade`);
+    return { position, before, events: replay.events, tables: differences };
+  });
 }

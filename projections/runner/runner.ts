@@ -7,6 +7,7 @@ import type { RowMacs } from '../../src/ports/row-macs.ts';
 import { checkpointAfter, checkpointValues, openCheckpoint, resumePosition } from './checkpoints.ts';
 import type { Checkpoint } from './checkpoints.ts';
 import type { Apply, Projection } from './projection.ts';
+import { inPoolTransaction } from './transaction.ts';
 
 export interface RunnerDependencies {
   store: EventStore;
@@ -16,14 +17,14 @@ export interface RunnerDependencies {
   observer?: ProjectionObserver;
 }
 
-/** Another projector has moved the checkpoint on: what it applied must not be applied again. */
+/** Another projector has moved the checkpoint: the events that it applied must not be applied again. */
 class CheckpointMoved extends Error {
   override readonly name = 'CheckpointMoved';
 }
 
 /**
- * A batch costs about the same whatever its size, so that small ones follow one another no faster than this: under load it
- * halves what the read models cost, and a read model is never later by more.
+ * The least time between two small batches. A batch costs about the same whatever its size: under load this halves the cost of
+ * the read models, and it delays them by no more than itself.
  */
 const paceMs = 20;
 const fullBatchEvents = 100;
@@ -43,7 +44,7 @@ export function runProjection(
     name: projection.name,
     streamPrefixes: projection.streamPrefixes,
     from: async () => {
-      // The row is there before the first batch, so that a batch needs no more than to compare and set it.
+      // Creates the row before the first batch, so a batch only compares and sets it.
       checkpoint = await openCheckpoint(pool, projection.name);
       const position = await resumePosition(store, projection.name, checkpoint);
       logger[isFirst ? 'info' : 'debug'](
@@ -59,7 +60,7 @@ export function runProjection(
       await applyBatch(projection.name, batch, { pool, apply, expected: checkpoint, next });
       checkpoint = next;
       observer?.batchApplied(projection.name, batch.events.length);
-      // The first of a burst is applied at once; what comes right behind it is worth a short wait.
+      // The first batch of a burst is applied at once, and the next one collects what follows.
       if (batch.events.length < fullBatchEvents) await sleep(Math.max(0, paceMs - (performance.now() - startedMs)));
     },
   });
@@ -71,10 +72,7 @@ async function applyBatch(
   change: { pool: Pool; apply: Apply; expected: Checkpoint | undefined; next: Checkpoint },
 ): Promise<void> {
   const { pool, apply, expected, next } = change;
-  const client = await pool.connect();
-  let failure: Error | undefined;
-  try {
-    await client.query('begin');
+  await inPoolTransaction(pool, async (client) => {
     // Before anything else is written, so that a second runner waits here and then gives way.
     const { rowCount } = await client.query(
       `update checkpoints
@@ -84,13 +82,5 @@ async function applyBatch(
     );
     if (rowCount !== 1) throw new CheckpointMoved(`another projector has moved the checkpoint of ${name}`);
     if (events.length > 0) await apply(events, client);
-    await client.query('commit');
-  } catch (error) {
-    failure = error instanceof Error ? error : new Error(String(error));
-    await client.query('rollback').catch(() => undefined);
-    throw failure;
-  } finally {
-    // A connection that failed may be broken: it is not given back for others to find out.
-    client.release(failure && !(failure instanceof CheckpointMoved) ? failure : undefined);
-  }
+  });
 }

@@ -5,6 +5,7 @@ import { jobTimeline, readTimeline } from '../../projections/job-timeline.ts';
 import type { TimelineRow } from '../../projections/job-timeline.ts';
 import { listJobs, readJob } from '../../projections/jobs.ts';
 import type { JobFilter } from '../../projections/jobs.ts';
+import { periodOfUsageStream } from '../domain/billing-period.ts';
 import { formatCents } from '../domain/money.ts';
 import type { Actor } from '../domain/recorded-event.ts';
 import { correctionsOf, describeEvent, reasonText } from './job-story.ts';
@@ -93,8 +94,8 @@ async function timelineCommand(cli: CliDependencies, token: string): Promise<voi
     JSON.stringify(row.data),
   ]);
   const head = ['time', 'gap', 'type', 'stream', 'revision', 'actor', 'charge', 'in words', 'payload'];
-  const accountId = events.find(({ stream }) => stream.startsWith('usage-'))?.stream.split('-')[1] ?? '';
-  const corrections = await readCorrections(cli, accountId, events);
+  const charged = events.find(({ stream }) => stream.startsWith('usage-'));
+  const corrections = charged ? await readCorrections(cli, periodOfUsageStream(charged.stream).accountId, events) : [];
   const text = [table(cli.output, head, lines), ...correctionsText(corrections)].join('\n');
   print(cli.output, { token, rows, corrections, behind }, text);
   if (behind) cli.output.tell(`reeltally: events may be missing at the end of the timeline, ${behindText}\n`);

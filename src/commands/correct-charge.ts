@@ -14,7 +14,7 @@ export interface CorrectionRequest {
   stream: string;
   command: CorrectionCommand;
   cause: Cause;
-  /** Revision of the charge, or one before it: the stream is read from there on. Default: 0, which takes long in a large period. */
+  /** Revision from which the stream is read: that of the charge or an earlier one. Default: 0, which is slow in a large period. */
   fromRevision?: number;
   /** The read model's state of the period, from which `return_service_failure` knows the terms when it reads from a charge on. */
   snapshot?: UsageSnapshot;

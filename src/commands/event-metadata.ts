@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import canonicalize from 'canonicalize';
+import { v5 as uuidV5 } from 'uuid';
 import { requireReadable } from '../domain/recorded-event.ts';
 import type { Actor, DomainEvent, EventMetadata } from '../domain/recorded-event.ts';
 import type { EventToAppend, ExpectedRevision } from '../ports/event-store.ts';
@@ -72,17 +73,4 @@ export function chainHash(
   const canonical = canonicalize(link);
   if (canonical === undefined) throw new Error('an event cannot be written as JSON');
   return hash('sha256', Buffer.concat([Buffer.from(previousHash, 'hex'), Buffer.from(canonical)]));
-}
-
-/** RFC 9562 §5.5. */
-function uuidV5(name: string, namespace: string): string {
-  const digest = hash(
-    'sha1',
-    Buffer.concat([Buffer.from(namespace.replaceAll('-', ''), 'hex'), Buffer.from(name)]),
-    'buffer',
-  );
-  digest[6] = ((digest[6] ?? 0) & 0x0f) | 0x50;
-  digest[8] = ((digest[8] ?? 0) & 0x3f) | 0x80;
-  const hex = digest.toString('hex', 0, 16);
-  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
 }

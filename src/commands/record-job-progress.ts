@@ -1,3 +1,4 @@
+import { readUsageStreamName } from '../domain/billing-period.ts';
 import type { JobEvent } from '../domain/download-job-events.ts';
 import { jobStream } from '../domain/download-job-events.ts';
 import { decideJob, evolveJob, initialJob } from '../domain/download-job.ts';
@@ -39,21 +40,17 @@ export interface QueuedJob extends DownloadQueued {
   traceparent?: string | undefined;
 }
 
-/** The account whose usage stream it is; undefined if it is none. */
-export const accountIdOf = (usageStream: string): string | undefined =>
-  /^usage-(acc_[a-z0-9]+)-\d{8}$/.exec(usageStream)?.[1];
-
 /** The event that a message names: undefined unless it really is that token's DownloadQueued. */
 export async function readQueuedJob(store: EventStore, message: JobMessage): Promise<QueuedJob | undefined> {
-  const accountId = accountIdOf(message.usageStream);
-  if (accountId === undefined) return undefined;
+  const period = readUsageStreamName(message.usageStream);
+  if (!period) return undefined;
   const [recorded] = await store.read(message.usageStream, message.usageRevision, 1);
   if (recorded?.revision !== message.usageRevision) return undefined;
   const { event, metadata, id } = parseUsageEvent(recorded);
   if (event.type !== 'DownloadQueued' || event.data.token !== message.token) return undefined;
   return {
     ...event.data,
-    accountId,
+    accountId: period.accountId,
     correlationId: metadata.$correlationId,
     eventId: id,
     traceparent: metadata.$traceparent,

@@ -1,5 +1,6 @@
 import { decideInvoices } from '../domain/invoice.ts';
 import { periodOfUsageStream } from '../domain/billing-period.ts';
+import { isServiceFailure } from '../domain/failed-job-keeps-charge.ts';
 import { jobStream } from '../domain/download-job-events.ts';
 import { parseJobEvent, parseUsageEvent } from '../domain/recorded-event.ts';
 import { isRefused } from '../domain/refusals.ts';
@@ -74,7 +75,7 @@ interface ServiceFailure extends Pick<Cause, 'correlationId' | 'causationId' | '
 async function readServiceFailure(store: EventStore, token: string): Promise<ServiceFailure | undefined> {
   const events = (await store.read(jobStream(token), 0)).map(parseJobEvent);
   const claimed = events.map(({ event }) => event).find(({ type }) => type === 'JobClaimed');
-  const failed = events.find(({ event }) => event.type === 'JobFailed' && event.data.fault === 'service');
+  const failed = events.find(({ event }) => isServiceFailure(event));
   if (!failed || claimed?.type !== 'JobClaimed') return undefined;
   const { id: causationId, metadata } = failed;
   return {

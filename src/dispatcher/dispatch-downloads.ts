@@ -11,6 +11,7 @@ import { noteServiceFailures } from '../../projections/service-failures.ts';
 import { readJobOrigin } from '../commands/record-job-progress.ts';
 import type { EventStore, RecordedEvent, Subscription } from '../ports/event-store.ts';
 import type { JobMessage, JobQueue } from '../ports/job-queue.ts';
+import { isServiceFailure } from '../domain/failed-job-keeps-charge.ts';
 import { parseJobEvent, parseUsageEvent } from '../domain/recorded-event.ts';
 import pMap from 'p-map';
 
@@ -67,7 +68,7 @@ async function dispatch(
 function serviceFailure(recorded: RecordedEvent): string[] {
   if (recorded.type !== 'JobFailed') return [];
   const { event } = parseJobEvent(recorded);
-  return event.type === 'JobFailed' && event.data.fault === 'service' ? [event.data.token] : [];
+  return isServiceFailure(event) ? [event.data.token] : [];
 }
 
 /**

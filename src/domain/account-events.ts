@@ -10,14 +10,14 @@ export const accountIdPattern = /^acc_[a-z0-9]{16,32}$/;
 export const accountId = z.string().regex(accountIdPattern);
 const keyId = z.string().regex(/^key_[a-z0-9]{16,32}$/);
 
-/** Text that people type: as long as it says, and without control characters, which databases and terminals trip over. */
+/** Text that people type. Control characters are refused, because databases and terminals mishandle them. */
 const plainText = (longest: number) =>
   z
     .string('must be a string')
     .max(longest, `is longer than ${String(longest)} characters`)
     .refine((text) => text.isWellFormed() && !/\p{Cc}/u.test(text), 'has control characters');
 export const keyLabel = plainText(100);
-/** A name or a reason that staff give for what they do. */
+/** A name or a reason that a member of staff gives for an action. */
 export const staffText = plainText(500).min(1);
 export const email = plainText(254).regex(/^[^\s@]+@[^\s@]+$/, 'is not an e-mail address');
 
@@ -28,7 +28,7 @@ export const accountEventSchemas = {
     anchor_day: z.int().min(1).max(31),
     period_start: instant,
     period_end: instant,
-    /** Personal data stands apart, so that it can be found and erased. */
+    /** Personal data is kept apart, so it can be found and erased. */
     personal: z.strictObject({ email }),
   }),
   ApiKeyIssued: z.strictObject({

@@ -20,6 +20,9 @@ export interface Account {
 
 export const initialAccount: Account = { keys: new Map() };
 
+export const countActiveKeys = ({ keys }: Pick<Account, 'keys'>): number =>
+  [...keys.values()].filter(({ revoked }) => !revoked).length;
+
 export function evolveAccount(state: Account, event: AccountEvent, at: { time: string }): Account {
   switch (event.type) {
     case 'AccountOpened':
@@ -45,7 +48,7 @@ interface IssueKey {
   keyHash: string;
   keyPrefix: string;
   label: string;
-  /** As the account's terms say: so many keys in force, and so many issued within an hour. */
+  /** Limit of the account's terms on active keys, and on keys issued within an hour. */
   maxKeys: number;
 }
 
@@ -85,10 +88,10 @@ export function decideAccount(state: Account, command: AccountCommand, now: stri
 
 const hourMs = 3_600_000;
 
-/** A revoked key makes room for another one, but not within the hour: or keys could be changed as fast as they are used up. */
-function refuseKey({ keys }: Account, { maxKeys }: IssueKey, now: string): Refused | undefined {
-  const issued = [...keys.values()];
-  if (issued.filter(({ revoked }) => !revoked).length >= maxKeys) return refuse('too_many_keys');
+/** A revoked key makes room for another, but only after an hour: else an owner could replace keys as fast as they run out. */
+function refuseKey(account: Account, { maxKeys }: IssueKey, now: string): Refused | undefined {
+  const issued = [...account.keys.values()];
+  if (countActiveKeys(account) >= maxKeys) return refuse('too_many_keys');
   const anHourAgo = new Date(Date.parse(now) - hourMs).toISOString();
   if (issued.filter(({ createdAt }) => createdAt > anHourAgo).length >= maxKeys) return refuse('too_many_new_keys');
   return undefined;

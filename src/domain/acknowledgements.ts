@@ -1,6 +1,6 @@
 import type { AuditEvent, DivergenceAcknowledged } from './audit-events.ts';
 
-/** Divergences that were examined, by all that names them. */
+/** The divergences that were acknowledged, by all of their facts. */
 export type Acknowledgements = ReadonlySet<string>;
 
 export const initialAcknowledgements: Acknowledgements = new Set();

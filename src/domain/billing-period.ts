@@ -33,11 +33,18 @@ export function usageStream(accountId: string, period: Pick<BillingPeriod, 'star
   return `usage-${accountId}-${period.start.slice(0, 10).replaceAll('-', '')}`;
 }
 
-/** What the name of a usage stream says: whose it is, and the instant at which its period starts. */
-export function periodOfUsageStream(stream: string): { accountId: string; start: string } {
-  const [, accountId, year, month, day] = /^usage-([^-]+)-(\d{4})(\d{2})(\d{2})$/.exec(stream) ?? [];
-  if (accountId === undefined) throw new Error(`${stream} is not the name of a usage stream`);
+/** The account and the start of the period in the name of a usage stream; undefined for any other name. */
+export function readUsageStreamName(name: string): { accountId: string; start: string } | undefined {
+  const [, accountId, year, month, day] = /^usage-(acc_[a-z0-9]+)-(\d{4})(\d{2})(\d{2})$/.exec(name) ?? [];
+  if (accountId === undefined) return undefined;
   return { accountId, start: `${year ?? ''}-${month ?? ''}-${day ?? ''}T00:00:00.000Z` };
+}
+
+/** @see readUsageStreamName @throws for any other name, which the service's own log and tables cannot hold */
+export function periodOfUsageStream(name: string): { accountId: string; start: string } {
+  const period = readUsageStreamName(name);
+  if (!period) throw new Error(`${name} is not the name of a usage stream`);
+  return period;
 }
 
 function nextAnchor(start: string, anchorDay: number): string {

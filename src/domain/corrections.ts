@@ -1,3 +1,4 @@
+import { failedJobKeepsCharge } from './failed-job-keeps-charge.ts';
 import { isRefused, refuse } from './refusals.ts';
 import type { Refused } from './refusals.ts';
 import type { Promised, UsageEvent, UsageEventOf } from './usage-events.ts';
@@ -230,7 +231,7 @@ function returnServiceFailure(
   const charge = charges.get(token);
   if (!charge) return refuse('charge_not_found');
   const isGivenBack = charge.voided || (charge.credits === 0 && charge.cents === 0);
-  if (isGivenBack || !returnsServiceFailures) return [];
+  if (isGivenBack || failedJobKeepsCharge('service', returnsServiceFailures)) return [];
   if (closed) return refuse('period_closed');
   if (charge.cents > 0) return [chargeWaived(charge, { reference, token, cents: charge.cents })];
   return [{ type: 'DownloadCreditReturned', data: { token, charge_event_id: charge.eventId } }];

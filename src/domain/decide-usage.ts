@@ -8,17 +8,17 @@ import { comingTerms } from './usage-periods.ts';
 import { evolveUsage } from './usage.ts';
 import type { UsagePeriod } from './usage-state.ts';
 
-/** Decisions on an open billing period: charges, lookups, terms. All money is decided here. */
+/** Decisions on an open billing period: charges, lookups, terms. All charges are decided here. */
 
 export interface QueueDownload extends DownloadOptions {
   kind: 'queue_download';
   token: string;
   video: { platform: string; videoId: string; canonicalUrl: string };
-  /** SHA-256 of the request's Idempotency-Key, and of what it asks for. */
+  /** SHA-256 of the request's Idempotency-Key, and of its content. */
   idempotency?: { keyHash: string; fingerprint: string } | undefined;
 }
 
-/** A download that was accepted before: the one with the command's token, or the newest one with its idempotency key. */
+/** An accepted download: the one with the command's token, or the newest one with its idempotency key. */
 export interface PriorDownload {
   token: string;
   overage: boolean;
@@ -27,7 +27,7 @@ export interface PriorDownload {
   voided: boolean;
 }
 
-/** One that was asked for with an idempotency key, and the event that says so. */
+/** A download with an idempotency key, and the place of its DownloadQueued. */
 export interface KeyedDownload extends PriorDownload {
   stream: string;
   revision: number;
@@ -40,18 +40,18 @@ export type TermsChanges = Partial<
 export type UsageCommand =
   | QueueDownload
   | { kind: 'debit_metadata'; lookupId: string; video: { platform: string; videoId: string } }
-  /** Without `effective`: from the next period on where the fee becomes lower, else from now on. */
+  /** Default of `effective`: the next period for a lower fee, else now. */
   | { kind: 'change_plan'; terms: PlanTerms; effective: Effective | undefined }
-  /** Terms of the account's own: those that are not named stay as they are. `agreedAt` is an instant, UTC ISO-8601. */
+  /** Terms of the account's own; terms that are not named stay unchanged. `agreedAt` is UTC ISO-8601. */
   | { kind: 'change_terms'; changes: TermsChanges; effective: Effective | undefined; agreedAt: string }
   | { kind: 'set_overage_cap'; overageCapCents: number; effective: Effective }
   | { kind: 'remove_overage_cap'; effective: Effective };
 
 /**
- * Decides one command on an open period; the caller has ended and opened periods first (`usage-periods.ts`).
+ * Decides one command on an open period. The caller has rolled over to the current period before (`usage-periods.ts`).
  *
- * @param prior the download that the command may repeat, if there is one: known to the caller, because the state has no tokens
- * @returns the events of one append, warnings and OverageCapReached included; none where nothing changes
+ * @param prior the download that the command may repeat; the caller finds it, because the state has no tokens
+ * @returns the events of one append, warnings and OverageCapReached included; none if nothing changes
  */
 export function decideUsage(
   state: UsagePeriod,
@@ -82,7 +82,7 @@ function decide(state: UsagePeriod, command: UsageCommand): UsageEvent[] | Refus
   }
 }
 
-/** The download is there: it is not charged again, and from now on it stays. */
+/** The download exists: it is not charged again, and from now on it cannot be voided. */
 function repeatDownload({ token, idempotency }: QueueDownload, prior: PriorDownload): UsageEvent[] | Refused {
   if (prior.token === token) return [];
   if (prior.fingerprint !== idempotency?.fingerprint) return refuse('idempotency_key_reused');
@@ -141,7 +141,7 @@ function debitMetadata(
 
 type PlanChange = Extract<UsageCommand, { kind: 'change_plan' | 'change_terms' }>;
 
-/** From when on a change holds, and the whole terms that it comes to: those named, on top of those of that time. */
+/** The time from which a change takes effect, and the complete terms from then on. */
 export function resultOfPlanChange(state: UsagePeriod, change: PlanChange): { terms: PlanTerms; effective: Effective } {
   const feeCents = change.kind === 'change_plan' ? change.terms.fee_cents : change.changes.fee_cents;
   const isLower = feeCents !== undefined && feeCents < state.terms.fee_cents;
@@ -153,16 +153,16 @@ export function resultOfPlanChange(state: UsagePeriod, change: PlanChange): { te
   return { terms: { ...terms, rate_version: ownRateVersion(change.agreedAt, terms.overage_cents) }, effective };
 }
 
-/** A price that stands in no price list is named by itself and the day on which it was agreed. */
+/** A price outside the price lists is named after its amount and the day on which it was agreed. */
 const ownRateVersion = (agreedAt: string, overageCents: number | null): string =>
   `own-${agreedAt.slice(0, 10)}-${overageCents === null ? 'none' : String(overageCents)}`;
 
-/** Each change may bring a rate of its own and lines to the invoice, whose size is bounded (`invoice-lines.ts`). */
+/** Each change may add a rate and lines to the invoice, whose size is bounded (`invoice-lines.ts`). */
 export const maxPlanChanges = 100;
 
 /**
- * No proration: the first rise above what the period's fee is already brings its whole difference into this period, and going
- * down and up again within a period costs nothing more.
+ * There is no proration. A fee above the period's fee so far adds the whole difference to this period; going down and up again
+ * within a period costs nothing more.
  */
 function changePlan(
   state: UsagePeriod,

@@ -4,7 +4,7 @@ import { failureReasonNames } from './failure-reasons.ts';
 import { instant } from './instant.ts';
 import { jobToken } from './usage-events.ts';
 
-/** Stream `job-{token}`: what happened to a download after it was queued. */
+/** Stream `job-{token}`: the events of a download after it was queued. */
 export const jobStream = (token: string) => `job-${token}`;
 
 const workerId = z.string().regex(/^wrk_[a-z0-9]{16,32}$/);
@@ -13,7 +13,7 @@ const failureReason = z.enum(failureReasonNames);
 export const releaseReasons = ['shutdown', 'lease_expired', ...failureReasonNames] as const;
 export type ReleaseReason = (typeof releaseReasons)[number];
 
-/** Whose fault a failure is: the service's own, which is given back, or the video's or its platform's, which stays charged. */
+/** The party at fault for a failure (`failed-job-keeps-charge.ts`); `video` stands for the video and its platform. */
 const fault = z.enum(['service', 'video']);
 export type Fault = z.infer<typeof fault>;
 
@@ -24,16 +24,16 @@ export const jobEventSchemas = {
     worker_id: workerId,
     /** From 1; a claim released by a shutdown is not counted. */
     attempt: z.int().min(1),
-    /** Where the download was queued and charged. */
+    /** The stream and revision of the download's DownloadQueued. */
     usage_stream: z.string().min(1),
     usage_revision: z.int().min(0),
   }),
   JobStarted: z.strictObject({ token: jobToken, worker_id: workerId }),
-  /** The job is queued again, to be claimed not before the instant given. */
+  /** The job is queued again, and may be claimed from `not_before` on. */
   JobReleased: z.strictObject({ token: jobToken, reason: z.enum(releaseReasons), not_before: instant }),
   JobCompleted: z.strictObject({
     token: jobToken,
-    /** The finished file lies under the token and this revision. */
+    /** The key of the finished file is made of the token and this revision. */
     claim_revision: z.int().min(0),
     file_name: z.string().regex(/^media\.[a-z0-9]{2,4}$/),
     file_mime: z.string().min(3).max(64),
@@ -41,9 +41,9 @@ export const jobEventSchemas = {
     file_sha256: z.string().regex(/^[0-9a-f]{64}$/),
     duration_seconds: z.number().min(0),
   }),
-  /** Events from before `fault` do not say whose it was: nothing is given back for them. */
+  /** Older events have no `fault`: they give nothing back. */
   JobFailed: z.strictObject({ token: jobToken, reason: failureReason, fault: fault.default('video') }),
-  /** From now on no link to the file is given out; its bytes go once the links that were are over. */
+  /** No further link to the file is issued. Its bytes are removed once the issued links have ended. */
   FileExpired: z.strictObject({ token: jobToken, claim_revision: z.int().min(0) }),
 };
 

@@ -13,20 +13,21 @@ export const jobStatuses = ['queued', 'claimed', 'running', 'done', 'failed'] as
  *        ▲                 │                  │
  *        └──── release (worker shutdown, lease expired, retryable failure with attempts left) ─┘
  *
- * From each of the first three it fails (`voided`) when its charge is taken back. A job that is done stays done; its file expires.
+ * A job that is queued, claimed or running fails (`voided`) when its charge is voided. A job that is done stays done; its file
+ * expires.
  *
- * It is queued when its stream does not exist yet. Whoever writes names the revision it decided on, so that a worker whose
- * claim was taken over can write nothing more.
+ * A job without a stream is queued. Each writer names the revision that it decided on, so a worker whose claim was taken over can
+ * append nothing more.
  */
 export interface Job {
   status: (typeof jobStatuses)[number];
-  /** Claims so far that a shutdown did not release. */
+  /** Number of claims so far, without those that a shutdown released. */
   attempts: number;
-  /** The holder, while claimed or running. */
+  /** Its holder while it is claimed or running. */
   claim: { workerId: string; revision: number; claimedAt: string } | null;
-  /** While queued again: the earliest instant of the next claim. */
+  /** The earliest instant of the next claim, while it is queued again. */
   notBefore: string | null;
-  /** Of a job that is done; it lies under the revision of the claim that made it. */
+  /** The file of a job that is done. Its key has the revision of the claim that made it. */
   file: { claimRevision: number; completedAt: string; expired: boolean } | null;
 }
 
@@ -35,7 +36,7 @@ export const maxAttempts = 3;
 export const initialJob: Job = { status: 'queued', attempts: 0, claim: null, notBefore: null, file: null };
 
 /**
- * @param at where the event stands in its stream, and its own time
+ * @param at the event's revision and its own time
  */
 export function evolveJob(state: Job, event: JobEvent, at: { revision: number; time: string }): Job {
   switch (event.type) {
@@ -79,12 +80,12 @@ export type JobCommand =
   | { kind: 'give_up'; token: string; claim: ClaimProof; reason: FailureReason; fault: Fault }
   | { kind: 'shut_down'; token: string; claim: ClaimProof }
   | { kind: 'expire_lease'; token: string; claim: ClaimProof }
-  /** Its charge was taken back: whoever holds it can write nothing more. */
+  /** Its charge was voided: a worker that holds it can append nothing more. */
   | { kind: 'void'; token: string }
-  /** Its file has been kept for long enough, if it was finished at this instant or before. */
+  /** Expires the file if it was finished at `completedUntil` or before. */
   | { kind: 'expire_file'; token: string; completedUntil: string };
 
-/** Names the claim that a command acts for: it is refused once somebody else holds the job. */
+/** Identifies the claim that a command acts for. The command is refused once another worker holds the job. */
 export interface ClaimProof {
   workerId: string;
   revision: number;
@@ -140,7 +141,7 @@ function claimJob(state: Job, command: Extract<JobCommand, { kind: 'claim' }>, n
 
 function voidJob({ status }: Job, token: string): JobEvent[] {
   if (status === 'done' || status === 'failed') return [];
-  // The void gives back what was charged: nothing is left to return.
+  // Not the service's fault: the void has given the charge back already.
   return [{ type: 'JobFailed', data: { token, reason: 'voided', fault: 'video' } }];
 }
 
@@ -174,7 +175,7 @@ function failed(state: Job, { token, reason, fault }: Extract<JobCommand, { kind
 
 interface Release {
   reason: ReleaseReason;
-  /** The reason with which the job fails when it is not tried again, and whose fault that is. */
+  /** Reason and fault of the job's failure if it is not retried. */
   failure: FailureReason;
   fault: Fault;
   retryable: boolean;
@@ -187,7 +188,7 @@ const lostLease: Release = {
   retryable: true,
 };
 
-/** Queues the job again while it has attempts left and trying again may help; else it has failed. */
+/** Queues the job again if it has attempts left and a retry may help; else the job fails. */
 function released(state: Job, token: string, why: Release, now: string): JobEvent {
   if (!why.retryable || state.attempts >= maxAttempts) {
     return { type: 'JobFailed', data: { token, reason: why.failure, fault: why.fault } };
@@ -196,6 +197,6 @@ function released(state: Job, token: string, why: Release, now: string): JobEven
   return { type: 'JobReleased', data: { token, reason: why.reason, not_before: notBefore } };
 }
 
-/** 2 s after the first attempt, 8 s after the second; four times as long where the platform asks for patience. */
+/** 2 s after the first attempt, 8 s after the second; four times as long if the platform limits requests. */
 const retryDelayMs = (attempts: number, reason: FailureReason) =>
   (reason === 'rate_limited_by_platform' ? 8_000 : 2_000) * 4 ** (attempts - 1);

@@ -1,4 +1,4 @@
-/** What a client may ask a download to be (contract §4.2). */
+/** The options of a download (contract §4.2). */
 export const formats = ['video', 'audio'] as const;
 type Format = (typeof formats)[number];
 
@@ -9,24 +9,24 @@ export type Quality = (typeof qualities)[number];
 export const audioFormats = ['mp3', 'm4a'] as const;
 type AudioFormat = (typeof audioFormats)[number];
 
-/** More stills than any platform takes in one post. */
+/** More than the stills of one post on any platform. */
 export const maxItem = 100;
 
 export interface DownloadOptions {
   format: Format;
   quality: Quality;
-  /** What `audio` becomes. */
+  /** Format of the file if `format` is `audio`. */
   audioFormat: AudioFormat;
-  /** Which still of an image post, from 1. */
+  /** Number of the still in an image post, from 1. */
   item: number;
 }
 
 export const defaultOptions: DownloadOptions = { format: 'video', quality: 'best', audioFormat: 'mp3', item: 1 };
 
-/** What stands behind an address: a film, sound that has no picture, or a post of stills. */
+/** The kind of item that an address names: a video, sound without a picture, or a post of stills. */
 export type ItemKind = 'video' | 'sound' | 'images';
 
-/** What a download becomes: the ending of its file. */
+/** The format of the finished file, which is its extension. */
 export type Output = 'mp4' | AudioFormat | 'jpg';
 
 export function outputOf(
@@ -38,9 +38,9 @@ export function outputOf(
 }
 
 /**
- * Whether the options fit what the address names.
+ * Checks the options against the kind of item that the address names.
  *
- * @returns the option at fault and why, for the client; undefined where all is well
+ * @returns the option at fault and an explanation for the client; undefined if all options fit
  */
 export function misfit(
   kind: ItemKind,

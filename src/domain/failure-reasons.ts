@@ -1,6 +1,6 @@
 /**
- * Why a download ends failed: the closed set that clients see in `error`, with the text they see in `message`.
- * `retryable` reasons are tried again while the job has attempts left.
+ * The closed set of reasons for a failed download, which clients see in `error`, with the text that they see in `message`.
+ * A job that fails for a `retryable` reason is retried while it has attempts left.
  */
 export const failureReasons = {
   video_unavailable: { retryable: false, message: 'The video does not exist or has been removed.' },

@@ -1,23 +1,23 @@
 import { later, plusSeconds } from './instant.ts';
 
-/** For how long a finished file is given out, and when its bytes may go. */
+/** How long links to a finished file are issued, and when its bytes may be removed. */
 
-/** A link's life (contract §3): from the poll that it was issued for. */
+/** Lifetime of a link (contract §3), from the poll that it was issued for. */
 export const linkSeconds = 3_600;
 
-/** How long after its time the expiry of a file may come. A file that is later than that is not given out all the same. */
+/** How late the expiry of a file may be. After that no link is issued, with or without the event. */
 const lateSeconds = 600;
 
 export interface FinishedFile {
   /** UTC ISO-8601. */
   finishedAt: string;
-  /** When it expired; null as long as it has not. */
+  /** UTC ISO-8601; null until it expires. */
   expiredAt: string | null;
 }
 
 /**
- * Whether a link to a file may be given out. By the clock too, because who asks may not have heard of the expiry yet: so it is
- * known when the last link was given.
+ * Whether a link to a file may be issued. The clock counts too, because the caller may not know of the expiry yet: so the time of
+ * the last link is certain.
  *
  * @param now business time, UTC ISO-8601
  */
@@ -25,7 +25,7 @@ export function isGivenOut({ finishedAt, expiredAt }: FinishedFile, retentionSec
   return expiredAt === null && now < lastLinkAt(finishedAt, retentionSeconds);
 }
 
-/** Whether every link to a file is over, so that its bytes may go. @param now business time, UTC ISO-8601 */
+/** Whether every link to a file has ended, so its bytes may be removed. @param now business time, UTC ISO-8601 */
 export function isOver({ finishedAt, expiredAt }: FinishedFile, retentionSeconds: number, now: string): boolean {
   if (expiredAt === null) return false;
   return now >= plusSeconds(later(expiredAt, lastLinkAt(finishedAt, retentionSeconds)), linkSeconds);

@@ -5,7 +5,7 @@ import { cents } from './money.ts';
 import { planTerms } from './plans.ts';
 import { correctionReference } from './usage-events.ts';
 
-/** Stream `invoices-{accountId}`: what the account was asked to pay. */
+/** Stream `invoices-{accountId}`: the account's invoices and credit notes. */
 export const invoicesStream = (accountId: string) => `invoices-${accountId}`;
 
 const revision = z.int().min(0);
@@ -24,7 +24,7 @@ export const invoiceLine = z.discriminatedUnion('kind', [
     cents,
     event: source,
   }),
-  /** What an upgrade has added to the fee of the period that is closed. */
+  /** The amount that an upgrade has added to the fee of the closed period. */
   z.strictObject({ kind: z.literal('fee_difference'), plan: planTerms.shape.plan, cents, event: source }),
   /** Downloads beyond the allowance at one rate; `revisions` are those of its charges. */
   z.strictObject({
@@ -35,7 +35,7 @@ export const invoiceLine = z.discriminatedUnion('kind', [
     cents,
     ...ranges,
   }),
-  /** Waivers of the charges of one rate from before the close; `revisions` are those of ChargeWaived. */
+  /** Waivers of the charges of one rate, made before the close; `revisions` are those of ChargeWaived. */
   z.strictObject({
     kind: z.literal('waivers'),
     rate_cents: cents,
@@ -44,7 +44,7 @@ export const invoiceLine = z.discriminatedUnion('kind', [
     cents: z.int().max(-1),
     ...ranges,
   }),
-  /** One ChargeWaived: invoices from before `waivers` have such a line for each. */
+  /** One ChargeWaived. Invoices that are older than `waivers` have such a line for each. */
   z.strictObject({
     kind: z.literal('waiver'),
     reference: correctionReference,
@@ -60,7 +60,7 @@ export const invoiceEventSchemas = {
     /** 1, 2, 3 … without a gap for each account. */
     number: z.int().min(1),
     account_id: accountId,
-    /** `opening`: the first fee. `period`: what a closed period has come to, and the fee of the next. */
+    /** `opening`: the first fee. `period`: the charges of a closed period, and the fee of the next. */
     covers: z.enum(['opening', 'period']),
     period_start: instant,
     period_end: instant,
@@ -68,15 +68,15 @@ export const invoiceEventSchemas = {
     lines: z.array(invoiceLine).min(1),
     total_cents: cents.min(1),
   }),
-  /** Gives back a part of an invoice. Who and why stand in the metadata. */
+  /** Gives back a part of an invoice. The metadata says who issued it and why. */
   CreditNoteIssued: z.strictObject({
     number: z.int().min(1),
     account_id: accountId,
     reference: correctionReference,
     invoice_number: z.int().min(1),
-    /** Which line of the invoice, from 1. */
+    /** Number of the line in the invoice, from 1. */
     line: z.int().min(1),
-    /** The one charge of an overage line that it is about; null: the line as a whole. */
+    /** The one charge of an overage line; null: the whole line. */
     charge_event_id: z.uuid().nullable(),
     currency: z.literal('USD'),
     cents: cents.min(1),

@@ -3,7 +3,7 @@ import type { InvoiceLine } from './invoice-events.ts';
 import type { ParsedEvent } from './recorded-event.ts';
 import type { UsageEvent, UsageEventOf } from './usage-events.ts';
 
-/** What is to be paid, from the events of a usage stream alone. */
+/** The lines of invoices, made from the events of a usage stream alone. */
 
 type Parsed<Type extends UsageEvent['type']> = ParsedEvent<UsageEventOf<Type>>;
 type OverageLine = Extract<InvoiceLine, { kind: 'overage' }>;
@@ -21,7 +21,7 @@ export function openingInvoice(opened: Parsed<'UsagePeriodOpened'>): InvoiceDraf
 }
 
 /**
- * A closed period's overage, what was waived of it, and what upgrades added to its fee; then the fee of the next period.
+ * A closed period's overage, its waivers and its fee differences after upgrades; then the fee of the next period.
  *
  * @param events a closed period's whole usage stream, in order
  */
@@ -47,7 +47,7 @@ export function periodInvoice(events: readonly ParsedEvent<UsageEvent>[]): Invoi
 }
 
 type Rate = Pick<OverageLine, 'rate_cents' | 'rate_version'>;
-/** A line that names events of the usage stream by their revisions, before those are written as ranges. */
+/** A line that names events of the usage stream by their revisions, which are not ranges yet. */
 type Counted<Line> = Line extends OverageLine | WaiversLine ? Omit<Line, 'revisions'> & { revisions: number[] } : never;
 
 const sameRate = ({ rate_cents, rate_version }: Rate) => `${String(rate_cents)} ${rate_version}`;
@@ -62,7 +62,7 @@ function overageLines(charges: readonly Parsed<'OverageCharged'>[]): Counted<Ove
   });
 }
 
-/** @param charges those that are not voided: what was waived of a charge that was voided after all is in no line */
+/** @param charges those that are not voided: a waiver of a charge that was voided later is in no line */
 function waiversLines(
   waivers: readonly Parsed<'ChargeWaived'>[],
   charges: readonly Parsed<'OverageCharged'>[],
@@ -100,7 +100,7 @@ function counted(events: readonly Parsed<'OverageCharged' | 'ChargeWaived'>[]) {
 const maxRangesOfLine = 5_000;
 const maxRangesOfInvoice = 10_000;
 
-/** Lines that would need more ranges than there are left name all events between their first and their last. */
+/** A line that needs more ranges than are left names all events between its first and its last. */
 function inRanges(lines: readonly Counted<OverageLine | WaiversLine>[]): (OverageLine | WaiversLine)[] {
   let left = maxRangesOfInvoice;
   return lines.map(({ revisions, ...line }) => {

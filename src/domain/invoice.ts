@@ -3,8 +3,8 @@ import { refuse } from './refusals.ts';
 import type { Refused } from './refusals.ts';
 
 /**
- * What an account was asked to pay: its invoices and credit notes, from the stream `invoices-{accountId}`. A period is
- * invoiced once because the state names it; what was issued never changes, and is corrected by credit notes.
+ * The invoices and credit notes of an account, from the stream `invoices-{accountId}`. A period is invoiced once, because the
+ * state names it. An issued invoice never changes; credit notes correct it.
  */
 export interface Invoices {
   invoices: readonly InvoiceIssued[];
@@ -24,7 +24,7 @@ export function evolveInvoices(state: Invoices, event: InvoiceEvent): Invoices {
   }
 }
 
-/** What an invoice says besides its number. */
+/** The content of an invoice, without its number. */
 export type InvoiceDraft = Omit<InvoiceIssued, 'number' | 'currency' | 'total_cents'>;
 
 export type InvoiceCommand =
@@ -34,7 +34,7 @@ export type InvoiceCommand =
       note: Note;
       charge?: CreditedCharge | undefined;
     }
-  /** All that is left of a charge whose download failed by the service's fault. */
+  /** Credits all that is left of the charge of a download that the service has failed. */
   | {
       kind: 'return_service_failure';
       accountId: string;
@@ -45,7 +45,7 @@ export type InvoiceCommand =
 
 type Note = Omit<CreditNoteIssued, 'number' | 'currency'>;
 
-/** The one charge of an overage line that a credit note is about, as its period has it. */
+/** The one charge of an overage line that a credit note names, as it is in its period. */
 export interface CreditedCharge {
   eventId: string;
   stream: string;
@@ -109,7 +109,7 @@ function returnServiceFailure(
   if (!invoice) return refuse('invoice_not_found');
   const line = 1 + invoice.lines.findIndex((each) => each.kind === 'overage' && names(each, charge));
   if (line === 0) return refuse('charge_not_found');
-  // Somebody may have credited the line before.
+  // An earlier credit note may have credited the line.
   const cents = leftCents(state, { invoice, line, charge });
   if (cents <= 0) return [];
   const about = { invoice_number: invoice.number, line, charge_event_id: charge.eventId };
@@ -124,7 +124,7 @@ const creditNote = ({ creditNotes }: Invoices, note: Note): InvoiceEvent => ({
   data: { number: creditNotes.length + 1, ...note, currency: 'USD' },
 });
 
-/** The cents that may still be given back: of the invoice, of the line less its waivers, and of the one charge. */
+/** The cents that may still be credited: of the invoice, of the line less its waivers, and of the one charge. */
 function leftCents(
   { creditNotes }: Invoices,
   { invoice, line: number, charge }: { invoice: InvoiceIssued; line: number; charge?: CreditedCharge | undefined },
@@ -136,7 +136,7 @@ function leftCents(
     invoice.total_cents - credited(() => true),
     (line ? lessWaivers(invoice, line) : 0) - credited((note) => note.line === number),
   ];
-  // The `waiver` lines of older invoices do not say of which line they are: they bound all overage together.
+  // The `waiver` lines of older invoices do not name the line that they belong to: they bound all overage together.
   if (line?.kind === 'overage') {
     const isOverage = (kind?: InvoiceLine['kind']) => ['overage', 'waivers', 'waiver'].includes(kind ?? '');
     const overageCents = sumOf(invoice.lines.filter(({ kind }) => isOverage(kind)));
@@ -146,7 +146,7 @@ function leftCents(
   return Math.min(...bounds);
 }
 
-/** A line, less what was waived of its charges before the close. */
+/** A line less the waivers of its charges before the close. */
 function lessWaivers({ lines }: InvoiceIssued, line: InvoiceLine): number {
   if (line.kind !== 'overage') return line.cents;
   const isOfLine = (other: InvoiceLine) =>
@@ -165,7 +165,7 @@ function isSameNote(same: CreditNoteIssued, note: Note): boolean {
   );
 }
 
-/** By its rate too: where a line has one range for all its charges, those of other lines lie in it. */
+/** Compares the rate too: one range for all charges of a line may include charges of other lines. */
 function names(line: Extract<InvoiceLine, { kind: 'overage' }>, charge: CreditedCharge): boolean {
   const isOfRate = line.rate_cents === charge.rate_cents && line.rate_version === charge.rate_version;
   return (

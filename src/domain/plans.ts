@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import { cents } from './money.ts';
 
-/** Far beyond any plan, and within what the tables hold. */
+/** Far beyond any plan, and within the range of the tables' columns. */
 export const largestAllowance = 1_000_000_000;
 export const largestHourlyLimit = 10_000;
-/** What is allowed where neither the plan file nor an older event says. */
+/** The limit if neither the plan file nor an older event names one. */
 export const largestMaxKeys = 1_000;
 const allowance = z.int().min(0).max(largestAllowance);
 
-/** What an account has bought: frozen into its usage stream, so that editing the plan file changes nobody's bill. */
+/** The terms that an account has bought. They are frozen into its usage stream, so editing the plan file changes no bill. */
 export const planTerms = z.strictObject({
   plan: z.string().regex(/^[a-z][a-z0-9_]{0,31}$/),
   downloads_limit: allowance,
@@ -20,11 +20,11 @@ export const planTerms = z.strictObject({
   /** Monthly fee. */
   fee_cents: cents,
   hourly_limit: z.int().min(1).max(largestHourlyLimit),
-  /** Most API keys in force at a time, and most that are issued within an hour: each has an hourly limit of its own. Missing in older events. */
+  /** Most active API keys, and most keys issued in an hour, because each has its own hourly limit. Missing in older events. */
   max_keys: z.int().min(1).max(largestMaxKeys).optional(),
-  /** The owner is told when a pool's use reaches so many percent of its limit. */
+  /** The owner is warned when a pool's use reaches these percentages of its limit. */
   warning_percents: z.array(z.int().min(1).max(100)).max(10),
-  /** Gives back downloads that fail by the service's fault. Missing in older events, where it is on. */
+  /** Gives back downloads that the service has failed. Missing in older events, where it is on. */
   service_failures_returned: z.boolean().default(true),
 });
 export type PlanTerms = z.infer<typeof planTerms>;

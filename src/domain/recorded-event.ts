@@ -12,8 +12,8 @@ import { usageEventSchemas } from './usage-events.ts';
 import type { UsageEvent } from './usage-events.ts';
 
 /**
- * Stored events are contracts: each is parsed on the way in, and one that does not match its schema stops whoever reads it,
- * because to skip an event is to lose money silently.
+ * Stored events are contracts. Each is parsed on the way in, and an event that does not match its schema stops its reader:
+ * skipping an event would lose money silently.
  */
 export type DomainEvent = AccountEvent | UsageEvent | JobEvent | InvoiceEvent | AuditEvent;
 
@@ -30,13 +30,13 @@ const actor = z.discriminatedUnion('type', [
 ]);
 export type Actor = z.infer<typeof actor>;
 
-/** What every event carries besides its data. */
+/** The metadata of every event. */
 export const eventMetadata = z.strictObject({
-  /** The request (or command) that everything in this chain of events goes back to. */
+  /** The request or command at the beginning of this chain of events. */
   $correlationId: z.string().min(1),
-  /** The event or command that led directly here. */
+  /** The event or command that directly caused this event. */
   $causationId: z.string().min(1),
-  /** The span that put it into the log, where the request was traced: W3C Trace Context, version 00. */
+  /** The span of its append, if the request was traced: W3C Trace Context, version 00. */
   $traceparent: z
     .string()
     .regex(/^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/)
@@ -44,7 +44,7 @@ export const eventMetadata = z.strictObject({
   /** Version of the event's schema. */
   schema: z.int().min(1),
   actor,
-  /** The event's own time: never before that of the stream's previous event. */
+  /** The event's own time, never before that of the stream's previous event. */
   time: instant,
   /** SHA-256 over the previous event's hash and this event, hexadecimal (`commands/event-metadata.ts`). */
   hash: z.string().regex(/^[0-9a-f]{64}$/),
@@ -93,12 +93,12 @@ const everySchema: Readonly<Record<string, z.ZodType>> = {
   ...auditEventSchemas,
 };
 
-/** What nobody could read back is never stored. @throws {z.ZodError} for data that its own schema refuses */
+/** Keeps unreadable events out of the log. @throws {z.ZodError} for data that its own schema refuses */
 export function requireReadable({ type, data }: DomainEvent): void {
   everySchema[type]?.parse(data);
 }
 
-/** An event of a stream of ours that is none of ours, or not in the form that this version knows. */
+/** A stream of this service holds an event that this version does not know, by its type or its form. */
 export class UnreadableEvent extends Error {
   override readonly name = 'UnreadableEvent';
   readonly stream: string;

@@ -1,4 +1,4 @@
-/** Every expected "no" of the rules. The texts that clients see stand in `http/errors.ts`. */
+/** Every expected refusal of the rules. The texts that clients see are in `http/errors.ts`. */
 export const refusals = [
   'account_not_found',
   'key_not_found',

@@ -12,11 +12,11 @@ const ordinal = z.int().min(1);
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 export const jobToken = z.string().regex(/^[A-Za-z0-9_-]{20,64}$/);
 
-/** `now`: from this event on. `next_period`: carried by UsagePeriodEnded into the terms that the next period opens with. */
+/** `now`: from this event on. `next_period`: UsagePeriodEnded carries the change into the terms of the next period. */
 const effective = z.enum(['now', 'next_period']);
 export type Effective = z.infer<typeof effective>;
 
-/** A case or ticket number: the same correction with the same reference is made once. */
+/** A case or ticket number. The same correction with the same reference is made once. */
 export const correctionReference = z.string().regex(/^[!-~]{1,100}$/);
 
 /** The two pools of the contract (§1). */
@@ -39,7 +39,7 @@ export const usageEventSchemas = {
   PlanChanged: z.strictObject({
     effective,
     terms: planTerms,
-    /** What the monthly fee rises by, due in this period as a whole; 0 for a change that takes effect in the next one. */
+    /** Rise of the monthly fee, due in this period as a whole; 0 for a change that takes effect in the next one. */
     fee_difference_cents: cents,
   }),
   OverageCapSet: z.strictObject({ effective, overage_cap_cents: cents }),
@@ -54,26 +54,26 @@ export const usageEventSchemas = {
     rate_cents: cents,
     rate_version: planTerms.shape.rate_version,
   }),
-  /** Always right behind the charge of the same token, in the same append. */
+  /** Always directly after the charge of the same token, in the same append. */
   DownloadQueued: z.strictObject({
     token: jobToken,
     platform: z.string().min(1).max(32),
     video_id: z.string().min(1).max(256),
-    /** Canonical URL; what the client sent is not kept. */
+    /** Canonical URL; the client's own string is not kept. */
     url: z.string().min(1).max(2048),
     format: z.enum(formats),
     quality: z.enum(qualities),
-    /** What `audio` becomes. */
+    /** Format of the file if `format` is `audio`. */
     audio_format: z.enum(audioFormats),
-    /** Which still of an image post; 1 for anything else. */
+    /** Number of the still in an image post; 1 for anything else. */
     item: z.int().min(1).max(maxItem),
     overage: z.boolean(),
-    /** SHA-256 of the Idempotency-Key, and of what was asked for with it; null for a request without one. */
+    /** SHA-256 of the Idempotency-Key and of the request's content; null for a request without a key. */
     idempotency: z.strictObject({ key_hash: sha256, fingerprint: sha256 }).nullable(),
   }),
-  /** A client has been told of the download by other means than its own append: it can no longer be voided. */
+  /** A request other than its own has told a client of the download, so it can no longer be voided. */
   DownloadConfirmed: z.strictObject({ token: jobToken }),
-  /** The client was told that nothing was queued: what the charge took is given back, and its idempotency key is free. */
+  /** The client was told that nothing was queued: its charge is given back, and its idempotency key is free. */
   DownloadVoided: z.strictObject({
     token: jobToken,
     charge_event_id: z.uuid(),
@@ -96,7 +96,7 @@ export const usageEventSchemas = {
   }),
   /** In the append that reaches the threshold; once per pool, threshold and period. */
   UsageWarningReached: z.strictObject({ ...warning, used: count, limit: count }),
-  /** The mail server has taken the warning; one mail may be of several thresholds of a pool. */
+  /** The mail server has taken the warning. One mail may cover several thresholds of a pool. */
   UsageWarningMailed: z.strictObject({
     warning_event_id: z.uuid(),
     ...warning,
@@ -107,22 +107,22 @@ export const usageEventSchemas = {
   /** The mail server has taken the mail about it. */
   OverageCapMailed: z.strictObject({ cap_event_id: z.uuid(), message_id: z.string().min(1).max(255) }),
   /**
-   * A charge is taken back, or a part of it: by staff, or by the service for a failure of its own. Who and why stand in the
-   * metadata. One reference may waive several charges, each of them once.
+   * A charge or a part of it is given back, by staff or by the service for a failure of its own. The metadata says by whom and
+   * why. One reference may waive several charges, each of them once.
    */
   ChargeWaived: z.strictObject({
     reference: correctionReference,
     token: jobToken,
     charge_event_id: z.uuid(),
     cents: cents.min(1),
-    /** 1 where nothing is left of the charge. */
+    /** 1 if nothing is left of the charge. */
     overage_downloads: z.int().min(0).max(1),
   }),
-  /** The download failed by the service's fault: its credit is free again. The ordinal stays used, and nothing is rated again. */
+  /** The service has failed the download: its credit is free again. The ordinal stays used, and nothing is rated again. */
   DownloadCreditReturned: z.strictObject({ token: jobToken, charge_event_id: z.uuid() }),
-  /** No charges after this one; it carries what the next period begins with. */
+  /** The last event that charges can precede. It carries the terms of the next period. */
   UsagePeriodEnded: z.strictObject({ ...period, next: z.strictObject({ ...period, terms }) }),
-  /** The books are closed: no amount changes any more, and corrections are credit notes. What was charged, less what was given back. */
+  /** No amount of the period changes any more, and corrections are credit notes. The sums are charges less corrections. */
   UsagePeriodClosed: z.strictObject({
     ...period,
     downloads: count,
@@ -140,7 +140,7 @@ export type UsageEvent = {
 
 export type UsageEventOf<Type extends UsageEvent['type']> = Extract<UsageEvent, { type: Type }>;
 
-/** The events that take something, a credit or money, and those that give it back. */
+/** The events that charge a credit or money, and those that give it back. */
 export type LedgerEvent = UsageEventOf<
   | 'DownloadCreditDebited'
   | 'OverageCharged'
@@ -151,7 +151,7 @@ export type LedgerEvent = UsageEventOf<
   | 'DownloadCreditReturned'
 >;
 
-/** What an event charges, in cents: 0 for a credit, less than nothing where it gives back; undefined for any other event. */
+/** The cents that an event charges: 0 for a credit, negative for a correction; undefined for any other event. */
 export function centsOf({ type, data }: { type: string; data: object }): number | undefined {
   switch (type as LedgerEvent['type']) {
     case 'OverageCharged':

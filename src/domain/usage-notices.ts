@@ -1,16 +1,16 @@
 import type { UsageEvent, UsageEventOf } from './usage-events.ts';
 import type { UsagePeriod } from './usage-state.ts';
 
-/** What the account's owner has to hear of: said once, in the append that brings it about (contract §8.3). */
+/** Notices to the account's owner: each is stored once, in the append that causes it (contract §8.3). */
 
-/** Warnings of a pool: used × 100 ≥ limit × percent. An empty pool has nothing to warn of. */
+/** A pool warns when used × 100 ≥ limit × percent. A pool with a limit of 0 never warns. */
 export function warningsReached(usage: UsagePeriod): UsageEvent[] {
   return reachedThresholds(usage)
     .filter((warning) => !usage.warned.includes(warningName(warning)))
     .map((data) => ({ type: 'UsageWarningReached', data }));
 }
 
-/** Without those that a larger limit of their pool has put out of reach: they can come again. */
+/** The warnings that still count after a larger limit; those that it has put out of reach can come again. */
 export function warnedAfterUpgrade(before: UsagePeriod, after: UsagePeriod): readonly string[] {
   const reached = reachedThresholds(after).map(warningName);
   const isLarger = (name: string) =>
@@ -38,14 +38,14 @@ export const warningName = (
   warning: Pick<UsageEventOf<'UsageWarningReached'>['data'], 'pool' | 'threshold_percent'>,
 ): string => `${warning.pool}:${String(warning.threshold_percent)}`;
 
-/** Whether the allowance is used up and one more charge does not fit under the overage cap. */
+/** Whether the allowance is used up and one more charge would not fit under the overage cap. */
 export function capIsReached({ terms, downloadCredits, overageCents }: UsagePeriod): boolean {
   const { downloads_limit, overage_cents: rateCents, overage_cap_cents: capCents } = terms;
   if (rateCents === null || capCents === null) return false;
   return downloadCredits >= downloads_limit && overageCents + rateCents > capCents;
 }
 
-/** @returns the event, in the first append after which it is so */
+/** @returns the event, in the first append that reaches the cap */
 export function capReached(usage: UsagePeriod): UsageEvent[] {
   const { overage_cap_cents: capCents } = usage.terms;
   if (usage.capReached || capCents === null || !capIsReached(usage)) return [];

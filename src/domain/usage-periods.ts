@@ -3,9 +3,9 @@ import type { Terms } from './plans.ts';
 import type { UsageEvent, UsageEventOf } from './usage-events.ts';
 import type { UsagePeriod } from './usage-state.ts';
 
-/** How one billing period becomes the next: each step is an event of its own, and none is taken twice. */
+/** The steps from one billing period to the next. Each step is an event of its own, and none is taken twice. */
 
-/** Ends an open period whose time is over: its last word on charges, and the first on what follows. */
+/** Ends an open period whose time is over, and carries the terms of the next one. */
 export function endPeriod(state: UsagePeriod): UsageEvent {
   const next = nextBillingPeriod(state.period, state.anchorDay);
   return {
@@ -18,19 +18,19 @@ export function endPeriod(state: UsagePeriod): UsageEvent {
   };
 }
 
-/** What the next period begins with, as far as is known now. */
+/** The terms of the next period, as far as they are known. */
 export function comingTerms({ terms, due, next }: UsagePeriod): Terms {
   if (next) return next.terms;
   const { plan, overage_cap_cents: capCents } = due ?? {};
   return { ...terms, ...plan, overage_cap_cents: capCents === undefined ? terms.overage_cap_cents : capCents };
 }
 
-/** What counts at this instant: past the end of the newest period, what the next one begins with. */
+/** The terms at this instant: after the end of the newest period, those of the next one. */
 export function termsAt(state: UsagePeriod, now: string): Terms {
   return isOverAt(state, now) ? comingTerms(state) : state.terms;
 }
 
-/** Whether the newest period is one of the past, ended or not. */
+/** Whether the newest period is over, whether or not UsagePeriodEnded is stored. */
 export const isOverAt = ({ phase, period }: UsagePeriod, now: string): boolean => phase !== 'open' || now >= period.end;
 
 /** A closed period owes an invoice if anything is to be paid: its overage, fee differences, or the fee of the next period. */
@@ -62,7 +62,7 @@ export function openNextPeriod(state: UsagePeriod): UsageEvent {
   };
 }
 
-/** Closes the books of an ended period: what it comes to, for the invoice. */
+/** Closes an ended period, with its sums for the invoice. */
 export function closePeriod(state: UsagePeriod): UsageEvent {
   return {
     type: 'UsagePeriodClosed',

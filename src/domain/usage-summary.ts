@@ -3,7 +3,7 @@ import type { BillingPeriod } from './billing-period.ts';
 import { isOverAt, termsAt } from './usage-periods.ts';
 import type { UsagePeriod } from './usage-state.ts';
 
-/** What GET /credits tells (contract §2.5): the pools and the overage of the period that `now` falls into. */
+/** The content of GET /credits (contract §2.5): the pools and the overage of the period that `now` falls into. */
 export interface UsageSummary {
   plan: string;
   downloads: Pool;
@@ -18,7 +18,7 @@ export interface Pool {
   remaining: number;
 }
 
-/** Reads never append: past the end of the newest period, this shows the period of now with nothing used in it yet. */
+/** Reads never append: after the end of the newest period, this shows the current period with nothing used in it yet. */
 export function summariseUsage(state: UsagePeriod, now: string): UsageSummary {
   const over = isOverAt(state, now);
   const terms = termsAt(state, now);
@@ -31,7 +31,7 @@ export function summariseUsage(state: UsagePeriod, now: string): UsageSummary {
   };
 }
 
-/** At most the limit is shown as used: a change to a smaller plan leaves more credits debited than it has. */
+/** Shows at most the limit as used: after a change to a smaller plan, more credits may be debited than it has. */
 export function poolOf(limit: number, debited: number): Pool {
   const used = Math.min(debited, limit);
   return { limit, used, remaining: limit - used };

@@ -4,7 +4,7 @@ import type { DueChanges, UsagePeriod, Usage } from './usage-state.ts';
 
 export function evolveUsage(state: Usage, event: UsageEvent): Usage {
   if (event.type === 'UsagePeriodOpened') return openedUsage(event.data);
-  // Anything before the opening belongs to no period; the log cannot hold it, because the opening expects no stream.
+  // The log cannot hold an event before the opening, because the opening expects no stream.
   if (state.phase === 'absent') return state;
   switch (event.type) {
     case 'PlanChanged':
@@ -75,7 +75,7 @@ function openedUsage(data: UsageEventOf<'UsagePeriodOpened'>['data']): UsagePeri
   };
 }
 
-/** The newest word holds: a change that takes effect now also replaces one that was due. */
+/** The newest change counts: one that takes effect now also replaces one that was due. */
 function planChanged(state: UsagePeriod, { data }: UsageEventOf<'PlanChanged'>): UsagePeriod {
   const planChanges = state.planChanges + 1;
   if (data.effective === 'next_period') return { ...state, planChanges, due: { ...state.due, plan: data.terms } };

@@ -6,9 +6,10 @@
  */
 
 import type { ItemKind } from './download-options.ts';
-import { siteOf } from './platforms/hosts.ts';
+import { siteOf, siteOfOrigin } from './platforms/hosts.ts';
 import type { Rule, Site } from './platforms/hosts.ts';
 import type { Platform } from './platforms/platform.ts';
+import type { PlatformConfiguration } from './platforms/table.ts';
 import { matchShape } from './platforms/shape.ts';
 import type { Pieces } from './platforms/shape.ts';
 
@@ -41,11 +42,6 @@ export type VideoUrlResult =
   | { ok: true; shortLink: ShortLink; video?: undefined }
   | { ok: false; refusal: VideoUrlRefusal; explanation: string };
 
-export interface VideoUrlOptions {
-  /** Scheme, host and port of the sample platform, where one runs (demo mode). */
-  samplePlatformOrigin?: string | undefined;
-}
-
 /**
  * Finds the single item that an address names. Pure, in linear time; never throws.
  *
@@ -53,28 +49,36 @@ export interface VideoUrlOptions {
  * @returns the item, or a short link; or `invalid_request` for what is no http(s) address, `unsupported_platform` for an
  *   http(s) address that names no item of a supported platform. The explanation quotes nothing of the input.
  */
-export function parseVideoUrl(input: string, options: VideoUrlOptions = {}): VideoUrlResult {
+export function parseVideoUrl(input: string, options: PlatformConfiguration = {}): VideoUrlResult {
   const found = findSite(input, options);
   if ('refusal' in found) return found;
-  if ('site' in found) return readAgain(itemAt(found.site, found.url), input, found.site);
-  return parseSampleUrl(found.url, found.samplePlatformOrigin);
+  return sameWhenReread(itemAt(found.site, found.url), input, { site: found.site, options });
+}
+
+/**
+ * The item that a stored address stands for, if it is still served. The table of platforms may have changed since the address
+ * was stored: read again, the address must give the very same item.
+ */
+export function servedVideo(
+  { platform, videoId, canonicalUrl }: Pick<ParsedVideo, 'platform' | 'videoId' | 'canonicalUrl'>,
+  options: PlatformConfiguration = {},
+): ParsedVideo | undefined {
+  const parsed = parseVideoUrl(canonicalUrl, options);
+  if (!parsed.ok || parsed.video === undefined) return undefined;
+  const { video } = parsed;
+  const isSame = video.platform === platform && video.videoId === videoId && video.canonicalUrl === canonicalUrl;
+  return isSame ? video : undefined;
 }
 
 /** The platform whose host an address names, whatever its path; undefined where `parseVideoUrl` refuses its form or host. */
-export function platformAt(input: string, options: VideoUrlOptions = {}): string | undefined {
+export function platformAt(input: string, options: PlatformConfiguration = {}): string | undefined {
   const found = findSite(input, options);
-  if ('refusal' in found) return undefined;
-  return 'site' in found ? found.site.platform.name : samplePlatform;
+  return 'refusal' in found ? undefined : found.site.platform.name;
 }
-
-const samplePlatform = 'sample';
 
 type Refused = Extract<VideoUrlResult, { ok: false }>;
 
-function findSite(
-  input: string,
-  { samplePlatformOrigin }: VideoUrlOptions,
-): Refused | { site: Site; url: URL } | { samplePlatformOrigin: string; url: URL } {
+function findSite(input: string, options: PlatformConfiguration): Refused | { site: Site; url: URL } {
   if (input === '') return invalid('The address of a video is missing.');
   if (input.length > maxUrlCharacters) {
     return invalid(`The address is longer than ${maxUrlCharacters} characters.`);
@@ -88,9 +92,8 @@ function findSite(
   const url = URL.parse(input);
   if (url === null) return invalid('The address cannot be parsed.');
 
-  if (samplePlatformOrigin !== undefined && samplePlatformOrigin === `${url.protocol}//${authority}`) {
-    return { samplePlatformOrigin, url };
-  }
+  const configured = siteOfOrigin(`${url.protocol}//${authority}`, options);
+  if (configured !== undefined) return { site: configured, url };
   if (authority.includes('@')) return unsupported('Addresses with a user name or password are not supported.');
   if (!/^[a-z0-9.:-]+$/i.test(authority)) {
     return unsupported('Only host names in plain ASCII letters, digits and hyphens are supported.');
@@ -100,35 +103,25 @@ function findSite(
   return site === undefined ? unsupported('No supported platform has this host name.') : { site, url };
 }
 
-/** The sample platform stands on a loopback port, so it is known by its exact origin and not by a row of the table. */
-function parseSampleUrl(url: URL, origin: string): VideoUrlResult {
-  const found = /^\/(?<page>watch|photo|s)\/(?<videoId>[a-z0-9-]{1,64})$/.exec(url.pathname)?.groups;
-  const { page, videoId } = found ?? {};
-  if (page === undefined || videoId === undefined) {
-    return unsupported('This address of the sample platform does not name a single video.');
-  }
-  const canonicalUrl = `${origin}/${page}/${videoId}`;
-  if (page === 's') return { ok: true, shortLink: { platform: samplePlatform, videoId, url: canonicalUrl } };
-  const kind = page === 'photo' ? 'images' : 'video';
-  return { ok: true, video: { platform: samplePlatform, videoId, canonicalUrl, extractor: 'sample', kind } };
-}
-
 function hostOf(url: URL): string {
   return url.hostname.endsWith('.') ? url.hostname.slice(0, -1) : url.hostname;
 }
 
 /**
- * What is stored is read once more by the worker, and must be the same item then. That shapes and pieces leave no room for
- * another reading cannot be seen from a row alone, so it is tried.
+ * The worker reads the stored address again (`servedVideo`), which must give the same item then. No single row of the table shows
+ * that its shapes and pieces leave no room for another reading, so every rebuilt address is read again here.
  */
-function readAgain(result: VideoUrlResult, input: string, { platform: { title } }: Site): VideoUrlResult {
+function sameWhenReread(
+  result: VideoUrlResult,
+  input: string,
+  { site: { platform }, options }: { site: Site; options: PlatformConfiguration },
+): VideoUrlResult {
   if (!result.ok) return result;
   const address = result.video === undefined ? result.shortLink.url : result.video.canonicalUrl;
   if (address === input) return result;
-  const url = URL.parse(address);
-  const site = url === null ? undefined : siteOf(url.hostname);
-  const again = url === null || site === undefined ? notOne(title) : itemAt(site, url);
-  return !again.ok || isSame(again, result) ? again : notOne(title);
+  const found = findSite(address, options);
+  const again = 'refusal' in found ? notOne(platform.title) : itemAt(found.site, found.url);
+  return !again.ok || isSame(again, result) ? again : notOne(platform.title);
 }
 
 const videoFields = ['canonicalUrl', 'platform', 'videoId', 'extractor', 'kind'] as const;

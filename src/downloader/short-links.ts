@@ -3,9 +3,9 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { connect as connectTls } from 'node:tls';
 import { platformAt, parseVideoUrl } from '../domain/video-url.ts';
-import type { VideoUrlOptions } from '../domain/video-url.ts';
+import type { PlatformConfiguration } from '../domain/platforms/table.ts';
 
-export interface ShortLinkOptions extends VideoUrlOptions {
+export interface ShortLinkOptions extends PlatformConfiguration {
   /** Opens a connection to where it is allowed to. Its name resolution and its refusals are what guards the look-ups. */
   connect: (host: string, port: number, signal: AbortSignal) => Promise<Socket>;
   /** For a look-up as a whole. */

@@ -1,16 +1,16 @@
-/** An event as the log holds it: not yet parsed, so `data` and `metadata` are whatever JSON was stored. */
+/** An event as the log holds it. It is not parsed yet: `data` and `metadata` may be any JSON. */
 export interface RecordedEvent {
   stream: string;
   /** Position within the stream, from 0. */
   revision: number;
-  /** UUID given by the writer; the log recognises a retry of an append by these. */
+  /** UUID given by the writer. The log recognises a resent append by the ids of its events. */
   id: string;
   type: string;
   data: unknown;
   metadata: unknown;
   /** Commit position in the whole log; rises with every event. */
   position: bigint;
-  /** When the log stored it. Informative only: the event's own time stands in its metadata. */
+  /** Time at which the log stored it, for information only: the event's own time is in its metadata. */
   created: Date;
 }
 
@@ -21,25 +21,25 @@ export interface EventToAppend {
   metadata: Readonly<Record<string, unknown>>;
 }
 
-/** `no_stream`, or the revision of the stream's last event. Nothing weaker exists here, on purpose. */
+/** `no_stream`, or the revision of the stream's last event. Weaker expectations are left out on purpose. */
 export type ExpectedRevision = 'no_stream' | number;
 
 /**
- * - `stored`: the events are durable at exactly expected + 1 … (by this attempt or an earlier identical one).
- * - `conflict`: known not to be stored; somebody else wrote to the stream first.
- * - `not_sent`: known not to be stored; the log could not be reached before `sendBefore`.
+ * - `stored`: the events are durable at exactly expected + 1 …, by this attempt or by an earlier identical one.
+ * - `conflict`: the events are certainly not stored, because another process wrote to the stream first.
+ * - `not_sent`: the events are certainly not stored, because the log could not be reached before `sendBeforeMs`.
  */
 export type AppendOutcome = 'stored' | 'conflict' | 'not_sent';
 
 export interface AppendOptions {
-  /** Give up, with `not_sent`, if the first attempt could not be sent by this instant (milliseconds of `performance.now()`). */
+  /** An append that could not be sent by this instant (milliseconds of `performance.now()`) ends with `not_sent`. */
   sendBeforeMs?: number;
 }
 
 export interface EventStore {
   /**
-   * Appends atomically at the exact revision. Once sent, the identical append is resent until its outcome is known, however
-   * long that takes: a caller with less patience races this promise and treats its own time-out as *unknown*.
+   * Appends atomically at the exact revision. An append that was sent is resent, identical, until its outcome is known, however
+   * long that takes. A caller with a deadline races this promise and treats its own time-out as an unknown outcome.
    *
    * @throws {InvalidAppend} for events the log could never take (name, id, type or size); nothing is sent then.
    * @throws {EventStoreClosed} when the adapter is closed while the outcome is unknown.
@@ -69,14 +69,14 @@ export interface EventStore {
    */
   newestPosition(streamPrefixes: readonly string[], after: bigint): Promise<bigint | undefined>;
 
-  /** Delivers the log in order, for ever: see `SubscriptionOptions`. */
+  /** Delivers the log in order until it is closed: see `SubscriptionOptions`. */
   subscribe(options: SubscriptionOptions): Subscription;
 }
 
-/** The log as a whole, for whoever reads it from its beginning to its end. */
+/** The log as a whole, for a reader that goes from its beginning to its end. */
 export interface WholeLog extends Pick<EventStore, 'read' | 'headPosition'> {
   /**
-   * The next events behind a commit position, in order, those of the log's own streams included; empty at the end.
+   * The next events after a commit position, in order, those of the log's own streams included; empty at the end.
    *
    * @param after -1n: from the start
    * @throws {EventStoreUnavailable}
@@ -85,8 +85,8 @@ export interface WholeLog extends Pick<EventStore, 'read' | 'headPosition'> {
 }
 
 /**
- * A place between two events of the whole log. The position of an event has the same commit and prepare; where prepare is the
- * smaller one, everything before the commit position is meant, and an event at exactly there is still to come.
+ * A place in the whole log. An event's own position has the same commit and prepare. A smaller prepare means the place before
+ * the commit position: the event at exactly that position is still to come.
  */
 export interface LogPosition {
   commit: bigint;
@@ -104,11 +104,11 @@ export interface SubscriptionOptions {
   name: string;
   /** Only events of streams whose names start with one of these. */
   streamPrefixes: readonly string[];
-  /** Where to go on: asked at every (re)subscription, so that a failed batch is delivered again. Undefined: from the start. */
+  /** The place to go on from; undefined: the start. Called at every (re)subscription, so a failed batch is delivered again. */
   from: () => Promise<LogPosition | undefined>;
   /**
-   * Takes one batch at a time, in order; the next comes only after its promise is fulfilled. A rejection is logged, and the
-   * subscription starts again, with backoff, from `from()`.
+   * Takes one batch at a time, in order; the next comes only after its promise is fulfilled. A rejection is logged, and after a
+   * backoff the subscription starts again from `from()`.
    */
   apply: (batch: LogBatch) => Promise<void>;
   /** Most events in a batch. Default 500. */
@@ -126,7 +126,7 @@ export class InvalidAppend extends Error {
   override readonly name = 'InvalidAppend';
 }
 
-/** A reader of the log cannot go on before a person does what the message says; trying again does not help. */
+/** A reader of the log cannot go on before a person does what the message says, so it does not retry. */
 export class ReaderRefused extends Error {
   override readonly name = 'ReaderRefused';
 }

@@ -1,6 +1,6 @@
 import type { DownloadProgress } from './videos.ts';
 
-/** Where a download was queued and charged. The message is a hint: the worker believes only the event that it names. */
+/** The place at which a download was queued and charged. The message is a hint: the worker trusts only the event it names. */
 export interface JobMessage {
   token: string;
   usageStream: string;
@@ -9,15 +9,15 @@ export interface JobMessage {
 
 export interface ReceivedJob {
   message: JobMessage;
-  /** The span that sent it, if it was traced. */
+  /** Of the span that sent it, if it was traced. */
   traceparent: string | undefined;
-  /** How often it was delivered, this time included. */
+  /** Number of deliveries, this one included. */
   deliveries: number;
-  /** Done with: the log has it now, or there is nothing to do. */
+  /** Ends the message: the log has the claim now, or there is nothing to do. */
   acknowledge(): void;
-  /** Still being looked at: not to be given to another worker yet. */
+  /** Keeps the message from being delivered to another worker for now. */
   keepAlive(): void;
-  /** To be delivered again, to anybody, after a time. */
+  /** Has the message delivered again, to any worker, after a delay. */
   postpone(delayMs: number): void;
 }
 
@@ -26,17 +26,17 @@ export const downloadQueue = 'downloads.queued';
 
 export interface JobQueue {
   /**
-   * Resolves once the queue has stored the message, or has one with this id already.
+   * Resolves once the queue has stored the message or has one with this id already.
    *
-   * @param traceparent the span that put the event into the log, for the worker to go on with
-   * @throws when it is away
+   * @param traceparent of the span that appended the event, which the worker's spans continue
+   * @throws when the queue is away
    */
   publish(message: JobMessage, messageId: string, traceparent?: string): Promise<void>;
-  /** The next message, waiting a few seconds at most, and not once `stopping`. @throws when the queue is away */
+  /** The next message. Waits a few seconds at most, or until `stopping` is aborted. @throws when the queue is away */
   next(stopping: AbortSignal): Promise<ReceivedJob | undefined>;
 }
 
-/** Progress of running downloads, from worker to API: fleeting, and never in the log. */
+/** Progress of running downloads, from worker to API. It may get lost, and is never in the log. */
 export interface ProgressChannel {
   report(token: string, progress: DownloadProgress): void;
 }

@@ -1,6 +1,6 @@
 import type { LogPosition } from './event-store.ts';
 
-/** The largest position that a log can have. Servers send -1, which is none, as the largest number of 64 bits. */
+/** The largest position that a log can have. Servers send -1 (no position) as the largest unsigned 64-bit number. */
 const largestCommit = 2n ** 63n - 1n;
 
 export const isPosition = ({ commit }: LogPosition): boolean => commit <= largestCommit;
@@ -13,7 +13,7 @@ export function isAfter(position: LogPosition, other: LogPosition | undefined): 
   return position.commit === commit ? position.prepare > prepare : position.commit > commit;
 }
 
-/** The commit position up to which everything lies before this place; 0 at the start of the log. */
+/** The commit position up to which a reader at this place has read everything; 0 at the start of the log. */
 export function coveredUpTo(position: LogPosition | undefined): bigint {
   if (!position) return 0n;
   return position.prepare < position.commit ? position.commit - 1n : position.commit;

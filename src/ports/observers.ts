@@ -4,11 +4,11 @@ import type { TableWithMacs } from './row-macs.ts';
 import type { RemovedFiles } from './files.ts';
 
 /**
- * Who is told what happens, as it happens. The inside counts nothing by itself: `main/` hands these in where somebody wants
- * to know, and each call costs no more than a counter.
+ * Observers of what happens, for metrics. The inside counts nothing by itself: `main/` hands observers in where metrics are
+ * wanted, and each call costs no more than a counter.
  */
 
-/** One statement that decided whether requests are let in (`projections/admission/admission.ts`). */
+/** One statement that admitted or refused requests (`projections/admission/admission.ts`). */
 export interface AdmissionObserver {
   batchDecided(batch: { admitted: number; rateLimited: number; unknownKeys: number }): void;
 }
@@ -16,15 +16,15 @@ export interface AdmissionObserver {
 export interface RequestObserver {
   requestEnded(request: {
     method: string;
-    /** The path as it was registered, never as it was asked for; undefined for one that is not known. */
+    /** The registered path, never the requested one; undefined for an unknown path. */
     route: string | undefined;
-    /** Undefined where the connection ended before the answer did. */
+    /** Undefined if the connection ended before the response did. */
     status: number | undefined;
-    /** Code of the error that was answered, from the closed list of `http/errors.ts`. */
+    /** Error code of the response, from the closed list of `http/errors.ts`. */
     errorCode: string | undefined;
     durationSeconds: number;
   }): void;
-  /** What could not be parsed as HTTP, and was answered all the same. */
+  /** A request that could not be parsed as HTTP was answered all the same. */
   brokenRequestAnswered(answer: { status: number; errorCode: string }): void;
 }
 
@@ -39,43 +39,43 @@ export interface ProjectionObserver {
 }
 
 export interface RowObserver {
-  /** A row was to be gone on from, and its MAC does not verify. */
+  /** A decision was to start from a row whose MAC does not verify. */
   rowNotBelieved(table: TableWithMacs): void;
 }
 
 export interface JobObserver {
-  /** A step of a job's life is in the log, put there by this process. */
+  /** This process has appended a step of a job. */
   stepRecorded(event: JobEvent): void;
   /** The sweeper has ended a claim whose worker is gone. */
   claimExpired(): void;
 }
 
-/** What became of a charge whose client was told that nothing is charged, while nobody knew. */
+/** Results of resolving a pending void: the charge was not stored, was voided, or stays because a client confirmed it. */
 export const resolutions = ['not_stored', 'voided', 'confirmed'] as const;
 
 export interface VoidObserver {
   unknownOutcomeResolved(became: (typeof resolutions)[number]): void;
 }
 
-/** Of what a worker takes only so many downloads at a time. */
+/** A worker limits its concurrent downloads per account and per platform. */
 export const quotaNames = ['account', 'platform'] as const;
 export type QuotaName = (typeof quotaNames)[number];
 
 export interface DownloadObserver {
   downloadStarted(): void;
   downloadEnded(): void;
-  /** There is no place for it now, by the quota of its account or of its platform. */
+  /** The quota of its account or platform is full. */
   jobPostponed(quota: QuotaName): void;
 }
 
-/** Whose files are removed: of downloads whose links are over, or what attempts have left of downloads that failed. */
+/** `expired`: files of downloads whose links have ended. `failed`: remains of failed downloads. */
 export const removals = ['expired', 'failed'] as const;
 
 export interface FileObserver {
   filesRemoved(of: (typeof removals)[number], removed: RemovedFiles): void;
 }
 
-/** Why a child process is no more; `exited` is the only one in which it ended by itself. */
+/** How a child process ended. Only `exited` means that it ended by itself. */
 export const childEndings = [
   'exited',
   'not_started',
@@ -94,20 +94,20 @@ export interface ChildObserver {
   childEnded(ending: ChildEnding): void;
 }
 
-/** Why nothing was connected to: not a name or address, another port than the web's, or an address that is not public. */
+/** Why a destination was refused: neither a name nor an address, not a port of the web, or not a public address. */
 export const destinationRefusals = ['malformed', 'port', 'not_public'] as const;
 export type DestinationRefusal = (typeof destinationRefusals)[number];
 
-/** Why the proxy itself says no, whatever the destination. */
+/** Why the proxy refused a request, whatever its destination. */
 export const proxyRefusals = ['credentials', 'request', 'bytes', 'connections'] as const;
 export type ProxyRefusal = (typeof proxyRefusals)[number];
 
-/** The traffic of child processes, all of which goes through one proxy. */
+/** The traffic of child processes, which all goes through one proxy. */
 export interface EgressObserver {
   /** A destination, or a request, was refused. */
   egressRefused(reason: DestinationRefusal | ProxyRefusal): void;
   egressOpened(): void;
-  /** @param bytes that the connection has carried in both directions */
+  /** @param bytes carried in both directions */
   egressClosed(bytes: number): void;
 }
 

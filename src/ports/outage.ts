@@ -1,12 +1,12 @@
-/** As much of a logger as is needed to tell of outages. */
+/** The part of a logger that outages need. */
 interface OutageLogger {
   warn: (facts: object, text: string) => void;
   debug: (facts: object, text: string) => void;
 }
 
 /**
- * Logs the outages of one part (a server, a loop): a line when it is lost and a line when it is back, however often it is tried in
- * between. Each failure stands in the log at debug.
+ * Logs the outages of one part (a server, a loop): one line when it is lost and one when it is back, however many retries fail in
+ * between. Each failure is logged at debug.
  *
  *     working ──failed──▶ lost ──works──▶ working
  */
@@ -20,7 +20,7 @@ export class Outage {
     this.#logger = logger;
   }
 
-  /** @param what was tried, in words that do not differ from one failure to the next */
+  /** @param what the failed action, in words that are the same for each failure of its kind */
   failed(what: string, error: unknown, facts: object = {}): void {
     const said = { ...facts, part: this.#part, what, err: error };
     if (this.#lost) {
@@ -40,15 +40,15 @@ export class Outage {
     this.#logger?.warn({ part: this.#part, awaySeconds, failures: Object.fromEntries(failures) }, 'a part is back');
   }
 
-  /** How often it has failed since it was lost; 0 while it works. */
+  /** Number of failures since the part was lost; 0 while it works. */
   get failures(): number {
     return [...(this.#lost?.failures.values() ?? [])].reduce((sum, count) => sum + count, 0);
   }
 }
 
 /**
- * The outages of a process by the names of the parts. They outlast those who report them: a loop that ends because leadership
- * is lost is found to be back by the one that takes its place.
+ * The outages of a process, by part. They outlive the code that reports them: after a loop ends because leadership is lost, the
+ * loop that replaces it reports the part as back.
  */
 export class Outages {
   readonly #logger: OutageLogger | undefined;
@@ -67,7 +67,7 @@ export class Outages {
   }
 }
 
-/** The outage of a part among those of its process; in a process that keeps none together, one of its own. */
+/** The outage of a part, shared with the rest of the process if `outages` is given. */
 export const outageOf = (
   { outages, logger }: { outages?: Outages | undefined; logger: OutageLogger },
   part: string,

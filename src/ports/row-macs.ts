@@ -2,12 +2,12 @@
 export const tablesWithMacs = ['credits', 'idempotency_keys', 'api_key_window', 'pending_voids'] as const;
 export type TableWithMacs = (typeof tablesWithMacs)[number];
 
-/** Tells rows that this installation has written from those that somebody else has, whoever may write to Postgres. */
+/** Tells rows that this installation has written from forged ones, even if others may write to Postgres. */
 export interface RowMacs {
   /** Ids of the secrets whose MACs verify. */
   readonly secretIds: readonly string[];
-  /** @param text what the row says, in a form of its own that does not depend on how Postgres writes it */
+  /** @param text content of the row, in a form that does not depend on Postgres's own output */
   sign(table: TableWithMacs, text: string): string;
-  /** @param row name: says in the log which row it is; mac: null for a row from before there were any */
+  /** @param row name: identifies the row in log lines; mac: null for a row that is older than MACs */
   verifies(row: { table: TableWithMacs; name: string; text: string; mac: string | null }): boolean;
 }

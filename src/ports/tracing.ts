@@ -1,30 +1,30 @@
 /** One step of a trace, in OpenTelemetry's words. */
 export interface Span {
-  /** Names this span to whatever it leads to: W3C Trace Context, `00-{trace}-{span}-{flags}`. */
+  /** Identifies this span to the spans that continue it: W3C Trace Context, `00-{trace}-{span}-{flags}`. */
   readonly traceparent: string;
-  /** @param errorType from a closed set, where the step failed */
+  /** @param errorType of a failed step, from a closed set */
   end(ending?: { errorType?: string | undefined; attributes?: SpanAttributes }): void;
 }
 
 type SpanAttributes = Readonly<Record<string, string | number | string[]>>;
 
-/** Handed in only where traces are wanted. Attributes hold no secrets, no accounts and no addresses. */
+/** Given only if traces are wanted. Attributes hold no secrets, no accounts and no addresses. */
 export interface Tracer {
   start(name: string, options: SpanOptions): Span;
 }
 
 export interface SpanOptions {
   kind?: 'server' | 'client' | 'producer' | 'consumer';
-  /** `traceparent` of what led here; without one, a trace begins. */
+  /** `traceparent` of the span that led here; without one, a trace begins. */
   parent?: string | undefined;
   attributes?: SpanAttributes;
 }
 
 /**
- * Does a piece of work as a span of its own, if there is a trace that it is part of.
+ * Runs work in a span of its own, if it is part of a trace.
  *
- * @param failureOf says of which kind a failure is that the work returns; what it throws is one anyway
- * @param work is given the `traceparent` for whatever it leads to
+ * @param failureOf the error type of a result that is a failure; an error that is thrown always is one
+ * @param work gets the `traceparent` that its own spans continue
  */
 export async function inSpan<Result>(
   tracer: Tracer | undefined,

@@ -1,6 +1,7 @@
 import { outageOf } from '../ports/outage.ts';
 import type { Outages } from '../ports/outage.ts';
-import { accountIdOf, claimJob, readJob, readQueuedJob } from '../commands/record-job-progress.ts';
+import { readUsageStreamName } from '../domain/billing-period.ts';
+import { claimJob, readJob, readQueuedJob } from '../commands/record-job-progress.ts';
 import type { QueuedJob } from '../commands/record-job-progress.ts';
 import type { DownloadObserver, QuotaName } from '../ports/observers.ts';
 import { ClockIsWrong } from '../ports/clock.ts';
@@ -139,7 +140,7 @@ function startProcessing(tracer: Tracer | undefined, received: ReceivedJob, job:
 async function claim(dependencies: WorkerDependencies, received: ReceivedJob): Promise<Claimed | undefined> {
   const { store, logger, quotas } = dependencies;
   const { message } = received;
-  if (quotas.isFull(accountIdOf(message.usageStream) ?? '')) {
+  if (quotas.isFull(readUsageStreamName(message.usageStream)?.accountId ?? '')) {
     postpone(dependencies, received, 'account');
     return undefined;
   }

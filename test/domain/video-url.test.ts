@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { parseVideoUrl } from '../../src/domain/video-url.ts';
+import { parseVideoUrl, servedVideo } from '../../src/domain/video-url.ts';
 
 const id = 'dQw4w9WgXcQ';
 const youtubeVideo = {
@@ -182,6 +182,25 @@ describe('what is no http(s) address: invalid_request', () => {
 
   it('takes 2 048 characters', () => {
     expect(parseVideoUrl(`https://www.youtube.com/watch?v=${id}&q=`.padEnd(2048, 'x'))).toEqual(youtubeVideo);
+  });
+});
+
+describe('a stored address', () => {
+  const canonicalUrl = 'https://www.youtube.com/watch?v=jNQXAC9IVRw';
+  const stored = { platform: 'youtube', videoId: 'jNQXAC9IVRw', canonicalUrl };
+
+  it('is served if it gives the same item when it is read again', () => {
+    expect(servedVideo(stored)).toMatchObject({ ...stored, extractor: 'youtube', kind: 'video' });
+  });
+
+  it.each([
+    { ...stored, videoId: 'dQw4w9WgXcQ' },
+    { ...stored, platform: 'vimeo' },
+    { ...stored, canonicalUrl: 'https://youtu.be/jNQXAC9IVRw' },
+    { ...stored, canonicalUrl: 'https://www.example.com/watch?v=jNQXAC9IVRw' },
+    { platform: 'sample', videoId: 'bars', canonicalUrl: 'http://127.0.0.1:34567/watch/bars' },
+  ])('is not served otherwise: %j', (changed) => {
+    expect(servedVideo(changed)).toBeUndefined();
   });
 });
 

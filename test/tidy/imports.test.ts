@@ -20,7 +20,7 @@ const rooms: Readonly<Record<string, Room>> = {
   'src/ports': { rooms: ['src/domain'], packages: [] },
   'src/commands': {
     rooms: ['src/domain', 'src/ports'],
-    packages: ['node:crypto', 'node:timers/promises', 'node:zlib', 'canonicalize', 'lru-cache'],
+    packages: ['node:crypto', 'node:timers/promises', 'node:zlib', 'canonicalize', 'lru-cache', 'uuid'],
   },
   projections: { rooms: ['src/domain', 'src/ports', 'projections/runner'] },
   'projections/runner': { rooms: ['src/ports'] },

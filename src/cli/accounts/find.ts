@@ -3,6 +3,7 @@ import { apiKeys, listAccountIds, listAccountsOfKey } from '../../../projections
 import { notBelieved } from '../../../projections/credits-macs.ts';
 import { readNewestCredits } from '../../../projections/credits.ts';
 import { readAccount } from '../../commands/accounts.ts';
+import { countActiveKeys } from '../../domain/account.ts';
 import { accountIdPattern, accountStream } from '../../domain/account-events.ts';
 import { parseAccountEvent } from '../../domain/recorded-event.ts';
 import { CommandFailed } from '../output.ts';
@@ -109,7 +110,8 @@ async function printAccounts(cli: CliDependencies, ids: readonly string[], limit
 }
 
 async function describeAccount({ store, pool, macs }: CliDependencies, accountId: string) {
-  const { opened, keys } = await readAccount(store, accountId);
+  const account = await readAccount(store, accountId);
+  const { opened } = account;
   if (!opened) return undefined;
   const newest = await readNewestCredits(pool, accountId, macs);
   const usage = newest === undefined || newest === notBelieved ? undefined : newest.usage;
@@ -117,6 +119,6 @@ async function describeAccount({ store, pool, macs }: CliDependencies, accountId
     account_id: accountId,
     email: opened.personal.email,
     plan: usage !== undefined && usage.phase !== 'absent' ? usage.terms.plan : null,
-    active_keys: [...keys.values()].filter(({ revoked }) => !revoked).length,
+    active_keys: countActiveKeys(account),
   };
 }

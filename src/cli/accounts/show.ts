@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { readAccount } from '../../commands/accounts.ts';
+import { countActiveKeys } from '../../domain/account.ts';
 import { formatCents } from '../../domain/money.ts';
 import { maxKeysOf } from '../../domain/plans.ts';
 import type { Terms } from '../../domain/plans.ts';
@@ -20,11 +21,12 @@ export function addShowAccount(accounts: Command, run: RunCommand): void {
 }
 
 async function showCommand(cli: CliDependencies, accountId: string): Promise<void> {
-  const { opened, keys } = await readAccount(cli.store, accountId);
+  const account = await readAccount(cli.store, accountId);
+  const { opened } = account;
   if (!opened) throw new CommandFailed(`there is no account ${accountId}`);
   const usage = await currentUsage(cli, accountId);
   const { plan, downloads, metadata, overage, period } = summariseUsage(usage, cli.now());
-  const active = [...keys.values()].filter(({ revoked }) => !revoked).length;
+  const active = countActiveKeys(account);
   const now = cli.now();
   const terms = termsAt(usage, now);
   const coming =

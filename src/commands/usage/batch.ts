@@ -28,7 +28,7 @@ export type UsageAnswer =
   | { outcome: 'found_earlier'; prior: KeyedDownload; usage: UsagePeriod }
   /** The deadline has passed, and nothing was or will be stored. */
   | { outcome: 'not_stored' }
-  /** The deadline has passed, and nobody knows yet whether the request is stored. Without a compensation, no charge is its own. */
+  /** The deadline has passed with an unknown outcome. Without a compensation, there is no charge of the request's own to void. */
   | { outcome: 'unknown'; compensation?: Compensation | undefined };
 
 /** Takes a charge back if its append turns out to be stored: the content of a pending void. */

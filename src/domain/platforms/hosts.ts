@@ -1,7 +1,8 @@
 import type { Address, Platform } from './platform.ts';
 import { compileShape, compileTemplate } from './shape.ts';
 import type { CompiledShape, Template } from './shape.ts';
-import { platforms } from './table.ts';
+import { configuredPlatforms, platforms } from './table.ts';
+import type { PlatformConfiguration } from './table.ts';
 
 /** One way in which addresses of a host are written. */
 export interface Rule {
@@ -39,6 +40,14 @@ export function siteOf(host: string): Site | undefined {
   return { platform: parent.platform, rules: parent.rules, pieces };
 }
 
+/** Finds the configured platform that has exactly this origin. Its few rules are compiled at each call. */
+export function siteOfOrigin(origin: string, configuration: PlatformConfiguration): Site | undefined {
+  const platform = configuredPlatforms(configuration).find((each) => each.origin === origin);
+  return (
+    platform && { platform, rules: platform.addresses.flatMap((address) => rulesOf(platform, address)), pieces: {} }
+  );
+}
+
 const anyLabel = /^[a-z\d-]{1,63}$/;
 
 /** Host, or `*.` and its parent, to what is read there; the rules in the order of the row. */
@@ -48,8 +57,7 @@ function indexSites(): ReadonlyMap<string, SiteEntry> {
   const index = new Map<string, SiteEntry>();
   for (const platform of platforms) {
     for (const address of platform.addresses) {
-      const templates = templatesOf(address);
-      const rules = address.at.map((shape) => ({ address, shape: compileShape(shape, platform), ...templates }));
+      const rules = rulesOf(platform, address);
       for (const host of address.hosts ?? platform.hosts) {
         const { key, label } = hostKey(host, platform);
         const entry = index.get(key) ?? { platform, rules: [], label };
@@ -62,11 +70,18 @@ function indexSites(): ReadonlyMap<string, SiteEntry> {
   return index;
 }
 
-function templatesOf(address: Address): Pick<Rule, 'url' | 'videoId'> {
-  if ('item' in address) {
-    return { url: compileTemplate(address.item), videoId: compileTemplate(address.id ?? '{id}') };
-  }
-  return { url: compileTemplate('lookUp' in address ? address.lookUp : ''), videoId: compileTemplate('{short}') };
+function rulesOf(platform: Platform, address: Address): Rule[] {
+  const { origin = '' } = platform;
+  const { template, id } = templatesOf(address);
+  const fill = compileTemplate(template);
+  const url: Template = (pieces) => origin + fill(pieces);
+  const videoId = compileTemplate(id);
+  return address.at.map((shape) => ({ address, shape: compileShape(shape, platform), url, videoId }));
+}
+
+function templatesOf(address: Address): { template: string; id: string } {
+  if ('item' in address) return { template: address.item, id: address.id ?? '{id}' };
+  return { template: 'lookUp' in address ? address.lookUp : '', id: '{short}' };
 }
 
 function hostKey(host: string, { pieces }: Platform): { key: string; label: SiteEntry['label'] } {

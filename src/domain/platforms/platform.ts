@@ -20,6 +20,8 @@ export interface Platform {
   title: string;
   /** The platform's own hosts. `*.` in front stands for one further label, `{name}.` for one that is a piece. */
   hosts: readonly string[];
+  /** Scheme, host and port of a platform that is served there alone: then `item` and `lookUp` are paths, and `hosts` is empty. */
+  origin?: string;
   /** What a piece looks like; each is bounded, and has no repetition within a repetition. */
   pieces: Readonly<Record<string, RegExp>>;
   addresses: readonly Address[];

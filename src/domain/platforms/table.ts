@@ -2,10 +2,20 @@ import type { Platform } from './platform.ts';
 import { pinterest, reddit, tumblr } from './boards-and-blogs.ts';
 import { bilibili, odnoklassniki, rutube, vk } from './regional-sites.ts';
 import { bluesky, facebook, instagram, snapchat, tiktok, twitter } from './social-networks.ts';
+import { samplePlatform } from './sample.ts';
 import { bandcamp, soundcloud } from './sound.ts';
 import { dailymotion, loom, rumble, streamable, twitch, vimeo, youtube } from './video-sites.ts';
 
-/** Every platform that is served, the sample platform of demos and tests aside. */
+export interface PlatformConfiguration {
+  /** Scheme, host and port of the sample platform, if one runs (demo mode). */
+  samplePlatformOrigin?: string | undefined;
+}
+
+/** Platforms that are served if the configuration names their origin. */
+export const configuredPlatforms = ({ samplePlatformOrigin }: PlatformConfiguration): readonly Platform[] =>
+  samplePlatformOrigin === undefined ? [] : [samplePlatform(samplePlatformOrigin)];
+
+/** Every platform that is always served. */
 export const platforms: readonly Platform[] = [
   youtube,
   tiktok,

@@ -12,8 +12,7 @@ import { newId, newUuid } from '../../system/clock-and-chance.ts';
 import { createVideoSource } from '../../downloader/video-source.ts';
 import type { EngineLimits } from '../../downloader/yt-dlp/arguments.ts';
 import type { VideoReference } from '../../ports/videos.ts';
-import { parseVideoUrl } from '../../domain/video-url.ts';
-import type { ParsedVideo } from '../../domain/video-url.ts';
+import { servedVideo } from '../../domain/video-url.ts';
 import { createProber } from '../../worker/answer-metadata-requests.ts';
 import { createShortLinkAnswerer } from '../../worker/answer-short-links.ts';
 import { openAttemptsDirectory } from '../../worker/attempts-directory.ts';
@@ -45,7 +44,7 @@ export const startWorker: StartRole = async (connections, secrets) => {
   const notices = await reportEngine(connections, { engine, containment });
   if (containment.sandbox === 'weak') notices.push(weakSandboxNotice);
   const samplePlatformOrigin = addresses.samplePlatformUrl ?? undefined;
-  const ours = readAgain(samplePlatformOrigin);
+  const ours = (video: VideoReference) => servedVideo(video, { samplePlatformOrigin });
   const allows = (video: VideoReference) => ours(video) !== undefined;
   const source = createVideoSource({
     ...engine,
@@ -130,15 +129,4 @@ function quotasOf({ config, pool, logger, outages }: Connections, workerId: stri
     logger,
     outages,
   });
-}
-
-/** An address is served here if it comes out the same when it is read and rebuilt. */
-function readAgain(samplePlatformOrigin: string | undefined): (video: VideoReference) => ParsedVideo | undefined {
-  return ({ platform, videoId, canonicalUrl }) => {
-    const parsed = parseVideoUrl(canonicalUrl, { samplePlatformOrigin });
-    if (!parsed.ok || parsed.video === undefined) return undefined;
-    const { video } = parsed;
-    const same = video.platform === platform && video.videoId === videoId && video.canonicalUrl === canonicalUrl;
-    return same ? video : undefined;
-  };
 }

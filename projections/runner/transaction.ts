@@ -1,0 +1,38 @@
+import type { Pool, PoolClient } from 'pg';
+
+/** Runs work in a transaction of this connection: commits when the work fulfils, and rolls back when it throws. */
+export async function inTransaction<Result>(client: PoolClient, work: () => Promise<Result>): Promise<Result> {
+  const ended = await runTransaction(client, work);
+  if ('error' in ended) throw ended.error;
+  return ended.result;
+}
+
+/** As `inTransaction`, on a connection of the pool. One that cannot roll back is broken, and is not given to others. */
+export async function inPoolTransaction<Result>(
+  pool: Pool,
+  work: (client: PoolClient) => Promise<Result>,
+): Promise<Result> {
+  const client = await pool.connect();
+  const ended = await runTransaction(client, () => work(client));
+  client.release('error' in ended && !ended.isRolledBack);
+  if ('error' in ended) throw ended.error;
+  return ended.result;
+}
+
+async function runTransaction<Result>(
+  client: PoolClient,
+  work: () => Promise<Result>,
+): Promise<{ result: Result } | { error: unknown; isRolledBack: boolean }> {
+  try {
+    await client.query('begin');
+    const result = await work();
+    await client.query('commit');
+    return { result };
+  } catch (error) {
+    const isRolledBack = await client.query('rollback').then(
+      () => true,
+      () => false,
+    );
+    return { error, isRolledBack };
+  }
+}
