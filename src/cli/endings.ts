@@ -17,7 +17,7 @@ const expected = [
   'DiskIsFull',
   'ServerEnded',
   'ServerNotStarted',
-  'EngineUnusable',
+  'DownloaderUnusable',
   'EventStoreUnavailable',
   'NotStored',
   'OutcomeUnknown',

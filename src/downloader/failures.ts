@@ -3,7 +3,7 @@ import type { Fault } from '../domain/download-job-events.ts';
 import type { FailureReason } from '../domain/failure-reasons.ts';
 import type { ProcessEnding, ProcessResult } from './sandbox/process.ts';
 import type { DownloadOutput } from './yt-dlp/output.ts';
-import type { EngineLimits } from './yt-dlp/arguments.ts';
+import type { DownloaderLimits } from './yt-dlp/arguments.ts';
 import { cleanDetail, ytDlpFailure } from './yt-dlp/failures.ts';
 
 interface EndingReason {
@@ -12,24 +12,24 @@ interface EndingReason {
   detail: string;
 }
 
-/** The limits are the same for every item, so that one which runs into them is itself to blame. */
+/** The limits are the same for all items, so reaching one of them is the item's fault. */
 const endingReasons: Record<Exclude<ProcessEnding, 'exited'>, EndingReason> = {
   aborted: { reason: 'internal_error', fault: 'service', detail: 'The attempt was stopped from outside.' },
-  timed_out: { reason: 'timed_out', detail: 'The engine ran into its time limit.' },
+  timed_out: { reason: 'timed_out', detail: 'The downloader ran into its time limit.' },
   directory_full: { reason: 'too_large', detail: 'The attempt filled its directory.' },
-  too_many_files: { reason: 'platform_error', detail: 'The engine made too many files.' },
-  too_many_processes: { reason: 'internal_error', detail: 'The engine started too many processes.' },
-  memory_full: { reason: 'internal_error', detail: 'The engine wanted too much memory.' },
-  output_flood: { reason: 'platform_error', detail: 'The engine printed too much.' },
-  traffic_spent: { reason: 'too_large', detail: 'The engine wanted more bytes than an attempt may carry.' },
-  not_started: { reason: 'internal_error', fault: 'service', detail: 'The engine could not be started.' },
+  too_many_files: { reason: 'platform_error', detail: 'The downloader made too many files.' },
+  too_many_processes: { reason: 'internal_error', detail: 'The downloader started too many processes.' },
+  memory_full: { reason: 'internal_error', detail: 'The downloader wanted too much memory.' },
+  output_flood: { reason: 'platform_error', detail: 'The downloader printed too much.' },
+  traffic_spent: { reason: 'too_large', detail: 'The downloader wanted more bytes than an attempt may carry.' },
+  not_started: { reason: 'internal_error', fault: 'service', detail: 'The downloader could not be started.' },
 };
 
 export function failure(reason: FailureReason, detail: string, fault: Fault = 'video'): DownloadFailure {
   return { ok: false, reason, fault, detail: cleanDetail(detail) };
 }
 
-/** What an engine that did not do what it was asked to says about why; undefined when it exited with 0. */
+/** The failure that a downloader's ending and error output stand for; undefined if it exited with 0. */
 export function processFailure(result: ProcessResult): DownloadFailure | undefined {
   if (result.ending !== 'exited') {
     const { reason, fault, detail } = endingReasons[result.ending];
@@ -39,13 +39,13 @@ export function processFailure(result: ProcessResult): DownloadFailure | undefin
 }
 
 /**
- * The engine exits with 0 also where it downloaded nothing, because a filter said no or the announced size is too large. It
- * says so only to people, but what it had announced by then tells the cases apart.
+ * yt-dlp also exits with 0 if it downloaded nothing because a filter refused the item or the announced size is too large. Its
+ * messages about that are for people; the metadata that it printed before tells the cases apart.
  */
 export function silentRefusal(
   output: DownloadOutput,
   wanted: WantedFile,
-  limits: EngineLimits,
+  limits: DownloaderLimits,
 ): DownloadFailure | undefined {
   if (output.done) return undefined;
   if (wanted.output === 'jpg' && output.metadata === undefined) {
@@ -56,5 +56,5 @@ export function silentRefusal(
     return failure('too_long', `The platform announces ${output.metadata?.durationSeconds} s.`);
   }
   if (output.chosen) return failure('too_large', 'The platform announces more bytes than are allowed.');
-  return failure('platform_error', 'The engine ended without a file and without a reason.');
+  return failure('platform_error', 'The downloader ended without a file and without a reason.');
 }

@@ -1,6 +1,6 @@
 /**
- * Proves each guard with real children before a worker takes work: what the machine allows is not taken for granted, and
- * neither is what we believe to have set up.
+ * Proves each guard with real children before a worker takes jobs. Neither the machine's permissions nor our own set-up are
+ * taken for granted.
  */
 
 import { chmod, mkdir, mkdtemp, open, rm, writeFile } from 'node:fs/promises';
@@ -24,7 +24,7 @@ const guardNames = [
 ] as const;
 type GuardName = (typeof guardNames)[number];
 
-/** `missing`: this machine does not allow it. `failed`: it should hold, and does not, so no work may be taken. */
+/** `missing`: this machine does not allow the guard. `failed`: it should hold and does not, so no job may be taken. */
 export interface GuardReport {
   guard: GuardName;
   state: 'on' | 'missing' | 'failed';
@@ -41,11 +41,11 @@ export interface SelfTestOptions {
 
 const timeLimitMs = 30_000;
 const diskBytes = 1024 * 1024;
-/** For folders. */
+/** For the folders themselves. */
 const diskMarginBytes = 64 * 1024;
 const memoryLimitBytes = 256 * 1024 * 1024;
 
-/** Tries to get out in every way, and tells how far it came. */
+/** Tries every way out of the sandbox, and prints the results. */
 const prisoner = `
   const net = require('node:net'), fs = require('node:fs');
   const [, canaryPort, outside] = process.argv;
@@ -83,13 +83,13 @@ interface Findings {
   environment: string[];
   reads: boolean;
   writes: boolean;
-  /** Every user and group that it is. */
+  /** All its user and group ids. */
   ids: string[];
-  /** Effective capabilities, and whether new ones can be had. */
+  /** Its effective capabilities, and whether it can gain new ones. */
   privileges: string[];
 }
 
-/** Ignores what it is told, and leaves a daemon behind in a session of its own. The last word is for finding it again. */
+/** Ignores SIGTERM, and leaves a daemon behind in a session of its own, which is found by its last argument. */
 const deaf = (name: string): string => `
   trap '' TERM
   session=$(command -v setsid)
@@ -121,14 +121,14 @@ interface Outcome {
   filledBytes: number;
   ended: ProcessResult;
   survivor: boolean;
-  /** It has a user of its own. */
+  /** The children have a user of their own. */
   isSomebodyElse: boolean;
 }
 
-/** One id that is not root's, and no other group. */
+/** Whether all ids are the same one, and not root's. */
 const isSomebody = (ids: readonly string[]): boolean => new Set(ids).size === 1 && ids[0] !== '0';
 
-/** What speaks against each guard; the empty string where nothing does. */
+/** The reason why each guard fails; the empty string if it holds. */
 function objections({ findings, ...outcome }: Outcome): Record<GuardName, string> {
   const { filled, filledBytes, ended } = outcome;
   const unexpected = findings?.environment.filter(
@@ -168,7 +168,7 @@ function objections({ findings, ...outcome }: Outcome): Record<GuardName, string
   };
 }
 
-/** Runs the children, side by side, and looks at what they found and left. */
+/** Runs the children side by side, and collects their findings and their traces. */
 async function observe(options: SelfTestOptions, directory: string): Promise<Outcome> {
   const canary = await startCanary();
   const credential = options.egress.admit({ maxBytes: 1024 * 1024 });
@@ -176,7 +176,7 @@ async function observe(options: SelfTestOptions, directory: string): Promise<Out
   const name = `reeltally-self-test-${process.pid}-${directory.slice(-6)}`;
   const outside = join(directory, 'outside');
   const { users } = options.sandbox.namespaces;
-  // Another user may not be able to pass the folders above the program, and is handed it open.
+  // Another user may not be able to reach the program by its path, and inherits it as an open file.
   const program = users === undefined ? undefined : await open(process.execPath);
   await writeFile(outside, 'secret', { mode: 0o600 });
   const run = async (
@@ -234,11 +234,11 @@ async function observe(options: SelfTestOptions, directory: string): Promise<Out
   }
 }
 
-/** @returns every guard, and whether it holds; about a second */
+/** Takes about a second. @returns every guard, and whether it holds */
 export async function testSandbox(options: SelfTestOptions): Promise<GuardReport[]> {
   await mkdir(options.directory, { recursive: true, mode: 0o700 });
   const directory = await mkdtemp(join(options.directory, 'self-test-'));
-  // For another user's children, whose directories lie in it; what is in it shows to nobody.
+  // Another user's children pass through it to their own directories, but cannot list it.
   await chmod(directory, 0o711);
   try {
     const found = objections(await observe(options, directory));

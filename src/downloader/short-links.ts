@@ -6,29 +6,29 @@ import { platformAt, parseVideoUrl } from '../domain/video-url.ts';
 import type { PlatformConfiguration } from '../domain/platforms/table.ts';
 
 export interface ShortLinkOptions extends PlatformConfiguration {
-  /** Opens a connection to where it is allowed to. Its name resolution and its refusals are what guards the look-ups. */
+  /** Connects to allowed destinations. Its name resolution and its refusals guard these requests. */
   connect: (host: string, port: number, signal: AbortSignal) => Promise<Socket>;
-  /** For a look-up as a whole. */
+  /** For all requests of a link together. */
   timeoutMs: number;
   /** Certificate authorities in PEM; default: those that Node trusts. */
   certificateAuthorities?: string;
 }
 
-/** Where a short link leads, or why it leads nowhere, for the log. */
+/** The address that a short link leads to, or why it leads nowhere, for the log. */
 export type ShortLinkResult = { ok: true; url: string } | { ok: false; detail: string };
 
-/** From a link to an item it takes one or two; the rest is for consent pages and changes of host. */
+/** One or two redirects lead from a link to an item; the others are for consent pages and changes of host. */
 const maxRequests = 5;
 const maxHeaderBytes = 16 * 1024;
 const redirects: readonly (number | undefined)[] = [301, 302, 303, 307, 308];
 
 /**
- * Asks platforms which item a short link stands for.
+ * Resolves short links by asking their platforms.
  *
- * Only hosts of the link's own platform are asked, over https (the sample platform aside), and only the head of an answer is
- * read. What the platform names is parsed as a client's address would be: nothing but an item of the same platform counts.
+ * Only hosts of the link's own platform are asked, over https (except for the sample platform), and only the head of a response
+ * is read. The address that the platform names is parsed like a client's: it must be an item of the same platform.
  *
- * @returns a function that takes a link as `parseVideoUrl` rebuilt it; it never throws
+ * @returns a function that takes a link as rebuilt by `parseVideoUrl`, and never throws
  */
 export function createShortLinkResolver(options: ShortLinkOptions): (url: string) => Promise<ShortLinkResult> {
   return async (url) => {
@@ -60,7 +60,7 @@ async function follow(start: string, platform: string, options: ShortLinkOptions
   return { ok: false, detail: `it leads nowhere within ${String(maxRequests)} requests` };
 }
 
-/** Where an address redirects to; undefined where it does not. The body is never read. */
+/** @returns the target of an address's redirect; undefined if there is none. The body is never read. */
 async function redirectOf(url: URL, signal: AbortSignal, options: ShortLinkOptions): Promise<string | undefined> {
   signal.throwIfAborted();
   const secure = url.protocol === 'https:';
@@ -77,10 +77,10 @@ async function redirectOf(url: URL, signal: AbortSignal, options: ShortLinkOptio
         })
       : socket;
     const asking = request({
-      // Without an agent: one would connect by itself.
+      // An agent would connect by itself.
       createConnection: () => stream,
       path: `${url.pathname}${url.search}`,
-      // A name of our own: what is meant for people is often answered by a page rather than by a redirect.
+      // A user agent of our own, since browsers are often answered with a page instead of a redirect.
       headers: { host: url.host, accept: '*/*', 'user-agent': 'reeltally', connection: 'close' },
       maxHeaderSize: maxHeaderBytes,
       signal,

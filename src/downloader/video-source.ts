@@ -18,36 +18,36 @@ import type { Reaper } from './sandbox/reaper.ts';
 import type { Namespaces } from './sandbox/launch.ts';
 import type { ProcessResult } from './sandbox/process.ts';
 import type { Egress } from './egress/credentials.ts';
-import { downloadArguments, probeArguments } from './yt-dlp/arguments.ts';
-import type { EngineLimits, EngineRun } from './yt-dlp/arguments.ts';
+import { downloadArguments, metadataArguments } from './yt-dlp/arguments.ts';
+import type { DownloaderLimits, ExtractorRun } from './yt-dlp/arguments.ts';
 import { failure, processFailure, silentRefusal } from './failures.ts';
 import { followDownload, parseMetadata } from './yt-dlp/output.ts';
 import type { AnnouncedMetadata } from './yt-dlp/output.ts';
 import type { Announced, Verdict } from './verify/packets.ts';
 import { makeJpeg, verifyStill } from './verify/still.ts';
 import { finishedFiles, onlyFile, verifyFile } from './verify/verify-file.ts';
-import type { Engine } from './yt-dlp/programs.ts';
+import type { DownloaderPrograms } from './yt-dlp/programs.ts';
 import { fileSha256 } from './file-sha256.ts';
 import { localFfmpeg, runYtDlp } from './yt-dlp/run.ts';
 import type { YtDlpContext } from './yt-dlp/run.ts';
 import { prepareYtDlp } from './yt-dlp/unpacked.ts';
 import type { YtDlpCommand } from './yt-dlp/unpacked.ts';
 
-export interface VideoSourceOptions extends Engine {
+export interface VideoSourceOptions extends DownloaderPrograms {
   /** The folder of plugin packages. */
   pluginsDirectory: string;
-  /** Name of the one extractor that may read an item, or several where one hands over; what has none is refused. */
+  /** Name of the one extractor that may read an item, or several where one hands over. Items without one are refused. */
   extractorOf: (video: VideoReference) => string | undefined;
-  limits: EngineLimits;
-  /** Where all of the engine's traffic goes through. */
+  limits: DownloaderLimits;
+  /** The way out for all of the downloader's traffic. */
   egress: Egress;
-  /** What children are put into, where this machine allows it. */
+  /** The namespaces of children, as far as this machine allows them. */
   namespaces?: Namespaces | undefined;
-  /** For what outlives an attempt and for probes; made if it is not there. */
+  /** For files that outlive an attempt, and for metadata requests; made if it is not there. */
   workDirectory: string;
-  /** Where yt-dlp is unpacked; kept, so that this happens once. */
+  /** yt-dlp is unpacked here once, and kept. */
   unpackedDirectory: string;
-  /** What stands in for ffmpeg and ffprobe, if not where our sources are. */
+  /** Our stand-ins for ffmpeg and ffprobe, if they are not in our sources. */
   localFfmpegDirectory?: string;
   /** Ends the children when it is closed. */
   reaper: Reaper;
@@ -58,12 +58,12 @@ export interface VideoSourceOptions extends Engine {
 
 type DownloadOptions = Parameters<VideoSource['download']>[2];
 
-/** Dependencies of every probe and every attempt. */
-interface EngineContext extends YtDlpContext {
+/** Dependencies of every metadata request and every attempt. */
+interface DownloaderContext extends YtDlpContext {
   options: VideoSourceOptions;
 }
 
-function createContext(options: VideoSourceOptions): EngineContext {
+function createContext(options: VideoSourceOptions): DownloaderContext {
   const { reaper, namespaces, workDirectory } = options;
   let preparing: Promise<YtDlpCommand> | undefined;
   return {
@@ -79,8 +79,8 @@ function createContext(options: VideoSourceOptions): EngineContext {
   };
 }
 
-/** What the engine is told about an item; undefined for a platform that has no extractor here. */
-function engineRun({ options }: EngineContext, video: VideoReference): EngineRun | undefined {
+/** The extractor and the address of an item; undefined for a platform that has no extractor here. */
+function extractorRun({ options }: DownloaderContext, video: VideoReference): ExtractorRun | undefined {
   const { canonicalUrl } = video;
   const extractor = options.extractorOf(video);
   if (extractor === undefined || !/^https?:\/\//.test(canonicalUrl)) return undefined;
@@ -89,38 +89,38 @@ function engineRun({ options }: EngineContext, video: VideoReference): EngineRun
 }
 
 async function probe(
-  context: EngineContext,
+  context: DownloaderContext,
   video: VideoReference,
   attempt: { directory: string; signal: AbortSignal },
 ): Promise<{ ok: true; metadata: VideoMetadata } | VideoFailure> {
-  const run = engineRun(context, video);
+  const run = extractorRun(context, video);
   if (run === undefined) return failure('unsupported_media', `No extractor for the platform ${video.platform}.`);
   const found: { metadata?: AnnouncedMetadata | undefined } = {};
   const result = await runYtDlp(context, {
     ...attempt,
     fetches: false,
-    arguments: probeArguments(run),
-    timeoutMs: context.options.limits.probeTimeoutMs,
+    arguments: metadataArguments(run),
+    timeoutMs: context.options.limits.metadataTimeoutMs,
     onLine: (line) => {
       found.metadata ??= parseMetadata(line);
     },
   });
   const failed = processFailure(result);
   if (failed !== undefined) return failed;
-  if (found.metadata === undefined) return failure('unsupported_media', 'The engine named no item with a title.');
+  if (found.metadata === undefined) return failure('unsupported_media', 'The downloader named no item with a title.');
   const { title, durationSeconds, thumbnail } = found.metadata;
   return { ok: true, metadata: { title, durationSeconds, thumbnail } };
 }
 
-/** From the user of an attempt, none of whose processes is left: another attempt of that user must not reach the file. */
+/** Takes a file from the user of an attempt, whose processes have all ended: another attempt of that user must not reach it. */
 async function takeOver(path: string): Promise<void> {
   await lchown(path, process.getuid?.() ?? 0, process.getgid?.() ?? 0);
   await chmod(path, 0o600);
 }
 
-/** Checks the one file that lies in `media`, and takes its hash. */
+/** Verifies the one file in `media`, and hashes it. */
 async function finish(
-  { options }: EngineContext,
+  { options }: DownloaderContext,
   output: Output,
   announced: Announced,
   {
@@ -156,15 +156,15 @@ async function finish(
 }
 
 async function download(
-  context: EngineContext,
+  context: DownloaderContext,
   video: VideoReference,
   wanted: WantedFile,
   { directory, signal, onProgress, traceparent }: DownloadOptions,
 ): Promise<DownloadedFile | DownloadFailure> {
   const { limits } = context.options;
-  const run = engineRun(context, video);
+  const run = extractorRun(context, video);
   if (run === undefined) return failure('unsupported_media', `No extractor for the platform ${video.platform}.`);
-  // A file that an earlier attempt left would be taken for finished: the engine exits with 0 when it finds one.
+  // yt-dlp exits with 0 when it finds a file of an earlier attempt, which would then be taken for finished.
   const leftovers = await readdir(directory);
   if (leftovers.length > 0) return failure('internal_error', 'The directory of the attempt is not fresh.', 'service');
   const media = join(directory, 'media');
@@ -207,7 +207,7 @@ async function download(
   return finish(context, wanted.output, announced, { directory, signal, timeoutMs, traceparent });
 }
 
-/** What goes wrong on our side of the engine, such as a full disk, is a failure like any other to the caller. */
+/** To the caller, our own failures, such as a full disk, are failures like any other. */
 async function caught<Result>(work: () => Promise<Result>): Promise<Result | DownloadFailure> {
   try {
     return await work();
@@ -217,8 +217,8 @@ async function caught<Result>(work: () => Promise<Result>): Promise<Result | Dow
 }
 
 /**
- * The download engine: yt-dlp and ffmpeg as contained child processes. Every URL goes to the one extractor of its platform;
- * nothing that a platform says is believed before it has been checked.
+ * The downloader: yt-dlp and ffmpeg as child processes in a sandbox. Every URL goes to the one extractor of its platform, and
+ * nothing that a platform says is believed before it is checked.
  */
 export function createVideoSource(options: VideoSourceOptions): VideoSource {
   const context = createContext(options);

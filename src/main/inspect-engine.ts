@@ -1,4 +1,4 @@
-import { inspectEngine, oldEngineDays } from '../downloader/yt-dlp/versions.ts';
+import { inspectDownloader, oldEngineDays } from '../downloader/yt-dlp/versions.ts';
 import { realNowMs } from '../system/clock-and-chance.ts';
 import { prepareYtDlp } from '../downloader/yt-dlp/unpacked.ts';
 import type { EngineReport } from '../cli/engine.ts';
@@ -24,7 +24,15 @@ export async function inspectThisEngine(config: Config): Promise<EngineReport> {
     });
     const nowMs = realNowMs();
     const directory = cellDirectoryOf(workDirectory);
-    const state = await inspectEngine({ engine, ytDlp, directory, namespaces, reaper, nowMs, checksums: true });
+    const state = await inspectDownloader({
+      programs: engine,
+      ytDlp,
+      directory,
+      namespaces,
+      reaper,
+      nowMs,
+      checksums: true,
+    });
     return { ...state, oldAfterDays: oldEngineDays, guards, sandbox };
   } finally {
     await containment.close();

@@ -16,8 +16,8 @@ import type { Destination, EgressGuard, EgressGuardOptions } from '../downloader
 import { startEgressProxy } from '../downloader/egress/proxy.ts';
 import type { Egress } from '../downloader/egress/credentials.ts';
 import { copyOf, installTree, treeSha256 } from '../downloader/yt-dlp/installed-tree.ts';
-import { installEngine, locateEngine } from '../downloader/yt-dlp/programs.ts';
-import type { Engine } from '../downloader/yt-dlp/programs.ts';
+import { installDownloader, locateDownloader } from '../downloader/yt-dlp/programs.ts';
+import type { DownloaderPrograms } from '../downloader/yt-dlp/programs.ts';
 import { localFfmpeg } from '../downloader/yt-dlp/run.ts';
 import type { EgressObserver } from '../ports/observers.ts';
 import { othersCanReach, sharedDirectory } from '../system/reach.ts';
@@ -31,7 +31,7 @@ export const workDirectoryOf = ({ WORK_DIRECTORY, dataDirectory }: Config): stri
   WORK_DIRECTORY ?? join(dataDirectory, 'work');
 
 /** The programs, and the folder in which copies of npm's are: it holds whatever else is installed for children. */
-export interface InstalledEngine extends Engine {
+export interface InstalledEngine extends DownloaderPrograms {
   directory: string;
 }
 
@@ -82,15 +82,15 @@ const engines = new WeakMap<Config, Promise<InstalledEngine>>();
 /**
  * The programs, copied and checked once per process, which has one configuration.
  *
- * @throws {EngineUnusable} where a program is missing, or not the one that it should be
+ * @throws {DownloaderUnusable} where a program is missing, or not the one that it should be
  */
 export function findEngine(config: Config): Promise<InstalledEngine> {
   const { YTDLP_PATH, FFMPEG_PATH, FFPROBE_PATH, PATH } = config;
   const given = { ytDlpPath: YTDLP_PATH, ffmpegPath: FFMPEG_PATH, ffprobePath: FFPROBE_PATH };
   const find = async () => {
-    const located = await locateEngine(given, PATH);
+    const located = await locateDownloader(given, PATH);
     const directory = await openEngineDirectory(config);
-    return { ...(await installEngine(located, { directory })), directory };
+    return { ...(await installDownloader(located, { directory })), directory };
   };
   const found = engines.get(config) ?? find();
   engines.set(config, found);

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 
 import { startReaper } from '../../src/downloader/sandbox/reaper.ts';
 import { installedAt } from '../../src/downloader/yt-dlp/installed-tree.ts';
-import { bundlePackageDirectory, bundleSha256, locateEngine } from '../../src/downloader/yt-dlp/programs.ts';
+import { bundlePackageDirectory, bundleSha256, locateDownloader } from '../../src/downloader/yt-dlp/programs.ts';
 import { prepareYtDlp } from '../../src/downloader/yt-dlp/unpacked.ts';
 import { createSampleMedia } from '../../src/embedded/sample-platform/media.ts';
 
@@ -40,7 +40,7 @@ const finishedSets = (films: string): string[] =>
   existsSync(films) ? readdirSync(films).filter((name) => !name.includes('-making-')) : [];
 
 async function makeFilms(directory: string): Promise<void> {
-  const { ffmpegPath } = await locateEngine({}, process.env['PATH'] ?? '');
+  const { ffmpegPath } = await locateDownloader({}, process.env['PATH'] ?? '');
   await createSampleMedia({ cacheDirectory: directory, ffmpegPath }).directoryOf('wide');
 }
 
@@ -73,7 +73,7 @@ export function linkEngine(directory: string): void {
 export async function prepareEngine(): Promise<void> {
   const directory = engineDirectoryOfRun();
   if (directory === undefined) return;
-  const { ytDlpPath } = await locateEngine({}, process.env['PATH'] ?? '');
+  const { ytDlpPath } = await locateDownloader({}, process.env['PATH'] ?? '');
   const reaper = startReaper();
   try {
     // Where it cannot be unpacked, each test's own engine says so.

@@ -9,9 +9,9 @@ import { createEgressGuard } from '../../src/downloader/egress/guard.ts';
 import { startEgressProxy } from '../../src/downloader/egress/proxy.ts';
 import type { Egress } from '../../src/downloader/egress/credentials.ts';
 import { createVideoSource } from '../../src/downloader/video-source.ts';
-import type { EngineLimits } from '../../src/downloader/yt-dlp/arguments.ts';
-import { locateEngine } from '../../src/downloader/yt-dlp/programs.ts';
-import type { Engine } from '../../src/downloader/yt-dlp/programs.ts';
+import type { DownloaderLimits } from '../../src/downloader/yt-dlp/arguments.ts';
+import { locateDownloader } from '../../src/downloader/yt-dlp/programs.ts';
+import type { DownloaderPrograms } from '../../src/downloader/yt-dlp/programs.ts';
 import { localFfmpeg } from '../../src/downloader/yt-dlp/run.ts';
 import { pagePath, sampleItems } from '../../src/embedded/sample-platform/items.ts';
 import { parseVideoUrl } from '../../src/domain/video-url.ts';
@@ -22,29 +22,29 @@ import { makeTemporaryDirectory } from './temporary-directory.ts';
 /** Where the sample platform's extractor lies. */
 export const pluginsDirectory = fileURLToPath(new URL('../../src/downloader/yt-dlp/plugins', import.meta.url));
 
-const testLimits: EngineLimits = {
+const testLimits: DownloaderLimits = {
   maxFileSizeBytes: 50_000_000,
   maxDurationSeconds: 3600,
   attemptTimeoutMs: 60_000,
-  probeTimeoutMs: 30_000,
+  metadataTimeoutMs: 30_000,
   maxVideoSide: 2160,
 };
 
 export interface TestPlatform {
   url: string;
-  engine: Engine;
+  engine: DownloaderPrograms;
   /** Holds the engine's work directory and whatever a test puts there; removed by `close`. */
   directory: string;
   /** Where the films are that have been asked for, each set in a folder of its own. They are not this test's alone. */
   filmsDirectory: string;
   reference(id: string): VideoReference;
   /** The real engine, reading this platform and a few real ones. `close` ends it. */
-  source(limits?: Partial<EngineLimits>, more?: { proxyUrl?: string; ytDlpPath?: string }): VideoSource;
+  source(limits?: Partial<DownloaderLimits>, more?: { proxyUrl?: string; ytDlpPath?: string }): VideoSource;
   close(): Promise<void>;
 }
 
-export function findEngine(): Promise<Engine> {
-  return locateEngine({}, process.env['PATH'] ?? '');
+export function findEngine(): Promise<DownloaderPrograms> {
+  return locateDownloader({}, process.env['PATH'] ?? '');
 }
 
 function pathOf(id: string): string {

@@ -2,7 +2,7 @@ import type { NatsConnection } from 'nats';
 import { z } from 'zod';
 import type { MetadataProbe, VideoFailure, VideoMetadata, VideoReference } from '../../ports/videos.ts';
 import { failureReasonNames } from '../../domain/failure-reasons.ts';
-import { answerQuestions } from './request-reply.ts';
+import { answerRequests } from './request-reply.ts';
 import type { Answering } from './request-reply.ts';
 
 const subject = 'probes';
@@ -17,7 +17,7 @@ const answer = z.discriminatedUnion('ok', [
   z.object({ ok: z.literal(false), reason: z.enum(failureReasonNames), detail: z.string() }),
 ]);
 
-type ProbeAnswer = { ok: true; metadata: VideoMetadata } | VideoFailure;
+type MetadataAnswer = { ok: true; metadata: VideoMetadata } | VideoFailure;
 
 /** The API's side: asks any worker. No worker, or none in time, is a failure like any other. */
 export function createProbeClient(connection: NatsConnection, { timeoutMs }: { timeoutMs: number }): MetadataProbe {
@@ -42,9 +42,9 @@ export function createProbeClient(connection: NatsConnection, { timeoutMs }: { t
 /** The worker's side: each question goes to one of the workers. */
 export function answerProbes(
   connection: NatsConnection,
-  probe: (video: VideoReference) => Promise<ProbeAnswer>,
+  probe: (video: VideoReference) => Promise<MetadataAnswer>,
 ): Answering {
-  return answerQuestions(connection, subject, (message) => {
+  return answerRequests(connection, subject, (message) => {
     const { platform, video_id: videoId, url: canonicalUrl } = question.parse(message);
     return probe({ platform, videoId, canonicalUrl });
   });

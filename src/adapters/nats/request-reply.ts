@@ -10,7 +10,7 @@ export interface Answering {
 }
 
 /** The worker's side of request-reply: each question on a subject goes to one of the workers, and is answered with JSON. */
-export function answerQuestions(
+export function answerRequests(
   connection: NatsConnection,
   subject: string,
   answer: (question: unknown) => Promise<unknown>,

@@ -1,7 +1,7 @@
 import type { NatsConnection } from 'nats';
 import { z } from 'zod';
 import type { ShortLinkAnswer, ShortLinks } from '../../ports/videos.ts';
-import { answerQuestions } from './request-reply.ts';
+import { answerRequests } from './request-reply.ts';
 import type { Answering } from './request-reply.ts';
 
 const subject = 'short-links';
@@ -33,5 +33,5 @@ export function answerShortLinks(
   connection: NatsConnection,
   lookUp: (url: string) => Promise<ShortLinkAnswer>,
 ): Answering {
-  return answerQuestions(connection, subject, (asked) => lookUp(question.parse(asked).url));
+  return answerRequests(connection, subject, (asked) => lookUp(question.parse(asked).url));
 }

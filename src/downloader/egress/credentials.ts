@@ -6,27 +6,27 @@ import type { Duplex } from 'node:stream';
 import type { EgressObserver, ProxyRefusal } from '../../ports/observers.ts';
 import { randomBits } from '../../system/clock-and-chance.ts';
 
-/** What an attempt has sent and received, and how often it was told no. */
+/** The traffic of an attempt, and how often it was refused. */
 export interface EgressUsage {
   receivedBytes: number;
   sentBytes: number;
   connections: number;
   refusals: number;
-  /** It wanted more bytes than it was given. */
+  /** It has used up its bytes. */
   exhausted: boolean;
 }
 
-/** One attempt's leave to use the proxy. */
+/** The credential with which one attempt may use the proxy. */
 export interface EgressCredential {
-  /** With the credentials of this attempt, so neither for logs nor for a list of processes. */
+  /** Contains user name and password, so neither for logs nor for command lines. */
   proxyUrl: string;
-  /** Ends the attempt's connections; its credentials are worth nothing from now on. */
+  /** Revokes the credential and ends the attempt's connections. */
   close(): EgressUsage;
 }
 
-/** What hands out leaves: all that the engine knows of the network. */
+/** Issues credentials. The downloader knows no other part of the network. */
 export interface Egress {
-  /** @param limits bytes in both directions together, over all connections */
+  /** @param limits maxBytes: in both directions together, over all connections */
   admit(limits: { maxBytes: number }): EgressCredential;
 }
 
@@ -41,12 +41,12 @@ export interface Permit {
 
 const countEveryMs = 500;
 const maxConnectionsPerPermit = 32;
-/** An attempt that goes on after so many refusals is looking for something. */
+/** An attempt that goes on after so many refusals is scanning. */
 const maxRefusalsPerPermit = 100;
 
 const digest = (secret: string): string => createHash('sha256').update(secret).digest('base64');
 
-/** The permits that are open, and the counting of what goes through them. */
+/** The permits behind the credentials of running attempts, and the traffic of each. */
 export class Permits {
   readonly #open = new Map<string, Permit>();
   readonly #observer: EgressObserver | undefined;
@@ -72,7 +72,7 @@ export class Permits {
     };
   }
 
-  /** The permit that a request shows. Looked up by a hash of its secret, so that the time it takes tells nothing. */
+  /** The permit of a request's credential. It is found by the hash of the secret, so that timing reveals nothing about it. */
   of({ headers }: IncomingMessage): Permit | undefined {
     const [, encoded = ''] = /^basic ([a-z0-9+/=]{1,200})$/i.exec(headers['proxy-authorization'] ?? '') ?? [];
     const [user, secret = ''] = Buffer.from(encoded, 'base64').toString('latin1').split(':');
@@ -98,7 +98,7 @@ export class Permits {
     return false;
   }
 
-  /** Counts everything that a connection carries against its permit, and ends all of them when it is used up. */
+  /** Counts a connection's traffic against its permit, and ends all connections of the permit once it is used up. */
   meter(permit: Permit, upstream: Socket): void {
     const { usage, sockets } = permit;
     usage.connections += 1;
@@ -115,7 +115,7 @@ export class Permits {
       for (const socket of sockets) socket.destroy();
     };
     upstream.on('data', count);
-    // A host that only listens makes no event of what is sent to it.
+    // Sending to a host that never answers raises no event.
     const counting = setInterval(count, countEveryMs);
     upstream.once('close', () => {
       clearInterval(counting);

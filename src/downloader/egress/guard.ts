@@ -24,17 +24,17 @@ export interface Destination {
 }
 
 export interface EgressGuardOptions {
-  /** What may be reached beside the public internet, spelled exactly so: the sample platform, where there is one. */
+  /** Destinations that may be reached besides the public internet, in this exact spelling: the sample platform, if any. */
   allowed: readonly Destination[];
-  /** Hears of each refusal; `host` is what was asked for, without control characters. */
+  /** Told of each refusal; `host` is the requested one, without control characters. */
   onRefused: (refusal: Destination & { reason: DestinationRefusal }) => void;
-  /** Every address of a name; default: as its name servers say, or as the system knows what is allowed. */
+  /** Resolves a name to all its addresses; default: by DNS, and by the system for allowed destinations. */
   resolve?: (host: string, signal: AbortSignal) => Promise<readonly string[]>;
   /** Connects to an address; default: TCP. */
   dial?: (address: string, port: number, signal: AbortSignal) => Promise<Socket>;
-  /** The machine's own addresses, asked for each time; default: those of its interfaces. */
+  /** The machine's own addresses, read for each connection; default: those of its interfaces. */
   ownAddresses?: () => readonly string[];
-  /** For look-up and connection together. */
+  /** For resolution and connection together. */
   timeoutMs?: number;
 }
 
@@ -44,7 +44,7 @@ export interface EgressGuard {
    * goes to one of exactly these addresses, so that a second answer of the resolver changes nothing.
    *
    * @param host a name, or an address, IPv6 with or without brackets
-   * @throws {EgressRefused} for what may not be reached; any other error where the host does not answer
+   * @throws {EgressRefused} for a host that may not be reached; any other error if the host does not answer
    */
   connect(host: string, port: number, signal?: AbortSignal): Promise<Socket>;
 }
@@ -64,8 +64,8 @@ async function resolveBySystem(host: string): Promise<string[]> {
 }
 
 /**
- * Asks the name servers themselves, and not the system: that would know names of this machine and its network, and take one
- * of the few threads that also read files for as long as a platform's name server likes.
+ * Asks name servers instead of the system. The system also resolves names of this machine and its network, and a slow name
+ * server would hold one of the few threads that also read files.
  */
 async function resolvePublic(host: string, signal: AbortSignal): Promise<string[]> {
   signal.throwIfAborted();
@@ -105,16 +105,16 @@ const notResolved = (): never => {
 const interfaceAddresses = () =>
   Object.values(networkInterfaces()).flatMap((addresses) => addresses?.map(({ address }) => address) ?? []);
 
-/** Addresses of this machine may well be public; what listens there is ours all the same. */
+/** Public addresses of this machine are refused too: our own servers listen there. */
 function arePublicAndNotOwn(addresses: readonly string[], ownAddresses: readonly string[]): boolean {
-  // Not compared by their text: an address of IPv6 has many spellings.
+  // Not compared as texts, since an IPv6 address has many spellings.
   const own = new BlockList();
   const familyOf = (address: string) => (isIP(address) === 4 ? 'ipv4' : 'ipv6');
   for (const address of ownAddresses) own.addAddress(address, familyOf(address));
   return addresses.every((address) => isPublicAddress(address) && !own.check(address, familyOf(address)));
 }
 
-/** The one way out for whatever a platform's answer points at: everything but the public web is refused. */
+/** The only way out to addresses that platforms name: everything but the public web is refused. */
 export function createEgressGuard(options: EgressGuardOptions): EgressGuard {
   const { dial = dialTcp, ownAddresses = interfaceAddresses } = options;
 

@@ -16,29 +16,29 @@ export interface EgressProxy extends Egress {
 
 export interface EgressProxyOptions {
   guard: EgressGuard;
-  /** Where it listens; default: a free port of the loopback address. */
+  /** Default: a listener on a free port of the loopback address. */
   listener?: Server | undefined;
   observer?: EgressObserver;
-  /** A connection on which nothing moves for so long is ended. */
+  /** A connection that is idle for so long is ended. */
   idleMs?: number;
-  /** The same for one that has not shown the credentials of an attempt. */
+  /** The same for a client that has not shown an attempt's credential. */
   unauthenticatedMs?: number;
 }
 
 const defaultIdleMs = 30_000;
 const defaultUnauthenticatedMs = 5_000;
-/** Of all children together, with credentials or without. */
+/** For all children together, authenticated or not. */
 const maxConnections = 2_048;
 const maxHeaderBytes = 32 * 1024;
 const methods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST']);
 const authorityPattern = /^(\[[0-9a-f:.]{2,45}\]|[a-z0-9_.-]{1,253}):(\d{1,5})$/i;
-/** Of one connection only (RFC 9110, section 7.6.1), or ours. */
+/** Headers of one connection only (RFC 9110, section 7.6.1), and those of the proxy itself. */
 const hopHeaders = [
   ...['connection', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'proxy-connection'],
   ...['te', 'trailer', 'transfer-encoding', 'upgrade', 'expect', 'http2-settings'],
 ];
 
-/** Headers that may be passed on: all but those of one hop, and those that `Connection` declares to be so. */
+/** Headers that are passed on: all but hop-by-hop headers, including those that `Connection` names. */
 function endToEnd(headers: IncomingHttpHeaders): Record<string, string | string[]> {
   const declared = (headers.connection ?? '').split(',').map((name) => name.trim().toLowerCase());
   const left = new Set([...hopHeaders, ...declared]);
@@ -46,7 +46,7 @@ function endToEnd(headers: IncomingHttpHeaders): Record<string, string | string[
   return Object.fromEntries(kept) as Record<string, string | string[]>;
 }
 
-/** The absolute form, or undefined for anything that is not plainly `http://host[:port]/…`. */
+/** @returns a request target in absolute form; undefined for anything but a plain `http://host[:port]/…` */
 function readTarget(text: string | undefined): URL | undefined {
   if (text === undefined || !/^http:\/\/[^/?#\\@\s]+(?:[/?][\x21-\x7e]*)?$/i.test(text) || !URL.canParse(text))
     return undefined;
@@ -74,7 +74,7 @@ interface Proxy {
   callers: Callers;
 }
 
-/** Everything that has connected to the proxy. Node counts and ends only what it has accepted itself. */
+/** The open connections to the proxy. Node's server counts and ends only those that it has accepted itself. */
 class Callers {
   readonly #sockets = new Map<Duplex, NodeJS.Timeout>();
   readonly #unauthenticatedMs: number;
@@ -92,7 +92,7 @@ class Callers {
     });
   }
 
-  /** It has shown the credentials of an attempt. */
+  /** Marks a client as authenticated. */
   know(socket: Duplex): void {
     clearTimeout(this.#sockets.get(socket));
   }
@@ -102,14 +102,14 @@ class Callers {
   }
 }
 
-/** The permit of a client's credentials, which authenticates its connection. */
+/** The permit of a request; its client is authenticated from then on. */
 function permitOf({ permits, callers }: Proxy, request: IncomingMessage): Permit | undefined {
   const permit = permits.of(request);
   if (permit !== undefined) callers.know(request.socket);
   return permit;
 }
 
-/** @returns the status that tells why there is no connection, or the connection */
+/** @returns the connection, or the status that tells why there is none */
 async function reach(
   { guard, permits, idleMs }: Proxy,
   permit: Permit,
@@ -157,7 +157,7 @@ async function forward(proxy: Proxy, request: IncomingMessage, response: ServerR
   const upstream = requestUpstream({
     method: request.method,
     path: `${url.pathname}${url.search}`,
-    // The address decides what is asked for; a Host that says something else is not passed on.
+    // The request target decides about the host; another Host header is not passed on.
     headers: { ...endToEnd(request.headers), host: url.host },
     createConnection: () => reached,
     maxHeaderSize: maxHeaderBytes,
@@ -167,7 +167,7 @@ async function forward(proxy: Proxy, request: IncomingMessage, response: ServerR
   upstream.once('upgrade', (_message, socket) => socket.destroy());
   const answered = new Promise<IncomingMessage>((resolve) => upstream.once('response', resolve));
   const sent = pipeline(request, upstream);
-  // The answer may come before the whole question is read, and ends it then.
+  // A response that comes before the whole request is read ends the request.
   sent.catch(() => undefined);
   const message = await Promise.race([answered, failed.promise]);
   response.writeHead(message.statusCode ?? 502, endToEnd(message.headers));
@@ -213,8 +213,8 @@ async function tunnel(
 }
 
 /**
- * Starts the proxy through which all of a child's traffic goes: CONNECT, and plain HTTP in the absolute form. It takes no
- * step without the credentials of a running attempt, and reaches nothing but what the guard allows.
+ * Starts the proxy for all traffic of children: CONNECT, and plain HTTP in absolute form. It does nothing without the credential
+ * of a running attempt, and reaches only destinations that the guard allows.
  */
 export async function startEgressProxy(options: EgressProxyOptions): Promise<EgressProxy> {
   const { guard, observer } = options;
@@ -239,7 +239,7 @@ export async function startEgressProxy(options: EgressProxyOptions): Promise<Egr
     answer(response, 417);
   });
   server.on('clientError', (_error, socket) => socket.destroy());
-  // Slower than the connection behind it, which says why it ends.
+  // Later than the upstream timeout, so that the upstream decides how the connection ends.
   server.setTimeout(idleMs + 5_000, (socket) => socket.destroy());
 
   const listener = options.listener ?? server;

@@ -9,7 +9,7 @@ const specialIpv4 = [
   '168.63.129.16/32',
 ];
 
-/** Of IPv6 only 2000::/3 is handed out to the public, less what translates to other addresses or documents examples. */
+/** The public part of IPv6 is 2000::/3, except for translated addresses and those of documentation. */
 const globalIpv6 = ['2000::/3'];
 const specialIpv6 = ['2001::/23', '2001:db8::/32', '2002::/16', '2620:4f:8000::/48', '3fff::/20'];
 
@@ -27,10 +27,10 @@ const publicIpv6 = listOf(globalIpv6, 'ipv6');
 const notPublicIpv6 = listOf(specialIpv6, 'ipv6');
 
 /**
- * Whether an address belongs to the public internet. Forms of IPv6 that carry an IPv4 address (mapped, compatible, NAT64,
- * 6to4, Teredo) never do, whatever they carry: who means that address can name it.
+ * Tells whether an address belongs to the public internet. IPv6 forms that carry an IPv4 address (mapped, compatible, NAT64,
+ * 6to4, Teredo) never do: the IPv4 address can be used directly.
  *
- * @param address as the resolver gives it; whatever else is not an address, and so not public
+ * @param address as the resolver gives it; any other text is not public
  */
 export function isPublicAddress(address: string): boolean {
   if (isIPv4(address)) return !notPublicIpv4.check(address, 'ipv4');

@@ -1,36 +1,36 @@
-/** How a child is started: the programs that put it in its place and take its rights away, and then the child. */
+/** The command line of a child: programs that make its namespaces and drop its privileges, then the child itself. */
 
 import type { Users } from './users.ts';
 
-/** What the children of this machine see of its files. */
+/** The files of this machine that children see. */
 export interface View {
-  /** An empty folder, in which the view is put together for each child. */
+  /** An empty folder in which the view is mounted for each child. */
   root: string;
-  /** In the form of fstab: what is shown, and how. */
+  /** The mounts, in the format of fstab. */
   table: string;
   folders: readonly string[];
   files: readonly string[];
   links: readonly (readonly [target: string, path: string])[];
 }
 
-/** Each part is there only where it was tried and works. */
+/** Each part is present only if it was tried and works. */
 export interface Namespaces {
   setpriv?: string;
-  /** For users, processes, mounts and messages. */
+  /** Makes namespaces of users, processes, mounts and messages. */
   unshare?: string;
   view?: View;
-  /** For the network: handles of the namespaces to join. */
+  /** Joins the network: file descriptors of its namespaces. */
   nsenter?: { program: string; user: number; network: number };
-  /** Where there are no namespaces: for a child of a root that is to be somebody else. */
+  /** Without namespaces: other users for the children of a root process. */
   users?: Users;
 }
 
 export interface ProcessLimits {
-  /** Of one file. */
+  /** For one file. */
   maxFileBytes?: number;
-  /** Of one process: what it may write to, files left aside. */
+  /** Writable memory of one process, without mapped files. */
   maxMemoryBytes?: number;
-  /** Of one process. */
+  /** For one process. */
   maxProcessorSeconds?: number;
 }
 
@@ -40,18 +40,18 @@ export interface Launch {
   directory: string;
   limits: ProcessLimits;
   namespaces: Namespaces;
-  /** A number of this run's own, by which its processes are known: the limit of something that has no limit any more. */
+  /** A number that only this run has. It is set as RLIMIT_LOCKS, by which survivors are found. */
   mark: number;
 }
 
 const maxOpenFiles = 1_024;
-/** Of the user, in the child's own user namespace where there is one. */
+/** For the user, in the child's own user namespace if it has one. */
 const maxProcesses = 1_024;
 
 const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 const quoted = (texts: readonly string[]): string => texts.map(quote).join(' ');
 
-/** A root of its own with the programs, read-only, and the attempt's directory; the rest of the machine is not there. */
+/** Commands that give the child a root with the programs, read-only, and the attempt's directory, and nothing else. */
 function viewCommands({ root, table, folders, files, links }: View, directory: string): string[] {
   const inside = (path: string) => `${root}${path}`;
   const parents = [...files, ...links.map(([, path]) => path)].map((path) => inside(path.replace(/\/[^/]*$/, '')));
@@ -74,7 +74,7 @@ function limitCommands({ maxFileBytes, maxMemoryBytes, maxProcessorSeconds }: Pr
   const limit = (letter: string, value: number) => `ulimit -${letter} ${Math.ceil(value)}`;
   return [
     'ulimit -c 0',
-    // Where the limit is lower already, it stays.
+    // A limit that is lower already stays.
     `${limit('n', maxOpenFiles)} 2>/dev/null || :`,
     `${limit('u', maxProcesses)} 2>/dev/null || ${limit('p', maxProcesses)} 2>/dev/null || :`,
     `${limit('w', mark)} 2>/dev/null || ${limit('x', mark)} 2>/dev/null || :`,
@@ -85,34 +85,34 @@ function limitCommands({ maxFileBytes, maxMemoryBytes, maxProcessorSeconds }: Pr
 }
 
 /**
- * The command line that starts a child in its namespaces and under its limits. A child that cannot be put there is not
- * started at all. `handles` are for the places after standard error.
+ * The command line that starts a child in its namespaces and under its limits. If one of them fails, the child does not start.
+ * `handles` are to be inherited as file descriptors from 3 on.
  */
 export function launch(run: Launch): { command: string; arguments: string[]; handles: number[] } {
   const { setpriv, unshare, view, nsenter, users } = run.namespaces;
   const ownPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
   const isolated = unshare !== undefined;
   const commands = [
-    // What goes wrong here is ours; a child's own exit codes are smaller.
+    // A failure before the child starts is ours, and is told by its message.
     'set -e; trap \'[ "$started" ] || echo "The child could not be put into its place." >&2\' EXIT',
     `path=$PATH; PATH=${ownPath}`,
     ...(nsenter === undefined ? [] : ['exec 3<&- 4<&-']),
     ...(view === undefined ? [] : viewCommands(view, run.directory)),
-    // A limit for this namespace alone, from Linux 6.14 on; before, the file cannot be written to.
+    // From Linux 6.14 on, this limits only the namespace; before, the file cannot be written.
     ...(isolated ? ['{ echo 512 > /proc/sys/kernel/pid_max; } 2>/dev/null || :'] : []),
     `cd ${quote(run.directory)}`,
     ...limitCommands(run.limits, run.mark),
-    // Also where it is only not to be seen from here.
+    // The view may not show the program.
     '[ -x "$1" ] || { echo "$1 cannot be started." >&2; exit 126; }',
     'PATH=$path; started=1; set +e; unset PWD OLDPWD',
   ];
-  // With capabilities to lose only where it is the root of something.
+  // Only the root user, of a namespace or of the machine, has capabilities to lose.
   const drop = '--no-new-privs --inh-caps=-all --bounding-set=-all';
   const isRoot = process.getuid?.() === 0 && users === undefined;
   const drops = isolated || isRoot ? drop : '--no-new-privs --inh-caps=-all';
   const privileges = setpriv === undefined ? '' : `${quote(setpriv)} ${drops} -- `;
   if (isolated) {
-    // The first process of a namespace gets no signal that it does not ask for, and takes in orphans: the shell stays it.
+    // The first process of a namespace ignores signals without a handler, and adopts orphans: it stays the shell.
     commands.push(`trap : TERM; ${privileges}"$@" & child=$!`);
     commands.push(
       'wait "$child"; code=$?; if kill -0 "$child" 2>/dev/null; then wait "$child"; code=$?; fi; exit "$code"',

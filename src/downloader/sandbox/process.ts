@@ -19,31 +19,31 @@ import { withDeadline } from '../../async/deadline.ts';
 export interface SandboxedProcess {
   command: string;
   arguments: readonly string[];
-  /** Belongs to this run: the child's working directory; HOME and TMPDIR lie in it. */
+  /** The child's working directory, which belongs to this run alone; HOME and TMPDIR are inside it. */
   directory: string;
   /** The child's whole PATH. Nothing of our own environment reaches it. */
   searchPath: readonly string[];
-  /** Open files that the command gets after standard error, where there are no namespaces. */
+  /** Open files that the command inherits as file descriptors from 3 on, if there are no namespaces. */
   handles?: readonly number[];
   /** Variables that the command itself needs. */
   environment?: Readonly<Record<string, string>>;
   timeoutMs: number;
   signal: AbortSignal;
-  /** The namespaces that the child is put into; default none. */
+  /** The child's namespaces; default none. */
   namespaces?: Namespaces | undefined;
   /** The directory never holds more than this on disk; the child is killed a little before. */
   maxDirectoryBytes?: number;
-  /** Of everything that the child starts, together; half of it may be one process's. */
+  /** For the child and all its descendants together; one process may have half of it. */
   maxMemoryBytes?: number;
   /** The child is killed when it prints more than this, on either stream. */
   maxOutputBytes: number;
-  /** Takes each line of standard output, without its end; longer lines than `maxLineBytes` are left out. */
+  /** Takes each line of standard output, without its end. Lines beyond `maxLineBytes` are dropped. */
   onLine: (line: string) => void;
   reaper: Reaper;
   observer?: ChildObserver | undefined;
 }
 
-/** `traffic_spent`: it failed after it had used up what it may send and receive. */
+/** `traffic_spent`: the child failed after it had used up its traffic allowance. */
 export type ProcessEnding = ChildEnding | 'traffic_spent';
 
 export interface ProcessResult {
@@ -58,16 +58,16 @@ const keptStderrBytes = 64 * 1024;
 const maxFiles = 1_000;
 const maxProcesses = 64;
 const defaultMemoryBytes = 4 * 1024 ** 3;
-/** Of the directory, what may be filled between the last look and the end of the child. */
+/** Room in the directory for bytes that the child writes between the last measurement and its end. */
 const maxReserveBytes = 256 * 1024 * 1024;
-/** As fast as several processes write into memory on the way to a disk. */
+/** The speed at which several processes together fill the page cache. */
 const assumedBytesPerMs = 4_000_000;
 const [minPollMs, maxPollMs] = [5, 50];
-/** Looking for processes costs more than looking into a directory. */
+/** Listing processes costs more than measuring a directory. */
 const familyPollMs = 500;
 /** Between SIGTERM and SIGKILL. Both tools stop within 40 ms of SIGTERM unless they hang. */
 const graceMs = 700;
-/** After SIGKILL, for pipes that something outside the group may still hold. */
+/** After SIGKILL, for pipes that a process outside the group may still hold. */
 const closeMs = 1000;
 /** After that, for the rest of the group. */
 const sweepMs = 500;
@@ -134,7 +134,7 @@ function watchOutput(run: SandboxedProcess, child: ChildProcess, flooded: () => 
   return () => stderr.toString('utf8');
 }
 
-/** Looks at what the child uses until `stopped`, and once more; calls `over` with what there is too much of. */
+/** Measures the child's use of resources until `stopped`, and once more; calls `over` for each limit that it exceeds. */
 async function watchUse(
   run: SandboxedProcess,
   { leader, uid, stopped }: { leader: number; uid: number | undefined; stopped: AbortSignal },
@@ -156,23 +156,23 @@ async function watchUse(
       if (memoryBytes(family) > maxMemoryBytes) over('memory_full');
       lookedMs = performance.now();
     }
-    // Looked at more often the less is left.
+    // The less room is left, the more often it is measured.
     const pollMs = Math.min(Math.max(leftBytes / assumedBytesPerMs / 2, minPollMs), maxPollMs);
     await sleep(pollMs, stopped);
   }
 }
 
-/** The limits that the kernel holds a child to: they are exact, and of one process or file each. */
+/** The limits that the kernel enforces. They are exact, and each holds for one process or one file. */
 function kernelLimits({ maxDirectoryBytes, maxMemoryBytes, timeoutMs }: SandboxedProcess): ProcessLimits {
   return {
     ...(maxDirectoryBytes !== undefined && { maxFileBytes: maxDirectoryBytes }),
     maxMemoryBytes: (maxMemoryBytes ?? defaultMemoryBytes) / 2,
-    // On several processors at a time; what lasts longer is ended by the clock.
+    // Enough for four processors at a time; the timeout ends anything longer.
     maxProcessorSeconds: (timeoutMs / 1000) * 4 + 1,
   };
 }
 
-/** The child was never reached: one of the programs in front of it said so. */
+/** One of the programs that start the child has reported that it failed to. */
 function neverStarted({ exitCode, stderr }: Pick<ProcessResult, 'exitCode' | 'stderr'>): boolean {
   return (
     exitCode !== 0 && /^(?:The child could not be put into its place\.|(?:nsenter|unshare|setpriv): .*)$/m.test(stderr)
@@ -180,8 +180,8 @@ function neverStarted({ exitCode, stderr }: Pick<ProcessResult, 'exitCode' | 'st
 }
 
 /**
- * Runs one program as a process group of its own, with nothing of our environment, bounded in time, output and disk, and
- * leaves no process of it behind, however it ends. Never throws for anything that the child does.
+ * Runs one program as a process group of its own, with none of our environment, bounded in time, output and disk space. No
+ * process of the run is left behind, however it ends. Never throws for anything that the child does.
  */
 export async function runSandboxed(run: SandboxedProcess): Promise<ProcessResult> {
   const nothing: ProcessResult = { ending: 'aborted', exitCode: null, stderr: '' };
@@ -198,7 +198,7 @@ export async function runSandboxed(run: SandboxedProcess): Promise<ProcessResult
     detached: true,
     env: { ...run.environment, ...own, [markVariable]: String(mark) },
     stdio: ['ignore', 'pipe', 'pipe', ...started.handles, ...(run.handles ?? [])],
-    // Without any further group: libuv drops them all where it is given a user.
+    // libuv drops all further groups when it is given a user.
     ...user,
   });
   const { pid } = child;
@@ -209,12 +209,12 @@ export async function runSandboxed(run: SandboxedProcess): Promise<ProcessResult
   const marked = { mark, uid: user?.uid };
   run.reaper.watch(pid, marked);
   run.observer?.childStarted();
-  // Failures to signal show up here later; the group is ended by other means then.
+  // Failed signals are reported here later; the group is ended by other means then.
   child.on('error', () => undefined);
   const killed = Promise.withResolvers<undefined>();
   const kill = () => {
     sendSignal(-pid, 'SIGKILL');
-    // The kernel ends a namespace with its first process; without one, what has left the group has to be looked for.
+    // The kernel ends a namespace with its first process. Without one, processes that left the group have to be searched for.
     const rest = namespaces.unshare === undefined ? endMarked(marked) : Promise.resolve();
     rest.then(() => killed.resolve(undefined), killed.reject);
   };
@@ -232,7 +232,7 @@ export async function runSandboxed(run: SandboxedProcess): Promise<ProcessResult
   const stopped = new AbortController();
   const stderr = watchOutput(run, child, () => end('output_flood'));
   const watching = watchUse(run, { leader: pid, uid: user?.uid, stopped: stopped.signal }, end);
-  // What the leader leaves behind has nobody left to work for, and would keep the pipes open.
+  // Processes that outlive the leader serve nobody, and would keep the pipes open.
   child.once('exit', kill);
   const exitCode = await closed(child, killed.promise);
   clearTimeout(timer);
@@ -241,7 +241,7 @@ export async function runSandboxed(run: SandboxedProcess): Promise<ProcessResult
   stopped.abort();
   await Promise.all([sweepGroup(pid), killed.promise]);
   run.reaper.release(pid);
-  // The last look is at what the child has left behind.
+  // The last measurement is made after the child's end.
   await watching;
   if (ending === 'exited' && neverStarted({ exitCode, stderr: stderr() })) ending = 'not_started';
   clearTimeout(grace);

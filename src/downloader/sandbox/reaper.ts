@@ -1,7 +1,7 @@
 /**
  * Ends children whose parent was killed. A process that gets SIGKILL cannot end its own children, and Node cannot ask the
- * kernel to do it, so a small second process holds the list of process groups and waits on a pipe: when the parent is gone,
- * however it went, the pipe ends and the groups are killed. The same file is the reaper itself, started by `startReaper`.
+ * kernel to do it. So a small second process holds the list of process groups and waits on a pipe. The pipe ends with the
+ * parent, even after a SIGKILL, and the reaper then kills the groups. This file is also the program that `startReaper` runs.
  */
 
 import { spawn } from 'node:child_process';
@@ -15,24 +15,24 @@ import { endMarked } from './survivors.ts';
 import type { Marked } from './survivors.ts';
 
 export interface Reaper {
-  /** From now on the group, and whatever else is of the run, dies with this process. */
+  /** From now on the group, and every other process of the run, dies with this process. */
   watch(processGroup: number, run: Marked): void;
-  /** The group has ended; its number may soon belong to somebody else. */
+  /** The group has ended, and its number may soon be used again. */
   release(processGroup: number): void;
   /** Ends the reaper and, with it, every group that is still watched. */
   close(): void;
 }
 
-/** Starts the reaper. It neither keeps this process alive nor takes the signals of its terminal. */
+/** Starts the reaper. It does not keep this process alive, and gets no signals from this process's terminal. */
 export function startReaper(): Reaper {
   const child = spawn(process.execPath, [fileURLToPath(import.meta.url)], {
     detached: true,
-    // Nothing but where its sources are kept compiled, where they are.
+    // Of our environment, only the directory of compiled sources, if there is one.
     env: { NODE_COMPILE_CACHE: getCompileCacheDir() },
     cwd: '/',
     stdio: ['pipe', 'ignore', 'ignore'],
   });
-  // Without a reaper the children are still ended by every way out but SIGKILL, so its loss is no reason to fail.
+  // Without a reaper, children outlive this process only after a SIGKILL, so losing it is no reason to fail.
   child.on('error', () => undefined);
   child.stdin.on('error', () => undefined);
   child.unref();

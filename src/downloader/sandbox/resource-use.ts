@@ -14,10 +14,10 @@ export interface DirectoryUse {
 }
 
 /**
- * What everything below a directory takes on disk; holes of a file take nothing. What vanishes while it is counted counts as
- * nothing, and what cannot be reached, because its path is too long, as more entries than any limit.
+ * Measures the disk space of everything below a directory; holes of a file take none. Entries that vanish meanwhile count as
+ * nothing. An entry that cannot be reached, because its path is too long, counts as more entries than any limit.
  *
- * @param maxEntries counting ends there
+ * @param maxEntries ends the count
  */
 export async function measureDirectory(directory: string, maxEntries: number): Promise<DirectoryUse> {
   const use: DirectoryUse = { bytesOnDisk: 0, entries: 0 };

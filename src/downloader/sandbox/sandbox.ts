@@ -1,7 +1,7 @@
 /**
- * The namespaces that children live in, where the kernel lets an ordinary user make them: a network in which nothing but our
- * proxy can be reached, processes that end with their first one, and a view of the files that holds the programs, read-only,
- * and one attempt's directory. What is not to be had is named, with the reason.
+ * The sandbox of children, made of namespaces if the kernel lets an ordinary user make them: a network in which only our proxy
+ * can be reached, a set of processes that ends with its first one, and a view of the files with the programs, read-only, and
+ * the directory of one attempt. Each part that is missing is reported with its reason.
  */
 
 import { spawn } from 'node:child_process';
@@ -18,7 +18,7 @@ import type { Namespaces, View } from './launch.ts';
 import type { Users } from './users.ts';
 import { sleep } from '../../async/sleep.ts';
 
-/** What keeps children from what this process may read: a view of the files, or that they are somebody else; or nothing does. */
+/** The reason why children cannot read this process's files: a view without them, another user, or none (`weak`). */
 export type SandboxKind = 'namespaces' | 'another user' | 'weak';
 
 export function sandboxKindOf({ view, users }: Namespaces): SandboxKind {
@@ -28,9 +28,9 @@ export function sandboxKindOf({ view, users }: Namespaces): SandboxKind {
 
 export interface Sandbox {
   namespaces: Namespaces;
-  /** Listens inside the children's network; its connections arrive in this process. Undefined where there is no such network. */
+  /** Listens inside the children's network; its connections arrive in this process. Undefined without such a network. */
   listener: Server | undefined;
-  /** What this machine does not allow, and why. */
+  /** The guards that this machine does not allow, each with the reason. */
   missing: { guard: 'network' | 'processes' | 'files' | 'privileges'; why: string }[];
   close(): Promise<void>;
 }
@@ -38,18 +38,18 @@ export interface Sandbox {
 export interface SandboxOptions {
   /** For the view; made if it is not there. Processes that run the same programs may share it. */
   directory: string;
-  /** Programs that children run: their folders, and what lies beside these, can be read in the view, like this program's own. */
+  /** Programs that children run. Their folders, and the folders beside these, can be read in the view, like those of Node. */
   programs: readonly string[];
-  /** What else can be read. */
+  /** Further folders that can be read. */
   readable: readonly string[];
-  /** In the place of namespaces, where these are not to be had; others must be able to pass `directory` then. */
+  /** Used instead of namespaces; other users must then be able to pass through `directory`. */
   users?: Users;
 }
 
 const programDirectories = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
 const startTimeoutMs = 5_000;
 
-/** Runs in the new network: makes a listening socket there, hands it over, and waits to be let go. */
+/** Runs in the new network: opens a listening socket there, hands it over, and waits for the parent to disconnect. */
 const listenerProgram = `
   const server = require('node:net').createServer();
   process.once('disconnect', () => process.exit());
@@ -66,7 +66,7 @@ async function exitOf(child: ChildProcess): Promise<{ code: number | null; stder
   const drained = new Promise((resolve) => child.stderr?.once('close', resolve));
   const timer = setTimeout(() => child.kill('SIGKILL'), startTimeoutMs);
   const code = await new Promise<number | null>((resolve) => {
-    // Not 'close': it does not come from a child that has handed a socket over.
+    // Not 'close', which a child that has handed over a socket does not emit.
     child.once('exit', (exitCode) => void drained.then(() => resolve(exitCode)));
     child.once('error', (error) => {
       stderr = error.message;
@@ -83,7 +83,7 @@ interface Network {
   listener: Server;
 }
 
-/** A network of its own with nothing in it but a loopback interface and one listening socket, which is ours. */
+/** Makes a network with only a loopback interface and one listening socket, which is ours. */
 async function openNetwork(unshare: string): Promise<Network | { why: string }> {
   const up =
     'ip link set lo up 2>/dev/null || ifconfig lo up 2>/dev/null || { echo "neither ip nor ifconfig" >&2; exit 1; }';
@@ -122,10 +122,10 @@ const systemPaths = [
   ...['/etc/nsswitch.conf', '/nix/store', '/dev/null', '/dev/zero', '/dev/full', '/dev/random', '/dev/urandom'],
 ];
 
-/** Folders of programs alone. Anywhere else a program may lie beside what a child must not read, such as somebody's keys. */
+/** Folders that hold only programs. In other folders, files that a child must not read may be beside a program, such as keys. */
 const programFolder = /^\/(?:usr|opt|nix)\/|\/node_modules\//;
 
-/** A program in a folder `bin` may need what lies beside that folder; one that lies anywhere is shown by itself. */
+/** A program in a folder `bin` may need the folders beside it. A program elsewhere is shown by itself. */
 function shownFor(program: string): string {
   const folder = dirname(program);
   const shown = basename(folder) === 'bin' ? dirname(folder) : folder;
@@ -150,7 +150,7 @@ async function writeView(options: SandboxOptions): Promise<View> {
     const name = path.replace(/[\s\\#]/g, (letter) => `\\${letter.charCodeAt(0).toString(8).padStart(3, '0')}`);
     shown.push({ name, how: path.startsWith('/dev/') ? 'bind' : 'rbind,ro' });
   }
-  // By what it shows: children of another process, perhaps of another version, are started by a table of their own.
+  // Named by its content, because children of another process, perhaps of another version, need another table.
   const directory = join(options.directory, hash('sha256', JSON.stringify(shown)).slice(0, 16));
   const [root, table] = [join(directory, 'root'), join(directory, 'mounts')];
   await mkdir(root, { recursive: true, mode: 0o700 });
@@ -162,7 +162,7 @@ async function writeView(options: SandboxOptions): Promise<View> {
   return { root, table, folders, files, links };
 }
 
-/** Why a program that does nothing does not end well in these namespaces; undefined where it does. */
+/** Runs a program that does nothing in these namespaces. @returns why it failed; undefined if it did not */
 async function trial(options: SandboxOptions, namespaces: Namespaces): Promise<string | undefined> {
   const directory = await mkdtemp(join(options.directory, 'trial-'));
   try {
@@ -178,14 +178,14 @@ async function trial(options: SandboxOptions, namespaces: Namespaces): Promise<s
     const { code, stderr } = await exitOf(child);
     return code === 0 ? undefined : stderr || `it ended with ${String(code)}`;
   } catch (error) {
-    // Node throws where this process may not start another user's.
+    // Node throws if this process may not start processes of another user.
     return error instanceof Error ? error.message : String(error);
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
 }
 
-/** Makes what the kernel allows, tries each part, and leaves out what does not work. Never throws for what is not allowed. */
+/** Makes the namespaces that the kernel allows, tries each, and leaves out those that fail. Never throws for a missing one. */
 export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
   await mkdir(options.directory, { recursive: true, mode: 0o700 });
   const missing: Sandbox['missing'] = [];

@@ -8,17 +8,17 @@ export const markVariable = 'REELTALLY_RUN';
 const maxRounds = 100;
 const roundMs = 10;
 
-/** What the processes of a run are known by. */
+/** The marks by which the processes of a run are found. */
 export interface Marked {
   mark: number;
-  /** Where it has a user of its own. */
+  /** If the run has a user of its own. */
   uid?: number | undefined;
 }
 
 /**
- * Processes of one run, wherever they have gone: by a number in their environment, which a new program may have dropped, or by
- * the limit of something that has no limit any more, which they inherit and have no reason to change. Where the run has a user
- * of its own, that user's processes are all of it.
+ * Finds the processes of one run, also those that left its process group. The mark is in their environment, which a new
+ * program may have dropped, and is their RLIMIT_LOCKS, which Linux no longer enforces, so that they have no reason to change
+ * it. A run with a user of its own consists of that user's processes.
  */
 function findMarked({ mark, uid }: Marked): number[] {
   if (uid !== undefined) return processesOf(uid);
@@ -38,7 +38,7 @@ function hasNotEnded(pid: number): boolean {
   return state !== undefined && state !== 'Z' && state !== 'X';
 }
 
-/** Ends every process of a run. They are stopped first: one that still runs could start another meanwhile. */
+/** Ends every process of a run. All are stopped first, since a running one could start another meanwhile. */
 export async function endMarked(run: Marked): Promise<void> {
   for (let round = 0; round < maxRounds; round += 1) {
     const found = findMarked(run);

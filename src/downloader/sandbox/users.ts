@@ -1,6 +1,6 @@
 /**
- * Users that nobody is, for the children of a worker that runs as root where no namespaces are to be had. Each attempt has
- * one of its own, so that attempts can neither signal nor look at one another.
+ * Unused user ids for the children of a worker that runs as root on a machine without namespaces. Each attempt has an id of
+ * its own, so that attempts can neither signal nor inspect one another.
  */
 
 import { existsSync, readFileSync } from 'node:fs';
@@ -10,21 +10,21 @@ import { join } from 'node:path';
 import { readOwners } from './resource-use.ts';
 import { randomBits } from '../../system/clock-and-chance.ts';
 
-/** A number for both, since neither means anything to this machine. */
+/** Both have the same number, since neither means anything to this machine. */
 interface User {
   uid: number;
   gid: number;
 }
 
 export interface Users {
-  /** Whose the directory of an attempt is: the first time, it is given to a user that nothing else belongs to. */
+  /** The user of an attempt's directory. The first call gives the directory to a user that owns nothing else. */
   of(directory: string): Promise<User>;
 }
 
-/** Distributions give out no ids from here (systemd's "UIDS-GIDS"), and every container that maps ids maps these. */
+/** Distributions assign no ids of this range (systemd's "UIDS-GIDS"), and every container that maps ids maps them. */
 const [firstId, idCount] = [60_880, 304];
 
-/** Ids with a name on this machine: of a user, of its first group, or of a group. */
+/** Ids that users, their first groups or groups of this machine have. */
 function namedIds(): number[] {
   return ['/etc/passwd', '/etc/group'].flatMap((file) => {
     const lines = existsSync(file) ? readFileSync(file, 'utf8').split('\n') : [];
@@ -32,12 +32,12 @@ function namedIds(): number[] {
   });
 }
 
-/** @returns undefined where this process is not root, and so cannot start another user's */
+/** @returns undefined where this process is not root, and so cannot start processes of another user */
 export function openUsers(): Users | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const named = namedIds();
   const owners = new Map<string, number>();
-  // Two workers of a machine begin at different places.
+  // Two workers of one machine begin with different ids.
   let next = randomBits(2).readUInt16BE(0) % idCount;
   const choose = (): number => {
     for (const directory of owners.keys()) if (!existsSync(directory)) owners.delete(directory);
@@ -55,7 +55,7 @@ export function openUsers(): Users | undefined {
       const id = before ?? choose();
       owners.set(directory, id);
       if ((await lstat(directory)).uid !== id) {
-        // What is in a fresh directory is ours; no child has been here yet.
+        // All files of a fresh directory are ours: no child has run in it yet.
         for (const name of await readdir(directory)) await lchown(join(directory, name), id, id);
         await lchown(directory, id, id);
       }

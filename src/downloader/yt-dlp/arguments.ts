@@ -1,15 +1,15 @@
 import type { WantedFile } from '../../ports/videos.ts';
 
-export interface EngineLimits {
+export interface DownloaderLimits {
   maxFileSizeBytes: number;
   maxDurationSeconds: number;
   attemptTimeoutMs: number;
-  probeTimeoutMs: number;
+  metadataTimeoutMs: number;
   /** The largest smaller side in pixels that is downloaded, `best` included. */
   maxVideoSide: number;
 }
 
-export interface EngineRun {
+export interface ExtractorRun {
   /** The one extractor that may look at the URL. */
   extractor: string;
   pluginsDirectory: string;
@@ -38,7 +38,7 @@ const progressFields =
  * which a platform's answer could reach other programs or files, and few retries, since the service itself tries again.
  * The proxy is in the environment, because it has credentials and a list of processes shows arguments.
  */
-function commonArguments(run: EngineRun, item = 1): string[] {
+function commonArguments(run: ExtractorRun, item = 1): string[] {
   return [
     ...['--ignore-config', '--no-update', '--no-cache-dir', '--no-colors', '--no-exec', '--abort-on-error'],
     ...['--no-plugin-dirs', '--plugin-dirs', run.pluginsDirectory, '--ies', run.extractor],
@@ -51,7 +51,7 @@ function commonArguments(run: EngineRun, item = 1): string[] {
 }
 
 /** Asks for an item's metadata and nothing else. */
-export function probeArguments(run: EngineRun): string[] {
+export function metadataArguments(run: ExtractorRun): string[] {
   return [...commonArguments(run), '--simulate', '--print', `video:${metadataTemplate}`, '--', run.url];
 }
 
@@ -59,7 +59,7 @@ export function probeArguments(run: EngineRun): string[] {
  * `res` counts the smaller side, so that an upright film of 720 is 720 wide, and falls back to the smallest that there is; a
  * filter on the height would do neither. H.264 and AAC come first because they play everywhere.
  */
-function formatArguments({ output, quality }: WantedFile, { maxVideoSide }: EngineLimits): string[] {
+function formatArguments({ output, quality }: WantedFile, { maxVideoSide }: DownloaderLimits): string[] {
   switch (output) {
     case 'mp4': {
       const smallerSide = quality === 'best' ? maxVideoSide : Math.min(Number(quality), maxVideoSide);
@@ -80,9 +80,9 @@ function formatArguments({ output, quality }: WantedFile, { maxVideoSide }: Engi
 
 /** Downloads an item as the one file `media.*` into a directory; no word of the platform's but a still's file type reaches the file system. */
 export function downloadArguments(
-  run: EngineRun,
+  run: ExtractorRun,
   wanted: WantedFile,
-  options: { directory: string; limits: EngineLimits },
+  options: { directory: string; limits: DownloaderLimits },
 ): string[] {
   const { maxDurationSeconds, maxFileSizeBytes } = options.limits;
   return [

@@ -19,15 +19,15 @@ export const bundledYtDlpSha256 = '8f5d14830ffcfc2a45de3c13b0e5158bc228d8d00bc58
 export const bundledYtDlpName = 'yt-dlp.musl';
 export const bundledYtDlpVersion = '2026.07.14.233956';
 
-export interface Engine {
+export interface DownloaderPrograms {
   ytDlpPath: string;
   ffmpegPath: string;
   ffprobePath: string;
 }
 
 /** The engine is missing or is not what it should be; the message says what to do. */
-export class EngineUnusable extends Error {
-  override readonly name = 'EngineUnusable';
+export class DownloaderUnusable extends Error {
+  override readonly name = 'DownloaderUnusable';
 }
 
 const tools = [
@@ -64,22 +64,22 @@ export function bundlePackageDirectory(): string | undefined {
  *
  * @param options.directory for the copy, which is kept, so that it is made once
  * @param options.packageDirectory of the npm package; undefined where there is none
- * @throws {EngineUnusable} when a file of the package was changed, added or taken away
+ * @throws {DownloaderUnusable} when a file of the package was changed, added or taken away
  */
-export async function installEngine(
-  located: Engine,
+export async function installDownloader(
+  located: DownloaderPrograms,
   {
     directory,
     packageDirectory = bundlePackageDirectory(),
   }: { directory: string; packageDirectory?: string | undefined },
-): Promise<Engine> {
+): Promise<DownloaderPrograms> {
   const paths = tools.map(({ property }) => located[property]);
   if (packageDirectory === undefined || !paths.some((path) => path.startsWith(`${packageDirectory}/`))) return located;
   const from = packageDirectory;
   const copy = await installTree(copyOf(from), { directory, name: 'bundle', sha256: bundleSha256 }).catch(
     (error: unknown) => {
       if (!(error instanceof TreeDiffers)) throw error;
-      throw new EngineUnusable(
+      throw new DownloaderUnusable(
         `The package ${bundlePackage} is not the one that this version was tested with: ${error.message}. ` +
           'Run "npm ci" again, or set YTDLP_PATH, FFMPEG_PATH and FFPROBE_PATH to programs that you trust.',
       );
@@ -93,14 +93,14 @@ export async function installEngine(
 /**
  * Finds the three programs: an explicit path first, then the npm package, then the search path (a PATH variable).
  *
- * @throws {EngineUnusable} when one is missing.
+ * @throws {DownloaderUnusable} when one is missing.
  */
-export async function locateEngine(
+export async function locateDownloader(
   explicit: { ytDlpPath?: string | undefined; ffmpegPath?: string | undefined; ffprobePath?: string | undefined },
   searchPath: string,
-): Promise<Engine> {
+): Promise<DownloaderPrograms> {
   const bundle = bundlePackageDirectory();
-  const found: Engine = { ytDlpPath: '', ffmpegPath: '', ffprobePath: '' };
+  const found: DownloaderPrograms = { ytDlpPath: '', ffmpegPath: '', ffprobePath: '' };
   for (const { property, program, setting } of tools) {
     const given = explicit[property];
     const directories = [
@@ -110,7 +110,7 @@ export async function locateEngine(
     const candidates = given === undefined ? directories.map((directory) => join(directory, program)) : [given];
     const path = await firstExecutable(candidates);
     if (path === undefined) {
-      throw new EngineUnusable(
+      throw new DownloaderUnusable(
         given === undefined
           ? `${program} was not found. On Linux x64 "npm ci" brings it; elsewhere install it, or set ${setting} to its path.`
           : `${setting} is ${given}, which is not an executable file.`,

@@ -4,38 +4,38 @@ import { fileURLToPath } from 'node:url';
 import { runSandboxed } from '../sandbox/process.ts';
 import type { SandboxedProcess, ProcessResult } from '../sandbox/process.ts';
 import type { Egress, EgressUsage } from '../egress/credentials.ts';
-import type { Engine } from './programs.ts';
+import type { DownloaderPrograms } from './programs.ts';
 import type { YtDlpCommand } from './unpacked.ts';
 
 const mebibyte = 1024 * 1024;
 const maxOutputBytes = 64 * mebibyte;
-/** Beside the parts and the file merged from them: temporary files, and the reserve that is never used up. */
+/** Disk space besides the parts and the merged file: temporary files, and the reserve that is never used up. */
 const spareDirectoryBytes = 384 * mebibyte;
-/** Beside the file, which may be fetched twice in part: pages, playlists and what they point at. */
+/** Traffic besides the file, parts of which may be fetched twice: pages, playlists and other resources. */
 const spareTrafficBytes = 64 * mebibyte;
 
-/** Where yt-dlp finds ffmpeg and ffprobe: stand-ins that start the real ones on local files only. */
+/** The folder in which yt-dlp finds ffmpeg and ffprobe: stand-ins that start the real programs on local files only. */
 export const localFfmpeg = fileURLToPath(new URL('local-ffmpeg', import.meta.url));
 
-/** Read by all that may go out: yt-dlp, and the JavaScript runtime that it starts. */
+/** Read by both programs that may use the network: yt-dlp, and the JavaScript runtime that it starts. */
 export function proxyVariables(proxyUrl: string): Record<string, string> {
   return { http_proxy: proxyUrl, https_proxy: proxyUrl, all_proxy: proxyUrl };
 }
 
 export interface YtDlpContext {
-  options: Engine &
+  options: DownloaderPrograms &
     Pick<SandboxedProcess, 'namespaces' | 'reaper' | 'observer'> & {
       egress: Egress;
       limits: { maxFileSizeBytes: number };
     };
-  /** How to start yt-dlp; found out at first use. */
+  /** The command that starts yt-dlp, prepared at first use. */
   ytDlp: () => Promise<YtDlpCommand>;
 }
 
 /**
- * Runs yt-dlp once, contained, with a leave to use the proxy that ends with it.
+ * Runs yt-dlp once, in a sandbox, with an egress credential that is revoked at its end.
  *
- * @param fetches whether it fetches a file: else it gets room for pages alone
+ * @param fetches whether it fetches a file; otherwise its traffic and disk space are only enough for pages
  */
 export async function runYtDlp(
   { options, ytDlp }: YtDlpContext,

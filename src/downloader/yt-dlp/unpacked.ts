@@ -45,7 +45,7 @@ async function unpack(packedPath: string, loader: string, target: string, reaper
   try {
     const outcome = await withDeadline(Promise.race([asked, ended]), unpackTimeoutMs, () => 'too late');
     const unpacked = (await readdir(temporary)).find((name) => name.startsWith('_MEI'));
-    if (outcome !== 'asked' || unpacked === undefined) throw new Error('The engine did not unpack itself.');
+    if (outcome !== 'asked' || unpacked === undefined) throw new Error('The downloader did not unpack itself.');
     await rename(join(temporary, unpacked), target);
   } finally {
     if (child.pid !== undefined) sendSignal(-child.pid, 'SIGKILL');
@@ -57,15 +57,15 @@ async function unpack(packedPath: string, loader: string, target: string, reaper
 
 /** Whether the unpacked engine starts, from a fresh directory of its own. One that is only slow may be at work elsewhere. */
 async function starts(
-  engine: YtDlpCommand,
+  ytDlp: YtDlpCommand,
   { trialDirectory, reaper, namespaces }: Pick<Preparation, 'trialDirectory' | 'reaper' | 'namespaces'>,
 ): Promise<boolean> {
   const trial = await mkdtemp(join(trialDirectory, 'trial-'));
   let version = '';
   const result = await runSandboxed({
-    command: engine.command,
-    arguments: [...engine.prefix, '--ignore-config', '--version'],
-    environment: engine.environment,
+    command: ytDlp.command,
+    arguments: [...ytDlp.prefix, '--ignore-config', '--version'],
+    environment: ytDlp.environment,
     directory: trial,
     searchPath: [],
     timeoutMs: unpackTimeoutMs,
@@ -118,7 +118,7 @@ export async function prepareYtDlp(options: Preparation): Promise<YtDlpCommand> 
     };
     await mkdir(options.trialDirectory, { recursive: true, mode: 0o700 });
     if (await starts(unpacked, options)) return unpacked;
-    throw new Error('The unpacked engine does not start.');
+    throw new Error('The unpacked yt-dlp does not start.');
   } catch (error) {
     options.onProblem(error);
     return plain;

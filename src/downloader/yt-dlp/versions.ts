@@ -6,7 +6,7 @@ import type { Reaper } from '../sandbox/reaper.ts';
 import { runSandboxed } from '../sandbox/process.ts';
 import { bundledYtDlpName, bundledYtDlpSha256, bundledYtDlpVersion } from './programs.ts';
 import { fileSha256 } from '../file-sha256.ts';
-import type { Engine } from './programs.ts';
+import type { DownloaderPrograms } from './programs.ts';
 import type { YtDlpCommand } from './unpacked.ts';
 
 interface ProgramVersion {
@@ -19,7 +19,7 @@ interface ProgramVersion {
   expectedSha256: string | null;
 }
 
-export interface EngineState {
+export interface DownloaderState {
   programs: ProgramVersion[];
   /** Since the date that is yt-dlp's version; null where it has none. */
   ageDays: number | null;
@@ -32,14 +32,14 @@ const timeoutMs = 30_000;
 const dayMs = 86_400_000;
 
 /** @returns days since the day that a version of yt-dlp is called by, as in 2026.07.14 or 2026.07.14.233956 */
-export function engineAgeDays(version: string | null, nowMs: number): number | null {
+export function downloaderAgeDays(version: string | null, nowMs: number): number | null {
   const [, year, month, day] = /^(\d{4})\.(\d{1,2})\.(\d{1,2})(?:\.|$)/.exec(version ?? '') ?? [];
   if (year === undefined) return null;
   return Math.max(Math.floor((nowMs - Date.UTC(Number(year), Number(month) - 1, Number(day))) / dayMs), 0);
 }
 
 interface Inspection {
-  engine: Engine;
+  programs: DownloaderPrograms;
   /** How yt-dlp is started; undefined: as it is, and not at all where its checksum tells its version. */
   ytDlp?: YtDlpCommand;
   /** For directories of its own; made if it is not there. */
@@ -72,11 +72,11 @@ async function firstWord(
 }
 
 /** Asks each program for its version, in the namespaces in which it works, so that what does not start there shows. */
-export async function inspectEngine(inspection: Inspection): Promise<EngineState> {
-  const { engine, nowMs } = inspection;
-  const ytDlp = inspection.ytDlp ?? { command: engine.ytDlpPath, prefix: [], environment: {} };
+export async function inspectDownloader(inspection: Inspection): Promise<DownloaderState> {
+  const { programs: paths, nowMs } = inspection;
+  const ytDlp = inspection.ytDlp ?? { command: paths.ytDlpPath, prefix: [], environment: {} };
   await mkdir(inspection.directory, { recursive: true, mode: 0o700 });
-  const deno = join(dirname(engine.ytDlpPath), 'deno');
+  const deno = join(dirname(paths.ytDlpPath), 'deno');
   const hasDeno = await access(deno).then(
     () => true,
     () => false,
@@ -84,14 +84,14 @@ export async function inspectEngine(inspection: Inspection): Promise<EngineState
   const asked = [
     {
       program: 'yt-dlp',
-      path: engine.ytDlpPath,
+      path: paths.ytDlpPath,
       run: { ...ytDlp, arguments: [...ytDlp.prefix, '--ignore-config', '--version'] },
     },
-    { program: 'ffmpeg', path: engine.ffmpegPath, run: { command: engine.ffmpegPath, arguments: ['-version'] } },
-    { program: 'ffprobe', path: engine.ffprobePath, run: { command: engine.ffprobePath, arguments: ['-version'] } },
+    { program: 'ffmpeg', path: paths.ffmpegPath, run: { command: paths.ffmpegPath, arguments: ['-version'] } },
+    { program: 'ffprobe', path: paths.ffprobePath, run: { command: paths.ffprobePath, arguments: ['-version'] } },
     ...(hasDeno ? [{ program: 'deno', path: deno, run: { command: deno, arguments: ['--version'] } } as const] : []),
   ] as const;
-  const packed = join(dirname(engine.ytDlpPath), bundledYtDlpName);
+  const packed = join(dirname(paths.ytDlpPath), bundledYtDlpName);
   const packedSha256 = await fileSha256(packed).catch(() => null);
   const programs = await Promise.all(
     asked.map(async ({ program, path, run }) => {
@@ -106,5 +106,5 @@ export async function inspectEngine(inspection: Inspection): Promise<EngineState
       };
     }),
   );
-  return { programs, ageDays: engineAgeDays(programs[0]?.version ?? null, nowMs) };
+  return { programs, ageDays: downloaderAgeDays(programs[0]?.version ?? null, nowMs) };
 }

@@ -35,7 +35,7 @@ import { openFiles } from '../files.ts';
 import { listen, localUrl } from '../listen.ts';
 import type { StartRole } from './role.ts';
 import { watchReaders, watchWaitingPolls } from '../gauges.ts';
-import { probeTimeoutMs, shortLinkTimeoutMs } from './probe-time.ts';
+import { metadataTimeoutMs, shortLinkTimeoutMs } from './probe-time.ts';
 
 /** Well below what a stop may take in all. */
 const drainMs = 5_000;
@@ -71,7 +71,7 @@ export const startApi: StartRole = async (connections, secrets) => {
     store,
     pendingVoids,
     tokens: createTokens(secrets),
-    probe: createProbeClient(nats, { timeoutMs: probeTimeoutMs }),
+    probe: createProbeClient(nats, { timeoutMs: metadataTimeoutMs }),
     shortLinks: createShortLinkClient(nats, { timeoutMs: shortLinkTimeoutMs }),
     files,
     fileRetentionSeconds: config.FILE_RETENTION_SECONDS,

@@ -1,6 +1,6 @@
-import { engineAgeDays, inspectEngine, oldEngineDays } from '../../downloader/yt-dlp/versions.ts';
+import { downloaderAgeDays, inspectDownloader, oldEngineDays } from '../../downloader/yt-dlp/versions.ts';
 import { observeEgress, showEngine, showGuards } from '../../adapters/telemetry/worker-observers.ts';
-import type { Engine } from '../../downloader/yt-dlp/programs.ts';
+import type { DownloaderPrograms } from '../../downloader/yt-dlp/programs.ts';
 import type { Connections } from '../connect.ts';
 import { cellDirectoryOf, openContainment, requireGuards, requireSandbox, workDirectoryOf } from '../sandbox.ts';
 import type { Containment, InstalledEngine } from '../sandbox.ts';
@@ -53,14 +53,14 @@ export async function startContainment(
 /** Says which versions are at work. @returns what a person should know of an engine that is old */
 export async function reportEngine(
   { clock, logger, metrics }: Connections,
-  { engine, containment }: { engine: Engine; containment: Containment },
+  { engine, containment }: { engine: DownloaderPrograms; containment: Containment },
 ): Promise<string[]> {
   const { namespaces, reaper, workDirectory } = containment;
   const nowMs = clock.realNowMs();
-  const inspection = { engine, directory: cellDirectoryOf(workDirectory), namespaces, reaper, nowMs };
-  const { programs, ageDays } = await inspectEngine({ ...inspection, checksums: false });
+  const inspection = { programs: engine, directory: cellDirectoryOf(workDirectory), namespaces, reaper, nowMs };
+  const { programs, ageDays } = await inspectDownloader({ ...inspection, checksums: false });
   const version = programs.find(({ program }) => program === 'yt-dlp')?.version ?? null;
-  showEngine([metrics.registry], programs, () => engineAgeDays(version, clock.realNowMs()));
+  showEngine([metrics.registry], programs, () => downloaderAgeDays(version, clock.realNowMs()));
   for (const { program, path, version: found } of programs) {
     if (found === null) logger.error({ program, path }, 'a program of the engine does not start');
   }

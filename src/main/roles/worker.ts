@@ -10,7 +10,7 @@ import { answerShortLinks } from '../../adapters/nats/short-link-channel.ts';
 import { createShortLinkResolver } from '../../downloader/short-links.ts';
 import { newId, newUuid } from '../../system/clock-and-chance.ts';
 import { createVideoSource } from '../../downloader/video-source.ts';
-import type { EngineLimits } from '../../downloader/yt-dlp/arguments.ts';
+import type { DownloaderLimits } from '../../downloader/yt-dlp/arguments.ts';
 import type { VideoReference } from '../../ports/videos.ts';
 import { servedVideo } from '../../domain/video-url.ts';
 import { createProber } from '../../worker/answer-metadata-requests.ts';
@@ -27,7 +27,7 @@ import { filesDirectory, openFiles } from '../files.ts';
 import { watchDisks, watchDiskWatermark } from '../gauges.ts';
 import type { StartRole } from './role.ts';
 import { reportEngine, startContainment } from './sandbox.ts';
-import { probeTimeoutMs, shortLinkTimeoutMs } from './probe-time.ts';
+import { metadataTimeoutMs, shortLinkTimeoutMs } from './probe-time.ts';
 
 /** The worker gives up a little before the API stops listening. */
 const probeMarginMs = 1_000;
@@ -63,7 +63,7 @@ export const startWorker: StartRole = async (connections, secrets) => {
   connections.waiting.set('downloads', () => disk.whyWaiting());
   const workerId = newId('wrk');
   const heartbeat = await startHeartbeat(pool, { workerId, logger, outages });
-  const timeoutMs = probeTimeoutMs - probeMarginMs;
+  const timeoutMs = metadataTimeoutMs - probeMarginMs;
   const probing = { source, allows, logger, timeoutMs, maxConcurrent: maxConcurrentProbes };
   const probes = answerProbes(nats, createProber(probing));
   const resolve = createShortLinkResolver({
@@ -105,12 +105,12 @@ export const startWorker: StartRole = async (connections, secrets) => {
   };
 };
 
-function limitsOf(config: Config): EngineLimits {
+function limitsOf(config: Config): DownloaderLimits {
   return {
     maxFileSizeBytes: config.MAX_FILE_MIB * mebibyte,
     maxDurationSeconds: config.MAX_DURATION_SECONDS,
     attemptTimeoutMs: config.ATTEMPT_TIMEOUT_SECONDS * 1_000,
-    probeTimeoutMs: probeTimeoutMs - probeMarginMs,
+    metadataTimeoutMs: metadataTimeoutMs - probeMarginMs,
     maxVideoSide: config.MAX_VIDEO_SIDE,
   };
 }

@@ -133,7 +133,7 @@ test('no answer of a platform leads yt-dlp there either', { timeout: 2_400_000 }
         unpackedDirectory: join(directory, 'work', 'engine'),
         extractorOf: () => 'hostile',
         limits: {
-          ...{ maxFileSizeBytes: 1e7, maxDurationSeconds: 60, attemptTimeoutMs: 120_000, probeTimeoutMs: 60_000 },
+          ...{ maxFileSizeBytes: 1e7, maxDurationSeconds: 60, attemptTimeoutMs: 120_000, metadataTimeoutMs: 60_000 },
           maxVideoSide: 2160,
         },
       });

@@ -6,12 +6,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startReaper } from '../../../src/downloader/sandbox/reaper.ts';
 import { verifyStill } from '../../../src/downloader/verify/still.ts';
 import { onlyFile, verifyFile } from '../../../src/downloader/verify/verify-file.ts';
-import type { Engine } from '../../../src/downloader/yt-dlp/programs.ts';
+import type { DownloaderPrograms } from '../../../src/downloader/yt-dlp/programs.ts';
 import { findEngine } from '../../support/sample-platform.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const reaper = startReaper();
-let engine: Engine;
+let engine: DownloaderPrograms;
 beforeAll(async () => {
   engine = await findEngine();
 });

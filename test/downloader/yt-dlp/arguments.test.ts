@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'vitest';
-import { downloadArguments, probeArguments } from '../../../src/downloader/yt-dlp/arguments.ts';
+import { downloadArguments, metadataArguments } from '../../../src/downloader/yt-dlp/arguments.ts';
 
 const run = { extractor: 'Sample', pluginsDirectory: '/plugins', ffmpegPath: '/ffmpeg', url: '--exec=x' };
 const limits = {
   maxFileSizeBytes: 1,
   maxDurationSeconds: 1,
   attemptTimeoutMs: 1,
-  probeTimeoutMs: 1,
+  metadataTimeoutMs: 1,
   maxVideoSide: 1080,
 };
 
 describe.each([
-  ['a probe', probeArguments(run)],
+  ['a probe', metadataArguments(run)],
   ['a download', downloadArguments(run, { output: 'mp4', quality: 'best', item: 1 }, { directory: '/d', limits })],
 ])('%s', (_, words) => {
   test('ends with the address, which is never taken for an option', () => {

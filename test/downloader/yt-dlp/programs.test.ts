@@ -15,11 +15,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import {
   bundlePackageDirectory,
-  EngineUnusable,
-  installEngine,
-  locateEngine,
+  DownloaderUnusable,
+  installDownloader,
+  locateDownloader,
 } from '../../../src/downloader/yt-dlp/programs.ts';
-import type { Engine } from '../../../src/downloader/yt-dlp/programs.ts';
+import type { DownloaderPrograms } from '../../../src/downloader/yt-dlp/programs.ts';
 import { startTestPlatform } from '../../support/sample-platform.ts';
 import type { TestPlatform } from '../../support/sample-platform.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -43,7 +43,7 @@ describe('finding the engine', () => {
     const path = join(temporaryDirectory(), 'my-yt-dlp');
     writeFileSync(path, '');
     chmodSync(path, 0o700);
-    const found = await locateEngine({ ytDlpPath: path }, '');
+    const found = await locateDownloader({ ytDlpPath: path }, '');
     expect(found).toMatchObject({ ytDlpPath: path, ffmpegPath: platform.engine.ffmpegPath });
   });
 
@@ -52,7 +52,7 @@ describe('finding the engine', () => {
     writeFileSync(path, '', { mode: 0o600 });
     for (const ffprobePath of [path, dirname(path), '/nowhere/ffprobe']) {
       const message = `FFPROBE_PATH is ${ffprobePath}, which is not an executable file.`;
-      await expect(locateEngine({ ffprobePath }, '')).rejects.toThrow(message);
+      await expect(locateDownloader({ ffprobePath }, '')).rejects.toThrow(message);
     }
   });
 });
@@ -61,7 +61,7 @@ describe('installing the engine', { timeout: 120_000 }, () => {
   const packageDirectory = bundlePackageDirectory() ?? '';
 
   /** The package again, as links to its files, which take no room. */
-  function packageToDamage(): { packageDirectory: string; located: Engine } {
+  function packageToDamage(): { packageDirectory: string; located: DownloaderPrograms } {
     const copy = join(temporaryDirectory(), 'package');
     execFileSync('cp', ['-al', packageDirectory, copy]);
     // What is changed in its place is a file of the copy's own.
@@ -80,8 +80,8 @@ describe('installing the engine', { timeout: 120_000 }, () => {
     const { packageDirectory: damaged, located } = packageToDamage();
     changeOneByte(join(damaged, 'runtime/glibc/libz.so.1'));
     const directory = join(temporaryDirectory(), 'engine');
-    const installing = installEngine(located, { directory, packageDirectory: damaged });
-    await expect(installing).rejects.toThrow(EngineUnusable);
+    const installing = installDownloader(located, { directory, packageDirectory: damaged });
+    await expect(installing).rejects.toThrow(DownloaderUnusable);
     await expect(installing).rejects.toThrow(
       /^The package n8n-\S+ is not the one .* Run "npm ci" again, or set YTDLP_PATH/,
     );
@@ -92,19 +92,19 @@ describe('installing the engine', { timeout: 120_000 }, () => {
     const directory = join(temporaryDirectory(), 'engine');
     const given = packageToDamage();
     const { packageDirectory: source, located } = given;
-    const installed = await installEngine(located, { directory, packageDirectory: source });
+    const installed = await installDownloader(located, { directory, packageDirectory: source });
     expect(Object.values(installed).every((path: string) => path.startsWith(`${directory}/bundle-`))).toBe(true);
     // Between its hash and its run a file is changed in its place, and then all are gone.
     writeFileSync(located.ffmpegPath, '#!/bin/sh');
     rmSync(source, { recursive: true });
     expect(execFileSync(installed.ffmpegPath, ['-version'], { encoding: 'utf8' })).toMatch(/^ffmpeg version /);
     // What is installed is checked by the next process, and was good.
-    expect(await installEngine(located, { directory, packageDirectory: source })).toEqual(installed);
+    expect(await installDownloader(located, { directory, packageDirectory: source })).toEqual(installed);
   });
 
   test('programs from elsewhere stay where they are', async () => {
     const own = { ytDlpPath: '/opt/yt-dlp', ffmpegPath: '/opt/ffmpeg', ffprobePath: '/opt/ffprobe' };
-    expect(await installEngine(own, { directory: '/nowhere' })).toEqual(own);
+    expect(await installDownloader(own, { directory: '/nowhere' })).toEqual(own);
   });
 });
 
