@@ -7,7 +7,7 @@ import type { ParsedEvent } from '../src/domain/recorded-event.ts';
 import type { UsageEvent } from '../src/domain/usage-events.ts';
 import { evolveUsage } from '../src/domain/usage.ts';
 import { initialUsage } from '../src/domain/usage-state.ts';
-import type { OpenUsage, UsageSnapshot } from '../src/domain/usage-state.ts';
+import type { UsagePeriod, UsageSnapshot } from '../src/domain/usage-state.ts';
 import { CreditsMacs, notBelieved } from './credits-macs.ts';
 import type { NotBelieved, SignedUsage } from './credits-macs.ts';
 
@@ -22,9 +22,9 @@ export interface CreditsRow {
   credits_revision: string;
   last_hash: string;
   last_time: Date;
-  phase: OpenUsage['phase'];
+  phase: UsagePeriod['phase'];
   anchor_day: number;
-  terms: OpenUsage['terms'];
+  terms: UsagePeriod['terms'];
   downloads: number;
   download_credits: number;
   overage_downloads: number;
@@ -34,10 +34,10 @@ export interface CreditsRow {
   fee_cents: string;
   fee_difference_cents: string;
   plan_changes: number;
-  due: OpenUsage['due'];
-  warned: OpenUsage['warned'];
+  due: UsagePeriod['due'];
+  warned: UsagePeriod['warned'];
   cap_reached: boolean;
-  next: OpenUsage['next'];
+  next: UsagePeriod['next'];
   credits_mac: string | null;
 }
 
@@ -237,12 +237,12 @@ const nothingOf = (stream: string): UsageSnapshot => ({
   usage: initialUsage,
 });
 
-const written = [...Object.keys(rowOf({} as UsageSnapshot, { period: {}, terms: {} } as OpenUsage)), 'mac'];
+const written = [...Object.keys(rowOf({} as UsageSnapshot, { period: {}, terms: {} } as UsagePeriod)), 'mac'];
 const changes = written
   .filter((column) => !['account_id', 'period_start'].includes(column))
   .map((column) => `${column} = excluded.${column}`);
 
-function rowOf({ stream, revision, lastHash, lastTime }: Omit<UsageSnapshot, 'usage'>, usage: OpenUsage) {
+function rowOf({ stream, revision, lastHash, lastTime }: Omit<UsageSnapshot, 'usage'>, usage: UsagePeriod) {
   return {
     account_id: usage.accountId,
     period_start: usage.period.start,

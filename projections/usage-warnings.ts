@@ -4,7 +4,7 @@ import type { ParsedEvent } from '../src/domain/recorded-event.ts';
 import type { UsageEvent } from '../src/domain/usage-events.ts';
 
 /**
- * The read model that the dispatcher mails from: table `usage_warnings`, one row per warning or ceiling that was reached, with
+ * The read model that the dispatcher mails from: table `usage_warnings`, one row per warning or overage cap that was reached, with
  * the Message-ID once it is mailed. It only says where to look: whether a mail is sent is decided by the log.
  */
 export async function applyToUsageWarnings(
@@ -55,7 +55,7 @@ export interface WaitingWarning {
   stream: string;
 }
 
-/** That a ceiling is reached is news until its period ends; so none is mailed of the time before such mails. */
+/** A reached overage cap is news until its period ends, so caps reached before the service sent such mails are not mailed. */
 const isWaiting = `w.message_id is null and (w.type <> 'OverageCapReached'
   or exists (select from credits c where c.stream = w.stream and c.phase = 'open'))`;
 

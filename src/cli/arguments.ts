@@ -79,7 +79,7 @@ export function referenceArgument(value: string): string {
   );
 }
 
-/** Who decides something, or why: kept in the log for ever. */
+/** The name of a decider, or a reason: kept in the log for ever. */
 export function staffTextArgument(value: string): string {
   if (staffText.safeParse(value).success) return value;
   throw new InvalidArgumentError('give up to 500 characters, without control characters');

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
-import type { Books } from '../audit/compare/comparison.ts';
+import type { ReadModelQueries } from '../audit/compare/comparison.ts';
 import type { AccountDependencies } from '../commands/accounts.ts';
-import type { UsageLanes } from '../commands/usage/writer-registry.ts';
+import type { WriterRegistry } from '../commands/usage/writer-registry.ts';
 import type { InvoiceIssued } from '../domain/invoice-events.ts';
 import type { PlanCatalogue } from '../domain/plans.ts';
 import type { Actor } from '../domain/recorded-event.ts';
@@ -15,16 +15,16 @@ export interface CliDependencies extends AccountDependencies {
   store: EventStore & WholeLog;
   pool: Pool;
   macs: RowMacs;
-  lanes: UsageLanes;
+  writers: WriterRegistry;
   plans: PlanCatalogue;
-  books: Books;
-  /** Who invoices are from. */
+  queries: ReadModelQueries;
+  /** Issuer of invoices and credit notes. */
   issuer: string;
   /** How long after its end a period still takes corrections. */
   graceSeconds: number;
   /** One round of what the dispatcher does by the clock. */
   closePeriods: () => Promise<ClosingRound>;
-  /** Whether some process has the projector's role now. */
+  /** Tells if any process has the projector's role now. */
   hasProjector: () => Promise<boolean>;
   actor: Actor;
   output: Output;

@@ -13,7 +13,7 @@ export interface EngineReport {
   }[];
   ageDays: number | null;
   oldAfterDays: number;
-  /** What keeps children from what the worker may read. */
+  /** The kind of sandbox that keeps the worker's files from children. */
   sandbox: string;
   guards: readonly { guard: string; state: 'on' | 'missing' | 'failed'; detail: string }[];
 }
@@ -30,7 +30,7 @@ export function addShowEngine(group: Command, output: Output, inspect: () => Pro
     });
 }
 
-/** How the checksum of a program stands to the one that is expected. */
+/** Compares the checksum of a program with the expected one. */
 function checksumState({ sha256, expectedSha256 }: EngineReport['programs'][number]): string {
   if (expectedSha256 === null) return 'not pinned';
   return sha256 === expectedSha256 ? 'as tested' : 'differs';
@@ -54,7 +54,7 @@ function warnings({ programs, ageDays, oldAfterDays, guards, sandbox }: EngineRe
 }
 
 /**
- * What downloads are made with, and what holds it.
+ * Prints the programs that make downloads, and the guards that hold them.
  *
  * @throws {CommandFailed} after the answer, when a program does not start or a guard does not hold
  */

@@ -5,7 +5,7 @@ const usual = new Help();
 
 const required = (command: Command) => command.options.filter(({ mandatory }) => mandatory);
 
-/** What must be given is in the usage, and marked in the list of options. */
+/** Required options are in the usage line, and marked in the list of options. */
 export const help: HelpConfiguration = {
   commandUsage: (command) => {
     const flags = required(command).map((option) => option.flags);

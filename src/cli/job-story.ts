@@ -6,7 +6,7 @@ import type { FailureReason } from '../domain/failure-reasons.ts';
 import { formatCents } from '../domain/money.ts';
 import type { Actor, DomainEvent } from '../domain/recorded-event.ts';
 
-/** What has happened to a download, in words for those who are asked about it. */
+/** Describes the events of a download in words, for customer support. */
 
 type DataOf<Type extends DomainEvent['type']> = Extract<DomainEvent, { type: Type }>['data'];
 type Words = { [Type in DomainEvent['type']]?: (data: DataOf<Type>, row: Pick<TimelineRow, 'actor'>) => string };
@@ -56,7 +56,7 @@ export interface Correction {
 
 const corrections: readonly DomainEvent['type'][] = ['DownloadVoided', 'ChargeWaived', 'DownloadCreditReturned'];
 
-/** What was given back of a download's charge, in its billing period and, once that is closed, by credit notes. */
+/** The corrections of a download's charge: in its billing period, and by credit notes after the close. */
 export function correctionsOf(rows: readonly TimelineRow[], notes: AccountInvoices['creditNotes']): Correction[] {
   const inPeriod = rows
     .filter(({ type }) => corrections.includes(type))

@@ -1,14 +1,14 @@
 import type { z } from 'zod';
 
-/** How a command answers: text for people, one JSON document for programs. */
+/** The output of a command: text for people, one JSON document for programs. */
 export interface Output {
   json: boolean;
   write: (text: string) => void;
-  /** For what is not the answer: warnings, progress. */
+  /** Prints text beside the answer: warnings, progress. */
   tell: (text: string) => void;
-  /** Whether what is told is read by a person as it comes. */
+  /** `tell` goes to a terminal, where a person reads along. */
   terminal: boolean;
-  /** How wide the terminal is that the answer goes to; undefined where it goes elsewhere. */
+  /** Width of the terminal that the answer goes to; undefined if it goes elsewhere. */
   columns: number | undefined;
 }
 

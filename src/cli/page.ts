@@ -10,7 +10,7 @@ export interface PageOptions {
 
 export interface Page<Row> {
   rows: Row[];
-  /** What the next page begins behind; null where there is none. */
+  /** Key that the next page begins after; null if there is no next page. */
   next: string | null;
 }
 

@@ -30,7 +30,7 @@ import { addExplainUrl } from './urls.ts';
 export interface ProgramDependencies {
   version: string;
   output: Output;
-  /** Whether errors in the arguments are answered as JSON, by the caller, rather than told in text. */
+  /** The caller answers errors in the arguments as JSON, so the program prints none of them as text. */
   errorsAreJson: boolean;
   run: RunCommand;
   /** The names that `serve --role` takes beside `all`. */

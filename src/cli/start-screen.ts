@@ -5,7 +5,7 @@ import { lineStart } from './progress-bar.ts';
 
 /** A service that is ready. */
 export interface Started {
-  /** Of one process, or `all`. */
+  /** The role of the process, or `all`. */
   role: string;
   version: string;
   /** Null for a process without an API or health port. */

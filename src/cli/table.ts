@@ -26,7 +26,7 @@ export function table(
 const widthOf = (widths: readonly number[]) =>
   widths.reduce((sum, width) => sum + width, 0) + gap.length * (widths.length - 1);
 
-/** What is left over goes to the columns that lack least, so that as few as possible are wrapped. */
+/** Spare width goes to the columns that need least, so that as few as possible are wrapped. */
 function widened(least: readonly number[], natural: readonly number[], spare: number): number[] {
   const widths = [...least];
   const lack = (column: number) => (natural[column] ?? 0) - (least[column] ?? 0);

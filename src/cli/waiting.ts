@@ -4,11 +4,11 @@ import { catchUp } from '../../projections/runner/progress.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import type { Output } from './output.ts';
 
-/** How long commands wait for what they need, and what they say meanwhile. */
+/** How long commands wait for the log and the read models, and what they print meanwhile. */
 
-/** How long a command waits for the log, and for read models that somebody keeps up to date. */
+/** Limit of the wait for the log, and for read models while a projector runs. */
 export const commandTimeoutMs = 30_000;
-/** How long it waits for read models that nobody is at work on: another projector may be about to take over. */
+/** Limit of the wait for read models while no projector runs: another one may be about to take over. */
 const abandonedTimeoutMs = 5_000;
 const tellAfterMs = 1_000;
 

@@ -1,10 +1,8 @@
-import { later } from '../domain/instant.ts';
+import { decideClosing, evolveClosing, initialClosing } from '../domain/closing.ts';
+import { later, plusSeconds } from '../domain/instant.ts';
 import { parseUsageEvent } from '../domain/recorded-event.ts';
 import type { Actor } from '../domain/recorded-event.ts';
 import { isRefused } from '../domain/refusals.ts';
-import { decideSettlement, newSettlement } from '../domain/settlement.ts';
-import { evolveUsage } from '../domain/usage.ts';
-import { initialUsage } from '../domain/usage-state.ts';
 import type { UsageSnapshot } from '../domain/usage-state.ts';
 import { handle } from './handle.ts';
 import type { PeriodClosings } from '../ports/billing.ts';
@@ -18,7 +16,7 @@ export interface ClosingDependencies {
 }
 
 export interface ClosingRequest {
-  /** What the read model knows of a period that has ended: the stream is read on from there, however long it is. */
+  /** The read model's state of a period that has ended, from which the stream is read on. */
   snapshot: UsageSnapshot;
   /** How long after its end a period still takes corrections. */
   graceSeconds: number;
@@ -27,38 +25,43 @@ export interface ClosingRequest {
 }
 
 /**
- * - `closed`: the books are closed, by this command or an earlier one.
+ * - `closed`: the period is closed, by this command or an earlier one.
  * - `not_yet`: the grace is not over before `notBefore` (UTC ISO-8601).
  * - `held_up`: a pending void may still give back a charge of the period.
  */
-export type Closing = { outcome: 'closed' } | { outcome: 'not_yet'; notBefore: string } | { outcome: 'held_up' };
+export type ClosingOutcome = { outcome: 'closed' } | { outcome: 'not_yet'; notBefore: string } | { outcome: 'held_up' };
 
 /**
- * Closes the books of an ended period. First the gate is shut, behind which no charge of the period can become a pending void
- * any more; a crash behind it leaves it shut, and the next attempt goes on from there.
+ * Closes an ended period. First it shuts the gate, after which no charge of the period can become a pending void. A crash leaves
+ * the gate shut, and the next attempt goes on from there.
  *
  * @throws {NotStored} {OutcomeUnknown} {EventStoreUnavailable}; then it may be asked again
  */
 export async function closePeriod(
   { store, now, newUuid, closings }: ClosingDependencies,
   { snapshot, graceSeconds, actor, timeoutMs }: ClosingRequest,
-): Promise<Closing> {
-  const { stream, usage: state, ...known } = snapshot;
+): Promise<ClosingOutcome> {
+  const { stream, usage, ...known } = snapshot;
   const endedAt = await readEnd(store, snapshot);
-  const notBefore = new Date(Date.parse(endedAt) + graceSeconds * 1_000).toISOString();
+  const notBefore = plusSeconds(endedAt, graceSeconds);
   // Before the gate: until the grace is over, a charge whose outcome nobody knows must be able to become a pending void.
   if (later(now(), snapshot.lastTime) < notBefore) return { outcome: 'not_yet', notBefore };
   if (!(await closings.begin(stream))) return { outcome: 'held_up' };
   const commandId = newUuid();
-  const usage = { stream, initial: () => initialUsage, parse: parseUsageEvent, evolve: evolveUsage };
   const closed = await handle(
     store,
-    { ...usage, known: { state, ...known } },
     {
-      decide: (current, at) =>
-        decideSettlement({ ...newSettlement(), usage: current, endedAt }, { kind: 'close_period', graceSeconds }, at),
+      stream,
+      initial: () => initialClosing,
+      parse: parseUsageEvent,
+      evolve: evolveClosing,
+      known: { ...known, state: { usage, endedAt } },
+    },
+    {
+      decide: (state, at) => decideClosing(state, graceSeconds, at),
       cause: { commandId, correlationId: commandId, causationId: commandId, actor },
-      ...{ now, timeoutMs },
+      now,
+      timeoutMs,
     },
   );
   if (!isRefused(closed)) return { outcome: 'closed' };
@@ -67,10 +70,10 @@ export async function closePeriod(
   throw new Error(`${stream} could not be closed: ${closed.refusal}`);
 }
 
-/** Little follows the end of a period: it is looked for near the end of the stream, which may be very long. */
+/** UsagePeriodEnded is among the last events of a stream, which may be very long: the last ones are read first. */
 const tailEvents = 64;
 
-/** When a period ended, as its event says. */
+/** @returns the time of the period's UsagePeriodEnded */
 async function readEnd(store: EventStore, { stream, revision }: UsageSnapshot): Promise<string> {
   for (const from of [Math.max(0, revision - tailEvents), 0]) {
     for (const recorded of await store.read(stream, from)) {

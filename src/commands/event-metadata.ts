@@ -4,8 +4,8 @@ import { requireReadable } from '../domain/recorded-event.ts';
 import type { Actor, DomainEvent, EventMetadata } from '../domain/recorded-event.ts';
 import type { EventToAppend, ExpectedRevision } from '../ports/event-store.ts';
 
-/** Where and why events are appended. */
-export interface Sealing {
+/** The point of a stream at which events are appended. */
+export interface AppendPoint {
   stream: string;
   expected: ExpectedRevision;
   /** Hash of the stream's last event; see `firstPreviousHash` for a stream that does not exist yet. */
@@ -14,33 +14,34 @@ export interface Sealing {
   time: string;
 }
 
-/** Who asked for an event: fresh for each command, so that an append is recognised as one's own and as nobody else's. */
+/** Who asked for an event, and which request led to it. */
 export interface Cause {
+  /** Fresh for each command, because the ids by which the log recognises a resent append follow from it. */
   commandId: string;
   correlationId: string;
   causationId: string;
   actor: Actor;
-  /** The span that leads here, where there is a trace: W3C Trace Context. */
+  /** W3C Trace Context of the span that led here, if there is a trace. */
   traceparent?: string | undefined;
 }
 
 /** Version of the events' schemas, as long as there is one version of each. */
 const schemaVersion = 1;
 
-/** What a stream's first event is chained to: SHA-256 of the stream's name. */
+/** The previous hash of a stream's first event: SHA-256 of the stream's name. */
 export const firstPreviousHash = (stream: string): string => hash('sha256', stream);
 
 /**
- * Gives events their ids, metadata and place in the stream's hash chain. The same input gives the same bytes, so that a
- * resent append is the identical append: ids are UUIDv5 of the command's id and the event's index in the append.
+ * Gives events their ids, their metadata and their place in the stream's hash chain. Ids are UUIDv5 of the command's id and the
+ * event's index in the append: the same input gives the same bytes, so a resent append is identical.
  *
  * Each hash is SHA-256(previous hash ‖ RFC 8785 canonical JSON of stream, revision, id, type, data and metadata without hash).
  *
- * @returns the events to append and the hash that the next append to the stream goes on from
+ * @returns the events to append, and the hash that the stream's next event is chained to
  */
-export function seal(
+export function addMetadata(
   caused: readonly { event: DomainEvent; cause: Cause }[],
-  { stream, expected, previousHash, time }: Sealing,
+  { stream, expected, previousHash, time }: AppendPoint,
 ): { events: EventToAppend[]; lastHash: string } {
   let lastHash = previousHash;
   const firstRevision = expected === 'no_stream' ? 0 : expected + 1;

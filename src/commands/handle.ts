@@ -5,7 +5,7 @@ import { isRefused } from '../domain/refusals.ts';
 import type { Refused } from '../domain/refusals.ts';
 import { EventStoreUnavailable } from '../ports/event-store.ts';
 import type { EventStore, RecordedEvent } from '../ports/event-store.ts';
-import { firstPreviousHash, seal } from './event-metadata.ts';
+import { addMetadata, firstPreviousHash } from './event-metadata.ts';
 import type { Cause } from './event-metadata.ts';
 import { traceAppend } from './trace-append.ts';
 import type { Tracer } from '../ports/tracing.ts';
@@ -54,7 +54,7 @@ export interface Handled<State, Event extends DomainEvent> {
 const readRetryMs = 100;
 
 /**
- * The one loop of a command: read, decide, seal, append at the exact revision; on conflict, again.
+ * The one loop of a command: read, decide, add the metadata, append at the exact revision; on conflict, again.
  *
  * @throws {ClockIsWrong} with nothing stored
  * @throws {NotStored} when the log stayed out of reach or contended for the whole budget
@@ -79,8 +79,8 @@ export async function handle<State, Event extends DomainEvent>(
     const expected = loaded.revision < 0 ? 'no_stream' : loaded.revision;
     const caused = events.map((event) => ({ event, cause }));
     const { traced, end } = traceAppend(tracer, aggregate.stream, caused);
-    const sealed = seal(traced, { stream: aggregate.stream, expected, previousHash: loaded.lastHash, time });
-    const append = store.append(aggregate.stream, expected, sealed.events, { sendBeforeMs: deadlineMs - 100 });
+    const chained = addMetadata(traced, { stream: aggregate.stream, expected, previousHash: loaded.lastHash, time });
+    const append = store.append(aggregate.stream, expected, chained.events, { sendBeforeMs: deadlineMs - 100 });
     append.then(end, () => end('failed'));
     const outcome = await within(append, deadlineMs);
     if (outcome === 'not_sent') break;
@@ -89,13 +89,13 @@ export async function handle<State, Event extends DomainEvent>(
         (folded, event, index) =>
           aggregate.evolve(folded, event, {
             revision: loaded.revision + 1 + index,
-            id: sealed.events[index]?.id ?? '',
+            id: chained.events[index]?.id ?? '',
             time,
           }),
         loaded.state,
       );
       const revision = loaded.revision + events.length;
-      return { state, events, revision, loaded: { state, revision, lastHash: sealed.lastHash, lastTime: time } };
+      return { state, events, revision, loaded: { state, revision, lastHash: chained.lastHash, lastTime: time } };
     }
   }
   throw new NotStored(`${aggregate.stream} could not be written in time`);
@@ -108,6 +108,17 @@ export interface Loaded<State> {
   lastHash: string;
   lastTime: string;
 }
+
+/**
+ * To read a stream from a revision on. Hash and time come from the events that are read; where there are none, the command
+ * finds nothing that it could be about, and appends nothing.
+ */
+export const beforeRevision = <State>(revision: number, state: State): Loaded<State> => ({
+  state,
+  revision: revision - 1,
+  lastHash: '',
+  lastTime: '',
+});
 
 /** Before anything is read: what is known of the stream by other means, or nothing. */
 function knownAtFirst<State, Event extends DomainEvent>({

@@ -6,7 +6,7 @@ import type { Actor } from '../domain/recorded-event.ts';
 import { isRefused } from '../domain/refusals.ts';
 import type { Refused } from '../domain/refusals.ts';
 import type { UsageEventOf } from '../domain/usage-events.ts';
-import { evolveSettlement, newSettlement } from '../domain/settlement.ts';
+import { evolveCorrections, newCorrections } from '../domain/corrections.ts';
 import { handle, load } from './handle.ts';
 import { accountInvoices } from './issue-invoice.ts';
 import type { InvoiceDependencies } from './issue-invoice.ts';
@@ -36,7 +36,8 @@ export async function issueCreditNote(
   const handled = await handle(store, invoices, {
     decide: (state) => decideInvoices(state, { kind: 'issue_credit_note', note, charge }),
     cause: { commandId, correlationId: commandId, causationId: commandId, actor },
-    ...{ now, timeoutMs },
+    now,
+    timeoutMs,
   });
   if (isRefused(handled)) return handled;
   const known = handled.state.creditNotes.find(({ reference }) => reference === note.reference);
@@ -53,13 +54,13 @@ async function creditedCharge(
   const line = invoices.find(({ number }) => number === invoice_number)?.lines[lineNumber - 1];
   if (chargeEventId === null || line?.kind !== 'overage') return undefined;
   const { stream } = line;
-  let settlement = newSettlement();
+  let corrections = newCorrections();
   let found: { data: UsageEventOf<'OverageCharged'>['data']; revision: number } | undefined;
-  for (const { event, metadata, id, revision } of (await store.read(stream, 0)).map(parseUsageEvent)) {
-    settlement = evolveSettlement(settlement, event, { id, time: metadata.time });
+  for (const { event, id, revision } of (await store.read(stream, 0)).map(parseUsageEvent)) {
+    corrections = evolveCorrections(corrections, event, { id });
     if (id === chargeEventId && event.type === 'OverageCharged') found = { data: event.data, revision };
   }
-  const charge = found && settlement.charges.get(found.data.token);
+  const charge = found && corrections.charges.get(found.data.token);
   if (!found || !charge) return undefined;
   const { rate_cents, rate_version } = found.data;
   return { eventId: chargeEventId, stream, revision: found.revision, rate_cents, rate_version, cents: charge.cents };

@@ -4,7 +4,7 @@ import type { UsageSnapshot } from '../domain/usage-state.ts';
 import type { MetadataProbe, VideoMetadata, VideoReference } from '../ports/videos.ts';
 import type { Cause } from './event-metadata.ts';
 import type { UsageAnswer } from './usage/batch.ts';
-import type { UsageLanes } from './usage/writer-registry.ts';
+import type { WriterRegistry } from './usage/writer-registry.ts';
 
 type UsageThen = Extract<UsageAnswer, { outcome: 'accepted' }>['usage'];
 
@@ -25,17 +25,18 @@ export interface LookUpRequest {
 }
 
 /**
- * Looks first whether the pool has a credit (an empty one costs no probe), then asks a worker, then debits: only a lookup
- * that succeeded is charged. A pool that others emptied meanwhile refuses, and the result is thrown away.
+ * Queries whether the pool has a credit left, asks a worker for the metadata, then debits the credit: only a lookup that
+ * succeeds is charged, and an empty pool costs no request to a platform. If the pool has become empty meanwhile, the debit is
+ * refused and the result is discarded.
  */
 export async function lookUpMetadata(
-  { lanes, probe }: { lanes: UsageLanes; probe: MetadataProbe },
+  { writers, probe }: { writers: WriterRegistry; probe: MetadataProbe },
   { accountId, lookupId, video, snapshot, cause, decisionBudgetMs, now }: LookUpRequest,
 ): Promise<LookUpAnswer> {
   const asked = { snapshot, cause };
-  const current = await lanes.ask(accountId, {
+  const current = await writers.ask(accountId, {
     ...asked,
-    command: { kind: 'observe' },
+    command: { kind: 'query' },
     deadlineMs: performance.now() + decisionBudgetMs,
   });
   if (current.outcome !== 'accepted') return notCharged(current);
@@ -47,7 +48,7 @@ export async function lookUpMetadata(
     const { detail, nobodyAnswered = false } = found;
     return { outcome: 'probe_failed', detail, nobodyAnswered, usage: current.usage };
   }
-  const answer = await lanes.ask(accountId, {
+  const answer = await writers.ask(accountId, {
     ...asked,
     command: { kind: 'debit_metadata', lookupId, video },
     deadlineMs: performance.now() + decisionBudgetMs,

@@ -1,6 +1,6 @@
 import type { DownloadOptions } from '../domain/download-options.ts';
 import { isRefused, refuse } from '../domain/refusals.ts';
-import type { OpenUsage, UsageSnapshot } from '../domain/usage-state.ts';
+import type { UsagePeriod, UsageSnapshot } from '../domain/usage-state.ts';
 import { NotStored, OutcomeUnknown } from './handle.ts';
 import { fingerprintOf } from './idempotency.ts';
 import type { KeyedDownload } from '../domain/decide-usage.ts';
@@ -9,9 +9,9 @@ import { EventStoreClosed, EventStoreUnavailable } from '../ports/event-store.ts
 import type { EventStore } from '../ports/event-store.ts';
 import type { VideoReference } from '../ports/videos.ts';
 import type { Cause } from './event-metadata.ts';
-import { readSettlement, settlePeriod } from './settle-period.ts';
+import { correctCharge, readCorrections } from './correct-charge.ts';
 import type { UsageAnswer } from './usage/batch.ts';
-import type { UsageLanes } from './usage/writer-registry.ts';
+import type { WriterRegistry } from './usage/writer-registry.ts';
 
 export interface QueueDownloadRequest {
   accountId: string;
@@ -29,18 +29,18 @@ export interface QueueDownloadRequest {
 }
 
 export interface QueueDownloadDependencies {
-  lanes: UsageLanes;
+  writers: WriterRegistry;
   store: EventStore;
   now: () => string;
   newUuid: () => string;
 }
 
 export type QueueDownloadAnswer =
-  /** Now, or by an earlier request with the same idempotency key: the token and the price are that one's. */
-  | { outcome: 'queued'; token: string; overage: boolean; usage: OpenUsage }
+  /** By this request, or by an earlier one with the same idempotency key, whose token and price these are then. */
+  | { outcome: 'queued'; token: string; overage: boolean; usage: UsagePeriod }
   | Exclude<UsageAnswer, { outcome: 'accepted' | 'found_earlier' }>;
 
-/** Accepting a download is one append: its charge and the job together, or nothing (design of `usage/account-writer.ts`). */
+/** Accepting a download is one append with its charge and its job: both are stored, or neither (`usage/account-writer.ts`). */
 export async function queueDownload(
   dependencies: QueueDownloadDependencies,
   { accountId, token, video, options, keyHash, ...request }: QueueDownloadRequest,
@@ -48,7 +48,7 @@ export async function queueDownload(
   const idempotency = keyHash === undefined ? undefined : { keyHash, fingerprint: fingerprintOf(video, options) };
   const command = { kind: 'queue_download', token, video, ...options, idempotency } as const;
   for (let voidedToken: string | undefined; ;) {
-    const answer = await dependencies.lanes.ask(accountId, { ...request, command, voidedToken });
+    const answer = await dependencies.writers.ask(accountId, { ...request, command, voidedToken });
     if (answer.outcome === 'accepted') {
       const overage = answer.repeated?.overage ?? answer.events.some(({ type }) => type === 'OverageCharged');
       return { outcome: 'queued', token: answer.repeated?.token ?? token, overage, usage: answer.usage };
@@ -56,29 +56,36 @@ export async function queueDownload(
     if (answer.outcome !== 'found_earlier') return answer;
     const { prior, usage } = answer;
     const isSame = prior.fingerprint === idempotency?.fingerprint;
-    const found = isSame ? confirm : look;
-    // What is confirmed stays.
-    switch (prior.confirmed ? 'stands' : await found(dependencies, prior, request)) {
-      case 'voided':
-        // The key is free.
-        voidedToken = prior.token;
-        continue;
-      case 'stands':
-        if (!isSame) return { ...refuse('idempotency_key_reused'), outcome: 'refused', usage };
-        return { outcome: 'queued', token: prior.token, overage: prior.overage, usage };
-      case 'unknown':
-        return { outcome: 'unknown' };
+    const status = await statusOfPrior(dependencies, prior, isSame ? request : undefined);
+    if (status === 'unknown') return { outcome: 'unknown' };
+    if (status === 'stands') {
+      if (!isSame) return { ...refuse('idempotency_key_reused'), outcome: 'refused', usage };
+      return { outcome: 'queued', token: prior.token, overage: prior.overage, usage };
     }
+    // The key of a voided download is free: the account writer decides again.
+    voidedToken = prior.token;
   }
 }
 
-/** In the stream of its own period: from then on it cannot be voided any more. */
+type PriorStatus = 'stands' | 'voided' | 'unknown';
+
+/** @param repeat the request that asks for the same download again, which confirms it */
+async function statusOfPrior(
+  dependencies: QueueDownloadDependencies,
+  prior: KeyedDownload,
+  repeat: Pick<QueueDownloadRequest, 'cause' | 'deadlineMs'> | undefined,
+): Promise<PriorStatus> {
+  if (prior.confirmed) return 'stands';
+  return repeat ? confirm(dependencies, prior, repeat) : readStatus(dependencies, prior);
+}
+
+/** Confirms a download in the stream of its own period: after that it cannot be voided. */
 async function confirm(
   { store, now, newUuid }: QueueDownloadDependencies,
   { token, stream, revision }: KeyedDownload,
   { cause, deadlineMs }: Pick<QueueDownloadRequest, 'cause' | 'deadlineMs'>,
-): Promise<'stands' | 'voided' | 'unknown'> {
-  const settled = await settlePeriod(
+): Promise<PriorStatus> {
+  const corrected = await correctCharge(
     { store, now },
     {
       stream,
@@ -89,25 +96,25 @@ async function confirm(
       timeoutMs: deadlineMs - performance.now(),
     },
   ).catch((error: unknown) => {
-    // Not even "nothing is stored" can be said: a charge is there already.
+    // "Nothing is stored" would be wrong: the download's own charge is.
     const isUndecided = [ClockIsWrong, NotStored, OutcomeUnknown, EventStoreClosed].some(
       (kind) => error instanceof kind,
     );
     if (isUndecided) return undefined;
     throw error;
   });
-  if (!settled) return 'unknown';
-  if (!isRefused(settled)) return 'stands';
-  if (settled.refusal !== 'download_voided') throw new Error(`${token} of ${stream}: ${settled.refusal}`);
+  if (!corrected) return 'unknown';
+  if (!isRefused(corrected)) return 'stands';
+  if (corrected.refusal !== 'download_voided') throw new Error(`${token} of ${stream}: ${corrected.refusal}`);
   return 'voided';
 }
 
-async function look(
+async function readStatus(
   { store }: QueueDownloadDependencies,
   { token, stream, revision }: KeyedDownload,
-): Promise<'stands' | 'voided' | 'unknown'> {
+): Promise<PriorStatus> {
   try {
-    const { charges } = await readSettlement(store, stream, chargeRevisionOf(revision));
+    const { charges } = await readCorrections(store, stream, chargeRevisionOf(revision));
     return charges.get(token)?.voided ? 'voided' : 'stands';
   } catch (error) {
     if (error instanceof EventStoreUnavailable) return 'unknown';
@@ -115,5 +122,5 @@ async function look(
   }
 }
 
-/** The charge stands right before its DownloadQueued. */
+/** The charge is the event before its DownloadQueued. */
 const chargeRevisionOf = (queuedRevision: number) => queuedRevision - 1;

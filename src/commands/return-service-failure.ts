@@ -9,7 +9,7 @@ import { handle } from './handle.ts';
 import { accountInvoices } from './issue-invoice.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import type { Cause } from './event-metadata.ts';
-import { readSettlement, settlePeriod } from './settle-period.ts';
+import { correctCharge, readCorrections } from './correct-charge.ts';
 
 export interface ReturnDependencies {
   store: EventStore;
@@ -49,15 +49,18 @@ export async function returnServiceFailure(
   const known = snapshot && snapshot.revision >= fromRevision ? { fromRevision, snapshot } : {};
   const cause = { ...caused, commandId: newUuid(), actor };
   const reference = `service-failure-${token}`;
-  const settled = await settlePeriod(dependencies, {
-    ...{ stream, ...known, cause, timeoutMs },
+  const corrected = await correctCharge(dependencies, {
+    stream,
+    cause,
+    timeoutMs,
+    ...known,
     command: { kind: 'return_service_failure', token, reference },
   });
-  if (!isRefused(settled)) {
-    const returned = settled.events[0]?.type;
+  if (!isRefused(corrected)) {
+    const returned = corrected.events[0]?.type;
     return returned === 'ChargeWaived' || returned === 'DownloadCreditReturned' ? outcomes[returned] : 'nothing';
   }
-  if (settled.refusal !== 'period_closed') throw refusedError(token, settled.refusal);
+  if (corrected.refusal !== 'period_closed') throw refusedError(token, corrected.refusal);
   return creditNote(dependencies, { token, reference, failure, cause, timeoutMs });
 }
 
@@ -90,7 +93,7 @@ async function creditNote(
   const { token, reference, failure, cause, timeoutMs } = of;
   const { stream, charge: revision } = failure;
   const { accountId, start: periodStart } = periodOfUsageStream(stream);
-  const left = (await readSettlement(store, stream, revision)).charges.get(token);
+  const left = (await readCorrections(store, stream, revision)).charges.get(token);
   const [recorded] = await store.read(stream, revision, 1);
   const charged = recorded && parseUsageEvent(recorded).event;
   if (!left || charged?.type !== 'OverageCharged' || left.cents === 0) return 'nothing';

@@ -9,10 +9,10 @@ interface Caused {
 }
 
 /**
- * A span of one append for each command in it that is part of a trace. The events carry that span, because whatever they
- * lead to comes from them; so this stands before sealing, whose hashes cover it.
+ * Starts a span of the append for each command in it that is part of a trace. The events carry that span in their metadata, so
+ * that work they lead to continues the trace. Called before `addMetadata`, whose hashes cover it.
  *
- * @returns the events to seal, and what to call with the outcome
+ * @returns the events with their span, and a function to call with the outcome
  */
 export function traceAppend<Event extends Caused>(
   tracer: Tracer | undefined,

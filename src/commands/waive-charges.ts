@@ -1,11 +1,11 @@
-import { decideSettlement } from '../domain/settlement.ts';
+import { decideCorrection } from '../domain/corrections.ts';
 import type { UsageEventOf } from '../domain/usage-events.ts';
 import { isRefused } from '../domain/refusals.ts';
 import type { Actor } from '../domain/recorded-event.ts';
 import type { Refused } from '../domain/refusals.ts';
 import { handle } from './handle.ts';
 import type { EventStore } from '../ports/event-store.ts';
-import { settlement } from './settle-period.ts';
+import { correctionsOf } from './correct-charge.ts';
 
 export interface ChargesToWaive {
   /** The usage stream of a period. */
@@ -41,14 +41,15 @@ export async function waiveCharges(
 ): Promise<{ waived: Waived[]; refused?: Refused }> {
   const waived: Waived[] = [];
   const correlationId = newUuid();
-  let aggregate = settlement(stream, charges[0]?.revision);
+  let aggregate = correctionsOf(stream, charges[0]?.revision);
   const perAppend = eventsPerAppend({ actor, reference });
   for (let first = 0; first < charges.length; first += perAppend) {
     const tokens = charges.slice(first, first + perAppend).map(({ token }) => token);
     const handled = await handle(store, aggregate, {
-      decide: (state, at) => decideSettlement(state, { kind: 'waive_charges', tokens, reference }, at),
+      decide: (state) => decideCorrection(state, { kind: 'waive_charges', tokens, reference }),
       cause: { commandId: newUuid(), correlationId, causationId: correlationId, actor },
-      ...{ now, timeoutMs },
+      now,
+      timeoutMs,
     });
     if (isRefused(handled)) return { waived, refused: handled };
     waived.push(...handled.events.flatMap(({ type, data }) => (type === 'ChargeWaived' ? [data] : [])));

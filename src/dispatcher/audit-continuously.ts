@@ -1,12 +1,12 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { outageOf } from '../ports/outage.ts';
 import type { Outages } from '../ports/outage.ts';
 import type { Logger } from 'pino';
-import type { Books } from '../audit/compare/comparison.ts';
-import { Follower, readAcknowledged } from '../audit/compare/verifier.ts';
+import type { ReadModelQueries } from '../audit/compare/comparison.ts';
+import { Verifier, readAcknowledged } from '../audit/compare/verifier.ts';
 import type { WholeLog } from '../ports/event-store.ts';
+import { sleep } from '../async/sleep.ts';
 
-/** What the metrics tell of the audit that runs beside the service. */
+/** State of the continuous audit, for the metrics. */
 export interface AuditState {
   /** Events verified since this process began to lead. */
   events: number;
@@ -20,14 +20,14 @@ export interface AuditState {
 
 export interface AuditDependencies {
   log: WholeLog;
-  books: Books;
+  queries: ReadModelQueries;
   logger: Logger;
   outages?: Outages;
   /** Between two looks at the log. Default 10 s. */
   lookEveryMs?: number;
   /** After a new divergence, before it begins anew to see whether it was mended. Default 1 min. */
   startOverMs?: number;
-  /** How long what the service makes by itself must be missing: it may be about to make it. Default 10 min. */
+  /** How long something that the service makes by itself may be missing before it is a divergence. Default 10 min. */
   missingForMs?: number;
 }
 
@@ -40,7 +40,7 @@ const mostLogged = 20;
 /** Follows the log for as long as this process leads, and verifies what `ledger verify` does. */
 export function auditContinuously({
   log,
-  books,
+  queries,
   logger,
   outages,
   lookEveryMs = 10_000,
@@ -54,16 +54,16 @@ export function auditContinuously({
   const stopping = new AbortController();
   const { signal } = stopping;
   const state: AuditState = { events: 0, divergences: 0, known: 0, caughtUpMs: performance.now() };
-  const pause = (ms: number) => sleep(ms, undefined, { signal }).catch(() => undefined);
+  const pause = (ms: number) => sleep(ms, signal);
   const rest = async (tookMs: number) => {
     await pause(tookMs * restShare);
     signal.throwIfAborted();
   };
   const progress = ({ events }: { events: number }) => (state.events = events);
   const begin = async () =>
-    new Follower({ log, books, pageEvents, missingForMs, rest, progress }, await readAcknowledged(log));
+    new Verifier({ log, queries, pageEvents, missingForMs, rest, progress }, await readAcknowledged(log));
   const logged = new Set<string>();
-  const tell = ({ divergences }: Follower) => {
+  const tell = ({ divergences }: Verifier) => {
     Object.assign(state, { divergences: divergences.counts.new, known: divergences.counts.known });
     if (divergences.counts.new === 0) logged.clear();
     const all = divergences.list().flatMap((account) => account.divergences);
@@ -74,20 +74,20 @@ export function auditContinuously({
     }
   };
   const running = (async () => {
-    let follower: Follower | undefined;
+    let verifier: Verifier | undefined;
     while (!signal.aborted) {
       try {
-        follower ??= await begin();
-        await follower.catchUp();
-        tell(follower);
-        state.events = follower.replay.events;
-        if (state.divergences > 0) follower = undefined;
+        verifier ??= await begin();
+        await verifier.catchUp();
+        tell(verifier);
+        state.events = verifier.replay.events;
+        if (state.divergences > 0) verifier = undefined;
         else state.caughtUpMs = performance.now();
         outage.works();
         await pause(state.divergences > 0 ? startOverMs : lookEveryMs);
       } catch (error) {
         if (stopping.signal.aborted) return;
-        if (follower && follower.divergences.counts.new > 0) tell(follower);
+        if (verifier && verifier.divergences.counts.new > 0) tell(verifier);
         outage.failed('a look at the log', error);
         await pause(lookEveryMs);
       }

@@ -15,16 +15,17 @@ import type { InvoiceDependencies } from '../commands/issue-invoice.ts';
 import { usageOrigin } from '../commands/usage/usage-cache.ts';
 import type { RowMacs } from '../ports/row-macs.ts';
 import { usageFromLog } from '../commands/usage/usage-from-log.ts';
-import type { UsageLanes } from '../commands/usage/writer-registry.ts';
+import type { WriterRegistry } from '../commands/usage/writer-registry.ts';
 import type { InvoiceIssued } from '../domain/invoice-events.ts';
 import { outageOf } from '../ports/outage.ts';
 import type { Outages } from '../ports/outage.ts';
 import { repeat } from './repeat.ts';
+import pMap from 'p-map';
 
 export interface ClosePeriodsDependencies extends InvoiceDependencies {
   pool: Pool;
   macs: RowMacs;
-  lanes: UsageLanes;
+  writers: WriterRegistry;
   logger: Logger;
   outages?: Outages;
   /** How long after its end a period still takes corrections. */
@@ -33,7 +34,7 @@ export interface ClosePeriodsDependencies extends InvoiceDependencies {
   everyMs?: number;
 }
 
-/** What one round has done. */
+/** The results of one round. */
 export interface ClosingRound {
   /** Usage streams of periods after which the next one was opened. */
   rolledOver: string[];
@@ -92,7 +93,7 @@ export async function closePeriods(
   await store.headPosition();
   const endedBefore = new Date(Date.parse(look.now) - graceSeconds * 1_000).toISOString();
   const steps: [readonly DuePeriod[], (period: DuePeriod) => Promise<void>][] = [
-    // What a crash has left behind comes first.
+    // Leftovers of a crash come first.
     [await listInvoicesDue(pool, look), (period) => invoice(dependencies, period as DueInvoices, done)],
     [await listPeriodsToRollOver(pool, look), (period) => rollOver(dependencies, period, done)],
     [
@@ -124,22 +125,19 @@ async function eachAccount(
   step: (period: DuePeriod) => Promise<void>,
 ): Promise<void> {
   const accounts = Map.groupBy(periods, ({ account_id: accountId }) => accountId).values();
-  const walk = async () => {
-    for (const ofAccount of accounts) {
-      if (stopping?.aborted) return;
-      try {
-        for (const period of ofAccount) await step(period);
-      } catch {
-        // It is in the round's report.
-      }
+  const walk = async (ofAccount: readonly DuePeriod[]) => {
+    if (stopping?.aborted) return;
+    try {
+      for (const period of ofAccount) await step(period);
+    } catch {
+      // It is in the round's report.
     }
   };
-  // They share one iterator: each account is taken once.
-  await Promise.all(Array.from({ length: accountsAtOnce }, walk));
+  await pMap(accounts, walk, { concurrency: accountsAtOnce });
 }
 
 async function rollOver(
-  { store, pool, macs, lanes, newUuid }: ClosePeriodsDependencies,
+  { store, pool, macs, writers, newUuid }: ClosePeriodsDependencies,
   { account_id: accountId, stream }: DuePeriod,
   { rolledOver }: ClosingRound,
 ): Promise<void> {
@@ -150,9 +148,9 @@ async function rollOver(
     cause: { commandId, correlationId: commandId, causationId: commandId, actor },
     deadlineMs: performance.now() + stepTimeoutMs,
   };
-  const snapshot = row === notBelieved ? (await usageFromLog({ store, lanes }, accountId, request))?.origin : row;
+  const snapshot = row === notBelieved ? (await usageFromLog({ store, writers }, accountId, request))?.origin : row;
   if (!snapshot) throw new Error(`what ${accountId} has used could not be read in time`);
-  const { outcome } = await lanes.ask(accountId, { ...request, command: { kind: 'roll_over' }, snapshot });
+  const { outcome } = await writers.ask(accountId, { ...request, command: { kind: 'roll_over' }, snapshot });
   if (outcome !== 'accepted') throw new Error(`the period that follows ${stream} could not be opened: ${outcome}`);
   rolledOver.push(stream);
 }

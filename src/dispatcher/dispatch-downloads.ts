@@ -12,6 +12,7 @@ import { readJobOrigin } from '../commands/record-job-progress.ts';
 import type { EventStore, RecordedEvent, Subscription } from '../ports/event-store.ts';
 import type { JobMessage, JobQueue } from '../ports/job-queue.ts';
 import { parseJobEvent, parseUsageEvent } from '../domain/recorded-event.ts';
+import pMap from 'p-map';
 
 export interface DispatchDependencies {
   store: EventStore;
@@ -37,10 +38,7 @@ export function dispatchDownloads({ store, queue, pool }: DispatchDependencies):
     },
     apply: async (batch) => {
       const { events } = batch;
-      for (let start = 0; start < events.length; start += publishesUnderWay) {
-        const some = events.slice(start, start + publishesUnderWay);
-        await Promise.all(some.map((event) => dispatch(event, { store, queue })));
-      }
+      await pMap(events, (event) => dispatch(event, { store, queue }), { concurrency: publishesUnderWay });
       await noteServiceFailures(pool, events.flatMap(serviceFailure));
       checkpoint = checkpointAfter(checkpoint, batch);
       await writeCheckpoint(pool, dispatchCheckpoint, checkpoint);

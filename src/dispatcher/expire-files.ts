@@ -3,10 +3,11 @@ import type { Logger } from 'pino';
 import { listFilesToExpire } from '../../projections/kept-files.ts';
 import { recordJobProgress } from '../commands/record-job-progress.ts';
 import type { JobDependencies } from '../commands/record-job-progress.ts';
-import { plusSeconds } from '../domain/file-retention.ts';
+import { plusSeconds } from '../domain/instant.ts';
 import { outageOf } from '../ports/outage.ts';
 import type { Outage, Outages } from '../ports/outage.ts';
 import { repeat } from './repeat.ts';
+import pMap from 'p-map';
 
 export interface ExpireFilesDependencies extends JobDependencies {
   pool: Pool;
@@ -42,10 +43,10 @@ async function expireFiles(
   const tokens = await listFilesToExpire(pool, { completedUntil, limit: maxFiles });
   // With the log away every file would wait for it in turn.
   if (tokens.length > 0) await store.headPosition();
-  for (let from = 0; from < tokens.length && !stopping.aborted; from += filesAtOnce) {
-    const expiring = tokens.slice(from, from + filesAtOnce).map((token) => expire(dependencies, token, completedUntil));
-    await Promise.all(expiring);
-  }
+  const expireUnlessStopping = async (token: string) => {
+    if (!stopping.aborted) await expire(dependencies, token, completedUntil);
+  };
+  await pMap(tokens, expireUnlessStopping, { concurrency: filesAtOnce });
 }
 
 /** One file that cannot be expired does not keep the others from it. */

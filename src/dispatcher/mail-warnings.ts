@@ -12,6 +12,7 @@ import { outageOf } from '../ports/outage.ts';
 import type { Outage, Outages } from '../ports/outage.ts';
 import { repeat } from './repeat.ts';
 import { warningMail } from './warning-mail.ts';
+import { backoffMs } from '../async/backoff.ts';
 
 export interface MailDependencies {
   store: EventStore;
@@ -80,7 +81,7 @@ interface Postponement {
 interface MailState {
   /** Warnings that are not to be tried before an instant, by the id of their event. */
   postponed: Map<string, Postponement>;
-  /** Of the mail server as a whole. */
+  /** The outage of the mail server as a whole. */
   server: Postponement;
 }
 
@@ -141,7 +142,7 @@ async function mail(
       }
       const { opened } = await readAccount(store, accountId);
       if (!opened) throw new Error(`${accountId} was never opened, though it has used something`);
-      // Whoever was suspended meanwhile no longer knows whether the claim is its own.
+      // A process that was suspended meanwhile may have lost its claim.
       const isClaimOld = performance.now() - claimedMs > (staleClaimSeconds * 1_000) / 3;
       if (isClaimOld) throw new Error('the claim of a warning has become too old to send it');
       await mailer.send(warningMail(warning, opened.personal.email));
@@ -174,10 +175,13 @@ function noteFailure(
   const failures = (postponed.get(eventId)?.failures ?? 0) + 1;
   // One that the server breaks off at, each time, must not stay the first in line.
   const longestMs = reason === 'away' ? 2 * maxServerRetryMs : maxMailRetryMs;
-  postponed.set(eventId, { failures, untilMs: performance.now() + delayMs(failures, retryMs, longestMs) });
+  postponed.set(eventId, {
+    failures,
+    untilMs: performance.now() + backoffMs(failures, { firstMs: retryMs, longestMs }),
+  });
   if (reason === 'away') {
     server.failures += 1;
-    server.untilMs = performance.now() + delayMs(server.failures, retryMs, maxServerRetryMs);
+    server.untilMs = performance.now() + backoffMs(server.failures, { firstMs: retryMs, longestMs: maxServerRetryMs });
   }
   // A problem with one mail is logged each time; the mail is tried again ever later.
   if (reason === 'refused')
@@ -185,6 +189,3 @@ function noteFailure(
   else outage.failed('a mail', error, { reason, warning: eventId });
   return reason === 'refused';
 }
-
-const delayMs = (failures: number, retryMs: number, longestMs: number) =>
-  Math.min(longestMs, retryMs * 2 ** Math.min(failures - 1, 20));

@@ -8,6 +8,7 @@ import { isOver } from '../domain/file-retention.ts';
 import { outageOf } from '../ports/outage.ts';
 import type { Outage, Outages } from '../ports/outage.ts';
 import { repeat } from './repeat.ts';
+import pMap from 'p-map';
 
 export interface RemoveFilesDependencies {
   pool: Pool;
@@ -43,9 +44,10 @@ async function removeFiles(
   for await (const tokens of dependencies.files.tokens()) {
     const ended = await readEndedJobs(dependencies.pool, tokens);
     const removable = ended.filter((job) => isRemovable(job, dependencies));
-    for (let from = 0; from < removable.length && !stopping.aborted; from += purgesAtOnce) {
-      await Promise.all(removable.slice(from, from + purgesAtOnce).map((job) => remove(dependencies, job)));
-    }
+    const removeUnlessStopping = async (job: EndedJob) => {
+      if (!stopping.aborted) await remove(dependencies, job);
+    };
+    await pMap(removable, removeUnlessStopping, { concurrency: purgesAtOnce });
     if (stopping.aborted) return;
   }
 }

@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { ClockIsWrong } from '../ports/clock.ts';
 import type { Outage } from '../ports/outage.ts';
+import { sleep } from '../async/sleep.ts';
 
 /**
  * Works again and again, with a pause in between, until it is stopped. A round that fails is told of, and the next one comes;
@@ -24,7 +24,7 @@ export function repeat(
   const running = (async () => {
     while (!stopping.signal.aborted) {
       await round();
-      await sleep(everyMs, undefined, { signal: stopping.signal }).catch(() => undefined);
+      await sleep(everyMs, stopping.signal);
     }
   })();
   return {

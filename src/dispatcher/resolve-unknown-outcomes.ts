@@ -1,15 +1,16 @@
 import type { Logger } from 'pino';
 import type { VoidObserver } from '../ports/observers.ts';
-import type { PendingVoid, PendingVoids, PromisedCharge } from '../ports/billing.ts';
+import type { PendingVoid, PendingVoids, PendingVoidCharge } from '../ports/billing.ts';
 import type { EventToAppend } from '../ports/event-store.ts';
 import { recordJobProgress } from '../commands/record-job-progress.ts';
 import type { JobDependencies } from '../commands/record-job-progress.ts';
 import type { Cause } from '../commands/event-metadata.ts';
-import { settlePeriod } from '../commands/settle-period.ts';
+import { correctCharge } from '../commands/correct-charge.ts';
 import { isRefused } from '../domain/refusals.ts';
 import { outageOf } from '../ports/outage.ts';
 import type { Outage, Outages } from '../ports/outage.ts';
 import { repeat } from './repeat.ts';
+import { unlessAborted } from '../async/deadline.ts';
 
 export interface ResolveDependencies extends JobDependencies {
   pendingVoids: PendingVoids;
@@ -58,7 +59,7 @@ async function look(
     const appendId = events[0]?.id ?? '';
     if (underWay.has(appendId)) continue;
     while (underWay.size >= maxUnderWay && !stopping.aborted)
-      await untilStopped(stopping, Promise.race(underWay.values()));
+      await unlessAborted(Promise.race(underWay.values()), stopping, () => undefined);
     if (stopping.aborted) return;
     const resolving = resolve(dependencies, pending, stopping)
       .then(() => {
@@ -72,28 +73,11 @@ async function look(
   }
 }
 
-/** @returns undefined when it is time to stop first */
-async function untilStopped<Value>(stopping: AbortSignal, work: Promise<Value>): Promise<Value | undefined> {
-  const { promise: stopped, resolve } = Promise.withResolvers<undefined>();
-  const stop = () => {
-    resolve(undefined);
-  };
-  stopping.addEventListener('abort', stop);
-  if (stopping.aborted) stop();
-  try {
-    return await Promise.race([work, stopped]);
-  } finally {
-    stopping.removeEventListener('abort', stop);
-  }
-}
-
 async function resolve(dependencies: ResolveDependencies, pending: PendingVoid, stopping: AbortSignal): Promise<void> {
   const { store, pendingVoids, logger, voids } = dependencies;
   const { stream, expected, events } = pending.append;
-  const appending = store.append(stream, expected, events);
-  // It goes on being resent when this process stops waiting; the end of that has nobody to tell.
-  appending.catch(() => undefined);
-  const outcome = await untilStopped(stopping, appending);
+  // It goes on being resent when this process stops waiting.
+  const outcome = await unlessAborted(store.append(stream, expected, events), stopping, () => undefined);
   if (outcome !== 'stored' && outcome !== 'conflict') return;
   for (const charge of pending.voids) {
     const { mac: _mac, ...said } = charge;
@@ -108,11 +92,11 @@ async function resolve(dependencies: ResolveDependencies, pending: PendingVoid, 
 async function takeBack(
   dependencies: ResolveDependencies,
   { append: { stream, expected, events } }: PendingVoid,
-  charge: PromisedCharge,
+  charge: PendingVoidCharge,
 ): Promise<'voided' | 'confirmed'> {
   const { store, now, newUuid } = dependencies;
   const cause = causeOf(events, charge);
-  const settled = await settlePeriod(
+  const corrected = await correctCharge(
     { store, now },
     {
       stream,
@@ -125,9 +109,9 @@ async function takeBack(
       timeoutMs: stepTimeoutMs,
     },
   );
-  if (isRefused(settled)) {
-    if (settled.refusal === 'download_confirmed') return 'confirmed';
-    throw new Error(`a charge of ${stream} cannot be voided: ${settled.refusal}`);
+  if (isRefused(corrected)) {
+    if (corrected.refusal === 'download_confirmed') return 'confirmed';
+    throw new Error(`a charge of ${stream} cannot be voided: ${corrected.refusal}`);
   }
   if (charge.kind === 'download') {
     await recordJobProgress(
@@ -139,8 +123,8 @@ async function takeBack(
   return 'voided';
 }
 
-/** What the void goes back to: the event that charged, and the request that asked for it. */
-function causeOf(events: readonly EventToAppend[], charge: PromisedCharge): Omit<Cause, 'commandId'> {
+/** The cause of the void: the event that charged, and the request behind it. */
+function causeOf(events: readonly EventToAppend[], charge: PendingVoidCharge): Omit<Cause, 'commandId'> {
   const charged = events.find(({ data }) =>
     charge.kind === 'download' ? data['token'] === charge.token : data['lookup_id'] === charge.lookup_id,
   );

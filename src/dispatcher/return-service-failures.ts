@@ -13,7 +13,7 @@ export interface ReturnFailuresDependencies extends ReturnDependencies {
   outages?: Outages | undefined;
   /** Default: 2 s. */
   everyMs?: number;
-  /** How long one that could not be given back is left alone. Default: 1 min. */
+  /** Pause before a failed return is tried again. Default: 1 min. */
   setAsideMs?: number;
 }
 

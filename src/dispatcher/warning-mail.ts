@@ -2,8 +2,8 @@ import type { LoggedWarning } from '../commands/record-warning-mail.ts';
 import type { Mail } from '../ports/billing.ts';
 import { formatCents } from '../domain/money.ts';
 import type { Terms } from '../domain/plans.ts';
-import type { Notice } from '../domain/settlement.ts';
-import type { OpenUsage } from '../domain/usage-state.ts';
+import type { Notice } from '../domain/mail-record.ts';
+import type { UsagePeriod } from '../domain/usage-state.ts';
 
 type Of<Type extends Notice['type']> = Extract<Notice, { type: Type }>['data'];
 type Told = Pick<LoggedWarning, 'eventId' | 'notice' | 'usage' | 'time'>;
@@ -32,7 +32,7 @@ interface Text {
   last: string;
 }
 
-function poolRunsOut(warning: Of<'UsageWarningReached'>, { terms, accountId }: OpenUsage): Text {
+function poolRunsOut(warning: Of<'UsageWarningReached'>, { terms, accountId }: UsagePeriod): Text {
   const { pool, threshold_percent: percent, used, limit } = warning;
   const what = pool === 'downloads' ? 'downloads' : 'metadata lookups';
   const isUsedUp = used >= limit;
@@ -53,7 +53,7 @@ function poolRunsOut(warning: Of<'UsageWarningReached'>, { terms, accountId }: O
   };
 }
 
-function capReached(reached: Of<'OverageCapReached'>, { terms, accountId }: OpenUsage): Text {
+function capReached(reached: Of<'OverageCapReached'>, { terms, accountId }: UsagePeriod): Text {
   const { overage_cents: overageCents, overage_cap_cents: capCents } = reached;
   return {
     subject: 'Your ceiling on overage charges is reached',
@@ -71,7 +71,7 @@ function capReached(reached: Of<'OverageCapReached'>, { terms, accountId }: Open
   };
 }
 
-/** What the next download costs, or why there is none (contract §8.3). */
+/** The price of the next download, or the reason why there is none (contract §8.3). */
 function furtherDownloads(from: string, { overage_cents: rateCents, overage_cap_cents: capCents }: Terms): string[] {
   if (rateCents === null) return [`${from}, downloads are refused until the period ends.`];
   const price = `${from}, each further download costs ${formatCents(rateCents)}.`;

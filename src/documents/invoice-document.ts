@@ -20,7 +20,7 @@ export interface InvoiceDocument {
   currency: 'USD';
   lines: DocumentLine[];
   total_cents: number;
-  /** What was given back since. */
+  /** Cents given back since. */
   credit_notes: { number: number; issued_at: string; line: number; reference: string; reason: string; cents: number }[];
   credited_cents: number;
   event: EventReference;
@@ -36,7 +36,7 @@ export interface CreditNoteDocument {
   reference: string;
   reason: string;
   issued_by: string;
-  /** What it gives back a part of. */
+  /** The invoice line that it gives back a part of. */
   invoice_number: number;
   line: number;
   line_description: string;
@@ -58,14 +58,14 @@ export interface DocumentLine {
   kind: InvoiceLine['kind'];
   description: string;
   quantity: number;
-  /** Of one; null where the line is not a number of equal things. */
+  /** Unit price; null if the line is not a quantity of equal items. */
   rate_cents: number | null;
   rate_version: string | null;
   cents: number;
   /** Where in the log the line comes from: first, last, and the step between. */
   stream: string;
   revisions: [first: number, last: number, step: number][];
-  /** Of a line that comes from one event. */
+  /** Event of a line that comes from a single one. */
   event_id: string | null;
   /** Each charge of an overage line; only where it was asked for. */
   charges?: Charge[];

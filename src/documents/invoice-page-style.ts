@@ -1,4 +1,4 @@
-/** How an invoice looks on paper and on a screen: black on white, in fonts that every system has, nothing from outside. */
+/** Style of an invoice on paper and on a screen: black on white, in fonts that every system has, with nothing from outside. */
 export const invoicePageStyle = `
   @page {
     size: A4;

@@ -6,7 +6,7 @@ import type { Effective, UsageEvent } from './usage-events.ts';
 import { capReached, warningsReached } from './usage-notices.ts';
 import { comingTerms } from './usage-periods.ts';
 import { evolveUsage } from './usage.ts';
-import type { OpenUsage } from './usage-state.ts';
+import type { UsagePeriod } from './usage-state.ts';
 
 /** Decisions on an open billing period: charges, lookups, terms. All money is decided here. */
 
@@ -51,22 +51,22 @@ export type UsageCommand =
  * Decides one command on an open period; the caller has ended and opened periods first (`usage-periods.ts`).
  *
  * @param prior the download that the command may repeat, if there is one: known to the caller, because the state has no tokens
- * @returns the events of one append, warnings and the reaching of the ceiling included; none where nothing changes
+ * @returns the events of one append, warnings and OverageCapReached included; none where nothing changes
  */
 export function decideUsage(
-  state: OpenUsage,
+  state: UsagePeriod,
   command: UsageCommand,
   prior?: PriorDownload,
 ): readonly UsageEvent[] | Refused {
   if (command.kind === 'queue_download' && prior && !prior.voided) return repeatDownload(command, prior);
   const decided = decide(state, command);
   if ('refusal' in decided || decided.length === 0) return decided;
-  const after = decided.reduce(evolveUsage, state) as OpenUsage;
-  const ceiling = command.kind === 'debit_metadata' ? [] : capReached(after);
-  return [...decided, ...warningsReached(after), ...ceiling];
+  const after = decided.reduce(evolveUsage, state) as UsagePeriod;
+  const cap = command.kind === 'debit_metadata' ? [] : capReached(after);
+  return [...decided, ...warningsReached(after), ...cap];
 }
 
-function decide(state: OpenUsage, command: UsageCommand): UsageEvent[] | Refused {
+function decide(state: UsagePeriod, command: UsageCommand): UsageEvent[] | Refused {
   switch (command.kind) {
     case 'queue_download':
       return queueDownload(state, command);
@@ -89,7 +89,7 @@ function repeatDownload({ token, idempotency }: QueueDownload, prior: PriorDownl
   return prior.confirmed ? [] : [{ type: 'DownloadConfirmed', data: { token: prior.token } }];
 }
 
-function queueDownload(state: OpenUsage, command: QueueDownload): UsageEvent[] | Refused {
+function queueDownload(state: UsagePeriod, command: QueueDownload): UsageEvent[] | Refused {
   const { token, video, format, quality, audioFormat, item, idempotency } = command;
   const charge = chargeForDownload(state, token);
   if ('refusal' in charge) return charge;
@@ -111,8 +111,8 @@ function queueDownload(state: OpenUsage, command: QueueDownload): UsageEvent[] |
   return [charge, queued];
 }
 
-/** The contract's §8.3: a credit while there is one, then the overage rate up to the owner's ceiling, else no. */
-function chargeForDownload(state: OpenUsage, token: string): UsageEvent | Refused {
+/** Contract §8.3: a credit while there is one, then the overage rate up to the owner's cap, else a refusal. */
+function chargeForDownload(state: UsagePeriod, token: string): UsageEvent | Refused {
   const ordinal = state.downloads + 1;
   const { downloads_limit, overage_cents: rateCents, overage_cap_cents: capCents, rate_version } = state.terms;
   if (state.downloadCredits < downloads_limit) return { type: 'DownloadCreditDebited', data: { token, ordinal } };
@@ -122,7 +122,7 @@ function chargeForDownload(state: OpenUsage, token: string): UsageEvent | Refuse
 }
 
 function debitMetadata(
-  state: OpenUsage,
+  state: UsagePeriod,
   { lookupId, video }: Extract<UsageCommand, { kind: 'debit_metadata' }>,
 ): UsageEvent[] | Refused {
   if (state.metadataCredits >= state.terms.metadata_limit) return refuse('metadata_quota_exceeded');
@@ -142,7 +142,7 @@ function debitMetadata(
 type PlanChange = Extract<UsageCommand, { kind: 'change_plan' | 'change_terms' }>;
 
 /** From when on a change holds, and the whole terms that it comes to: those named, on top of those of that time. */
-export function resultOfPlanChange(state: OpenUsage, change: PlanChange): { terms: PlanTerms; effective: Effective } {
+export function resultOfPlanChange(state: UsagePeriod, change: PlanChange): { terms: PlanTerms; effective: Effective } {
   const feeCents = change.kind === 'change_plan' ? change.terms.fee_cents : change.changes.fee_cents;
   const isLower = feeCents !== undefined && feeCents < state.terms.fee_cents;
   const effective = change.effective ?? (isLower ? 'next_period' : 'now');
@@ -165,7 +165,7 @@ export const maxPlanChanges = 100;
  * down and up again within a period costs nothing more.
  */
 function changePlan(
-  state: OpenUsage,
+  state: UsagePeriod,
   { terms, effective }: { terms: PlanTerms; effective: Effective },
 ): UsageEvent[] | Refused {
   const { overage_cap_cents: _cap, ...current } = state.terms;
@@ -176,7 +176,7 @@ function changePlan(
   return [{ type: 'PlanChanged', data: { effective, terms, fee_difference_cents: differenceCents } }];
 }
 
-function changeCap({ terms, due }: OpenUsage, effective: Effective, capCents: number | null): UsageEvent[] {
+function changeCap({ terms, due }: UsagePeriod, effective: Effective, capCents: number | null): UsageEvent[] {
   const coming = due?.overage_cap_cents === undefined ? terms.overage_cap_cents : due.overage_cap_cents;
   const changesNow = effective === 'now' && terms.overage_cap_cents !== capCents;
   if (!changesNow && coming === capCents) return [];

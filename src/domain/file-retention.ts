@@ -1,4 +1,4 @@
-import { later } from './instant.ts';
+import { later, plusSeconds } from './instant.ts';
 
 /** For how long a finished file is given out, and when its bytes may go. */
 
@@ -14,9 +14,6 @@ export interface FinishedFile {
   /** When it expired; null as long as it has not. */
   expiredAt: string | null;
 }
-
-export const plusSeconds = (instant: string, seconds: number): string =>
-  new Date(Date.parse(instant) + seconds * 1_000).toISOString();
 
 /**
  * Whether a link to a file may be given out. By the clock too, because who asks may not have heard of the expiry yet: so it is

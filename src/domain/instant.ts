@@ -3,4 +3,7 @@ import { z } from 'zod';
 /** Instants are text everywhere: UTC, ISO-8601, with milliseconds. In this form they sort by time. */
 export const instant = z.iso.datetime({ precision: 3 });
 
+export const plusSeconds = (from: string, seconds: number): string =>
+  new Date(Date.parse(from) + seconds * 1_000).toISOString();
+
 export const later = (one: string, other: string): string => (one > other ? one : other);

@@ -31,7 +31,7 @@ export type PlanTerms = z.infer<typeof planTerms>;
 
 export const maxKeysOf = ({ max_keys }: PlanTerms): number => max_keys ?? largestMaxKeys;
 
-/** The plan's terms and the ceiling that the account's owner has put on overage charges (null: none). */
+/** The plan's terms and the cap that the account's owner has put on overage charges (null: none). */
 export const terms = planTerms.extend({ overage_cap_cents: cents.nullable() });
 export type Terms = z.infer<typeof terms>;
 

@@ -21,7 +21,7 @@ export const correctionReference = z.string().regex(/^[!-~]{1,100}$/);
 
 /** The two pools of the contract (§1). */
 const pools = ['downloads', 'metadata'] as const;
-/** Which process told the client that the charge is taken back, and when; missing in older events. */
+/** The process that told the client of the compensation, and when; missing in older events. */
 const promised = z.strictObject({ process: z.string().min(1).max(200), at: instant });
 export type Promised = z.infer<typeof promised>;
 const warning = { pool: z.enum(pools), threshold_percent: z.int().min(1).max(100) };
@@ -102,7 +102,7 @@ export const usageEventSchemas = {
     ...warning,
     message_id: z.string().min(1).max(255),
   }),
-  /** In the first append after which the allowance is used up and one more charge does not fit under the ceiling. */
+  /** In the first append after which the allowance is used up and one more charge does not fit under the overage cap. */
   OverageCapReached: z.strictObject({ overage_cents: cents, overage_cap_cents: cents }),
   /** The mail server has taken the mail about it. */
   OverageCapMailed: z.strictObject({ cap_event_id: z.uuid(), message_id: z.string().min(1).max(255) }),

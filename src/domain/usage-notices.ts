@@ -1,17 +1,17 @@
 import type { UsageEvent, UsageEventOf } from './usage-events.ts';
-import type { OpenUsage } from './usage-state.ts';
+import type { UsagePeriod } from './usage-state.ts';
 
 /** What the account's owner has to hear of: said once, in the append that brings it about (contract §8.3). */
 
 /** Warnings of a pool: used × 100 ≥ limit × percent. An empty pool has nothing to warn of. */
-export function warningsReached(usage: OpenUsage): UsageEvent[] {
+export function warningsReached(usage: UsagePeriod): UsageEvent[] {
   return reachedThresholds(usage)
     .filter((warning) => !usage.warned.includes(warningName(warning)))
     .map((data) => ({ type: 'UsageWarningReached', data }));
 }
 
 /** Without those that a larger limit of their pool has put out of reach: they can come again. */
-export function warnedAfterUpgrade(before: OpenUsage, after: OpenUsage): readonly string[] {
+export function warnedAfterUpgrade(before: UsagePeriod, after: UsagePeriod): readonly string[] {
   const reached = reachedThresholds(after).map(warningName);
   const isLarger = (name: string) =>
     name.startsWith('downloads:')
@@ -20,7 +20,7 @@ export function warnedAfterUpgrade(before: OpenUsage, after: OpenUsage): readonl
   return before.warned.filter((name) => reached.includes(name) || !isLarger(name));
 }
 
-function reachedThresholds({ terms, downloadCredits, metadataCredits }: OpenUsage) {
+function reachedThresholds({ terms, downloadCredits, metadataCredits }: UsagePeriod) {
   const { downloads_limit, metadata_limit, warning_percents } = terms;
   const pools = [
     { pool: 'downloads' as const, used: Math.min(downloadCredits, downloads_limit), limit: downloads_limit },
@@ -38,15 +38,15 @@ export const warningName = (
   warning: Pick<UsageEventOf<'UsageWarningReached'>['data'], 'pool' | 'threshold_percent'>,
 ): string => `${warning.pool}:${String(warning.threshold_percent)}`;
 
-/** Whether the allowance is used up and one more charge does not fit under the ceiling. */
-export function capIsReached({ terms, downloadCredits, overageCents }: OpenUsage): boolean {
+/** Whether the allowance is used up and one more charge does not fit under the overage cap. */
+export function capIsReached({ terms, downloadCredits, overageCents }: UsagePeriod): boolean {
   const { downloads_limit, overage_cents: rateCents, overage_cap_cents: capCents } = terms;
   if (rateCents === null || capCents === null) return false;
   return downloadCredits >= downloads_limit && overageCents + rateCents > capCents;
 }
 
 /** @returns the event, in the first append after which it is so */
-export function capReached(usage: OpenUsage): UsageEvent[] {
+export function capReached(usage: UsagePeriod): UsageEvent[] {
   const { overage_cap_cents: capCents } = usage.terms;
   if (usage.capReached || capCents === null || !capIsReached(usage)) return [];
   return [{ type: 'OverageCapReached', data: { overage_cents: usage.overageCents, overage_cap_cents: capCents } }];

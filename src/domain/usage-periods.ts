@@ -1,12 +1,12 @@
 import { nextBillingPeriod } from './billing-period.ts';
 import type { Terms } from './plans.ts';
 import type { UsageEvent, UsageEventOf } from './usage-events.ts';
-import type { OpenUsage } from './usage-state.ts';
+import type { UsagePeriod } from './usage-state.ts';
 
 /** How one billing period becomes the next: each step is an event of its own, and none is taken twice. */
 
 /** Ends an open period whose time is over: its last word on charges, and the first on what follows. */
-export function endPeriod(state: OpenUsage): UsageEvent {
+export function endPeriod(state: UsagePeriod): UsageEvent {
   const next = nextBillingPeriod(state.period, state.anchorDay);
   return {
     type: 'UsagePeriodEnded',
@@ -19,22 +19,22 @@ export function endPeriod(state: OpenUsage): UsageEvent {
 }
 
 /** What the next period begins with, as far as is known now. */
-export function comingTerms({ terms, due, next }: OpenUsage): Terms {
+export function comingTerms({ terms, due, next }: UsagePeriod): Terms {
   if (next) return next.terms;
   const { plan, overage_cap_cents: capCents } = due ?? {};
   return { ...terms, ...plan, overage_cap_cents: capCents === undefined ? terms.overage_cap_cents : capCents };
 }
 
 /** What counts at this instant: past the end of the newest period, what the next one begins with. */
-export function termsAt(state: OpenUsage, now: string): Terms {
+export function termsAt(state: UsagePeriod, now: string): Terms {
   return isOverAt(state, now) ? comingTerms(state) : state.terms;
 }
 
 /** Whether the newest period is one of the past, ended or not. */
-export const isOverAt = ({ phase, period }: OpenUsage, now: string): boolean => phase !== 'open' || now >= period.end;
+export const isOverAt = ({ phase, period }: UsagePeriod, now: string): boolean => phase !== 'open' || now >= period.end;
 
 /** A closed period owes an invoice if anything is to be paid: its overage, fee differences, or the fee of the next period. */
-export function owesInvoice(state: OpenUsage): boolean {
+export function owesInvoice(state: UsagePeriod): boolean {
   const nextFeeCents = state.next?.terms.fee_cents ?? 0;
   return state.phase === 'closed' && state.overageCents + state.feeDifferenceCents + nextFeeCents > 0;
 }
@@ -46,7 +46,7 @@ export const owesOpeningInvoice = ({
 }: UsageEventOf<'UsagePeriodOpened'>['data']): boolean => previous === null && terms.fee_cents > 0;
 
 /** First event of the stream that follows an ended period. */
-export function openNextPeriod(state: OpenUsage): UsageEvent {
+export function openNextPeriod(state: UsagePeriod): UsageEvent {
   if (!state.next) throw new Error(`the period from ${state.period.start} has not ended`);
   const { period, terms } = state.next;
   return {
@@ -63,7 +63,7 @@ export function openNextPeriod(state: OpenUsage): UsageEvent {
 }
 
 /** Closes the books of an ended period: what it comes to, for the invoice. */
-export function closePeriod(state: OpenUsage): UsageEvent {
+export function closePeriod(state: UsagePeriod): UsageEvent {
   return {
     type: 'UsagePeriodClosed',
     data: {

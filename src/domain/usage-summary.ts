@@ -1,7 +1,7 @@
 import { billingPeriodAt } from './billing-period.ts';
 import type { BillingPeriod } from './billing-period.ts';
 import { isOverAt, termsAt } from './usage-periods.ts';
-import type { OpenUsage } from './usage-state.ts';
+import type { UsagePeriod } from './usage-state.ts';
 
 /** What GET /credits tells (contract §2.5): the pools and the overage of the period that `now` falls into. */
 export interface UsageSummary {
@@ -19,7 +19,7 @@ export interface Pool {
 }
 
 /** Reads never append: past the end of the newest period, this shows the period of now with nothing used in it yet. */
-export function summariseUsage(state: OpenUsage, now: string): UsageSummary {
+export function summariseUsage(state: UsagePeriod, now: string): UsageSummary {
   const over = isOverAt(state, now);
   const terms = termsAt(state, now);
   return {

@@ -1,6 +1,6 @@
 import { capIsReached, warnedAfterUpgrade, warningName } from './usage-notices.ts';
 import type { UsageEvent, UsageEventOf } from './usage-events.ts';
-import type { DueChanges, OpenUsage, Usage } from './usage-state.ts';
+import type { DueChanges, UsagePeriod, Usage } from './usage-state.ts';
 
 export function evolveUsage(state: Usage, event: UsageEvent): Usage {
   if (event.type === 'UsagePeriodOpened') return openedUsage(event.data);
@@ -52,7 +52,7 @@ export function evolveUsage(state: Usage, event: UsageEvent): Usage {
   }
 }
 
-function openedUsage(data: UsageEventOf<'UsagePeriodOpened'>['data']): OpenUsage {
+function openedUsage(data: UsageEventOf<'UsagePeriodOpened'>['data']): UsagePeriod {
   return {
     phase: 'open',
     accountId: data.account_id,
@@ -76,10 +76,10 @@ function openedUsage(data: UsageEventOf<'UsagePeriodOpened'>['data']): OpenUsage
 }
 
 /** The newest word holds: a change that takes effect now also replaces one that was due. */
-function planChanged(state: OpenUsage, { data }: UsageEventOf<'PlanChanged'>): OpenUsage {
+function planChanged(state: UsagePeriod, { data }: UsageEventOf<'PlanChanged'>): UsagePeriod {
   const planChanges = state.planChanges + 1;
   if (data.effective === 'next_period') return { ...state, planChanges, due: { ...state.due, plan: data.terms } };
-  const changed: OpenUsage = {
+  const changed: UsagePeriod = {
     ...state,
     planChanges,
     terms: { ...data.terms, overage_cap_cents: state.terms.overage_cap_cents },
@@ -90,7 +90,7 @@ function planChanged(state: OpenUsage, { data }: UsageEventOf<'PlanChanged'>): O
   return withRoom({ ...changed, warned: warnedAfterUpgrade(state, changed) });
 }
 
-function capChanged(state: OpenUsage, effective: 'now' | 'next_period', capCents: number | null): OpenUsage {
+function capChanged(state: UsagePeriod, effective: 'now' | 'next_period', capCents: number | null): UsagePeriod {
   if (effective === 'next_period') return { ...state, due: { ...state.due, overage_cap_cents: capCents } };
   return withRoom({
     ...state,
@@ -104,7 +104,7 @@ function withoutDue(due: DueChanges | null, name: keyof DueChanges): DueChanges 
   return Object.keys(others).length === 0 ? null : others;
 }
 
-function givenBack(state: OpenUsage, back: { overage_downloads: number; cents: number }): OpenUsage {
+function givenBack(state: UsagePeriod, back: { overage_downloads: number; cents: number }): UsagePeriod {
   return {
     ...state,
     overageDownloads: state.overageDownloads - back.overage_downloads,
@@ -112,7 +112,7 @@ function givenBack(state: OpenUsage, back: { overage_downloads: number; cents: n
   };
 }
 
-/** Once there is room again, the ceiling can be reached anew. */
-function withRoom(state: OpenUsage): OpenUsage {
+/** Once there is room again, the overage cap can be reached anew. */
+function withRoom(state: UsagePeriod): UsagePeriod {
   return state.capReached && !capIsReached(state) ? { ...state, capReached: false } : state;
 }

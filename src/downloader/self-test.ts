@@ -3,17 +3,17 @@
  * neither is what we believe to have set up.
  */
 
-import { readFileSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, open, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { AddressInfo, Server } from 'node:net';
 import { join } from 'node:path';
 
-import type { Cell } from './sandbox/sandbox.ts';
-import type { Keeper } from './sandbox/reaper.ts';
-import { runContained } from './sandbox/process.ts';
-import type { ContainedProcess, ProcessResult } from './sandbox/process.ts';
-import { listProcesses, measureDirectory } from './sandbox/resource-use.ts';
+import type { Sandbox } from './sandbox/sandbox.ts';
+import type { Reaper } from './sandbox/reaper.ts';
+import { runSandboxed } from './sandbox/process.ts';
+import type { SandboxedProcess, ProcessResult } from './sandbox/process.ts';
+import { measureDirectory } from './sandbox/resource-use.ts';
+import { listPids, readProcessFile } from '../system/processes.ts';
 import type { Egress } from './egress/credentials.ts';
 import { proxyVariables } from './yt-dlp/run.ts';
 
@@ -32,11 +32,11 @@ export interface GuardReport {
 }
 
 export interface SelfTestOptions {
-  cell: Pick<Cell, 'namespaces' | 'missing'>;
+  sandbox: Pick<Sandbox, 'namespaces' | 'missing'>;
   egress: Egress;
   /** For directories of the test's own; made if it is not there. */
   directory: string;
-  keeper: Keeper;
+  reaper: Reaper;
 }
 
 const timeLimitMs = 30_000;
@@ -66,7 +66,7 @@ const prisoner = `
   const own = fs.existsSync('/proc/self/status') ? fs.readFileSync('/proc/self/status', 'latin1') : '';
   (async () => console.log(JSON.stringify({
     direct: await talk('127.0.0.1', canaryPort),
-    stranger: status(await ask('')),
+    unauthenticated: status(await ask('')),
     guarded: status(await ask('Proxy-Authorization: Basic ' + credentials + '\\r\\n')),
     environment: Object.keys(process.env),
     reads: attempt(() => fs.readFileSync(outside)),
@@ -78,7 +78,7 @@ const prisoner = `
 
 interface Findings {
   direct: string;
-  stranger: number;
+  unauthenticated: number;
   guarded: number;
   environment: string[];
   reads: boolean;
@@ -109,13 +109,7 @@ async function startCanary(): Promise<{ server: Server; port: number; visits: ()
 }
 
 function namedSo(name: string): boolean {
-  return listProcesses().some(({ pid }) => {
-    try {
-      return readFileSync(`/proc/${pid}/cmdline`, 'latin1').split('\0').includes(name);
-    } catch {
-      return false;
-    }
-  });
+  return listPids().some((pid) => readProcessFile(pid, 'cmdline')?.split('\0').includes(name));
 }
 
 interface Outcome {
@@ -145,8 +139,8 @@ function objections({ findings, ...outcome }: Outcome): Record<GuardName, string
     wrong === false ? '' : findings === undefined ? outcome.said : text;
   return {
     proxy: when(
-      findings && (findings.stranger !== 407 || findings.guarded !== 403),
-      `it answered ${findings?.stranger} to a stranger, and ${findings?.guarded} to a child that asked for this machine`,
+      findings && (findings.unauthenticated !== 407 || findings.guarded !== 403),
+      `it answered ${findings?.unauthenticated} to an unauthenticated client, and ${findings?.guarded} to a child that asked for this machine`,
     ),
     network: when(
       findings && (findings.direct !== '' || outcome.visits > 0),
@@ -177,28 +171,28 @@ function objections({ findings, ...outcome }: Outcome): Record<GuardName, string
 /** Runs the children, side by side, and looks at what they found and left. */
 async function observe(options: SelfTestOptions, directory: string): Promise<Outcome> {
   const canary = await startCanary();
-  const pass = options.egress.admit({ maxBytes: 1024 * 1024 });
+  const credential = options.egress.admit({ maxBytes: 1024 * 1024 });
   const lines: string[] = [];
   const name = `reeltally-self-test-${process.pid}-${directory.slice(-6)}`;
   const outside = join(directory, 'outside');
-  const { users } = options.cell.namespaces;
+  const { users } = options.sandbox.namespaces;
   // Another user may not be able to pass the folders above the program, and is handed it open.
   const program = users === undefined ? undefined : await open(process.execPath);
   await writeFile(outside, 'secret', { mode: 0o600 });
   const run = async (
     folder: string,
-    own: Pick<ContainedProcess, 'command' | 'arguments'> & Partial<ContainedProcess>,
+    own: Pick<SandboxedProcess, 'command' | 'arguments'> & Partial<SandboxedProcess>,
   ) => {
     await mkdir(join(directory, folder));
-    return await runContained({
+    return await runSandboxed({
       directory: join(directory, folder),
       searchPath: ['/usr/bin', '/bin'],
       timeoutMs: timeLimitMs,
       signal: new AbortController().signal,
       maxOutputBytes: 64 * 1024,
       onLine: (line) => lines.push(line),
-      keeper: options.keeper,
-      namespaces: options.cell.namespaces,
+      reaper: options.reaper,
+      namespaces: options.sandbox.namespaces,
       ...own,
     });
   };
@@ -208,7 +202,7 @@ async function observe(options: SelfTestOptions, directory: string): Promise<Out
         command: program === undefined ? process.execPath : '/proc/self/fd/3',
         handles: program === undefined ? [] : [program.fd],
         arguments: ['-e', prisoner, String(canary.port), outside],
-        environment: proxyVariables(pass.proxyUrl),
+        environment: proxyVariables(credential.proxyUrl),
       }),
       run('glutton', {
         command: '/bin/sh',
@@ -235,13 +229,13 @@ async function observe(options: SelfTestOptions, directory: string): Promise<Out
     };
   } finally {
     await program?.close();
-    pass.close();
+    credential.close();
     canary.server.close();
   }
 }
 
 /** @returns every guard, and whether it holds; about a second */
-export async function testContainment(options: SelfTestOptions): Promise<GuardReport[]> {
+export async function testSandbox(options: SelfTestOptions): Promise<GuardReport[]> {
   await mkdir(options.directory, { recursive: true, mode: 0o700 });
   const directory = await mkdtemp(join(options.directory, 'self-test-'));
   // For another user's children, whose directories lie in it; what is in it shows to nobody.
@@ -249,7 +243,7 @@ export async function testContainment(options: SelfTestOptions): Promise<GuardRe
   try {
     const found = objections(await observe(options, directory));
     return guardNames.map((guard) => {
-      const missing = options.cell.missing.find((one) => one.guard === guard);
+      const missing = options.sandbox.missing.find((one) => one.guard === guard);
       if (missing !== undefined) return { guard, state: 'missing', detail: missing.why };
       return { guard, state: found[guard] === '' ? 'on' : 'failed', detail: found[guard] };
     });

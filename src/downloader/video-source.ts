@@ -14,7 +14,7 @@ import type {
   WantedFile,
 } from '../ports/videos.ts';
 import type { Output } from '../domain/download-options.ts';
-import type { Keeper } from './sandbox/reaper.ts';
+import type { Reaper } from './sandbox/reaper.ts';
 import type { Namespaces } from './sandbox/launch.ts';
 import type { ProcessResult } from './sandbox/process.ts';
 import type { Egress } from './egress/credentials.ts';
@@ -27,7 +27,7 @@ import type { Announced, Verdict } from './verify/packets.ts';
 import { makeJpeg, verifyStill } from './verify/still.ts';
 import { finishedFiles, onlyFile, verifyFile } from './verify/verify-file.ts';
 import type { Engine } from './yt-dlp/programs.ts';
-import { fileSha256 } from './yt-dlp/programs.ts';
+import { fileSha256 } from './file-sha256.ts';
 import { localFfmpeg, runYtDlp } from './yt-dlp/run.ts';
 import type { YtDlpContext } from './yt-dlp/run.ts';
 import { prepareYtDlp } from './yt-dlp/unpacked.ts';
@@ -50,7 +50,7 @@ export interface VideoSourceOptions extends Engine {
   /** What stands in for ffmpeg and ffprobe, if not where our sources are. */
   localFfmpegDirectory?: string;
   /** Ends the children when it is closed. */
-  keeper: Keeper;
+  reaper: Reaper;
   logger?: { warn(details: object, message: string): void };
   observer?: ChildObserver;
   tracer?: Tracer | undefined;
@@ -64,7 +64,7 @@ interface EngineContext extends YtDlpContext {
 }
 
 function createContext(options: VideoSourceOptions): EngineContext {
-  const { keeper, namespaces, workDirectory } = options;
+  const { reaper, namespaces, workDirectory } = options;
   let preparing: Promise<YtDlpCommand> | undefined;
   return {
     options,
@@ -73,7 +73,7 @@ function createContext(options: VideoSourceOptions): EngineContext {
         ytDlpPath: options.ytDlpPath,
         directory: options.unpackedDirectory,
         trialDirectory: workDirectory,
-        ...{ keeper, namespaces },
+        ...{ reaper, namespaces },
         onProblem: (error) => options.logger?.warn({ err: error }, 'yt-dlp is started packed, which is slower'),
       })),
   };
@@ -129,11 +129,11 @@ async function finish(
     ...attempt
   }: Pick<DownloadOptions, 'directory' | 'signal' | 'traceparent'> & { timeoutMs: number },
 ): Promise<DownloadedFile | DownloadFailure> {
-  const { limits, ffprobePath, ffmpegPath, keeper, observer, namespaces, tracer } = options;
+  const { limits, ffprobePath, ffmpegPath, reaper, observer, namespaces, tracer } = options;
   const { name, mime } = finishedFiles[output];
   const media = join(attempt.directory, 'media');
   const path = join(media, name);
-  const check = { path, ffprobePath, ffmpegPath, timeoutMs, keeper, observer, namespaces, ...attempt };
+  const check = { path, ffprobePath, ffmpegPath, timeoutMs, reaper, observer, namespaces, ...attempt };
   const unmade = output === 'jpg' ? await makeJpeg(media, check) : undefined;
   if (unmade !== undefined) return failure(unmade.reason, unmade.detail, unmade.fault);
   const only = await onlyFile(media, name);
@@ -151,7 +151,7 @@ async function finish(
   );
   if (!verdict.ok) return failure(verdict.reason, verdict.detail, verdict.fault);
   if (namespaces?.users !== undefined) await takeOver(path);
-  const sha256 = await fileSha256(path, attempt.signal);
+  const sha256 = await fileSha256(path, { signal: attempt.signal });
   return { ok: true, path, name, mime, sizeBytes, sha256, durationSeconds: Math.round(verdict.durationSeconds) };
 }
 

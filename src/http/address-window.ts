@@ -6,8 +6,8 @@ const windowMs = 3_600_000;
 const maxAddresses = 20_000;
 
 /**
- * The window of callers without a valid key, per client address: in memory, of this process, bounded. It only tells such a
- * caller when to stop; past its limit the connection is closed after the answer.
+ * The request window of callers without a valid key, per client address, in the bounded memory of this process. It only tells
+ * such a caller when to stop; past its limit, the connection is closed after the answer.
  */
 export class AddressWindows {
   readonly #limit: number;
@@ -48,7 +48,7 @@ export class AddressWindows {
   }
 }
 
-/** IPv6 callers own a /64 at least, so that is what is counted. */
+/** An IPv6 caller owns at least a /64, so the /64 is counted. */
 export function networkOf(address: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address);
   if (mapped?.[1] !== undefined) return mapped[1];

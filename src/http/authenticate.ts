@@ -14,11 +14,11 @@ import { callerOf, idempotencyKeyHashOf } from './caller.ts';
 import type { EndpointDependencies } from './endpoint.ts';
 import { cutConnection } from './envelope.ts';
 import { ApiError } from './errors.ts';
-import type { PartsAway } from './parts-away.ts';
+import type { PartsAway } from './retry-after.ts';
 import { admitFromLog } from './unbelieved-usage.ts';
 import type { UsageHeaders } from './usage-headers.ts';
 
-export interface AuthenticateDependencies extends Pick<EndpointDependencies, 'lanes' | 'store' | 'newUuid'> {
+export interface AuthenticateDependencies extends Pick<EndpointDependencies, 'writers' | 'store' | 'newUuid'> {
   admissions: Admissions;
   addresses: AddressWindows;
   tokens: RequestTokens;
@@ -34,7 +34,7 @@ const admissionPart = 'the admission of requests';
 export function createAuthenticate(dependencies: AuthenticateDependencies) {
   const { admissions, addresses, tokens, outages, partsAway, now, realNowMs } = dependencies;
   const outage = outages.of(admissionPart);
-  /** What to say of a key's window while Postgres cannot be asked. */
+  /** The window to show for a key while Postgres cannot be asked. */
   const lastKnown = new LRUCache<string, UsageHeaders>({ max: 10_000 });
 
   const refuseStranger = (request: FastifyRequest, reply: FastifyReply): never => {
@@ -85,7 +85,7 @@ export function createAuthenticate(dependencies: AuthenticateDependencies) {
     const whenUnavailable = request.routeOptions.config.whenUnavailable ?? 'unavailable';
     if (keyed === notBelieved) throw new ApiError(whenUnavailable);
     if (time === undefined) {
-      // A download that its Idempotency-Key has already is queued: that nothing is would not be true.
+      // Its Idempotency-Key may have a queued download already, so "not queued" might not be true.
       if (keyed?.voided === false) return void cutConnection(request, reply);
       throw new ApiError(whenUnavailable);
     }
@@ -97,7 +97,7 @@ export function createAuthenticate(dependencies: AuthenticateDependencies) {
 }
 
 /**
- * Reads key, window and job once more for a request that has waited since it was admitted, and takes no further place.
+ * Reads key, window and job again for a request that has waited since it was admitted; it takes no further place.
  *
  * @returns its job as it is now
  * @throws {ApiError} unauthorized where the key was revoked meanwhile

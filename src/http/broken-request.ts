@@ -28,8 +28,8 @@ interface BrokenRequestsOptions {
 }
 
 /**
- * Answers, in the envelope, bytes that Node cannot parse as a request. Nothing is answered behind a request whose own answer is
- * owed: it would be taken for that answer, although the request may have been charged.
+ * Answers, in the envelope, bytes that Node cannot parse as a request. While another request of the connection still waits for
+ * its answer, nothing is sent: the client would take it for that answer, although the request may have been charged.
  */
 export class BrokenRequests {
   readonly #addresses: AddressWindows;

@@ -17,7 +17,7 @@ export interface Caller {
   accountId: string;
   usage: UsageSnapshot;
   job: PolledJob | undefined;
-  /** What the read model has for the request's Idempotency-Key. */
+  /** The read model's download for the request's Idempotency-Key. */
   keyed: KeyedDownload | undefined;
 }
 
@@ -27,7 +27,7 @@ declare module 'fastify' {
     caller: Caller | null;
     /** Its place in the hourly window, until that is given back. */
     place: AdmittedPlace | undefined;
-    /** What the four headers will say; handlers may correct it. */
+    /** Values of the four usage headers; handlers may correct them. */
     usageHeaders: UsageHeaders | null;
     /** When the request's head arrived, in milliseconds of `performance.now()`. */
     arrivedMs: number;
@@ -47,7 +47,7 @@ export function callerOf({ caller }: FastifyRequest): Caller {
   return caller;
 }
 
-/** Why a command comes of a request, and which trace it is part of. */
+/** The cause of a command: its request, and the trace that it is part of. */
 export function causeOf(
   request: FastifyRequest,
   commandId: string,
@@ -57,13 +57,13 @@ export function causeOf(
   return { commandId, correlationId, causationId: commandId, actor: actorOf(caller), traceparent };
 }
 
-/** As it was sent; several of the header are one, with commas and spaces between. */
+/** The header as it was sent; repeated headers are joined by commas. */
 export function idempotencyKeyOf({ raw }: FastifyRequest): string | undefined {
   const value = raw.headers['idempotency-key'];
   return Array.isArray(value) ? value.join(', ') : value;
 }
 
-/** Only a key that is well-formed is worth a look-up; what is wrong with another is said once its endpoint reads it. */
+/** Only a well-formed key is looked up; its endpoint refuses a malformed one later. */
 export function idempotencyKeyHashOf(request: FastifyRequest): string | undefined {
   if (!request.routeOptions.config.takesIdempotencyKey) return undefined;
   const key = idempotencyKeyOf(request);

@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import type { FastifyBaseLogger } from 'fastify';
 
-/** For servers of ours, their pools, logs and whatever else a process keeps open. */
+/** Descriptors kept for everything else: connections to our servers, logs, files of the process itself. */
 const keptDescriptors = 256;
 const leastConnections = 16;
 const toldEveryMs = 60_000;
@@ -11,8 +11,8 @@ const connectionsOf = (descriptors: number): number =>
   Math.max(leastConnections, Math.floor((descriptors - keptDescriptors) / 2));
 
 /**
- * Lets a server have only so many connections that descriptors are left for the rest of the process: Node closes what comes
- * beyond them. The log says so once a minute at most.
+ * Limits the connections of a server so that descriptors are left for the rest of the process. Node closes connections beyond
+ * the limit; the log says so at most once a minute.
  *
  * @param maxOpenFiles of this process; undefined where it has no limit
  */

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import type { OpenUsage } from '../domain/usage-state.ts';
+import type { UsagePeriod } from '../domain/usage-state.ts';
 import { callerOf, causeOf } from './caller.ts';
 import type { EndpointDependencies } from './endpoint.ts';
 import { ApiError } from './errors.ts';
@@ -7,18 +7,18 @@ import { ApiError } from './errors.ts';
 const readBudgetMs = 5_000;
 
 /**
- * The caller's newest billing period: the read model's row and the stream's tail, so never behind a change that anybody has
- * been told of.
+ * The caller's newest billing period, from the read model's row and the stream's tail: never behind a change that a client
+ * has been told of.
  *
  * @throws {ApiError} while the log cannot be read
  */
 export async function currentUsage(
   request: FastifyRequest,
-  { lanes, newUuid, partsAway }: Pick<EndpointDependencies, 'lanes' | 'newUuid' | 'partsAway'>,
-): Promise<OpenUsage> {
+  { writers, newUuid, partsAway }: Pick<EndpointDependencies, 'writers' | 'newUuid' | 'partsAway'>,
+): Promise<UsagePeriod> {
   const { accountId, usage: snapshot } = callerOf(request);
-  const answer = await lanes.ask(accountId, {
-    command: { kind: 'observe' },
+  const answer = await writers.ask(accountId, {
+    command: { kind: 'query' },
     snapshot,
     cause: causeOf(request, newUuid()),
     deadlineMs: performance.now() + readBudgetMs,

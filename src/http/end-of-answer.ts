@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
-/** Aborted once an answer has ended, or its connection: an answer that waits for its turn on one hears nothing of that. */
+/** Returns a signal that aborts once an answer or its connection has ended: a queued answer is not told of either. */
 export function endOfAnswer({ raw: { socket } }: FastifyRequest, { raw: response }: FastifyReply): AbortSignal {
   const ending = new AbortController();
   const end = () => {

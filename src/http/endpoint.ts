@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Admissions } from '../../projections/admission/admission.ts';
-import type { UsageLanes } from '../commands/usage/writer-registry.ts';
+import type { WriterRegistry } from '../commands/usage/writer-registry.ts';
 import type { AccountDependencies } from '../commands/accounts.ts';
 import type { Outages } from '../ports/outage.ts';
 import type { RequestTokens } from '../commands/request-token.ts';
@@ -9,14 +9,14 @@ import type { EventStore } from '../ports/event-store.ts';
 import type { DownloadProgress, MetadataProbe, ShortLinks } from '../ports/videos.ts';
 import type { FileStore } from '../ports/files.ts';
 import type { ApiErrorCode } from './errors.ts';
-import type { PartsAway } from './parts-away.ts';
+import type { PartsAway } from './retry-after.ts';
 import type { EndpointReference } from './reference/endpoint-reference.ts';
 import type { WaitingPolls } from './waiting-polls.ts';
 
-/** What an endpoint is, and what its handler is given. The list of them stands in `endpoints.ts`. */
+/** Dependencies of the handlers of endpoints, which `endpoints.ts` lists. */
 export interface EndpointDependencies {
   admissions: Admissions;
-  lanes: UsageLanes;
+  writers: WriterRegistry;
   store: EventStore;
   pendingVoids: PendingVoids;
   tokens: RequestTokens;
@@ -28,7 +28,7 @@ export interface EndpointDependencies {
   accounts: AccountDependencies;
   /** Resolves once a key is in force; false when that takes too long. */
   keyInForce: (keyId: string) => Promise<boolean>;
-  /** What a worker last said of a running download. */
+  /** The last progress that a worker reported of a running download. */
   progress: (token: string) => DownloadProgress | undefined;
   waitingPolls: WaitingPolls;
   now: () => string;
@@ -49,7 +49,7 @@ export interface Endpoint {
   polls?: true;
   /** It takes an Idempotency-Key, whose download is wanted with the admission. */
   takesIdempotencyKey?: true;
-  /** What it answers while a part that it needs is away; 503 unless its own meaning fits better. */
+  /** Its error while a part that it needs is away; default 503. */
   whenUnavailable?: ApiErrorCode;
 }
 

@@ -11,13 +11,13 @@ export function sendError(reply: FastifyReply, error: ApiError): FastifyReply {
   return reply.code(error.status).send(errorBody(reply, error));
 }
 
-/** For a request for which Fastify runs no hooks; bytes keep the media type as it is. */
+/** Sends an error for a request for which Fastify runs no hooks; bytes keep the media type unchanged. */
 export function sendErrorWithoutHooks(reply: FastifyReply, error: ApiError): FastifyReply {
   const bytes = Buffer.from(JSON.stringify(errorBody(reply, error)));
   return reply.code(error.status).header('content-type', mediaType).send(bytes);
 }
 
-/** As the contract has it, without a charset. */
+/** Without a charset, as in the contract. */
 export const mediaType = 'application/json';
 
 /** Contract §2.1: the form of an error. */
@@ -26,7 +26,7 @@ export const errorEnvelope = ({ code, message }: { code: string; message: string
   error: { code, message },
 });
 
-/** Notes the error's code for whoever watches requests, whichever way the answer goes. */
+/** Also notes the error's code for the observer of requests. */
 function errorBody({ request }: FastifyReply, error: ApiError) {
   request.errorCode = error.code;
   return errorEnvelope(error);
@@ -40,7 +40,7 @@ export const timestamp = z
 /** The contract's form of an instant: `YYYY-MM-DD HH:MM:SS.mmm`, in UTC. @param instant UTC ISO-8601 */
 export const contractTimestamp = (instant: string): string => instant.slice(0, 23).replace('T', ' ');
 
-/** Ends a request without an answer, where any answer would be a guess. */
+/** Ends a request without an answer, because any answer would be a guess. */
 export function cutConnection(request: FastifyRequest, reply: FastifyReply): FastifyReply {
   reply.hijack();
   // The socket itself: Node has done with the request object once its body is read.

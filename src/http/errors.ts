@@ -1,4 +1,4 @@
-import type { ApiPart } from './parts-away.ts';
+import type { ApiPart } from './retry-after.ts';
 
 /** Every error that the API answers: the contract's table (§7), then what it leaves open. */
 export const apiErrors = {
@@ -20,10 +20,10 @@ export const apiErrors = {
 
 export type ApiErrorCode = keyof typeof apiErrors;
 
-/** Those that give the request's place in the hourly window back: their client is told to send the same again. */
+/** Errors that give the request's place in the hourly window back: they tell the client to send the same request again. */
 export const errorsThatGiveBack: ReadonlySet<ApiErrorCode> = new Set(['enqueue_failed', 'unavailable']);
 
-/** What any endpoint may answer before, or in place of, its own: the pipeline of `server.ts` and `authenticate.ts`. */
+/** Errors that the pipeline of `server.ts` and `authenticate.ts` may answer for any endpoint. */
 export const errorsOfEveryEndpoint = [
   'invalid_request',
   'unauthorized',

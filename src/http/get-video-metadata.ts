@@ -36,7 +36,7 @@ const decisionBudgetMs = 5_000;
 
 /** Contract §4.1: a lookup that succeeds takes one metadata credit, any other nothing. */
 export const getVideoMetadata: Endpoint['handler'] =
-  ({ lanes, probe, pendingVoids, newUuid, now, samplePlatformOrigin, shortLinks, outages, partsAway }) =>
+  ({ writers, probe, pendingVoids, newUuid, now, samplePlatformOrigin, shortLinks, outages, partsAway }) =>
   async (request, reply) => {
     const caller = callerOf(request);
     const { url } = readInput(query, request.query);
@@ -47,7 +47,7 @@ export const getVideoMetadata: Endpoint['handler'] =
     // Before anything is stored: what is stored is answered, whatever the clock says by then.
     const askedAt = now();
     const answer = await lookUpMetadata(
-      { lanes, probe },
+      { writers, probe },
       {
         accountId: caller.accountId,
         lookupId: commandId,
@@ -63,7 +63,7 @@ export const getVideoMetadata: Endpoint['handler'] =
       request.usageHeaders.creditsRemaining = summariseUsage(answer.usage, askedAt).downloads.remaining;
     switch (answer.outcome) {
       case 'unknown':
-        if (!(await withdraw(request, { pendingVoids, outages }, answer.withdrawal)))
+        if (!(await withdraw(request, { pendingVoids, outages }, answer.compensation)))
           return cutConnection(request, reply);
         throw new ApiError('metadata_unavailable', { away: 'event_store' });
       case 'not_stored':

@@ -180,7 +180,7 @@ async function statusFromLog(
   { caller, request, dependencies }: { caller: Caller; request: FastifyRequest; dependencies: EndpointDependencies },
 ): Promise<VideoStatus> {
   const commandId = dependencies.newUuid();
-  const queued = await dependencies.lanes.findQueued(caller.accountId, token, {
+  const queued = await dependencies.writers.findQueued(caller.accountId, token, {
     snapshot: caller.usage,
     cause: causeOf(request, commandId),
     deadlineMs: performance.now() + missBudgetMs,

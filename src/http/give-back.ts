@@ -1,14 +1,14 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyRequest } from 'fastify';
 import { windowMs } from '../../projections/admission/admission-statement.ts';
 import type { Admissions } from '../../projections/admission/admission.ts';
+import { withDeadline } from '../async/deadline.ts';
 
-/** An answer is not kept waiting for longer. */
+/** An answer waits no longer than this. */
 const giveBackMs = 1_000;
 
 /**
- * Gives a request's place in the hourly window back, because its client is told to send it again: else the repeats of an
- * outage would use the hour up. Once at most, whatever comes of it; while Postgres is away nothing is given back.
+ * Gives a request's place in the hourly window back, because its client is told to send it again: otherwise the
+ * repeats of an outage would use up the hour. It happens at most once per request, and not while Postgres is away.
  */
 export async function giveBack(request: FastifyRequest, admissions: Admissions): Promise<void> {
   const { place, usageHeaders } = request;
@@ -18,7 +18,7 @@ export async function giveBack(request: FastifyRequest, admissions: Admissions):
     request.log.debug({ err: error }, 'the place of a request could not be given back');
     return false;
   });
-  const isGiven = await Promise.race([giving, sleep(giveBackMs, false, { ref: false })]);
+  const isGiven = await withDeadline(giving, giveBackMs, () => false);
   if (!isGiven) return;
   const { limit, remaining, resetAtSeconds } = usageHeaders.window;
   // Where nothing else was counted, the window is empty now: an hour before this request would have left it, and what the

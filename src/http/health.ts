@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 
-/** `/healthz`: the process turns. `/readyz`: it can do its work; what it depends on says so. Outside the API and its keys. */
+/** `/healthz`: the event loop runs. `/readyz`: the servers that the process needs answer. Outside the API and its keys. */
 export function registerHealthRoutes(
   server: FastifyInstance,
   readiness: () => Promise<{ ready: boolean; parts: Record<string, string> }>,

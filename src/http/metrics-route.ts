@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 
-/** `/metrics`: what Prometheus asks for. Outside the API and its keys, and without its headers; it holds no secrets. */
+/** `/metrics`, for Prometheus. Outside the API and its keys, and without its headers; it holds no secrets. */
 export function registerMetricsRoute(
   server: FastifyInstance,
   scrape: () => Promise<{ contentType: string; text: string }>,

@@ -3,7 +3,7 @@ import type { RequestObserver } from '../ports/observers.ts';
 import type { Span, Tracer } from '../ports/tracing.ts';
 import { apiPrefix } from './endpoints.ts';
 
-/** Tells how a request ended, whichever way: a connection that was cut has no answer, and closes too. */
+/** Reports the end of every request, also of one whose connection was cut without an answer. */
 export function observeRequest(
   request: FastifyRequest,
   { raw }: FastifyReply,
@@ -22,7 +22,7 @@ export function observeRequest(
       durationSeconds: (performance.now() - arrivedMs) / 1000,
     });
     span?.end({
-      // Whatever the client could do better is no failure of ours.
+      // Errors of the client are no failures of the service.
       errorType: status === undefined ? 'cut' : status >= 500 ? errorCode : undefined,
       ...(status !== undefined && { attributes: { 'http.response.status_code': status } }),
     });
@@ -30,7 +30,7 @@ export function observeRequest(
 }
 
 /**
- * Requests to the API alone, and each begins a trace: anybody may call from outside, so nobody's `traceparent` is taken over.
+ * Traces requests to the API. Each begins a new trace: a `traceparent` from outside is not trusted.
  */
 function startSpan(tracer: Tracer, { is404, method, routeOptions: { url } }: FastifyRequest): Span | undefined {
   if (is404 || !url?.startsWith(apiPrefix)) return undefined;

@@ -14,7 +14,7 @@ code { font-family: ui-monospace, "DejaVu Sans Mono", Consolas, monospace; font-
 `;
 
 /**
- * Headers of a page that brings all that it needs: nothing else is loaded, and no script runs that got in by accident.
+ * Headers of a self-contained page: nothing else is loaded, and a script that got in by accident does not run.
  *
  * @param scriptHash of the one script that may run, such as `sha256-…`
  */
@@ -58,8 +58,8 @@ export function sendPage(reply: FastifyReply, { title, content }: Page): Fastify
 }
 
 /**
- * Reads whether a client would rather have a page than JSON, RFC 9110 section 12.5.1: browsers name HTML and weigh the rest
- * less, programs name JSON or take anything.
+ * Reads from Accept (RFC 9110 section 12.5.1) if a client prefers a page to JSON: browsers name HTML and give the rest less
+ * weight, programs name JSON or accept anything.
  */
 export function prefersPage({ headers: { accept = '' } }: FastifyRequest): boolean {
   const ranges = accept.split(',').map((range) => {

@@ -97,7 +97,7 @@ function mustFit(kind: ItemKind, options: DownloadOptions): void {
 
 /** Contract §4.2: queues a download and charges for it, or does neither. */
 export const postVideoDownload: Endpoint['handler'] =
-  ({ lanes, store, pendingVoids, tokens, newUuid, now, samplePlatformOrigin, shortLinks, outages, partsAway }) =>
+  ({ writers, store, pendingVoids, tokens, newUuid, now, samplePlatformOrigin, shortLinks, outages, partsAway }) =>
   async (request, reply) => {
     const caller = callerOf(request);
     readInput(headers, { 'Idempotency-Key': idempotencyKeyOf(request) });
@@ -117,7 +117,7 @@ export const postVideoDownload: Endpoint['handler'] =
     // Before anything is stored: what is stored is answered, whatever the clock says by then.
     const askedAt = now();
     const answer = await queueDownload(
-      { lanes, store, now, newUuid },
+      { writers, store, now, newUuid },
       {
         accountId: caller.accountId,
         token: tokens.issue(),
@@ -130,8 +130,8 @@ export const postVideoDownload: Endpoint['handler'] =
         deadlineMs: request.arrivedMs + downloadBudgetMs,
       },
     );
-    if (answer.outcome === 'unknown' && !(await withdraw(request, { pendingVoids, outages }, answer.withdrawal))) {
-      // Neither "queued" nor "not queued" would be true, so nothing is said.
+    if (answer.outcome === 'unknown' && !(await withdraw(request, { pendingVoids, outages }, answer.compensation))) {
+      // Neither "queued" nor "not queued" is known to be true, so there is no answer.
       return cutConnection(request, reply);
     }
     if (answer.outcome === 'unknown' || answer.outcome === 'not_stored')

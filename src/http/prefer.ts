@@ -1,4 +1,4 @@
-/** The longest that a poll may wait for its answer; who asks for more waits so long. */
+/** The longest that a poll may wait for its answer; a client that asks for more waits this long. */
 export const longestWaitSeconds = 60;
 
 /** Preferences stand between commas that are not within quotes. */

@@ -4,7 +4,7 @@ import type { ShortLinks } from '../ports/videos.ts';
 import type { ParsedVideo, ShortLink } from '../domain/video-url.ts';
 import { ApiError } from './errors.ts';
 import type { ApiErrorCode } from './errors.ts';
-import type { PartsAway } from './parts-away.ts';
+import type { PartsAway } from './retry-after.ts';
 
 /**
  * Reads what a client sent. Unknown fields and parameters are ignored.
@@ -41,12 +41,12 @@ export const urlParameter = z
     `Address of the video, as a browser or a share button of a supported platform gives it; at most ${String(maxUrlCharacters)} characters.`,
   );
 
-/** What answers say of a video. */
+/** The fields of a video in answers. */
 export const platform = z.string().describe("The platform's name in lower case, such as `youtube`.");
 export const videoId = z.string().describe("The platform's own id of the video.");
 export const canonicalUrl = z.string().describe("The video's address in the one form that this service uses.");
 
-/** Nobody could say which item a short link stands for. */
+/** No worker could resolve a short link. */
 export class NotLookedUp extends ApiError {}
 
 /**
@@ -77,7 +77,7 @@ async function lookUp(
   const answer = await shortLinks.lookUp(link);
   if (answer.outcome === 'no_answer') throw new NotLookedUp(whenUnanswered, { away: 'workers' });
   partsAway.works('workers');
-  // What a worker says is read as what a client sends would be.
+  // The worker's answer is parsed like input of a client.
   const parsed = answer.outcome === 'found' ? parseVideoUrl(answer.url, options) : undefined;
   if (parsed?.ok && parsed.video?.platform === link.platform) return parsed.video;
   throw new ApiError(

@@ -14,7 +14,7 @@ import { sendError, sendErrorWithoutHooks } from './envelope.ts';
 import { ApiError, errorsThatGiveBack } from './errors.ts';
 import { giveBack } from './give-back.ts';
 import { observeRequest } from './observe-request.ts';
-import { PartsAway } from './parts-away.ts';
+import { PartsAway } from './retry-after.ts';
 import { ownRequestIds, showRequestId } from './request-id.ts';
 import { writeUsageHeaders } from './usage-headers.ts';
 

@@ -10,14 +10,14 @@ const content = html`<p>${about.summary}: send the address of a video, and get a
   <p><a href="${about.openapi}">The same as OpenAPI</a>, for programs</p>
   <p class="soft">A link to a file that brought you here is incomplete: copy it whole.</p>`;
 
-/** `/`: what this is. Outside the API: no key, none of its headers. */
+/** `/` introduces the service. Outside the API: no key, none of its headers. */
 export function registerStartPage(server: FastifyInstance): void {
   const json = Buffer.from(JSON.stringify({ success: true, data: about }));
   server.route({
     method: ['GET', 'HEAD'],
     url: '/',
     handler: (request, reply) => {
-      // No address, though the router takes it for this one.
+      // `*` is no path, although the router takes it for this one.
       if (request.raw.url === '*') {
         reply.callNotFound();
         return reply;

@@ -10,18 +10,18 @@ import { ApiError } from './errors.ts';
 const readBudgetMs = 5_000;
 
 /**
- * Admits a request whose account has a row that this installation has not written: what the account has used is read from the
- * log, and the row decides and shows nothing.
+ * Admits a request whose account has a row without a valid MAC: usage is read from the log, and the row decides and shows
+ * nothing.
  *
  * @throws {ApiError} while the log cannot be read
  */
 export async function admitFromLog(
   request: FastifyRequest,
   caller: Omit<Caller, 'usage'>,
-  { lanes, store, newUuid, now }: Pick<EndpointDependencies, 'lanes' | 'store' | 'newUuid' | 'now'>,
+  { writers, store, newUuid, now }: Pick<EndpointDependencies, 'writers' | 'store' | 'newUuid' | 'now'>,
 ): Promise<void> {
   const cause = causeOf(request, newUuid(), caller);
-  const read = await usageFromLog({ lanes, store }, caller.accountId, {
+  const read = await usageFromLog({ writers, store }, caller.accountId, {
     cause,
     deadlineMs: performance.now() + readBudgetMs,
   }).catch((error: unknown) => {

@@ -15,9 +15,9 @@ interface WaitingPollsOptions {
 const lookEveryMs = 250;
 
 /**
- * Polls of this process that wait for another status of their jobs. While there are any, one statement looks at all of them
- * every quarter of a second: nothing has to reach the process for that, so nothing can be lost on the way, and between two looks
- * a waiting poll holds a connection to its client and nothing else (decision 34).
+ * The polls of this process that wait for another status of their jobs. While there are any, one query reads the status of all
+ * of them every quarter of a second. No notification has to reach the process, so none can be lost; between two queries a
+ * waiting poll holds nothing but the connection to its client (decision 34).
  */
 export class WaitingPolls {
   readonly #changedJobs: WaitingPollsOptions['changedJobs'];
@@ -62,7 +62,7 @@ export class WaitingPolls {
     });
   }
 
-  /** Lets all of them be answered as things stand; none waits any more. */
+  /** Ends all waits: each poll is answered with the current status. */
   stop(): void {
     this.#isStopped = true;
     for (const { answer } of this.#waiting) answer();

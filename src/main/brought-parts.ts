@@ -5,7 +5,7 @@ import { ConfigurationRefused } from './settings/config.ts';
 import type { Config } from './settings/config.ts';
 import type { Role } from './roles/role.ts';
 
-/** What npm brings for Linux on x64 alone, and what takes its place elsewhere. */
+/** Packages that npm installs on Linux x64 alone, and the setting that takes their place elsewhere. */
 interface BroughtPart {
   packages: readonly string[];
   isNeeded: (config: Config, role: Role | 'all') => boolean;
@@ -52,11 +52,7 @@ function isInstalled(name: string): boolean {
   return (resolve.paths(name) ?? []).some((directory) => existsSync(join(directory, name, 'package.json')));
 }
 
-/**
- * Looked at before anything is started.
- *
- * @throws {ConfigurationRefused} naming all that is missing, and what to set instead
- */
+/** @throws {ConfigurationRefused} before anything is started, naming every missing package and the setting in its place */
 export function requireBroughtParts(config: Config, role: Role | 'all'): void {
   const missing = parts
     .filter(({ isNeeded }) => isNeeded(config, role))

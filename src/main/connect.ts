@@ -27,7 +27,7 @@ import type { Secrets } from './settings/secrets.ts';
 import { serverAway } from './server-away.ts';
 import { fixStreamPrefix } from './settings/stream-prefix.ts';
 
-/** Everything that a process opens, and closes in the reverse order. */
+/** The connections of a process, opened at its start and closed at its end. */
 export interface Connections {
   config: Config;
   addresses: Addresses;
@@ -40,14 +40,14 @@ export interface Connections {
   metrics: Metrics;
   macs: RowMacs;
   pendingVoids: PendingVoids;
-  /** Undefined where no traces are wanted. */
+  /** Undefined if traces are off. */
   tracer: Tracer | undefined;
-  /** What has to wait in this process although nothing is at fault, by its name: why, or undefined while it does not. */
+  /** The work that may have to wait, by name: each function tells the reason, or undefined while nothing waits. */
   waiting: Map<string, () => Promise<string | undefined>>;
   close(): Promise<void>;
 }
 
-/** Connects to the three engines and brings the schema up to date. @throws with the part that cannot be reached */
+/** Connects to the three servers and brings the schema up to date. @throws with the server that cannot be reached */
 export async function connect(
   config: Config,
   addresses: Addresses,
@@ -58,7 +58,7 @@ export async function connect(
   try {
     return await connectBeside(pool, config, { ...options, addresses, outages });
   } catch (error) {
-    // Before the servers of this start are stopped: the end of a connection that nobody wants is no outage.
+    // Before the embedded servers stop, so that the end of this connection is not logged as an outage.
     await endInTime(pool.end());
     throw error;
   }
@@ -81,7 +81,8 @@ async function connectBeside(
   const migrated = await naming(postgres, migrate(pool, join(projectDirectory, 'projections/migrations')));
   if (migrated.includes('0007-row-macs.sql')) await naming(postgres, signOlderVoids(pool, macs));
   const clock = createClock({
-    ...{ realNowMs, offsetSeconds: config.REELTALLY_CLOCK_OFFSET_SECONDS },
+    realNowMs,
+    offsetSeconds: config.REELTALLY_CLOCK_OFFSET_SECONDS,
     onChange: (fault) => {
       if (fault) logger.error({ reason: fault.message }, 'the clock is wrong');
       else logger.warn('the clock is right again');
@@ -100,7 +101,7 @@ async function connectBeside(
     connectNats(addresses.natsUrl, { name: 'reeltally', logger, outages }),
   );
   const tracing = await traces(config, { logger, role });
-  // The API is told the time by each admission, and asks nothing while nobody asks it.
+  // Each admission tells the API the time, so an idle API sends no queries.
   const measuring = role === 'api' ? undefined : keepMeasuring(pool, clock);
   return {
     config,
@@ -117,7 +118,7 @@ async function connectBeside(
     tracer: tracing?.tracer,
     waiting: new Map(),
     close: async () => {
-      // Side by side, since one that waits for a server must not keep the others from ending in order.
+      // Side by side: a server that does not answer must not delay the other connections.
       await Promise.all([
         nats.drain().catch(() => undefined),
         store.close(),
@@ -129,10 +130,10 @@ async function connectBeside(
   };
 }
 
-/** Which of all processes it is, for the record of what it promised. */
+/** Names this process in the pending voids that it records. */
 const processName = (role: string) => `${role} ${hostname()} ${String(process.pid)}`;
 
-/** @throws {ConfigurationRefused} where it does not answer, or lets nobody in with the user and password of its address */
+/** @throws {ConfigurationRefused} if it does not answer, or refuses the user and password of its address */
 async function openEventStore(
   config: Config,
   url: string,
@@ -147,7 +148,7 @@ async function openEventStore(
   const store = connectEventStore({ ...options, url, random, onNeverReached });
   const opening = store.ready({ timeoutMs: 10_000 }).then(async (ready) => {
     if (!ready) throw last;
-    // A server may answer and still refuse us: what every process needs is tried.
+    // A server may answer and still refuse to be read.
     await store.headPosition();
   });
   const setting = settingOf(config, 'EVENTSTORE_URL');
@@ -155,7 +156,7 @@ async function openEventStore(
   return store;
 }
 
-/** Read only where it is wanted: it is a good part of what this process would load. */
+/** Loaded only if traces are on: OpenTelemetry is a large part of the code of a process. */
 async function traces(
   { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_TRACES_SAMPLER_ARG: sampledShare, version }: Config,
   { logger, role }: { logger: Logger; role: string },
@@ -166,7 +167,7 @@ async function traces(
   return startTracing({ endpoint, serviceName, version, sampledShare, logger });
 }
 
-/** The name of a setting that is set; an address without one is that of an instance. */
+/** The setting of an address; undefined if the address comes from a running instance. */
 const settingOf = (config: Config, name: 'DATABASE_URL' | 'EVENTSTORE_URL' | 'NATS_URL') =>
   config[name] === undefined ? undefined : name;
 

@@ -8,7 +8,7 @@ import { newId, newUuid, randomBits } from '../system/clock-and-chance.ts';
 import { ConfigurationRefused } from './settings/config.ts';
 import type { Connections } from './connect.ts';
 
-/** What a person needs to try the service: an account and a key. */
+/** An account and a key, for a person who tries the service. */
 export interface Demo {
   accountId: string;
   key: string;
@@ -38,7 +38,7 @@ export async function prepareDemo(connections: Connections): Promise<Demo> {
   return { accountId, key: issued.key, keyId: issued.keyId };
 }
 
-/** Each start leaves a key behind that nobody may know any more; the last few stay valid. */
+/** Each start issues a key, which may be lost with its screen; the last few stay valid. */
 async function revokeOldKeys(accounts: AccountDependencies, accountId: string, request: AccountRequest): Promise<void> {
   const { keys } = await readAccount(accounts.store, accountId);
   const earlier = [...keys.values()].filter(({ label, revoked }) => label === 'demo' && !revoked);

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort, isPortFree } from '../embedded/free-port.ts';
 import { launchEventStore } from '../embedded/event-store/launch.ts';
-import { lastLines } from '../embedded/kept-process.ts';
+import { lastLines } from '../embedded/server-process.ts';
 import { launchNatsServer } from '../embedded/nats-server.ts';
 import { launchPostgres } from '../embedded/postgres/launch.ts';
 import { startSamplePlatform } from '../embedded/sample-platform/sample-platform.ts';
@@ -11,13 +11,13 @@ import { ConfigurationRefused } from './settings/config.ts';
 import type { Config } from './settings/config.ts';
 import type { Addresses } from './settings/instance.ts';
 
-/** The parts that a bare machine lacks: each is embedded unless the environment has its address. */
-export interface Engines {
-  /** Fulfilled once all of them are ready. @throws why one of them is not */
+/** The servers that a bare machine lacks: each is embedded unless the environment has its address. */
+export interface EmbeddedServers {
+  /** Fulfilled once all of them are ready; rejected with the reason why one cannot start. */
   addresses: Promise<Addresses>;
   /** Fulfilled when one of them has ended by itself. */
-  failed: Promise<EngineEnded>;
-  /** Ends them, also those that are still starting. */
+  failed: Promise<ServerEnded>;
+  /** Ends all of them, also those that are still starting. */
   stop(): Promise<void>;
 }
 
@@ -28,14 +28,14 @@ interface Part {
 interface LaunchedServer extends Part {
   url: string;
   logFile: string;
-  /** Where it is not in the file alone. */
+  /** The end of its log, where the log is not in the file alone. */
   lastWords?: () => string;
   exited: Promise<unknown>;
 }
 
-/** What it says is for the person who starts it. */
-class EngineNotStarted extends Error {
-  override readonly name = 'EngineNotStarted';
+/** The message is for the person who starts the service. */
+class ServerNotStarted extends Error {
+  override readonly name = 'ServerNotStarted';
 
   constructor(cause: unknown) {
     super(cause instanceof Error ? cause.message : String(cause), { cause });
@@ -43,9 +43,9 @@ class EngineNotStarted extends Error {
 }
 
 /** An embedded server has ended by itself. */
-export class EngineEnded extends Error {
-  override readonly name = 'EngineEnded';
-  /** The end of its log: not for ours, since what it says of data is not known. */
+export class ServerEnded extends Error {
+  override readonly name = 'ServerEnded';
+  /** The end of its log. It may quote data, so it does not go into our own log. */
   readonly lastWords: string;
 
   constructor(name: string, { logFile, lastWords = () => lastLines(logFile) }: LaunchedServer) {
@@ -56,19 +56,19 @@ export class EngineEnded extends Error {
 
 /**
  * @param progress is told each step, for a person who waits
- * @param abandoned aborted when they are not wanted any more
+ * @param abandoned aborted when the start is given up
  */
-export function startEngines(
+export function startEmbeddedServers(
   config: Config,
   { demo, progress, abandoned }: { demo: boolean; progress: (step: string) => void; abandoned: AbortSignal },
-): Engines {
+): EmbeddedServers {
   const started: Part[] = [];
-  const failed = Promise.withResolvers<EngineEnded>();
+  const failed = Promise.withResolvers<ServerEnded>();
   let stopping = false;
-  /** One that became ready too late to be wanted is stopped at once. */
+  /** A server that becomes ready after the stop is stopped at once. */
   const ready = async <Ready extends Part>(starting: Promise<Ready>): Promise<Ready> => {
     const part = await starting.catch((error: unknown) => {
-      throw error instanceof ConfigurationRefused ? error : new EngineNotStarted(error);
+      throw error instanceof ConfigurationRefused ? error : new ServerNotStarted(error);
     });
     started.push(part);
     if (stopping) await part.stop();
@@ -77,14 +77,14 @@ export function startEngines(
   const launch = async (name: string, launching: Promise<LaunchedServer>) => {
     const server = await ready(launching);
     void server.exited.then(() => {
-      if (!stopping) failed.resolve(new EngineEnded(name, server));
+      if (!stopping) failed.resolve(new ServerEnded(name, server));
     });
     progress(`${name.replace('the ', '')} is ready (embedded)`);
     return server.url;
   };
   const directory = (name: string) => join(config.dataDirectory, name);
   const { EVENTSTORE_URL, DATABASE_URL, NATS_URL, NATS_SERVER_PATH: serverPath } = config;
-  // Side by side: each takes a second or two at first.
+  // Side by side: the first start of each takes a second or two.
   const starting = Promise.allSettled([
     EVENTSTORE_URL ??
       launch(
@@ -129,7 +129,7 @@ async function startSample(config: Config): Promise<Part & { url: string }> {
   return { url: platform.url, stop: () => platform.close() };
 }
 
-/** The same at every start where it can be, because the port is part of the addresses of queued videos. */
+/** The same at every start if it is free, because the port is part of the addresses of queued videos. */
 async function samplePlatformPort({ SAMPLE_PLATFORM_URL }: Config, directory: string): Promise<number> {
   if (SAMPLE_PLATFORM_URL) return Number(new URL(SAMPLE_PLATFORM_URL).port);
   const file = join(directory, 'port');

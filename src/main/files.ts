@@ -15,12 +15,12 @@ import type { Secrets } from './settings/secrets.ts';
 import { localUrl } from './listen.ts';
 import { serverAway } from './server-away.ts';
 
-/** Of files on this machine; undefined where they lie in a bucket. */
+/** The folder of finished files; undefined if they lie in a bucket. */
 export const filesDirectory = ({ S3_BUCKET, FILES_DIRECTORY, dataDirectory }: Config): string | undefined =>
   S3_BUCKET === undefined ? (FILES_DIRECTORY ?? join(dataDirectory, 'files')) : undefined;
 
 /**
- * Where finished files lie, the same for all processes. `served` are those that this service serves itself.
+ * Opens the store of finished files, the same for all processes. `served` is set if this service itself serves them.
  *
  * @throws {ConfigurationRefused} when the bucket cannot be used
  */
@@ -61,7 +61,9 @@ async function openBucket(
       publicEndpoint: config.S3_PUBLIC_ENDPOINT,
       forcePathStyle: config.S3_FORCE_PATH_STYLE,
       credentials: hasKey ? { accessKeyId, secretAccessKey } : undefined,
-      ...{ nowMs, nonce: newUuid, ...reporting },
+      nowMs,
+      nonce: newUuid,
+      ...reporting,
     });
   } catch (error) {
     if (error instanceof S3NotInstalled) throw new ConfigurationRefused(`S3_BUCKET: ${error.message}.`);

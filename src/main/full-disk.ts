@@ -1,20 +1,20 @@
 import { diskFreeBytes } from '../system/disk.ts';
 import type { Config } from './settings/config.ts';
 import { workDirectoryOf } from './sandbox.ts';
-import { EngineEnded } from './embedded-servers.ts';
+import { ServerEnded } from './embedded-servers.ts';
 import { filesDirectory } from './files.ts';
 
-/** What a person has to mend, rather than what has broken for want of it. */
+/** The cause of other failures, for the person who has to mend it. */
 class DiskIsFull extends Error {
   override readonly name = 'DiskIsFull';
 }
 
-/** As the kernel, Postgres, nats-server and SQLite say it. */
+/** The words of the kernel, Postgres, nats-server and SQLite for a full disk. */
 const saysFull = /ENOSPC|EDQUOT|no space left on device|disk quota exceeded|disk is full/i;
-/** Below this, SQLite and Postgres cannot even write what they say about it. */
+/** Below this, SQLite and Postgres cannot even write their own error. */
 const leastBytes = 1024 * 1024;
 
-/** @returns the same error, unless it comes from a disk that is full: then the one that says which, and what to do */
+/** @returns the same error; or, if it comes from a full disk, one that names the disk and says what to do */
 export async function orFullDisk(error: unknown, config: Config): Promise<unknown> {
   const directories = [config.dataDirectory, workDirectoryOf(config), filesDirectory(config) ?? config.dataDirectory];
   const full = await firstFull(directories);
@@ -38,6 +38,6 @@ async function firstFull(directories: readonly string[]): Promise<string | undef
 
 function wordsOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  const own = error instanceof EngineEnded ? error.lastWords : '';
+  const own = error instanceof ServerEnded ? error.lastWords : '';
   return `${error.message}\n${own}\n${error.cause === undefined ? '' : wordsOf(error.cause)}`;
 }

@@ -15,7 +15,7 @@ import type { ProjectionObserver } from '../ports/observers.ts';
 import type { AuditState } from '../dispatcher/audit-continuously.ts';
 import type { IdleReaders } from '../http/files/idle-readers.ts';
 import type { WaitingPolls } from '../http/waiting-polls.ts';
-import { plusSeconds } from '../domain/file-retention.ts';
+import { plusSeconds } from '../domain/instant.ts';
 import type { Connections } from './connect.ts';
 
 /** The gauges that are asked for at a scrape, each by the role that it belongs to. */

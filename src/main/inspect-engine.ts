@@ -13,18 +13,18 @@ export async function inspectThisEngine(config: Config): Promise<EngineReport> {
     { onRefused: () => undefined },
   );
   try {
-    const { guards, namespaces, keeper, sandbox, workDirectory } = containment;
+    const { guards, namespaces, reaper, sandbox, workDirectory } = containment;
     const ytDlp = await prepareYtDlp({
       ytDlpPath: engine.ytDlpPath,
       directory: engine.directory,
       trialDirectory: workDirectory,
-      keeper,
+      reaper,
       namespaces,
       onProblem: () => undefined,
     });
     const nowMs = realNowMs();
     const directory = cellDirectoryOf(workDirectory);
-    const state = await inspectEngine({ engine, ytDlp, directory, namespaces, keeper, nowMs, checksums: true });
+    const state = await inspectEngine({ engine, ytDlp, directory, namespaces, reaper, nowMs, checksums: true });
     return { ...state, oldAfterDays: oldEngineDays, guards, sandbox };
   } finally {
     await containment.close();

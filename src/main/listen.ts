@@ -7,11 +7,11 @@ import type { Config } from './settings/config.ts';
 interface Port {
   host: string;
   port: number;
-  /** Where another port can be chosen. */
+  /** The setting that chooses another port. */
   setting: 'PORT' | 'HEALTH_PORT';
 }
 
-/** Tried before anything is started. @throws {ConfigurationRefused} when the port cannot be opened */
+/** Tries the port before anything else is started. @throws {ConfigurationRefused} if it cannot be opened */
 export async function requireFreePort(wanted: Port): Promise<void> {
   const server = createServer();
   try {
@@ -24,7 +24,7 @@ export async function requireFreePort(wanted: Port): Promise<void> {
   await once(server, 'close');
 }
 
-/** @returns the address listened at. @throws {ConfigurationRefused} when the port cannot be opened */
+/** @returns the address of the server @throws {ConfigurationRefused} if the port cannot be opened */
 export async function listen(server: FastifyInstance, wanted: Port): Promise<string> {
   const { host, port } = wanted;
   try {

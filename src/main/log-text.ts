@@ -12,7 +12,7 @@ interface LogLine {
   [fact: string]: unknown;
 }
 
-/** A line of the log for people: the same facts as the JSON that a program gets, after everything secret was taken out. */
+/** A line of the log for people, with the same facts as the JSON, after secrets were redacted. */
 export function logText(json: string): string {
   const { level, time, role, pid: _pid, msg = '', err, ...facts } = JSON.parse(json) as LogLine;
   const clock = new Date(time).toISOString().slice(11, 19);
@@ -21,7 +21,7 @@ export function logText(json: string): string {
   const detail = told.length === 0 ? '' : ` (${told.join(', ')})`;
   const who = role === 'all' ? '' : `${role}: `;
   const line = printable(`${clock} ${levels.labels[level] ?? String(level)}: ${who}${msg}${detail}`);
-  // Where an outage is expected, its stack tells nobody anything.
+  // Below errors are expected outages, whose stacks help nobody.
   const stack = level >= errorLevel ? (err?.stack ?? '').split('\n').slice(1).map(printable) : [];
   return [line, ...stack, ''].join('\n');
 }

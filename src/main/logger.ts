@@ -4,7 +4,7 @@ import { lineStart } from '../cli/progress-bar.ts';
 import type { Config } from './settings/config.ts';
 import { logText } from './log-text.ts';
 
-/** Whatever could hold a key, a link or a password; addresses of engines are never logged. */
+/** Fields that could hold a key, a link or a password; addresses of servers are never logged. */
 const secretPaths = [
   'authorization',
   'headers.authorization',
@@ -20,7 +20,7 @@ const secretPaths = [
   'err.connectionString',
 ];
 
-/** On standard error: standard output is for what a person or a program asked for. A terminal gets text, a program JSON. */
+/** Logs go to standard error: standard output is for answers. A terminal gets text, a program JSON. */
 export function createLogger(
   { LOG_LEVEL }: Config,
   role: string,

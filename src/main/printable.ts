@@ -1,6 +1,6 @@
 /**
- * A text of somebody else's that is safe on a terminal: control characters move the cursor and write elsewhere, and those of
- * right-to-left writing change what is read.
+ * Makes a foreign text safe for a terminal: control characters move the cursor, and those of right-to-left writing change
+ * the order in which a line is read.
  */
 export const printable = (text: string): string =>
   text.replaceAll(

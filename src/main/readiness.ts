@@ -20,13 +20,13 @@ export function createReadiness(connections: Connections): () => Promise<Readine
   let last: { atMs: number; result: Promise<Readiness> } | undefined;
   return () => {
     if (!last || performance.now() - last.atMs > readinessKeptMs) {
-      last = { atMs: performance.now(), result: lookAtParts(connections) };
+      last = { atMs: performance.now(), result: askParts(connections) };
     }
     return last.result;
   };
 }
 
-async function lookAtParts(connections: Connections): Promise<Readiness> {
+async function askParts(connections: Connections): Promise<Readiness> {
   const { store, pool, nats, clock } = connections;
   const time = measureClock(pool, clock).then(async () => clock.fault()?.message ?? (await missingTable(pool)) ?? 'ok');
   const log = store.ready({ timeoutMs: readinessTimeoutMs }).then((ready) => (ready ? 'ok' : 'does not answer'));
@@ -44,7 +44,7 @@ async function lookAtParts(connections: Connections): Promise<Readiness> {
   };
 }
 
-/** Says which table of a read model is not there, and what makes it. */
+/** Names a table of a read model that is missing, and the command that makes it. */
 async function missingTable(pool: Pool): Promise<string | undefined> {
   const [missing] = await findMissingTables(pool, projections.flatMap(tablesOf));
   const projection = projections.find((each) => tablesOf(each).includes(missing ?? ''));

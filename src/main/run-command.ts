@@ -1,14 +1,14 @@
 import { createClock } from '../adapters/postgres/clock.ts';
 import { connectEventStore } from '../adapters/event-store/event-store.ts';
 import { isLed } from '../adapters/postgres/leadership.ts';
-import { createBooks, keepMeasuring, measureClock, openPool } from '../adapters/postgres/postgres.ts';
+import { createReadModelQueries, keepMeasuring, measureClock, openPool } from '../adapters/postgres/postgres.ts';
 import { createRowMacs } from '../adapters/postgres/row-macs.ts';
 import { newId, newUuid, randomBits, realNowMs } from '../system/clock-and-chance.ts';
 import type { RunCommand } from '../cli/dependencies.ts';
 import type { Output } from '../cli/output.ts';
 import { commandTimeoutMs, tellWait } from '../cli/waiting.ts';
 import type { EventStore, WholeLog } from '../ports/event-store.ts';
-import { UsageLanes } from '../commands/usage/writer-registry.ts';
+import { WriterRegistry } from '../commands/usage/writer-registry.ts';
 import { closePeriods } from '../dispatcher/close-periods.ts';
 import { isOurStream } from '../domain/streams.ts';
 import { ConfigurationRefused, operatorName, readConfig } from './settings/config.ts';
@@ -27,7 +27,7 @@ export async function runCommand(
   const config = readConfig(variables);
   const { eventStoreUrl, databaseUrl } = findAddresses(config);
   const secrets = readSecrets(config);
-  // What could not be done is said in a sentence; attempts that are repeated are not worth a line to a person who waits.
+  // A failure is told in one sentence; repeated attempts are not worth a line to the person who waits.
   const settings = { ...config, LOG_LEVEL: config.LOG_LEVEL ?? 'error' } as const;
   const logger = createLogger(settings, 'cli', 'warn', { write: output.tell });
   const pool = openPool(databaseUrl, { logger, max: 4, queryTimeoutMs, connectionTimeoutMs: commandTimeoutMs });
@@ -41,16 +41,16 @@ export async function runCommand(
   const store = tellingWaits(connected, output);
   const macs = createRowMacs(secrets, { logger });
   const clock = createClock({ realNowMs, offsetSeconds: config.REELTALLY_CLOCK_OFFSET_SECONDS });
-  // A command that needs no time runs even where Postgres does not tell it.
+  // A command that needs no time also runs without Postgres.
   await measureClock(pool, clock).catch(() => undefined);
   const measuring = keepMeasuring(pool, clock);
   const { now } = clock;
-  const lanes = new UsageLanes({ store, now, newId: newUuid });
-  const closing = { store, pool, macs, now, newUuid, logger, lanes, graceSeconds: config.CLOSING_GRACE_SECONDS };
+  const writers = new WriterRegistry({ store, now, newId: newUuid });
+  const closing = { store, pool, macs, now, newUuid, logger, writers, graceSeconds: config.CLOSING_GRACE_SECONDS };
   const setAside = new Map<string, number>();
   try {
     await refuseOtherSecret(pool, secrets).catch((error: unknown) => {
-      // A command that needs no Postgres does its work all the same.
+      // A command that needs no Postgres runs all the same.
       if (error instanceof ConfigurationRefused) throw error;
     });
     await command({
@@ -62,9 +62,9 @@ export async function runCommand(
       newId,
       randomBits,
       plans: config.plans,
-      lanes,
+      writers,
       output,
-      books: createBooks(pool),
+      queries: createReadModelQueries(pool),
       issuer: config.INVOICE_ISSUER,
       graceSeconds: config.CLOSING_GRACE_SECONDS,
       closePeriods: () => closePeriods(closing, { setAside }),
@@ -78,7 +78,7 @@ export async function runCommand(
   }
 }
 
-/** The log, of which a person is told while it keeps a command waiting. */
+/** The event store, which tells the person at the keyboard when a command waits for it. */
 function tellingWaits(store: EventStore & WholeLog, output: Output): EventStore & WholeLog {
   const told = <Value>(work: Promise<Value>) => tellWait(output, 'the event store', work);
   return {

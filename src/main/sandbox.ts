@@ -2,14 +2,14 @@ import { hash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { chmod, mkdir } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { openCell, sandboxOf } from '../downloader/sandbox/sandbox.ts';
-import type { Cell, Sandbox } from '../downloader/sandbox/sandbox.ts';
+import { openSandbox, sandboxKindOf } from '../downloader/sandbox/sandbox.ts';
+import type { Sandbox, SandboxKind } from '../downloader/sandbox/sandbox.ts';
 import type { Namespaces } from '../downloader/sandbox/launch.ts';
-import { startKeeper } from '../downloader/sandbox/reaper.ts';
-import type { Keeper } from '../downloader/sandbox/reaper.ts';
+import { startReaper } from '../downloader/sandbox/reaper.ts';
+import type { Reaper } from '../downloader/sandbox/reaper.ts';
 import { openUsers } from '../downloader/sandbox/users.ts';
 import type { Users } from '../downloader/sandbox/users.ts';
-import { testContainment } from '../downloader/self-test.ts';
+import { testSandbox } from '../downloader/self-test.ts';
 import type { GuardReport } from '../downloader/self-test.ts';
 import { createEgressGuard } from '../downloader/egress/guard.ts';
 import type { Destination, EgressGuard, EgressGuardOptions } from '../downloader/egress/guard.ts';
@@ -106,20 +106,20 @@ export interface Containment {
   guard: EgressGuard;
   egress: Egress;
   namespaces: Namespaces;
-  sandbox: Sandbox;
+  sandbox: SandboxKind;
   /** Where children can reach what they need. */
   workDirectory: string;
   pluginsDirectory: string;
   localFfmpegDirectory: string;
   /** Closed by itself, it ends the children that still run. */
-  keeper: Keeper;
+  reaper: Reaper;
   /** Each guard, as it was found by real children. */
   guards: readonly GuardReport[];
   close(): Promise<void>;
 }
 
 /** What children are put into, and the folders that they can reach there. */
-type Place = Pick<Containment, 'workDirectory' | 'pluginsDirectory' | 'localFfmpegDirectory'> & { cell: Cell };
+type Place = Pick<Containment, 'workDirectory' | 'pluginsDirectory' | 'localFfmpegDirectory'> & { cell: Sandbox };
 
 interface PlaceOptions {
   engine: InstalledEngine;
@@ -128,16 +128,16 @@ interface PlaceOptions {
 
 /** Namespaces, else other users, else what there is. */
 async function openPlace({ engine, workDirectory }: PlaceOptions): Promise<Place> {
-  const cell = await openCell({
+  const cell = await openSandbox({
     directory: cellDirectoryOf(workDirectory),
     programs: [engine.ytDlpPath, engine.ffmpegPath, engine.ffprobePath],
     readable: [pluginsDirectory, localFfmpeg, engine.directory],
   });
   const own = { cell, workDirectory, pluginsDirectory, localFfmpegDirectory: localFfmpeg };
   const users = openUsers();
-  if (sandboxOf(cell.namespaces) !== 'weak' || users === undefined) return own;
+  if (sandboxKindOf(cell.namespaces) !== 'weak' || users === undefined) return own;
   const others = await openPlaceForOthers(users, { engine, workDirectory });
-  if (sandboxOf(others.cell.namespaces) === 'weak') {
+  if (sandboxKindOf(others.cell.namespaces) === 'weak') {
     await others.cell.close();
     return own;
   }
@@ -161,7 +161,7 @@ async function openPlaceForOthers(users: Users, { engine, workDirectory: wanted 
   const copied = async (from: string, called: string) =>
     installTree(copyOf(from), { directory: engine.directory, name: called, sha256: await treeSha256(from) });
   return {
-    cell: await openCell({ directory: cellDirectoryOf(workDirectory), programs: [], readable: [], users }),
+    cell: await openSandbox({ directory: cellDirectoryOf(workDirectory), programs: [], readable: [], users }),
     workDirectory,
     pluginsDirectory: await copied(pluginsDirectory, 'plugins'),
     localFfmpegDirectory: await copied(localFfmpeg, 'local-ffmpeg'),
@@ -184,17 +184,17 @@ export async function openContainment(
     ...(observer && { observer }),
     ...(cell.listener && { listener: cell.listener }),
   });
-  const keeper = startKeeper();
+  const reaper = startReaper();
   const close = async () => {
-    keeper.close();
+    reaper.close();
     await proxy.close();
     await cell.close();
   };
   try {
     const directory = cellDirectoryOf(place.workDirectory);
-    const guards = await testContainment({ cell, egress: proxy, directory, keeper });
+    const guards = await testSandbox({ sandbox: cell, egress: proxy, directory, reaper });
     const { namespaces } = cell;
-    return { ...place, guard, egress: proxy, namespaces, sandbox: sandboxOf(namespaces), keeper, guards, close };
+    return { ...place, guard, egress: proxy, namespaces, sandbox: sandboxKindOf(namespaces), reaper, guards, close };
   } catch (error) {
     await close();
     throw error;

@@ -8,7 +8,7 @@ import { connect } from './connect.ts';
 import type { Connections } from './connect.ts';
 import { isLocalDemo } from './sandbox.ts';
 import { prepareDemo } from './demo.ts';
-import { startEngines } from './embedded-servers.ts';
+import { startEmbeddedServers } from './embedded-servers.ts';
 import { watchAppends } from './gauges.ts';
 import { orFullDisk } from './full-disk.ts';
 import { findAddresses, removeInstance, writeInstance } from './settings/instance.ts';
@@ -33,12 +33,12 @@ export interface ServeOptions {
 }
 
 /**
- * Runs one role, or all of them with the engines that are not given by address, until it is told to stop (SIGTERM, Ctrl-C)
- * or a part that it cannot do without ends.
+ * Runs one role, or all of them with the servers that are not given by address, until it is told to stop (SIGTERM, Ctrl-C)
+ * or a server ends that it cannot do without.
  *
  * @returns the exit code
- * @throws {ConfigurationRefused} and other errors of a start that failed, {EngineEnded}, {DiskIsFull} where that is why; what
- *   was started by then is stopped
+ * @throws {ConfigurationRefused} and other errors of a start that failed, {ServerEnded}, {DiskIsFull} where that is why;
+ *   everything that was started by then is stopped
  */
 export async function serve(config: Config, { role, parentPid, progress, ready }: ServeOptions): Promise<number> {
   const logger = createLogger(config, role, role === 'all' ? 'warn' : 'info');
@@ -48,13 +48,13 @@ export async function serve(config: Config, { role, parentPid, progress, ready }
   const { promise: ended, resolve: end, reject: fail } = Promise.withResolvers<number>();
   let toldMs: number | undefined;
   const tell = () => {
-    // The second time, somebody is out of patience: children end with this process.
+    // A second signal means now: children end with this process.
     if (toldMs !== undefined && performance.now() - toldMs > samePressMs) process.exit(130);
     toldMs ??= performance.now();
     end(0);
   };
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, tell);
-  // npm passes no signal on when it is killed alone: what it has started would go on without anybody to stop it.
+  // npm passes no signal on when it is killed alone: the service would go on with nobody left to stop it.
   const watch = config.npm_lifecycle_event ? watchParent(parentPid, () => end(0)) : undefined;
   const starting =
     role === 'all'
@@ -103,10 +103,10 @@ async function startAll(
   const config: Config = isLocalDemo(ported, demo) ? { ...ported, SANDBOX: 'weak' } : ported;
   await requireFreePort({ host: config.HOST, port: config.PORT, setting: 'PORT' });
   const secrets = readSecrets(config);
-  const engines = startEngines(config, { demo, progress, abandoned: stops.abandoned });
-  stops.add('engines', () => engines.stop());
-  const addresses = await engines.addresses;
-  void engines.failed.then((ended) => {
+  const servers = startEmbeddedServers(config, { demo, progress, abandoned: stops.abandoned });
+  stops.add('servers', () => servers.stop());
+  const addresses = await servers.addresses;
+  void servers.failed.then((ended) => {
     logger.fatal(ended.message);
     failed(ended);
   });
@@ -116,7 +116,7 @@ async function startAll(
   // The API is started last, so that its first request finds everything else at work, and stopped first.
   for (const role of roles.toReversed()) {
     const running = await startRole(role, connections, secrets);
-    stops.add(role, () => running.close(), role === 'api' ? role : 'what works behind the API');
+    stops.add(role, () => running.close(), role === 'api' ? role : 'the roles behind the API');
     url = running.url ?? url;
     notices.push(...(running.notices ?? []));
     progress(`${role} is ready`);
@@ -142,7 +142,7 @@ async function startOne(
   const running = await startRole(role, connections, secrets);
   stops.add(role, () => running.close());
   const { samplePlatformUrl } = addresses;
-  // Nobody may be at a screen: the log is what is kept.
+  // A process of one role often has no screen: the notices go to its log.
   for (const notice of running.notices ?? []) logger.warn(notice);
   const started = { samplePlatformUrl, demo: null, notices: await waitingNotices(connections) };
   if (running.url !== undefined) return { ...started, url: running.url };

@@ -9,9 +9,9 @@ const reasons: readonly (readonly [RegExp, string])[] = [
 ];
 
 /**
- * A server that cannot be used at the start, in one line.
+ * Tells in one line that a server cannot be used at the start.
  *
- * @param at its address, of which only the hosts are shown, and the setting that it comes from; undefined: of an instance
+ * @param at its address, whose hosts alone are shown, and its setting; undefined if the address is that of an instance
  */
 export function serverAway(
   server: string,
@@ -22,7 +22,7 @@ export function serverAway(
   return new ConfigurationRefused(`${server} at ${hostsOf(at.url)}${setting} cannot be used: ${reasonOf(error)}`);
 }
 
-/** Of several, as in an address of a cluster, all; never user and password. */
+/** All hosts of a cluster's address, without user and password. */
 function hostsOf(url: string): string {
   const [authority = ''] = url.replace(/^[\w+]+:\/\//, '').split(/[/?#]/);
   return authority.slice(authority.lastIndexOf('@') + 1);

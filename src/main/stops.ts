@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 const stopLimitMs = 9_500;
 /** Time that each stage leaves to each of the stages behind it. */
 const leftToOthersMs = 700;
-/** How long the step of a start that is under way may still take: what it stands on goes on until then. */
+/** Limit of the start's current step: the parts that it uses keep running until then. */
 const startStepLimitMs = 4_000;
 
 interface Part {
@@ -13,15 +13,14 @@ interface Part {
   stop: () => Promise<unknown>;
 }
 
-/** The start goes no further, because a stop has begun. */
+/** The start was given up, because a stop has begun. */
 class StartAbandoned extends Error {
   override readonly name = 'StartAbandoned';
 }
 
 /**
- * Stops everything that was started, in the reverse order. A server that says nothing can keep a part waiting for ever, so each
- * has a limit, and all together have one: whatever is left then ends with the process, which may be killed at any instant
- * anyway.
+ * Stops everything that was started, in the reverse order. A server that does not answer can keep a part waiting for ever, so
+ * each part has a limit, and all of them together have one. Parts that are left then end with the process.
  */
 export class Stops {
   readonly #logger: Logger;
@@ -44,12 +43,12 @@ export class Stops {
     if (this.abandoned.aborted) throw new StartAbandoned(`${name} is not wanted any more`);
   }
 
-  /** Aborted when the stop begins, for steps of the start that would take long. */
+  /** Aborted when the stop begins, for long steps of the start. */
   get abandoned(): AbortSignal {
     return this.#abandoning.signal;
   }
 
-  /** @param starting the start, which goes no further than to the next part that it adds */
+  /** @param starting the start, which ends at the next part that it adds */
   async stop(starting: Promise<unknown>): Promise<void> {
     this.#abandoning.abort();
     const deadlineMs = performance.now() + stopLimitMs;

@@ -1,9 +1,9 @@
 import type { Promised } from '../domain/usage-events.ts';
 import type { EventToAppend, ExpectedRevision } from './event-store.ts';
 
-/** What billing needs from outside besides the log: promises to take back, the gate before books are closed, mail. */
+/** What billing needs from outside besides the log: pending voids, the gate before a period is closed, mail. */
 
-/** An append that may or may not be stored. Sent again, these very bytes tell which. */
+/** An append that may or may not be stored. Sending the same bytes again tells which. */
 export interface UnknownAppend {
   accountId: string;
   stream: string;
@@ -14,30 +14,30 @@ export interface UnknownAppend {
 /** A charge that is to be taken back if its append turns out to be stored. */
 export type ChargeToVoid = { kind: 'download'; token: string } | { kind: 'lookup'; lookup_id: string };
 
-/** With the MAC by which the process that keeps the promise knows it for one that this installation has made. */
-export type PromisedCharge = ChargeToVoid & { promised: Promised; mac: string };
+/** The MAC tells the process that resolves it that this installation has written it. */
+export type PendingVoidCharge = ChargeToVoid & { promised: Promised; mac: string };
 
 export interface PendingVoid {
   append: UnknownAppend;
-  voids: readonly PromisedCharge[];
+  voids: readonly PendingVoidCharge[];
 }
 
-/** Charges of unknown outcome whose clients were told that nothing is charged: a promise that the dispatcher keeps. */
+/** Charges of unknown outcome whose clients were told that nothing is charged. The dispatcher voids those that are stored. */
 export interface PendingVoids {
   /**
-   * Resolves once the promise is durable. Several charges of one append are promised one by one.
+   * Resolves once the pending void is durable. Several charges of one append are added one by one.
    *
-   * @returns false where the books of the stream are being closed: nothing was promised, and nothing may be
-   * @throws when Postgres is away; the promise may have been made all the same
+   * @returns false where the period of the stream is being closed: then nothing was added, and nothing may be
+   * @throws when Postgres is away; the pending void may have been stored all the same
    */
   add(append: UnknownAppend, charge: ChargeToVoid): Promise<boolean>;
-  /** The oldest ones that this installation has made. @throws when Postgres is away */
+  /** The oldest ones that this installation has written. @throws when Postgres is away */
   list(limit: number): Promise<PendingVoid[]>;
-  /** Forgets a promise that was kept; not if another charge was added to it meanwhile. @throws when Postgres is away */
+  /** Removes one that is resolved; not if another charge was added to it meanwhile. @throws when Postgres is away */
   remove(pending: PendingVoid): Promise<void>;
 }
 
-/** The gate between an ended period's pending voids and the closing of its books. */
+/** The gate between the pending voids of an ended period and its closing. */
 export interface PeriodClosings {
   /**
    * Shuts the gate: nothing of the stream can become a pending void any more. Shutting it again is fine.
@@ -55,7 +55,7 @@ export interface Mail {
   subject: string;
   /** Lines of at most 76 characters. */
   text: string;
-  /** What the mail says of its own time, UTC ISO-8601. */
+  /** The mail's own date, UTC ISO-8601. */
   date: string;
 }
 
@@ -66,10 +66,10 @@ export interface Mailer {
   send(mail: Mail): Promise<void>;
 }
 
-/** The mail may have been taken all the same, where the connection broke before the server's answer came. */
+/** If the connection broke before the server's answer came, the mail may have been taken all the same. */
 export class MailNotTaken extends Error {
   override readonly name = 'MailNotTaken';
-  /** `refused`: the server would not take this mail, which says nothing of others. `away`: it could not be spoken to. */
+  /** `refused`: the server does not take this mail, but may take others. `away`: the server could not be reached. */
   readonly reason: 'refused' | 'away';
 
   /** @param detail for the log, so without any address */

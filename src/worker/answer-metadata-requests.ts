@@ -17,8 +17,8 @@ export interface ProbeDependencies {
 }
 
 /**
- * Answers what a video is: from a short cache, or by asking the platform. Questions about one video at one time are one
- * question to the platform. Failures are not kept.
+ * Answers metadata requests from a short-lived cache, or by asking the platform. Concurrent requests for one video become one
+ * request to the platform. Failures are not cached.
  */
 export function createProber(dependencies: ProbeDependencies): (video: VideoReference) => Promise<ProbeResult> {
   const found = new LRUCache<string, VideoMetadata>({ max: maxCached, ttl: cacheMs });

@@ -13,7 +13,7 @@ export interface ShortLinkDependencies {
   maxConcurrent: number;
 }
 
-/** Answers which item a short link stands for: from a short cache, or by asking the platform. Failures are not kept. */
+/** Resolves short links from a short-lived cache, or by asking the platform. Failures are not cached. */
 export function createShortLinkAnswerer({
   resolve,
   logger,

@@ -1,7 +1,7 @@
 import { chmod, mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Made for some seconds, and removed by whoever made them unless it was killed: what is older has nobody any more. */
+/** These directories exist for seconds, and their maker removes them unless it was killed: an older one is abandoned. */
 const leftoverMs = 3_600_000;
 const passing: readonly { parent: string; names: RegExp }[] = [
   { parent: '.', names: /^(?:probe|trial)-/ },
@@ -9,8 +9,8 @@ const passing: readonly { parent: string; names: RegExp }[] = [
 ];
 
 /**
- * The place for a worker's attempts, named by the worker. What workers that are gone left there and beside it is removed:
- * their jobs are done by others, in directories of their own.
+ * Opens the directory of a worker's attempts, which bears the worker's name, and removes those of workers that are gone: other
+ * workers do their jobs, in directories of their own.
  *
  * @param living ids of the workers whose hearts beat, on whatever machine
  * @param nowMs by the real clock, in milliseconds since 1970

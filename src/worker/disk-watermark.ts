@@ -10,18 +10,18 @@ export interface DiskWatermarkOptions {
 }
 
 export interface DiskWatermark {
-  /** Whether there was room when it was last looked at. */
+  /** The result of the last check. */
   readonly isLow: boolean;
   /** Looks. */
   hasRoom(): Promise<boolean>;
-  /** Looks, and says why downloads wait, in words for the operator; undefined while they do not. */
+  /** Checks, and returns the reason why downloads wait, for the operator; undefined while they do not. */
   whyWaiting(): Promise<string | undefined>;
 }
 
-/** A worker that has stopped for want of room begins again with a tenth more, lest it goes on and off at the mark. */
+/** A worker that has stopped for lack of space starts again with a tenth more, so that it does not toggle at the mark. */
 const moreToResume = 0.1;
 
-/** Whether a worker may take another job: not while a disk that it fills has less room than it must. */
+/** Stops a worker from taking jobs while a disk that it fills has too little space. */
 export function createDiskWatermark({
   directories,
   minFreeBytes,
@@ -35,7 +35,7 @@ export function createDiskWatermark({
       async ([name, directory]) => [name, await freeBytes(directory)] as const,
     );
     const free = await Promise.all(looked);
-    // From here on nothing is waited for: of several slots that look at once, one says so.
+    // No await from here on: of several slots that check at once, only one logs it.
     const neededBytes = minFreeBytes + (isLow ? minFreeBytes * moreToResume : 0);
     const low = free.filter(([, bytes]) => bytes < neededBytes);
     const wasLow = isLow;

@@ -1,6 +1,5 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { recordJobProgress } from '../commands/record-job-progress.ts';
 import type { JobDependencies, QueuedJob } from '../commands/record-job-progress.ts';
@@ -20,6 +19,7 @@ import { outputOf } from '../domain/download-options.ts';
 import type { ItemKind } from '../domain/download-options.ts';
 import type { ClaimProof, JobCommand } from '../domain/download-job.ts';
 import { isRefused } from '../domain/refusals.ts';
+import { sleep } from '../async/sleep.ts';
 
 export interface DownloadDependencies extends JobDependencies {
   workerId: string;
@@ -27,11 +27,11 @@ export interface DownloadDependencies extends JobDependencies {
   files: FileStore;
   progress: ProgressChannel;
   logger: Logger;
-  /** Of one attempt with all its steps: fetching, checking and storing the file. The sweeper takes what lasts longer. */
+  /** Limit of one attempt with all its steps: fetch, verify, store. The sweeper ends attempts that last longer. */
   attemptTimeoutMs: number;
   /** Under it, each attempt gets a fresh directory of its own. */
   workDirectory: string;
-  /** What a video is; undefined where it may not be fetched here: its address is rebuilt and must come out the same. */
+  /** The kind of an item; undefined if its address is not served here: rebuilt from platform and id, it must be the same. */
   kindOf: (video: VideoReference) => ItemKind | undefined;
 }
 
@@ -44,7 +44,7 @@ const stepTimeoutMs = 60_000;
 const clockRetryMs = 1_000;
 const storePausesMs = [1_000, 2_000, 4_000, 8_000, 15_000, 25_000];
 
-/** One job, from its claim to its end: done, failed, or queued again. Never throws: what goes wrong is a step of the job too. */
+/** One job, from its claim to its end: done, failed, or queued again. Never throws: a failure is a step of the job too. */
 export async function downloadJob(
   dependencies: DownloadDependencies,
   { job, claim }: { job: QueuedJob; claim: ClaimProof },
@@ -56,7 +56,7 @@ export async function downloadJob(
   const record = (command: JobCommand) => onceClockIsRight(() => recordStep(dependencies, job, command), stopping);
   const late = AbortSignal.timeout(dependencies.attemptTimeoutMs);
   const signal = AbortSignal.any([stopping, late]);
-  // What a shutdown has cut short is no failure.
+  // An attempt that a shutdown cut short has not failed.
   const cutShort = () => (stopping.aborted ? shutDown : late.aborted ? timedOut : undefined);
   try {
     if (!(await record({ kind: 'start', token, claim }))) return;
@@ -93,12 +93,12 @@ async function onceClockIsRight<Value>(work: () => Promise<Value>, stopping: Abo
       return await work();
     } catch (error) {
       if (!(error instanceof ClockIsWrong) || stopping.aborted) throw error;
-      await sleep(clockRetryMs, undefined, { signal: stopping }).catch(() => undefined);
+      await sleep(clockRetryMs, stopping);
     }
   }
 }
 
-/** @returns whether the step is in the log; false when the job is somebody else's by now */
+/** @returns true once the step is in the log; false if another worker holds the job by now */
 async function recordStep(dependencies: DownloadDependencies, job: QueuedJob, command: JobCommand): Promise<boolean> {
   const recorded = await recordJobProgress(dependencies, command, {
     correlationId: job.correlationId,
@@ -163,7 +163,7 @@ async function finish(
     progress.report(token, now);
   });
   await inSpan(tracer, { name: 'store file', parent }, () =>
-    patiently(() => files.put(key, file.path, mime, { sha256, signal, onProgress }), signal),
+    withRetries(() => files.put(key, file.path, mime, { sha256, signal, onProgress }), signal),
   );
   const completed = await record({
     kind: 'complete',
@@ -176,21 +176,22 @@ async function finish(
   return completed;
 }
 
-/** The file is fetched and checked: it is not given up because the file store is away for a minute. */
-async function patiently(put: () => Promise<void>, signal: AbortSignal): Promise<void> {
+/** A file that is fetched and verified is not given up because the file store is away for a minute. */
+async function withRetries(put: () => Promise<void>, signal: AbortSignal): Promise<void> {
   for (const pauseMs of storePausesMs) {
     try {
       await put();
       return;
     } catch (error) {
       if (!(error instanceof FileStoreUnavailable)) throw error;
-      await sleep(pauseMs, undefined, { signal });
+      await sleep(pauseMs, signal);
+      signal.throwIfAborted();
     }
   }
   await put();
 }
 
-/** The file is all there; speed and time left are those of its way into the file store. */
+/** The fetch is complete: speed and remaining time are those of the upload into the file store. */
 function uploadProgress(
   sizeBytes: number,
   report: (progress: DownloadProgress) => void,

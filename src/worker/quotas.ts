@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { outageOf } from '../ports/outage.ts';
 import type { Outages } from '../ports/outage.ts';
 import type { QuotaName } from '../ports/observers.ts';
+import { backoffMs } from '../async/backoff.ts';
 
 export interface QuotaDependencies {
   /** Downloads of one account at a time, over all workers. */
@@ -15,27 +16,27 @@ export interface QuotaDependencies {
   outages?: Outages;
 }
 
-/** A place for one download, until it is given back; or the quota that has none. */
+/** A place for one download, until it is given back; or the quota that is exhausted. */
 type Place = { ok: true; giveBack: () => void } | { ok: false; quota: QuotaName };
 
 export interface Quotas {
-  /** Whether an account is known to have no place left: asked of every message, so that nothing else is. */
+  /** Tells cheaply, for every message, if an account is known to have no place left. */
   isFull(accountId: string): boolean;
   take(job: { accountId: string; platform: string }): Promise<Place>;
 }
 
-/** For so long an account that was full is taken to be full, and a count that failed is not tried again. */
+/** How long a full account is taken to stay full, and a failed count is not tried again. */
 const knownMs = 1_000;
 const maxKnown = 10_000;
 
 /**
- * So that no account and no platform takes all that there is. Exact within this worker; of other workers it knows what the
- * read model does, so that several that claim at one moment may go beyond the quota by as many. While Postgres is away this
- * worker's own count holds alone.
+ * Keeps one account or one platform from taking all slots. The count is exact within this worker. Claims of other workers come
+ * from the read model, so workers that claim at the same moment may exceed the quota. While Postgres is away, only this
+ * worker's own count applies.
  */
 export function createQuotas(dependencies: QuotaDependencies): Quotas {
   const { maxJobsPerAccount, maxJobsPerPlatform } = dependencies;
-  // The quota holds within this worker then.
+  // The quota then applies within this worker.
   const outage = outageOf(dependencies, 'the count of downloads of other workers');
   const [accounts, platforms] = [new Map<string, number>(), new Map<string, number>()];
   const full = new LRUCache<string, true>({ max: maxKnown, ttl: knownMs });
@@ -85,5 +86,6 @@ function add(counts: Map<string, number>, name: string, change: 1 | -1): number 
   return count;
 }
 
-/** 1 s, then 2 s, 4 s … up to 15 s: however many messages wait for a place, they are looked at a few times a minute each. */
-export const quotaDelayMs = (deliveries: number): number => Math.min(1_000 * 2 ** Math.min(deliveries - 1, 10), 15_000);
+/** 1 s, 2 s, 4 s … up to 15 s, so that each waiting message comes only a few times a minute. */
+export const quotaDelayMs = (deliveries: number): number =>
+  backoffMs(deliveries, { firstMs: 1_000, longestMs: 15_000 });

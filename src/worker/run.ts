@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { outageOf } from '../ports/outage.ts';
 import type { Outages } from '../ports/outage.ts';
 import { accountIdOf, claimJob, readJob, readQueuedJob } from '../commands/record-job-progress.ts';
@@ -16,6 +15,7 @@ import type { DownloadDependencies } from './download.ts';
 import type { DiskWatermark } from './disk-watermark.ts';
 import { quotaDelayMs } from './quotas.ts';
 import type { Quotas } from './quotas.ts';
+import { sleep } from '../async/sleep.ts';
 
 export interface WorkerDependencies extends DownloadDependencies {
   queue: JobQueue;
@@ -37,7 +37,7 @@ const retryMs = 1_000;
 /** Until the next look, while there is too little room on the disk. */
 const roomRetryMs = 2_000;
 const keepAliveMs = 10_000;
-/** Whether a claim is stored must be known before anything else is done about its job, so the wait for it is long. */
+/** The wait for a claim is long: nothing else can be done about the job before its outcome is known. */
 const claimTimeoutMs = 600_000;
 
 /** Pulls a job only for a free slot; from the claim on, lease and sweeper carry the job, not the queue. */
@@ -56,7 +56,7 @@ async function runSlot(dependencies: WorkerDependencies, stopping: AbortSignal):
   const { queue, disk, now } = dependencies;
   const taking = outageOf(dependencies, 'the work queue');
   const working = outageOf(dependencies, 'the taking of jobs');
-  const pause = (ms: number) => sleep(ms, undefined, { signal: stopping }).catch(() => undefined);
+  const pause = (ms: number) => sleep(ms, stopping);
   while (!stopping.aborted) {
     let received: ReceivedJob | undefined;
     try {
@@ -118,7 +118,7 @@ interface Claimed {
   giveBack: () => void;
 }
 
-/** The message may be lost or repeated by the sweeper, without its header: the event knows the trace too. */
+/** The sweeper publishes lost messages again without the header, so the trace is read from the event as well. */
 function startProcessing(tracer: Tracer | undefined, received: ReceivedJob, job: QueuedJob): Span | undefined {
   const parent = received.traceparent ?? job.traceparent;
   if (parent === undefined) return undefined;
@@ -135,7 +135,7 @@ function startProcessing(tracer: Tracer | undefined, received: ReceivedJob, job:
   });
 }
 
-/** The message is only a hint: the job is what the log says, and the claim is what makes it this worker's. */
+/** The message is only a hint: the log holds the job, and the claim makes it this worker's. */
 async function claim(dependencies: WorkerDependencies, received: ReceivedJob): Promise<Claimed | undefined> {
   const { store, logger, quotas } = dependencies;
   const { message } = received;
@@ -163,7 +163,7 @@ async function claim(dependencies: WorkerDependencies, received: ReceivedJob): P
   return claimed && { ...claimed, giveBack: place.giveBack };
 }
 
-/** It stays queued, and nobody has claimed it; others are delivered meanwhile. */
+/** The job stays queued and unclaimed; others are delivered meanwhile. */
 function postpone({ downloads }: WorkerDependencies, received: ReceivedJob, quota: QuotaName): void {
   received.postpone(quotaDelayMs(received.deliveries));
   downloads?.jobPostponed(quota);
@@ -188,7 +188,7 @@ async function claimQueued(
     received.acknowledge();
     return { job, claim: proof, span };
   }
-  // Nothing is wrong: it came before its time, or somebody else was quicker.
+  // No fault: the message came before its time, or another worker was faster.
   span?.end({ attributes: { 'reeltally.refusal': proof.refusal } });
   const { status, notBefore } = await readJob(store, message.token);
   const waitMs = status === 'queued' && notBefore !== null ? Date.parse(notBefore) - Date.parse(now()) : 0;

@@ -5,10 +5,10 @@ import { projections } from '../../projections/all.ts';
 import { tablesOf } from '../../projections/runner/projection.ts';
 import { rules } from '../../src/audit/rules/rules.ts';
 import type { Rule } from '../../src/audit/rules/rules.ts';
-import { createBooks } from '../../src/adapters/postgres/postgres.ts';
-import type { Books } from '../../src/audit/compare/comparison.ts';
+import { createReadModelQueries } from '../../src/adapters/postgres/postgres.ts';
+import type { ReadModelQueries } from '../../src/audit/compare/comparison.ts';
 import type { Divergence } from '../../src/audit/rules/divergence.ts';
-import { Follower } from '../../src/audit/compare/verifier.ts';
+import { Verifier } from '../../src/audit/compare/verifier.ts';
 import { NotVerifiable } from '../../src/audit/compare/table-snapshot.ts';
 import type { Scope } from '../../src/audit/compare/rows.ts';
 import { createReadModels } from '../projections/read-models-under-test.ts';
@@ -48,16 +48,16 @@ let models: TestReadModels;
 function verify(
   directory: string,
   scope: Scope = {},
-  books: Books = createBooks(models.pool),
+  queries: ReadModelQueries = createReadModelQueries(models.pool),
   at = auditedAt,
 ): Promise<Divergence[]> {
   return withLog(directory, async (log) => {
-    const follower = new Follower({ log, books, scope, patienceMs: 0, now: () => at });
+    const verifier = new Verifier({ log, queries, scope, readModelTimeoutMs: 0, now: () => at });
     // Where events were put between others, the log ends behind what the read models stand for.
-    await follower.catchUp().catch((error: unknown) => {
-      if (!(error instanceof NotVerifiable) || follower.divergences.counts.new === 0) throw error;
+    await verifier.catchUp().catch((error: unknown) => {
+      if (!(error instanceof NotVerifiable) || verifier.divergences.counts.new === 0) throw error;
     });
-    return follower.divergences.list().flatMap(({ divergences }) => divergences);
+    return verifier.divergences.list().flatMap(({ divergences }) => divergences);
   });
 }
 
@@ -112,7 +112,7 @@ it('agrees on invoices from before, which have a line for each waiver', { timeou
     expect(forge(copy, writeOlderInvoices)).toBeGreaterThan(0);
     await using older = await createReadModels();
     await withLog(copy, (store) => project(store, older));
-    expect(await verify(copy, {}, createBooks(older.pool))).toEqual([]);
+    expect(await verify(copy, {}, createReadModelQueries(older.pool))).toEqual([]);
   });
 });
 
@@ -258,8 +258,8 @@ it('names every lie that somebody tells in Postgres', { timeout: timeoutMs }, as
 const isOf = ({ field }: Divergence, table: string) => field === table || field.startsWith(`${table}.`);
 
 /** Sees what its transaction has changed. */
-function within(client: PoolClient): Books {
-  const query: Books['query'] = async (sql, values) => {
+function within(client: PoolClient): ReadModelQueries {
+  const query: ReadModelQueries['query'] = async (sql, values) => {
     await client.query('savepoint question');
     try {
       return (await client.query<Record<string, unknown>>(sql, values)).rows;
@@ -280,7 +280,7 @@ it('says nothing of what only a checkpoint in other hands could find', { timeout
       ).toBeDefined();
       await using forged = await createReadModels();
       await withLog(copy, (store) => project(store, forged));
-      expect(await verify(copy, {}, createBooks(forged.pool)), kind).toEqual([]);
+      expect(await verify(copy, {}, createReadModelQueries(forged.pool)), kind).toEqual([]);
     });
   }
 });

@@ -13,15 +13,19 @@ import type { PlanTerms } from '../../src/domain/plans.ts';
 import { parseUsageEvent } from '../../src/domain/recorded-event.ts';
 import type { Actor, DomainEvent } from '../../src/domain/recorded-event.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
-import { decideSettlement, evolveSettlement, newSettlement } from '../../src/domain/settlement.ts';
-import type { SettlementCommand } from '../../src/domain/settlement.ts';
+import type { Refused } from '../../src/domain/refusals.ts';
+import { decideClosing, evolveClosing, initialClosing } from '../../src/domain/closing.ts';
+import { decideCorrection, evolveCorrections, newCorrections } from '../../src/domain/corrections.ts';
+import type { CorrectionCommand } from '../../src/domain/corrections.ts';
+import { decideMailRecord, evolveMailRecord, newMailRecord } from '../../src/domain/mail-record.ts';
 import { endPeriod, openNextPeriod } from '../../src/domain/usage-periods.ts';
+import type { UsageEvent } from '../../src/domain/usage-events.ts';
 import { evolveUsage } from '../../src/domain/usage.ts';
 import { initialUsage } from '../../src/domain/usage-state.ts';
-import type { OpenUsage } from '../../src/domain/usage-state.ts';
+import type { UsagePeriod } from '../../src/domain/usage-state.ts';
 import { plan, video } from '../domain/usage-examples.ts';
 import type { Random } from './random.ts';
-import { SealedLog } from './sealed-log.ts';
+import { ChainedLog } from './chained-log.ts';
 
 const staff: Actor = { type: 'staff', id: 'maria', role: 'finance', reason: 'the file was broken' };
 const system: Actor = { type: 'system', id: 'test' };
@@ -35,16 +39,16 @@ const small: PlanTerms = { ...plan, downloads_limit: 4, metadata_limit: 3, warni
  */
 export class RichHistory {
   readonly accountId: string;
-  readonly #log: SealedLog;
+  readonly #log: ChainedLog;
   readonly #random: Random;
   #nowMs: number;
-  #usage: OpenUsage | undefined;
+  #usage: UsagePeriod | undefined;
   /** Whoever asks: a key of the account. */
   #client: Actor = system;
   #keys: string[] = [];
 
   constructor(store: EventStore, random: Random, openedAt: string) {
-    this.#log = new SealedLog(store, random);
+    this.#log = new ChainedLog(store, random);
     this.#random = random;
     this.#nowMs = Date.parse(openedAt);
     this.accountId = `acc_${random.hex(20)}`;
@@ -62,7 +66,8 @@ export class RichHistory {
       if (period === periods - 1) continue;
       // Longer than the grace.
       this.#nowMs += 3_600_000;
-      await this.#settle(stream, { kind: 'close_period', graceSeconds: 60 });
+      const closed = decideClosing(this.#log.fold(stream, initialClosing, evolveClosing), 60, this.#now());
+      await this.#store(stream, closed);
       await this.#mail(stream);
       await this.#invoice({ kind: 'issue_invoice', draft: periodInvoice(this.#log.read(stream).map(parseUsageEvent)) });
       await this.#creditNotes();
@@ -85,7 +90,7 @@ export class RichHistory {
     };
     const stream = usageStream(accountId, { start: period_start });
     await this.#append(stream, [first]);
-    this.#usage = evolveUsage(initialUsage, first) as OpenUsage;
+    this.#usage = evolveUsage(initialUsage, first) as UsagePeriod;
     const [recorded] = this.#log.read(stream).map(parseUsageEvent);
     await this.#invoice({
       kind: 'issue_invoice',
@@ -170,7 +175,7 @@ export class RichHistory {
     }
     const causationId = this.#log.read(`job-${token}`).at(-1)?.id;
     const command = { kind: 'return_service_failure', token, reference: `service-failure-${token}` } as const;
-    await this.#settle(stream, command, { actor: { type: 'system', id: 'service-failures' }, causationId });
+    await this.#correctCharge(stream, command, { actor: { type: 'system', id: 'service-failures' }, causationId });
   }
 
   async #changeTerms(): Promise<void> {
@@ -195,12 +200,12 @@ export class RichHistory {
   /** Voids, confirmations and waivers, as far as the rules let them. */
   async #correct(stream: string, times: number): Promise<void> {
     for (let time = 0; time < times; time += 1) {
-      const charges = [...this.#log.fold(stream, newSettlement(), evolveSettlement).charges];
+      const charges = [...this.#log.fold(stream, newCorrections(), evolveCorrections).charges];
       if (charges.length === 0) return;
       const [name, { type }] = this.#random.pick(charges);
       const token = name;
       const reference = `case-${this.#random.hex(6)}`;
-      const commands: SettlementCommand[] =
+      const commands: CorrectionCommand[] =
         type === 'MetadataCreditDebited'
           ? [{ kind: 'void_lookup', lookupId: name }]
           : [
@@ -209,14 +214,15 @@ export class RichHistory {
               { kind: 'waive_charge', token, cents: 1 + this.#random.below(10), reference },
               { kind: 'waive_charge', token, reference },
             ];
-      await this.#settle(stream, this.#random.pick(commands));
+      await this.#correctCharge(stream, this.#random.pick(commands));
     }
   }
 
   async #mail(stream: string): Promise<void> {
-    for (const [eventId] of this.#log.fold(stream, newSettlement(), evolveSettlement).notices) {
+    for (const [eventId] of this.#log.fold(stream, newMailRecord(), evolveMailRecord).notices) {
       const messageId = `<${this.#random.hex(8)}@example.com>`;
-      await this.#settle(stream, { kind: 'record_mail', eventIds: [eventId], messageId });
+      const record = this.#log.fold(stream, newMailRecord(), evolveMailRecord);
+      await this.#store(stream, decideMailRecord(record, { eventIds: [eventId], messageId }));
     }
   }
 
@@ -226,8 +232,8 @@ export class RichHistory {
     const stream = this.#stream();
     const ended = endPeriod(this.#usage);
     await this.#append(stream, [ended]);
-    const next = openNextPeriod(evolveUsage(this.#usage, ended) as OpenUsage);
-    this.#usage = evolveUsage(initialUsage, next) as OpenUsage;
+    const next = openNextPeriod(evolveUsage(this.#usage, ended) as UsagePeriod);
+    this.#usage = evolveUsage(initialUsage, next) as UsagePeriod;
     await this.#append(this.#stream(), [next]);
   }
 
@@ -247,7 +253,7 @@ export class RichHistory {
     const charged = this.#log.read(overage.stream)[revision];
     const { token } = (charged?.data ?? {}) as { token: string };
     const rate = { rate_cents: overage.rate_cents, rate_version: overage.rate_version };
-    const cents = this.#log.fold(overage.stream, newSettlement(), evolveSettlement).charges.get(token)?.cents ?? 0;
+    const cents = this.#log.fold(overage.stream, newCorrections(), evolveCorrections).charges.get(token)?.cents ?? 0;
     await this.#invoice({
       kind: 'issue_credit_note',
       note: { ...note, reference: `note-${this.#random.hex(6)}`, charge_event_id: charged?.id ?? '', cents: 2 },
@@ -259,25 +265,21 @@ export class RichHistory {
     if (!this.#usage) throw new Error('no period is open');
     const decided = decideUsage(this.#usage, command);
     if (isRefused(decided)) return 0;
-    for (const event of decided) this.#usage = evolveUsage(this.#usage, event) as OpenUsage;
+    for (const event of decided) this.#usage = evolveUsage(this.#usage, event) as UsagePeriod;
     await this.#append(this.#stream(), decided, { actor: this.#client });
     return decided.length;
   }
 
-  async #settle(
+  async #correctCharge(
     stream: string,
-    command: SettlementCommand,
+    command: CorrectionCommand,
     by: { actor: Actor; causationId?: string | undefined } = {
       actor: command.kind === 'waive_charge' ? staff : system,
     },
   ): Promise<void> {
-    const state = this.#log.fold(stream, newSettlement(), evolveSettlement);
-    const decided = decideSettlement(state, command, this.#now());
-    if (isRefused(decided)) return;
-    if (stream === this.#stream() && this.#usage)
-      for (const event of decided) this.#usage = evolveUsage(this.#usage, event) as OpenUsage;
-    await this.#append(stream, decided, by);
-    if (command.kind !== 'void_download' || decided.length === 0) return;
+    const state = this.#log.fold(stream, newCorrections(), evolveCorrections);
+    const stored = await this.#store(stream, decideCorrection(state, command), by);
+    if (command.kind !== 'void_download' || stored === 0) return;
     const job = this.#log.fold(`job-${command.token}`, initialJob, evolveJob);
     const isFinished = job.status === 'done' || job.status === 'failed';
     const voided: DomainEvent = { type: 'JobFailed', data: { token: command.token, reason: 'voided', fault: 'video' } };
@@ -285,6 +287,19 @@ export class RichHistory {
     const queued = this.#log.queued(stream, command.token);
     const { idempotency } = (queued?.data ?? {}) as { idempotency?: { key_hash: string } | null };
     if (idempotency) this.#keys.push(idempotency.key_hash);
+  }
+
+  /** @returns how many events were stored */
+  async #store(
+    stream: string,
+    decided: UsageEvent[] | Refused,
+    by: { actor: Actor; causationId?: string | undefined } = { actor: system },
+  ): Promise<number> {
+    if (isRefused(decided)) return 0;
+    if (stream === this.#stream() && this.#usage)
+      for (const event of decided) this.#usage = evolveUsage(this.#usage, event) as UsagePeriod;
+    await this.#append(stream, decided, by);
+    return decided.length;
   }
 
   async #job(command: JobCommand): Promise<void> {

@@ -42,7 +42,7 @@ const ofType = (table: Table, column: string) =>
 /** The same row in every run: one of an account that has more than one period. */
 const one = (table: Table) => `(select ctid from ${table} order by md5(to_jsonb(${table})::text) limit 1)`;
 
-const columnsOf = (table: Table) => columns[table].split(/\s+/).map((word) => word.split('=')[0] ?? '');
+const columnsOf = (table: Table) => Object.keys(columns[table]);
 
 /** As table.column. */
 export const comparedColumns = tables.flatMap((table) => columnsOf(table).map((column) => `${table}.${column}`));

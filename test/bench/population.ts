@@ -9,7 +9,7 @@ import { newApiKey } from '../../src/commands/api-key.ts';
 import type { NewApiKey } from '../../src/commands/api-key.ts';
 import { RequestTokens } from '../../src/commands/request-token.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';
-import { firstPreviousHash, seal } from '../../src/commands/event-metadata.ts';
+import { addMetadata, firstPreviousHash } from '../../src/commands/event-metadata.ts';
 import { accountStream } from '../../src/domain/account-events.ts';
 import { firstBillingPeriod, usageStream } from '../../src/domain/billing-period.ts';
 import type { PlanTerms } from '../../src/domain/plans.ts';
@@ -90,9 +90,9 @@ async function appendAll(store: EventStore, stream: string, time: string, events
     } as const;
     const caused = events.slice(from, from + eventsPerAppend).map((event) => ({ event, cause }));
     const expected = from === 0 ? 'no_stream' : from - 1;
-    const sealed = seal(caused, { stream, expected, previousHash, time });
-    previousHash = sealed.lastHash;
-    const outcome = await store.append(stream, expected, sealed.events);
+    const chained = addMetadata(caused, { stream, expected, previousHash, time });
+    previousHash = chained.lastHash;
+    const outcome = await store.append(stream, expected, chained.events);
     if (outcome !== 'stored') throw new Error(`an account could not be opened: ${outcome}`);
   }
 }

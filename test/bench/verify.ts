@@ -3,8 +3,8 @@ import { pino } from 'pino';
 import { projections } from '../../projections/all.ts';
 import { catchUp } from '../../projections/runner/progress.ts';
 import { connectEventStore } from '../../src/adapters/event-store/event-store.ts';
-import { createBooks, openPool } from '../../src/adapters/postgres/postgres.ts';
-import { Follower } from '../../src/audit/compare/verifier.ts';
+import { createReadModelQueries, openPool } from '../../src/adapters/postgres/postgres.ts';
+import { Verifier } from '../../src/audit/compare/verifier.ts';
 import { GeneratedAccount, appendAll } from '../projections/generated-account.ts';
 import type { Bench } from './engines.ts';
 import { ratio } from './figures.ts';
@@ -41,9 +41,9 @@ export async function benchVerify(
       bare.push(await perSecond(() => readToTheEnd(client)));
       verified.push(
         await perSecond(async () => {
-          const follower = new Follower({ log: store, books: createBooks(pool) });
-          await follower.catchUp();
-          return follower.replay.events;
+          const verifier = new Verifier({ log: store, queries: createReadModelQueries(pool) });
+          await verifier.catchUp();
+          return verifier.replay.events;
         }),
       );
     }

@@ -6,7 +6,7 @@ import { newId, newUuid, randomBits } from '../../src/system/clock-and-chance.ts
 import { exportCommand } from '../../src/cli/ledger/export.ts';
 import type { Subscription } from '../../src/ports/event-store.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
-import { lanesOf, midNovember, openUsage, queueAll, upFrom } from '../commands/usage-account.ts';
+import { writersOf, midNovember, openUsage, queueAll, upFrom } from '../commands/usage-account.ts';
 import { createReadModels, silent, testMacs } from '../projections/read-models-under-test.ts';
 import type { TestReadModels } from '../projections/read-models-under-test.ts';
 import { isLongProof, scaled } from '../support/proof-scale.ts';
@@ -25,10 +25,10 @@ afterAll(async () => {
 });
 
 it('a large period is exported page by page, and every row is compared', { timeout: 120_000 }, async () => {
-  const lanes = lanesOf(log.store);
+  const writers = writersOf(log.store);
   const account = await openUsage(log.store, { downloads_limit: 100, overage_cents: 3 });
   const downloads = scaled(1_100, 100_000);
-  for (let first = 1; first <= downloads; first += 100) await queueAll(lanes, account, upFrom(first, 100));
+  for (let first = 1; first <= downloads; first += 100) await queueAll(writers, account, upFrom(first, 100));
   let lines = 0;
   let last = '';
   const output = {
@@ -49,7 +49,7 @@ it('a large period is exported page by page, and every row is compared', { timeo
       newUuid,
       newId,
       randomBits,
-      lanes,
+      writers,
       plans,
       actor,
     },

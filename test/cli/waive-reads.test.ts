@@ -4,7 +4,7 @@ import { newId, newUuid, randomBits } from '../../src/system/clock-and-chance.ts
 import { waiveCommand, waiveFailedCommand } from '../../src/cli/ledger/waive.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
 import { noteReads } from '../commands/noted-reads.ts';
-import { lanesOf, midNovember, openUsage, queueAll, upFrom } from '../commands/usage-account.ts';
+import { writersOf, midNovember, openUsage, queueAll, upFrom } from '../commands/usage-account.ts';
 import { token } from '../domain/usage-examples.ts';
 import { keptReadModels } from '../projections/kept-read-models.ts';
 import { testMacs } from '../projections/read-models-under-test.ts';
@@ -16,10 +16,10 @@ const kept = keptReadModels(log);
 it('a waiver reads its period from the charge on, however much stands before', { timeout: 60_000 }, async () => {
   const models = await kept.create();
   kept.run(models, usageAndJobs);
-  const lanes = lanesOf(log.store);
+  const writers = writersOf(log.store);
   const account = await openUsage(log.store, { downloads_limit: 0, overage_cents: 3 });
   const { accountId, stream } = account;
-  await queueAll(lanes, account, upFrom(1, 20));
+  await queueAll(writers, account, upFrom(1, 20));
   await waitFor(
     async () =>
       (
@@ -34,7 +34,7 @@ it('a waiver reads its period from the charge on, however much stands before', {
   const { store, reads } = noteReads(log.store);
   const cli = {
     ...{ macs: testMacs, store, pool: models.pool, now: () => midNovember },
-    ...{ newUuid, newId, randomBits, lanes, plans: new Map<string, never>() },
+    ...{ newUuid, newId, randomBits, writers, plans: new Map<string, never>() },
     ...{ actor: { type: 'system', id: 'test' } as const, hasProjector: () => Promise.resolve(true) },
     output: { json: true, terminal: false, columns: undefined, tell: () => undefined, write: () => undefined },
   };

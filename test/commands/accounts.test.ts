@@ -11,7 +11,7 @@ import {
 } from '../../src/commands/accounts.ts';
 import { hashApiKey } from '../../src/commands/api-key.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';
-import { firstPreviousHash, seal } from '../../src/commands/event-metadata.ts';
+import { addMetadata, firstPreviousHash } from '../../src/commands/event-metadata.ts';
 import type { AccountEvent } from '../../src/domain/account-events.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
 import { plan } from '../domain/usage-examples.ts';
@@ -89,8 +89,8 @@ describe('opening an account', () => {
         personal: { email: owner.email },
       },
     };
-    const sealing = { stream, expected: 'no_stream', previousHash: firstPreviousHash(stream), time: now } as const;
-    await log.store.append(stream, 'no_stream', seal([{ event, cause: freshCause() }], sealing).events);
+    const point = { stream, expected: 'no_stream', previousHash: firstPreviousHash(stream), time: now } as const;
+    await log.store.append(stream, 'no_stream', addMetadata([{ event, cause: freshCause() }], point).events);
     const complete = () => openFirstPeriod(dependencies(), accountId, asked);
     expect(await Promise.all([complete(), complete(), complete()])).toEqual([undefined, undefined, undefined]);
     expect(await complete()).toBeUndefined();

@@ -4,7 +4,7 @@ import { maxPlanChanges } from '../../src/domain/decide-usage.ts';
 import type { TermsChanges } from '../../src/domain/decide-usage.ts';
 import { plan } from '../domain/usage-examples.ts';
 import { logUnderTest } from './log-under-test.ts';
-import { ask, lanesOf, midNovember, openUsage, outcomesOf, readUsage } from './usage-account.ts';
+import { ask, writersOf, midNovember, openUsage, outcomesOf, readUsage } from './usage-account.ts';
 
 const log = logUnderTest();
 
@@ -23,7 +23,7 @@ describe('terms of an account', () => {
   it.each(['now', 'next_period'] as const)('that five processes change at once all survive: %s', async (effective) => {
     const account = await openUsage(log.store);
     const answers = await Promise.all(
-      fields.map((changes) => ask(lanesOf(log.store), account, change(changes, effective))),
+      fields.map((changes) => ask(writersOf(log.store), account, change(changes, effective))),
     );
     expect(outcomesOf(answers)).toEqual(fields.map(() => 'accepted'));
     const changed = (await readUsage(log.store, account.stream)).flatMap(({ event }) =>
@@ -39,12 +39,12 @@ describe('terms of an account', () => {
 
   it('wait for the next period where the fee becomes lower, by the fee that is in force then', async () => {
     const account = await openUsage(log.store);
-    const lanes = lanesOf(log.store);
-    await ask(lanes, account, change({ fee_cents: 5_000 }));
+    const writers = writersOf(log.store);
+    await ask(writers, account, change({ fee_cents: 5_000 }));
     // Higher than the first fee, lower than that of now.
-    const answer = await ask(lanes, account, change({ fee_cents: 4_000 }));
+    const answer = await ask(writers, account, change({ fee_cents: 4_000 }));
     expect(answer).toMatchObject({ events: [{ data: { effective: 'next_period', terms: { fee_cents: 4_000 } } }] });
-    const other = await ask(lanes, account, change({ fee_cents: 6_000 }));
+    const other = await ask(writers, account, change({ fee_cents: 6_000 }));
     expect(other).toMatchObject({ events: [{ data: { effective: 'now', fee_difference_cents: 1_000 } }] });
   });
 
@@ -53,14 +53,16 @@ describe('terms of an account', () => {
     { timeout: 60_000 },
     async () => {
       const account = await openUsage(log.store);
-      const lanes = lanesOf(log.store);
+      const writers = writersOf(log.store);
       for (let number = 1; number <= maxPlanChanges; number += 1)
-        expect((await ask(lanes, account, change({ overage_cents: 100 + number }))).outcome).toBe('accepted');
+        expect((await ask(writers, account, change({ overage_cents: 100 + number }))).outcome).toBe('accepted');
       const refused = { outcome: 'refused', refusal: 'too_many_plan_changes' };
-      expect(await ask(lanes, account, change({ overage_cents: 1 }))).toMatchObject(refused);
+      expect(await ask(writers, account, change({ overage_cents: 1 }))).toMatchObject(refused);
       // What changes nothing is no change.
-      expect(await ask(lanes, account, change({ overage_cents: 100 + maxPlanChanges }))).toMatchObject({ events: [] });
-      const december = lanesOf(log.store, () => '2026-12-01T00:00:00.000Z');
+      expect(await ask(writers, account, change({ overage_cents: 100 + maxPlanChanges }))).toMatchObject({
+        events: [],
+      });
+      const december = writersOf(log.store, () => '2026-12-01T00:00:00.000Z');
       expect(await ask(december, account, change({ overage_cents: 1 }))).toMatchObject({ outcome: 'accepted' });
     },
   );

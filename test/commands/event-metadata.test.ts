@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 
-import { chainHash, firstPreviousHash, seal } from '../../src/commands/event-metadata.ts';
+import { addMetadata, chainHash, firstPreviousHash } from '../../src/commands/event-metadata.ts';
 import type { JobEvent } from '../../src/domain/download-job-events.ts';
 import { canonicalJson } from './unbroken-chain.ts';
 
@@ -17,8 +17,8 @@ const started: JobEvent = { type: 'JobStarted', data: { token, worker_id: 'wrk_a
 const failed: JobEvent = { type: 'JobFailed', data: { token, reason: 'geo_blocked', fault: 'video' } };
 const time = '2026-11-14T10:00:00.000Z';
 
-const sealed = (events: readonly JobEvent[], at: Partial<Parameters<typeof seal>[1]> = {}) =>
-  seal(
+const chained = (events: readonly JobEvent[], at: Partial<Parameters<typeof addMetadata>[1]> = {}) =>
+  addMetadata(
     events.map((event) => ({ event, cause })),
     { stream, expected: 'no_stream', previousHash: firstPreviousHash(stream), time, ...at },
   );
@@ -30,7 +30,7 @@ const hashes = [
   '9ad193dd80346b513a3dbda852bba155e4d9741d62c353b1e341011c26092fb6',
 ];
 
-describe('sealed events', () => {
+describe('events with their metadata', () => {
   it('carry who caused them, when, and their place in the chain', () => {
     const metadata = {
       $correlationId: 'req-1',
@@ -39,7 +39,7 @@ describe('sealed events', () => {
       actor: { type: 'system', id: 'wrk_aaaaaaaaaaaaaaaa' },
       time,
     };
-    expect(sealed([started, failed])).toEqual({
+    expect(chained([started, failed])).toEqual({
       events: [
         { id: ids[0], ...started, metadata: { ...metadata, hash: hashes[0] } },
         { id: ids[1], ...failed, metadata: { ...metadata, hash: hashes[1] } },
@@ -51,7 +51,7 @@ describe('sealed events', () => {
   it('carry the span that they come from where there is one, and the chain covers it', () => {
     const traceparent = `00-${'1'.repeat(32)}-${'2'.repeat(16)}-01`;
     const at = { stream, expected: 'no_stream', previousHash: firstPreviousHash(stream), time } as const;
-    const { events, lastHash } = seal([{ event: started, cause: { ...cause, traceparent } }], at);
+    const { events, lastHash } = addMetadata([{ event: started, cause: { ...cause, traceparent } }], at);
     expect(events[0]?.metadata).toMatchObject({ $traceparent: traceparent, hash: lastHash });
     expect(lastHash).not.toBe(hashes[0]);
     const { hash: _hash, ...metadata } = events[0]?.metadata ?? {};
@@ -61,7 +61,7 @@ describe('sealed events', () => {
 
   it('have ids that are UUIDv5 of the command and their index', () => {
     const idsFor = (commandId: string) =>
-      seal(
+      addMetadata(
         [started, failed].map((event) => ({ event, cause: { ...cause, commandId } })),
         { stream, expected: 3, previousHash: firstPreviousHash(stream), time },
       ).events.map(({ id }) => id);
@@ -71,13 +71,13 @@ describe('sealed events', () => {
   });
 
   it('are the same bytes for the same input', () => {
-    expect(JSON.stringify(sealed([started, failed]))).toBe(JSON.stringify(sealed([started, failed])));
+    expect(JSON.stringify(chained([started, failed]))).toBe(JSON.stringify(chained([started, failed])));
   });
 
   it('are chained to the event before them', () => {
-    const [first] = sealed([started]).events;
-    const later = sealed([failed], { expected: 0, previousHash: String(first?.metadata['hash']) });
-    expect(later.lastHash).not.toBe(sealed([failed]).lastHash);
+    const [first] = chained([started]).events;
+    const later = chained([failed], { expected: 0, previousHash: String(first?.metadata['hash']) });
+    expect(later.lastHash).not.toBe(chained([failed]).lastHash);
     const { hash: _hash, ...unchained } = later.events[0]!.metadata;
     const link = canonicalJson({ stream, revision: 1, id: ids[0], ...failed, metadata: unchained });
     const recomputed = createHash('sha256').update(Buffer.from(hashes[0]!, 'hex')).update(link).digest('hex');

@@ -5,17 +5,18 @@ import { readOn } from '../../src/commands/usage/usage-cache.ts';
 import type { KeyedDownload } from '../../src/domain/decide-usage.ts';
 import { usageStream } from '../../src/domain/billing-period.ts';
 import { token } from '../domain/usage-examples.ts';
-import { queueKeyed, settle } from './keyed-downloads.ts';
+import { closeBooks } from './close-books.ts';
+import { correct, queueKeyed } from './keyed-downloads.ts';
 import type { Process } from './keyed-downloads.ts';
 import { logUnderTest } from './log-under-test.ts';
-import { ask, chargedCents, lanesOf, midNovember, openUsage, readUsage, tokensOf, upFrom } from './usage-account.ts';
+import { ask, chargedCents, writersOf, midNovember, openUsage, readUsage, tokensOf, upFrom } from './usage-account.ts';
 import type { UsageAccount } from './usage-account.ts';
 
 const log = logUnderTest();
 
 const processOf = (now: () => string = () => midNovember): Process => ({
   store: log.store,
-  lanes: lanesOf(log.store, now),
+  writers: writersOf(log.store, now),
   now,
 });
 const first = { outcome: 'queued', token: token(1), overage: false };
@@ -105,7 +106,7 @@ describe('a request that repeats an idempotency key', () => {
     const account = await openUsage(log.store, { downloads_limit: 1, overage_cents: null });
     const [api, other] = [processOf(), processOf()];
     await queueKeyed(api, account, 'a');
-    await settle(log.store, account.stream, { kind: 'void_download', token: token(1) });
+    await correct(log.store, account.stream, { kind: 'void_download', token: token(1) });
     // The second process knows nothing of it; both come to the same.
     expect(await queueKeyed(api, account, 'a', { number: 2, quality: '720' })).toMatchObject({ token: token(2) });
     expect(await queueKeyed(other, account, 'a', { number: 3, quality: '720' })).toMatchObject({ token: token(2) });
@@ -116,7 +117,7 @@ describe('a request that repeats an idempotency key', () => {
     const account = await openUsage(log.store);
     await queueKeyed(processOf(), account, 'a');
     await queueKeyed(processOf(), account, 'a', { number: 2 });
-    const refused = await settle(log.store, account.stream, { kind: 'void_download', token: token(1) });
+    const refused = await correct(log.store, account.stream, { kind: 'void_download', token: token(1) });
     expect(refused).toEqual({ refusal: 'download_confirmed' });
   });
 });
@@ -138,7 +139,7 @@ describe('a process that starts from the read model', () => {
     const older = await rowOf(account, 'a');
     await queueKeyed(processOf(), account, 'a');
     const api = processOf();
-    await ask(api.lanes, account, { kind: 'observe' }, { snapshot: (await rowOf(account, 'a')).snapshot });
+    await ask(api.writers, account, { kind: 'query' }, { snapshot: (await rowOf(account, 'a')).snapshot });
     expect(await queueKeyed(api, account, 'a', { number: 2, ...older })).toMatchObject(first);
     expect(await queueKeyed(api, account, 'b', { number: 3, ...older })).toMatchObject({ token: token(3) });
     expect(tokensOf(await readUsage(log.store, account.stream))).toEqual([1, 3].map(token));
@@ -176,8 +177,8 @@ describe('an idempotency key of an earlier billing period', () => {
     await queueKeyed(processOf(), account, 'a');
     const row = await rowOf(account, 'a');
     const api = processOf(inDecember);
-    await ask(api.lanes, account, { kind: 'roll_over' });
-    await settle(log.store, account.stream, { kind: 'void_download', token: token(1) });
+    await ask(api.writers, account, { kind: 'roll_over' });
+    await correct(log.store, account.stream, { kind: 'void_download', token: token(1) });
     expect(await queueKeyed(api, account, 'a', { number: 2, quality, ...row })).toMatchObject({ token: token(2) });
     expect(await queueKeyed(api, account, 'a', { number: 3, quality, ...row })).toMatchObject({ token: token(2) });
     const other = processOf(inDecember);
@@ -189,8 +190,8 @@ describe('an idempotency key of an earlier billing period', () => {
     const account = await openUsage(log.store);
     await queueKeyed(processOf(), account, 'a');
     const api = processOf(inDecember);
-    await ask(api.lanes, account, { kind: 'roll_over' });
-    await settle(log.store, account.stream, { kind: 'close_period', graceSeconds: 0 }, inDecember);
+    await ask(api.writers, account, { kind: 'roll_over' });
+    await closeBooks(log.store, account.stream, inDecember());
     expect(await queueKeyed(api, account, 'a', { number: 2 })).toMatchObject(first);
     expect((await typesIn(account.stream)).at(-1)).toBe('UsagePeriodClosed');
   });
@@ -199,12 +200,12 @@ describe('an idempotency key of an earlier billing period', () => {
 it('a closed period of which a process knows as an open one is not ended again', async () => {
   const account = await openUsage(log.store);
   let now = midNovember;
-  const [idle, other] = [lanesOf(log.store, () => now), lanesOf(log.store, () => now)];
-  await ask(idle, account, { kind: 'observe' });
+  const [idle, other] = [writersOf(log.store, () => now), writersOf(log.store, () => now)];
+  await ask(idle, account, { kind: 'query' });
   now = '2026-12-14T12:00:00.000Z';
   await ask(other, account, { kind: 'roll_over' });
-  await settle(log.store, account.stream, { kind: 'close_period', graceSeconds: 0 }, () => now);
-  expect(await queueKeyed({ store: log.store, lanes: idle, now: () => now }, account, 'a')).toMatchObject(first);
+  await closeBooks(log.store, account.stream, now);
+  expect(await queueKeyed({ store: log.store, writers: idle, now: () => now }, account, 'a')).toMatchObject(first);
   expect((await typesIn(account.stream)).slice(-2)).toEqual(['UsagePeriodEnded', 'UsagePeriodClosed']);
 });
 

@@ -5,13 +5,14 @@ import { openAccount, openFirstPeriod } from '../../src/commands/accounts.ts';
 import { issueCreditNote } from '../../src/commands/issue-credit-note.ts';
 import type { CreditNoteRequest } from '../../src/commands/issue-credit-note.ts';
 import { issueInvoice } from '../../src/commands/issue-invoice.ts';
-import { settlePeriod } from '../../src/commands/settle-period.ts';
-import type { SettlementCommand } from '../../src/domain/settlement.ts';
+import { correctCharge } from '../../src/commands/correct-charge.ts';
+import type { CorrectionCommand } from '../../src/domain/corrections.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
 import { plan, token } from '../domain/usage-examples.ts';
+import { closeBooks } from './close-books.ts';
 import { logUnderTest } from './log-under-test.ts';
 import { expectUnbrokenChain } from './unbroken-chain.ts';
-import { ask, freshCause, lanesOf, openUsage, queueAll, upFrom } from './usage-account.ts';
+import { ask, freshCause, writersOf, openUsage, queueAll, upFrom } from './usage-account.ts';
 import type { UsageAccount } from './usage-account.ts';
 
 const log = logUnderTest();
@@ -23,17 +24,17 @@ const dependencies = () => ({ store: log.store, now: () => december, newUuid });
 const issue = (stream: string, covers: 'opening' | 'period') =>
   issueInvoice(dependencies(), { stream, covers, actor, timeoutMs: 20_000 });
 
-const settle = (stream: string, command: SettlementCommand) =>
-  settlePeriod(dependencies(), { stream, command, cause: freshCause(), timeoutMs: 20_000 });
+const correct = (stream: string, command: CorrectionCommand) =>
+  correctCharge(dependencies(), { stream, command, cause: freshCause(), timeoutMs: 20_000 });
 
 /** An account whose November is closed: five downloads, of which three were charged with 25 cents each. */
 async function closedAccount(): Promise<UsageAccount> {
   const account = await openUsage(log.store, { fee_cents: 0 });
-  await queueAll(lanesOf(log.store), account, upFrom(1, 5));
-  await settle(account.stream, { kind: 'waive_charge', token: token(5), cents: 10, reference: 'EARLY' });
-  const closing = lanesOf(log.store, () => december);
+  await queueAll(writersOf(log.store), account, upFrom(1, 5));
+  await correct(account.stream, { kind: 'waive_charge', token: token(5), cents: 10, reference: 'EARLY' });
+  const closing = writersOf(log.store, () => december);
   await ask(closing, account, { kind: 'roll_over' });
-  await settle(account.stream, { kind: 'close_period', graceSeconds: 0 });
+  await closeBooks(log.store, account.stream, december);
   return account;
 }
 
@@ -65,7 +66,7 @@ describe('an invoice', () => {
     const account = await openUsage(log.store);
     await expect(issue(account.stream, 'period')).rejects.toThrow('the period is not closed');
     await ask(
-      lanesOf(log.store, () => december),
+      writersOf(log.store, () => december),
       account,
       { kind: 'roll_over' },
     );

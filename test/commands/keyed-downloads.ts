@@ -3,30 +3,30 @@ import { hashIdempotencyKey } from '../../src/commands/idempotency.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';
 import { queueDownload } from '../../src/commands/queue-download.ts';
 import type { QueueDownloadAnswer, QueueDownloadRequest } from '../../src/commands/queue-download.ts';
-import { settlePeriod } from '../../src/commands/settle-period.ts';
-import type { UsageLanes } from '../../src/commands/usage/writer-registry.ts';
+import { correctCharge } from '../../src/commands/correct-charge.ts';
+import type { WriterRegistry } from '../../src/commands/usage/writer-registry.ts';
 import { defaultOptions } from '../../src/domain/download-options.ts';
 import type { Quality } from '../../src/domain/download-options.ts';
-import type { SettlementCommand } from '../../src/domain/settlement.ts';
+import type { CorrectionCommand } from '../../src/domain/corrections.ts';
 import { token, video } from '../domain/usage-examples.ts';
 import { freshCause, midNovember } from './usage-account.ts';
 import type { UsageAccount } from './usage-account.ts';
 
 export interface Process {
   store: EventStore;
-  lanes: UsageLanes;
+  writers: WriterRegistry;
   now?: () => string;
 }
 
 /** Asks for a download with an idempotency key, under a token of its own. */
 export function queueKeyed(
-  { store, lanes, now = () => midNovember }: Process,
+  { store, writers, now = () => midNovember }: Process,
   { accountId, origin }: UsageAccount,
   key: string,
   { number = 1, timeoutMs = 20_000, quality = 'best', ...request }: KeyedRequest = {},
 ): Promise<QueueDownloadAnswer> {
   return queueDownload(
-    { lanes, store, now, newUuid },
+    { writers, store, now, newUuid },
     {
       ...{ accountId, token: token(number), video, options: { ...defaultOptions, quality }, snapshot: origin },
       ...{ keyHash: hashIdempotencyKey(key), cause: freshCause(), deadlineMs: performance.now() + timeoutMs },
@@ -38,11 +38,11 @@ export function queueKeyed(
 type KeyedRequest = Partial<QueueDownloadRequest> & { number?: number; timeoutMs?: number; quality?: Quality };
 
 /** One step in the stream of a charge's own period. */
-export function settle(
+export function correct(
   store: EventStore,
   stream: string,
-  command: SettlementCommand,
+  command: CorrectionCommand,
   now: () => string = () => midNovember,
-): ReturnType<typeof settlePeriod> {
-  return settlePeriod({ store, now }, { stream, command, cause: freshCause(), timeoutMs: 10_000 });
+): ReturnType<typeof correctCharge> {
+  return correctCharge({ store, now }, { stream, command, cause: freshCause(), timeoutMs: 10_000 });
 }

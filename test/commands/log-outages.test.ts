@@ -9,7 +9,7 @@ import { EventStoreProxy } from '../support/event-store-proxy.ts';
 import { deadUrl, portOf, startEventStore } from '../support/event-store.ts';
 import type { TestEventStore } from '../support/event-store.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { ask, freshCause, lanesOf, midNovember, openUsage, queueAll, readUsage, tokensOf } from './usage-account.ts';
+import { ask, freshCause, writersOf, midNovember, openUsage, queueAll, readUsage, tokensOf } from './usage-account.ts';
 
 let own: TestEventStore;
 let proxy: EventStoreProxy;
@@ -22,7 +22,7 @@ afterAll(async () => {
   await own.stop();
 });
 
-/** A clock that tells how often it was asked: a lane asks it right before it appends. */
+/** A clock that tells how often it was asked: an account writer asks it right before it appends. */
 function watchedClock() {
   const clock = { readings: 0, now: () => ((clock.readings += 1), midNovember) };
   return clock;
@@ -31,7 +31,7 @@ function watchedClock() {
 /** With all that is needed to take back what may be stored. */
 const unknown = {
   outcome: 'unknown',
-  withdrawal: { charge: { kind: 'download', token: token(2) }, append: { expected: 2 } },
+  compensation: { charge: { kind: 'download', token: token(2) }, append: { expected: 2 } },
 };
 
 /** A command on a stream of its own: any will do. */
@@ -70,31 +70,31 @@ const silences = [
 ];
 
 describe.each(silences)('when $what', ({ fall, end }) => {
-  it('the outcome is unknown at the deadline, what waits behind is not stored, and then the lane goes on', async () => {
+  it('the outcome is unknown at the deadline, what waits behind is not stored, and then the writer goes on', async () => {
     await withAdapter({ url: proxy.url }, async (store) => {
       const account = await openUsage(store);
       const lookupId = newUuid();
       const clock = watchedClock();
-      const lanes = lanesOf(store, clock.now);
-      expect((await ask(lanes, account, queueDownload(1))).outcome).toBe('accepted');
+      const writers = writersOf(store, clock.now);
+      expect((await ask(writers, account, queueDownload(1))).outcome).toBe('accepted');
       fall();
       try {
         const startedAtMs = performance.now();
         const readingsBefore = clock.readings;
-        const sent = ask(lanes, account, queueDownload(2), { timeoutMs: 1200 });
-        const looked = ask(lanes, account, lookUp(lookupId), { timeoutMs: 1200 });
+        const sent = ask(writers, account, queueDownload(2), { timeoutMs: 1200 });
+        const looked = ask(writers, account, lookUp(lookupId), { timeoutMs: 1200 });
         await waitFor(() => clock.readings > readingsBefore, { what: 'the append' });
-        const behind = ask(lanes, account, queueDownload(3), { timeoutMs: 600 });
-        const observer = ask(lanes, account, { kind: 'observe' }, { timeoutMs: 600 });
+        const behind = ask(writers, account, queueDownload(3), { timeoutMs: 600 });
+        const observer = ask(writers, account, { kind: 'query' }, { timeoutMs: 600 });
         expect(await behind).toEqual({ outcome: 'not_stored' });
         expect(await observer).toEqual({ outcome: 'not_stored' });
         expect(await sent).toMatchObject(unknown);
-        expect(await looked).toMatchObject({ withdrawal: { charge: { kind: 'lookup', lookup_id: lookupId } } });
+        expect(await looked).toMatchObject({ compensation: { charge: { kind: 'lookup', lookup_id: lookupId } } });
         expect(performance.now() - startedAtMs).toBeLessThan(2500);
       } finally {
         end();
       }
-      const answers = await queueAll(lanes, account, [4, 5]);
+      const answers = await queueAll(writers, account, [4, 5]);
       expect(answers.map(({ outcome }) => outcome)).toEqual(['accepted', 'accepted']);
       expect(tokensOf(await readUsage(store, account.stream))).toEqual([1, 2, 4, 5].map(token));
     });
@@ -126,7 +126,7 @@ describe.each(silences)('when $what', ({ fall, end }) => {
 describe('when the log is away from the start', () => {
   it('nothing is stored, and that is said before the deadline', async () => {
     const account = await withAdapter({ url: own.url }, (store) => openUsage(store));
-    const usage = await withAdapter({ url: own.url }, (store) => ask(lanesOf(store), account, { kind: 'observe' }));
+    const usage = await withAdapter({ url: own.url }, (store) => ask(writersOf(store), account, { kind: 'query' }));
     if (usage.outcome !== 'accepted') throw new Error(usage.outcome);
     const [opened] = await withAdapter({ url: own.url }, (store) => store.read(account.stream, 0));
     const { hash: lastHash, time: lastTime } = opened?.metadata as { hash: string; time: string };
@@ -135,9 +135,9 @@ describe('when the log is away from the start', () => {
     await withAdapter({ url: await deadUrl() }, async (store) => {
       const startedAtMs = performance.now();
       const answers = await Promise.all([
-        ask(lanesOf(store), account, queueDownload(1), { timeoutMs: 1000, snapshot: row }),
-        ask(lanesOf(store), account, queueDownload(2), { timeoutMs: 1000 }),
-        ask(lanesOf(store), account, { kind: 'observe' }, { timeoutMs: 1000, snapshot: row }),
+        ask(writersOf(store), account, queueDownload(1), { timeoutMs: 1000, snapshot: row }),
+        ask(writersOf(store), account, queueDownload(2), { timeoutMs: 1000 }),
+        ask(writersOf(store), account, { kind: 'query' }, { timeoutMs: 1000, snapshot: row }),
       ]);
       expect(answers).toEqual(Array.from({ length: 3 }, () => ({ outcome: 'not_stored' })));
       expect(performance.now() - startedAtMs).toBeLessThan(2000);
@@ -156,14 +156,14 @@ it('a process that ends leaves an append under way unknown, and what waits behin
   const clock = watchedClock();
   await withAdapter({ url: proxy.url }, async (store) => {
     const account = await openUsage(store);
-    const lanes = lanesOf(store, clock.now);
-    await ask(lanes, account, queueDownload(1));
+    const writers = writersOf(store, clock.now);
+    await ask(writers, account, queueDownload(1));
     proxy.silence();
     try {
       const readingsBefore = clock.readings;
-      const sent = ask(lanes, account, queueDownload(2));
+      const sent = ask(writers, account, queueDownload(2));
       await waitFor(() => clock.readings > readingsBefore, { what: 'the append' });
-      const behind = ask(lanes, account, queueDownload(3));
+      const behind = ask(writers, account, queueDownload(3));
       await store.close();
       expect(await sent).toMatchObject(unknown);
       expect(await behind).toEqual({ outcome: 'not_stored' });

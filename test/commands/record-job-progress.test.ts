@@ -15,7 +15,7 @@ import { isRefused } from '../../src/domain/refusals.ts';
 import { queueDownload } from '../domain/usage-examples.ts';
 import { logUnderTest } from './log-under-test.ts';
 import { expectUnbrokenChain } from './unbroken-chain.ts';
-import { ask, freshCause, lanesOf, openUsage } from './usage-account.ts';
+import { ask, freshCause, writersOf, openUsage } from './usage-account.ts';
 
 const log = logUnderTest();
 
@@ -27,7 +27,9 @@ async function queuedJob(): Promise<{ message: JobMessage; job: QueuedJob; corre
   const account = await openUsage(log.store);
   const token = newUuid().replaceAll('-', '_');
   const cause = freshCause();
-  await ask(lanesOf(log.store), account, { ...queueDownload(1), token } as ReturnType<typeof queueDownload>, { cause });
+  await ask(writersOf(log.store), account, { ...queueDownload(1), token } as ReturnType<typeof queueDownload>, {
+    cause,
+  });
   const message = { token, usageStream: account.stream, usageRevision: 2 };
   const job = await readQueuedJob(log.store, message);
   if (!job) throw new Error('the download was queued and is not there');

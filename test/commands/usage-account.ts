@@ -3,10 +3,10 @@ import { expect } from 'vitest';
 import { newId, newUuid } from '../../src/system/clock-and-chance.ts';
 import { usageOrigin } from '../../src/commands/usage/usage-cache.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';
-import { firstPreviousHash, seal } from '../../src/commands/event-metadata.ts';
+import { addMetadata, firstPreviousHash } from '../../src/commands/event-metadata.ts';
 import type { Cause } from '../../src/commands/event-metadata.ts';
-import type { LaneCommand, LaneRequest, UsageAnswer } from '../../src/commands/usage/batch.ts';
-import { UsageLanes } from '../../src/commands/usage/writer-registry.ts';
+import type { WriterCommand, WriterRequest, UsageAnswer } from '../../src/commands/usage/batch.ts';
+import { WriterRegistry } from '../../src/commands/usage/writer-registry.ts';
 import { firstBillingPeriod, usageStream } from '../../src/domain/billing-period.ts';
 import type { Terms } from '../../src/domain/plans.ts';
 import { parseUsageEvent } from '../../src/domain/recorded-event.ts';
@@ -55,30 +55,34 @@ export async function openUsage(
       terms: { ...plan, overage_cap_cents: null, ...terms },
     },
   };
-  const sealing = { stream, expected: 'no_stream', previousHash: firstPreviousHash(stream), time: openedAt } as const;
-  const { events } = seal([{ event, cause: freshCause() }], sealing);
+  const point = { stream, expected: 'no_stream', previousHash: firstPreviousHash(stream), time: openedAt } as const;
+  const { events } = addMetadata([{ event, cause: freshCause() }], point);
   expect(await store.append(stream, 'no_stream', events)).toBe('stored');
   return { accountId, stream, origin: usageOrigin(stream) };
 }
 
 /** What one process knows of all accounts. */
-export function lanesOf(store: EventStore, now: () => string = () => midNovember): UsageLanes {
-  return new UsageLanes({ store, now, newId: newUuid });
+export function writersOf(store: EventStore, now: () => string = () => midNovember): WriterRegistry {
+  return new WriterRegistry({ store, now, newId: newUuid });
 }
 
 export function ask(
-  lanes: UsageLanes,
+  writers: WriterRegistry,
   { accountId, origin }: UsageAccount,
-  command: LaneCommand,
-  { timeoutMs = 20_000, ...request }: { timeoutMs?: number } & Partial<LaneRequest> = {},
+  command: WriterCommand,
+  { timeoutMs = 20_000, ...request }: { timeoutMs?: number } & Partial<WriterRequest> = {},
 ): Promise<UsageAnswer> {
   const deadlineMs = performance.now() + timeoutMs;
-  return lanes.ask(accountId, { command, snapshot: origin, cause: freshCause(), deadlineMs, ...request });
+  return writers.ask(accountId, { command, snapshot: origin, cause: freshCause(), deadlineMs, ...request });
 }
 
 /** Asks for the downloads of these numbers, all at once. */
-export function queueAll(lanes: UsageLanes, account: UsageAccount, numbers: readonly number[]): Promise<UsageAnswer[]> {
-  return Promise.all(numbers.map((number) => ask(lanes, account, queueDownload(number))));
+export function queueAll(
+  writers: WriterRegistry,
+  account: UsageAccount,
+  numbers: readonly number[],
+): Promise<UsageAnswer[]> {
+  return Promise.all(numbers.map((number) => ask(writers, account, queueDownload(number))));
 }
 
 export const upFrom = (first: number, count: number) => Array.from({ length: count }, (_, index) => first + index);

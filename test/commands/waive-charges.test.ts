@@ -3,13 +3,14 @@ import { describe, expect, it } from 'vitest';
 import { newUuid } from '../../src/system/clock-and-chance.ts';
 import { issueInvoice } from '../../src/commands/issue-invoice.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';
-import { settlePeriod } from '../../src/commands/settle-period.ts';
+import { correctCharge } from '../../src/commands/correct-charge.ts';
 import { eventsPerAppend, waiveCharges } from '../../src/commands/waive-charges.ts';
-import type { SettlementCommand } from '../../src/domain/settlement.ts';
+import type { CorrectionCommand } from '../../src/domain/corrections.ts';
 import { token } from '../domain/usage-examples.ts';
+import { closeBooks } from './close-books.ts';
 import { logUnderTest } from './log-under-test.ts';
 import { noteReads } from './noted-reads.ts';
-import { ask, freshCause, lanesOf, midNovember, openUsage, queueAll, readUsage, upFrom } from './usage-account.ts';
+import { ask, freshCause, writersOf, midNovember, openUsage, queueAll, readUsage, upFrom } from './usage-account.ts';
 import type { UsageAccount } from './usage-account.ts';
 
 const log = logUnderTest();
@@ -19,9 +20,9 @@ const actor = { type: 'staff', id: 'Ada', role: 'operator', reason: 'ö'.repeat(
 
 async function chargedAccount(count: number): Promise<UsageAccount> {
   const account = await openUsage(log.store, { downloads_limit: 0, overage_cents: 5 });
-  const lanes = lanesOf(log.store);
+  const writers = writersOf(log.store);
   for (let first = 1; first <= count; first += 250)
-    await queueAll(lanes, account, upFrom(first, Math.min(250, count - first + 1)));
+    await queueAll(writers, account, upFrom(first, Math.min(250, count - first + 1)));
   return account;
 }
 
@@ -89,13 +90,13 @@ describe('waiving many charges', () => {
 
   it('passes over what nothing is left of, and what is not there', async () => {
     const account = await chargedAccount(3);
-    const settle = (command: SettlementCommand) =>
-      settlePeriod(
+    const correct = (command: CorrectionCommand) =>
+      correctCharge(
         { store: log.store, now },
         { stream: account.stream, command, cause: freshCause(), timeoutMs: 20_000 },
       );
-    await settle({ kind: 'waive_charge', token: token(1), cents: 2, reference: 'PART' });
-    await settle({ kind: 'void_download', token: token(2) });
+    await correct({ kind: 'waive_charge', token: token(1), cents: 2, reference: 'PART' });
+    await correct({ kind: 'void_download', token: token(2) });
     const { waived } = await waive(log.store, account, [1, 2, 3, 4]);
     expect(waived.map((each) => [each.token, each.cents])).toEqual([
       [token(1), 3],
@@ -106,10 +107,8 @@ describe('waiving many charges', () => {
   it('is refused once the books are closed, with what was done before that', async () => {
     const account = await chargedAccount(2);
     const december = () => '2026-12-01T00:00:00.000Z';
-    await ask(lanesOf(log.store, december), account, { kind: 'roll_over' });
-    const close: SettlementCommand = { kind: 'close_period', graceSeconds: 0 };
-    const request = { stream: account.stream, command: close, cause: freshCause(), timeoutMs: 20_000 };
-    await settlePeriod({ store: log.store, now: december }, request);
+    await ask(writersOf(log.store, december), account, { kind: 'roll_over' });
+    await closeBooks(log.store, account.stream, december());
     expect(await waive(log.store, account, [1, 2])).toEqual({ waived: [], refused: { refusal: 'period_closed' } });
   });
 
@@ -128,12 +127,8 @@ describe('waiving many charges', () => {
       { store: log.store, now, newUuid },
       { ...request, charges: chargesOf(upFrom(1, 4_600)), actor: brief },
     );
-    await ask(lanesOf(log.store, december), account, { kind: 'roll_over' });
-    const close: SettlementCommand = { kind: 'close_period', graceSeconds: 0 };
-    await settlePeriod(
-      { store: log.store, now: december },
-      { stream: account.stream, command: close, cause: freshCause(), timeoutMs: 60_000 },
-    );
+    await ask(writersOf(log.store, december), account, { kind: 'roll_over' });
+    await closeBooks(log.store, account.stream, december());
     const invoice = await issueInvoice(
       { store: log.store, now: december, newUuid },
       { stream: account.stream, covers: 'period', actor: { type: 'system', id: 'test' }, timeoutMs: 60_000 },

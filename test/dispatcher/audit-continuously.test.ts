@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { projections } from '../../projections/all.ts';
-import { createBooks } from '../../src/adapters/postgres/postgres.ts';
+import { createReadModelQueries } from '../../src/adapters/postgres/postgres.ts';
 import { auditContinuously } from '../../src/dispatcher/audit-continuously.ts';
 import { acknowledgementsStream } from '../../src/domain/audit-events.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
@@ -20,11 +20,11 @@ it('follows the log, tells of a divergence once, and that it is mended', async (
   await appendAll(log.store, [...account.open(), account.issueKey().append, account.queue(5)]);
   await appendAll(log.store, account.work());
   const { logger, text } = rememberingLogger();
-  const books = createBooks(models.pool);
+  const queries = createReadModelQueries(models.pool);
   // It asks what was acknowledged whenever it begins from the start.
   const { store, reads } = noteReads(log.store);
   const begun = () => reads(acknowledgementsStream).length;
-  const audit = auditContinuously({ log: store, books, logger, lookEveryMs: 20, startOverMs: 20 });
+  const audit = auditContinuously({ log: store, queries, logger, lookEveryMs: 20, startOverMs: 20 });
   try {
     await waitFor(() => audit.state.events >= 27, { what: 'the first events to be verified' });
     await appendAll(log.store, [account.queue(3)]);

@@ -1,12 +1,12 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 
 import { newUuid } from '../../src/system/clock-and-chance.ts';
-import { settlePeriod } from '../../src/commands/settle-period.ts';
+import { closeBooks } from '../commands/close-books.ts';
 import { ClockIsWrong } from '../../src/ports/clock.ts';
 import { closePeriods, startClosingPeriods } from '../../src/dispatcher/close-periods.ts';
-import { firstPreviousHash, seal } from '../../src/commands/event-metadata.ts';
+import { addMetadata, firstPreviousHash } from '../../src/commands/event-metadata.ts';
 import type { AccountEvent } from '../../src/domain/account-events.ts';
-import { ask, freshCause, lanesOf, midNovember, openUsage, queueAll, upFrom } from '../commands/usage-account.ts';
+import { ask, freshCause, writersOf, midNovember, openUsage, queueAll, upFrom } from '../commands/usage-account.ts';
 import type { UsageAccount } from '../commands/usage-account.ts';
 import { plan, queueDownload } from '../domain/usage-examples.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -34,13 +34,13 @@ async function openAccountOf({ accountId }: UsageAccount): Promise<void> {
     },
   };
   const stream = `account-${accountId}`;
-  const sealing = {
+  const point = {
     stream,
     expected: 'no_stream',
     previousHash: firstPreviousHash(stream),
     time: midNovember,
   } as const;
-  await parts.store.append(stream, 'no_stream', seal([{ event, cause: freshCause() }], sealing).events);
+  await parts.store.append(stream, 'no_stream', addMetadata([{ event, cause: freshCause() }], point).events);
 }
 
 const wholePeriod = ['UsagePeriodOpened', 'UsagePeriodEnded', 'UsagePeriodClosed'];
@@ -65,7 +65,7 @@ describe('the clock', () => {
 
   it('costs four appends a period at most, and does nothing twice', async () => {
     const account = await openUsage(parts.store);
-    await queueAll(lanesOf(parts.store), account, upFrom(1, 4));
+    await queueAll(writersOf(parts.store), account, upFrom(1, 4));
     const { store, appends } = countingAppends(parts.store);
     await roundAt(parts, { now: '2026-11-20T00:00:00.000Z', store });
     const mine = () => appends.filter((stream) => stream.includes(account.accountId));
@@ -87,7 +87,7 @@ describe('the clock', () => {
     const account = await openUsage(parts.store, noFee);
     // A request that comes late ends it half an hour past its time.
     await ask(
-      lanesOf(parts.store, () => '2026-12-01T00:30:00.000Z'),
+      writersOf(parts.store, () => '2026-12-01T00:30:00.000Z'),
       account,
       queueDownload(1),
     );
@@ -107,7 +107,7 @@ describe('the clock', () => {
     await roundAt(parts, { now: '2026-12-01T00:00:00.000Z' });
     await roundAt(parts, { now: '2026-11-30T23:00:00.000Z', graceSeconds: 0 });
     await ask(
-      lanesOf(parts.store, () => '2026-11-30T23:00:00.000Z'),
+      writersOf(parts.store, () => '2026-11-30T23:00:00.000Z'),
       account,
       queueDownload(1),
     );
@@ -121,16 +121,6 @@ describe('the clock', () => {
   it('opens the period that a crash behind the end has left out, and invoices what one behind the close has', async () => {
     const account = await openUsage(parts.store);
     const now = () => '2026-12-02T00:00:00.000Z';
-    const settle = (graceSeconds: number) =>
-      settlePeriod(
-        { store: parts.store, now },
-        {
-          stream: account.stream,
-          command: { kind: 'close_period', graceSeconds },
-          cause: freshCause(),
-          timeoutMs: 5_000,
-        },
-      );
     // The next period's opening does not get through.
     const { store } = countingAppends(parts.store);
     const cut = {
@@ -138,12 +128,12 @@ describe('the clock', () => {
       append: (stream: string, ...rest: [never, never, never]) =>
         stream === account.stream ? store.append(stream, ...rest) : Promise.resolve('not_sent' as const),
     };
-    await ask(lanesOf(cut, now), account, { kind: 'roll_over' }, { timeoutMs: 1_500 });
+    await ask(writersOf(cut, now), account, { kind: 'roll_over' }, { timeoutMs: 1_500 });
     expect(await typesOf(parts, account, '2026-11-01')).toEqual(wholePeriod.slice(0, 2));
     expect(await typesOf(parts, account, '2026-12-01')).toEqual([]);
     await roundAt(parts, { now: now() });
     expect(await typesOf(parts, account, '2026-12-01')).toEqual(['UsagePeriodOpened']);
-    await settle(0);
+    await closeBooks(parts.store, account.stream, now());
     await roundsAt(parts, account, { now: now() });
     expect(await issuedTo(parts, account)).toEqual(['opening 2026-11-01 1900', 'period 2026-11-01 1900']);
   });
@@ -198,7 +188,7 @@ describe('the clock', () => {
 
   it('goes on from the log where somebody has changed the rows', async () => {
     const account = await openUsage(parts.store, { downloads_limit: 1, fee_cents: 1_900 });
-    await queueAll(lanesOf(parts.store), account, [1, 2, 3]);
+    await queueAll(writersOf(parts.store), account, [1, 2, 3]);
     await caughtUp(parts);
     const forge = () =>
       parts.models.pool.query(

@@ -5,7 +5,7 @@ import { runProjection } from '../../projections/runner/runner.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { newUuid } from '../../src/system/clock-and-chance.ts';
 import type { EventStore, Subscription } from '../../src/ports/event-store.ts';
-import { UsageLanes } from '../../src/commands/usage/writer-registry.ts';
+import { WriterRegistry } from '../../src/commands/usage/writer-registry.ts';
 import { closePeriods } from '../../src/dispatcher/close-periods.ts';
 import type { ClosePeriodsDependencies, ClosingRound } from '../../src/dispatcher/close-periods.ts';
 import { usageStream } from '../../src/domain/billing-period.ts';
@@ -50,12 +50,12 @@ type Changed = Partial<Omit<ClosePeriodsDependencies, 'now'>> & { now: string };
 /** What a dispatcher has at a standing hour; one of its own each time, as after a restart. */
 export function dispatcherAt({ store, models }: Closing, { now, ...changed }: Changed): ClosePeriodsDependencies {
   const own = { store, now: () => now, newUuid, ...changed };
-  const lanes = new UsageLanes({ store: own.store, now: own.now, newId: newUuid });
+  const writers = new WriterRegistry({ store: own.store, now: own.now, newId: newUuid });
   return {
     ...own,
     pool: models.pool,
     macs: testMacs,
-    lanes,
+    writers,
     logger: silent,
     graceSeconds: changed.graceSeconds ?? 3_600,
   };

@@ -16,7 +16,7 @@ import type { EndOfCatchUp } from '../../src/embedded/event-store/checkpoints.ts
 import { isRefused } from '../../src/domain/refusals.ts';
 import type { QueueDownload } from '../../src/domain/decide-usage.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
-import { ask, freshCause, lanesOf, openUsage } from '../commands/usage-account.ts';
+import { ask, freshCause, writersOf, openUsage } from '../commands/usage-account.ts';
 import { queueDownload } from '../domain/usage-examples.ts';
 import { createReadModels, silent, testMacs } from '../projections/read-models-under-test.ts';
 import type { TestReadModels } from '../projections/read-models-under-test.ts';
@@ -58,7 +58,7 @@ export function dispatchingUnderTest(endOfCatchUp?: EndOfCatchUp): Dispatching {
 export async function queueOne({ store }: Dispatching): Promise<JobMessage> {
   const account = await openUsage(store);
   const token = newUuid().replaceAll('-', '_');
-  await ask(lanesOf(store), account, { ...(queueDownload(1) as QueueDownload), token });
+  await ask(writersOf(store), account, { ...(queueDownload(1) as QueueDownload), token });
   return { token, usageStream: account.stream, usageRevision: 2 };
 }
 

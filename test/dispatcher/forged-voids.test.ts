@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { createPendingVoids, measurePendingVoids, signOlderVoids } from '../../src/adapters/postgres/pending-voids.ts';
 import { createRowMacs } from '../../src/adapters/postgres/row-macs.ts';
 import { newUuid } from '../../src/system/clock-and-chance.ts';
-import { ask, lanesOf, openUsage } from '../commands/usage-account.ts';
+import { ask, writersOf, openUsage } from '../commands/usage-account.ts';
 import { rememberingLogger, testMacs, testSecrets } from '../projections/read-models-under-test.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -16,7 +16,7 @@ describe('a promise', () => {
     const { pool } = parts.models;
     const account = await openUsage(log.store, { downloads_limit: 0 });
     const [mine, other] = [freshToken(), freshToken()];
-    await ask(lanesOf(log.store), account, download(other));
+    await ask(writersOf(log.store), account, download(other));
     const acknowledged = (await log.store.read(account.stream, 1)).map(({ id, type, data, metadata }) => ({
       ...{ id, type, data, metadata },
     }));

@@ -7,7 +7,7 @@ import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { measureWaitingWarnings } from '../../projections/usage-warnings.ts';
 import { newUuid } from '../../src/system/clock-and-chance.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
-import { ask, lanesOf, queueAll, readUsage, upFrom } from '../commands/usage-account.ts';
+import { ask, writersOf, queueAll, readUsage, upFrom } from '../commands/usage-account.ts';
 import { lookUp } from '../domain/usage-examples.ts';
 import { createReadModels, rememberingLogger, silent, testMacs } from '../projections/read-models-under-test.ts';
 import { startMailServer } from '../support/mail-server.ts';
@@ -56,7 +56,7 @@ describe('warning mails', () => {
     start();
     const account = await useDownloads(log.store, 4);
     const [first] = await mailed(log.store, account, 1);
-    const later = lanesOf(log.store, () => '2026-11-14T12:00:00.001Z');
+    const later = writersOf(log.store, () => '2026-11-14T12:00:00.001Z');
     await queueAll(later, account, [5]);
     const ids = await mailed(log.store, account, 2);
     expect(ids[0]).toBe(first);
@@ -98,9 +98,9 @@ describe('warning mails', () => {
     const { server, start } = mailing;
     start();
     const account = await openOwned(log.store, { warning_percents: [] });
-    const lanes = lanesOf(log.store);
-    await ask(lanes, account, { kind: 'set_overage_cap', overageCapCents: 30, effective: 'now' });
-    await queueAll(lanes, account, upFrom(1, 6));
+    const writers = writersOf(log.store);
+    await ask(writers, account, { kind: 'set_overage_cap', overageCapCents: 30, effective: 'now' });
+    await queueAll(writers, account, upFrom(1, 6));
     const mailedCap = await waitFor(
       async () => (await readUsage(log.store, account.stream)).find(({ event }) => event.type === 'OverageCapMailed'),
       { what: 'the mail about the ceiling' },
@@ -115,11 +115,11 @@ describe('warning mails', () => {
   it('about a ceiling are not sent any more when its period has ended', async () => {
     const { server, start, models } = mailing;
     const account = await openOwned(log.store, { warning_percents: [] });
-    const lanes = lanesOf(log.store);
-    await ask(lanes, account, { kind: 'set_overage_cap', overageCapCents: 30, effective: 'now' });
-    await queueAll(lanes, account, upFrom(1, 6));
+    const writers = writersOf(log.store);
+    await ask(writers, account, { kind: 'set_overage_cap', overageCapCents: 30, effective: 'now' });
+    await queueAll(writers, account, upFrom(1, 6));
     await ask(
-      lanesOf(log.store, () => '2027-01-01T00:00:00.000Z'),
+      writersOf(log.store, () => '2027-01-01T00:00:00.000Z'),
       account,
       { kind: 'roll_over' },
     );
@@ -137,8 +137,8 @@ describe('warning mails', () => {
     const { server, start } = mailing;
     start();
     const account = await openOwned(log.store);
-    const lanes = lanesOf(log.store);
-    for (let number = 0; number < 4; number += 1) await ask(lanes, account, lookUp(newUuid()));
+    const writers = writersOf(log.store);
+    for (let number = 0; number < 4; number += 1) await ask(writers, account, lookUp(newUuid()));
     await mailed(log.store, account, 1);
     expect(mailsTo(server.taken, account)[0]!.raw).toContain('80 % of the metadata lookups of this period are used');
   });

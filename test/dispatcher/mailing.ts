@@ -13,7 +13,7 @@ import type { MailDependencies } from '../../src/dispatcher/mail-warnings.ts';
 import { usageStream } from '../../src/domain/billing-period.ts';
 import type { PlanTerms } from '../../src/domain/plans.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
-import { freshCause, lanesOf, midNovember, queueAll, readUsage, upFrom } from '../commands/usage-account.ts';
+import { freshCause, writersOf, midNovember, queueAll, readUsage, upFrom } from '../commands/usage-account.ts';
 import type { UsageAccount } from '../commands/usage-account.ts';
 import { plan } from '../domain/usage-examples.ts';
 import { createReadModels, silent, testMacs } from '../projections/read-models-under-test.ts';
@@ -96,7 +96,7 @@ export async function openOwned(store: EventStore, terms: Partial<PlanTerms> = {
 /** An account that has used so many of five downloads: four reach 80 %, five 100 %. */
 export async function useDownloads(store: EventStore, count: number): Promise<UsageAccount> {
   const account = await openOwned(store);
-  await queueAll(lanesOf(store), account, upFrom(1, count));
+  await queueAll(writersOf(store), account, upFrom(1, count));
   return account;
 }
 

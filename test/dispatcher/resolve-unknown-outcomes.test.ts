@@ -6,9 +6,9 @@ import type { EventStore } from '../../src/ports/event-store.ts';
 import { claimJob, readQueuedJob, recordJobProgress } from '../../src/commands/record-job-progress.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
 import { token, video } from '../domain/usage-examples.ts';
-import { settle } from '../commands/keyed-downloads.ts';
+import { correct } from '../commands/keyed-downloads.ts';
 import { noteReads } from '../commands/noted-reads.ts';
-import { ask, lanesOf, midNovember, openUsage, freshCause } from '../commands/usage-account.ts';
+import { ask, writersOf, midNovember, openUsage, freshCause } from '../commands/usage-account.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 import { chargeFor, download, freshToken, promised, resolvingUnderTest } from './resolving.ts';
@@ -40,7 +40,7 @@ describe('an append of unknown outcome', () => {
 
   it('is taken back without reading the many downloads before it', async () => {
     const account = await openUsage(log.store, { downloads_limit: 0 });
-    for (let earlier = 0; earlier < 30; earlier += 1) await ask(lanesOf(log.store), account, download(freshToken()));
+    for (let earlier = 0; earlier < 30; earlier += 1) await ask(writersOf(log.store), account, download(freshToken()));
     const [jobToken, lookupId] = [freshToken(), newUuid()];
     const charged = await appendOf(account, download(jobToken), { isStored: true });
     const lookedUp = await appendOf(account, { kind: 'debit_metadata', lookupId, video }, { isStored: true });
@@ -71,7 +71,7 @@ describe('an append of unknown outcome', () => {
     const account = await openUsage(log.store);
     const [lost, won] = [freshToken(), freshToken()];
     const append = await appendOf(account, download(lost), { isStored: false });
-    await ask(lanesOf(log.store), account, download(won));
+    await ask(writersOf(log.store), account, download(won));
     await parts.pendingVoids.add(append, chargeFor(lost));
     const { became } = resolving();
     await resolved(account.stream);
@@ -84,7 +84,7 @@ describe('an append of unknown outcome', () => {
     const account = await openUsage(log.store);
     const jobToken = freshToken();
     const append = await appendOf(account, download(jobToken), { isStored: true });
-    await settle(log.store, account.stream, { kind: 'confirm_download', token: jobToken });
+    await correct(log.store, account.stream, { kind: 'confirm_download', token: jobToken });
     await parts.pendingVoids.add(append, chargeFor(jobToken));
     const { became } = resolving();
     await resolved(account.stream);
@@ -109,8 +109,8 @@ describe('an append of unknown outcome', () => {
     const account = await openUsage(log.store, { downloads_limit: 3 });
     const tokens = [freshToken(), freshToken(), freshToken()];
     const { store, appends } = noting(true);
-    const lanes = lanesOf(store);
-    await Promise.all(tokens.map((each) => ask(lanes, account, download(each))));
+    const writers = writersOf(store);
+    await Promise.all(tokens.map((each) => ask(writers, account, download(each))));
     expect(appends).toHaveLength(1);
     for (const each of [tokens[0], tokens[2]]) await parts.pendingVoids.add(appends[0]!, chargeFor(each!));
     resolving();
@@ -129,7 +129,7 @@ describe('the resolver', () => {
     for (const before of ['the charge is voided', 'all is done']) {
       await parts.pendingVoids.add(append, chargeFor(jobToken));
       if (before === 'the charge is voided')
-        await settle(log.store, account.stream, { kind: 'void_download', token: jobToken });
+        await correct(log.store, account.stream, { kind: 'void_download', token: jobToken });
       resolving();
       resolving();
       await resolved(account.stream);

@@ -9,7 +9,7 @@ import { startResolving } from '../../src/dispatcher/resolve-unknown-outcomes.ts
 import { queueDownload } from '../domain/usage-examples.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
 import { noteReads } from '../commands/noted-reads.ts';
-import { ask, lanesOf, midNovember, readUsage } from '../commands/usage-account.ts';
+import { ask, writersOf, midNovember, readUsage } from '../commands/usage-account.ts';
 import type { UsageAccount } from '../commands/usage-account.ts';
 import { createReadModels, silent, testMacs } from '../projections/read-models-under-test.ts';
 import type { TestReadModels } from '../projections/read-models-under-test.ts';
@@ -49,7 +49,7 @@ export function resolvingUnderTest() {
     { isStored }: { isStored: boolean },
   ): Promise<UnknownAppend> {
     const { store, appends } = noting(isStored);
-    await ask(lanesOf(store), account, command, { timeoutMs: isStored ? 10_000 : 400 });
+    await ask(writersOf(store), account, command, { timeoutMs: isStored ? 10_000 : 400 });
     const [append] = appends;
     if (!append) throw new Error('nothing was appended');
     return append;

@@ -9,17 +9,18 @@ import { issueInvoice } from '../../src/commands/issue-invoice.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';
 import type { JobMessage } from '../../src/ports/job-queue.ts';
 import { recordJobProgress } from '../../src/commands/record-job-progress.ts';
-import { settlePeriod } from '../../src/commands/settle-period.ts';
+import { correctCharge } from '../../src/commands/correct-charge.ts';
 import { dispatchDownloads } from '../../src/dispatcher/dispatch-downloads.ts';
 import { startReturningServiceFailures } from '../../src/dispatcher/return-service-failures.ts';
 import type { QueueDownload } from '../../src/domain/decide-usage.ts';
 import type { Fault } from '../../src/domain/download-job-events.ts';
 import type { Terms } from '../../src/domain/plans.ts';
-import type { SettlementCommand } from '../../src/domain/settlement.ts';
+import type { CorrectionCommand } from '../../src/domain/corrections.ts';
+import { closeBooks } from '../commands/close-books.ts';
 import {
   ask,
   freshCause,
-  lanesOf,
+  writersOf,
   midNovember,
   openUsage,
   queueAll,
@@ -47,7 +48,7 @@ async function usedAccount(terms: Partial<Terms> = {}): Promise<Used> {
   const account = await openUsage(parts.store, { downloads_limit: 1, fee_cents: 0, ...terms });
   const tokens = upFrom(1, 3).map(() => newUuid().replaceAll('-', '_'));
   for (const [index, own] of tokens.entries())
-    await ask(lanesOf(parts.store), account, { ...(queueDownload(index + 1) as QueueDownload), token: own });
+    await ask(writersOf(parts.store), account, { ...(queueDownload(index + 1) as QueueDownload), token: own });
   return { account, tokens };
 }
 
@@ -64,21 +65,21 @@ async function fail({ account, tokens }: Used, number: number, fault: Fault = 's
   }
 }
 
-const settle = ({ account }: Used, command: SettlementCommand) =>
-  settlePeriod(
+const correct = ({ account }: Used, command: CorrectionCommand) =>
+  correctCharge(
     { store: parts.store, now: () => december },
     { stream: account.stream, command, cause: freshCause(), timeoutMs: 20_000 },
   );
 
 async function end({ account }: Used): Promise<void> {
   await ask(
-    lanesOf(parts.store, () => december),
+    writersOf(parts.store, () => december),
     account,
     { kind: 'roll_over' },
   );
 }
 
-const close = (used: Used) => settle(used, { kind: 'close_period', graceSeconds: 0 });
+const close = ({ account }: Used) => closeBooks(parts.store, account.stream, december);
 const issue = ({ account }: Used) =>
   issueInvoice(
     { store: parts.store, now: () => december, newUuid },
@@ -139,7 +140,7 @@ describe('a failure of the service', () => {
     const credits = believed(await readCredits(parts.models.pool, used.account.stream, testMacs));
     expect(credits?.usage).toMatchObject({ downloads: 3, downloadCredits: 0, overageDownloads: 1, overageCents: 25 });
     // The credit is there for the next download, which has the next ordinal.
-    const [next] = await queueAll(lanesOf(parts.store), used.account, [9]);
+    const [next] = await queueAll(writersOf(parts.store), used.account, [9]);
     expect(next).toMatchObject({ events: [{ type: 'DownloadCreditDebited', data: { ordinal: 4 } }, {}] });
   });
 
@@ -188,8 +189,8 @@ describe('a failure of the service', () => {
     const [, second = '', third = ''] = used.tokens;
     await fail(used, 2);
     await fail(used, 3);
-    await settle(used, { kind: 'waive_charge', token: second, reference: 'CASE-1' });
-    await settle(used, { kind: 'waive_charge', token: third, cents: 10, reference: 'CASE-1' });
+    await correct(used, { kind: 'waive_charge', token: second, reference: 'CASE-1' });
+    await correct(used, { kind: 'waive_charge', token: third, cents: 10, reference: 'CASE-1' });
     await giveBack();
     const ours = (await correctionsOf(used)).map(({ event }) => event.data).slice(2);
     expect(ours).toMatchObject([{ token: third, cents: 15, reference: reference(3, used) }]);

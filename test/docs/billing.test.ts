@@ -12,12 +12,14 @@ import { readPlanCatalogue } from '../../src/domain/plans.ts';
 import type { PlanTerms } from '../../src/domain/plans.ts';
 import type { EventMetadata, ParsedEvent } from '../../src/domain/recorded-event.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
-import { decideSettlement, evolveSettlement, newSettlement } from '../../src/domain/settlement.ts';
-import type { SettlementCommand } from '../../src/domain/settlement.ts';
+import type { Refused } from '../../src/domain/refusals.ts';
+import { decideClosing, evolveClosing, initialClosing } from '../../src/domain/closing.ts';
+import { decideCorrection, evolveCorrections, newCorrections } from '../../src/domain/corrections.ts';
+import type { CorrectionCommand } from '../../src/domain/corrections.ts';
 import { endPeriod } from '../../src/domain/usage-periods.ts';
 import { summariseUsage } from '../../src/domain/usage-summary.ts';
 import type { UsageEvent, UsageEventOf } from '../../src/domain/usage-events.ts';
-import type { OpenUsage } from '../../src/domain/usage-state.ts';
+import type { UsagePeriod } from '../../src/domain/usage-state.ts';
 import { accountId, lookUp, queueDownload, token } from '../domain/usage-examples.ts';
 import { sections } from '../tidy/markdown.ts';
 import { root } from '../tidy/source-files.ts';
@@ -32,7 +34,8 @@ const afterGrace = '2026-12-21T01:00:00.000Z';
 
 class ExampleAccount {
   readonly #events: ParsedEvent<UsageEvent>[] = [];
-  #settlement = newSettlement();
+  #corrections = newCorrections();
+  #closing = initialClosing;
   #downloads = 0;
 
   /** @returns what came of it, in the words of the page */
@@ -47,9 +50,9 @@ class ExampleAccount {
     if (name !== undefined)
       return this.#ask({ kind: 'change_plan', terms: plan(name), effective: when === 'now' ? 'now' : 'next_period' });
     const [, number] = /of download (\d+)$/.exec(what) ?? [];
-    if (what.startsWith('void ')) return this.#settle({ kind: 'void_download', token: token(Number(number)) });
+    if (what.startsWith('void ')) return this.#correct({ kind: 'void_download', token: token(Number(number)) });
     if (what.startsWith('waive '))
-      return this.#settle({
+      return this.#correct({
         kind: 'waive_charge',
         token: token(Number(number)),
         cents: cents(what),
@@ -62,7 +65,7 @@ class ExampleAccount {
     const failed = /^the service fails download (\d+)$/.exec(what)?.[1];
     if (failed) {
       const failedToken = token(Number(failed));
-      return this.#settle({ kind: 'return_service_failure', token: failedToken, reference: `failure-${failed}` });
+      return this.#correct({ kind: 'return_service_failure', token: failedToken, reference: `failure-${failed}` });
     }
     if (what === 'close') return this.#close();
     throw new Error(`the page says "${what}", which this test does not understand`);
@@ -72,8 +75,8 @@ class ExampleAccount {
     return summariseUsage(this.#usage, this.#usage.phase === 'open' ? dates.start : dates.end);
   }
 
-  get #usage(): OpenUsage {
-    const { usage } = this.#settlement;
+  get #usage(): UsagePeriod {
+    const { usage } = this.#closing;
     if (usage.phase === 'absent') throw new Error('an example begins with "open on"');
     return usage;
   }
@@ -107,21 +110,21 @@ class ExampleAccount {
   }
 
   #ask(command: UsageCommand): string {
-    const decision = decideUsage(this.#usage, command);
-    if (isRefused(decision)) return `refused: ${decision.refusal}`;
-    this.#store(decision);
-    return textOf(decision);
+    return this.#take(decideUsage(this.#usage, command));
   }
 
-  #settle(command: SettlementCommand): string {
-    const decision = decideSettlement(this.#settlement, command, afterGrace);
+  #correct(command: CorrectionCommand): string {
+    return this.#take(decideCorrection(this.#corrections, command));
+  }
+
+  #take(decision: readonly UsageEvent[] | Refused): string {
     if (isRefused(decision)) return `refused: ${decision.refusal}`;
     this.#store(decision);
     return textOf(decision);
   }
 
   #close(): string {
-    this.#settle({ kind: 'close_period', graceSeconds: 3_600 });
+    this.#take(decideClosing(this.#closing, 3_600, afterGrace));
     const { lines } = periodInvoice(this.#events);
     const totalCents = lines.reduce((sum, line) => sum + line.cents, 0);
     if (totalCents === 0) return 'no invoice';
@@ -133,7 +136,8 @@ class ExampleAccount {
       const revision = this.#events.length;
       const id = uuid(revision);
       this.#events.push({ ...{ event, id, revision, stream: 'usage', position: 0n }, metadata: {} as EventMetadata });
-      this.#settlement = evolveSettlement(this.#settlement, event, { id, time: dates.end });
+      this.#corrections = evolveCorrections(this.#corrections, event, { id });
+      this.#closing = evolveClosing(this.#closing, event, { time: dates.end });
     }
   }
 }

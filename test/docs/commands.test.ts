@@ -114,7 +114,7 @@ async function listedCommands(...words: string[]): Promise<string[]> {
   return names.filter((name) => name !== 'help');
 }
 
-it('the README lists every command that there is', async () => {
+it('docs/command-line.md lists every command that there is', async () => {
   const groups = (await listedCommands()).filter((name) => name !== 'serve');
   const commands = await Promise.all(
     groups.map(async (group) => {
@@ -122,7 +122,7 @@ it('the README lists every command that there is', async () => {
       return names.length === 0 ? [group] : names.map((name) => `${group} ${name}`);
     }),
   );
-  const shown = shellBlocks('README.md').flatMap(({ text }) => [
+  const shown = shellBlocks('docs/command-line.md').flatMap(({ text }) => [
     ...text.matchAll(/reeltally -- (\w+(?: [a-z][\w-]+)?)/g),
   ]);
   expect(shown.map(([, command]) => command).sort()).toEqual(commands.flat().sort());

@@ -9,7 +9,7 @@ import { isRefused } from '../../src/domain/refusals.ts';
 import { closePeriod, endPeriod } from '../../src/domain/usage-periods.ts';
 import { evolveUsage } from '../../src/domain/usage.ts';
 import { initialUsage } from '../../src/domain/usage-state.ts';
-import type { OpenUsage } from '../../src/domain/usage-state.ts';
+import type { UsagePeriod } from '../../src/domain/usage-state.ts';
 import { charge, opened, planChanged, token } from './usage-examples.ts';
 
 /** What EventStoreDB takes in one append, less room for metadata. */
@@ -44,8 +44,8 @@ class LargePeriod {
   }
 
   invoice() {
-    this.add(endPeriod(this.#usage as OpenUsage));
-    this.add(closePeriod(this.#usage as OpenUsage));
+    this.add(endPeriod(this.#usage as UsagePeriod));
+    this.add(closePeriod(this.#usage as UsagePeriod));
     const decided = decideInvoices(initialInvoices, { kind: 'issue_invoice', draft: periodInvoice(this.events) });
     if (isRefused(decided) || decided[0]?.type !== 'InvoiceIssued') throw new Error('nothing was invoiced');
     const { data } = decided[0];

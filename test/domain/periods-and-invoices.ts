@@ -9,7 +9,7 @@ import { closePeriod, endPeriod } from '../../src/domain/usage-periods.ts';
 import type { UsageEvent, UsageEventOf } from '../../src/domain/usage-events.ts';
 import { evolveUsage } from '../../src/domain/usage.ts';
 import { initialUsage } from '../../src/domain/usage-state.ts';
-import type { OpenUsage } from '../../src/domain/usage-state.ts';
+import type { UsagePeriod } from '../../src/domain/usage-state.ts';
 import { accountId, charge, plan } from './usage-examples.ts';
 
 const anchors = Array.from({ length: 31 }, (_, index) => index + 1);
@@ -70,7 +70,7 @@ function invoicesOf({ start, end }: BillingPeriod, anchorDay: number) {
     },
   };
   const charged: UsageEvent[] = [opened, charge(1), charge(2), charge(3)];
-  const fold = (events: readonly UsageEvent[]) => events.reduce(evolveUsage, initialUsage) as OpenUsage;
+  const fold = (events: readonly UsageEvent[]) => events.reduce(evolveUsage, initialUsage) as UsagePeriod;
   const ended = [...charged, endPeriod(fold(charged))];
   const events = [...ended, closePeriod(fold(ended))];
   return [openingInvoice(parsed(opened, 0)), periodInvoice(events.map(parsed))];

@@ -4,7 +4,7 @@ import type { UsageEvent } from '../../src/domain/usage-events.ts';
 import type { UsageCommand } from '../../src/domain/decide-usage.ts';
 import { evolveUsage } from '../../src/domain/usage.ts';
 import { initialUsage } from '../../src/domain/usage-state.ts';
-import type { OpenUsage } from '../../src/domain/usage-state.ts';
+import type { UsagePeriod } from '../../src/domain/usage-state.ts';
 
 /** An account whose first period runs through November 2026, on a plan small enough to be used up in an example. */
 
@@ -42,7 +42,7 @@ export function opened(terms: Partial<Terms> = {}): UsageEvent {
   };
 }
 
-export function given(...events: UsageEvent[]): OpenUsage {
+export function given(...events: UsageEvent[]): UsagePeriod {
   const usage = events.reduce(evolveUsage, initialUsage);
   if (usage.phase === 'absent') throw new Error('the history does not open a period');
   return usage;
@@ -140,3 +140,24 @@ export const credited = (...ordinals: number[]): UsageEvent[] =>
   ordinals.flatMap((ordinal) => [credit(ordinal), queued(ordinal, false)]);
 export const charged = (...ordinals: number[]): UsageEvent[] =>
   ordinals.flatMap((ordinal) => [charge(ordinal), queued(ordinal, true)]);
+
+/** Ids of events, by their revisions. */
+export const idOf = (revision: number) => `00000000-0000-5000-8000-${String(revision).padStart(12, '0')}`;
+
+export const lookupId = '6f1f6a3e-5d8b-4c52-9d3c-0a4f5f0f9a11';
+
+/** Revision 0 opens; a credit at 1, a charge of 25 cents at 3, a lookup at 5. */
+export const used = [opened(), credit(1), queued(1, false), charge(2), queued(2, true), lookedUp(1, lookupId)];
+export const closed: UsageEvent = {
+  type: 'UsagePeriodClosed',
+  data: {
+    period_start: '2026-11-01T00:00:00.000Z',
+    period_end: '2026-12-01T00:00:00.000Z',
+    downloads: 2,
+    download_credits: 1,
+    overage_downloads: 1,
+    overage_cents: 25,
+    metadata_credits: 1,
+    fee_difference_cents: 0,
+  },
+};

@@ -28,7 +28,7 @@ interface ModelPeriod {
   feesCents: number[];
   /** Warnings that the owner has had. */
   warned: Set<string>;
-  /** The ceiling was said to be reached, and has been so since. */
+  /** The overage cap was reported as reached, and has stayed so since. */
   capReached: boolean;
   endedAt: string | undefined;
   closed: boolean;

@@ -3,8 +3,9 @@ import { decideUsage } from '../../src/domain/decide-usage.ts';
 import type { PriorDownload, UsageCommand } from '../../src/domain/decide-usage.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
 import type { Refused } from '../../src/domain/refusals.ts';
-import { decideSettlement, evolveSettlement, newSettlement } from '../../src/domain/settlement.ts';
-import type { SettlementCommand } from '../../src/domain/settlement.ts';
+import { decideClosing, evolveClosing, initialClosing } from '../../src/domain/closing.ts';
+import { decideCorrection, evolveCorrections, newCorrections } from '../../src/domain/corrections.ts';
+import type { CorrectionCommand } from '../../src/domain/corrections.ts';
 import { endPeriod, openNextPeriod } from '../../src/domain/usage-periods.ts';
 import type { UsageEvent } from '../../src/domain/usage-events.ts';
 import { evolveUsage } from '../../src/domain/usage.ts';
@@ -83,8 +84,8 @@ export class ModelProcess {
       }
       const prior = this.#prior(command);
       if (prior && prior.stream !== this.#known.stream && !prior.voided) {
-        const settled = this.#repeatInEndedPeriod(command, prior, now);
-        if (settled) return settled;
+        const repeated = this.#repeatInEndedPeriod(command, prior, now);
+        if (repeated) return repeated;
         continue;
       }
       const decision = decideUsage(usage, command, prior);
@@ -100,10 +101,20 @@ export class ModelProcess {
     }
   }
 
-  settle(stream: string, command: SettlementCommand, now: string): readonly UsageEvent[] | Refused {
+  correct(stream: string, command: CorrectionCommand, now: string): readonly UsageEvent[] | Refused {
     const stored = this.#log.read(stream);
-    const state = stored.reduce((folded, { event, ...at }) => evolveSettlement(folded, event, at), newSettlement());
-    const decision = decideSettlement(state, command, now);
+    const state = stored.reduce((folded, { event, id }) => evolveCorrections(folded, event, { id }), newCorrections());
+    return this.#store(stream, decideCorrection(state, command), now);
+  }
+
+  close(stream: string, now: string): readonly UsageEvent[] | Refused {
+    const stored = this.#log.read(stream);
+    const state = stored.reduce((folded, { event, time }) => evolveClosing(folded, event, { time }), initialClosing);
+    return this.#store(stream, decideClosing(state, 3_600, now), now);
+  }
+
+  #store(stream: string, decision: UsageEvent[] | Refused, now: string): readonly UsageEvent[] | Refused {
+    const stored = this.#log.read(stream);
     if (!isRefused(decision) && decision.length > 0) {
       const append = { stream, expected: stored.length - 1, events: logged(decision, later(now, stored)) };
       if (this.#log.append(append) !== 'stored') throw new Error('nobody else writes while one process does');
@@ -114,8 +125,8 @@ export class ModelProcess {
   #repeatInEndedPeriod(command: UsageCommand, prior: FoundDownload, now: string) {
     const asked = command.kind === 'queue_download' ? command.idempotency?.fingerprint : undefined;
     if (prior.fingerprint !== asked) return { refusal: 'idempotency_key_reused' } as const;
-    const settled = this.settle(prior.stream, { kind: 'confirm_download', token: prior.token }, now);
-    return isRefused(settled) ? undefined : settled;
+    const confirmed = this.correct(prior.stream, { kind: 'confirm_download', token: prior.token }, now);
+    return isRefused(confirmed) ? undefined : confirmed;
   }
 
   #rollOver(now: string): boolean {

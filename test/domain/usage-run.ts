@@ -214,7 +214,7 @@ export class Run {
         if (!period) return undefined;
         const stream = usageStream(accountId, period.dates);
         return {
-          real: () => process.settle(stream, { kind: 'close_period', graceSeconds: 3_600 }, now),
+          real: () => process.close(stream, now),
           model: () => model.close(period, now),
         };
       }
@@ -234,18 +234,18 @@ export class Run {
     switch (taken.kind) {
       case 'void':
         return {
-          real: () => process.settle(stream, { kind: 'void_download', token: about }, this.#now),
+          real: () => process.correct(stream, { kind: 'void_download', token: about }, this.#now),
           model: () => this.model.voidDownload(about),
         };
       case 'confirm':
         return {
-          real: () => process.settle(stream, { kind: 'confirm_download', token: about }, this.#now),
+          real: () => process.correct(stream, { kind: 'confirm_download', token: about }, this.#now),
           model: () => this.model.confirm(about),
         };
       case 'waive': {
         const { cents, reference } = taken;
         return {
-          real: () => process.settle(stream, { kind: 'waive_charge', token: about, cents, reference }, this.#now),
+          real: () => process.correct(stream, { kind: 'waive_charge', token: about, cents, reference }, this.#now),
           model: () => this.model.waive(about, cents, reference),
         };
       }

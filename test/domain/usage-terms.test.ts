@@ -80,7 +80,7 @@ describe('the cap on overage charges', () => {
   });
 });
 
-describe('the ceiling', () => {
+describe('the overage cap', () => {
   const capped = [opened({ overage_cap_cents: 50 }), ...credited(1, 2), ...charged(3, 4), capReached(50, 50)];
 
   it('is said to be reached once, by whichever change brings it about', () => {

@@ -1,34 +1,38 @@
 import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
 
-import type { Cell } from '../../src/downloader/sandbox/sandbox.ts';
-import { testContainment } from '../../src/downloader/self-test.ts';
+import type { Sandbox } from '../../src/downloader/sandbox/sandbox.ts';
+import { testSandbox } from '../../src/downloader/self-test.ts';
 import type { GuardReport } from '../../src/downloader/self-test.ts';
 import { createEgressGuard } from '../../src/downloader/egress/guard.ts';
 import type { EgressGuard } from '../../src/downloader/egress/guard.ts';
 import { startEgressProxy } from '../../src/downloader/egress/proxy.ts';
 import { requireGuards } from '../../src/main/sandbox.ts';
-import { cellOfFile } from '../support/cell.ts';
+import { sandboxOfFile } from '../support/sandbox.ts';
 
-const { directory, keeper, cell: openedCell } = cellOfFile();
+const { directory, reaper, sandbox: openedSandbox } = sandboxOfFile();
 
 const guardThatHolds = createEgressGuard({ allowed: [], onRefused: () => undefined });
 
 /** Tries the guards, some of them sabotaged; the others must be what they are without. */
 async function tryGuards(
-  sabotage: { guard?: EgressGuard; namespaces?: Cell['namespaces']; missing?: Cell['missing'] } = {},
+  sabotage: { guard?: EgressGuard; namespaces?: Sandbox['namespaces']; missing?: Sandbox['missing'] } = {},
 ): Promise<GuardReport[]> {
-  const { guard = guardThatHolds, namespaces = openedCell().namespaces, missing = openedCell().missing } = sabotage;
+  const {
+    guard = guardThatHolds,
+    namespaces = openedSandbox().namespaces,
+    missing = openedSandbox().missing,
+  } = sabotage;
   // The socket inside the children's network is given away with the first proxy that is closed.
   const inside = namespaces.nsenter && sabotage.guard === undefined && sabotage.namespaces === undefined;
   const { nsenter: _network, ...withoutNetwork } = namespaces;
   const proxy = await startEgressProxy({
     guard,
-    ...(inside && openedCell().listener && { listener: openedCell().listener }),
+    ...(inside && openedSandbox().listener && { listener: openedSandbox().listener }),
   });
   try {
     const held = inside ? namespaces : withoutNetwork;
-    return await testContainment({ cell: { namespaces: held, missing }, egress: proxy, directory, keeper });
+    return await testSandbox({ sandbox: { namespaces: held, missing }, egress: proxy, directory, reaper });
   } finally {
     await proxy.close();
   }
@@ -36,7 +40,7 @@ async function tryGuards(
 
 const failedOf = (reports: readonly GuardReport[]) => reports.filter(({ state }) => state === 'failed');
 const namesOf = (reports: readonly GuardReport[]) => failedOf(reports).map(({ guard }) => guard);
-const isToBeHad = (name: string) => openedCell().missing.every(({ guard }) => guard !== name);
+const isToBeHad = (name: string) => openedSandbox().missing.every(({ guard }) => guard !== name);
 
 describe('the test at start', { timeout: 120_000 }, () => {
   test('finds a proxy that lets a child reach this machine', async () => {
@@ -45,19 +49,19 @@ describe('the test at start', { timeout: 120_000 }, () => {
   });
 
   test('finds a network that is not closed, though it was said to be', async () => {
-    expect(namesOf(await tryGuards({ namespaces: openedCell().namespaces }))).toEqual(['network'].filter(isToBeHad));
+    expect(namesOf(await tryGuards({ namespaces: openedSandbox().namespaces }))).toEqual(['network'].filter(isToBeHad));
   });
 
   test('finds files and privileges that are open', async () => {
-    const { view: _view, setpriv: _setpriv, ...open } = openedCell().namespaces;
-    const missing: Cell['missing'] = [...openedCell().missing, { guard: 'network', why: 'left out' }];
+    const { view: _view, setpriv: _setpriv, ...open } = openedSandbox().namespaces;
+    const missing: Sandbox['missing'] = [...openedSandbox().missing, { guard: 'network', why: 'left out' }];
     expect(namesOf(await tryGuards({ namespaces: open, missing }))).toEqual(['files', 'privileges'].filter(isToBeHad));
   });
 
   test('finds nothing where all is well', async () => {
     const reports = await tryGuards();
     expect(failedOf(reports)).toEqual([]);
-    expect(reports.filter(({ state }) => state === 'missing')).toHaveLength(openedCell().missing.length);
+    expect(reports.filter(({ state }) => state === 'missing')).toHaveLength(openedSandbox().missing.length);
   });
 
   test('a guard that does not hold is a refusal to take work, and says which', () => {

@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 
 import { launchNatsServer } from '../../src/embedded/nats-server.ts';
-import type { RunningServer } from '../../src/embedded/kept-process.ts';
+import type { RunningServer } from '../../src/embedded/server-process.ts';
 import { connectTo, startNatsServer } from '../support/nats.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
-import { isAlive, killWithKeeper, startOwner, waitUntilGone } from './owned.ts';
+import { isAlive, killWithReaper, startOwner, waitUntilGone } from './owned.ts';
 
 async function launch(dataDirectory: string): Promise<RunningServer> {
   const server = await launchNatsServer({ dataDirectory });
@@ -87,12 +87,12 @@ describe('an embedded nats-server', { timeout: 60_000 }, () => {
     expect(await keptMessages(server.url)).toBe(1);
   });
 
-  it('is ended by the next start when its keeper was killed too', async () => {
+  it('is ended by the next start when its reaper was killed too', async () => {
     const directory = temporaryDirectory();
     const owner = startOwner('nats-server', directory);
     const left = await owner.ready;
     await publish(left.url);
-    await killWithKeeper(owner, left.pid);
+    await killWithReaper(owner, left.pid);
     expect(isAlive(left.pid)).toBe(true);
     const server = await launch(directory);
     expect(isAlive(left.pid)).toBe(false);

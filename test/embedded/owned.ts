@@ -52,13 +52,13 @@ function serversOn(directory: string): number[] {
     .flatMap((workingDirectory) => serverPids({ programs, workingDirectory }));
 }
 
-/** Kills an owner and the keeper that would have ended its server: the server goes on alone. */
-export async function killWithKeeper(owner: Owner, serverPid: number): Promise<void> {
-  const keeper = parentPid(serverPid);
-  process.kill(keeper, 'SIGSTOP');
+/** Kills an owner and the reaper that would have ended its server: the server goes on alone. */
+export async function killWithReaper(owner: Owner, serverPid: number): Promise<void> {
+  const reaper = parentPid(serverPid);
+  process.kill(reaper, 'SIGSTOP');
   await owner.kill();
-  process.kill(keeper, 'SIGKILL');
-  await waitUntilGone(keeper);
+  process.kill(reaper, 'SIGKILL');
+  await waitUntilGone(reaper);
 }
 
 export function isAlive(pid: number): boolean {

@@ -8,11 +8,11 @@ import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 
 import { launchPostgres } from '../../src/embedded/postgres/launch.ts';
 import type { PostgresOptions } from '../../src/embedded/postgres/launch.ts';
-import type { RunningServer } from '../../src/embedded/kept-process.ts';
+import type { RunningServer } from '../../src/embedded/server-process.ts';
 import { createDatabase } from '../support/postgres.ts';
 import { temporaryDirectory, temporaryDirectoryOfFile } from '../support/temporary-directory.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { isAlive, killWithKeeper, parentPid, startOwner, waitUntilGone } from './owned.ts';
+import { isAlive, killWithReaper, parentPid, startOwner, waitUntilGone } from './owned.ts';
 
 async function launch(dataDirectory: string, options: Partial<PostgresOptions> = {}): Promise<RunningServer> {
   const server = await launchPostgres({ dataDirectory, ...options });
@@ -140,11 +140,11 @@ describe('an embedded Postgres whose owner is killed', { timeout: 60_000 }, () =
   it('ends with it', async () => {
     const owner = startOwner('postgres', usedDirectory());
     const server = await owner.ready;
-    const keeper = parentPid(server.pid);
+    const reaper = parentPid(server.pid);
     expect(isAlive(server.pid)).toBe(true);
     await owner.kill();
     await waitUntilGone(server.pid);
-    await waitUntilGone(keeper);
+    await waitUntilGone(reaper);
   });
 
   it('starts again at once, while the earlier one may still be ending', async () => {
@@ -161,23 +161,23 @@ describe('an embedded Postgres whose owner is killed', { timeout: 60_000 }, () =
     const owner = startOwner('postgres', directory);
     const killed = await owner.ready;
     await query(killed.url, 'create table kept as select 1 as one');
-    const keeper = parentPid(killed.pid);
-    process.kill(keeper, 'SIGSTOP');
+    const reaper = parentPid(killed.pid);
+    process.kill(reaper, 'SIGSTOP');
     await owner.kill();
     process.kill(killed.pid, 'SIGKILL');
-    process.kill(keeper, 'SIGKILL');
+    process.kill(reaper, 'SIGKILL');
     await waitUntilGone(killed.pid);
     expect(existsSync(join(directory, 'database', 'postmaster.pid'))).toBe(true);
     const server = await launch(directory);
     expect(await query(server.url, 'select one from kept')).toEqual([{ one: 1 }]);
   });
 
-  it('is ended by the next start when its keeper was killed too', async () => {
+  it('is ended by the next start when its reaper was killed too', async () => {
     const directory = usedDirectory();
     const owner = startOwner('postgres', directory);
     const left = await owner.ready;
     await query(left.url, 'create table kept as select 1 as one');
-    await killWithKeeper(owner, left.pid);
+    await killWithReaper(owner, left.pid);
     expect(isAlive(left.pid)).toBe(true);
     const server = await launch(directory);
     expect(isAlive(left.pid)).toBe(false);
@@ -204,7 +204,7 @@ describe('an embedded Postgres whose owner is killed', { timeout: 60_000 }, () =
     expect(await query(server.url, 'select 1 as one')).toEqual([{ one: 1 }]);
   });
 
-  it('is ended when only its keeper was killed', async () => {
+  it('is ended when only its reaper was killed', async () => {
     const server = await launch(usedDirectory());
     process.kill(parentPid(server.pid), 'SIGKILL');
     expect(await server.exited).toEqual({ code: null, signal: 'SIGKILL' });

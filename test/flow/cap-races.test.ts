@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { connectEventStore } from '../../src/adapters/event-store/event-store.ts';
 import { firstBillingPeriod, usageStream } from '../../src/domain/billing-period.ts';
 import type { UsageEvent } from '../../src/domain/usage-events.ts';
-import { ask, lanesOf } from '../commands/usage-account.ts';
+import { ask, writersOf } from '../commands/usage-account.ts';
 import { usageOrigin } from '../../src/commands/usage/usage-cache.ts';
 import { call } from '../support/client.ts';
 import type { Answer } from '../support/client.ts';
@@ -104,10 +104,10 @@ describe('a ceiling that is moved while downloads race for it', () => {
     for (let round = 1; round <= rounds; round += 1) {
       const { accountId, key } = await openAccount(Math.floor(requests / 5) * rateCents);
       const stream = usageStream(accountId, firstBillingPeriod(new Date().toISOString()));
-      const lanes = lanesOf(store, () => new Date().toISOString());
+      const writers = writersOf(store, () => new Date().toISOString());
       const move = (overageCapCents: number | null) =>
         ask(
-          lanes,
+          writers,
           { accountId, stream, origin: usageOrigin(stream) },
           overageCapCents === null
             ? { kind: 'remove_overage_cap', effective: 'now' }

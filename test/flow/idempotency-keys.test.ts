@@ -113,7 +113,7 @@ test('each key is charged once, and answered in one way', { timeout: scaled(120_
     }
     await Promise.all(underWay);
   };
-  const lanes = 32;
+  const writers = 32;
   for (const period of ['this', 'next'] as const) {
     const apis = await startApis(period === 'this' ? {} : nextMonth);
     let next = 0;
@@ -134,7 +134,7 @@ test('each key is charged once, and answered in one way', { timeout: scaled(120_
         );
       }
     };
-    await Promise.all(Array.from({ length: lanes }, work));
+    await Promise.all(Array.from({ length: writers }, work));
     if (period === 'next') {
       const last = { api: 1, period, hangsUpAfterMs: undefined, together: false } as const;
       for (let index = 0; index < total; index += 1)

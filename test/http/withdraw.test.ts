@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { expect, test } from 'vitest';
 import { Outages } from '../../src/ports/outage.ts';
-import type { Withdrawal } from '../../src/commands/usage/batch.ts';
+import type { Compensation } from '../../src/commands/usage/batch.ts';
 import { withdraw } from '../../src/http/withdraw.ts';
 import { openUsage } from '../commands/usage-account.ts';
 import { chargeFor, download, freshToken, resolvingUnderTest } from '../dispatcher/resolving.ts';
@@ -13,13 +13,13 @@ const { log, parts, appendOf } = resolvingUnderTest();
 async function ask(ageMs: number): Promise<boolean> {
   const account = await openUsage(log.store, { downloads_limit: 0 });
   const token = freshToken();
-  const withdrawal: Withdrawal = {
+  const compensation: Compensation = {
     append: await appendOf(account, download(token), { isStored: true }),
     charge: chargeFor(token),
   };
   const caller = { accountId: account.accountId };
   const request = { id: 'a', arrivedMs: performance.now() - ageMs, caller } as FastifyRequest;
-  return await withdraw(request, { pendingVoids: parts.pendingVoids, outages: new Outages(silent) }, withdrawal);
+  return await withdraw(request, { pendingVoids: parts.pendingVoids, outages: new Outages(silent) }, compensation);
 }
 
 test('a request is told that nothing is charged once that is promised', async () => {

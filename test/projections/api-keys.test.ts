@@ -9,7 +9,7 @@ import { usageOrigin } from '../../src/commands/usage/usage-cache.ts';
 import type { Subscription } from '../../src/ports/event-store.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
-import { ask, lanesOf, midNovember } from '../commands/usage-account.ts';
+import { ask, writersOf, midNovember } from '../commands/usage-account.ts';
 import { plan } from '../domain/usage-examples.ts';
 import { createReadModels, silent, testMacs } from './read-models-under-test.ts';
 import type { TestReadModels } from './read-models-under-test.ts';
@@ -52,7 +52,7 @@ async function revoke(accountId: string, keyId: string): Promise<void> {
 async function changeHourlyLimit(accountId: string, hourlyLimit: number): Promise<void> {
   const account = { accountId, stream: '', origin: usageOrigin(`usage-${accountId}-20261114`) };
   const terms = { ...plan, hourly_limit: hourlyLimit };
-  await ask(lanesOf(log.store), account, { kind: 'change_plan', terms, effective: 'now' });
+  await ask(writersOf(log.store), account, { kind: 'change_plan', terms, effective: 'now' });
   expect(await waitForHourlyLimit(models.pool, accountId, { hourlyLimit, timeoutMs: 10_000 })).toBe(true);
 }
 

@@ -7,13 +7,13 @@ import { runProjection } from '../../projections/runner/runner.ts';
 import { newUuid } from '../../src/system/clock-and-chance.ts';
 import type { Subscription } from '../../src/ports/event-store.ts';
 import { claimJob, readQueuedJob } from '../../src/commands/record-job-progress.ts';
-import { settlePeriod } from '../../src/commands/settle-period.ts';
+import { correctCharge } from '../../src/commands/correct-charge.ts';
 import { defaultOptions } from '../../src/domain/download-options.ts';
 import type { Actor } from '../../src/domain/recorded-event.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
-import type { SettlementCommand } from '../../src/domain/settlement.ts';
+import type { CorrectionCommand } from '../../src/domain/corrections.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
-import { ask, freshCause, lanesOf, midNovember, openUsage } from '../commands/usage-account.ts';
+import { ask, freshCause, writersOf, midNovember, openUsage } from '../commands/usage-account.ts';
 import type { UsageAccount } from '../commands/usage-account.ts';
 import { lookUp, video } from '../domain/usage-examples.ts';
 import { createReadModels, silent, testMacs } from './read-models-under-test.ts';
@@ -39,7 +39,7 @@ const freshToken = () => newUuid().replaceAll('-', '_');
 
 const download = (account: UsageAccount, token: string, now = midNovember, cause = freshCause()) =>
   ask(
-    lanesOf(log.store, () => now),
+    writersOf(log.store, () => now),
     account,
     { kind: 'queue_download', token, video, ...defaultOptions, quality: '720' },
     { cause },
@@ -53,16 +53,15 @@ async function caughtUp(): Promise<void> {
 
 const periodOf = ({ accountId }: UsageAccount) => ({ accountId, periodStart: '2026-11-01T00:00:00.000Z' });
 
-/** What comes after a charge, by whoever it is. */
-async function settle(
+async function correct(
   account: UsageAccount,
-  command: SettlementCommand,
+  command: CorrectionCommand,
   actor: Actor = freshCause().actor,
 ): Promise<void> {
   const cause = { ...freshCause(), actor };
   const dependencies = { store: log.store, now: () => midNovember };
-  const settled = await settlePeriod(dependencies, { stream: account.stream, command, cause, timeoutMs: 20_000 });
-  expect(isRefused(settled)).toBe(false);
+  const corrected = await correctCharge(dependencies, { stream: account.stream, command, cause, timeoutMs: 20_000 });
+  expect(isRefused(corrected)).toBe(false);
 }
 
 const ledgerOf = ({ accountId }: UsageAccount, periodStart: string) =>
@@ -75,7 +74,7 @@ describe('the ledger', () => {
     await download(account, included);
     const cause = freshCause();
     await download(account, charged, midNovember, cause);
-    await ask(lanesOf(log.store), account, lookUp(lookup));
+    await ask(writersOf(log.store), account, lookUp(lookup));
     await caughtUp();
     const stored = await log.store.read(account.stream, 0);
     const traced = (revision: number) => ({
@@ -117,12 +116,12 @@ describe('the ledger', () => {
     const account = await openUsage(log.store, { downloads_limit: 1, overage_cents: 25 });
     const [credited, charged, waived, lookup] = [freshToken(), freshToken(), freshToken(), newUuid()];
     for (const token of [credited, charged, waived]) await download(account, token);
-    await ask(lanesOf(log.store), account, lookUp(lookup));
+    await ask(writersOf(log.store), account, lookUp(lookup));
     const staff = { type: 'staff', id: 'Ada', role: 'operator', reason: 'the file was broken' } as const;
-    await settle(account, { kind: 'void_download', token: credited });
-    await settle(account, { kind: 'waive_charge', token: waived, cents: 10, reference: 'case-1' }, staff);
-    await settle(account, { kind: 'void_download', token: waived });
-    await settle(account, { kind: 'void_lookup', lookupId: lookup });
+    await correct(account, { kind: 'void_download', token: credited });
+    await correct(account, { kind: 'waive_charge', token: waived, cents: 10, reference: 'case-1' }, staff);
+    await correct(account, { kind: 'void_download', token: waived });
+    await correct(account, { kind: 'void_lookup', lookupId: lookup });
     await caughtUp();
     const rows = await ledgerOf(account, '2026-11-01T00:00:00.000Z');
     const [credit, , second, looked] = rows.map(({ event_id: id }) => id);
@@ -185,9 +184,9 @@ describe('a timeline', () => {
     const account = await openUsage(log.store, { downloads_limit: 0, overage_cents: 7 });
     const [confirmed, voided] = [freshToken(), freshToken()];
     for (const token of [confirmed, voided]) await download(account, token);
-    await settle(account, { kind: 'confirm_download', token: confirmed });
-    await settle(account, { kind: 'waive_charge', token: confirmed, cents: 2, reference: 'case-1' });
-    await settle(account, { kind: 'void_download', token: voided });
+    await correct(account, { kind: 'confirm_download', token: confirmed });
+    await correct(account, { kind: 'waive_charge', token: confirmed, cents: 2, reference: 'case-1' });
+    await correct(account, { kind: 'void_download', token: voided });
     await caughtUp();
     const eventsOf = async (token: string) =>
       (await readTimeline(models.pool, token)).map(({ type, cents }) => [type, cents]);
@@ -201,7 +200,7 @@ describe('a timeline', () => {
 
   it('does not mention lookups', async () => {
     const account = await openUsage(log.store, { metadata_limit: 1 });
-    await ask(lanesOf(log.store), account, lookUp(newUuid()));
+    await ask(writersOf(log.store), account, lookUp(newUuid()));
     await caughtUp();
     const { rowCount } = await models.pool.query('select from job_timeline where stream = $1', [account.stream]);
     expect(rowCount).toBe(0);

@@ -5,14 +5,14 @@ import { readJob } from '../../projections/jobs.ts';
 import { runProjection } from '../../projections/runner/runner.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { newUuid } from '../../src/system/clock-and-chance.ts';
-import { KnownUsage } from '../../src/commands/usage/usage-cache.ts';
+import { UsageCache } from '../../src/commands/usage/usage-cache.ts';
 import type { Subscription } from '../../src/ports/event-store.ts';
 import { recordJobProgress } from '../../src/commands/record-job-progress.ts';
 import type { JobCommand } from '../../src/domain/download-job.ts';
 import { defaultOptions } from '../../src/domain/download-options.ts';
 import type { UsageSnapshot } from '../../src/domain/usage-state.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
-import { ask, freshCause, lanesOf, midNovember, openUsage, queueAll, upFrom } from '../commands/usage-account.ts';
+import { ask, freshCause, writersOf, midNovember, openUsage, queueAll, upFrom } from '../commands/usage-account.ts';
 import type { UsageAccount } from '../commands/usage-account.ts';
 import { plan, queueDownload, video } from '../domain/usage-examples.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -33,7 +33,7 @@ afterAll(async () => {
 
 /** What folding a usage stream gives. */
 async function foldOf(account: UsageAccount, stream = account.stream): Promise<UsageSnapshot> {
-  const known = new KnownUsage({ ...account.origin, stream });
+  const known = new UsageCache({ ...account.origin, stream });
   for (const event of await log.store.read(stream, 0)) known.fold(event);
   return known.snapshot;
 }
@@ -51,12 +51,12 @@ describe('the credits row of an account', () => {
   it('holds the whole state of the period, at the revision that it stands for', async () => {
     const account = await openUsage(log.store, { openedAt: '2026-10-31T09:00:00.000Z' });
     expect(await rowAt(account, account.stream, 0)).toEqual(await foldOf(account));
-    const lanes = lanesOf(log.store);
+    const writers = writersOf(log.store);
     const lookup = { kind: 'debit_metadata', lookupId: newUuid(), video } as const;
-    await queueAll(lanes, account, [1, 2, 3]);
-    await ask(lanes, account, lookup);
-    await ask(lanes, account, { kind: 'set_overage_cap', overageCapCents: 500, effective: 'now' });
-    await ask(lanes, account, {
+    await queueAll(writers, account, [1, 2, 3]);
+    await ask(writers, account, lookup);
+    await ask(writers, account, { kind: 'set_overage_cap', overageCapCents: 500, effective: 'now' });
+    await ask(writers, account, {
       kind: 'change_plan',
       terms: { ...plan, overage_cents: null, plan: 'sandbox' },
       effective: 'now',
@@ -75,9 +75,9 @@ describe('the credits row of an account', () => {
 
   it('is one for each period; the newest is the one that is read', async () => {
     const account = await openUsage(log.store);
-    await queueAll(lanesOf(log.store), account, [1, 2, 3]);
+    await queueAll(writersOf(log.store), account, [1, 2, 3]);
     await queueAll(
-      lanesOf(log.store, () => '2026-12-14T12:00:00.000Z'),
+      writersOf(log.store, () => '2026-12-14T12:00:00.000Z'),
       account,
       [4],
     );
@@ -95,9 +95,9 @@ describe('the credits row of an account', () => {
 
   it('is a place from which another process decides as if it had read everything', async () => {
     const account = await openUsage(log.store, { overage_cap_cents: 25 });
-    await queueAll(lanesOf(log.store), account, upFrom(1, 3));
+    await queueAll(writersOf(log.store), account, upFrom(1, 3));
     const snapshot = await rowAt(account, account.stream, 7);
-    const answer = await ask(lanesOf(log.store), account, queueDownload(4), { snapshot });
+    const answer = await ask(writersOf(log.store), account, queueDownload(4), { snapshot });
     expect(answer).toMatchObject({ outcome: 'refused', refusal: 'overage_cap_reached' });
   });
 });
@@ -110,7 +110,7 @@ describe('the row of a job', () => {
     const account = await openUsage(log.store);
     const token = `${newUuid().replaceAll('-', '_')}_${number}`;
     const asked = { kind: 'queue_download', token, video, ...defaultOptions, format: 'audio', quality: '720' } as const;
-    await ask(lanesOf(log.store), account, asked);
+    await ask(writersOf(log.store), account, asked);
     return { account, token };
   }
 

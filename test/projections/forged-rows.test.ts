@@ -14,12 +14,12 @@ import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { createRowMacs } from '../../src/adapters/postgres/row-macs.ts';
 import { deriveKeys } from '../../src/adapters/secrets.ts';
 import { hashIdempotencyKey } from '../../src/commands/idempotency.ts';
-import { KnownUsage } from '../../src/commands/usage/usage-cache.ts';
+import { UsageCache } from '../../src/commands/usage/usage-cache.ts';
 import type { Subscription } from '../../src/ports/event-store.ts';
 import { queueDownload } from '../domain/usage-examples.ts';
-import { queueKeyed, settle } from '../commands/keyed-downloads.ts';
+import { queueKeyed, correct } from '../commands/keyed-downloads.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
-import { ask, lanesOf, openUsage, queueAll } from '../commands/usage-account.ts';
+import { ask, writersOf, openUsage, queueAll } from '../commands/usage-account.ts';
 import type { UsageAccount } from '../commands/usage-account.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { GeneratedAccount, appendAll } from './generated-account.ts';
@@ -48,7 +48,7 @@ const caughtUp = () =>
   waitFor(() => catchUp({ store: log.store, pool: models.pool }, usageAndJobs, 10_000), { what: 'the read model' });
 
 async function foldOf({ origin, stream }: UsageAccount) {
-  const known = new KnownUsage(origin);
+  const known = new UsageCache(origin);
   for (const event of await log.store.read(stream, 0)) known.fold(event);
   return known.snapshot;
 }
@@ -59,7 +59,7 @@ const set = (account: UsageAccount, assignment: string) =>
 /** An account that has used something, with a row that is up to date, and one of its keys. */
 async function usedAccount() {
   const account = await openUsage(log.store, { downloads_limit: 2, overage_cap_cents: 500 });
-  await queueAll(lanesOf(log.store), account, [1, 2, 3]);
+  await queueAll(writersOf(log.store), account, [1, 2, 3]);
   await caughtUp();
   const { keyHash } = await insertKey(models.pool, { accountId: account.accountId, hourlyLimit: 100 });
   return { account, usage: async () => (await admissions.admit({ keyHash }))?.usage };
@@ -103,7 +103,7 @@ describe('a row of credits', () => {
     expect(await usage()).toBe(notBelieved);
     expect(await readNewestCredits(models.pool, account.accountId, testMacs)).toBe(notBelieved);
     expect(await readCredits(models.pool, account.stream, testMacs)).toBe(notBelieved);
-    await ask(lanesOf(log.store), account, queueDownload(9));
+    await ask(writersOf(log.store), account, queueDownload(9));
     await caughtUp();
     expect(await usage()).toEqual(await foldOf(account));
   });
@@ -113,7 +113,7 @@ describe('a row of credits', () => {
     const [runner] = runners;
     await runner?.close();
     await set(account, 'download_credits = 0, overage_cents = 0');
-    await ask(lanesOf(log.store), account, queueDownload(9));
+    await ask(writersOf(log.store), account, queueDownload(9));
     runners[0] = runProjection(usageAndJobs, { store: log.store, macs: testMacs, pool: models.pool, logger: silent });
     await caughtUp();
     expect(await usage()).toEqual(await foldOf(account));
@@ -133,7 +133,7 @@ describe('a row of credits', () => {
 
 describe('a row of idempotency_keys', () => {
   let numbers = 100;
-  const api = () => ({ store: log.store, lanes: lanesOf(log.store) });
+  const api = () => ({ store: log.store, writers: writersOf(log.store) });
   const keyedBy = async (account: UsageAccount, key: string) => {
     const { keyHash } = await insertKey(models.pool, { accountId: account.accountId, hourlyLimit: 100 });
     return (await admissions.admit({ keyHash, idempotencyKeyHash: hashIdempotencyKey(key) }))?.keyed;
@@ -157,7 +157,7 @@ describe('a row of idempotency_keys', () => {
     await models.pool.query(`update idempotency_keys set ${change} where account_id = $1`, [account.accountId]);
     expect(await keyedBy(account, 'order')).toBe(notBelieved);
     if (genuine && genuine !== notBelieved)
-      await settle(log.store, account.stream, { kind: 'confirm_download', token: genuine.token });
+      await correct(log.store, account.stream, { kind: 'confirm_download', token: genuine.token });
     await caughtUp();
     expect(await keyedBy(account, 'order')).toBe(notBelieved);
   });
@@ -168,7 +168,7 @@ describe('a row of idempotency_keys', () => {
     await caughtUp();
     const queued = await keyedBy(account, 'order');
     if (!queued || queued === notBelieved) throw new Error('the projector is not believed');
-    await settle(log.store, account.stream, { kind: 'confirm_download', token: queued.token });
+    await correct(log.store, account.stream, { kind: 'confirm_download', token: queued.token });
     await caughtUp();
     expect(await keyedBy(account, 'order')).toEqual({ ...queued, confirmed: true });
   });

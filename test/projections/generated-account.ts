@@ -1,6 +1,6 @@
 import { newId, newUuid, randomBits } from '../../src/system/clock-and-chance.ts';
 import type { EventStore, EventToAppend, ExpectedRevision } from '../../src/ports/event-store.ts';
-import { firstPreviousHash, seal } from '../../src/commands/event-metadata.ts';
+import { addMetadata, firstPreviousHash } from '../../src/commands/event-metadata.ts';
 import { accountStream } from '../../src/domain/account-events.ts';
 import { firstBillingPeriod, usageStream } from '../../src/domain/billing-period.ts';
 import { invoicesStream } from '../../src/domain/invoice-events.ts';
@@ -27,7 +27,7 @@ const included = 2;
 const rateCents = 25;
 
 /**
- * What an account leaves in the log, written as the service writes it (sealed, chained, at exact revisions), but in appends
+ * What an account leaves in the log, written as the service writes it (chained, at exact revisions), but in appends
  * as large as one likes: the way to a long log in a short time. Appends must be stored in the order in which they are made.
  */
 export class GeneratedAccount {
@@ -152,12 +152,12 @@ export class GeneratedAccount {
     const expected = end?.revision ?? 'no_stream';
     const previousHash = end?.hash ?? firstPreviousHash(stream);
     const caused = events.map((event) => ({ event, cause }));
-    const sealed = seal(caused, { stream, expected, previousHash, time });
+    const chained = addMetadata(caused, { stream, expected, previousHash, time });
     // Nothing follows on the stream of a job: hundreds of thousands of them are not kept.
     if (!stream.startsWith('job-')) {
-      this.#ends.set(stream, { revision: (end?.revision ?? -1) + events.length, hash: sealed.lastHash });
+      this.#ends.set(stream, { revision: (end?.revision ?? -1) + events.length, hash: chained.lastHash });
     }
-    return { stream, expected, events: sealed.events };
+    return { stream, expected, events: chained.events };
   }
 }
 

@@ -9,9 +9,10 @@ import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { hashIdempotencyKey } from '../../src/commands/idempotency.ts';
 import type { Subscription } from '../../src/ports/event-store.ts';
 import { token } from '../domain/usage-examples.ts';
-import { queueKeyed, settle } from '../commands/keyed-downloads.ts';
+import { closeBooks } from '../commands/close-books.ts';
+import { correct, queueKeyed } from '../commands/keyed-downloads.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
-import { ask, lanesOf, openUsage } from '../commands/usage-account.ts';
+import { ask, writersOf, openUsage } from '../commands/usage-account.ts';
 import type { UsageAccount } from '../commands/usage-account.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { insertKey } from './key-windows.ts';
@@ -33,7 +34,7 @@ afterAll(async () => {
   await models[Symbol.asyncDispose]();
 });
 
-const api = () => ({ store: log.store, lanes: lanesOf(log.store) });
+const api = () => ({ store: log.store, writers: writersOf(log.store) });
 
 /** Waits for the credits row to stand at this revision, with which the others are as far. */
 async function applied({ stream }: UsageAccount, revision: number): Promise<void> {
@@ -69,7 +70,7 @@ describe('the row of an idempotency key', () => {
     const row = { token: token(1), overage: false, stream: account.stream, revision: 2 };
     expect((await admit(key, 'a'))?.keyed).toMatchObject({ ...row, confirmed: false, voided: false });
 
-    await settle(log.store, account.stream, { kind: 'void_download', token: token(1) });
+    await correct(log.store, account.stream, { kind: 'void_download', token: token(1) });
     await applied(account, 3);
     expect((await admit(key, 'a'))?.keyed).toMatchObject({ ...row, voided: true });
 
@@ -87,10 +88,10 @@ describe('the row of an idempotency key', () => {
     const key = await keyOf(account);
     const december = () => '2026-12-14T12:00:00.000Z';
     await queueKeyed(api(), account, 'a', { number: 5 });
-    await ask(lanesOf(log.store, december), account, { kind: 'roll_over' });
+    await ask(writersOf(log.store, december), account, { kind: 'roll_over' });
     await applied(account, 3);
     expect((await admit(key, 'a'))?.keyed).toMatchObject({ token: token(5), confirmed: false });
-    await settle(log.store, account.stream, { kind: 'close_period', graceSeconds: 0 }, december);
+    await closeBooks(log.store, account.stream, december());
     await applied(account, 4);
     expect((await admit(key, 'a'))?.keyed).toMatchObject({ token: token(5), confirmed: true, voided: false });
   });
@@ -105,8 +106,8 @@ describe('the row of an idempotency key', () => {
 
   it('comes to each of the requests of one tick that ask for it, and to no other', async () => {
     const account = await openUsage(log.store);
-    const lanes = api();
-    for (const number of [21, 22, 23]) await queueKeyed(lanes, account, `key-${number}`, { number });
+    const writers = api();
+    for (const number of [21, 22, 23]) await queueKeyed(writers, account, `key-${number}`, { number });
     await applied(account, 6);
     const [one, other] = [await keyOf(account), await keyOf(account)];
     const jobs = { token: token(21) };
@@ -137,10 +138,11 @@ describe('the row of an idempotency key', () => {
     const account = await openUsage(log.store, { downloads_limit: 1_000 });
     const key = await keyOf(account);
     await applied(account, 0);
-    const lanes = api();
+    const writers = api();
     const state = { isWriting: true };
     const writing = (async () => {
-      for (let number = 101; number <= 160; number += 1) await queueKeyed(lanes, account, `key-${number}`, { number });
+      for (let number = 101; number <= 160; number += 1)
+        await queueKeyed(writers, account, `key-${number}`, { number });
       state.isWriting = false;
     })();
     // Each download is two events: at revision 2n the n-th key has its row.
@@ -160,7 +162,7 @@ it('a rebuild makes the same rows', async () => {
   await queueKeyed(api(), account, 'a', { number: 31 });
   await queueKeyed(api(), account, 'a', { number: 32 });
   await queueKeyed(api(), account, 'b', { number: 33 });
-  await settle(log.store, account.stream, { kind: 'void_download', token: token(33) });
+  await correct(log.store, account.stream, { kind: 'void_download', token: token(33) });
   await applied(account, 6);
   const pool = models.openAnother();
   const { tables } = await rebuild(usageAndJobs, { store: log.store, macs: testMacs, pool, progress: () => undefined });

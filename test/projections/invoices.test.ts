@@ -6,11 +6,12 @@ import { catchUp } from '../../projections/runner/progress.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { newUuid } from '../../src/system/clock-and-chance.ts';
 import { issueCreditNote } from '../../src/commands/issue-credit-note.ts';
+import { closeBooks } from '../commands/close-books.ts';
 import { issueInvoice } from '../../src/commands/issue-invoice.ts';
-import { settlePeriod } from '../../src/commands/settle-period.ts';
-import type { SettlementCommand } from '../../src/domain/settlement.ts';
+import { correctCharge } from '../../src/commands/correct-charge.ts';
+import type { CorrectionCommand } from '../../src/domain/corrections.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
-import { ask, freshCause, lanesOf, midNovember, openUsage, queueAll, upFrom } from '../commands/usage-account.ts';
+import { ask, freshCause, writersOf, midNovember, openUsage, queueAll, upFrom } from '../commands/usage-account.ts';
 import type { UsageAccount } from '../commands/usage-account.ts';
 import { plan, token } from '../domain/usage-examples.ts';
 import { keptReadModels } from './kept-read-models.ts';
@@ -31,16 +32,16 @@ const december = '2026-12-01T00:00:00.000Z';
 const issue = ({ stream }: UsageAccount, covers: 'opening' | 'period', now = december) =>
   issueInvoice({ store: log.store, now: () => now, newUuid }, { stream, covers, actor, timeoutMs: 5_000 });
 
-const settle = ({ stream }: UsageAccount, command: SettlementCommand) =>
-  settlePeriod({ store: log.store, now: () => december }, { stream, command, cause: freshCause(), timeoutMs: 5_000 });
+const correct = ({ stream }: UsageAccount, command: CorrectionCommand) =>
+  correctCharge({ store: log.store, now: () => december }, { stream, command, cause: freshCause(), timeoutMs: 5_000 });
 
 async function close(account: UsageAccount): Promise<void> {
   await ask(
-    lanesOf(log.store, () => december),
+    writersOf(log.store, () => december),
     account,
     { kind: 'roll_over' },
   );
-  await settle(account, { kind: 'close_period', graceSeconds: 0 });
+  await closeBooks(log.store, account.stream, december);
 }
 
 /** What is due of an account, as the read model has it and as a rebuild of it has it. */
@@ -63,7 +64,7 @@ describe('what is due', () => {
   ] as const)('is %s', async (_what, terms, downloads, atOpening, atClose) => {
     const account = await openUsage(log.store, terms);
     expect(await dueOf(account)).toEqual(atOpening);
-    await queueAll(lanesOf(log.store), account, upFrom(1, downloads));
+    await queueAll(writersOf(log.store), account, upFrom(1, downloads));
     await close(account);
     expect(await dueOf(account)).toEqual(atClose);
     expect((await rebuildOn(log.store, models, usageAndJobs)).tables).toMatchObject([
@@ -81,12 +82,12 @@ describe('what is due', () => {
   it('is nothing where all overage was waived or voided, and a rise of the fee even if the next one is none', async () => {
     const given = { fee_cents: 0, downloads_limit: 0 };
     const [back, risen] = [await openUsage(log.store, given), await openUsage(log.store, given)];
-    await queueAll(lanesOf(log.store), back, [1, 2]);
-    await settle(back, { kind: 'void_download', token: token(1) });
-    await settle(back, { kind: 'waive_charge', token: token(2), reference: 'CASE-1' });
+    await queueAll(writersOf(log.store), back, [1, 2]);
+    await correct(back, { kind: 'void_download', token: token(1) });
+    await correct(back, { kind: 'waive_charge', token: token(2), reference: 'CASE-1' });
     const { fee_cents: _fee, ...others } = plan;
     const change = (fee_cents: number, effective: 'now' | 'next_period') =>
-      ask(lanesOf(log.store), risen, { kind: 'change_plan', terms: { ...others, fee_cents }, effective });
+      ask(writersOf(log.store), risen, { kind: 'change_plan', terms: { ...others, fee_cents }, effective });
     await change(500, 'now');
     await change(0, 'next_period');
     for (const account of [back, risen]) await close(account);

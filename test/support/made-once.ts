@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-import { startKeeper } from '../../src/downloader/sandbox/reaper.ts';
+import { startReaper } from '../../src/downloader/sandbox/reaper.ts';
 import { installedAt } from '../../src/downloader/yt-dlp/installed-tree.ts';
 import { bundlePackageDirectory, bundleSha256, locateEngine } from '../../src/downloader/yt-dlp/programs.ts';
 import { prepareYtDlp } from '../../src/downloader/yt-dlp/unpacked.ts';
@@ -74,12 +74,12 @@ export async function prepareEngine(): Promise<void> {
   const directory = engineDirectoryOfRun();
   if (directory === undefined) return;
   const { ytDlpPath } = await locateEngine({}, process.env['PATH'] ?? '');
-  const keeper = startKeeper();
+  const reaper = startReaper();
   try {
     // Where it cannot be unpacked, each test's own engine says so.
     const onProblem = () => undefined;
-    await prepareYtDlp({ ytDlpPath, directory, trialDirectory: join(directory, '..', 'trials'), keeper, onProblem });
+    await prepareYtDlp({ ytDlpPath, directory, trialDirectory: join(directory, '..', 'trials'), reaper, onProblem });
   } finally {
-    keeper.close();
+    reaper.close();
   }
 }

@@ -3,7 +3,7 @@ import { connect } from 'nats';
 import type { NatsConnection } from 'nats';
 
 import { launchNatsServer } from '../../src/embedded/nats-server.ts';
-import type { RunningServer } from '../../src/embedded/kept-process.ts';
+import type { RunningServer } from '../../src/embedded/server-process.ts';
 import { givenEngines } from './given-engines.ts';
 import { makeTemporaryDirectory } from './temporary-directory.ts';
 

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import type { VideoReference, VideoSource } from '../../src/ports/videos.ts';
-import { startKeeper } from '../../src/downloader/sandbox/reaper.ts';
-import { openCell } from '../../src/downloader/sandbox/sandbox.ts';
+import { startReaper } from '../../src/downloader/sandbox/reaper.ts';
+import { openSandbox } from '../../src/downloader/sandbox/sandbox.ts';
 import { createEgressGuard } from '../../src/downloader/egress/guard.ts';
 import { startEgressProxy } from '../../src/downloader/egress/proxy.ts';
 import type { Egress } from '../../src/downloader/egress/credentials.ts';
@@ -80,18 +80,18 @@ export async function startTestPlatform(
   const ownEngine = join(directory, 'work', 'engine');
   const engineDirectory = isUnpacked ? (engineDirectoryOfRun() ?? ownEngine) : ownEngine;
   if (isUnpacked) await prepareEngine();
-  const keeper = startKeeper();
+  const reaper = startReaper();
   const origins = [platform.url, ...others];
   const allowed = origins
     .map((origin) => new URL(origin))
     .map(({ hostname: host, port }) => ({ host, port: Number(port) }));
   const guard = createEgressGuard({ allowed, onRefused: () => undefined });
-  const cell = await openCell({
+  const sandbox = await openSandbox({
     directory: join(directory, 'cell'),
     programs: [engine.ytDlpPath, engine.ffmpegPath, engine.ffprobePath],
     readable: [pluginsDirectory, localFfmpeg, ...makeDirectories(engineDirectory)],
   });
-  const proxy = await startEgressProxy({ guard, ...(cell.listener && { listener: cell.listener }) });
+  const proxy = await startEgressProxy({ guard, ...(sandbox.listener && { listener: sandbox.listener }) });
   /** Without what keeps another proxy, or another engine, out of a child's reach. */
   const namespacesFor = ({
     proxyUrl,
@@ -100,7 +100,7 @@ export async function startTestPlatform(
     proxyUrl?: string | undefined;
     ytDlpPath?: string | undefined;
   }) => {
-    const { nsenter, view, ...others } = cell.namespaces;
+    const { nsenter, view, ...others } = sandbox.namespaces;
     return {
       ...others,
       ...(proxyUrl === undefined && nsenter && { nsenter }),
@@ -124,7 +124,7 @@ export async function startTestPlatform(
         ...more,
         egress: proxyUrl === undefined ? proxy : throughOtherProxy(proxyUrl),
         namespaces: namespacesFor({ proxyUrl, ...more }),
-        keeper,
+        reaper,
         pluginsDirectory,
         extractorOf,
         limits: { ...testLimits, ...limits },
@@ -133,9 +133,9 @@ export async function startTestPlatform(
       });
     },
     async close() {
-      keeper.close();
+      reaper.close();
       await proxy.close();
-      await cell.close();
+      await sandbox.close();
       await platform.close();
       rmSync(directory, { recursive: true, force: true });
     },

@@ -14,6 +14,8 @@ const readModels = ['projections', 'projections/runner'];
 
 /** Who may import whom. A folder with a row of its own is a room of its own, and nothing imports `main`. */
 const rooms: Readonly<Record<string, Room>> = {
+  // Waiting: for a time, a condition, a promise; nothing else of the service.
+  'src/async': { rooms: [], packages: ['node:timers/promises'] },
   'src/domain': { rooms: [], packages: ['zod'] },
   'src/ports': { rooms: ['src/domain'], packages: [] },
   'src/commands': {
@@ -25,24 +27,24 @@ const rooms: Readonly<Record<string, Room>> = {
   'projections/admission': { rooms: ['src/domain', 'src/ports', 'projections'] },
   // Pages and files for people, made of facts alone: the same facts give the same bytes.
   'src/documents': { rooms: ['src/domain'], packages: ['csv-stringify/sync'] },
-  'src/http': { rooms: [...insideOfService, 'projections', 'projections/admission', 'src/documents'] },
+  'src/http': { rooms: ['src/async', ...insideOfService, 'projections', 'projections/admission', 'src/documents'] },
   // Only what a client outside would have: the generated types.
   'src/client': { rooms: [], packages: ['openapi-fetch'] },
-  'src/dispatcher': { rooms: [...insideOfService, ...readModels, 'src/audit/compare'] },
-  'src/worker': { rooms: ['src/domain', 'src/ports', 'src/commands'] },
+  'src/dispatcher': { rooms: ['src/async', ...insideOfService, ...readModels, 'src/audit/compare'] },
+  'src/worker': { rooms: ['src/async', 'src/domain', 'src/ports', 'src/commands'] },
   'src/cli': {
     rooms: [...insideOfService, ...readModels, 'src/audit/compare', 'src/audit/rules', 'src/documents', 'src/client'],
   },
   // yt-dlp, ffmpeg and what holds them.
-  'src/downloader': { rooms: ['src/domain', 'src/ports', 'src/system'] },
+  'src/downloader': { rooms: ['src/async', 'src/domain', 'src/ports', 'src/system'] },
   // The audit shares no rule with what it audits, nor a type.
   'src/audit/rules': { rooms: [], packages: ['node:crypto', 'node:util'] },
-  'src/audit/compare': { rooms: ['src/audit/rules'], packages: ['node:crypto', 'node:timers/promises'] },
-  'src/adapters': { rooms: ['src/domain', 'src/ports'] },
+  'src/audit/compare': { rooms: ['src/audit/rules'], packages: ['node:crypto', 'node:timers/promises', 'p-map'] },
+  'src/adapters': { rooms: ['src/async', 'src/domain', 'src/ports'] },
   // This machine: its clock, chance, disks and sockets.
   'src/system': { rooms: [] },
   // What a bare machine lacks: nothing of the service.
-  'src/embedded': { rooms: ['src/system'] },
+  'src/embedded': { rooms: ['src/async', 'src/system'] },
 };
 
 const files = sourceFiles('src', 'projections').map((file) => ({ path: file.path, ...importsOf(file) }));

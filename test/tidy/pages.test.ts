@@ -48,9 +48,9 @@ describe.each(pages())('%s', (page) => {
   });
 });
 
-describe('the settings in the README', () => {
+describe('the settings in docs/settings.md', () => {
   it('are those that the service reads', () => {
-    const cells = tableOf('README.md', 'Run the parts apart').map((row) => row['variable'] ?? '');
+    const cells = tableOf('docs/settings.md', 'All settings').map((row) => row['variable'] ?? '');
     const documented = cells.flatMap((cell) => [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name));
     // Set by npm, and by every system: nobody sets them for this service.
     const others = ['npm_lifecycle_event', 'PATH'];

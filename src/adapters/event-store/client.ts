@@ -3,15 +3,12 @@
  * would repeat that for ever ("Failed to discover after 10 attempts" of a cluster that has long been whole again).
  */
 
-import { setTimeout as delay } from 'node:timers/promises';
-
 import { EventStoreDBClient } from '@eventstore/db-client';
 import type { Channel } from '@grpc/grpc-js';
+import { withDeadline } from '../../async/deadline.ts';
 
 /** Ending streams is a local matter; a client that does not manage in this time is no longer waited for. */
 const ABANDON_TIMEOUT_MS = 1000;
-
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** A private member of the pinned client version: the one place in which it makes a channel. */
 interface ClientInternals {
@@ -39,7 +36,11 @@ export class DisposableClient {
 
   /** Ends all that is under way. */
   async endStreams(): Promise<void> {
-    await within(ABANDON_TIMEOUT_MS, this.client.dispose());
+    await withDeadline(
+      this.client.dispose().catch(() => undefined),
+      ABANDON_TIMEOUT_MS,
+      () => undefined,
+    );
   }
 
   /**
@@ -59,16 +60,5 @@ export class DisposableClient {
   #closeChannels(): void {
     for (const channel of this.#channels) channel.close();
     this.#channels.clear();
-  }
-}
-
-/** Waits for a promise for a limited time. @returns undefined if it takes longer or fails */
-export async function within<Result>(timeoutMs: number, promise: Promise<Result>): Promise<Result | undefined> {
-  const stopped = new AbortController();
-  const timeout = delay(Math.min(timeoutMs, LONGEST_TIMER_MS), undefined, { signal: stopped.signal });
-  try {
-    return await Promise.race([promise.catch(() => undefined), timeout.catch(() => undefined)]);
-  } finally {
-    stopped.abort();
   }
 }

@@ -16,8 +16,10 @@ import type { EventStoreDBClient } from '@eventstore/db-client';
 
 import type { Outage } from '../../ports/outage.ts';
 import { EventStoreClosed } from '../../ports/event-store.ts';
-import { DisposableClient, within } from './client.ts';
+import { DisposableClient } from './client.ts';
 import { isAnswer, isUnauthenticated } from './errors.ts';
+import { backoffMs } from '../../async/backoff.ts';
+import { withDeadline } from '../../async/deadline.ts';
 
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1000;
@@ -124,8 +126,11 @@ export class Connection {
 
   /** The time before attempt number `attempt` (from 1): doubling up to a second, and never exactly what others wait. */
   pauseMs(attempt: number): number {
-    const fullMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(attempt - 1, 10));
-    return fullMs * (0.5 + this.#options.random() / 2);
+    return backoffMs(attempt, {
+      firstMs: FIRST_PAUSE_MS,
+      longestMs: LONGEST_PAUSE_MS,
+      random: this.#options.random,
+    });
   }
 
   async close(): Promise<void> {
@@ -173,8 +178,10 @@ export class Connection {
       () => ({ failure: undefined }),
       (error: unknown) => ({ failure: isAnswer(error) ? undefined : error }),
     );
-    const result = await within(timeoutMs, append);
-    return result ? result.failure : new Error(`No answer within ${Math.round(timeoutMs)} ms.`);
+    const { failure } = await withDeadline(append, timeoutMs, () => ({
+      failure: new Error(`No answer within ${Math.round(timeoutMs)} ms.`),
+    }));
+    return failure;
   }
 
   /** Tells all that is under way. The client's own appends are rejected when its streams end. */

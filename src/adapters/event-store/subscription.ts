@@ -18,6 +18,7 @@ import type { Connection } from './connection.ts';
 import { isConnectionBroken } from './errors.ts';
 import { Arrivals, SubscriptionDropped } from './subscription-arrivals.ts';
 import type { ArrivalsOptions } from './subscription-arrivals.ts';
+import { backoffMs } from '../../async/backoff.ts';
 
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5000;
@@ -84,7 +85,7 @@ export class SupervisedSubscription implements Subscription {
         }
         this.#failures += 1;
         this.#tell(error);
-        await this.#pause(Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(this.#failures - 1, 10)));
+        await this.#pause(backoffMs(this.#failures, { firstMs: FIRST_PAUSE_MS, longestMs: LONGEST_PAUSE_MS }));
       }
     }
   }

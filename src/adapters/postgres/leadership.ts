@@ -1,10 +1,10 @@
 import { Client } from 'pg';
 import type { Pool } from 'pg';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { outageOf } from '../../ports/outage.ts';
 import type { Outages } from '../../ports/outage.ts';
 import { endInTime } from './postgres.ts';
+import { sleep } from '../../async/sleep.ts';
 
 /** What may act in one process at a time. The numbers only have to differ from each other. */
 const lockIds = { projector: 7_325_002, dispatcher: 7_325_003 } as const;
@@ -61,7 +61,7 @@ export function leadWhenAlone(
         leading = false;
         await endInTime(client.end());
       }
-      await sleep(retryMs, undefined, { signal: stopping.signal }).catch(() => undefined);
+      await sleep(retryMs, stopping.signal);
     }
   };
 
@@ -92,7 +92,7 @@ async function acquire(client: Client, lockId: number, stopping: AbortSignal): P
   while (!stopping.aborted) {
     const { rows } = await client.query<{ held: boolean }>('select pg_try_advisory_lock($1) as held', [lockId]);
     if (rows[0]?.held === true) return true;
-    await sleep(retryMs, undefined, { signal: stopping }).catch(() => undefined);
+    await sleep(retryMs, stopping);
   }
   return false;
 }
@@ -101,6 +101,6 @@ async function acquire(client: Client, lockId: number, stopping: AbortSignal): P
 async function holdOn(client: Client, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     await client.query('select 1');
-    await sleep(checkMs, undefined, { signal: signal }).catch(() => undefined);
+    await sleep(checkMs, signal);
   }
 }

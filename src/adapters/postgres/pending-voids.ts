@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import type { ChargeToVoid, PendingVoids, PromisedCharge, UnknownAppend } from '../../ports/billing.ts';
+import type { ChargeToVoid, PendingVoids, PendingVoidCharge, UnknownAppend } from '../../ports/billing.ts';
 import type { EventToAppend } from '../../ports/event-store.ts';
 import type { RowMacs } from '../../ports/row-macs.ts';
 
@@ -13,7 +13,7 @@ interface Row {
 }
 
 /** A charge as it stands in `voids`. Without a MAC: from before there were any, or somebody else's. */
-type StoredCharge = ChargeToVoid & { promised?: PromisedCharge['promised']; mac?: string };
+type StoredCharge = ChargeToVoid & { promised?: PendingVoidCharge['promised']; mac?: string };
 
 /** What a MAC binds together: the append, byte for byte, one charge of it, and who promised to take it back, and when. */
 function textOf(
@@ -87,7 +87,7 @@ export function createPendingVoids(pool: Pool, { macs, now, process }: PendingVo
         [limit],
       );
       return rows.flatMap((row) => {
-        const voids = row.voids.filter((charge) => isGenuine(row, charge)) as PromisedCharge[];
+        const voids = row.voids.filter((charge) => isGenuine(row, charge)) as PendingVoidCharge[];
         return voids.length > 0 ? [{ append: appendOf(row), voids }] : [];
       });
     },

@@ -1,11 +1,12 @@
 import { readFile, readdir } from 'node:fs/promises';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool } from 'pg';
 import type { PoolConfig } from 'pg';
 import type { Logger } from 'pino';
 import type { Clock } from './clock.ts';
 import { outageOf } from '../../ports/outage.ts';
 import type { Outages } from '../../ports/outage.ts';
+import { sleep } from '../../async/sleep.ts';
+import { withDeadline } from '../../async/deadline.ts';
 
 interface PoolOptions {
   logger: Logger;
@@ -50,8 +51,7 @@ const endLimitMs = 1_000;
 
 /** Ends a pool or a connection; a server that says nothing would let that wait for ever. */
 export async function endInTime(ended: Promise<void>): Promise<void> {
-  const late = sleep(endLimitMs, undefined, { ref: false });
-  await Promise.race([ended, late]).catch(() => undefined);
+  await withDeadline(ended, endLimitMs, () => undefined).catch(() => undefined);
 }
 
 /** Any number will do, as long as it is this service's own: it keeps two processes from migrating at once. */
@@ -105,7 +105,7 @@ export function keepMeasuring(
   const running = (async () => {
     while (!stopping.signal.aborted) {
       await measureClock(pool, clock).catch(() => undefined);
-      await sleep(everyMs, undefined, { signal: stopping.signal }).catch(() => undefined);
+      await sleep(everyMs, stopping.signal);
     }
   })();
   return {
@@ -119,7 +119,7 @@ export function keepMeasuring(
 type Ask = (sql: string, values: unknown[]) => Promise<Record<string, unknown>[]>;
 
 /** Postgres as the audit asks it: one question, or several as of one instant. */
-export function createBooks(pool: Pool): {
+export function createReadModelQueries(pool: Pool): {
   query: Ask;
   snapshot: <Result>(work: (query: Ask) => Promise<Result>) => Promise<Result>;
 } {

@@ -1,5 +1,6 @@
 import { Counter, Gauge, Registry, collectDefaultMetrics } from 'prom-client';
 import type { Logger } from 'pino';
+import { withDeadline } from '../../async/deadline.ts';
 
 export interface Scrape {
   contentType: string;
@@ -109,22 +110,19 @@ export class Metrics {
   #once<Value>(group: string, read: () => Promise<Value[]> | Value[], show: (values: readonly Value[]) => void) {
     let asking: Promise<Value[]> | undefined;
     return async (): Promise<void> => {
-      let timer: NodeJS.Timeout | undefined;
       try {
         if (asking) throw new Error('it is still being asked for since an earlier scrape');
-        const late = new Promise<never>((_resolve, reject) => {
-          timer = setTimeout(() => reject(new Error('it was not answered in time')), this.#timeLimitMs);
-        });
         asking = Promise.resolve(read()).finally(() => (asking = undefined));
-        asking.catch(() => undefined);
-        show(await Promise.race([asking, late]));
+        show(await withDeadline(asking, this.#timeLimitMs, notInTime));
       } catch (error) {
         show([]);
         this.#failures.inc({ group });
         this.#logger.debug({ err: error, group }, 'a group of metrics is left out of a scrape');
-      } finally {
-        clearTimeout(timer);
       }
     };
   }
+}
+
+function notInTime(): never {
+  throw new Error('it was not answered in time');
 }

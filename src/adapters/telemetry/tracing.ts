@@ -12,6 +12,7 @@ import {
 import type { SpanExporter } from '@opentelemetry/sdk-trace';
 import type { Logger } from 'pino';
 import type { Tracer } from '../../ports/tracing.ts';
+import { withDeadline } from '../../async/deadline.ts';
 
 export interface TracingOptions {
   /** Of a collector that takes OTLP over HTTP, without `/v1/traces`. */
@@ -58,11 +59,9 @@ export function startTracing(options: TracingOptions): Tracing {
   return {
     tracer: createTracer(provider.getTracer('reeltally', version), logger),
     close: async () => {
-      let timer: NodeJS.Timeout | undefined;
-      const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, closeTimeoutMs)));
-      // Why it could not be sent has been logged where it happened.
-      await Promise.race([provider.shutdown().catch(() => undefined), late]);
-      clearTimeout(timer);
+      // The reason why spans could not be sent has been logged where it happened.
+      const shutdown = provider.shutdown().catch(() => undefined);
+      await withDeadline(shutdown, closeTimeoutMs, () => undefined);
     },
   };
 }

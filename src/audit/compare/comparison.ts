@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { RecordedEvent } from '../rules/log.ts';
 import type { Report } from '../rules/divergence.ts';
 import { tables } from './expected-rows.ts';
-import type { Entry, Table } from './expected-rows.ts';
-import type { Probe } from './table-snapshot.ts';
-import type { Replay } from './replay.ts';
+import type { Entry, ExpectedRows, Table } from './expected-rows.ts';
+import type { TableSnapshot } from './table-snapshot.ts';
+import type { Replay } from '../rules/replay.ts';
 import { rowKeyOf } from './row-keys.ts';
 import {
   compare,
@@ -19,26 +19,27 @@ import {
 import type { Difference, Query, Scope, TableScope } from './rows.ts';
 
 /** Postgres, as the audit asks it. */
-export interface Books {
+export interface ReadModelQueries {
   query: Query;
   /** All questions of `work` are answered as of one instant. */
   snapshot: <Result>(work: (query: Query) => Promise<Result>) => Promise<Result>;
 }
 
 interface Comparing {
-  books: Books;
+  queries: ReadModelQueries;
   replay: Replay;
+  rows: ExpectedRows;
   report: Report;
   scope: Scope;
   /** Rows that are compared at a time. */
   pageRows: number;
   /** How long a read model may take to reach what was read of the log. */
-  patienceMs: number;
+  readModelTimeoutMs: number;
   /** All events that are in scope, up to the end of the log, page by page. */
   readAgain: () => AsyncIterable<readonly RecordedEvent[]>;
 }
 
-const lookAgainMs = 50;
+const pollMs = 50;
 
 /** Holds the rows of Postgres against what the log was read for: those that are final as it goes, all others at the end. */
 export class Comparison {
@@ -57,9 +58,9 @@ export class Comparison {
   }
 
   /** Reports tables and columns that are missing; they are left out until the next look. */
-  async lookAtTables(): Promise<void> {
-    const { books, report } = this.#comparing;
-    const missing = await findMissingColumns(books.query, tables);
+  async checkTables(): Promise<void> {
+    const { queries, report } = this.#comparing;
+    const missing = await findMissingColumns(queries.query, tables);
     for (const [table, names] of missing) {
       const at = { account_id: null, stream: table, revision: -1, field: table };
       report({
@@ -75,7 +76,7 @@ export class Comparison {
   /** Rows that are probably final, while the log is read on; one batch at a time. */
   async early(): Promise<void> {
     await this.compared();
-    const { early, late } = this.#comparing.replay.rows;
+    const { early, late } = this.#comparing.rows;
     const batch = new Map(early);
     early.clear();
     this.#underWay = this.#compareBatch(batch).catch((error: unknown) => {
@@ -94,12 +95,12 @@ export class Comparison {
   }
 
   #isNewer(key: string): boolean {
-    const { early, late } = this.#comparing.replay.rows;
+    const { early, late } = this.#comparing.rows;
     return early.has(key) || late.has(key);
   }
 
   async #compareBatch(batch: ReadonlyMap<string, Entry>): Promise<void> {
-    const { books, replay, scope } = this.#comparing;
+    const { queries, rows: expected, scope } = this.#comparing;
     const byTable = Map.groupBy(batch, ([, { table }]) => table);
     // First those whose rows never change: what is wrong in them says more than that another read model is behind.
     const inOrder = [...byTable].sort(([one], [other]) => Number(isFixed(other)) - Number(isFixed(one)));
@@ -109,13 +110,13 @@ export class Comparison {
       const rows = entries.map(([, entry]) => entry);
       const isReached = await this.#reach(kept[table].checkpoint, newest);
       const differing = new Set<Entry>(isReached ? [] : rows);
-      for (const difference of isReached ? await compare(books.query, table, rows) : []) {
+      for (const difference of isReached ? await compare(queries.query, table, rows) : []) {
         if (isFixed(table)) this.#report(difference);
         else differing.add(difference.entry);
       }
       for (const [key, entry] of entries) {
         if (this.#isNewer(key)) continue;
-        if (differing.has(entry)) replay.rows.late.set(key, entry);
+        if (differing.has(entry)) expected.late.set(key, entry);
         else if (scope.accountId === undefined) entry.forget?.();
       }
     }
@@ -135,39 +136,39 @@ export class Comparison {
     this.#behind.clear();
     await this.early();
     await this.compared();
-    for (const { table, at } of this.#comparing.replay.rows.late.values())
+    for (const { table, at } of this.#comparing.rows.late.values())
       await this.#reach(kept[table].checkpoint, at.position);
     return [...this.#behind];
   }
 
   /** Waits once for a read model that is behind, and from then on no more. */
   async #reach(checkpoint: string, position: bigint): Promise<boolean> {
-    const { patienceMs, books } = this.#comparing;
-    const deadlineMs = performance.now() + patienceMs;
+    const { readModelTimeoutMs, queries } = this.#comparing;
+    const deadlineMs = performance.now() + readModelTimeoutMs;
     while ((this.#checkpoints.get(checkpoint) ?? -1n) < position) {
-      for (const [name, { upTo }] of await readCheckpoints(books.query)) this.#checkpoints.set(name, upTo);
+      for (const [name, { upTo }] of await readCheckpoints(queries.query)) this.#checkpoints.set(name, upTo);
       if ((this.#checkpoints.get(checkpoint) ?? -1n) >= position) break;
       if (this.#behind.has(checkpoint) || performance.now() > deadlineMs) {
         this.#behind.add(checkpoint);
         return false;
       }
-      await sleep(lookAgainMs);
+      await sleep(pollMs);
     }
     return true;
   }
 
   /** All tables as of one instant, in the order of what they stand for. */
-  async probe(): Promise<Probe[]> {
-    const probes = await this.#comparing.books.snapshot((query) => this.#probe(query));
-    return probes.sort((one, other) => (one.position < other.position ? -1 : 1));
+  async snapshots(): Promise<TableSnapshot[]> {
+    const snapshots = await this.#comparing.queries.snapshot((query) => this.#takeSnapshots(query));
+    return snapshots.sort((one, other) => (one.position < other.position ? -1 : 1));
   }
 
-  async #probe(query: Query): Promise<Probe[]> {
-    const { pageRows, replay } = this.#comparing;
+  async #takeSnapshots(query: Query): Promise<TableSnapshot[]> {
+    const { pageRows, rows } = this.#comparing;
     const checkpoints = await readCheckpoints(query);
-    const { late } = replay.rows;
+    const { late } = rows;
     const byTable = Map.groupBy(late, ([, { table }]) => table);
-    const probes: Probe[] = [];
+    const snapshots: TableSnapshot[] = [];
     for (const table of this.#tables) {
       const entries = (byTable.get(table) ?? []).map(([key, entry]) => ({ key, entry }));
       const found = new Map<Entry, unknown>();
@@ -176,7 +177,7 @@ export class Comparison {
         for (const difference of await compare(query, table, some)) found.set(difference.entry, difference.found);
       }
       for (const { key, entry } of entries) if (!found.has(entry)) late.delete(key);
-      probes.push({
+      snapshots.push({
         table,
         position: checkpoints.get(kept[table].checkpoint)?.standsFor ?? -1n,
         count: await this.#count(query, table),
@@ -184,7 +185,7 @@ export class Comparison {
         found: [...found.values()].filter((row) => row !== null),
       });
     }
-    return probes;
+    return snapshots;
   }
 
   /** @returns undefined for a table whose rows belong to no billing period, where one is asked for */
@@ -199,12 +200,11 @@ export class Comparison {
     return { ...scope, ...(scope.accountId !== undefined && { tokens: [...replay.jobs.keys()] }) };
   }
 
-  /** The log has been read up to the probe's position. */
-  async requireSame({ table, count, differing, found }: Probe): Promise<void> {
-    const { replay, books, scope } = this.#comparing;
-    const { rows } = replay;
+  /** The log has been read up to the snapshot's position. */
+  async requireSame({ table, count, differing, found }: TableSnapshot): Promise<void> {
+    const { rows, queries, scope } = this.#comparing;
     const entries = differing.map(({ key, entry }) => rows.late.get(key) ?? rows.early.get(key) ?? entry);
-    for (const difference of await compare(books.query, table, entries, found)) this.#report(difference);
+    for (const difference of await compare(queries.query, table, entries, found)) this.#report(difference);
     for (const { key, entry } of differing) if (rows.late.get(key) === entry) rows.late.delete(key);
     const missing = this.#missing.get(table)?.size ?? 0;
     if (count !== undefined && count !== rows.count(table, scope.period) - missing) await this.#reportSurplus(table);
@@ -212,8 +212,8 @@ export class Comparison {
 
   /** Slow, and only where something is wrong: the rows that come from nowhere in the log. */
   async #reportSurplus(table: Table): Promise<void> {
-    const { books, readAgain, report } = this.#comparing;
-    const origins = await listOrigins(books.query, table, this.#scopeOf());
+    const { queries, readAgain, report } = this.#comparing;
+    const origins = await listOrigins(queries.query, table, this.#scopeOf());
     const keys = new Set<string>();
     for await (const events of readAgain()) {
       for (const event of events) {

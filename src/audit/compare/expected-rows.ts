@@ -6,14 +6,13 @@ export const tables = Object.keys(columns) as Table[];
 /** A row that must stand in Postgres. */
 export interface Entry {
   table: Table;
-  /** Whose row it is; null where it belongs to no account. */
-  accountId: string | null;
-  /** What its columns are fields of, as it is when they are compared. */
+  accountId: string;
+  /** Its fields are the expected columns (see `columns.ts`), read when the row is compared. */
   subject: object;
-  /** Where in the log it comes from, and the commit position of the newest event that it stands for. */
+  /** The event that it comes from, and the commit position of the newest event that it reflects. */
   at: { stream: string; revision: number; position: bigint };
-  /** Of what can change no more: lets go of what the row was computed from, once it is compared. */
-  forget?: (() => unknown) | undefined;
+  /** Lets go of the replayed state behind a final row, once the row is compared. */
+  forget?: (() => void) | undefined;
 }
 
 /** Rows that wait to be compared, by table and key. */

@@ -1,8 +1,8 @@
 import type { RecordedEvent } from '../rules/log.ts';
-import { centsTaken } from './columns.ts';
-import type { Table } from './expected-rows.ts';
-import { isOurStream } from '../rules/event-schemas.ts';
+import { centsTaken } from '../rules/cents-taken.ts';
+import { accountOf, parseStreamName } from '../rules/streams.ts';
 import type { Link } from '../rules/event-schemas.ts';
+import type { Table } from './expected-rows.ts';
 
 type KeyOf = (event: Link) => string | undefined | null | false;
 
@@ -16,14 +16,14 @@ const keyOf: Readonly<Record<Table, KeyOf>> = {
   job_timeline: ({ data, position }) => !!data.token && `${data.token} ${String(position)}`,
   overage_ledger: (event) => centsTaken(event) !== undefined && event.id,
   idempotency_keys: ({ type, stream, data }) =>
-    type === 'DownloadQueued' && data.idempotency && `${stream.split('-')[1] ?? ''} ${data.idempotency.key_hash}`,
+    type === 'DownloadQueued' && data.idempotency && `${accountOf(stream) ?? ''} ${data.idempotency.key_hash}`,
   invoices: ({ type, id }) => (type === 'InvoiceIssued' || type === 'CreditNoteIssued') && id,
   usage_warnings: ({ type, id }) => (type === 'UsageWarningReached' || type === 'OverageCapReached') && id,
 };
 
 /** The key of the row that an event makes in a table, as Postgres writes it. @returns undefined where it makes none */
 export function rowKeyOf(table: Table, event: RecordedEvent): string | undefined {
-  if (!isOurStream(event.stream) || typeof event.data !== 'object' || event.data === null) return undefined;
+  if (!parseStreamName(event.stream) || typeof event.data !== 'object' || event.data === null) return undefined;
   const key = keyOf[table](event as Link);
   return typeof key === 'string' ? key : undefined;
 }

@@ -2,14 +2,14 @@ import type { Account, ApiKey } from '../rules/account.ts';
 import type { Job } from '../rules/job.ts';
 import type { Charge, Period } from '../rules/period.ts';
 import type { RecordedEvent } from '../rules/log.ts';
-import { centsTaken } from './columns.ts';
+import { centsTaken } from '../rules/cents-taken.ts';
 import type { Completeness } from '../rules/completeness.ts';
-import type { ExpectedRows } from './expected-rows.ts';
 import type { Link } from '../rules/event-schemas.ts';
+import type { ReplayObserver } from '../rules/replay.ts';
+import type { ExpectedRows } from './expected-rows.ts';
 
-/** The replayed state that rows are expected from; it is forgotten once they are compared. */
-interface Followed {
-  rows: ExpectedRows;
+/** The replay that the rows follow from. What cannot change any more is forgotten once its rows are compared. */
+interface Replayed {
   accounts: Map<string, Account>;
   periods: Map<string, Period>;
   jobs: Map<string, Job>;
@@ -18,22 +18,24 @@ interface Followed {
 
 const notices = ['UsageWarningReached', 'UsageWarningMailed', 'OverageCapReached', 'OverageCapMailed'];
 
-/** Which rows of Postgres an event must have made or changed. */
-export class RowsOfEvents {
-  readonly #followed: Followed;
+/** Notes which rows of Postgres each event must have made or changed. */
+export class RowsOfEvents implements ReplayObserver {
+  readonly #replayed: Replayed;
+  readonly #rows: ExpectedRows;
   /** Rows of notices that are not mailed yet, by the id of their event. */
-  readonly #notices = new Map<string, Link & { accountId: string | null; messageId: string | null }>();
+  readonly #notices = new Map<string, Link & { accountId: string; messageId: string | null }>();
 
-  constructor(followed: Followed) {
-    this.#followed = followed;
+  constructor(replayed: Replayed, rows: ExpectedRows) {
+    this.#replayed = replayed;
+    this.#rows = rows;
   }
 
-  head(account: Account, isNew: boolean): void {
+  accountHeadMoved(account: Account, isNew: boolean): void {
     const { accountId } = account;
     this.#rows.expect({
       table: 'account_heads',
       accountId,
-      key: accountId ?? '',
+      key: accountId,
       subject: account,
       at: account,
       isNew,
@@ -41,11 +43,7 @@ export class RowsOfEvents {
     });
   }
 
-  get #rows(): ExpectedRows {
-    return this.#followed.rows;
-  }
-
-  account(event: Link, account: Account): void {
+  accountChanged(event: Link, account: Account): void {
     const { type, data } = event;
     if (type === 'AccountOpened') {
       this.#limit(event, account, event.revision === 0);
@@ -67,12 +65,12 @@ export class RowsOfEvents {
   /** Each key has its account's limit. */
   #limit(event: Link, account: Account, isNew: boolean): void {
     const { accountId, keys } = account;
-    const of = { accountId, key: accountId ?? '', at: event };
+    const of = { accountId, key: accountId, at: event };
     this.#rows.expect({ table: 'hourly_limits', subject: account, ...of, isNew, day: '' });
     for (const key of keys.values()) this.#key(event, key, false);
   }
 
-  usage(event: Link, period: Period, account: Account): void {
+  usageChanged(event: Link, period: Period, account: Account): void {
     const { data, type } = event;
     const { accountId } = period;
     const charge = period.charges.get(type.startsWith('Metadata') ? `lookup ${data.lookup_id}` : data.token);
@@ -87,11 +85,11 @@ export class RowsOfEvents {
     if (notices.includes(type)) this.#noticed(event, accountId);
     const isLimit = type === 'UsagePeriodOpened' || (type === 'PlanChanged' && data.effective === 'now');
     if (isLimit) this.#limit(event, account, false);
-    this.timeline(event, accountId, taken);
+    this.#timeline(event, accountId, taken);
   }
 
-  /** Every event of a download has its row, of both its streams. */
-  timeline(event: RecordedEvent, accountId: string | null, taken?: number): void {
+  /** Every event of a download has its row, whichever of its two streams it is in. */
+  #timeline(event: RecordedEvent, accountId: string, taken?: number): void {
     const { token } = event.data as { token?: string };
     if (token === undefined) return;
     const subject = { event, taken };
@@ -100,22 +98,26 @@ export class RowsOfEvents {
   }
 
   /** Until it is claimed the row of a job stands for the event that queued it. */
-  #queued({ stream, position, data: { token } }: Link, accountId: string | null): void {
-    const job = this.#followed.jobs.get(token);
+  #queued({ stream, position, data: { token } }: Link, accountId: string): void {
+    const job = this.#replayed.jobs.get(token);
     if (!job) return;
     const at = { stream: job.stream, revision: -1, position };
     const of = { accountId, key: token, subject: job, at, isNew: true, isFinal: false, day: stream.slice(-8) };
     this.#rows.expect({ table: 'jobs', ...of });
   }
 
-  job(job: Job, forget: () => unknown): void {
+  jobEventRecorded(event: RecordedEvent, accountId: string): void {
+    this.#timeline(event, accountId);
+  }
+
+  jobChanged(job: Job, forget: () => void): void {
     const { accountId, queued } = job;
     const of = { accountId, key: queued.data.token, subject: job, at: job, isFinal: job.end !== undefined, forget };
     this.#rows.expect({ table: 'jobs', ...of });
   }
 
   /** Notices to the owner, and their mails. */
-  #noticed(event: Link, accountId: string | null): void {
+  #noticed(event: Link, accountId: string): void {
     const { type, data } = event;
     const isNew = type.endsWith('Reached');
     const id = isNew ? event.id : type === 'OverageCapMailed' ? data.cap_event_id : data.warning_event_id;
@@ -141,14 +143,13 @@ export class RowsOfEvents {
     this.#rows.expect({ table: 'idempotency_keys', accountId, key, subject, at: event, isNew });
   }
 
-  /** @param of position: of the event after which the row is as the period is now */
-  credits(period: Period, { isNew = false, position }: { isNew?: boolean; position: bigint }): void {
-    const { accounts, periods, completeness } = this.#followed;
+  periodChanged(period: Period, { isNew = false, position }: { isNew?: boolean; position: bigint }): void {
+    const { accounts, periods, completeness } = this.#replayed;
     const { stream, revision, accountId } = period;
     // The invoice still asks for the charges of a period that is closed.
     const isFinal = period.phase === 'closed' && !completeness.isDue(period);
     const forget = () => {
-      const keys = accounts.get(accountId ?? '')?.idempotencyKeys;
+      const keys = accounts.get(accountId)?.idempotencyKeys;
       for (const charge of period.charges.values()) {
         // The key of a voided download stays known: who takes it takes over the row.
         if (charge.key && !charge.voided && keys?.get(charge.key.key_hash) === charge) keys.delete(charge.key.key_hash);
@@ -161,17 +162,14 @@ export class RowsOfEvents {
     this.#rows.expect({ table: 'credits', accountId, key: stream, subject, at, isNew, isFinal, forget });
   }
 
-  /** @param usage the stream of the billing period that it is for */
-  invoice(event: Link, usage: string): void {
+  invoiced(event: Link, accountId: string, day = ''): void {
     const isInvoice = event.type === 'InvoiceIssued';
     const subject = { ...event, total: isInvoice ? event.data.total_cents : event.data.cents };
-    const accountId = event.stream.slice('invoices-'.length);
-    const day = isInvoice ? usage.slice(-8) : '';
     this.#rows.expect({ table: 'invoices', accountId, key: event.id, subject, at: event, isNew: true, day });
   }
 }
 
-/** A period, with what its row says of it in words of its own. */
+/** A period, with the columns of its row that are not fields of it. */
 function creditsOf(period: Period, completeness: Completeness): object {
   const { opened, totals, due, warned } = period;
   return {

@@ -4,7 +4,7 @@ import { valueAt } from '../rules/divergence.ts';
 import type { Facts } from '../rules/divergence.ts';
 import type { Entry, Table } from './expected-rows.ts';
 
-/** Asks Postgres. */
+/** Queries Postgres. */
 export type Query = (sql: string, values: unknown[]) => Promise<Record<string, unknown>[]>;
 
 interface Kept {
@@ -25,14 +25,19 @@ export const kept: Readonly<Record<Table, Kept>> = {
   overage_ledger: { checkpoint: 'overage_ledger', key: ['event_id'], ...usageStream },
   credits: { checkpoint: 'usage_and_jobs', key: ['stream'], ...usageStream },
   jobs: {
-    ...{ checkpoint: 'usage_and_jobs', key: ['token'] },
-    ...{ stream: 'usage_stream', revision: 'usage_revision', period: 'usage_stream' },
+    checkpoint: 'usage_and_jobs',
+    key: ['token'],
+    stream: 'usage_stream',
+    revision: 'usage_revision',
+    period: 'usage_stream',
   },
   job_timeline: { checkpoint: 'job_timeline', key: ['token', 'position'], stream: 'stream', revision: 'revision' },
   // A key of one period may be taken over in another.
   idempotency_keys: {
-    ...{ checkpoint: 'usage_and_jobs', key: ['account_id', 'key_hash'] },
-    ...{ stream: 'stream', revision: 'revision' },
+    checkpoint: 'usage_and_jobs',
+    key: ['account_id', 'key_hash'],
+    stream: 'stream',
+    revision: 'revision',
   },
   usage_warnings: { checkpoint: 'usage_and_jobs', key: ['event_id'], ...usageStream },
   account_heads: { checkpoint: 'api_keys', key: ['account_id'], ...accountStream },
@@ -40,7 +45,10 @@ export const kept: Readonly<Record<Table, Kept>> = {
   api_key_window: { checkpoint: 'api_keys', key: ['key_id'], ...accountStream },
   hourly_limits: { checkpoint: 'api_keys', key: ['account_id'], ...accountStream },
   invoices: {
-    ...{ checkpoint: 'invoices', key: ['event_id'], stream: `'invoices-' || account_id`, revision: 'revision' },
+    checkpoint: 'invoices',
+    key: ['event_id'],
+    stream: `'invoices-' || account_id`,
+    revision: 'revision',
     period: `to_char(period_start at time zone 'utc', 'YYYYMMDD')`,
   },
 };
@@ -53,17 +61,10 @@ const areMany: Partial<Record<Table, readonly string[]>> = {
   job_timeline: ['text', 'numeric'],
 };
 
-/** What is compared: each column of a table, and the path of the field that it must equal. */
+/** The compared columns of a table, each with the path of the field that it must equal. */
 function comparedOf(table: Table): readonly { column: string; path: string }[] {
-  let compared = comparedByTable.get(table);
-  if (!compared) {
-    const words = columns[table].split(/\s+/).map((word) => word.split('='));
-    compared = words.map(([column = '', path = column]) => ({ column, path }));
-    comparedByTable.set(table, compared);
-  }
-  return compared;
+  return Object.entries(columns[table]).map(([column, path]) => ({ column, path }));
 }
-const comparedByTable = new Map<Table, readonly { column: string; path: string }[]>();
 
 export interface Difference {
   entry: Entry;

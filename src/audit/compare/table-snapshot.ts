@@ -1,12 +1,12 @@
 import type { Entry, Table } from './expected-rows.ts';
 
-/** It cannot be said whether the books are right: a read model is behind, or the log or Postgres away. */
+/** The read models cannot be verified: one of them is behind, or the log or Postgres is unreachable. */
 export class NotVerifiable extends Error {
   override readonly name = 'NotVerifiable';
 }
 
 /** A table as it was when its checkpoint stood at a position. */
-export interface Probe {
+export interface TableSnapshot {
   table: Table;
   position: bigint;
   /** How many rows there are; undefined where they are not to be counted. */
@@ -17,9 +17,9 @@ export interface Probe {
 }
 
 /** What a read model must have got right by now, although it has not come as far as the log. */
-export function withinReach({ differing, position, ...probe }: Probe): Probe {
+export function withinReach({ differing, position, ...snapshot }: TableSnapshot): TableSnapshot {
   return {
-    ...probe,
+    ...snapshot,
     position,
     count: undefined,
     differing: differing.filter(({ entry }) => entry.at.position <= position),

@@ -1,17 +1,19 @@
 import type { Log, RecordedEvent } from '../rules/log.ts';
-import { acknowledgementsStream } from '../rules/acknowledgements.ts';
 import { Comparison } from './comparison.ts';
-import type { Books } from './comparison.ts';
+import type { ReadModelQueries } from './comparison.ts';
 import { Divergences, nameOf } from '../rules/divergence.ts';
 import type { Facts } from '../rules/divergence.ts';
-import { usageStream } from '../rules/event-schemas.ts';
+import { acknowledgementsStream, usageStream } from '../rules/streams.ts';
 import { NotVerifiable, withinReach } from './table-snapshot.ts';
-import { Replay } from './replay.ts';
+import { Replay } from '../rules/replay.ts';
+import { ExpectedRows } from './expected-rows.ts';
+import { RowsOfEvents } from './rows-of-events.ts';
 import type { Scope } from './rows.ts';
+import { pMapIterable } from 'p-map';
 
-export interface Following {
+export interface VerifierOptions {
   log: Log;
-  books: Books;
+  queries: ReadModelQueries;
   /** What is verified, instead of everything. */
   scope?: Scope;
   /** The clock of business time, for what should be there by now. Without it, the time of the newest event counts. */
@@ -19,7 +21,7 @@ export interface Following {
   /** How long something must be missing before it is reported, by the process's clock: the service may be about to make it. */
   missingForMs?: number;
   /** How long a read model may take to reach what was read of the log. Default 30 s. */
-  patienceMs?: number;
+  readModelTimeoutMs?: number;
   /** Events that are read, and rows that are compared, at a time. Default 2 000. */
   pageEvents?: number;
   /** Told after each page. */
@@ -35,10 +37,11 @@ const streamsAtOnce = 32;
  * the end. The log may go on meanwhile: a row that is not what was read stands for a later position of the log, at which it
  * is looked at again. What diverges is collected, and the audit goes on.
  */
-export class Follower {
+export class Verifier {
   readonly replay: Replay;
   readonly divergences: Divergences;
-  readonly #following: Following;
+  readonly #options: VerifierOptions;
+  readonly #rows: ExpectedRows;
   readonly #comparison: Comparison;
   readonly #pageEvents: number;
   readonly #missingSinceMs = new Map<string, number>();
@@ -48,15 +51,26 @@ export class Follower {
   #next: Promise<RecordedEvent[]> | undefined;
 
   /** @param acknowledged names of divergences that were examined: see `readAcknowledged` */
-  constructor(following: Following, acknowledged: ReadonlySet<string> = new Set()) {
-    this.#following = following;
-    this.#pageEvents = following.pageEvents ?? 2_000;
+  constructor(options: VerifierOptions, acknowledged: ReadonlySet<string> = new Set()) {
+    this.#options = options;
+    this.#pageEvents = options.pageEvents ?? 2_000;
     this.divergences = new Divergences(acknowledged);
     const { report } = this.divergences;
-    this.replay = new Replay((stream, from, maxCount) => this.#read(stream, from, maxCount), report);
+    const rows = new ExpectedRows();
+    this.#rows = rows;
+    this.replay = new Replay(
+      (stream, from, maxCount) => this.#read(stream, from, maxCount),
+      report,
+      (replay) => new RowsOfEvents(replay, rows),
+    );
     this.#comparison = new Comparison({
-      ...{ books: following.books, replay: this.replay, report, scope: following.scope ?? {} },
-      ...{ pageRows: this.#pageEvents, patienceMs: following.patienceMs ?? 30_000 },
+      queries: options.queries,
+      replay: this.replay,
+      rows,
+      report,
+      scope: options.scope ?? {},
+      pageRows: this.#pageEvents,
+      readModelTimeoutMs: options.readModelTimeoutMs ?? 30_000,
       readAgain: () => this.#readAgain(),
     });
   }
@@ -72,22 +86,22 @@ export class Follower {
    * @throws {NotVerifiable} when a read model does not get as far as the log in time
    */
   async catchUp(): Promise<void> {
-    await this.#comparison.lookAtTables();
-    const head = (await this.#following.log.headPosition()) ?? -1n;
+    await this.#comparison.checkTables();
+    const head = (await this.#options.log.headPosition()) ?? -1n;
     await this.#readTo(head, head);
     this.#requirePeriod();
     const behind = await this.#comparison.reachAll();
     const isBehind = behind.length > 0;
     if (!isBehind) await this.#requireComplete();
-    const probes = await this.#comparison.probe();
-    for (const probe of probes) {
-      await this.#readTo(probe.position, probe.position);
+    const snapshots = await this.#comparison.snapshots();
+    for (const snapshot of snapshots) {
+      await this.#readTo(snapshot.position, snapshot.position);
       // Of a read model that is behind, what it stands for must be right all the same.
-      await this.#comparison.requireSame(isBehind ? withinReach(probe) : probe);
+      await this.#comparison.requireSame(isBehind ? withinReach(snapshot) : snapshot);
     }
     // Events of other systems, which are not read here, may be behind the last one of ours.
-    const end = (await this.#following.log.headPosition()) ?? -1n;
-    const ahead = probes.findLast(({ position }) => position > end);
+    const end = (await this.#options.log.headPosition()) ?? -1n;
+    const ahead = snapshots.findLast(({ position }) => position > end);
     if (ahead) {
       const at = { account_id: null, stream: '$all', revision: Number(end), field: 'position' };
       const expected = `at least ${String(ahead.position)}, which ${ahead.table} stands for`;
@@ -102,20 +116,14 @@ export class Follower {
   }
 
   #requirePeriod(): void {
-    const { period } = this.#following.scope ?? {};
-    if (period !== undefined && this.replay.rows.count('credits', period) === 0)
+    const { period } = this.#options.scope ?? {};
+    if (period !== undefined && this.#rows.count('credits', period) === 0)
       throw new NotVerifiable(`no billing period starts on ${period}`);
   }
 
   async #requireComplete(): Promise<void> {
-    const { now, missingForMs = 0 } = this.#following;
-    const { periods, completeness, newestTime } = this.replay;
-    for (const period of periods.values()) {
-      const { stream, revision, accountId: account_id, awaited } = period;
-      const at = { account_id, stream, revision: revision + 1, field: 'type' };
-      for (const { type } of awaited.filter(({ mayBeMissing }) => mayBeMissing !== true))
-        this.divergences.report({ rule: 'append_whole', ...at, expected: type, found: 'nothing' });
-    }
+    const { now, missingForMs = 0 } = this.#options;
+    const { completeness, newestTime } = this.replay;
     const at = now?.() ?? newestTime;
     const isSettled = (what: string) => {
       const sinceMs = this.#missingSinceMs.get(what) ?? performance.now();
@@ -126,7 +134,7 @@ export class Follower {
   }
 
   async #readTo(upTo: bigint, target: bigint): Promise<void> {
-    const { accountId } = this.#following.scope ?? {};
+    const { accountId } = this.#options.scope ?? {};
     if (accountId !== undefined) return this.#readAccount(accountId, upTo);
     while (this.#position < upTo) {
       const startedMs = performance.now();
@@ -136,8 +144,8 @@ export class Follower {
         await this.#apply(event);
         this.#index += 1;
       }
-      if (this.replay.rows.early.size >= this.#pageEvents) await this.#comparison.early();
-      const { progress, rest } = this.#following;
+      if (this.#rows.early.size >= this.#pageEvents) await this.#comparison.early();
+      const { progress, rest } = this.#options;
       progress?.({ events: this.replay.events, position: this.#position, target });
       await rest?.(performance.now() - startedMs);
       if (!(await this.#turnPage())) return;
@@ -176,16 +184,9 @@ export class Follower {
 
   /** A stream that was deleted for good is reported, and has no events for its readers. */
   async #read(stream: string, from: number, maxCount?: number): Promise<RecordedEvent[]> {
-    return this.#following.log.read(stream, from, maxCount).catch((error: unknown) => {
+    return this.#options.log.read(stream, from, maxCount).catch((error: unknown) => {
       if ((Object(error) as { type?: unknown }).type !== 'stream-deleted') throw error;
-      const account_id = /-(acc_[^-]+)/.exec(stream)?.[1] ?? null;
-      const at = { account_id, stream, revision: -1, field: 'metadata of the stream' };
-      this.divergences.report({
-        rule: 'stream_truncated',
-        ...at,
-        expected: 'nothing that hides events',
-        found: 'deleted',
-      });
+      this.replay.completeness.reportDeleted(stream);
       return [];
     });
   }
@@ -194,15 +195,13 @@ export class Follower {
   async *#readStreams(
     streams: readonly { stream: string; revision: number }[],
   ): AsyncIterable<readonly RecordedEvent[]> {
-    for (let from = 0; from < streams.length; from += streamsAtOnce) {
-      const some = streams.slice(from, from + streamsAtOnce);
-      yield* await Promise.all(some.map(({ stream, revision }) => this.#read(stream, revision + 1)));
-    }
+    const read = ({ stream, revision }: { stream: string; revision: number }) => this.#read(stream, revision + 1);
+    yield* pMapIterable(streams, read, { concurrency: streamsAtOnce });
   }
 
   /** All that is in scope once more, to the end of the log as it is by then. */
   async *#readAgain(): AsyncIterable<readonly RecordedEvent[]> {
-    const { log, scope = {} } = this.#following;
+    const { log, scope = {} } = this.#options;
     if (scope.accountId !== undefined) {
       const { accounts, periods, jobs, invoices } = this.replay;
       const chains = [accounts, periods, jobs, invoices].flatMap((kind): { stream: string }[] => [...kind.values()]);
@@ -223,7 +222,7 @@ export class Follower {
 
   /** The page after the next is asked for while the next is checked. @returns false at the end of the log */
   async #turnPage(): Promise<boolean> {
-    const { log } = this.#following;
+    const { log } = this.#options;
     const pageEvents = this.#pageEvents;
     const next = this.#next ?? log.readAll(this.#page.at(-1)?.position ?? this.#position, pageEvents);
     this.#next = undefined;
@@ -238,7 +237,7 @@ export class Follower {
   }
 }
 
-/** @returns the names of all divergences that were acknowledged, for the follower */
+/** @returns the names of all divergences that were acknowledged, for the verifier */
 export async function readAcknowledged(log: Pick<Log, 'read'>): Promise<ReadonlySet<string>> {
   const events = await log.read(acknowledgementsStream, 0);
   const known = events.filter(({ type }) => type === 'DivergenceAcknowledged');

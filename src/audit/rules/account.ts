@@ -23,7 +23,7 @@ interface NextPeriod extends Pick<Link['data'], 'period_start' | 'period_end'> {
 const requestBudgetMs = 10_000;
 
 /** An account, and what goes from one billing period to the next. */
-export class Account extends Chain {
+export class Account extends Chain<string> {
   opened: Link | undefined;
   readonly keys = new Map<string, ApiKey>();
   /** Undefined while a period is open. */

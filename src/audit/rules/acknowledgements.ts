@@ -1,14 +1,12 @@
 import type { Report } from './divergence.ts';
 import type { Link } from './event-schemas.ts';
 import { Chain } from './chain.ts';
+import { acknowledgementsStream } from './streams.ts';
 
-/** Where divergences that were examined are acknowledged. */
-export const acknowledgementsStream = 'audit-acknowledgements';
-
-/** Divergences that somebody has examined and answers for: each names its facts, a person, a reason and a reference. */
-export class Acknowledgements extends Chain {
+/** Examined divergences. Each acknowledgement names the facts of the divergence, a person, a reason and a reference. */
+export class Acknowledgements extends Chain<null> {
   constructor(report: Report) {
-    super(acknowledgementsStream, report);
+    super(acknowledgementsStream, null, report);
   }
 
   check(event: Link): void {

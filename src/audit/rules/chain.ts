@@ -6,15 +6,15 @@ import type { Link } from './event-schemas.ts';
 import type { Rule } from './rules.ts';
 
 /**
- * A stream, as far as it was followed: each event is hashed together with the hash of the one before it.
+ * A stream and its hash chain, as far as it was read. The hash of each event covers the hash of the event before it.
  *
- * A divergence is reported, and the rules go on with what the event says: what comes after is held against the log as it is,
- * so that one change is named where it was made, and not again at each event behind it.
+ * After a divergence the rules go on with the event as it is stored. One change is thus reported where it was made, and not
+ * again at each event behind it.
  */
-export class Chain {
+export class Chain<Owner extends string | null = string | null> {
   readonly stream: string;
-  /** Undefined where it is not known. */
-  accountId: string | null;
+  /** Null for a stream that belongs to no account. */
+  readonly accountId: Owner;
   revision = -1;
   position = -1n;
   lastHash: string | null = null;
@@ -22,13 +22,13 @@ export class Chain {
   readonly #report: Report;
   readonly #givenUp = new Set<Rule>();
 
-  constructor(stream: string, report: Report) {
+  constructor(stream: string, accountId: Owner, report: Report) {
     this.stream = stream;
-    this.accountId = /^(?:account|usage|invoices)-([^-]+)/.exec(stream)?.[1] ?? null;
+    this.accountId = accountId;
     this.#report = report;
   }
 
-  /** The event is the next one, chained to the last, and no older. */
+  /** Checks that the event is the next one of the stream, chained to the last one, and no older. */
   follow(event: RecordedEvent): Link {
     const { stream, revision, id, type, data, position } = event;
     const { hash: found, ...metadata } = Object(event.metadata) as Link['metadata'];
@@ -54,23 +54,23 @@ export class Chain {
     this.#report({ rule, account_id: this.accountId, stream, revision, field, expected, found: 'none' });
   }
 
-  /** Reports what the rules cannot go on without: once of a stream, not at each of its events. */
+  /** Reports something that the rules cannot go on without, once for each stream and not at each of its events. */
   giveUp(rule: Rule, event: RecordedEvent, field: string, expected: unknown): void {
     if (!this.#givenUp.has(rule)) this.wrong(rule, event, field, expected);
     this.#givenUp.add(rule);
   }
 
-  /** @returns whether it is right; reports what is not */
+  /** Reports a divergence unless `isRight`. @returns `isRight` */
   must(rule: Rule, isRight: boolean, event: RecordedEvent, field: string, expected: unknown): boolean {
     if (!isRight) this.wrong(rule, event, field, expected);
     return isRight;
   }
 
   /**
-   * Reports each of the fields that is another one.
+   * Reports each field whose value differs from the expected one.
    *
-   * @param within which part of the event the fields stand, with a dot behind it
-   * @returns whether they are right
+   * @param within the part of the event that has the fields, with a dot behind it
+   * @returns whether all are equal
    */
   mustEqual(rule: Rule, event: RecordedEvent, expected: object, within = 'data.'): boolean {
     const differing = differingFields(event, expected, within);
@@ -80,7 +80,7 @@ export class Chain {
   }
 }
 
-/** RFC 8785 for what was JSON: members in the order of their names' UTF-16 units, numbers and texts as ECMAScript writes them. */
+/** RFC 8785 for parsed JSON: members in the order of their names' UTF-16 units, numbers and texts as ECMAScript writes them. */
 function canonical(value: unknown): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;

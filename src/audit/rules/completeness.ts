@@ -6,11 +6,11 @@ import type { Job } from './job.ts';
 import type { Period } from './period.ts';
 import type { RecordedEvent } from './log.ts';
 import type { Report } from './divergence.ts';
-import { isOurStream, usageStream } from './event-schemas.ts';
 import type { Link } from './event-schemas.ts';
+import { accountOf, parseStreamName, usageStream } from './streams.ts';
 
-/** The state of the replay so far. */
-interface Followed {
+/** The replay so far. */
+interface Replayed {
   accounts: ReadonlyMap<string, Account>;
   periods: ReadonlyMap<string, Period>;
   invoices: ReadonlyMap<string, Invoices>;
@@ -27,13 +27,13 @@ interface Failure {
   event: Link;
   job: Job;
   isReturned: boolean;
-  /** It was looked at whether it should have been given back. */
+  /** Whether it should have been given back was decided. */
   isJudged: boolean;
 }
 
 /** Finds what is missing from the log: periods, invoices, and give-backs for failures of the service. */
 export class Completeness {
-  readonly #followed: Followed;
+  readonly #replayed: Replayed;
   readonly #report: Report;
   /** Invoiced periods, such as `period usage-…`. */
   readonly #invoiced = new Set<string>();
@@ -43,15 +43,15 @@ export class Completeness {
   readonly #failures = new Map<string, Failure>();
   #givenBack: { event: Link; chain: Chain }[] = [];
 
-  constructor(followed: Followed, report: Report) {
-    this.#followed = followed;
+  constructor(replayed: Replayed, report: Report) {
+    this.#replayed = replayed;
     this.#report = report;
   }
 
-  /** The newest metadata of a stream holds. */
+  /** Only the newest metadata of a stream counts. */
   followMetadata(event: RecordedEvent): void {
     const stream = event.stream.replace(/^\$\$/, '');
-    if (!isOurStream(stream)) return;
+    if (!parseStreamName(stream)) return;
     const isHidden = event.type === '$streamDeleted' || hiding(event).length > 0;
     if (isHidden) this.#hidden.set(stream, event);
     else this.#hidden.delete(stream);
@@ -88,16 +88,17 @@ export class Completeness {
    * @param settled whether something that is missing has been so for long enough to be said
    */
   async check(now: string, position: bigint, settled: (what: string) => boolean): Promise<void> {
+    for (const period of this.#replayed.periods.values()) this.#reportAwaited(period);
     const nowMs = Date.parse(now);
     const isOver = (since: string, ms: number, what: string) => Date.parse(since) + ms < nowMs && settled(what);
     for (const [stream, event] of this.#hidden) this.#reportHidden(stream, event);
-    for (const account of this.#followed.accounts.values()) {
+    for (const account of this.#replayed.accounts.values()) {
       const { asked, next } = account;
       if (!asked || !next || !isOver(asked.metadata.time, hourMs, `next ${asked.stream}`)) continue;
       const field = asked.type === 'AccountOpened' ? 'data.period_start' : 'data.next.period_start';
-      account.missing('period_missing', asked, field, usageStream(account.accountId ?? '', next.period_start));
+      account.missing('period_missing', asked, field, usageStream(account.accountId, next.period_start));
     }
-    for (const period of this.#followed.periods.values()) this.#checkPeriod(period, isOver);
+    for (const period of this.#replayed.periods.values()) this.#checkPeriod(period, isOver);
     this.#matchGivenBack();
     for (const failure of this.#failures.values()) {
       const { event, isReturned, isJudged } = failure;
@@ -123,11 +124,40 @@ export class Completeness {
   }
 
   #reportHidden(stream: string, event: RecordedEvent): void {
-    const account_id = /-(acc_[^-]+)/.exec(stream)?.[1] ?? null;
     const names = hiding(event);
-    const at = { account_id, stream, revision: event.revision, expected: 'nothing that hides events' };
-    const found = names.length > 0 ? names.join(', ') : event.type;
-    this.#report({ rule: 'stream_truncated', ...at, field: 'metadata of the stream', found });
+    this.#reportTruncated(stream, event.revision, names.length > 0 ? names.join(', ') : event.type);
+  }
+
+  /** Reports a stream that was deleted for good: its readers get no events. */
+  reportDeleted(stream: string): void {
+    this.#reportTruncated(stream, -1, 'deleted');
+  }
+
+  #reportTruncated(stream: string, revision: number, found: string): void {
+    this.#report({
+      rule: 'stream_truncated',
+      account_id: accountOf(stream),
+      stream,
+      revision,
+      field: 'metadata of the stream',
+      expected: 'nothing that hides events',
+      found,
+    });
+  }
+
+  /** Reports the events that the newest append of a period should have had. */
+  #reportAwaited({ awaited, accountId, stream, revision }: Period): void {
+    for (const { type } of awaited.filter(({ mayBeMissing }) => mayBeMissing !== true)) {
+      this.#report({
+        rule: 'append_whole',
+        account_id: accountId,
+        stream,
+        revision: revision + 1,
+        field: 'type',
+        expected: type,
+        found: 'nothing',
+      });
+    }
   }
 
   /** Each names the failure that it is for, which comes before it and is given back once. */
@@ -148,14 +178,14 @@ export class Completeness {
   /** Something was taken for the download, and the service has it still. */
   async #isOwed({ event, job: { queued } }: Failure, position: bigint): Promise<boolean> {
     const { stream, data } = queued;
-    const known = this.#followed.periods.get(stream);
-    const period = known?.charges.has(data.token) ? known : await this.#followed.periodUpTo(stream, position + 1n);
+    const known = this.#replayed.periods.get(stream);
+    const period = known?.charges.has(data.token) ? known : await this.#replayed.periodUpTo(stream, position + 1n);
     const charge = period?.charges.get(data.token);
     if (!period || !charge || period.terms.service_failures_returned !== true) return false;
     const dueMs = Date.parse(event.metadata.time) + hourMs;
     const isClosed = period.phase === 'closed' && Date.parse(period.phaseSince) <= dueMs;
     if (charge.leftCredits > 0) return !isClosed;
-    const credited = this.#followed.invoices.get(period.accountId ?? '')?.creditedOf(charge.id) ?? 0;
+    const credited = this.#replayed.invoices.get(period.accountId)?.creditedOf(charge.id) ?? 0;
     return charge.leftCents > credited;
   }
 }

@@ -1,10 +1,12 @@
 import { differingFields } from './divergence.ts';
-import { feeLine, rangesOf, sourceOf, type Line, type Link } from './event-schemas.ts';
+import type { Link } from './event-schemas.ts';
+import { feeLine, rangesOf, sourceOf } from './invoice-lines.ts';
+import type { Line } from './invoice-lines.ts';
 import { Chain } from './chain.ts';
 import { isServiceFailure, serviceFailureReference, type Charge, type Period } from './period.ts';
 
 /** What an account was asked to pay, each line computed again, and what it was given back of that. */
-export class Invoices extends Chain {
+export class Invoices extends Chain<string> {
   readonly #issued = new Map<number, Link>();
   readonly #notes: Link['data'][] = [];
   #lastNumber = 0;
@@ -116,7 +118,8 @@ function chargeOf(period: Period | undefined, eventId: string): { token: string;
 const sum = (parts: readonly { cents: number }[]) => parts.reduce((total, { cents }) => total + cents, 0);
 
 /** Limits per invoice and per line: a line of more ranges names all events from its first to its last. */
-const [rangesOfInvoice, rangesOfLine] = [10_000, 5_000];
+const rangesOfInvoice = 10_000;
+const rangesOfLine = 5_000;
 
 /** Overage by rate, what was waived of it, what upgrades added to the fee, and the fee of the next period. */
 export function linesOf(period: Period): Line[] {

@@ -6,7 +6,7 @@ const mostAttempts = 3;
 const triedAgain = ['platform_error', 'rate_limited_by_platform', 'timed_out', 'internal_error', 'lease_expired'];
 
 /** What became of a download: queued → claimed → running → done or failed, queued again when a claim is released; a file expires. */
-export class Job extends Chain {
+export class Job extends Chain<string> {
   readonly queued: Link;
   status: 'queued' | 'claimed' | 'running' | 'done' | 'failed' = 'queued';
   /** The charge was voided: the job may fail for that reason alone. */
@@ -21,10 +21,10 @@ export class Job extends Chain {
   claimedAt: string | null = null;
   startedAt: string | null = null;
 
-  constructor(stream: string, report: Report, queued: Link) {
-    super(stream, report);
+  /** @param accountId the account that the download was queued for */
+  constructor(stream: string, accountId: string, queued: Link, report: Report) {
+    super(stream, accountId, report);
     this.queued = queued;
-    this.accountId = queued.stream.split('-')[1] ?? null;
     this.waitingSince = queued.metadata.time;
   }
 

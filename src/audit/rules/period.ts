@@ -1,4 +1,7 @@
-import { feeLine, sourceOf, usageStream, type Line, type Link, type Terms } from './event-schemas.ts';
+import type { Link, Terms } from './event-schemas.ts';
+import { feeLine, sourceOf } from './invoice-lines.ts';
+import type { Line } from './invoice-lines.ts';
+import { usageStream } from './streams.ts';
 import { Chain } from './chain.ts';
 
 /** The charge of one download or metadata request, and its remainder: cents at a rate, or a credit. */
@@ -26,8 +29,11 @@ interface Waiver {
 const charges = ['DownloadCreditDebited', 'OverageCharged', 'MetadataCreditDebited'];
 const changes = ['PlanChanged', 'OverageCapSet', 'OverageCapRemoved'];
 const corrections = [
-  ...['DownloadConfirmed', 'DownloadVoided', 'MetadataCreditVoided'],
-  ...['ChargeWaived', 'DownloadCreditReturned'],
+  'DownloadConfirmed',
+  'DownloadVoided',
+  'MetadataCreditVoided',
+  'ChargeWaived',
+  'DownloadCreditReturned',
 ];
 const pools = ['downloads', 'metadata'] as const;
 const mails = ['UsageWarningMailed', 'OverageCapMailed'];
@@ -49,7 +55,7 @@ export const isServiceFailure = ({ metadata: { actor } }: Link): boolean =>
 export const serviceFailureReference = (token: string): string => `service-failure-${token}`;
 
 /** One billing period, rated again: each event must be one that those before it ask for or allow. */
-export class Period extends Chain {
+export class Period extends Chain<string> {
   phase: keyof typeof mayCome = 'absent';
   opened: Link | undefined;
   terms!: Terms;
@@ -276,10 +282,8 @@ export class Period extends Chain {
     const { data, type } = event;
     if (type === 'OverageCapMailed') {
       const isOpen = this.#capsReached.delete(data.cap_event_id);
-      {
-        this.must('notice_mailed', isOpen, event, 'data.cap_event_id', 'that of a notice that was not mailed yet');
-        return;
-      }
+      this.must('notice_mailed', isOpen, event, 'data.cap_event_id', 'that of a notice that was not mailed yet');
+      return;
     }
     const isRight = this.#unmailed.get(data.warning_event_id) === warningName(data);
     const expected = 'that of a warning that was not mailed yet';

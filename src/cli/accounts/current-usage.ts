@@ -3,17 +3,17 @@ import { readNewestCredits } from '../../../projections/credits.ts';
 import { openFirstPeriod, readAccount } from '../../commands/accounts.ts';
 import { usageOrigin } from '../../commands/usage/usage-cache.ts';
 import { usageStream } from '../../domain/billing-period.ts';
-import type { OpenUsage, UsageSnapshot } from '../../domain/usage-state.ts';
+import type { UsagePeriod, UsageSnapshot } from '../../domain/usage-state.ts';
 import { requestOf } from '../dependencies.ts';
 import type { CliDependencies } from '../dependencies.ts';
 import { CommandFailed } from '../output.ts';
 import { commandTimeoutMs } from '../waiting.ts';
 
 /** The newest billing period, as the log has it now. */
-export async function currentUsage(cli: CliDependencies, accountId: string): Promise<OpenUsage> {
+export async function currentUsage(cli: CliDependencies, accountId: string): Promise<UsagePeriod> {
   const commandId = cli.newUuid();
-  const answer = await cli.lanes.ask(accountId, {
-    command: { kind: 'observe' },
+  const answer = await cli.writers.ask(accountId, {
+    command: { kind: 'query' },
     snapshot: await snapshotOf(cli, accountId),
     cause: { commandId, correlationId: commandId, causationId: commandId, actor: cli.actor },
     deadlineMs: performance.now() + commandTimeoutMs,

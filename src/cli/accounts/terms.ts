@@ -8,7 +8,7 @@ import type { TermsChanges } from '../../domain/decide-usage.ts';
 import { formatCents } from '../../domain/money.ts';
 import type { Refusal } from '../../domain/refusals.ts';
 import type { Effective, UsageEvent } from '../../domain/usage-events.ts';
-import type { OpenUsage } from '../../domain/usage-state.ts';
+import type { UsagePeriod } from '../../domain/usage-state.ts';
 import { CommandFailed, print } from '../output.ts';
 import { commandTimeoutMs, untilShown } from '../waiting.ts';
 import { largestAllowance, largestHourlyLimit, largestMaxKeys } from '../../domain/plans.ts';
@@ -184,11 +184,11 @@ interface Changed {
   events: readonly UsageEvent[];
   time: string;
   /** The period before and after. */
-  before: OpenUsage;
-  usage: OpenUsage;
+  before: UsagePeriod;
+  usage: UsagePeriod;
 }
 
-/** From when on a change is in force; null for one that was so already. */
+/** When a change takes effect; null if nothing changed. */
 function effectOf({ events, time, usage }: Changed, effective: Effective) {
   const from = effective === 'next_period' ? usage.period.end : events.length > 0 ? time : null;
   return { effective, in_force_from: from, changed: events.length > 0 };
@@ -203,7 +203,7 @@ const whyNot: Partial<Record<Refusal, string>> = {
 async function applyChange(cli: CliDependencies, accountId: string, change: TermsChange): Promise<Changed> {
   const before = await currentUsage(cli, accountId);
   const commandId = cli.newUuid();
-  const answer = await changeTerms(cli.lanes, {
+  const answer = await changeTerms(cli.writers, {
     ...{ accountId, change, snapshot: await snapshotOf(cli, accountId), timeoutMs: commandTimeoutMs },
     cause: { commandId, correlationId: commandId, causationId: commandId, actor: cli.actor },
   });

@@ -9,7 +9,7 @@ import { formatCents } from '../../domain/money.ts';
 import { comingTerms } from '../../domain/usage-periods.ts';
 import { poolOf } from '../../domain/usage-summary.ts';
 import type { Pool } from '../../domain/usage-summary.ts';
-import type { OpenUsage } from '../../domain/usage-state.ts';
+import type { UsagePeriod } from '../../domain/usage-state.ts';
 import { CommandFailed, print } from '../output.ts';
 import type { Output } from '../output.ts';
 import { table } from '../table.ts';
@@ -49,7 +49,7 @@ async function usageCommand(cli: CliDependencies, accountId: string, { period }:
 async function readAll(
   { pool, macs, store }: CliDependencies,
   accountId: string,
-): Promise<{ usage: OpenUsage; invoices: PeriodInvoice[] }[]> {
+): Promise<{ usage: UsagePeriod; invoices: PeriodInvoice[] }[]> {
   const rows = await listAccountPeriods(pool, accountId, macs);
   if (rows.some(({ snapshot }) => snapshot === notBelieved)) {
     const invoicesOf = (start: string) => rows.find((row) => row.start === start)?.invoices ?? [];
@@ -62,7 +62,7 @@ async function readAll(
 
 type Period = ReturnType<typeof describePeriod>;
 
-function describePeriod(usage: OpenUsage, invoices: PeriodInvoice[]) {
+function describePeriod(usage: UsagePeriod, invoices: PeriodInvoice[]) {
   const { phase, period, terms } = usage;
   return {
     ...{ period_start: period.start, period_end: period.end, phase, plan: terms.plan },

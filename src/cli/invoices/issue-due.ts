@@ -25,7 +25,7 @@ async function issueDueCommand(cli: CliDependencies): Promise<void> {
   let behind = false;
   for (let done = -1; done < doneSoFar() && !behind;) {
     done = doneSoFar();
-    // What a round has done must be in the read model before the next one looks.
+    // The read model must have the results of one round before the next one starts.
     behind = !(await caughtUp(cli, usageAndJobs));
     const round = await cli.closePeriods();
     for (const stream of round.rolledOver) rolledOver.add(stream);

@@ -4,7 +4,7 @@ import { acknowledgeDivergence } from '../../commands/acknowledge-divergence.ts'
 import type { DivergenceAcknowledged } from '../../domain/audit-events.ts';
 import { commandTimeoutMs } from '../waiting.ts';
 import { CommandFailed, facts, print } from '../output.ts';
-import { inWords, newFollower } from './verify.ts';
+import { inWords, newVerifier } from './verify.ts';
 import type { VerifyDependencies } from './verify.ts';
 import { accountIdArgument, referenceArgument, staffTextArgument } from '../arguments.ts';
 import { wholeTableMs } from '../dependencies.ts';
@@ -51,9 +51,9 @@ async function acknowledgeCommand(
   id: string,
   { account, reason, reference, by }: Acknowledgement,
 ): Promise<void> {
-  const { follower, bar } = await newFollower(cli, account === undefined ? {} : { account });
-  await follower.catchUp().finally(bar.end);
-  const found = follower.divergences.find(id);
+  const { verifier, bar } = await newVerifier(cli, account === undefined ? {} : { account });
+  await verifier.catchUp().finally(bar.end);
+  const found = verifier.divergences.find(id);
   if (!found) throw new CommandFailed(`there is no divergence ${id}: "ledger verify" lists those that there are`);
   const { id: _id, known: _known, ...named } = found;
   const commandId = cli.newUuid();

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AccountDivergences, Divergence, Facts } from '../../audit/rules/divergence.ts';
-import { Follower, readAcknowledged } from '../../audit/compare/verifier.ts';
+import { Verifier, readAcknowledged } from '../../audit/compare/verifier.ts';
 import { CommandFailed, facts, print } from '../output.ts';
 import type { Output } from '../output.ts';
 import { createProgressBar } from '../progress-bar.ts';
@@ -22,7 +22,7 @@ export function addVerify(ledger: Command, run: RunCommand): void {
     .action((options: VerifyOptions) => run((cli) => verifyCommand(cli, options), { queryTimeoutMs: wholeTableMs }));
 }
 
-export type VerifyDependencies = Pick<CliDependencies, 'output' | 'store' | 'now' | 'books'>;
+export type VerifyDependencies = Pick<CliDependencies, 'output' | 'store' | 'now' | 'queries'>;
 
 interface VerifyOptions {
   account?: string;
@@ -43,7 +43,7 @@ const startOverMs = 60_000;
  */
 async function verifyCommand(cli: VerifyDependencies, { watch = false, ...options }: VerifyOptions): Promise<void> {
   if (watch) await follow(cli, options);
-  const verdict = await verifyOnce(await newFollower(cli, options));
+  const verdict = await verifyOnce(await newVerifier(cli, options));
   print(cli.output, verdict.data, verdict.text);
   if (verdict.error !== undefined) throw new CommandFailed(verdict.error, verdict.exitCode);
 }
@@ -56,30 +56,30 @@ interface Verdict {
 }
 
 interface Following {
-  follower: Follower;
+  verifier: Verifier;
   bar: ReturnType<typeof createProgressBar>;
 }
 
-export async function newFollower(
-  { store: log, books, output, now }: VerifyDependencies,
+export async function newVerifier(
+  { store: log, queries, output, now }: VerifyDependencies,
   { account, period }: VerifyOptions,
 ): Promise<Following> {
   const bar = createProgressBar(output, 'verify');
   const scope = { accountId: account, period: period?.replaceAll('-', '') };
-  const following = { log, books, scope, now, progress: bar.show };
-  return { bar, follower: new Follower(following, await readAcknowledged(log)) };
+  const following = { log, queries, scope, now, progress: bar.show };
+  return { bar, verifier: new Verifier(following, await readAcknowledged(log)) };
 }
 
-async function verifyOnce({ follower, bar }: Following): Promise<Verdict> {
+async function verifyOnce({ verifier, bar }: Following): Promise<Verdict> {
   let reason: string | undefined;
   try {
-    await follower.catchUp().finally(bar.end);
+    await verifier.catchUp().finally(bar.end);
   } catch (error) {
     reason = error instanceof Error ? error.message : String(error);
   }
-  const { divergences, replay } = follower;
+  const { divergences, replay } = verifier;
   const { counts } = divergences;
-  const position = follower.position.toString();
+  const position = verifier.position.toString();
   const seen = { events: replay.events, accounts: replay.accounts.size, position, ...counts };
   const listed = divergences.list();
   const data = { ...seen, ...(reason !== undefined && { reason }), divergences: listed };
@@ -134,7 +134,7 @@ const readable = (value: unknown) => (typeof value === 'string' ? value : JSON.s
 /** For ever: a line when everything up to now is verified, and for what is not. */
 async function follow(cli: VerifyDependencies, options: VerifyOptions): Promise<never> {
   const { json, write }: Output = cli.output;
-  let following = await newFollower(cli, options);
+  let following = await newVerifier(cli, options);
   let last = '';
   for (;;) {
     const { exitCode, data, text, error } = await verifyOnce(following);
@@ -142,6 +142,6 @@ async function follow(cli: VerifyDependencies, options: VerifyOptions): Promise<
     if (line !== last) write(`${line}\n`);
     last = line;
     await sleep(exitCode === 1 ? startOverMs : followEveryMs);
-    if (exitCode === 1) following = await newFollower(cli, options);
+    if (exitCode === 1) following = await newVerifier(cli, options);
   }
 }

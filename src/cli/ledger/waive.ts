@@ -3,14 +3,14 @@ import type { Command } from 'commander';
 import { readCredits } from '../../../projections/credits.ts';
 import { listFailedOverage, readJob } from '../../../projections/jobs.ts';
 import { usageAndJobs } from '../../../projections/usage-and-jobs.ts';
-import { waiverName } from '../../domain/settlement.ts';
+import { waiverName } from '../../domain/corrections.ts';
 import { OutcomeUnknown } from '../../commands/handle.ts';
 import { waiveCharges } from '../../commands/waive-charges.ts';
 import { usageStream } from '../../domain/billing-period.ts';
 import { failureReasonNames } from '../../domain/failure-reasons.ts';
 import type { FailureReason } from '../../domain/failure-reasons.ts';
 import { createCountBar } from '../progress-bar.ts';
-import { settlePeriod } from '../../commands/settle-period.ts';
+import { correctCharge } from '../../commands/correct-charge.ts';
 import { formatCents } from '../../domain/money.ts';
 import { isRefused } from '../../domain/refusals.ts';
 import type { Refusal } from '../../domain/refusals.ts';
@@ -78,7 +78,7 @@ export async function waiveCommand(
   const { account_id, usage_stream: stream } = job;
   const commandId = cli.newUuid();
   const actor = { type: 'staff', id: by, role: 'operator', reason } as const;
-  const waived = await settlePeriod(cli, {
+  const waived = await correctCharge(cli, {
     stream,
     command: { kind: 'waive_charge', token, cents, reference },
     cause: { commandId, correlationId: commandId, causationId: commandId, actor },

@@ -1,286 +1,307 @@
 import { periodOfUsageStream, usageStream } from '../../domain/billing-period.ts';
-import type { UsageEvent } from '../../domain/usage-events.ts';
-import { endPeriod, openNextPeriod } from '../../domain/usage-periods.ts';
-import type { OpenUsage } from '../../domain/usage-state.ts';
-import { KnownUsage, readOn } from './usage-cache.ts';
+import { UsageCache, readOn } from './usage-cache.ts';
 import type { UnknownAppend } from '../../ports/billing.ts';
 import type { AppendOutcome, EventStore, RecordedEvent } from '../../ports/event-store.ts';
 import { ClockIsWrong } from '../../ports/clock.ts';
 import { EventStoreClosed, EventStoreUnavailable } from '../../ports/event-store.ts';
-import { seal } from '../event-metadata.ts';
+import { addMetadata } from '../event-metadata.ts';
 import { traceAppend } from '../trace-append.ts';
 import type { Tracer } from '../../ports/tracing.ts';
 import {
-  answer,
+  answerAll,
   asRecorded,
   chargeOf,
-  decideGroup,
-  isWriter,
+  decideBatch,
   keyHashOf,
   livePriorOf,
+  mayAppend,
+  startPending,
   timeOfAppend,
-  startWaiting,
   withoutFoundEarlier,
 } from './batch.ts';
-import type { CausedEvent, LaneRequest, Member, UsageAnswer, Waiting } from './batch.ts';
+import type { CausedEvent, DecidedRequest, PendingRequest, UsageAnswer, WriterRequest } from './batch.ts';
+import { causedByCalendar, rollOverDue } from './roll-over.ts';
 
-export interface LaneDependencies {
+export interface WriterDependencies {
   store: EventStore;
   now: () => string;
   newId: () => string;
   tracer?: Tracer | undefined;
 }
 
-/** An append that could not be sent this long before the budget's end is withdrawn, so that a clear answer still fits. */
+interface AppendOptions {
+  now: string;
+  decided?: readonly DecidedRequest[];
+  deadlineMs?: number;
+}
+
+/** An append is not sent this shortly before the deadline of one of its requests, so that a clear answer still fits. */
 const sendMarginMs = 250;
 const readRetryMs = 100;
 const maxKept = 10_000;
 
 /**
- * One account's usage in this process: everything that is asked of it passes through here, one group at a time.
+ * Decides everything that is asked of one account's usage: downloads, metadata lookups, changes of terms, queries. A process has
+ * one writer per account (`writer-registry.ts`). It is a state machine with two states:
  *
- * A group is decided in memory against the state at its known revision and written as one append at exactly that revision;
- * while the append is under way, what arrives waits for the next group. On conflict the new events are read and the group is
- * decided again. What appends nothing (a refusal, a look at the credits) is answered only once the state it rests on is
- * known to have been current after the request arrived: by the group's own append, or by a read.
+ *     idle ──a request arrives──▶ serving one batch ──no request waits──▶ idle
+ *                                  ▲             │
+ *                                  └─────────────┘  the requests that arrived meanwhile are the next batch
+ *
+ * It serves a batch in five steps:
+ *
+ *  1. Catch up: take over the newest state that a request brings along, usually the account's row of the read model.
+ *  2. Roll over (`roll-over.ts`): end a billing period whose time is over, then open the next one. Each is an append of its own,
+ *     after which this step is done again.
+ *  3. Decide (`batch.ts`): in memory, in order of arrival, each request on the state that the ones before it leave.
+ *  4. Append the events of all requests at once, at exactly the revision that they were decided on.
+ *       - stored: go on to step 5.
+ *       - conflict: another process has written. Read its events and go back to step 2.
+ *       - not sent: the log is away. Go back to step 2, without the requests whose time is up.
+ *     A batch without events (refusals, queries, repeats) proves by a read instead that its state is current: read the rest of
+ *     the stream and go back to step 2; if there is still nothing to append, go on to step 5.
+ *  5. Answer each request of the batch.
+ *
+ * Who waits for what:
+ *
+ *  - A request that arrives while a batch is served waits for the next one. So does a request that no longer fits into the
+ *    append, and a second one with the same idempotency key.
+ *  - A batch waits for its append until the outcome is known, even when all its callers have given up, because nothing more can
+ *    be decided on a state that may or may not have changed.
+ *  - A caller waits until its deadline. Then its answer is `unknown` if its events are in the append under way, and `not_stored`
+ *    if nothing of it was sent.
+ *  - Processes never wait for each other: the exact revision decides which of two appends is stored.
  */
-export class UsageLane {
-  readonly #dependencies: LaneDependencies;
-  #waiting: Waiting[] = [];
-  #running = false;
-  #known: KnownUsage | undefined;
-  /** Whose events are in the append under way, also once their own budget has ended. */
-  #inFlight: readonly Waiting[] = [];
-  readonly #onIdle: (lane: UsageLane) => void;
+export class AccountWriter {
+  readonly #dependencies: WriterDependencies;
+  #waiting: PendingRequest[] = [];
+  #isServing = false;
+  #cache: UsageCache | undefined;
+  /** The requests whose events are in the append under way, those past their deadline included. */
+  #inFlight: readonly PendingRequest[] = [];
+  readonly #onIdle: (writer: AccountWriter) => void;
 
-  /** @param onIdle told whenever nothing is asked any more and no append is under way */
-  constructor(dependencies: LaneDependencies, onIdle: (lane: UsageLane) => void) {
+  /** @param onIdle called each time the writer becomes idle */
+  constructor(dependencies: WriterDependencies, onIdle: (writer: AccountWriter) => void) {
     this.#dependencies = dependencies;
     this.#onIdle = onIdle;
   }
 
-  /** For the bound of the cache that keeps lanes. */
+  /** An estimate, for the limit on idle writers. */
   get sizeBytes(): number {
-    return 2_048 + 512 * (this.#known?.keptCount ?? 0);
+    return 2_048 + 512 * (this.#cache?.keptCount ?? 0);
   }
 
-  get known(): KnownUsage | undefined {
-    return this.#known;
+  get cache(): UsageCache | undefined {
+    return this.#cache;
   }
 
-  /** Never rejects for a log that is away or slow: that is an outcome. @throws {ClockIsWrong} with nothing stored */
-  ask(request: LaneRequest): Promise<UsageAnswer> {
-    const { waiting, answered } = startWaiting(request, (late) => {
-      late.settle(this.#withoutOutcome(late));
+  /** A log that is away or slow is an outcome and no error. @throws {ClockIsWrong} with nothing stored */
+  ask(request: WriterRequest): Promise<UsageAnswer> {
+    const { pending, answered } = startPending(request, (late) => {
+      late.answer(this.#answerUndecided(late));
       this.#waiting = this.#waiting.filter((other) => other !== late);
     });
-    this.#waiting.push(waiting);
-    if (!this.#running) void this.#run();
+    this.#waiting.push(pending);
+    if (!this.#isServing) void this.#serveAll();
     return answered;
   }
 
   /**
-   * What to say to a request that was not decided. "Nothing is stored" is wrong for one whose idempotency key has a download
-   * already, or may have one: its client would take it for both.
+   * The answer to a request that ends without a decision. It is `unknown`, and not `not_stored`, if the request's idempotency
+   * key has a download already or may have one: the client would take "nothing is stored" to be about that download too.
    */
-  #withoutOutcome(waiting: Waiting): UsageAnswer {
-    if (waiting.inFlight) return { outcome: 'unknown', withdrawal: waiting.inFlight.withdrawal };
-    const keyHash = keyHashOf(waiting);
+  #answerUndecided(request: PendingRequest): UsageAnswer {
+    if (request.inFlight) return { outcome: 'unknown', compensation: request.inFlight.compensation };
+    const keyHash = keyHashOf(request);
     if (keyHash === undefined) return { outcome: 'not_stored' };
     const mayRepeat = this.#inFlight.some((other) => keyHashOf(other) === keyHash);
-    const prior = livePriorOf(this.#known ?? new KnownUsage(waiting.snapshot), waiting);
+    const prior = livePriorOf(this.#cache ?? new UsageCache(request.snapshot), request);
     return { outcome: mayRepeat || prior ? 'unknown' : 'not_stored' };
   }
 
-  async #run(): Promise<void> {
-    this.#running = true;
-    // Requests of the same tick make one group.
+  async #serveAll(): Promise<void> {
+    this.#isServing = true;
+    // Requests of the same tick make one batch.
     await new Promise(setImmediate);
     while (this.#waiting.length > 0) {
-      const group = this.#waiting;
+      const batch = this.#waiting;
       this.#waiting = [];
       try {
-        await this.#serve(group);
+        await this.#serve(batch);
       } catch (error) {
-        // A fault of ours or of the log's content, or the end of the process: whoever still waits is told.
-        for (const waiting of group) {
-          const told = this.#withoutOutcome(waiting);
-          const isTold = waiting.inFlight !== undefined || error instanceof EventStoreClosed;
-          if (isTold || (error instanceof ClockIsWrong && told.outcome === 'unknown')) waiting.settle(told);
-          else waiting.fail(error);
-        }
-        this.#known = undefined;
-        this.#inFlight = [];
+        this.#failAll(batch, error);
       }
     }
-    this.#running = false;
+    this.#isServing = false;
     this.#onIdle(this);
   }
 
-  /** Answers a whole group, or puts what is left of it back to wait. */
-  async #serve(group: Waiting[]): Promise<void> {
-    const known = this.#catchUpWithSnapshots(group);
+  /** After a bug, an event that cannot be read, a wrong clock or the end of the process. */
+  #failAll(batch: readonly PendingRequest[], error: unknown): void {
+    for (const request of batch) {
+      const undecided = this.#answerUndecided(request);
+      const hasAnswer =
+        request.inFlight !== undefined ||
+        error instanceof EventStoreClosed ||
+        (error instanceof ClockIsWrong && undecided.outcome === 'unknown');
+      if (hasAnswer) request.answer(undecided);
+      else request.fail(error);
+    }
+    this.#cache = undefined;
+    this.#inFlight = [];
+  }
+
+  /** Steps 1 to 5: answers a whole batch, or puts the rest of it back to wait. */
+  async #serve(batch: PendingRequest[]): Promise<void> {
+    const cache = this.#catchUp(batch);
     let isCurrent = false;
     for (;;) {
-      group = group.filter(({ settled }) => !settled);
-      if (group.length === 0) return;
+      batch = batch.filter(({ isAnswered }) => !isAnswered);
+      if (batch.length === 0) return;
       const now = this.#dependencies.now();
-      if (await this.#rollOver(known, group.find(isWriter), now)) continue;
-      if (await this.#readBehind(known, group)) continue;
+      if (await this.#rollOver(cache, batch.find(mayAppend), now)) continue;
+      if (await this.#readBetween(cache, batch)) continue;
 
-      const usage = known.snapshot.usage;
-      group = usage.phase === 'absent' ? group : withoutFoundEarlier(known, usage, group);
-      const decided = usage.phase === 'absent' ? undefined : decideGroup(known, usage, group);
-      if (decided && decided.events.length > 0) {
-        this.#waiting.unshift(...decided.leftOver);
-        group = decided.members.map(({ waiting }) => waiting);
-        const outcome = await this.#append(known, decided.events, { now, members: decided.members });
-        if (outcome === 'stored') {
-          answer(decided.members, known.snapshot);
+      const { usage } = cache.snapshot;
+      if (usage.phase === 'absent') {
+        isCurrent = await this.#readTail(cache);
+        if (isCurrent && cache.snapshot.usage.phase === 'absent')
+          throw new Error(`${cache.snapshot.stream} does not exist`);
+        continue;
+      }
+      batch = withoutFoundEarlier(cache, usage, batch);
+      const { decided, events, leftOver } = decideBatch(cache, usage, batch);
+      if (events.length === 0) {
+        if (isCurrent) {
+          answerAll(decided, cache.snapshot);
           return;
         }
-        if (outcome === 'not_sent') this.#expireLate(group);
-        else isCurrent = await this.#readTail(known);
-      } else if (decided && isCurrent) {
-        answer(decided.members, known.snapshot);
-        return;
-      } else {
-        isCurrent = await this.#readTail(known);
-        if (isCurrent && known.snapshot.usage.phase === 'absent')
-          throw new Error(`${known.snapshot.stream} does not exist`);
+        isCurrent = await this.#readTail(cache);
+        continue;
       }
+      this.#waiting.unshift(...leftOver);
+      batch = decided.map(({ request }) => request);
+      const outcome = await this.#append(cache, events, { now, decided });
+      if (outcome === 'stored') {
+        answerAll(decided, cache.snapshot);
+        return;
+      }
+      if (outcome === 'not_sent') this.#answerLate(batch);
+      else isCurrent = await this.#readTail(cache);
     }
   }
 
-  #catchUpWithSnapshots(group: readonly Waiting[]): KnownUsage {
-    const [first] = group;
-    if (!first) throw new Error('a group has at least one request');
-    const known = (this.#known ??= new KnownUsage(first.snapshot));
-    for (const { snapshot } of group) {
-      known.adopt(snapshot);
-      if (known.keptCount > maxKept) known.forgetUpTo(snapshot);
+  /** Step 1. */
+  #catchUp(batch: readonly PendingRequest[]): UsageCache {
+    const [first] = batch;
+    if (!first) throw new Error('a batch has at least one request');
+    const cache = (this.#cache ??= new UsageCache(first.snapshot));
+    for (const { snapshot } of batch) {
+      cache.adopt(snapshot);
+      if (cache.keptCount > maxKept) cache.forgetUpTo(snapshot);
     }
-    return known;
+    return cache;
   }
 
   /**
-   * A request may know less than the lane has started from: a download with its idempotency key may lie between. That is
-   * read for this request alone, which then knows as much.
+   * Step 2, for a state whose billing period is not the current one. Without a request that may append, it only moves on to a
+   * next period that exists.
    *
-   * @returns whether it did something, so that the caller looks again
+   * @returns whether it did something, after which the step is done again
    */
-  async #readBehind(known: KnownUsage, group: readonly Waiting[]): Promise<boolean> {
-    for (const waiting of group) {
-      const keyHash = keyHashOf(waiting);
-      if (keyHash === undefined || known.knowsKeyed(keyHash, waiting.snapshot)) continue;
-      const between = await this.#ifReachable(readOn(this.#dependencies.store, waiting.snapshot));
-      if (between) waiting.keyed = between.keyed(keyHash, waiting.keyed);
-      if (between) waiting.snapshot = between.snapshot;
+  async #rollOver(cache: UsageCache, request: PendingRequest | undefined, now: string): Promise<boolean> {
+    const due = rollOverDue(cache.snapshot, now);
+    if (!due) return false;
+    if (!request) return due.opensNextPeriod && (await this.#followToNextPeriod(cache));
+    const before = cache.snapshot;
+    if (due.opensNextPeriod) cache.followToNextPeriod();
+    const caused = causedByCalendar(due.event, request.cause, this.#dependencies.newId());
+    const outcome = await this.#append(cache, [caused], { now, deadlineMs: request.deadlineMs });
+    if (outcome === 'conflict') await this.#readTail(cache);
+    if (outcome === 'not_sent') this.#answerLate([request]);
+    const isOpen = cache.snapshot.revision >= 0;
+    if (!isOpen) cache.snapshot = before;
+    return true;
+  }
+
+  async #followToNextPeriod(cache: UsageCache): Promise<boolean> {
+    const { usage } = cache.snapshot;
+    if (usage.phase === 'absent' || !usage.next) return false;
+    const events = await this.#read(usageStream(usage.accountId, usage.next.period), 0);
+    if (!events || events.length === 0) return false;
+    cache.followToNextPeriod();
+    for (const event of events) cache.fold(event);
+    return true;
+  }
+
+  /**
+   * A request may bring an older state than the one that the cache has started from, and a download with its idempotency key
+   * may lie between the two. Reads the events between for that request alone.
+   *
+   * @returns whether it did something, after which step 2 is done again
+   */
+  async #readBetween(cache: UsageCache, batch: readonly PendingRequest[]): Promise<boolean> {
+    for (const request of batch) {
+      const keyHash = keyHashOf(request);
+      if (keyHash === undefined || cache.knowsKeyed(keyHash, request.snapshot)) continue;
+      const between = await this.#ifReachable(readOn(this.#dependencies.store, request.snapshot));
+      if (between) request.keyed = between.keyed(keyHash, request.keyed);
+      if (between) request.snapshot = between.snapshot;
       return true;
     }
     return false;
   }
 
-  /**
-   * Ends a period whose time is over and opens the next, one step at a time.
-   *
-   * @returns whether it did something, so that the caller looks again
-   */
-  async #rollOver(known: KnownUsage, writer: Waiting | undefined, now: string): Promise<boolean> {
-    const { usage } = known.snapshot;
-    if (usage.phase === 'absent') return false;
-    if (usage.phase !== 'open') {
-      return writer ? this.#openNextPeriod(known, usage, { writer, now }) : this.#followToNextPeriod(known, usage);
-    }
-    // By the time that its events will carry: one of an open period is never stamped at or after its end.
-    if (!writer || timeOfAppend(known.snapshot, now) < usage.period.end) return false;
-    const ended = this.#rollOverEvent(endPeriod(usage), writer);
-    const outcome = await this.#append(known, [ended], { now, deadlineMs: writer.deadlineMs });
-    if (outcome === 'conflict') await this.#readTail(known);
-    if (outcome === 'not_sent') this.#expireLate([writer]);
-    return true;
-  }
-
-  /** Reads never append: they follow into the next period only if it exists. */
-  async #followToNextPeriod(known: KnownUsage, { accountId, next }: OpenUsage): Promise<boolean> {
-    if (!next) return false;
-    const events = await this.#read(usageStream(accountId, next.period), 0);
-    if (!events || events.length === 0) return false;
-    known.followToNextPeriod();
-    for (const event of events) known.fold(event);
-    return true;
-  }
-
-  async #openNextPeriod(
-    known: KnownUsage,
-    usage: OpenUsage,
-    { writer, now }: { writer: Waiting; now: string },
-  ): Promise<boolean> {
-    const ended = known.snapshot;
-    known.followToNextPeriod();
-    const opened = this.#rollOverEvent(openNextPeriod(usage), writer);
-    const outcome = await this.#append(known, [opened], { now, deadlineMs: writer.deadlineMs });
-    if (outcome === 'conflict') await this.#readTail(known);
-    if (outcome === 'not_sent') this.#expireLate([writer]);
-    if (known.snapshot.revision < 0) known.snapshot = ended;
-    return true;
-  }
-
-  #rollOverEvent(event: UsageEvent, { cause }: Waiting): CausedEvent {
-    const commandId = this.#dependencies.newId();
-    const actor = { type: 'system', id: 'billing-period' } as const;
-    const { correlationId, traceparent } = cause;
-    return { event, cause: { commandId, correlationId, causationId: cause.commandId, actor, traceparent } };
-  }
-
+  /** Step 4: folds the events into the cache once they are stored. */
   async #append(
-    known: KnownUsage,
+    cache: UsageCache,
     caused: readonly CausedEvent[],
-    { now, members = [], deadlineMs = Infinity }: { now: string; members?: readonly Member[]; deadlineMs?: number },
+    { now, decided = [], deadlineMs = Infinity }: AppendOptions,
   ): Promise<AppendOutcome> {
-    const { stream, revision, lastHash: previousHash } = known.snapshot;
+    const { stream, revision, lastHash: previousHash } = cache.snapshot;
     const expected = revision < 0 ? 'no_stream' : revision;
-    const time = timeOfAppend(known.snapshot, now, caused);
+    const time = timeOfAppend(cache.snapshot, now, caused);
     const { traced, end } = traceAppend(this.#dependencies.tracer, stream, caused);
-    const { events } = seal(traced, { stream, expected, previousHash, time });
-    const writers = members.filter((member) => member.events.length > 0);
-    const sendBeforeMs = Math.min(deadlineMs, ...writers.map(({ waiting }) => waiting.deadlineMs)) - sendMarginMs;
-    this.#setInFlight(writers, { accountId: periodOfUsageStream(stream).accountId, stream, expected, events });
+    const { events } = addMetadata(traced, { stream, expected, previousHash, time });
+    const appending = decided.filter((one) => one.events.length > 0);
+    const sendBeforeMs = Math.min(deadlineMs, ...appending.map(({ request }) => request.deadlineMs)) - sendMarginMs;
+    this.#setInFlight(appending, { accountId: periodOfUsageStream(stream).accountId, stream, expected, events });
     const outcome = await this.#dependencies.store
       .append(stream, expected, events, { sendBeforeMs })
       .catch((error: unknown) => {
         // Any other error says for certain that nothing was stored.
-        if (!(error instanceof EventStoreClosed)) this.#setInFlight(writers, undefined);
+        if (!(error instanceof EventStoreClosed)) this.#setInFlight(appending, undefined);
         end('failed');
         throw error;
       });
-    this.#setInFlight(writers, undefined);
-    if (outcome === 'stored') for (const event of asRecorded(stream, revision + 1, events)) known.fold(event);
+    this.#setInFlight(appending, undefined);
+    if (outcome === 'stored') for (const event of asRecorded(stream, revision + 1, events)) cache.fold(event);
     end(outcome);
     return outcome;
   }
 
-  #setInFlight(writers: readonly Member[], append: UnknownAppend | undefined): void {
-    this.#inFlight = append ? writers.map(({ waiting }) => waiting) : [];
-    for (const writer of writers) {
-      const charge = append && chargeOf(writer);
-      writer.waiting.inFlight = append && { withdrawal: charge && { append, charge } };
+  #setInFlight(appending: readonly DecidedRequest[], append: UnknownAppend | undefined): void {
+    this.#inFlight = append ? appending.map(({ request }) => request) : [];
+    for (const decided of appending) {
+      const charge = append && chargeOf(decided);
+      decided.request.inFlight = append && { compensation: charge && { append, charge } };
     }
   }
 
-  /** Nothing of these was sent; those with no time left are told so. */
-  #expireLate(group: readonly Waiting[]): void {
-    for (const waiting of group) {
-      if (!waiting.settled && performance.now() > waiting.deadlineMs - 2 * sendMarginMs)
-        waiting.settle(this.#withoutOutcome(waiting));
+  /** After an append that was not sent: answers the requests that have no time for another. */
+  #answerLate(batch: readonly PendingRequest[]): void {
+    for (const request of batch) {
+      if (!request.isAnswered && performance.now() > request.deadlineMs - 2 * sendMarginMs)
+        request.answer(this.#answerUndecided(request));
     }
   }
 
-  /** @returns whether the state is now the log's; false when the log could not be read */
-  async #readTail(known: KnownUsage): Promise<boolean> {
-    const events = await this.#read(known.snapshot.stream, known.snapshot.revision + 1);
+  /** @returns whether the cache is now current; false when the log could not be read */
+  async #readTail(cache: UsageCache): Promise<boolean> {
+    const events = await this.#read(cache.snapshot.stream, cache.snapshot.revision + 1);
     if (!events) return false;
-    for (const event of events) known.fold(event);
+    for (const event of events) cache.fold(event);
     return true;
   }
 

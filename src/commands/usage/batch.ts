@@ -5,13 +5,13 @@ import { isRefused } from '../../domain/refusals.ts';
 import type { Refusal } from '../../domain/refusals.ts';
 import type { UsageEvent } from '../../domain/usage-events.ts';
 import { evolveUsage } from '../../domain/usage.ts';
-import type { OpenUsage, UsageSnapshot } from '../../domain/usage-state.ts';
-import type { KnownUsage } from './usage-cache.ts';
+import type { UsagePeriod, UsageSnapshot } from '../../domain/usage-state.ts';
+import type { UsageCache } from './usage-cache.ts';
 import type { ChargeToVoid, UnknownAppend } from '../../ports/billing.ts';
 import type { EventToAppend, RecordedEvent } from '../../ports/event-store.ts';
 import type { Cause } from '../event-metadata.ts';
 
-/** The requests that one append answers, and what is decided for each: the inside of `account-writer.ts`. */
+/** The requests that one append of an account writer answers, and how each of them is decided. */
 
 export type UsageAnswer =
   | {
@@ -19,32 +19,32 @@ export type UsageAnswer =
       events: readonly UsageEvent[];
       time: string;
       revision: number;
-      usage: OpenUsage;
+      usage: UsagePeriod;
       /** The download that the request repeats: it was accepted before, and is not charged again. */
       repeated?: PriorDownload | undefined;
     }
-  | { outcome: 'refused'; refusal: Refusal; usage: OpenUsage }
-  /** A download of an earlier period has the request's idempotency key: what becomes of it is decided in its own stream. */
-  | { outcome: 'found_earlier'; prior: KeyedDownload; usage: OpenUsage }
-  /** The budget ended and nothing was, or will be, stored. */
+  | { outcome: 'refused'; refusal: Refusal; usage: UsagePeriod }
+  /** A download of an earlier period has the request's idempotency key. The stream of that period decides about it. */
+  | { outcome: 'found_earlier'; prior: KeyedDownload; usage: UsagePeriod }
+  /** The deadline has passed, and nothing was or will be stored. */
   | { outcome: 'not_stored' }
-  /** The budget ended with the request charged, or not: nobody knows yet. */
-  | { outcome: 'unknown'; withdrawal?: Withdrawal | undefined };
+  /** The deadline has passed, and nobody knows yet whether the request is stored. Without a compensation, no charge is its own. */
+  | { outcome: 'unknown'; compensation?: Compensation | undefined };
 
-/** What may be stored of a request, so that it can be taken back. */
-export interface Withdrawal {
+/** Takes a charge back if its append turns out to be stored: the content of a pending void. */
+export interface Compensation {
   append: UnknownAppend;
   charge: ChargeToVoid;
 }
 
 /**
- * `observe` appends nothing: it only asks for the state of now. `roll_over` appends what the calendar asks for and nothing
- * else: it ends the periods whose time is over, and opens the one of now.
+ * `query` asks for the current state and appends nothing. `roll_over` ends the periods whose time is over and opens the current
+ * one, and does nothing else.
  */
-export type LaneCommand = UsageCommand | { kind: 'observe' } | { kind: 'roll_over' };
+export type WriterCommand = UsageCommand | { kind: 'query' } | { kind: 'roll_over' };
 
-export interface LaneRequest {
-  command: LaneCommand;
+export interface WriterRequest {
+  command: WriterCommand;
   cause: Cause;
   /** The newest state that the caller knows of, usually the read model's row. */
   snapshot: UsageSnapshot;
@@ -56,43 +56,43 @@ export interface LaneRequest {
   deadlineMs: number;
 }
 
-export interface Waiting extends LaneRequest {
-  settle: (answer: UsageAnswer) => void;
+export interface PendingRequest extends WriterRequest {
+  answer: (answer: UsageAnswer) => void;
   fail: (error: unknown) => void;
-  settled: boolean;
-  /** Its events are in an append whose outcome is not known yet. */
-  inFlight: { withdrawal: Withdrawal | undefined } | undefined;
+  isAnswered: boolean;
+  /** Set while its events are in an append whose outcome is not known. */
+  inFlight: { compensation: Compensation | undefined } | undefined;
 }
 
-/** @param onLate told at the request's deadline, if it is not settled by then */
-export function startWaiting(
-  request: LaneRequest,
-  onLate: (waiting: Waiting) => void,
-): { waiting: Waiting; answered: Promise<UsageAnswer> } {
+/** @param onDeadline called at the request's deadline unless it is answered by then */
+export function startPending(
+  request: WriterRequest,
+  onDeadline: (pending: PendingRequest) => void,
+): { pending: PendingRequest; answered: Promise<UsageAnswer> } {
   const { promise: answered, resolve, reject } = Promise.withResolvers<UsageAnswer>();
   const timer = setTimeout(() => {
-    onLate(waiting);
+    onDeadline(pending);
   }, request.deadlineMs - performance.now());
   const once =
     <Value>(end: (value: Value) => void) =>
     (value: Value) => {
-      waiting.settled = true;
+      pending.isAnswered = true;
       clearTimeout(timer);
       end(value);
     };
-  const waiting: Waiting = {
+  const pending: PendingRequest = {
     ...request,
-    settle: once(resolve),
+    answer: once(resolve),
     fail: once(reject),
-    settled: false,
+    isAnswered: false,
     inFlight: undefined,
   };
-  return { waiting, answered };
+  return { pending, answered };
 }
 
 const maxAppendEvents = 500;
 const maxAppendBytes = 256 * 1024;
-/** What metadata, ids and framing add to an event's data, generously. */
+/** Upper bound of the metadata, id and framing around an event's data. */
 const eventOverheadBytes = 700;
 
 export interface CausedEvent {
@@ -100,102 +100,105 @@ export interface CausedEvent {
   cause: Cause;
 }
 
-export interface Member {
-  waiting: Waiting;
+export interface DecidedRequest {
+  request: PendingRequest;
   events: readonly UsageEvent[];
   refusal?: Refusal;
   repeated?: PriorDownload | undefined;
   /** The state after this request and those before it. */
-  usage: OpenUsage;
+  usage: UsagePeriod;
 }
 
 /**
- * Decides requests in the order of their arrival, each on the state that the ones before it leave. Of those with the same
- * idempotency key one may write: the others are left over, because should its outcome be unknown, theirs would be too.
+ * Decides requests in order of arrival, each on the state that the ones before it leave. One request per idempotency key may
+ * append in a batch. The others are left over: were its outcome unknown, theirs would be too.
  *
- * @param usage the state of the open period that `known` stands at
+ * @param usage the cache's state, of an open period
  */
-export function decideGroup(known: KnownUsage, usage: OpenUsage, group: readonly Waiting[]) {
-  const members: Member[] = [];
+export function decideBatch(cache: UsageCache, usage: UsagePeriod, batch: readonly PendingRequest[]) {
+  const decided: DecidedRequest[] = [];
   const events: CausedEvent[] = [];
-  const leftOver: Waiting[] = [];
+  const leftOver: PendingRequest[] = [];
   const keysWritten = new Set<string>();
   let sizeBytes = 0;
-  for (const [index, waiting] of group.entries()) {
-    const { command } = waiting;
-    const keyHash = keyHashOf(waiting);
+  for (const [index, request] of batch.entries()) {
+    const { command } = request;
+    const keyHash = keyHashOf(request);
     if (keyHash !== undefined && keysWritten.has(keyHash)) {
-      leftOver.push(waiting);
+      leftOver.push(request);
       continue;
     }
-    const prior = livePriorOf(known, waiting);
-    const decision =
-      command.kind === 'observe' || command.kind === 'roll_over' ? [] : decideUsage(usage, command, prior);
+    const prior = livePriorOf(cache, request);
+    const decision = command.kind === 'query' || command.kind === 'roll_over' ? [] : decideUsage(usage, command, prior);
     if (isRefused(decision)) {
-      members.push({ waiting, events: [], refusal: decision.refusal, usage });
+      decided.push({ request, events: [], refusal: decision.refusal, usage });
       continue;
     }
     sizeBytes += decision.reduce((sum, event) => sum + eventOverheadBytes + JSON.stringify(event.data).length, 0);
     if (events.length + decision.length > maxAppendEvents || (sizeBytes > maxAppendBytes && events.length > 0)) {
-      leftOver.push(...group.slice(index));
+      leftOver.push(...batch.slice(index));
       break;
     }
     for (const event of decision) {
-      events.push({ event, cause: waiting.cause });
-      usage = evolveUsage(usage, event) as OpenUsage;
+      events.push({ event, cause: request.cause });
+      usage = evolveUsage(usage, event) as UsagePeriod;
     }
     if (keyHash !== undefined && decision.length > 0) keysWritten.add(keyHash);
-    members.push({ waiting, events: decision, repeated: prior, usage });
+    decided.push({ request, events: decision, repeated: prior, usage });
   }
-  return { members, events, leftOver };
+  return { decided, events, leftOver };
 }
 
-export function answer(members: readonly Member[], { lastTime: time, revision }: UsageSnapshot): void {
-  for (const { waiting, events, refusal, repeated, usage } of members) {
-    if (refusal) waiting.settle({ outcome: 'refused', refusal, usage });
-    else waiting.settle({ outcome: 'accepted', events, time, revision, usage, repeated });
+export function answerAll(decided: readonly DecidedRequest[], { lastTime: time, revision }: UsageSnapshot): void {
+  for (const { request, events, refusal, repeated, usage } of decided) {
+    if (refusal) request.answer({ outcome: 'refused', refusal, usage });
+    else request.answer({ outcome: 'accepted', events, time, revision, usage, repeated });
   }
 }
 
-export const isWriter = ({ command }: Waiting) => command.kind !== 'observe';
+export const mayAppend = ({ command }: WriterRequest) => command.kind !== 'query';
 
 /** The hash of the request's idempotency key, if it has one. */
-export function keyHashOf({ command }: LaneRequest): string | undefined {
+export function keyHashOf({ command }: WriterRequest): string | undefined {
   return command.kind === 'queue_download' ? command.idempotency?.keyHash : undefined;
 }
 
-/** The download that a request repeats, unless that was voided. */
+/** The download that a request repeats, unless that download was voided. */
 export function livePriorOf(
-  known: KnownUsage,
-  { command, keyed, voidedToken }: LaneRequest,
+  cache: UsageCache,
+  { command, keyed, voidedToken }: WriterRequest,
 ): KeyedDownload | undefined {
   if (command.kind !== 'queue_download' || !command.idempotency) return undefined;
-  const prior = known.keyed(command.idempotency.keyHash, keyed);
+  const prior = cache.keyed(command.idempotency.keyHash, keyed);
   return prior?.voided === false && prior.token !== voidedToken ? prior : undefined;
 }
 
-/** What a member's events charge, to be named if they must be taken back; a confirmation charges nothing. */
-export function chargeOf({ waiting: { command }, events }: Member): ChargeToVoid | undefined {
+/** The charge among a request's events, which a compensation would void; a confirmation has none. */
+export function chargeOf({ request: { command }, events }: DecidedRequest): ChargeToVoid | undefined {
   if (command.kind === 'debit_metadata') return { kind: 'lookup', lookup_id: command.lookupId };
   if (command.kind !== 'queue_download' || !events.some(({ type }) => type === 'DownloadQueued')) return undefined;
   return { kind: 'download', token: command.token };
 }
 
-/** Requests whose idempotency key has a download of an earlier period are not for this stream to decide. */
-export function withoutFoundEarlier(known: KnownUsage, usage: OpenUsage, group: readonly Waiting[]): Waiting[] {
-  return group.filter((waiting) => {
-    const prior = livePriorOf(known, waiting);
-    if (!prior || prior.stream >= known.snapshot.stream) return true;
-    waiting.settle({ outcome: 'found_earlier', prior, usage });
+/** Answers the requests whose idempotency key has a download of an earlier period: this stream cannot decide about those. */
+export function withoutFoundEarlier(
+  cache: UsageCache,
+  usage: UsagePeriod,
+  batch: readonly PendingRequest[],
+): PendingRequest[] {
+  return batch.filter((request) => {
+    const prior = livePriorOf(cache, request);
+    if (!prior || prior.stream >= cache.snapshot.stream) return true;
+    request.answer({ outcome: 'found_earlier', prior, usage });
     return false;
   });
 }
 
 /**
- * The time of events that are appended now: time never goes back in a stream, and no event is older than its period, whatever the
- * clock says.
+ * The time that events appended now carry. Whatever the clock says, time never goes back in a stream, and no event is older than
+ * its period.
  *
- * @param caused the events themselves, of which the first may open the period
+ * @param caused the events; the first of them may open the period
  */
 export function timeOfAppend(
   { usage, lastTime }: UsageSnapshot,

@@ -17,18 +17,17 @@ export interface QueuedDownload extends DownloadQueued {
 type Place = Pick<UsageSnapshot, 'stream' | 'revision'>;
 
 /**
- * What a process knows of an account's usage: a snapshot that it keeps up to date, and what came after the point it started
- * from: the downloads that were queued, and those that were confirmed or voided. What came up to that point is in rows of
- * the read model.
+ * One process's cache of an account's usage: a snapshot that it keeps up to date, and each download that was queued, confirmed
+ * or voided after the point at which the cache began. The read model has rows of everything up to that point.
  */
-export class KnownUsage {
+export class UsageCache {
   snapshot: UsageSnapshot;
   #since: Place;
   readonly #queued = new Map<string, QueuedDownload>();
-  /** By the hash of an idempotency key, the newest download asked for with it. */
+  /** The token of the newest download with an idempotency key, by the hash of the key. */
   readonly #tokenOfKey = new Map<string, string>();
-  /** By token, how it came out, which is one or the other for ever. */
-  readonly #settled = new Map<string, Place & { as: 'confirmed' | 'voided' }>();
+  /** By token. A confirmed download is never voided, and the other way round. */
+  readonly #outcomes = new Map<string, Place & { as: 'confirmed' | 'voided' }>();
 
   constructor(snapshot: UsageSnapshot) {
     this.snapshot = snapshot;
@@ -36,7 +35,7 @@ export class KnownUsage {
   }
 
   get keptCount(): number {
-    return this.#queued.size + this.#settled.size;
+    return this.#queued.size + this.#outcomes.size;
   }
 
   queued(token: string): QueuedDownload | undefined {
@@ -44,18 +43,18 @@ export class KnownUsage {
   }
 
   /**
-   * The newest download asked for with an idempotency key.
+   * The newest download with an idempotency key.
    *
-   * @param row what the read model has of it, as of a point from which on everything is known here (`coversAfter`)
+   * @param row the read model's row of it, as of a point from which on the cache has everything (`coversAfter`)
    */
   keyed(keyHash: string, row: KeyedDownload | undefined): KeyedDownload | undefined {
     const token = this.#tokenOfKey.get(keyHash);
     const newest = (token === undefined ? undefined : this.#keyedOf(token)) ?? row;
-    const settled = newest && this.#settled.get(newest.token)?.as;
-    return settled ? { ...newest, [settled]: true } : newest;
+    const outcome = newest && this.#outcomes.get(newest.token)?.as;
+    return outcome ? { ...newest, [outcome]: true } : newest;
   }
 
-  /** Whether `keyed` needs nothing that came after this row and is not known here. */
+  /** Whether `keyed` gives the right answer with this row. */
   knowsKeyed(keyHash: string, row: Place): boolean {
     return this.#tokenOfKey.has(keyHash) || this.coversAfter(row);
   }
@@ -68,24 +67,24 @@ export class KnownUsage {
     return { token, overage, fingerprint, stream, revision, confirmed: false, voided: false };
   }
 
-  /** Whether everything after `row` and up to the snapshot is known here. */
+  /** Whether the cache has everything after `row` and up to its snapshot. */
   coversAfter(row: Place): boolean {
     return !isAfter(this.#since, row);
   }
 
-  /** Goes on from a newer snapshot, if this one is. */
+  /** Goes on from this snapshot if it is newer. */
   adopt(snapshot: UsageSnapshot): void {
     if (!isAfter(snapshot, this.snapshot)) return;
     this.snapshot = snapshot;
     this.#since = snapshot;
-    for (const kept of [this.#queued, this.#tokenOfKey, this.#settled]) kept.clear();
+    for (const kept of [this.#queued, this.#tokenOfKey, this.#outcomes]) kept.clear();
   }
 
-  /** Forgets what the read model has rows of. */
+  /** Forgets the downloads up to `row`, which the read model has rows of. */
   forgetUpTo(row: UsageSnapshot): void {
     if (!isAfter(row, this.#since)) return;
     this.#since = row;
-    for (const kept of [this.#queued, this.#settled]) {
+    for (const kept of [this.#queued, this.#outcomes]) {
       for (const [token, place] of kept) if (!isAfter(place, row)) kept.delete(token);
     }
     for (const [keyHash, token] of this.#tokenOfKey) if (!this.#queued.has(token)) this.#tokenOfKey.delete(keyHash);
@@ -111,11 +110,11 @@ export class KnownUsage {
       if (idempotency) this.#tokenOfKey.set(idempotency.key_hash, token);
     } else if (event.type === 'DownloadConfirmed' || event.type === 'DownloadVoided') {
       const as = event.type === 'DownloadConfirmed' ? 'confirmed' : 'voided';
-      this.#settled.set(event.data.token, { stream, revision, as });
+      this.#outcomes.set(event.data.token, { stream, revision, as });
     }
   }
 
-  /** Goes on, with nothing folded yet, in the stream that follows an ended period. */
+  /** Goes on in the stream of the next period, with nothing of it folded yet. */
   followToNextPeriod(): void {
     const { usage, lastTime } = this.snapshot;
     if (usage.phase === 'absent' || !usage.next) throw new Error(`${this.snapshot.stream} has not ended`);
@@ -124,28 +123,28 @@ export class KnownUsage {
 }
 
 /**
- * Reads on from a row of the read model, over the periods that follow, to the end of what the log has.
+ * Reads on from a row of the read model, through the periods that follow, to the end of the newest one.
  *
  * @throws {EventStoreUnavailable}
  */
-export async function readOn(store: EventStore, row: UsageSnapshot): Promise<KnownUsage> {
-  const known = new KnownUsage(row);
+export async function readOn(store: EventStore, row: UsageSnapshot): Promise<UsageCache> {
+  const cache = new UsageCache(row);
   let newest = row;
   for (;;) {
-    const { stream, revision } = known.snapshot;
-    for (const event of await store.read(stream, revision + 1)) known.fold(event);
-    const { phase } = known.snapshot.usage;
-    if (phase === 'open') return known;
+    const { stream, revision } = cache.snapshot;
+    for (const event of await store.read(stream, revision + 1)) cache.fold(event);
+    const { phase } = cache.snapshot.usage;
+    if (phase === 'open') return cache;
     if (phase === 'absent') break;
-    newest = known.snapshot;
-    known.followToNextPeriod();
+    newest = cache.snapshot;
+    cache.followToNextPeriod();
   }
   // The next period is not open yet.
-  known.snapshot = newest;
-  return known;
+  cache.snapshot = newest;
+  return cache;
 }
 
-/** The snapshot of a stream of which nothing is known yet. */
+/** The snapshot of a stream before its first event. */
 export function usageOrigin(stream: string, lastTime = ''): UsageSnapshot {
   return { stream, revision: -1, lastHash: firstPreviousHash(stream), lastTime, usage: initialUsage };
 }

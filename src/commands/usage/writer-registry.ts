@@ -4,35 +4,35 @@ import { readOn } from './usage-cache.ts';
 import type { QueuedDownload } from './usage-cache.ts';
 import { EventStoreUnavailable } from '../../ports/event-store.ts';
 import type { Cause } from '../event-metadata.ts';
-import { UsageLane } from './account-writer.ts';
-import type { LaneRequest, UsageAnswer } from './batch.ts';
-import type { LaneDependencies } from './account-writer.ts';
+import { AccountWriter } from './account-writer.ts';
+import type { WriterDependencies } from './account-writer.ts';
+import type { UsageAnswer, WriterRequest } from './batch.ts';
 
 const maxIdleBytes = 64 * 1024 * 1024;
 
-/** The lanes of the accounts that this process serves: those at work, and the idle ones that fit into the cache. */
-export class UsageLanes {
-  readonly #dependencies: LaneDependencies;
-  readonly #busy = new Map<string, UsageLane>();
-  readonly #idle = new LRUCache<string, UsageLane>({
+/** The account writers of this process: all that are serving, and as many idle ones as fit into the limit. */
+export class WriterRegistry {
+  readonly #dependencies: WriterDependencies;
+  readonly #serving = new Map<string, AccountWriter>();
+  readonly #idle = new LRUCache<string, AccountWriter>({
     maxSize: maxIdleBytes,
     sizeCalculation: ({ sizeBytes }) => sizeBytes,
   });
 
-  constructor(dependencies: LaneDependencies) {
+  constructor(dependencies: WriterDependencies) {
     this.#dependencies = dependencies;
   }
 
-  /** @see UsageLane.ask */
-  ask(accountId: string, request: LaneRequest): Promise<UsageAnswer> {
-    return this.#lane(accountId).ask(request);
+  /** @see AccountWriter.ask */
+  ask(accountId: string, request: WriterRequest): Promise<UsageAnswer> {
+    return this.#writerOf(accountId).ask(request);
   }
 
   /**
    * Whether a download of this account is in the log although the read model has no row for it.
    *
    * @param request the read model's row that came with the miss, and the caller's budget
-   * @returns undefined when the log holds no such download; `unavailable` when the log could not be asked
+   * @returns undefined when the log holds no such download; `unavailable` when the log could not be read in time
    */
   async findQueued(
     accountId: string,
@@ -40,13 +40,13 @@ export class UsageLanes {
     request: { cause: Cause; snapshot: UsageSnapshot; deadlineMs: number },
   ): Promise<QueuedDownload | 'unavailable' | undefined> {
     const row = request.snapshot;
-    const lane = this.#lane(accountId);
-    const answer = await lane.ask({ ...request, command: { kind: 'observe' } });
+    const writer = this.#writerOf(accountId);
+    const answer = await writer.ask({ ...request, command: { kind: 'query' } });
     if (answer.outcome !== 'accepted') return 'unavailable';
-    const { known } = lane;
-    if (known?.queued(token)) return known.queued(token);
-    if (known?.coversAfter(row)) return undefined;
-    // The lane started from a newer row than this request saw: what lies between is read for this request alone.
+    const { cache } = writer;
+    if (cache?.queued(token)) return cache.queued(token);
+    if (cache?.coversAfter(row)) return undefined;
+    // The cache began after the row of this request: the events between the two are read for this request alone.
     try {
       return (await readOn(this.#dependencies.store, row)).queued(token);
     } catch (error) {
@@ -55,16 +55,16 @@ export class UsageLanes {
     }
   }
 
-  #lane(accountId: string): UsageLane {
-    const existing = this.#busy.get(accountId) ?? this.#idle.get(accountId);
-    const lane = existing ?? new UsageLane(this.#dependencies, (idle) => this.#rest(accountId, idle));
+  #writerOf(accountId: string): AccountWriter {
+    const existing = this.#serving.get(accountId) ?? this.#idle.get(accountId);
+    const writer = existing ?? new AccountWriter(this.#dependencies, (idle) => this.#setIdle(accountId, idle));
     this.#idle.delete(accountId);
-    this.#busy.set(accountId, lane);
-    return lane;
+    this.#serving.set(accountId, writer);
+    return writer;
   }
 
-  #rest(accountId: string, lane: UsageLane): void {
-    this.#busy.delete(accountId);
-    this.#idle.set(accountId, lane);
+  #setIdle(accountId: string, writer: AccountWriter): void {
+    this.#serving.delete(accountId);
+    this.#idle.set(accountId, writer);
   }
 }

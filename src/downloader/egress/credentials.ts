@@ -17,7 +17,7 @@ export interface EgressUsage {
 }
 
 /** One attempt's leave to use the proxy. */
-export interface EgressPass {
+export interface EgressCredential {
   /** With the credentials of this attempt, so neither for logs nor for a list of processes. */
   proxyUrl: string;
   /** Ends the attempt's connections; its credentials are worth nothing from now on. */
@@ -27,10 +27,10 @@ export interface EgressPass {
 /** What hands out leaves: all that the engine knows of the network. */
 export interface Egress {
   /** @param limits bytes in both directions together, over all connections */
-  admit(limits: { maxBytes: number }): EgressPass;
+  admit(limits: { maxBytes: number }): EgressCredential;
 }
 
-export interface Pass {
+export interface Permit {
   usage: EgressUsage;
   maxBytes: number;
   sockets: Set<Duplex>;
@@ -40,64 +40,67 @@ export interface Pass {
 }
 
 const countEveryMs = 500;
-const maxConnectionsPerPass = 32;
+const maxConnectionsPerPermit = 32;
 /** An attempt that goes on after so many refusals is looking for something. */
-const maxRefusalsPerPass = 100;
+const maxRefusalsPerPermit = 100;
 
 const digest = (secret: string): string => createHash('sha256').update(secret).digest('base64');
 
-/** The passes that are open, and the counting of what goes through them. */
-export class Passes {
-  readonly #open = new Map<string, Pass>();
+/** The permits that are open, and the counting of what goes through them. */
+export class Permits {
+  readonly #open = new Map<string, Permit>();
   readonly #observer: EgressObserver | undefined;
 
   constructor(observer: EgressObserver | undefined) {
     this.#observer = observer;
   }
 
-  admit(maxBytes: number, addressOf: (credentials: string) => string): EgressPass {
+  admit(maxBytes: number, addressOf: (credentials: string) => string): EgressCredential {
     const secret = randomBits(32).toString('hex');
     const name = digest(secret);
     const usage = { receivedBytes: 0, sentBytes: 0, connections: 0, refusals: 0, exhausted: false };
-    const pass: Pass = { usage, maxBytes, sockets: new Set(), opening: 0, closed: false };
-    this.#open.set(name, pass);
+    const permit: Permit = { usage, maxBytes, sockets: new Set(), opening: 0, closed: false };
+    this.#open.set(name, permit);
     return {
       proxyUrl: addressOf(`attempt:${secret}`),
       close: () => {
         this.#open.delete(name);
-        pass.closed = true;
-        for (const socket of pass.sockets) socket.destroy();
+        permit.closed = true;
+        for (const socket of permit.sockets) socket.destroy();
         return { ...usage };
       },
     };
   }
 
-  /** The pass that a request shows. Looked up by a hash of its secret, so that the time it takes tells nothing. */
-  of({ headers }: IncomingMessage): Pass | undefined {
+  /** The permit that a request shows. Looked up by a hash of its secret, so that the time it takes tells nothing. */
+  of({ headers }: IncomingMessage): Permit | undefined {
     const [, encoded = ''] = /^basic ([a-z0-9+/=]{1,200})$/i.exec(headers['proxy-authorization'] ?? '') ?? [];
     const [user, secret = ''] = Buffer.from(encoded, 'base64').toString('latin1').split(':');
-    const pass = user === 'attempt' ? this.#open.get(digest(secret)) : undefined;
-    if (pass === undefined) this.#observer?.egressRefused('credentials');
-    return pass;
+    const permit = user === 'attempt' ? this.#open.get(digest(secret)) : undefined;
+    if (permit === undefined) this.#observer?.egressRefused('credentials');
+    return permit;
   }
 
-  refuse(pass: Pass, reason?: ProxyRefusal): void {
-    pass.usage.refusals += 1;
+  refuse(permit: Permit, reason?: ProxyRefusal): void {
+    permit.usage.refusals += 1;
     if (reason !== undefined) this.#observer?.egressRefused(reason);
   }
 
-  /** Whether the pass has room for one more connection. */
-  hasRoom(pass: Pass): boolean {
-    if (pass.usage.exhausted) this.refuse(pass, 'bytes');
-    else if (pass.sockets.size + pass.opening >= maxConnectionsPerPass || pass.usage.refusals >= maxRefusalsPerPass)
-      this.refuse(pass, 'connections');
+  /** Whether the permit has room for one more connection. */
+  hasRoom(permit: Permit): boolean {
+    if (permit.usage.exhausted) this.refuse(permit, 'bytes');
+    else if (
+      permit.sockets.size + permit.opening >= maxConnectionsPerPermit ||
+      permit.usage.refusals >= maxRefusalsPerPermit
+    )
+      this.refuse(permit, 'connections');
     else return true;
     return false;
   }
 
-  /** Counts everything that a connection carries against its pass, and ends all of them when it is used up. */
-  meter(pass: Pass, upstream: Socket): void {
-    const { usage, sockets } = pass;
+  /** Counts everything that a connection carries against its permit, and ends all of them when it is used up. */
+  meter(permit: Permit, upstream: Socket): void {
+    const { usage, sockets } = permit;
     usage.connections += 1;
     sockets.add(upstream);
     this.#observer?.egressOpened();
@@ -106,7 +109,7 @@ export class Passes {
       usage.receivedBytes += upstream.bytesRead - received;
       usage.sentBytes += upstream.bytesWritten - sent;
       [received, sent] = [upstream.bytesRead, upstream.bytesWritten];
-      if (usage.exhausted || usage.receivedBytes + usage.sentBytes <= pass.maxBytes) return;
+      if (usage.exhausted || usage.receivedBytes + usage.sentBytes <= permit.maxBytes) return;
       usage.exhausted = true;
       this.#observer?.egressRefused('bytes');
       for (const socket of sockets) socket.destroy();

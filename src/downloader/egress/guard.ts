@@ -5,6 +5,7 @@ import { networkInterfaces } from 'node:os';
 
 import type { DestinationRefusal } from '../../ports/observers.ts';
 import { isPublicAddress } from './public-address.ts';
+import { unlessAborted } from '../../async/deadline.ts';
 
 /** The destination may not be reached; nothing was sent to it. */
 export class EgressRefused extends Error {
@@ -97,17 +98,9 @@ async function dialTcp(address: string, port: number, signal: AbortSignal): Prom
   }
 }
 
-async function inTime<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
-  const late = Promise.withResolvers<never>();
-  const giveUp = () => late.reject(new Error('The name was not resolved in time.'));
-  if (signal.aborted) giveUp();
-  signal.addEventListener('abort', giveUp);
-  try {
-    return await Promise.race([work, late.promise]);
-  } finally {
-    signal.removeEventListener('abort', giveUp);
-  }
-}
+const notResolved = (): never => {
+  throw new Error('The name was not resolved in time.');
+};
 
 const interfaceAddresses = () =>
   Object.values(networkInterfaces()).flatMap((addresses) => addresses?.map(({ address }) => address) ?? []);
@@ -142,7 +135,7 @@ export function createEgressGuard(options: EgressGuardOptions): EgressGuard {
     const timeout = AbortSignal.timeout(options.timeoutMs ?? defaultTimeoutMs);
     const ending = signal === undefined ? timeout : AbortSignal.any([timeout, signal]);
     const lookUp = options.resolve ?? (allowed ? resolveBySystem : resolvePublic);
-    const addresses = isIP(name) === 0 ? await inTime(lookUp(name, ending), ending) : [name];
+    const addresses = isIP(name) === 0 ? await unlessAborted(lookUp(name, ending), ending, notResolved) : [name];
     if (!allowed && !arePublicAndNotOwn(addresses, ownAddresses())) throw refuse('not_public');
     let failure: unknown = new Error(`${shown} has no address.`);
     for (const address of addresses) {

@@ -7,8 +7,8 @@ import { pipeline } from 'node:stream/promises';
 import type { EgressObserver } from '../../ports/observers.ts';
 import { EgressRefused } from './guard.ts';
 import type { Destination, EgressGuard } from './guard.ts';
-import { Passes } from './credentials.ts';
-import type { Egress, Pass } from './credentials.ts';
+import { Permits } from './credentials.ts';
+import type { Egress, Permit } from './credentials.ts';
 
 export interface EgressProxy extends Egress {
   close(): Promise<void>;
@@ -22,11 +22,11 @@ export interface EgressProxyOptions {
   /** A connection on which nothing moves for so long is ended. */
   idleMs?: number;
   /** The same for one that has not shown the credentials of an attempt. */
-  strangerMs?: number;
+  unauthenticatedMs?: number;
 }
 
 const defaultIdleMs = 30_000;
-const defaultStrangerMs = 5_000;
+const defaultUnauthenticatedMs = 5_000;
 /** Of all children together, with credentials or without. */
 const maxConnections = 2_048;
 const maxHeaderBytes = 32 * 1024;
@@ -69,7 +69,7 @@ function answerTunnel(socket: Duplex, status: string): void {
 
 interface Proxy {
   guard: EgressGuard;
-  passes: Passes;
+  permits: Permits;
   idleMs: number;
   callers: Callers;
 }
@@ -77,14 +77,14 @@ interface Proxy {
 /** Everything that has connected to the proxy. Node counts and ends only what it has accepted itself. */
 class Callers {
   readonly #sockets = new Map<Duplex, NodeJS.Timeout>();
-  readonly #strangerMs: number;
+  readonly #unauthenticatedMs: number;
 
-  constructor(strangerMs: number) {
-    this.#strangerMs = strangerMs;
+  constructor(unauthenticatedMs: number) {
+    this.#unauthenticatedMs = unauthenticatedMs;
   }
 
   take(socket: Socket): void {
-    const timer = setTimeout(() => socket.destroy(), this.#strangerMs);
+    const timer = setTimeout(() => socket.destroy(), this.#unauthenticatedMs);
     this.#sockets.set(socket, timer);
     socket.once('close', () => {
       clearTimeout(timer);
@@ -102,53 +102,53 @@ class Callers {
   }
 }
 
-/** The pass that a caller shows, who is no stranger from then on. */
-function passOf({ passes, callers }: Proxy, request: IncomingMessage): Pass | undefined {
-  const pass = passes.of(request);
-  if (pass !== undefined) callers.know(request.socket);
-  return pass;
+/** The permit that a caller shows, who is no stranger from then on. */
+function permitOf({ permits, callers }: Proxy, request: IncomingMessage): Permit | undefined {
+  const permit = permits.of(request);
+  if (permit !== undefined) callers.know(request.socket);
+  return permit;
 }
 
 /** @returns the status that tells why there is no connection, or the connection */
 async function reach(
-  { guard, passes, idleMs }: Proxy,
-  pass: Pass,
+  { guard, permits, idleMs }: Proxy,
+  permit: Permit,
   { host, port }: Destination,
 ): Promise<Socket | 403 | 429 | 502> {
-  if (!passes.hasRoom(pass)) return 429;
-  pass.opening += 1;
+  if (!permits.hasRoom(permit)) return 429;
+  permit.opening += 1;
   try {
     const upstream = await guard.connect(host, port);
-    if (pass.closed) {
+    if (permit.closed) {
       upstream.destroy();
       return 502;
     }
     upstream.on('error', () => upstream.destroy());
     upstream.setTimeout(idleMs, () => upstream.destroy());
-    passes.meter(pass, upstream);
+    permits.meter(permit, upstream);
     return upstream;
   } catch (error) {
     if (!(error instanceof EgressRefused)) return 502;
-    passes.refuse(pass);
+    permits.refuse(permit);
     return 403;
   } finally {
-    pass.opening -= 1;
+    permit.opening -= 1;
   }
 }
 
 async function forward(proxy: Proxy, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const pass = passOf(proxy, request);
-  if (pass === undefined) {
+  const permit = permitOf(proxy, request);
+  if (permit === undefined) {
     answer(response, 407, { 'Proxy-Authenticate': 'Basic realm="reeltally"' });
     return;
   }
   const url = readTarget(request.url);
   if (url === undefined || !methods.has(request.method ?? '')) {
-    proxy.passes.refuse(pass, 'request');
+    proxy.permits.refuse(permit, 'request');
     answer(response, 400);
     return;
   }
-  const reached = await reach(proxy, pass, { host: url.hostname, port: Number(url.port || 80) });
+  const reached = await reach(proxy, permit, { host: url.hostname, port: Number(url.port || 80) });
   if (typeof reached === 'number') {
     answer(response, reached);
     return;
@@ -179,19 +179,19 @@ async function tunnel(
   request: IncomingMessage,
   { socket, head }: { socket: Duplex; head: Buffer },
 ): Promise<void> {
-  const pass = passOf(proxy, request);
-  if (pass === undefined) {
+  const permit = permitOf(proxy, request);
+  if (permit === undefined) {
     const challenge = 'Proxy-Authenticate: Basic realm="reeltally"';
     answerTunnel(socket, `407 Proxy Authentication Required\r\n${challenge}`);
     return;
   }
   const [, host, port] = authorityPattern.exec(request.url ?? '') ?? [];
   if (host === undefined || Number(port) > 65_535) {
-    proxy.passes.refuse(pass, 'request');
+    proxy.permits.refuse(permit, 'request');
     answerTunnel(socket, '400 Bad Request');
     return;
   }
-  const reached = await reach(proxy, pass, { host, port: Number(port) });
+  const reached = await reach(proxy, permit, { host, port: Number(port) });
   if (reached === 403) {
     answerTunnel(socket, '403 Forbidden');
     return;
@@ -219,9 +219,9 @@ async function tunnel(
 export async function startEgressProxy(options: EgressProxyOptions): Promise<EgressProxy> {
   const { guard, observer } = options;
   const idleMs = options.idleMs ?? defaultIdleMs;
-  const passes = new Passes(observer);
-  const callers = new Callers(options.strangerMs ?? defaultStrangerMs);
-  const proxy: Proxy = { guard, passes, idleMs, callers };
+  const permits = new Permits(observer);
+  const callers = new Callers(options.unauthenticatedMs ?? defaultUnauthenticatedMs);
+  const proxy: Proxy = { guard, permits, idleMs, callers };
   const server = createServer({ maxHeaderSize: maxHeaderBytes, insecureHTTPParser: false, noDelay: true });
 
   server.on('request', (request, response) => {
@@ -255,7 +255,7 @@ export async function startEgressProxy(options: EgressProxyOptions): Promise<Egr
   }
   const { port } = listener.address() as AddressInfo;
   return {
-    admit: ({ maxBytes }) => passes.admit(maxBytes, (credentials) => `http://${credentials}@127.0.0.1:${port}`),
+    admit: ({ maxBytes }) => permits.admit(maxBytes, (credentials) => `http://${credentials}@127.0.0.1:${port}`),
     async close() {
       const closed = new Promise((resolve) => listener.close(resolve));
       callers.end();

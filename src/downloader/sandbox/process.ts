@@ -3,17 +3,20 @@ import type { ChildProcess } from 'node:child_process';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
-import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { ChildEnding, ChildObserver } from '../../ports/observers.ts';
 import { launch } from './launch.ts';
 import type { Namespaces, ProcessLimits } from './launch.ts';
-import type { Keeper } from './reaper.ts';
+import type { Reaper } from './reaper.ts';
 import { endMarked, markVariable } from './survivors.ts';
-import { familyOf, listProcesses, measureDirectory, memoryBytes, namelessBytes, processesOf } from './resource-use.ts';
+import { measureDirectory, memoryBytes, namelessBytes, processesOf } from './resource-use.ts';
 import { randomBits } from '../../system/clock-and-chance.ts';
+import { familyOf, listProcesses, sendSignal } from '../../system/processes.ts';
+import { sleep } from '../../async/sleep.ts';
+import { until } from '../../async/until.ts';
+import { withDeadline } from '../../async/deadline.ts';
 
-export interface ContainedProcess {
+export interface SandboxedProcess {
   command: string;
   arguments: readonly string[];
   /** Belongs to this run: the child's working directory; HOME and TMPDIR lie in it. */
@@ -36,7 +39,7 @@ export interface ContainedProcess {
   maxOutputBytes: number;
   /** Takes each line of standard output, without its end; longer lines than `maxLineBytes` are left out. */
   onLine: (line: string) => void;
-  keeper: Keeper;
+  reaper: Reaper;
   observer?: ChildObserver | undefined;
 }
 
@@ -66,16 +69,8 @@ const familyPollMs = 500;
 const graceMs = 700;
 /** After SIGKILL, for pipes that something outside the group may still hold. */
 const closeMs = 1000;
-
-/** Signals a whole process group. @returns whether anything was left in it. */
-export function signalGroup(leader: number, signal: NodeJS.Signals | 0): boolean {
-  try {
-    process.kill(-leader, signal);
-    return true;
-  } catch {
-    return false;
-  }
-}
+/** After that, for the rest of the group. */
+const sweepMs = 500;
 
 /** Calls `onLine` for each line, dropping the rest of one that grows beyond `maxLineBytes`. */
 function splitLines(onLine: (line: string) => void): { take(chunk: Buffer): void; end(): void } {
@@ -106,7 +101,7 @@ function splitLines(onLine: (line: string) => void): { take(chunk: Buffer): void
 /** Resolves when the child and its pipes have ended, at the latest `closeMs` after `killed` is settled. */
 async function closed(child: ChildProcess, killed: Promise<unknown>): Promise<number | null> {
   const ended = new Promise<number | null>((resolve) => child.once('close', (code) => resolve(code)));
-  const givenUp = killed.then(() => sleep(closeMs, null, { ref: false }));
+  const givenUp = killed.then(() => withDeadline(ended, closeMs, () => null));
   const code = await Promise.race([ended, givenUp]);
   child.stdout?.destroy();
   child.stderr?.destroy();
@@ -115,10 +110,10 @@ async function closed(child: ChildProcess, killed: Promise<unknown>): Promise<nu
 
 /** Ends what is left of a group and waits, briefly, until it is gone. */
 async function sweepGroup(leader: number): Promise<void> {
-  for (let attempt = 0; attempt < 50 && signalGroup(leader, 'SIGKILL'); attempt += 1) await sleep(10);
+  await until(() => !sendSignal(-leader, 'SIGKILL'), { limitMs: sweepMs });
 }
 
-function watchOutput(run: ContainedProcess, child: ChildProcess, flooded: () => void): () => string {
+function watchOutput(run: SandboxedProcess, child: ChildProcess, flooded: () => void): () => string {
   let stderr = Buffer.alloc(0);
   let outputBytes = 0;
   const count = (chunk: Buffer) => {
@@ -141,7 +136,7 @@ function watchOutput(run: ContainedProcess, child: ChildProcess, flooded: () => 
 
 /** Looks at what the child uses until `stopped`, and once more; calls `over` with what there is too much of. */
 async function watchUse(
-  run: ContainedProcess,
+  run: SandboxedProcess,
   { leader, uid, stopped }: { leader: number; uid: number | undefined; stopped: AbortSignal },
   over: (what: ChildEnding) => void,
 ): Promise<void> {
@@ -163,12 +158,12 @@ async function watchUse(
     }
     // Looked at more often the less is left.
     const pollMs = Math.min(Math.max(leftBytes / assumedBytesPerMs / 2, minPollMs), maxPollMs);
-    await sleep(pollMs, undefined, { signal: stopped }).catch(() => undefined);
+    await sleep(pollMs, stopped);
   }
 }
 
 /** The limits that the kernel holds a child to: they are exact, and of one process or file each. */
-function kernelLimits({ maxDirectoryBytes, maxMemoryBytes, timeoutMs }: ContainedProcess): ProcessLimits {
+function kernelLimits({ maxDirectoryBytes, maxMemoryBytes, timeoutMs }: SandboxedProcess): ProcessLimits {
   return {
     ...(maxDirectoryBytes !== undefined && { maxFileBytes: maxDirectoryBytes }),
     maxMemoryBytes: (maxMemoryBytes ?? defaultMemoryBytes) / 2,
@@ -188,7 +183,7 @@ function neverStarted({ exitCode, stderr }: Pick<ProcessResult, 'exitCode' | 'st
  * Runs one program as a process group of its own, with nothing of our environment, bounded in time, output and disk, and
  * leaves no process of it behind, however it ends. Never throws for anything that the child does.
  */
-export async function runContained(run: ContainedProcess): Promise<ProcessResult> {
+export async function runSandboxed(run: SandboxedProcess): Promise<ProcessResult> {
   const nothing: ProcessResult = { ending: 'aborted', exitCode: null, stderr: '' };
   const [home, temporary] = [join(run.directory, 'home'), join(run.directory, 'tmp')];
   for (const directory of [home, temporary]) await mkdir(directory, { recursive: true, mode: 0o700 });
@@ -212,13 +207,13 @@ export async function runContained(run: ContainedProcess): Promise<ProcessResult
     return { ...nothing, ending: 'not_started', stderr: reason.message };
   }
   const marked = { mark, uid: user?.uid };
-  run.keeper.watch(pid, marked);
+  run.reaper.watch(pid, marked);
   run.observer?.childStarted();
   // Failures to signal show up here later; the group is ended by other means then.
   child.on('error', () => undefined);
   const killed = Promise.withResolvers<undefined>();
   const kill = () => {
-    signalGroup(pid, 'SIGKILL');
+    sendSignal(-pid, 'SIGKILL');
     // The kernel ends a namespace with its first process; without one, what has left the group has to be looked for.
     const rest = namespaces.unshare === undefined ? endMarked(marked) : Promise.resolve();
     rest.then(() => killed.resolve(undefined), killed.reject);
@@ -228,7 +223,7 @@ export async function runContained(run: ContainedProcess): Promise<ProcessResult
   const end = (why: ChildEnding) => {
     if (ending !== 'exited') return;
     ending = why;
-    signalGroup(pid, 'SIGTERM');
+    sendSignal(-pid, 'SIGTERM');
     grace = setTimeout(kill, graceMs);
   };
   const onAbort = () => end('aborted');
@@ -245,7 +240,7 @@ export async function runContained(run: ContainedProcess): Promise<ProcessResult
   run.signal.removeEventListener('abort', onAbort);
   stopped.abort();
   await Promise.all([sweepGroup(pid), killed.promise]);
-  run.keeper.release(pid);
+  run.reaper.release(pid);
   // The last look is at what the child has left behind.
   await watching;
   if (ending === 'exited' && neverStarted({ exitCode, stderr: stderr() })) ending = 'not_started';

@@ -1,7 +1,9 @@
-import { existsSync, readFileSync, readdirSync, readlinkSync, statSync } from 'node:fs';
+import { readdirSync, readlinkSync, statSync } from 'node:fs';
 import type { Dirent } from 'node:fs';
 import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+
+import { listPids, readProcessFile } from '../../system/processes.ts';
 
 const blockBytes = 512;
 const pageBytes = 4_096;
@@ -37,92 +39,46 @@ export async function measureDirectory(directory: string, maxEntries: number): P
   return use;
 }
 
-export interface ProcessFacts {
-  pid: number;
-  parent: number;
-  group: number;
-  session: number;
-}
-
-/** Every process of this machine that can be seen; none where there is no /proc. */
-export function listProcesses(): ProcessFacts[] {
-  const processes: ProcessFacts[] = [];
-  for (const name of existsSync('/proc/self') ? readdirSync('/proc') : []) {
-    if (!/^\d+$/.test(name)) continue;
-    try {
-      const stat = readFileSync(`/proc/${name}/stat`, 'latin1');
-      // The name of the program may hold anything, brackets included.
-      const [, parent, group, session] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-      processes.push({ pid: Number(name), parent: Number(parent), group: Number(group), session: Number(session) });
-    } catch {
-      // It has ended meanwhile.
-    }
-  }
-  return processes;
-}
-
-/** Who a process is: user and group, and every further group, with all their variants. */
-export interface ProcessStatus {
+interface ProcessOwner {
   pid: number;
   uid: number;
+  /** The user, the group and every further group, with all their variants. */
   ids: number[];
 }
 
-/** Of every process that can be seen and has not ended; none where there is no /proc. */
-export function readStatuses(): ProcessStatus[] {
-  return listProcesses().flatMap(({ pid }) => {
-    try {
-      const status = readFileSync(`/proc/${pid}/status`, 'latin1');
-      if (/^State:\s+[ZX]/m.test(status)) return [];
-      const idsOf = (name: string) => {
-        const line = new RegExp(`^${name}:(.*)$`, 'm').exec(status)?.[1]?.trim() ?? '';
-        return line === '' ? [] : line.split(/\s+/).map(Number);
-      };
-      const [uid = 0, ...others] = idsOf('Uid');
-      return [{ pid, uid, ids: [uid, ...others, ...idsOf('Gid'), ...idsOf('Groups')] }];
-    } catch {
-      return [];
-    }
+/** The owners of all processes that have not ended; none where there is no /proc. */
+export function readOwners(): ProcessOwner[] {
+  return listPids().flatMap((pid) => {
+    const status = readProcessFile(pid, 'status');
+    if (status === undefined || /^State:\s+[ZX]/m.test(status)) return [];
+    const idsOf = (name: string) => {
+      const line = new RegExp(`^${name}:(.*)$`, 'm').exec(status)?.[1]?.trim() ?? '';
+      return line === '' ? [] : line.split(/\s+/).map(Number);
+    };
+    const [uid = 0, ...others] = idsOf('Uid');
+    return [{ pid, uid, ids: [uid, ...others, ...idsOf('Gid'), ...idsOf('Groups')] }];
   });
 }
 
-/** The processes of a user of a run's own: they cannot become anybody else's. */
+/** The processes of a user that one run has for itself: they cannot change to another user. */
 export function processesOf(uid: number): number[] {
-  return readStatuses()
-    .filter((process) => process.uid === uid)
-    .map(({ pid }) => pid);
+  return readOwners().flatMap((owner) => (owner.uid === uid ? [owner.pid] : []));
 }
 
-/** A process, whatever descends from it, and whatever is of its group or session. */
-export function familyOf(leader: number, processes: readonly ProcessFacts[]): number[] {
-  const family = new Set([leader]);
-  for (let before = 0; before < family.size;) {
-    before = family.size;
-    for (const { pid, parent, group, session } of processes) {
-      if (family.has(parent) || group === leader || session === leader) family.add(pid);
-    }
-  }
-  return [...family];
-}
-
-/** Memory that nobody else could have: what is mapped from files is left out. */
+/** The resident memory of processes, without pages that are mapped from files. */
 export function memoryBytes(pids: readonly number[]): number {
-  let pages = 0;
+  let bytes = 0;
   for (const pid of pids) {
-    try {
-      const [, resident = 0, shared = 0] = readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ').map(Number);
-      pages += resident - shared;
-      // Shared memory that is no file counts too, once for each who has it.
-      const inMemory = /^RssShmem:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1];
-      pages += (Number(inMemory ?? 0) * 1024) / pageBytes;
-    } catch {
-      // It has ended meanwhile.
-    }
+    const [, resident = 0, shared = 0] = (readProcessFile(pid, 'statm') ?? '').split(' ').map(Number);
+    bytes += (resident - shared) * pageBytes;
+    // Shared memory that is no file counts too, once for each process that has it.
+    const inMemory = /^RssShmem:\s+(\d+) kB$/m.exec(readProcessFile(pid, 'status') ?? '')?.[1];
+    bytes += Number(inMemory ?? 0) * 1024;
   }
-  return pages * pageBytes;
+  return bytes;
 }
 
-/** What open files without a name any more take on disk: no directory shows them. */
+/** The disk space of open files that were deleted: no directory shows them. */
 export function namelessBytes(pids: readonly number[]): number {
   const sizes = new Map<string, number>();
   for (const pid of pids) {

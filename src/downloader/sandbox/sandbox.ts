@@ -12,21 +12,21 @@ import { mkdir, mkdtemp, open, rename, rm, writeFile } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { Server } from 'node:net';
 import { basename, dirname, join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 
 import { launch } from './launch.ts';
 import type { Namespaces, View } from './launch.ts';
 import type { Users } from './users.ts';
+import { sleep } from '../../async/sleep.ts';
 
 /** What keeps children from what this process may read: a view of the files, or that they are somebody else; or nothing does. */
-export type Sandbox = 'namespaces' | 'another user' | 'weak';
+export type SandboxKind = 'namespaces' | 'another user' | 'weak';
 
-export function sandboxOf({ view, users }: Namespaces): Sandbox {
+export function sandboxKindOf({ view, users }: Namespaces): SandboxKind {
   if (view !== undefined) return 'namespaces';
   return users === undefined ? 'weak' : 'another user';
 }
 
-export interface Cell {
+export interface Sandbox {
   namespaces: Namespaces;
   /** Listens inside the children's network; its connections arrive in this process. Undefined where there is no such network. */
   listener: Server | undefined;
@@ -35,7 +35,7 @@ export interface Cell {
   close(): Promise<void>;
 }
 
-export interface CellOptions {
+export interface SandboxOptions {
   /** For the view; made if it is not there. Processes that run the same programs may share it. */
   directory: string;
   /** Programs that children run: their folders, and what lies beside these, can be read in the view, like this program's own. */
@@ -132,7 +132,7 @@ function shownFor(program: string): string {
   return programFolder.test(`${shown}/`) ? shown : program;
 }
 
-async function writeView(options: CellOptions): Promise<View> {
+async function writeView(options: SandboxOptions): Promise<View> {
   const programs = [...options.programs, process.execPath].filter((path) => existsSync(path));
   const programPaths = programs.flatMap((path) => [shownFor(path), shownFor(realpathSync(path))]);
   const paths = [...systemPaths, ...programPaths, ...options.readable];
@@ -163,7 +163,7 @@ async function writeView(options: CellOptions): Promise<View> {
 }
 
 /** Why a program that does nothing does not end well in these namespaces; undefined where it does. */
-async function trial(options: CellOptions, namespaces: Namespaces): Promise<string | undefined> {
+async function trial(options: SandboxOptions, namespaces: Namespaces): Promise<string | undefined> {
   const directory = await mkdtemp(join(options.directory, 'trial-'));
   try {
     const user = await namespaces.users?.of(directory);
@@ -186,13 +186,13 @@ async function trial(options: CellOptions, namespaces: Namespaces): Promise<stri
 }
 
 /** Makes what the kernel allows, tries each part, and leaves out what does not work. Never throws for what is not allowed. */
-export async function openCell(options: CellOptions): Promise<Cell> {
+export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
   await mkdir(options.directory, { recursive: true, mode: 0o700 });
-  const missing: Cell['missing'] = [];
+  const missing: Sandbox['missing'] = [];
   const namespaces: Namespaces = {};
   const [unshare, nsenter, setpriv] = ['unshare', 'nsenter', 'setpriv'].map(findProgram);
   let network: Network | undefined;
-  const attempt = async (guard: Cell['missing'][number]['guard'], more: Namespaces): Promise<void> => {
+  const attempt = async (guard: Sandbox['missing'][number]['guard'], more: Namespaces): Promise<void> => {
     const why = await trial(options, { ...namespaces, ...more });
     if (why === undefined) Object.assign(namespaces, more);
     else missing.push({ guard, why });

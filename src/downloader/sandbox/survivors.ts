@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
-
-import { listProcesses, processesOf } from './resource-use.ts';
+import { listPids, readProcess, readProcessFile, sendSignal } from '../../system/processes.ts';
+import { processesOf } from './resource-use.ts';
+import { sleep } from '../../async/sleep.ts';
 
 /** The environment variable that carries a run's mark. */
 export const markVariable = 'REELTALLY_RUN';
@@ -25,34 +24,18 @@ function findMarked({ mark, uid }: Marked): number[] {
   if (uid !== undefined) return processesOf(uid);
   const variable = `${markVariable}=${mark}`;
   const limit = new RegExp(`^Max file locks +${mark} `, 'm');
-  return listProcesses()
-    .map(({ pid }) => pid)
-    .filter((pid) => {
-      if (pid === process.pid) return false;
-      try {
-        if (readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0').includes(variable)) return true;
-        return limit.test(readFileSync(`/proc/${pid}/limits`, 'latin1'));
-      } catch {
-        return false;
-      }
-    })
-    .filter((pid) => !isZombie(pid));
+  return listPids().filter((pid) => {
+    if (pid === process.pid) return false;
+    const isMarked =
+      readProcessFile(pid, 'environ')?.split('\0').includes(variable) === true ||
+      limit.test(readProcessFile(pid, 'limits') ?? '');
+    return isMarked && hasNotEnded(pid);
+  });
 }
 
-function isZombie(pid: number): boolean {
-  try {
-    return / [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'latin1').replace(/^.*\)/s, ''));
-  } catch {
-    return true;
-  }
-}
-
-function signal(pid: number, name: NodeJS.Signals): void {
-  try {
-    process.kill(pid, name);
-  } catch {
-    // It has ended meanwhile.
-  }
+function hasNotEnded(pid: number): boolean {
+  const state = readProcess(pid)?.state;
+  return state !== undefined && state !== 'Z' && state !== 'X';
 }
 
 /** Ends every process of a run. They are stopped first: one that still runs could start another meanwhile. */
@@ -60,8 +43,8 @@ export async function endMarked(run: Marked): Promise<void> {
   for (let round = 0; round < maxRounds; round += 1) {
     const found = findMarked(run);
     if (found.length === 0) return;
-    for (const pid of found) signal(pid, 'SIGSTOP');
-    for (const pid of findMarked(run)) signal(pid, 'SIGKILL');
+    for (const pid of found) sendSignal(pid, 'SIGSTOP');
+    for (const pid of findMarked(run)) sendSignal(pid, 'SIGKILL');
     await sleep(roundMs);
   }
 }

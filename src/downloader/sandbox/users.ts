@@ -7,7 +7,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { lchown, lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { readStatuses } from './resource-use.ts';
+import { readOwners } from './resource-use.ts';
 import { randomBits } from '../../system/clock-and-chance.ts';
 
 /** A number for both, since neither means anything to this machine. */
@@ -41,7 +41,7 @@ export function openUsers(): Users | undefined {
   let next = randomBits(2).readUInt16BE(0) % idCount;
   const choose = (): number => {
     for (const directory of owners.keys()) if (!existsSync(directory)) owners.delete(directory);
-    const taken = new Set([...named, ...owners.values(), ...readStatuses().flatMap(({ ids }) => ids)]);
+    const taken = new Set([...named, ...owners.values(), ...readOwners().flatMap(({ ids }) => ids)]);
     for (let tried = 0; tried < idCount; tried += 1) {
       const id = firstId + next;
       next = (next + 1) % idCount;

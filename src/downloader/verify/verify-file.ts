@@ -1,11 +1,11 @@
 import { lstat, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
-import type { Keeper } from '../sandbox/reaper.ts';
+import type { Reaper } from '../sandbox/reaper.ts';
 import type { ChildObserver } from '../../ports/observers.ts';
 import type { Output } from '../../domain/download-options.ts';
 import type { Namespaces } from '../sandbox/launch.ts';
-import { runContained } from '../sandbox/process.ts';
+import { runSandboxed } from '../sandbox/process.ts';
 import { countPackets, judgePackets, packetEntries, refuse } from './packets.ts';
 import type { Announced, Verdict } from './packets.ts';
 
@@ -28,7 +28,7 @@ export interface CheckOptions {
   directory: string;
   timeoutMs: number;
   signal: AbortSignal;
-  keeper: Keeper;
+  reaper: Reaper;
   observer?: ChildObserver | undefined;
   namespaces?: Namespaces | undefined;
 }
@@ -60,13 +60,13 @@ export async function runTool(
   options: CheckOptions & { onLine?: (line: string) => void },
 ): Promise<{ stderr: string } | Extract<Verdict, { ok: false }>> {
   const command = tool === 'ffprobe' ? options.ffprobePath : options.ffmpegPath;
-  const { directory, timeoutMs, signal, keeper, observer, namespaces, onLine = () => undefined } = options;
-  const result = await runContained({
+  const { directory, timeoutMs, signal, reaper, observer, namespaces, onLine = () => undefined } = options;
+  const result = await runSandboxed({
     command,
     arguments: ['-v', 'error', '-protocol_whitelist', 'file', ...toolArguments],
     searchPath: [dirname(command)],
     maxOutputBytes: probeOutputBytes,
-    ...{ directory, timeoutMs, signal, onLine, keeper, observer, namespaces },
+    ...{ directory, timeoutMs, signal, onLine, reaper, observer, namespaces },
   });
   if (result.ending === 'timed_out') return refuse('Checking the file took too long.', 'timed_out');
   if (result.ending !== 'exited') {

@@ -2,28 +2,14 @@
 
 import { createHash } from 'node:crypto';
 import { constants, existsSync } from 'node:fs';
-import { chmod, cp, mkdir, mkdtemp, open, readdir, readlink, rename, rm, stat } from 'node:fs/promises';
+import { chmod, cp, mkdir, mkdtemp, readdir, readlink, rename, rm, stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 
 import { realNowMs } from '../../system/clock-and-chance.ts';
+import { fileSha256, hashBuffer } from '../file-sha256.ts';
 
-const chunkBytes = 1024 * 1024;
 /** Nobody takes so long to make a folder. */
 const leftoverMs = 3_600_000;
-
-async function fileSha256(path: string, chunk: Buffer): Promise<string> {
-  const hash = createHash('sha256');
-  const file = await open(path);
-  try {
-    for (;;) {
-      const { bytesRead } = await file.read(chunk, 0, chunkBytes, null);
-      if (bytesRead === 0) return hash.digest('hex');
-      hash.update(chunk.subarray(0, bytesRead));
-    }
-  } finally {
-    await file.close();
-  }
-}
 
 /**
  * One SHA-256 over all that a folder holds: the path of each file with the hash of its bytes, of each link with where it leads,
@@ -33,12 +19,12 @@ export async function treeSha256(directory: string): Promise<string> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true });
   const paths = new Map(entries.map((entry) => [relative(directory, join(entry.parentPath, entry.name)), entry]));
   const hash = createHash('sha256');
-  const chunk = Buffer.alloc(chunkBytes);
+  const buffer = hashBuffer();
   for (const [path, entry] of [...paths].sort(([a], [b]) => (a < b ? -1 : 1))) {
     if (entry.isDirectory()) continue;
     if (!entry.isFile() && !entry.isSymbolicLink()) throw new Error(`${path} is neither a file nor a link.`);
     const whole = join(directory, path);
-    const content = entry.isFile() ? await fileSha256(whole, chunk) : `-> ${await readlink(whole)}`;
+    const content = entry.isFile() ? await fileSha256(whole, { buffer }) : `-> ${await readlink(whole)}`;
     hash.update(`${path}\0${content}\n`);
   }
   return hash.digest('hex');

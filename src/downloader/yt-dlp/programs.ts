@@ -1,9 +1,7 @@
-import { createHash } from 'node:crypto';
-import { constants, createReadStream } from 'node:fs';
+import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { delimiter, dirname, join, relative } from 'node:path';
-import { pipeline } from 'node:stream/promises';
 
 import { copyOf, installTree, TreeDiffers } from './installed-tree.ts';
 
@@ -58,12 +56,6 @@ export function bundlePackageDirectory(): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-export async function fileSha256(path: string, signal?: AbortSignal): Promise<string> {
-  const hash = createHash('sha256');
-  await pipeline(createReadStream(path, { highWaterMark: 1024 * 1024 }), hash, signal === undefined ? {} : { signal });
-  return hash.digest('hex');
 }
 
 /**

@@ -1,8 +1,8 @@
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-import { runContained } from '../sandbox/process.ts';
-import type { ContainedProcess, ProcessResult } from '../sandbox/process.ts';
+import { runSandboxed } from '../sandbox/process.ts';
+import type { SandboxedProcess, ProcessResult } from '../sandbox/process.ts';
 import type { Egress, EgressUsage } from '../egress/credentials.ts';
 import type { Engine } from './programs.ts';
 import type { YtDlpCommand } from './unpacked.ts';
@@ -24,7 +24,7 @@ export function proxyVariables(proxyUrl: string): Record<string, string> {
 
 export interface YtDlpContext {
   options: Engine &
-    Pick<ContainedProcess, 'namespaces' | 'keeper' | 'observer'> & {
+    Pick<SandboxedProcess, 'namespaces' | 'reaper' | 'observer'> & {
       egress: Egress;
       limits: { maxFileSizeBytes: number };
     };
@@ -42,19 +42,19 @@ export async function runYtDlp(
   {
     fetches,
     ...run
-  }: Pick<ContainedProcess, 'arguments' | 'directory' | 'timeoutMs' | 'signal' | 'onLine'> & { fetches: boolean },
+  }: Pick<SandboxedProcess, 'arguments' | 'directory' | 'timeoutMs' | 'signal' | 'onLine'> & { fetches: boolean },
 ): Promise<ProcessResult> {
   const { command, prefix, environment } = await ytDlp();
   const fileBytes = fetches ? 2 * options.limits.maxFileSizeBytes : 0;
-  const pass = options.egress.admit({ maxBytes: fileBytes + spareTrafficBytes });
+  const credential = options.egress.admit({ maxBytes: fileBytes + spareTrafficBytes });
   let usage: EgressUsage | undefined;
-  const result = await runContained({
+  const result = await runSandboxed({
     ...run,
     command,
     arguments: [...prefix, ...run.arguments],
     environment: {
       ...environment,
-      ...proxyVariables(pass.proxyUrl),
+      ...proxyVariables(credential.proxyUrl),
       REELTALLY_FFMPEG: options.ffmpegPath,
       REELTALLY_FFPROBE: options.ffprobePath,
     },
@@ -63,8 +63,8 @@ export async function runYtDlp(
     searchPath: [dirname(options.ytDlpPath)],
     maxDirectoryBytes: fileBytes + spareDirectoryBytes,
     maxOutputBytes,
-    keeper: options.keeper,
+    reaper: options.reaper,
     observer: options.observer,
-  }).finally(() => (usage = pass.close()));
+  }).finally(() => (usage = credential.close()));
   return usage?.exhausted === true && result.exitCode !== 0 ? { ...result, ending: 'traffic_spent' } : result;
 }

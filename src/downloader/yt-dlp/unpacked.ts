@@ -7,13 +7,15 @@
 import { spawn } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Namespaces } from '../sandbox/launch.ts';
-import type { Keeper } from '../sandbox/reaper.ts';
+import type { Reaper } from '../sandbox/reaper.ts';
 import { installTree } from './installed-tree.ts';
-import { bundledYtDlpName, bundledYtDlpSha256, fileSha256 } from './programs.ts';
-import { runContained, signalGroup } from '../sandbox/process.ts';
+import { bundledYtDlpName, bundledYtDlpSha256 } from './programs.ts';
+import { fileSha256 } from '../file-sha256.ts';
+import { runSandboxed } from '../sandbox/process.ts';
+import { sendSignal } from '../../system/processes.ts';
+import { withDeadline } from '../../async/deadline.ts';
 
 /** How to start yt-dlp: its own arguments come after `prefix`. */
 export interface YtDlpCommand {
@@ -28,7 +30,7 @@ const unpackedSha256 = '0517e87147eb43584b07995c6834328f331e4b0db81b6eb3d1cb8b7c
 const unpackTimeoutMs = 20_000;
 
 /** Starts the packed engine so that it waits for its input, and takes its unpacked directory away from it. */
-async function unpack(packedPath: string, loader: string, target: string, keeper: Keeper) {
+async function unpack(packedPath: string, loader: string, target: string, reaper: Reaper) {
   const temporary = await mkdtemp(`${target}-unpacking-`);
   const child = spawn(
     loader,
@@ -36,22 +38,19 @@ async function unpack(packedPath: string, loader: string, target: string, keeper
     { detached: true, env: { TMPDIR: temporary, HOME: temporary }, stdio: ['pipe', 'ignore', 'pipe'] },
   );
   const ended = new Promise((resolve) => child.once('close', resolve).once('error', resolve));
-  if (child.pid !== undefined) keeper.watch(child.pid, { mark: 0 });
+  if (child.pid !== undefined) reaper.watch(child.pid, { mark: 0 });
   child.stdin.on('error', () => undefined);
   // It asks for its input only when everything is unpacked and Python runs.
   const asked = new Promise((resolve) => child.stderr.once('data', () => resolve('asked')));
-  const tooLate = new AbortController();
   try {
-    const patience = sleep(unpackTimeoutMs, 'too late', { signal: tooLate.signal }).catch(() => 'too late');
-    const outcome = await Promise.race([asked, ended, patience]);
+    const outcome = await withDeadline(Promise.race([asked, ended]), unpackTimeoutMs, () => 'too late');
     const unpacked = (await readdir(temporary)).find((name) => name.startsWith('_MEI'));
     if (outcome !== 'asked' || unpacked === undefined) throw new Error('The engine did not unpack itself.');
     await rename(join(temporary, unpacked), target);
   } finally {
-    tooLate.abort();
-    if (child.pid !== undefined) signalGroup(child.pid, 'SIGKILL');
+    if (child.pid !== undefined) sendSignal(-child.pid, 'SIGKILL');
     await ended;
-    if (child.pid !== undefined) keeper.release(child.pid);
+    if (child.pid !== undefined) reaper.release(child.pid);
     await rm(temporary, { recursive: true, force: true });
   }
 }
@@ -59,11 +58,11 @@ async function unpack(packedPath: string, loader: string, target: string, keeper
 /** Whether the unpacked engine starts, from a fresh directory of its own. One that is only slow may be at work elsewhere. */
 async function starts(
   engine: YtDlpCommand,
-  { trialDirectory, keeper, namespaces }: Pick<Preparation, 'trialDirectory' | 'keeper' | 'namespaces'>,
+  { trialDirectory, reaper, namespaces }: Pick<Preparation, 'trialDirectory' | 'reaper' | 'namespaces'>,
 ): Promise<boolean> {
   const trial = await mkdtemp(join(trialDirectory, 'trial-'));
   let version = '';
-  const result = await runContained({
+  const result = await runSandboxed({
     command: engine.command,
     arguments: [...engine.prefix, '--ignore-config', '--version'],
     environment: engine.environment,
@@ -73,7 +72,7 @@ async function starts(
     signal: new AbortController().signal,
     maxOutputBytes: 64 * 1024,
     onLine: (line) => (version = line),
-    keeper,
+    reaper,
     namespaces,
   });
   await rm(trial, { recursive: true, force: true });
@@ -86,7 +85,7 @@ export interface Preparation {
   directory: string;
   /** For a directory of its own, in which it is tried. */
   trialDirectory: string;
-  keeper: Keeper;
+  reaper: Reaper;
   /** What it is tried in. */
   namespaces?: Namespaces | undefined;
   onProblem: (error: unknown) => void;
@@ -97,14 +96,14 @@ export interface Preparation {
  * command, which always works.
  */
 export async function prepareYtDlp(options: Preparation): Promise<YtDlpCommand> {
-  const { ytDlpPath, directory, keeper } = options;
+  const { ytDlpPath, directory, reaper } = options;
   const plain: YtDlpCommand = { command: ytDlpPath, prefix: [], environment: {} };
   const packedPath = join(dirname(ytDlpPath), bundledYtDlpName);
   const sha256 = await fileSha256(packedPath).catch(() => undefined);
   if (sha256 !== bundledYtDlpSha256) return plain;
   const loader = join(dirname(ytDlpPath), '..', 'runtime', 'musl', 'ld-musl-x86_64.so.1');
   try {
-    const target = await installTree((path) => unpack(packedPath, loader, path, keeper), {
+    const target = await installTree((path) => unpack(packedPath, loader, path, reaper), {
       ...{ directory, name: 'yt-dlp', sha256: unpackedSha256 },
     });
     const unpacked: YtDlpCommand = {

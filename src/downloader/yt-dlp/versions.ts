@@ -2,9 +2,10 @@ import { access, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 import type { Namespaces } from '../sandbox/launch.ts';
-import type { Keeper } from '../sandbox/reaper.ts';
-import { runContained } from '../sandbox/process.ts';
-import { bundledYtDlpName, bundledYtDlpSha256, bundledYtDlpVersion, fileSha256 } from './programs.ts';
+import type { Reaper } from '../sandbox/reaper.ts';
+import { runSandboxed } from '../sandbox/process.ts';
+import { bundledYtDlpName, bundledYtDlpSha256, bundledYtDlpVersion } from './programs.ts';
+import { fileSha256 } from '../file-sha256.ts';
 import type { Engine } from './programs.ts';
 import type { YtDlpCommand } from './unpacked.ts';
 
@@ -44,22 +45,22 @@ interface Inspection {
   /** For directories of its own; made if it is not there. */
   directory: string;
   namespaces: Namespaces;
-  keeper: Keeper;
+  reaper: Reaper;
   nowMs: number;
   /** Whether checksums are told, for which some hundred megabytes are read. */
   checksums: boolean;
 }
 
 async function firstWord(
-  { directory, namespaces, keeper }: Inspection,
+  { directory, namespaces, reaper }: Inspection,
   run: { command: string; arguments: readonly string[]; environment?: Readonly<Record<string, string>> },
 ): Promise<string | null> {
   const own = await mkdtemp(join(directory, 'version-'));
   try {
     let line: string | undefined;
-    const { exitCode } = await runContained({
+    const { exitCode } = await runSandboxed({
       ...run,
-      ...{ directory: own, searchPath: [], timeoutMs, namespaces, keeper, maxOutputBytes: 64 * 1024 },
+      ...{ directory: own, searchPath: [], timeoutMs, namespaces, reaper, maxOutputBytes: 64 * 1024 },
       signal: new AbortController().signal,
       onLine: (next) => (line ??= next),
     });

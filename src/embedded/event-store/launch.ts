@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import type { EndOfCatchUp } from './checkpoints.ts';
+import { withDeadline } from '../../async/deadline.ts';
 
 const ENTRY = fileURLToPath(new URL('./main.ts', import.meta.url));
 
@@ -110,7 +111,6 @@ function listeningUrl(child: ChildProcess, errors: () => string): Promise<string
 async function stop(child: ChildProcess, exited: Promise<void>): Promise<void> {
   child.stdin?.end();
   child.kill('SIGTERM');
-  const impatience = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS);
+  await withDeadline(exited, STOP_TIMEOUT_MS, () => child.kill('SIGKILL'));
   await exited;
-  clearTimeout(impatience);
 }

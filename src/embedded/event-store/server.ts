@@ -27,6 +27,7 @@ import { listen } from './listen.ts';
 import type { Listener } from './listen.ts';
 import { read } from './read-service.ts';
 import { rpcError } from './wire-errors.ts';
+import { withDeadline } from '../../async/deadline.ts';
 
 /** The version whose protocol and answers this server reproduces. */
 const PROTOCOL_VERSION = '24.2.0';
@@ -101,9 +102,8 @@ async function stop(
   const closed = Promise.all([listener.close(), new Promise<void>((resolve) => server.tryShutdown(() => resolve()))]);
   await commits.drain();
   for (const call of openCalls) call.emit('error', rpcError(status.UNAVAILABLE, 'The event store is shutting down.'));
-  const impatience = setTimeout(() => server.forceShutdown(), STOP_GRACE_MS);
+  await withDeadline(closed, STOP_GRACE_MS, () => server.forceShutdown());
   await closed;
-  clearTimeout(impatience);
   await commits.drain();
 }
 

@@ -15,14 +15,14 @@ import { join } from 'node:path';
 import pg from 'pg';
 
 import { freePort, isPortFree } from '../free-port.ts';
-import { keep, lastLines } from '../kept-process.ts';
-import type { KeeperTask, KeptProcess, RunningServer } from '../kept-process.ts';
+import { lastLines, startServerProcess } from '../server-process.ts';
+import type { ServerTask, ServerProcess, RunningServer } from '../server-process.ts';
 import { endLeftoverServer } from '../leftover-server.ts';
 import { preparePostgresProgram } from './program.ts';
 import type { PostgresProgram } from './program.ts';
 import { sharedDirectory } from '../../system/reach.ts';
 import { readOrMakeSecret } from '../../system/private-files.ts';
-import { until } from '../until.ts';
+import { until } from '../../async/until.ts';
 
 const databaseUser = 'reeltally';
 const nobody = 65534;
@@ -100,7 +100,7 @@ export async function launchPostgres(options: PostgresOptions): Promise<RunningS
   onProgress('Starting Postgres.');
   for (let attempt = 1; ; attempt += 1) {
     const port = options.port ?? (await freePort());
-    const server = await keep(serverTask(cluster, port, options.settings), cluster.logFile);
+    const server = await startServerProcess(serverTask(cluster, port, options.settings), cluster.logFile);
     if (await isReady(cluster, server, options.signal)) return await checked(cluster, server, port);
     await server.stop();
     options.signal?.throwIfAborted();
@@ -149,7 +149,7 @@ async function initialise(cluster: Cluster, dataDirectory: string, signal?: Abor
       );
     }
   }
-  const setUp = await keep(
+  const setUp = await startServerProcess(
     {
       ...surroundings(cluster),
       command: cluster.program.initdb,
@@ -196,7 +196,7 @@ function checkVersion({ database, program }: Cluster): void {
   );
 }
 
-function serverTask(cluster: Cluster, port: number, settings: PostgresOptions['settings']): KeeperTask {
+function serverTask(cluster: Cluster, port: number, settings: PostgresOptions['settings']): ServerTask {
   const merged = { ...defaultSettings, ...settings, port: String(port) };
   return {
     ...surroundings(cluster),
@@ -212,7 +212,7 @@ function serverTask(cluster: Cluster, port: number, settings: PostgresOptions['s
 }
 
 /** Nothing of this process's environment reaches Postgres: neither its locale nor any PG* variable. */
-function surroundings(cluster: Cluster): Pick<KeeperTask, 'environment' | 'stopLimitMs' | 'user'> {
+function surroundings(cluster: Cluster): Pick<ServerTask, 'environment' | 'stopLimitMs' | 'user'> {
   const environment = { PATH: '/usr/bin:/bin', LANG: 'C.UTF-8' };
   return { environment, stopLimitMs, ...(cluster.user === undefined ? {} : { user: cluster.user }) };
 }
@@ -222,15 +222,18 @@ function directorySeenFrom(cluster: Cluster, directory: string): string {
 }
 
 /** Postgres says `ready` in the last line of the file that also holds its process number. */
-async function isReady({ database }: Cluster, server: KeptProcess, signal?: AbortSignal): Promise<boolean> {
+async function isReady({ database }: Cluster, server: ServerProcess, signal?: AbortSignal): Promise<boolean> {
   let ended = false;
   let ready = false;
   void server.exited.then(() => (ended = true));
-  await until(() => {
-    const lines = readPidFile(join(database, 'postmaster.pid'));
-    ready = lines[0] === String(server.pid) && lines[7]?.trim() === 'ready';
-    return ready || ended || signal?.aborted === true;
-  }, readyLimitMs);
+  await until(
+    () => {
+      const lines = readPidFile(join(database, 'postmaster.pid'));
+      ready = lines[0] === String(server.pid) && lines[7]?.trim() === 'ready';
+      return ready || ended || signal?.aborted === true;
+    },
+    { limitMs: readyLimitMs },
+  );
   return ready;
 }
 
@@ -243,7 +246,7 @@ function readPidFile(path: string): string[] {
 }
 
 /** Asks one question over the wire, so that a wrong password shows here and not in the first request. */
-async function checked(cluster: Cluster, server: KeptProcess, port: number): Promise<RunningServer> {
+async function checked(cluster: Cluster, server: ServerProcess, port: number): Promise<RunningServer> {
   const url = `postgres://${databaseUser}:${cluster.password}@127.0.0.1:${port}/postgres`;
   const client = new pg.Client({ connectionString: url });
   try {

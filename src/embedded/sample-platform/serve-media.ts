@@ -4,9 +4,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { extname } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Delivery } from './items.ts';
+import { sleep } from '../../async/sleep.ts';
 
 const contentTypes: Readonly<Record<string, string>> = {
   '.mp4': 'video/mp4',
@@ -46,7 +46,8 @@ async function* inPieces(path: string, span: Span, sizeBytes: number, signal: Ab
   const file = createReadStream(path, { start: span.first, end: span.last, highWaterMark: pieceBytes });
   for await (const piece of file) {
     yield piece as Buffer;
-    await sleep(throttledDurationMs / throttledPieces, undefined, { signal });
+    await sleep(throttledDurationMs / throttledPieces, signal);
+    signal.throwIfAborted();
   }
 }
 
@@ -54,7 +55,8 @@ async function* inPieces(path: string, span: Span, sizeBytes: number, signal: Ab
 async function* zeros(signal: AbortSignal): AsyncGenerator<Buffer> {
   for (;;) {
     yield Buffer.alloc(16_384);
-    await sleep(100, undefined, { signal });
+    await sleep(100, signal);
+    signal.throwIfAborted();
   }
 }
 

@@ -1,16 +1,16 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { EventStore } from '../../ports/event-store.ts';
 import type { FileKey } from '../../ports/files.ts';
 import { jobStream } from '../../domain/download-job-events.ts';
 import { parseJobEvent } from '../../domain/recorded-event.ts';
+import { withDeadline } from '../../async/deadline.ts';
 
 const maxKept = 10_000;
-/** A file is served without its digest rather than late. */
+/** After this, a file is served without its digest. */
 const limitMs = 1_000;
 
 /**
- * Looks the SHA-256 of a finished file up where it was recorded: in the JobCompleted of the claim that made the file.
+ * Looks up the SHA-256 of a finished file in the JobCompleted of the claim that made the file.
  *
  * @returns hexadecimal; undefined where the log does not say so in time
  */
@@ -31,8 +31,8 @@ export function createFileDigests(
     const name = `${file.token} ${String(file.claimRevision)}`;
     const known = kept.get(name);
     if (known !== undefined) return known;
-    const late = sleep(limitMs, undefined, { ref: false });
-    const found = await Promise.race([read(file).catch(() => undefined), late]);
+    const reading = read(file).catch(() => undefined);
+    const found = await withDeadline(reading, limitMs, () => undefined);
     if (found !== undefined) kept.set(name, found);
     return found;
   };

@@ -5,9 +5,9 @@ import type { EndpointDependencies } from '../endpoint.ts';
 import { FileStoreUnavailable } from '../../ports/files.ts';
 import { ApiError } from '../errors.ts';
 
-/** The link to a finished file: what it is called, and for how long it is valid. The file store signs it. */
+/** The link to a finished file: its name, and how long it is valid. The file store signs it. */
 
-/** What the answer for a finished download says of its file. */
+/** The fields of a finished download's file. */
 export const fileLink = z.strictObject({
   download_url: z.string().describe('A signed link to the file, another one at each poll. It asks for no key.'),
   expires_in: z.literal(linkSeconds).describe('Seconds until this link expires.'),
@@ -48,7 +48,7 @@ export async function fileLinkOf(
   };
 }
 
-/** That a file store is away says nothing about the file. */
+/** While a file store is away, nothing is known about its files. */
 async function whileThere<Value>(asking: Promise<Value>): Promise<Value> {
   return asking.catch((error: unknown) => {
     throw error instanceof FileStoreUnavailable ? new ApiError('unavailable', { away: 'file_store' }) : error;

@@ -11,7 +11,7 @@ import { sendRange } from './send-range.ts';
 import type { ByteRange, OpenFile } from './send-range.ts';
 import { judgePreconditions, rangeThatCounts, validatorsOf } from './validators.ts';
 
-/** What the route needs of the place where finished files lie. */
+/** The part of a file store that the route needs. */
 interface LinkedFiles {
   verifyLink(
     url: string,
@@ -74,8 +74,8 @@ interface FileRouteOptions {
 }
 
 /**
- * Serves finished files to whoever holds a link. A link is its own permission: this stands outside the API, asks for no key and
- * sends none of the API's headers. HEAD takes the links that were signed for GET.
+ * Serves finished files to holders of a link. A link is its own permission, so this route stands outside the API: it asks for no
+ * key and sends none of the API's headers. HEAD takes the links that were signed for GET.
  */
 export function registerFileRoute(server: FastifyInstance, options: FileRouteOptions): void {
   const { files, digestOf, nowMs, places, readers } = options;

@@ -5,9 +5,9 @@ export type SendQueues = () => Promise<(localPort: number, remotePort: number) =
 
 interface Reader {
   socket: Socket;
-  /** What the kernel had taken from this process by the last look. */
+  /** Bytes that the kernel had taken from this process at the last check. */
   takenBytes: number;
-  /** What the client had not acknowledged by then, where that was looked at. */
+  /** Bytes that the client had not acknowledged by then, if that was checked. */
   unacknowledgedBytes: number | undefined;
   sinceMs: number;
 }
@@ -30,7 +30,7 @@ export class IdleReaders {
     this.#sendQueues = sendQueues;
   }
 
-  /** How many connections carry files now. */
+  /** Connections that carry files now. */
   get count(): number {
     return this.#readers.size;
   }

@@ -1,6 +1,6 @@
 import { networkOf } from '../address-window.ts';
 
-/** How many connections of this process may carry files at a time: of one link, and to one client address. */
+/** Limits the connections of this process that carry files at a time, for each link and for each client address. */
 export class LinkPlaces {
   readonly #perLink: number;
   readonly #perAddress: number;

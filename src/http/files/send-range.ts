@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 
-/** An open file: what of Node's file handle is used here. */
+/** The methods of Node's file handle that are used here. */
 export interface OpenFile {
   stat(): Promise<{ size: number }>;
   read(buffer: Buffer, offset: number, length: number, position: number): Promise<{ bytesRead: number }>;

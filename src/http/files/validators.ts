@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** What tells one content of a file from another: a strong ETag, and the digest itself (RFC 9530). */
+/** Validators of a file's content: a strong ETag, and the digest itself (RFC 9530). */
 export interface Validators {
   etag: string;
   reprDigest: string;
@@ -13,7 +13,7 @@ export function validatorsOf(sha256: string): Validators {
 
 const entityTag = /(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g;
 
-/** RFC 9110 section 13.1.1, strong comparison: what has no known tag matches no list. */
+/** RFC 9110 section 13.1.1, strong comparison: a file without a known tag matches no list. */
 function matches(list: string, etag: string | undefined): boolean {
   const tags: readonly string[] = list.match(entityTag) ?? [];
   return list.trim() === '*' || (etag !== undefined && tags.includes(etag));

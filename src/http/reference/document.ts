@@ -83,7 +83,7 @@ export interface JsonSchema {
   'x-enumDescriptions'?: Record<string, string>;
 }
 
-/** What a reference within the document stands for. */
+/** Resolves a reference within the document. */
 export function resolve<Target extends object>(document: OpenApiDocument, target: Target | Reference): Target {
   if (!('$ref' in target) || typeof target.$ref !== 'string') return target as Target;
   const [, , group = '', name = ''] = target.$ref.split('/');

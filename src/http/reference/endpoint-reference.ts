@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { ApiErrorCode } from '../errors.ts';
 
-/** What a caller has to know of an endpoint. The same schemas read its input, and check its answers in the tests. */
+/** Documentation of an endpoint for callers. The same schemas read its input, and check its answers in the tests. */
 export interface EndpointReference {
   /** Name of the operation in generated clients. */
   operationId: string;

@@ -106,7 +106,7 @@ interface Context {
 function operationOf({ reference }: Endpoint, context: Context): Operation {
   const { operationId, summary, description, query, headers, body, success } = reference;
   const { schemas, examples } = context;
-  // What was refused as malformed is an example of an answer, and of no request.
+  // A malformed request is no example of a request; its answer is one of an answer.
   const wellFormed = examples.filter(({ response }) => response.status !== 400);
   const parameters = [
     ...(query ? parametersOf(schemas.ofInput(query), 'query') : []).map((parameter) => ({

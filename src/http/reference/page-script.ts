@@ -1,5 +1,5 @@
 /**
- * What the page does beyond showing itself: it searches its own text, copies listings, remembers the language, and folds
+ * The script of the page: it searches the page's text, copies listings, remembers the language, and folds
  * endpoints on a small screen. It talks to nobody. Plain JavaScript, because a browser reads it as it stands.
  */
 export const pageScript = `

@@ -5,12 +5,12 @@ import type { JsonSchema } from './document.ts';
 export class ReferenceSchemas {
   readonly named: Record<string, JsonSchema> = {};
 
-  /** What a client sends: a field with a default may be left out. */
+  /** Input of a client: a field with a default may be left out. */
   ofInput(schema: z.ZodType): JsonSchema {
     return this.#gather(z.toJSONSchema(schema, { io: 'input' }));
   }
 
-  /** What a client gets. Fields may be added to answers one day, so the document does not forbid them; the tests do. */
+  /** Answer to a client. Fields may be added one day, so the document does not forbid them; the tests do. */
   ofAnswer(schema: z.ZodType): JsonSchema {
     return this.#gather(
       z.toJSONSchema(schema, {

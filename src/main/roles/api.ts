@@ -13,7 +13,7 @@ import { followProgress } from '../../adapters/nats/progress-channel.ts';
 import { readSendQueues } from '../../system/send-queues.ts';
 import { createShortLinkClient } from '../../adapters/nats/short-link-channel.ts';
 import { newId, newUuid, randomBits } from '../../system/clock-and-chance.ts';
-import { UsageLanes } from '../../commands/usage/writer-registry.ts';
+import { WriterRegistry } from '../../commands/usage/writer-registry.ts';
 import { AddressWindows } from '../../http/address-window.ts';
 import { limitConnections } from '../../http/connection-limit.ts';
 import { createFileDigests } from '../../http/files/file-digests.ts';
@@ -67,7 +67,7 @@ export const startApi: StartRole = async (connections, secrets) => {
     addresses: new AddressWindows(config.UNAUTHENTICATED_HOURLY_LIMIT, realNowMs),
     trustedProxies: config.TRUSTED_PROXIES,
     tracer,
-    lanes: new UsageLanes({ store, now, newId: newUuid, tracer }),
+    writers: new WriterRegistry({ store, now, newId: newUuid, tracer }),
     store,
     pendingVoids,
     tokens: createTokens(secrets),
@@ -97,7 +97,7 @@ export const startApi: StartRole = async (connections, secrets) => {
   return {
     url: config.PUBLIC_URL ?? url,
     close: async () => {
-      // Whoever reads a file slowly, or not at all, does not hold up the end for ever.
+      // Slow readers of files do not delay the stop for ever.
       const cut = setTimeout(() => server.server.closeAllConnections(), drainMs);
       await server.close();
       clearTimeout(cut);

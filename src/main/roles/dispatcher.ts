@@ -3,9 +3,9 @@ import { readCredits } from '../../../projections/credits.ts';
 import { createJobQueue } from '../../adapters/nats/job-queue.ts';
 import { leadWhenAlone } from '../../adapters/postgres/leadership.ts';
 import { observeFiles, observeJobs, observeMails, observeVoids } from '../../adapters/telemetry/observers.ts';
-import { createBooks } from '../../adapters/postgres/postgres.ts';
+import { createReadModelQueries } from '../../adapters/postgres/postgres.ts';
 import { newUuid } from '../../system/clock-and-chance.ts';
-import { UsageLanes } from '../../commands/usage/writer-registry.ts';
+import { WriterRegistry } from '../../commands/usage/writer-registry.ts';
 import { auditContinuously } from '../../dispatcher/audit-continuously.ts';
 import type { AuditState } from '../../dispatcher/audit-continuously.ts';
 import { startClosingPeriods } from '../../dispatcher/close-periods.ts';
@@ -57,7 +57,7 @@ export const startDispatcher: StartRole = async (connections, secrets) => {
       });
       const closing = startClosingPeriods({
         ...{ ...parts, macs },
-        lanes: new UsageLanes({ store, now: clock.now, newId: newUuid, tracer }),
+        writers: new WriterRegistry({ store, now: clock.now, newId: newUuid, tracer }),
         graceSeconds: config.CLOSING_GRACE_SECONDS,
       });
       const mailing = startMailingWarnings({
@@ -76,7 +76,7 @@ export const startDispatcher: StartRole = async (connections, secrets) => {
           return row === notBelieved ? undefined : row;
         },
       });
-      const audit = auditContinuously({ log: store, books: createBooks(pool), logger, outages });
+      const audit = auditContinuously({ log: store, queries: createReadModelQueries(pool), logger, outages });
       audited = audit.state;
       return async () => {
         const loops = [sweeping, resolving, closing, mailing, expiring, removing, returning, audit].map((loop) =>

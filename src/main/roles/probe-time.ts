@@ -1,5 +1,5 @@
 /** How long the API waits for a worker's answer about a video. */
 export const probeTimeoutMs = 20_000;
 
-/** How long it waits for what a short link stands for: well below what a request to download may take. */
+/** How long it waits for the target of a short link: well below the limit of a request to download. */
 export const shortLinkTimeoutMs = 5_000;

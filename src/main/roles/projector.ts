@@ -6,7 +6,7 @@ import { openPool } from '../../adapters/postgres/postgres.ts';
 import { watchProjections } from '../gauges.ts';
 import type { StartRole } from './role.ts';
 
-/** For a comparison of whole tables. */
+/** Its queries compare whole tables. */
 const wholeTableMs = 3_600_000;
 
 export const startProjector: StartRole = (connections) => {

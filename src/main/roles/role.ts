@@ -6,9 +6,9 @@ export const roles = ['api', 'projector', 'dispatcher', 'worker'] as const;
 export type Role = (typeof roles)[number];
 
 export interface RunningRole {
-  /** What a person may open; undefined for a role that only listens for health checks. */
+  /** Address to open in a browser; undefined for a role that only answers health checks. */
   url?: string;
-  /** What a person should know of it, each in a sentence. */
+  /** Sentences for the person who started it. */
   notices?: readonly string[];
   close: () => Promise<void>;
 }

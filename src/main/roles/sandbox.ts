@@ -55,9 +55,9 @@ export async function reportEngine(
   { clock, logger, metrics }: Connections,
   { engine, containment }: { engine: Engine; containment: Containment },
 ): Promise<string[]> {
-  const { namespaces, keeper, workDirectory } = containment;
+  const { namespaces, reaper, workDirectory } = containment;
   const nowMs = clock.realNowMs();
-  const inspection = { engine, directory: cellDirectoryOf(workDirectory), namespaces, keeper, nowMs };
+  const inspection = { engine, directory: cellDirectoryOf(workDirectory), namespaces, reaper, nowMs };
   const { programs, ageDays } = await inspectEngine({ ...inspection, checksums: false });
   const version = programs.find(({ program }) => program === 'yt-dlp')?.version ?? null;
   showEngine([metrics.registry], programs, () => engineAgeDays(version, clock.realNowMs()));

@@ -9,7 +9,7 @@ import type { Connections } from '../connect.ts';
 import { listen } from '../listen.ts';
 import type { Role, RunningRole, StartRole } from './role.ts';
 
-/** Each is loaded where it runs, since none needs what the others are made of. */
+/** Each role is loaded only where it runs. */
 const loading: Record<Role, () => Promise<StartRole>> = {
   api: async () => (await import('./api.ts')).startApi,
   projector: async () => (await import('./projector.ts')).startProjector,
@@ -22,7 +22,7 @@ export async function startRole(role: Role, ...given: Parameters<StartRole>): Pr
   return await start(...given);
 }
 
-/** For a role that serves nothing else. */
+/** Health checks and metrics of a role without an API. */
 export async function startHealthServer(connections: Connections): Promise<RunningRole> {
   const logger: FastifyBaseLogger = connections.logger;
   const server = Fastify({

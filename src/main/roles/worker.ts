@@ -41,7 +41,7 @@ export const startWorker: StartRole = async (connections, secrets) => {
   const { config, store, pool, nats, logger, outages, clock, addresses, metrics, tracer } = connections;
   const engine = await findEngine(config);
   const containment = await startContainment(connections, engine);
-  const { egress, namespaces, keeper, workDirectory, pluginsDirectory, localFfmpegDirectory } = containment;
+  const { egress, namespaces, reaper, workDirectory, pluginsDirectory, localFfmpegDirectory } = containment;
   const notices = await reportEngine(connections, { engine, containment });
   if (containment.sandbox === 'weak') notices.push(weakSandboxNotice);
   const samplePlatformOrigin = addresses.samplePlatformUrl ?? undefined;
@@ -49,7 +49,7 @@ export const startWorker: StartRole = async (connections, secrets) => {
   const allows = (video: VideoReference) => ours(video) !== undefined;
   const source = createVideoSource({
     ...engine,
-    ...{ egress, namespaces, keeper, workDirectory, pluginsDirectory, localFfmpegDirectory },
+    ...{ egress, namespaces, reaper, workDirectory, pluginsDirectory, localFfmpegDirectory },
     extractorOf: (video) => ours(video)?.extractor,
     limits: limitsOf(config),
     unpackedDirectory: engine.directory,
@@ -98,8 +98,8 @@ export const startWorker: StartRole = async (connections, secrets) => {
       await Promise.allSettled([probes.stop(), shortLinks.stop()]);
       await worker.close();
       await heartbeat.stop();
-      // Whoever waits for a probe is told at once that it has come to nothing.
-      keeper.close();
+      // Waiting metadata requests are answered at once, as failures.
+      reaper.close();
       await Promise.all([probes.answered(), shortLinks.answered()]);
       await containment.close();
     },
@@ -116,7 +116,7 @@ function limitsOf(config: Config): EngineLimits {
   };
 }
 
-/** What a worker fills. */
+/** The directories that a worker fills. */
 function directoriesOf(config: Config, work: string): Record<string, string> {
   const files = filesDirectory(config);
   return { work, ...(files !== undefined && { files }) };

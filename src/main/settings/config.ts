@@ -88,7 +88,7 @@ export const environment = z.object({
   /** Share of the requests that are traced. */
   OTEL_TRACES_SAMPLER_ARG: kinds.share.default(1),
   REELTALLY_CLOCK_OFFSET_SECONDS: whole(-4e9, 4e9).default(0),
-  /** Set by npm in what it runs. */
+  /** Set by npm in the processes that it runs. */
   npm_lifecycle_event: z.string().optional(),
   PATH: z.string().default('/usr/bin:/bin'),
 });
@@ -104,12 +104,12 @@ type Environment = z.output<typeof environment>;
 export interface Config extends Readonly<Environment> {
   /** Absolute. */
   dataDirectory: string;
-  /** No address of an engine was given: all parts are embedded. */
+  /** No address of a server is set: all of them are embedded. */
   allEmbedded: boolean;
   plans: PlanCatalogue;
-  /** Of this service, as its package says. */
+  /** Version of this service, from its package. */
   version: string;
-  /** Variables that are no settings, but nearly. */
+  /** Variables that resemble settings. */
   similarNames: readonly Misspelt[];
 }
 
@@ -174,13 +174,13 @@ function readPlans(file: string): PlanCatalogue {
   }
 }
 
-/** Of this service, as its package says. */
+/** Version of this service, from its package. */
 export function readVersion(): string {
   const manifest: unknown = JSON.parse(readFileSync(join(projectDirectory, 'package.json'), 'utf8'));
   return z.object({ version: z.string() }).parse(manifest).version;
 }
 
-/** Who runs the command line, for the record of what staff did. */
+/** The user of the command line, recorded as the actor of its changes. */
 export function operatorName(): string {
   try {
     return userInfo().username;

@@ -5,7 +5,7 @@ import { writePrivateFile } from '../../system/private-files.ts';
 import { ConfigurationRefused } from './config.ts';
 import type { Config } from './config.ts';
 
-/** How a running instance is found through its data directory: by other roles, and by the command line. */
+/** File in the data directory through which other roles and the command line find a running instance. */
 const instanceFile = 'instance.json';
 
 const instance = z.object({
@@ -20,7 +20,7 @@ export type Instance = z.infer<typeof instance>;
 
 export type Addresses = Pick<Instance, 'eventStoreUrl' | 'databaseUrl' | 'natsUrl' | 'samplePlatformUrl'>;
 
-/** The addresses hold the engines' passwords, so only this user may read them. */
+/** The addresses hold the servers' passwords, so only this user may read them. */
 export function writeInstance(directory: string, running: Instance): void {
   writePrivateFile(join(directory, instanceFile), `${JSON.stringify(running, null, 2)}\n`);
 }
@@ -30,9 +30,9 @@ export function removeInstance(directory: string): void {
 }
 
 /**
- * Where the parts are: by the environment's addresses, else by the instance that runs on the data directory.
+ * Addresses of the servers: from the environment, else from the instance that runs on the data directory.
  *
- * @throws {ConfigurationRefused} where neither says
+ * @throws {ConfigurationRefused} if neither has them
  */
 export function findAddresses(config: Config): Addresses {
   const { EVENTSTORE_URL, DATABASE_URL, NATS_URL, SAMPLE_PLATFORM_URL } = config;
@@ -53,7 +53,7 @@ export function findAddresses(config: Config): Addresses {
   };
 }
 
-/** Where the sample platform of a demo is, if one runs: by the environment, else by the instance. */
+/** Address of the sample platform, if one runs: from the environment, else from the instance. */
 export function findSamplePlatform(config: Config): string | undefined {
   if (config.SAMPLE_PLATFORM_URL) return config.SAMPLE_PLATFORM_URL;
   try {
@@ -63,7 +63,7 @@ export function findSamplePlatform(config: Config): string | undefined {
   }
 }
 
-/** Where a client finds the API. @throws {ConfigurationRefused} where neither the environment nor an instance says */
+/** Address of the API for a client. @throws {ConfigurationRefused} if neither the environment nor an instance has it */
 export const findApi = (config: Config): string => config.REELTALLY_URL ?? readInstance(config.dataDirectory).publicUrl;
 
 function readInstance(directory: string): Instance {

@@ -28,7 +28,7 @@ const differs =
   'The secret differs from that of the other processes of this installation. Set REELTALLY_SECRET to the same value ' +
   '(or REELTALLY_DATA to the same folder); to change the secret, name the old one in REELTALLY_OLD_SECRETS.';
 
-/** Every process of an installation must share its secret: tokens and links of one are checked by another. */
+/** All processes of an installation share its secret: each checks tokens and links of the others. */
 export async function requireSharedSecret(pool: Pool, { current, others }: Secrets): Promise<void> {
   await pool.query(
     `insert into installation (secret_id) values ($1)
@@ -44,7 +44,7 @@ export async function requireSharedSecret(pool: Pool, { current, others }: Secre
   await pool.query('update installation set secret_id = $1 where secret_id = $2', [current.id, known]);
 }
 
-/** A command that has another secret than the service would take every row of Postgres for a forged one. */
+/** With another secret than the service's, a command would take every row of Postgres for a forged one. */
 export async function refuseOtherSecret(pool: Pool, { current, others }: Secrets): Promise<void> {
   const { rows } = await pool.query<{ secret_id: string | null }>('select secret_id from installation');
   const known = rows[0]?.secret_id ?? undefined;

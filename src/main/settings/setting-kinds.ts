@@ -4,9 +4,9 @@ import { readEventStoreAddress } from '../../adapters/event-store/address.ts';
 import { minSecretLength } from '../../adapters/secrets.ts';
 import { email as emailAddress } from '../../domain/account-events.ts';
 
-/** The kinds of settings. Each says what it may be in words that follow a setting's name. */
+/** The kinds of settings. The fault of each continues a sentence that begins with the setting's name. */
 
-/** The fault of every kind: one sentence, however many rules a value breaks. */
+/** A value that breaks several rules still gets one sentence. */
 const text = (accepts: (value: string) => boolean, fault: string) => z.string().refine(accepts, fault);
 
 export const anyText = z.string();
@@ -75,7 +75,7 @@ export const networks = list.refine(
   'must be addresses or networks such as 10.0.0.0/8, separated by commas',
 );
 
-/** An address, a network, or one of the names that stand for the well-known private ones. */
+/** An address, a network, or a name for the well-known private networks. */
 function isNetwork(value: string): boolean {
   if (['loopback', 'linklocal', 'uniquelocal'].includes(value)) return true;
   const [address = '', prefix, ...more] = value.split('/');

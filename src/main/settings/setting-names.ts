@@ -1,22 +1,22 @@
-/** Names of environment variables that resemble settings: a typing error is told, and is no silent default. */
+/** Finds misspelt settings: without this, a typing error would silently mean the default. */
 
 export interface Misspelt {
-  /** As it stands in the environment. */
+  /** The name in the environment. */
   name: string;
   /** The nearest setting. */
   setting: string;
 }
 
 export interface CheckedNames {
-  /** They carry our prefix, so that they are meant for us. */
+  /** They carry our prefix, so they are meant for us. */
   unknown: Misspelt[];
-  /** They may be somebody else's. */
+  /** They may belong to another program. */
   similar: Misspelt[];
 }
 
 const prefix = 'REELTALLY_';
 
-/** Kubernetes tells every container about every service of its namespace, in variables that begin with the service's name. */
+/** Kubernetes gives every container variables for every service of its namespace, which begin with the service's name. */
 export function isFromKubernetes(name: string, value = ''): boolean {
   if (/_SERVICE_(HOST|PORT)(_|$)/.test(name)) return true;
   if (/_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$/.test(name)) return true;
@@ -40,7 +40,7 @@ function tolerance({ length }: string): number {
   return length >= 10 ? 2 : length >= 6 ? 1 : -1;
 }
 
-/** Our prefix may also be what is too much: REELTALLY_PORT means PORT. */
+/** Our prefix may be one too many: REELTALLY_PORT means PORT. */
 function nearest(name: string, settings: readonly string[]): { setting: string; distance: number } {
   const upper = name.toUpperCase();
   const readings = upper.startsWith(prefix) ? [upper, upper.slice(prefix.length)] : [upper];

@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import { ConfigurationRefused } from './config.ts';
 import type { Config } from './config.ts';
 
-/** At the first start of an installation, the prefix of its streams is what was given, for ever. */
+/** The first start of an installation fixes the prefix of its streams, for ever. */
 export async function fixStreamPrefix(pool: Pool, config: Config): Promise<string> {
   await pool.query('insert into installation (event_store_prefix) values ($1) on conflict do nothing', [
     config.EVENTSTORE_PREFIX ?? '',

@@ -10,7 +10,7 @@ import { connectNats } from '../../../src/adapters/nats/connection.ts';
 import { downloadQueue } from '../../../src/ports/job-queue.ts';
 import type { JobQueue, ReceivedJob } from '../../../src/ports/job-queue.ts';
 import { launchNatsServer } from '../../../src/embedded/nats-server.ts';
-import type { RunningServer } from '../../../src/embedded/kept-process.ts';
+import type { RunningServer } from '../../../src/embedded/server-process.ts';
 import { givenEngines } from '../../support/given-engines.ts';
 import { startNatsServer } from '../../support/nats.ts';
 import type { TestNatsServer } from '../../support/nats.ts';

@@ -7,7 +7,7 @@ import {
   ask,
   chargedCents,
   count,
-  lanesOf,
+  writersOf,
   midNovember,
   openUsage,
   outcomesOf,
@@ -28,7 +28,7 @@ function tickingClock(): () => string {
 describe('requests of one account at one time', () => {
   it('are stored together: one append for all, in the order of their arrival', async () => {
     const account = await openUsage(log.store);
-    const answers = await queueAll(lanesOf(log.store, tickingClock()), account, upFrom(1, 100));
+    const answers = await queueAll(writersOf(log.store, tickingClock()), account, upFrom(1, 100));
     expect(new Set(outcomesOf(answers))).toEqual(new Set(['accepted']));
     const stored = (await readUsage(log.store, account.stream)).slice(1);
     expect(tokensOf(stored)).toEqual(upFrom(1, 100).map(token));
@@ -38,7 +38,7 @@ describe('requests of one account at one time', () => {
   it('are stored in few appends, none of them too large, when there are many', async () => {
     const account = await openUsage(log.store);
     const total = scaled(1000, 10_000);
-    const answers = await queueAll(lanesOf(log.store, tickingClock()), account, upFrom(1, total));
+    const answers = await queueAll(writersOf(log.store, tickingClock()), account, upFrom(1, total));
     expect(new Set(outcomesOf(answers))).toEqual(new Set(['accepted']));
     const stored = (await readUsage(log.store, account.stream)).slice(1);
     expect(tokensOf(stored)).toHaveLength(total);
@@ -54,7 +54,7 @@ describe('requests of one account at one time', () => {
 
   it('each learn their own events and the state that they left', async () => {
     const account = await openUsage(log.store);
-    const answers = await queueAll(lanesOf(log.store), account, [1, 2, 3]);
+    const answers = await queueAll(writersOf(log.store), account, [1, 2, 3]);
     expect(answers).toMatchObject([
       { events: [{ data: { ordinal: 1 } }, { data: { token: token(1), overage: false } }], usage: { downloads: 1 } },
       { events: [{ data: { ordinal: 2 } }, { data: { token: token(2), overage: false } }], usage: { downloads: 2 } },
@@ -64,12 +64,12 @@ describe('requests of one account at one time', () => {
 
   it('are each caused by their own request', async () => {
     const account = await openUsage(log.store);
-    const lanes = lanesOf(log.store);
+    const writers = writersOf(log.store);
     const cause = { commandId: '6f1f6a3e-5d8b-4c52-9d3c-0a4f5f0f9a11', correlationId: 'req-7', causationId: 'cmd-7' };
     const actor = { type: 'api_key', id: 'key_7' } as const;
     await Promise.all([
-      ask(lanes, account, queueDownload(1)),
-      ask(lanes, account, queueDownload(2), { cause: { ...cause, actor } }),
+      ask(writers, account, queueDownload(1)),
+      ask(writers, account, queueDownload(2), { cause: { ...cause, actor } }),
     ]);
     const [, , , charge, queued] = await readUsage(log.store, account.stream);
     expect([charge?.metadata, queued?.metadata]).toMatchObject(
@@ -79,17 +79,17 @@ describe('requests of one account at one time', () => {
 
   it('may be of all kinds', async () => {
     const account = await openUsage(log.store, { downloads_limit: 0 });
-    const lanes = lanesOf(log.store);
+    const writers = writersOf(log.store);
     const lookup = { kind: 'debit_metadata', lookupId: '6f1f6a3e-5d8b-4c52-9d3c-0a4f5f0f9a11', video } as const;
     const answers = await Promise.all([
-      ask(lanes, account, { kind: 'set_overage_cap', overageCapCents: 25, effective: 'now' }),
-      ask(lanes, account, queueDownload(1)),
-      ask(lanes, account, queueDownload(2)),
-      ask(lanes, account, lookup),
-      ask(lanes, account, { ...lookup, lookupId: '6f1f6a3e-5d8b-4c52-9d3c-0a4f5f0f9a12' }),
-      ask(lanes, account, { kind: 'remove_overage_cap', effective: 'now' }),
-      ask(lanes, account, queueDownload(3)),
-      ask(lanes, account, { kind: 'observe' }),
+      ask(writers, account, { kind: 'set_overage_cap', overageCapCents: 25, effective: 'now' }),
+      ask(writers, account, queueDownload(1)),
+      ask(writers, account, queueDownload(2)),
+      ask(writers, account, lookup),
+      ask(writers, account, { ...lookup, lookupId: '6f1f6a3e-5d8b-4c52-9d3c-0a4f5f0f9a12' }),
+      ask(writers, account, { kind: 'remove_overage_cap', effective: 'now' }),
+      ask(writers, account, queueDownload(3)),
+      ask(writers, account, { kind: 'query' }),
     ]);
     expect(answers.map((answer) => (answer.outcome === 'refused' ? answer.refusal : answer.outcome))).toEqual([
       'accepted',
@@ -109,7 +109,7 @@ describe('two processes that serve one account', () => {
   it.each(['all at once', 'in waves'])('accept exactly what the cap allows, %s', async (manner) => {
     const [total, capped] = [scaled(200, 2000), scaled(50, 500)];
     const account = await openUsage(log.store, { downloads_limit: 10, overage_cap_cents: capped * 25 + 24 });
-    const [one, other] = [lanesOf(log.store), lanesOf(log.store)];
+    const [one, other] = [writersOf(log.store), writersOf(log.store)];
     const answers = [];
     for (let first = 1; first <= total; first += 10) {
       answers.push(queueAll(one, account, upFrom(first, 5)), queueAll(other, account, upFrom(first + 5, 5)));
@@ -125,8 +125,8 @@ describe('two processes that serve one account', () => {
 
   it('accept every one of the credits and not one more, where there is no overage', async () => {
     const account = await openUsage(log.store, { downloads_limit: 7, overage_cents: null });
-    const lanes = Array.from({ length: 4 }, () => lanesOf(log.store));
-    const answers = await Promise.all(lanes.map((each, index) => queueAll(each, account, upFrom(index * 10, 10))));
+    const writers = Array.from({ length: 4 }, () => writersOf(log.store));
+    const answers = await Promise.all(writers.map((each, index) => queueAll(each, account, upFrom(index * 10, 10))));
     const outcomes = outcomesOf(answers.flat());
     expect([count(outcomes, 'accepted'), count(outcomes, 'refused')]).toEqual([7, 33]);
     expect(tokensOf(await readUsage(log.store, account.stream))).toHaveLength(7);
@@ -134,7 +134,7 @@ describe('two processes that serve one account', () => {
 
   it('obey at once what the other one changed: a refusal rests on a read begun after the request', async () => {
     const account = await openUsage(log.store, { downloads_limit: 1, overage_cap_cents: 0 });
-    const [api, owner] = [lanesOf(log.store), lanesOf(log.store)];
+    const [api, owner] = [writersOf(log.store), writersOf(log.store)];
     const download = async (number: number) => (await ask(api, account, queueDownload(number))).outcome;
     expect([await download(1), await download(2)]).toEqual(['accepted', 'refused']);
     await ask(owner, account, { kind: 'set_overage_cap', overageCapCents: 25, effective: 'now' });
@@ -150,13 +150,13 @@ describe('two processes that serve one account', () => {
 describe('an observation', () => {
   it('sees what another process has charged, and appends nothing', async () => {
     const account = await openUsage(log.store);
-    const [one, other] = [lanesOf(log.store), lanesOf(log.store)];
-    expect(await ask(one, account, { kind: 'observe' })).toMatchObject({
+    const [one, other] = [writersOf(log.store), writersOf(log.store)];
+    expect(await ask(one, account, { kind: 'query' })).toMatchObject({
       outcome: 'accepted',
       usage: { downloads: 0 },
     });
     await queueAll(other, account, [1, 2, 3]);
-    const observed = await ask(one, account, { kind: 'observe' });
+    const observed = await ask(one, account, { kind: 'query' });
     expect(observed).toMatchObject({ outcome: 'accepted', events: [], usage: { downloads: 3, overageCents: 25 } });
     expect(await readUsage(log.store, account.stream)).toHaveLength(7);
   });
@@ -164,15 +164,15 @@ describe('an observation', () => {
   it('of usage that does not exist is an error, and appends nothing', async () => {
     const account = await openUsage(log.store);
     const nowhere = { ...account, origin: { ...account.origin, stream: `${account.stream.slice(0, -8)}20250101` } };
-    await expect(ask(lanesOf(log.store), nowhere, { kind: 'observe' })).rejects.toThrow('does not exist');
-    await expect(ask(lanesOf(log.store), nowhere, queueDownload(1))).rejects.toThrow('does not exist');
+    await expect(ask(writersOf(log.store), nowhere, { kind: 'query' })).rejects.toThrow('does not exist');
+    await expect(ask(writersOf(log.store), nowhere, queueDownload(1))).rejects.toThrow('does not exist');
     expect(await log.store.read(nowhere.origin.stream, 0)).toEqual([]);
   });
 });
 
 it('a command that changes nothing appends nothing', async () => {
   const account = await openUsage(log.store, { overage_cap_cents: 500 });
-  const answer = await ask(lanesOf(log.store), account, {
+  const answer = await ask(writersOf(log.store), account, {
     kind: 'set_overage_cap',
     overageCapCents: 500,
     effective: 'now',

@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest';
 
 import { usageStream } from '../../../src/domain/billing-period.ts';
 import { lookUpMetadata } from '../../../src/commands/look-up-metadata.ts';
-import { settlePeriod } from '../../../src/commands/settle-period.ts';
+import { correctCharge } from '../../../src/commands/correct-charge.ts';
 import { lookUp, queueDownload, sandbox, token, video } from '../../domain/usage-examples.ts';
 import { logUnderTest } from '../log-under-test.ts';
 import {
   ask,
   freshCause,
-  lanesOf,
+  writersOf,
   openUsage,
   outcomesOf,
   queueAll,
@@ -48,7 +48,7 @@ describe('the first requests past the end of a period', () => {
   it('end it and open the next exactly once, through two processes at once, and none is lost', async () => {
     const clock = clockAt('2026-11-30T23:59:59.999Z');
     const account = await openUsage(log.store, { overage_cap_cents: 50 });
-    const [one, other] = [lanesOf(log.store, clock.now), lanesOf(log.store, clock.now)];
+    const [one, other] = [writersOf(log.store, clock.now), writersOf(log.store, clock.now)];
     expect(outcomesOf(await queueAll(one, account, upFrom(1, 5)))).toEqual([
       ...Array.from({ length: 4 }, () => 'accepted'),
       'refused',
@@ -72,10 +72,10 @@ describe('the first requests past the end of a period', () => {
     let nowMs = Date.parse(november.end) - 15;
     const ticking = () => new Date((nowMs += 1)).toISOString();
     const account = await openUsage(log.store);
-    const lanes = [lanesOf(log.store, ticking), lanesOf(log.store, ticking)];
+    const writers = [writersOf(log.store, ticking), writersOf(log.store, ticking)];
     const answers = [];
     for (let wave = 0; wave < 30; wave += 1) {
-      answers.push(...lanes.map((each, index) => queueAll(each, account, upFrom(wave * 10 + index * 5, 5))));
+      answers.push(...writers.map((each, index) => queueAll(each, account, upFrom(wave * 10 + index * 5, 5))));
       await Promise.race(answers.slice(-2));
     }
     expect(new Set(outcomesOf((await Promise.all(answers)).flat()))).toEqual(new Set(['accepted']));
@@ -93,7 +93,7 @@ describe('the first requests past the end of a period', () => {
     const cause = { commandId: '6f1f6a3e-5d8b-4c52-9d3c-0a4f5f0f9a11', correlationId: 'req-7', causationId: 'cmd-7' };
     const request = { cause: { ...cause, actor: { type: 'api_key', id: 'key_7' } as const } };
     await ask(
-      lanesOf(log.store, () => december.start),
+      writersOf(log.store, () => december.start),
       account,
       queueDownload(1),
       request,
@@ -111,12 +111,12 @@ describe('the first requests past the end of a period', () => {
   it('carry the terms and the cap over, and begin with nothing used', async () => {
     const clock = clockAt(november.start);
     const account = await openUsage(log.store);
-    const lanes = lanesOf(log.store, clock.now);
-    await queueAll(lanes, account, upFrom(1, 3));
-    await ask(lanes, account, { kind: 'change_plan', terms: { ...sandbox, downloads_limit: 1 }, effective: 'now' });
-    await ask(lanes, account, { kind: 'set_overage_cap', overageCapCents: 75, effective: 'now' });
+    const writers = writersOf(log.store, clock.now);
+    await queueAll(writers, account, upFrom(1, 3));
+    await ask(writers, account, { kind: 'change_plan', terms: { ...sandbox, downloads_limit: 1 }, effective: 'now' });
+    await ask(writers, account, { kind: 'set_overage_cap', overageCapCents: 75, effective: 'now' });
     clock.instant = december.start;
-    const [first, second] = await queueAll(lanes, account, [4, 5]);
+    const [first, second] = await queueAll(writers, account, [4, 5]);
     expect(first).toMatchObject({
       outcome: 'accepted',
       usage: { downloads: 1, overageCents: 0, terms: { plan: 'sandbox', overage_cap_cents: 75 } },
@@ -126,8 +126,8 @@ describe('the first requests past the end of a period', () => {
 
   it('may be a change of the cap, which then belongs to the new period', async () => {
     const account = await openUsage(log.store);
-    const lanes = lanesOf(log.store, () => december.start);
-    await ask(lanes, account, { kind: 'set_overage_cap', overageCapCents: 75, effective: 'now' });
+    const writers = writersOf(log.store, () => december.start);
+    await ask(writers, account, { kind: 'set_overage_cap', overageCapCents: 75, effective: 'now' });
     expect(typesOf(await periodOf(account, november))).toEqual(['UsagePeriodOpened', 'UsagePeriodEnded']);
     expect(typesOf(await periodOf(account, december))).toEqual(['UsagePeriodOpened', 'OverageCapSet']);
   });
@@ -136,8 +136,8 @@ describe('the first requests past the end of a period', () => {
 describe('idle months', () => {
   it('roll forward one at a time, each with its own dates', async () => {
     const account = await openUsage(log.store, { openedAt: '2026-10-31T08:00:00.000Z' });
-    const lanes = lanesOf(log.store, () => '2027-03-15T12:00:00.000Z');
-    expect((await ask(lanes, account, queueDownload(1))).outcome).toBe('accepted');
+    const writers = writersOf(log.store, () => '2027-03-15T12:00:00.000Z');
+    expect((await ask(writers, account, queueDownload(1))).outcome).toBe('accepted');
     const starts = ['2026-10-31', '2026-11-30', '2026-12-31', '2027-01-31', '2027-02-28'];
     for (const [index, day] of starts.entries()) {
       const stored = await periodOf(account, { start: day });
@@ -158,7 +158,7 @@ describe('idle months', () => {
 describe('clocks that differ', () => {
   it('never charge an ended period: who is behind follows, and the time is that of the new period', async () => {
     const account = await openUsage(log.store);
-    const [ahead, behind] = [december.start, '2026-11-30T23:59:58.000Z'].map((at) => lanesOf(log.store, () => at));
+    const [ahead, behind] = [december.start, '2026-11-30T23:59:58.000Z'].map((at) => writersOf(log.store, () => at));
     await ask(behind!, account, queueDownload(1));
     await ask(ahead!, account, queueDownload(2));
     await ask(behind!, account, queueDownload(3));
@@ -170,11 +170,11 @@ describe('clocks that differ', () => {
 
   it('never charge a period in whose stream the time is past its end, although nobody has ended it yet', async () => {
     const account = await openUsage(log.store, { metadata_limit: 1 });
-    const behind = lanesOf(log.store, () => '2026-11-30T23:59:59.000Z');
+    const behind = writersOf(log.store, () => '2026-11-30T23:59:59.000Z');
     await ask(behind, account, queueDownload(1));
     await ask(behind, account, lookUp(lookupId(1)));
     // A correction by a process whose clock is ahead: it charges nothing, and so ends nothing.
-    const confirmed = await settlePeriod(
+    const confirmed = await correctCharge(
       { store: log.store, now: () => '2026-12-01T00:00:02.000Z' },
       {
         stream: account.stream,
@@ -187,7 +187,7 @@ describe('clocks that differ', () => {
     // The pool of November is empty, that of December is not.
     const found = { ok: true, metadata: { title: 'x', durationSeconds: 1, thumbnail: '' } } as const;
     const answered = await lookUpMetadata(
-      { lanes: behind, probe: { probe: () => Promise.resolve(found) } },
+      { writers: behind, probe: { probe: () => Promise.resolve(found) } },
       {
         ...{
           accountId: account.accountId,
@@ -213,10 +213,10 @@ describe('clocks that differ', () => {
   it('that go back within a period leave the time standing', async () => {
     const clock = clockAt('2026-11-14T12:00:00.000Z');
     const account = await openUsage(log.store);
-    const lanes = lanesOf(log.store, clock.now);
-    await ask(lanes, account, queueDownload(1));
+    const writers = writersOf(log.store, clock.now);
+    await ask(writers, account, queueDownload(1));
     clock.instant = '2026-11-14T11:00:00.000Z';
-    await ask(lanes, account, queueDownload(2));
+    await ask(writers, account, queueDownload(2));
     const stored = await periodOf(account, november);
     expect(stored.at(-1)?.metadata.time).toBe('2026-11-14T12:00:00.000Z');
   });
@@ -226,11 +226,11 @@ describe('an observation past the end', () => {
   it('appends nothing, before anybody has rolled over and after', async () => {
     const account = await openUsage(log.store);
     const clock = clockAt(december.start);
-    const observer = lanesOf(log.store, clock.now);
-    expect(await ask(observer, account, { kind: 'observe' })).toMatchObject({ usage: { phase: 'open' } });
+    const observer = writersOf(log.store, clock.now);
+    expect(await ask(observer, account, { kind: 'query' })).toMatchObject({ usage: { phase: 'open' } });
     expect(typesOf(await periodOf(account, november))).toEqual(['UsagePeriodOpened']);
-    await ask(lanesOf(log.store, clock.now), account, queueDownload(1));
-    expect(await ask(observer, account, { kind: 'observe' })).toMatchObject({
+    await ask(writersOf(log.store, clock.now), account, queueDownload(1));
+    expect(await ask(observer, account, { kind: 'query' })).toMatchObject({
       usage: { phase: 'open', downloads: 1, period: december },
     });
     expect(await periodOf(account, december)).toHaveLength(3);

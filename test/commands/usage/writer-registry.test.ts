@@ -1,25 +1,25 @@
 import { describe, expect, it } from 'vitest';
 
-import { KnownUsage } from '../../../src/commands/usage/usage-cache.ts';
-import type { UsageLanes } from '../../../src/commands/usage/writer-registry.ts';
+import { UsageCache } from '../../../src/commands/usage/usage-cache.ts';
+import type { WriterRegistry } from '../../../src/commands/usage/writer-registry.ts';
 import type { UsageSnapshot } from '../../../src/domain/usage-state.ts';
 import { queueDownload, token } from '../../domain/usage-examples.ts';
 import { logUnderTest } from '../log-under-test.ts';
-import { ask, freshCause, lanesOf, openUsage, queueAll, upFrom } from '../usage-account.ts';
+import { ask, freshCause, writersOf, openUsage, queueAll, upFrom } from '../usage-account.ts';
 import type { UsageAccount } from '../usage-account.ts';
 
 const log = logUnderTest();
 
 const inDecember = () => '2026-12-05T00:00:00.000Z';
 
-function find(lanes: UsageLanes, { accountId }: UsageAccount, number: number, row: UsageSnapshot) {
+function find(writers: WriterRegistry, { accountId }: UsageAccount, number: number, row: UsageSnapshot) {
   const deadlineMs = performance.now() + 10_000;
-  return lanes.findQueued(accountId, token(number), { cause: freshCause(), snapshot: row, deadlineMs });
+  return writers.findQueued(accountId, token(number), { cause: freshCause(), snapshot: row, deadlineMs });
 }
 
 /** The row that a read model would hold of a stream, up to a revision. */
 async function rowUpTo(account: UsageAccount, revision: number): Promise<UsageSnapshot> {
-  const known = new KnownUsage(account.origin);
+  const known = new UsageCache(account.origin);
   for (const event of (await log.store.read(account.stream, 0)).slice(0, revision + 1)) known.fold(event);
   return known.snapshot;
 }
@@ -27,46 +27,54 @@ async function rowUpTo(account: UsageAccount, revision: number): Promise<UsageSn
 describe('a download that the read model has no row for', () => {
   it('is found in the log, where it was queued by this process or by another', async () => {
     const account = await openUsage(log.store);
-    const lanes = lanesOf(log.store);
-    await ask(lanes, account, queueDownload(1));
-    await ask(lanesOf(log.store), account, queueDownload(2));
+    const writers = writersOf(log.store);
+    await ask(writers, account, queueDownload(1));
+    await ask(writersOf(log.store), account, queueDownload(2));
     const row = await rowUpTo(account, 0);
-    expect(await find(lanes, account, 1, row)).toMatchObject({ token: token(1), stream: account.stream, revision: 2 });
-    expect(await find(lanes, account, 2, row)).toMatchObject({ token: token(2), stream: account.stream, revision: 4 });
+    expect(await find(writers, account, 1, row)).toMatchObject({
+      token: token(1),
+      stream: account.stream,
+      revision: 2,
+    });
+    expect(await find(writers, account, 2, row)).toMatchObject({
+      token: token(2),
+      stream: account.stream,
+      revision: 4,
+    });
   });
 
   it('is found beyond the end of the period that the row is of', async () => {
     const account = await openUsage(log.store);
     const row = await rowUpTo(account, 0);
-    await ask(lanesOf(log.store, inDecember), account, queueDownload(1));
-    const lanes = lanesOf(log.store, inDecember);
-    expect(await find(lanes, account, 1, row)).toMatchObject({ token: token(1), revision: 2 });
+    await ask(writersOf(log.store, inDecember), account, queueDownload(1));
+    const writers = writersOf(log.store, inDecember);
+    expect(await find(writers, account, 1, row)).toMatchObject({ token: token(1), revision: 2 });
   });
 
   it('is found although this process started from a newer row than the one that missed it', async () => {
     const account = await openUsage(log.store);
     const olderRow = await rowUpTo(account, 0);
-    await queueAll(lanesOf(log.store), account, upFrom(1, 3));
+    await queueAll(writersOf(log.store), account, upFrom(1, 3));
     const newerRow = await rowUpTo(account, 6);
-    const lanes = lanesOf(log.store);
-    await ask(lanes, account, { kind: 'observe' }, { snapshot: newerRow });
-    expect(await find(lanes, account, 2, olderRow)).toMatchObject({ token: token(2), revision: 4 });
-    expect(await find(lanes, account, 9, olderRow)).toBeUndefined();
+    const writers = writersOf(log.store);
+    await ask(writers, account, { kind: 'query' }, { snapshot: newerRow });
+    expect(await find(writers, account, 2, olderRow)).toMatchObject({ token: token(2), revision: 4 });
+    expect(await find(writers, account, 9, olderRow)).toBeUndefined();
   });
 
   it('is not there when the log has none', async () => {
     const account = await openUsage(log.store);
-    const lanes = lanesOf(log.store);
-    await ask(lanes, account, queueDownload(1));
-    expect(await find(lanes, account, 2, await rowUpTo(account, 0))).toBeUndefined();
+    const writers = writersOf(log.store);
+    await ask(writers, account, queueDownload(1));
+    expect(await find(writers, account, 2, await rowUpTo(account, 0))).toBeUndefined();
   });
 });
 
 describe('accounts', () => {
   it('do not wait for one another, and do not mix', async () => {
     const accounts = await Promise.all(Array.from({ length: 20 }, () => openUsage(log.store)));
-    const lanes = lanesOf(log.store);
-    const answers = await Promise.all(accounts.map((account) => queueAll(lanes, account, [1, 2, 3])));
+    const writers = writersOf(log.store);
+    const answers = await Promise.all(accounts.map((account) => queueAll(writers, account, [1, 2, 3])));
     for (const [, , third] of answers)
       expect(third).toMatchObject({ outcome: 'accepted', usage: { overageCents: 25 } });
   });

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
-import { startKeeper } from '../../../src/downloader/sandbox/reaper.ts';
-import { openCell } from '../../../src/downloader/sandbox/sandbox.ts';
-import type { Cell } from '../../../src/downloader/sandbox/sandbox.ts';
+import { startReaper } from '../../../src/downloader/sandbox/reaper.ts';
+import { openSandbox } from '../../../src/downloader/sandbox/sandbox.ts';
+import type { Sandbox } from '../../../src/downloader/sandbox/sandbox.ts';
 import type { Namespaces } from '../../../src/downloader/sandbox/launch.ts';
 import { startEgressProxy } from '../../../src/downloader/egress/proxy.ts';
 import type { EgressProxy } from '../../../src/downloader/egress/proxy.ts';
@@ -95,21 +95,26 @@ test('no answer of a platform leads the proxy anywhere but to public addresses',
 });
 
 /** With and without the network of their own: the proxy alone has to hold yt-dlp too. */
-async function withEngine(work: (cell: Cell, proxies: { inside: EgressProxy; outside: EgressProxy }) => Promise<void>) {
+async function withEngine(
+  work: (sandbox: Sandbox, proxies: { inside: EgressProxy; outside: EgressProxy }) => Promise<void>,
+) {
   const engine = await findEngine();
   mkdirSync(join(directory, 'work', 'engine'), { recursive: true });
-  const cell = await openCell({
+  const sandbox = await openSandbox({
     directory: join(directory, 'cell'),
     programs: [engine.ytDlpPath, engine.ffmpegPath, engine.ffprobePath],
     readable: [pluginsDirectory, localFfmpeg, join(directory, 'work', 'engine')],
   });
-  const inside = await startEgressProxy({ guard: platform.guard, ...(cell.listener && { listener: cell.listener }) });
+  const inside = await startEgressProxy({
+    guard: platform.guard,
+    ...(sandbox.listener && { listener: sandbox.listener }),
+  });
   const outside = await startEgressProxy({ guard: platform.guard });
   try {
-    await work(cell, { inside, outside });
+    await work(sandbox, { inside, outside });
   } finally {
     await Promise.all([inside.close(), outside.close()]);
-    await cell.close();
+    await sandbox.close();
   }
 }
 
@@ -118,13 +123,13 @@ test('no answer of a platform leads yt-dlp there either', { timeout: 2_400_000 }
   const addresses = forbiddenAddresses(canaries);
   const kinds = Object.keys(lures);
   const cases = scaled(3, 100);
-  await withEngine(async (cell, { inside, outside }) => {
+  await withEngine(async (sandbox, { inside, outside }) => {
     const engine = await findEngine();
-    const { nsenter: _network, ...withoutNetwork } = cell.namespaces;
-    const keeper = startKeeper();
+    const { nsenter: _network, ...withoutNetwork } = sandbox.namespaces;
+    const reaper = startReaper();
     const sourceIn = (namespaces: Namespaces, egress: EgressProxy) =>
       createVideoSource({
-        ...{ ...engine, egress, namespaces, keeper, pluginsDirectory, workDirectory: join(directory, 'work') },
+        ...{ ...engine, egress, namespaces, reaper, pluginsDirectory, workDirectory: join(directory, 'work') },
         unpackedDirectory: join(directory, 'work', 'engine'),
         extractorOf: () => 'hostile',
         limits: {
@@ -132,7 +137,7 @@ test('no answer of a platform leads yt-dlp there either', { timeout: 2_400_000 }
           maxVideoSide: 2160,
         },
       });
-    const sources = [sourceIn(cell.namespaces, inside), sourceIn(withoutNetwork, outside)];
+    const sources = [sourceIn(sandbox.namespaces, inside), sourceIn(withoutNetwork, outside)];
     for (let index = 0; index < cases; index += 1) {
       const kind = kinds[(index * 3 + seed) % kinds.length] ?? '';
       const to = chance(addresses);
@@ -147,7 +152,7 @@ test('no answer of a platform leads yt-dlp there either', { timeout: 2_400_000 }
       );
       expect({ kind, to, result }).toMatchObject({ kind, to, result: { ok: false } });
     }
-    keeper.close();
+    reaper.close();
   });
   expectNothingReached();
   if (isLongProof) console.log(`${cases} of them through yt-dlp, half of these without a network of their own`);

@@ -66,12 +66,12 @@ function exchange(port: number, text: string): Promise<string> {
 
 const close = 'Connection: close\r\n\r\n';
 
-/** As in a cell, whose network somebody else listens in. */
+/** As in a sandbox, whose network somebody else listens in. */
 test('ends connections that show no credentials, and closes over those that are left', async () => {
   const listener = createListener();
   await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
   const guard = createEgressGuard({ allowed: [], onRefused: () => undefined });
-  const own = await startEgressProxy({ guard, listener, strangerMs: 100 });
+  const own = await startEgressProxy({ guard, listener, unauthenticatedMs: 100 });
   const { port } = listener.address() as AddressInfo;
   expect(await exchange(port, 'GET http://slow')).toBe('');
   const { username, password } = new URL(own.admit({ maxBytes: 1_000 }).proxyUrl);

@@ -2,14 +2,14 @@ import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
-import { runContained } from '../../../src/downloader/sandbox/process.ts';
+import { runSandboxed } from '../../../src/downloader/sandbox/process.ts';
 import { measureDirectory } from '../../../src/downloader/sandbox/resource-use.ts';
 import { hostileChildren } from '../../support/hostile-children.ts';
-import { cellOfFile } from '../../support/cell.ts';
+import { sandboxOfFile } from '../../support/sandbox.ts';
 import { isLongProof, scaled } from '../../support/proof-scale.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-const { directory, keeper, cell: openedCell } = cellOfFile();
+const { directory, reaper, sandbox: openedSandbox } = sandboxOfFile();
 
 const quotaBytes = 512 * 1024 * 1024;
 const timeoutMs = 1_000;
@@ -41,8 +41,8 @@ function makeNeighbour(path: string): () => string {
 }
 
 test('children that do their worst harm nobody, and leave nothing', { timeout: 900_000 }, async () => {
-  const cell = openedCell();
-  const isCaged = cell.missing.length === 0;
+  const sandbox = openedSandbox();
+  const isCaged = sandbox.missing.length === 0;
   const kinds = Object.entries(hostileChildren).filter(([, { caged }]) => isCaged || caged !== true);
   const count = scaled(12, 100);
   const figures = { longestMs: 0, slowness: 1, mostBytes: 0, endings: new Map<string, number>() };
@@ -55,11 +55,11 @@ test('children that do their worst harm nobody, and leave nothing', { timeout: 9
     const picture = makeNeighbour(neighbour);
     const before = picture();
     mkdirSync(attempt);
-    const namespaces = isCaged && (caged || index % 2 === 0) ? cell.namespaces : {};
+    const namespaces = isCaged && (caged || index % 2 === 0) ? sandbox.namespaces : {};
     const run = (body: string) =>
-      runContained({
+      runSandboxed({
         ...{ command: '/bin/sh', arguments: ['-c', body, 'sh', attempt, neighbour], directory: attempt },
-        ...{ searchPath: ['/usr/bin', '/bin'], timeoutMs, signal: new AbortController().signal, keeper, namespaces },
+        ...{ searchPath: ['/usr/bin', '/bin'], timeoutMs, signal: new AbortController().signal, reaper, namespaces },
         ...{ maxDirectoryBytes: quotaBytes, maxMemoryBytes: 1024 ** 3, maxOutputBytes: 1_000_000 },
         onLine: () => undefined,
       });

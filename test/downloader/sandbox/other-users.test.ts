@@ -16,9 +16,9 @@ import { beforeAll, describe, expect, test } from 'vitest';
 
 import { openUsers } from '../../../src/downloader/sandbox/users.ts';
 import type { Users } from '../../../src/downloader/sandbox/users.ts';
-import { startKeeper } from '../../../src/downloader/sandbox/reaper.ts';
-import { runContained } from '../../../src/downloader/sandbox/process.ts';
-import type { ContainedProcess } from '../../../src/downloader/sandbox/process.ts';
+import { startReaper } from '../../../src/downloader/sandbox/reaper.ts';
+import { runSandboxed } from '../../../src/downloader/sandbox/process.ts';
+import type { SandboxedProcess } from '../../../src/downloader/sandbox/process.ts';
 import { processesOf } from '../../../src/downloader/sandbox/resource-use.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { openDirectory } from '../../support/without-namespaces.ts';
@@ -41,15 +41,15 @@ function attemptIn(directory: string, name: string): string {
 }
 
 /** Runs a shell script in an attempt's directory, as that attempt's user. */
-async function run(directory: string, script: string, more: Partial<ContainedProcess> = {}) {
-  const keeper = startKeeper();
+async function run(directory: string, script: string, more: Partial<SandboxedProcess> = {}) {
+  const reaper = startReaper();
   const lines: string[] = [];
-  const result = await runContained({
+  const result = await runSandboxed({
     ...{ command: '/bin/sh', arguments: ['-c', script], directory, searchPath: ['/usr/bin', '/bin'] },
-    ...{ timeoutMs: 20_000, signal: new AbortController().signal, maxOutputBytes: 100_000, keeper },
+    ...{ timeoutMs: 20_000, signal: new AbortController().signal, maxOutputBytes: 100_000, reaper },
     ...{ onLine: (line) => lines.push(line), namespaces: { users, setpriv }, ...more },
   });
-  keeper.close();
+  reaper.close();
   return { ...result, lines };
 }
 
@@ -109,13 +109,13 @@ describe('children of other users', { timeout: 60_000 }, () => {
     const source = (name: string) =>
       JSON.stringify(new URL(`../../../src/downloader/sandbox/${name}.ts`, import.meta.url).href);
     const service = `
-      const { runContained } = await import(${source('process')});
-      const { startKeeper } = await import(${source('reaper')});
+      const { runSandboxed } = await import(${source('process')});
+      const { startReaper } = await import(${source('reaper')});
       const { openUsers } = await import(${source('users')});
-      await runContained({
+      await runSandboxed({
         command: '/bin/sh', arguments: ['-c', process.argv[2]], directory: process.argv[1], searchPath: ['/usr/bin', '/bin'],
         timeoutMs: 60000, signal: new AbortController().signal, maxOutputBytes: 1000, onLine: console.log,
-        keeper: startKeeper(), namespaces: { users: openUsers() },
+        reaper: startReaper(), namespaces: { users: openUsers() },
       });`;
     const hidden = `setsid env -i PATH="$PATH" sh -c 'trap "" TERM; echo hidden; ${forever}' & ${forever}`;
     const child = spawn(process.execPath, ['--input-type=module', '-e', service, attempt, hidden], {

@@ -3,21 +3,21 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, test } from 'vitest';
 
-import { startKeeper } from '../../../src/downloader/sandbox/reaper.ts';
-import { runContained } from '../../../src/downloader/sandbox/process.ts';
-import type { ContainedProcess } from '../../../src/downloader/sandbox/process.ts';
+import { startReaper } from '../../../src/downloader/sandbox/reaper.ts';
+import { runSandboxed } from '../../../src/downloader/sandbox/process.ts';
+import type { SandboxedProcess } from '../../../src/downloader/sandbox/process.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-const keeper = startKeeper();
+const reaper = startReaper();
 afterAll(() => {
-  keeper.close();
+  reaper.close();
 });
 
 /** Runs a little program of Node's in containment. */
-async function run(program: string, limits: Partial<ContainedProcess> = {}) {
+async function run(program: string, limits: Partial<SandboxedProcess> = {}) {
   const lines: string[] = [];
-  const result = await runContained({
+  const result = await runSandboxed({
     command: process.execPath,
     arguments: ['-e', program],
     directory: temporaryDirectory(),
@@ -26,7 +26,7 @@ async function run(program: string, limits: Partial<ContainedProcess> = {}) {
     signal: new AbortController().signal,
     maxOutputBytes: 1_000_000,
     onLine: (line) => lines.push(line),
-    keeper,
+    reaper,
     ...limits,
   });
   return { ...result, lines };
@@ -165,12 +165,12 @@ describe('a contained process', () => {
     const contained = fileURLToPath(new URL('../../../src/downloader/sandbox/process.ts', import.meta.url));
     const keeping = fileURLToPath(new URL('../../../src/downloader/sandbox/reaper.ts', import.meta.url));
     const parentProgram = `
-      const { runContained } = await import(${JSON.stringify(contained)});
-      const { startKeeper } = await import(${JSON.stringify(keeping)});
-      await runContained({
+      const { runSandboxed } = await import(${JSON.stringify(contained)});
+      const { startReaper } = await import(${JSON.stringify(keeping)});
+      await runSandboxed({
         command: process.execPath, arguments: ['-e', ${JSON.stringify(stubborn)}], directory: process.argv[1],
         searchPath: [], timeoutMs: 60000, signal: new AbortController().signal, maxOutputBytes: 1000,
-        onLine: (line) => console.log(line), keeper: startKeeper(),
+        onLine: (line) => console.log(line), reaper: startReaper(),
       });`;
     const parent = spawn(process.execPath, ['--input-type=module', '-e', parentProgram, temporaryDirectory()], {
       stdio: ['ignore', 'pipe', 'inherit'],

@@ -3,20 +3,20 @@ import { readFileSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-import { startKeeper } from '../../../src/downloader/sandbox/reaper.ts';
+import { startReaper } from '../../../src/downloader/sandbox/reaper.ts';
 import { verifyStill } from '../../../src/downloader/verify/still.ts';
 import { onlyFile, verifyFile } from '../../../src/downloader/verify/verify-file.ts';
 import type { Engine } from '../../../src/downloader/yt-dlp/programs.ts';
 import { findEngine } from '../../support/sample-platform.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
-const keeper = startKeeper();
+const reaper = startReaper();
 let engine: Engine;
 beforeAll(async () => {
   engine = await findEngine();
 });
 afterAll(() => {
-  keeper.close();
+  reaper.close();
 });
 
 const picture = ['-f', 'lavfi', '-i', 'testsrc2=size=160x120:rate=10:duration=6'];
@@ -33,7 +33,7 @@ function make(name: string, ...ffmpegArguments: string[]): string {
 function verify(path: string, output: 'mp4' | 'mp3' | 'm4a', durationSeconds: number, hasSound?: boolean) {
   const [timeoutMs, signal, directory] = [20_000, new AbortController().signal, temporaryDirectory()];
   const announced = { durationSeconds, hasSound };
-  return verifyFile({ path, output, announced, ...engine, directory, timeoutMs, signal, keeper });
+  return verifyFile({ path, output, announced, ...engine, directory, timeoutMs, signal, reaper });
 }
 
 describe('a finished file', () => {
@@ -137,7 +137,7 @@ describe('a still', () => {
   const still = (...coded: string[]) => make('media.jpg', ...picture, '-frames:v', '1', '-update', '1', ...coded);
   const check = (path: string) => {
     const [timeoutMs, signal, directory] = [20_000, new AbortController().signal, temporaryDirectory()];
-    return verifyStill({ path, ...engine, directory, timeoutMs, signal, keeper });
+    return verifyStill({ path, ...engine, directory, timeoutMs, signal, reaper });
   };
 
   test('is accepted', async () => {

@@ -8,10 +8,10 @@ import { catchUp, measureLag } from '../../../projections/runner/progress.ts';
 import { runProjection } from '../../../projections/runner/runner.ts';
 import { connectEventStore } from '../../../src/adapters/event-store/event-store.ts';
 import type { ConnectedEventStore } from '../../../src/adapters/event-store/event-store.ts';
-import { createBooks } from '../../../src/adapters/postgres/postgres.ts';
+import { createReadModelQueries } from '../../../src/adapters/postgres/postgres.ts';
 import type { Subscription } from '../../../src/ports/event-store.ts';
 import { endsOfCatchUp } from '../../../src/embedded/event-store/checkpoints.ts';
-import { Follower } from '../../../src/audit/compare/verifier.ts';
+import { Verifier } from '../../../src/audit/compare/verifier.ts';
 import { Random } from '../../audit/random.ts';
 import { RichHistory } from '../../audit/rich-history.ts';
 import { appendNumbers } from '../../support/event-store-adapter.ts';
@@ -97,7 +97,7 @@ describe.each(endsOfCatchUp)('a log whose catch-ups end with the position of the
   it('is applied exactly once, rebuilt and verified, across stops of the projector', async () => {
     const random = new Random(4_711);
     const models = await liveModels(store, []);
-    const verify = () => new Follower({ log: store, books: createBooks(models.pool) }).catchUp();
+    const verify = () => new Verifier({ log: store, queries: createReadModelQueries(models.pool) }).catchUp();
     for (let round = 0; round < 2; round += 1) {
       await project(store, models, async () => {
         await new RichHistory(store, random, '2026-01-31T10:00:00.000Z').live(1, 4);

@@ -7,7 +7,7 @@ import { usageAndJobs } from '../../../projections/usage-and-jobs.ts';
 import { connectEventStore } from '../../../src/adapters/event-store/event-store.ts';
 import type { ConnectedEventStore } from '../../../src/adapters/event-store/event-store.ts';
 import { newUuid } from '../../../src/system/clock-and-chance.ts';
-import { lanesOf, openUsage, queueAll } from '../../commands/usage-account.ts';
+import { writersOf, openUsage, queueAll } from '../../commands/usage-account.ts';
 import { startEventStore } from '../../support/event-store.ts';
 import type { TestEventStore } from '../../support/event-store.ts';
 import { waitFor } from '../../support/wait-for.ts';
@@ -53,7 +53,7 @@ it('a checkpoint ahead of the log refuses to run, and says why: the log is older
 it('an event that cannot be read stops the projection before it, and is named', async () => {
   const account = await openUsage(store);
   const { accountId, stream } = account;
-  await queueAll(lanesOf(store), account, [1]);
+  await queueAll(writersOf(store), account, [1]);
   const surprise = { id: newUuid(), type: 'CreditsTeleported', data: { credits: 5 }, metadata: {} };
   expect(await store.append(stream, 2, [surprise])).toBe('stored');
   const position = (await store.read(stream, 3))[0]?.position ?? 0n;
@@ -91,7 +91,7 @@ describe('a stored checkpoint of -1, which is no position', () => {
 
   it('mends itself: the read model is made from the start', async () => {
     const account = await openUsage(store);
-    await queueAll(lanesOf(store), account, [1, 2]);
+    await queueAll(writersOf(store), account, [1, 2]);
     await using models = await createReadModels();
     await put(models, 0);
     expect(await readReached(models.pool, usageAndJobs.name)).toBe(0n);

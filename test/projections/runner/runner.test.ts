@@ -5,10 +5,10 @@ import type { Projection } from '../../../projections/runner/projection.ts';
 import { usageAndJobs } from '../../../projections/usage-and-jobs.ts';
 import { newUuid } from '../../../src/system/clock-and-chance.ts';
 import { claimJob, readQueuedJob } from '../../../src/commands/record-job-progress.ts';
-import type { UsageLanes } from '../../../src/commands/usage/writer-registry.ts';
+import type { WriterRegistry } from '../../../src/commands/usage/writer-registry.ts';
 import type { Subscription } from '../../../src/ports/event-store.ts';
 import { logUnderTest } from '../../commands/log-under-test.ts';
-import { ask, lanesOf, midNovember, openUsage, upFrom } from '../../commands/usage-account.ts';
+import { ask, writersOf, midNovember, openUsage, upFrom } from '../../commands/usage-account.ts';
 import type { UsageAccount } from '../../commands/usage-account.ts';
 import { queueDownload } from '../../domain/usage-examples.ts';
 import { scaled } from '../../support/proof-scale.ts';
@@ -23,21 +23,21 @@ const { create: readModels, run } = keptReadModels(log);
 const start = (models: TestReadModels, projection: Projection = usageAndJobs): Subscription => run(models, projection);
 
 /** A download under a token that no other account has. */
-function queueOne(lanes: UsageLanes, account: UsageAccount, number: number) {
+function queueOne(writers: WriterRegistry, account: UsageAccount, number: number) {
   const token = newUuid().replaceAll('-', '_');
-  return ask(lanes, account, { ...queueDownload(number), token } as ReturnType<typeof queueDownload>);
+  return ask(writers, account, { ...queueDownload(number), token } as ReturnType<typeof queueDownload>);
 }
 
 /** Downloads of several accounts, in small appends, some of them claimed. */
 async function queueDownloads(accountCount: number, downloadsEach: number): Promise<void> {
-  const lanes = lanesOf(log.store);
+  const writers = writersOf(log.store);
   const accounts = await Promise.all(
     Array.from({ length: accountCount }, () => openUsage(log.store, { downloads_limit: 5 })),
   );
   await Promise.all(
     accounts.map(async (account) => {
       for (let first = 1; first <= downloadsEach; first += 5) {
-        const answers = await Promise.all(upFrom(first, 5).map((number) => queueOne(lanes, account, number)));
+        const answers = await Promise.all(upFrom(first, 5).map((number) => queueOne(writers, account, number)));
         expect(answers.map(({ outcome }) => outcome)).toEqual(Array.from({ length: 5 }, () => 'accepted'));
       }
       const [, , queued] = await log.store.read(account.stream, 0, 3);

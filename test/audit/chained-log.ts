@@ -1,10 +1,10 @@
 import type { EventStore, RecordedEvent } from '../../src/ports/event-store.ts';
-import { firstPreviousHash, seal } from '../../src/commands/event-metadata.ts';
+import { addMetadata, firstPreviousHash } from '../../src/commands/event-metadata.ts';
 import type { Actor, DomainEvent } from '../../src/domain/recorded-event.ts';
 import type { Random } from './random.ts';
 
-/** Appends events as the service does, sealed and at exact revisions, and remembers them. */
-export class SealedLog {
+/** Appends events as the service does, chained and at exact revisions, and remembers them. */
+export class ChainedLog {
   readonly #store: EventStore;
   readonly #random: Random;
   readonly #streams = new Map<string, { recorded: RecordedEvent[]; hash: string; time: string }>();
@@ -47,12 +47,12 @@ export class SealedLog {
     const expected = known.recorded.length === 0 ? 'no_stream' : known.recorded.length - 1;
     const time = now > known.time ? now : known.time;
     const caused = events.map((event) => ({ event, cause }));
-    const sealed = seal(caused, { stream, expected, previousHash: known.hash, time });
-    if ((await this.#store.append(stream, expected, sealed.events)) !== 'stored') throw new Error('not stored');
-    const recorded = sealed.events.map((event, index) => {
+    const chained = addMetadata(caused, { stream, expected, previousHash: known.hash, time });
+    if ((await this.#store.append(stream, expected, chained.events)) !== 'stored') throw new Error('not stored');
+    const recorded = chained.events.map((event, index) => {
       const revision = known.recorded.length + index;
       return { ...event, stream, revision, position: -1n, created: new Date(0) };
     });
-    this.#streams.set(stream, { recorded: [...known.recorded, ...recorded], hash: sealed.lastHash, time });
+    this.#streams.set(stream, { recorded: [...known.recorded, ...recorded], hash: chained.lastHash, time });
   }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { PartsAway, retryAfterSeconds } from '../../src/http/parts-away.ts';
+import { PartsAway, retryAfterSeconds } from '../../src/http/retry-after.ts';
 
 describe('Retry-After', () => {
   it('is half as long as a part has been away, from 1 to 30 seconds', () => {

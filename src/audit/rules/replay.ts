@@ -1,67 +1,98 @@
-import { Account } from '../rules/account.ts';
-import { Acknowledgements } from '../rules/acknowledgements.ts';
-import { Invoices } from '../rules/invoices.ts';
-import { Job } from '../rules/job.ts';
-import { Period, isServiceFailure } from '../rules/period.ts';
-import type { Chain } from '../rules/chain.ts';
-import type { Log, RecordedEvent } from '../rules/log.ts';
-import type { Report } from '../rules/divergence.ts';
-import { ExpectedRows } from './expected-rows.ts';
-import { findWrongField, isOurStream, usageStream, withDefaults } from '../rules/event-schemas.ts';
-import type { Link } from '../rules/event-schemas.ts';
-import { Completeness } from '../rules/completeness.ts';
-import { RowsOfEvents } from './rows-of-events.ts';
+import { Account } from './account.ts';
+import { Acknowledgements } from './acknowledgements.ts';
+import type { Chain } from './chain.ts';
+import { Completeness } from './completeness.ts';
+import type { Report } from './divergence.ts';
+import { findWrongField, withDefaults } from './event-schemas.ts';
+import type { Link } from './event-schemas.ts';
+import { Invoices } from './invoices.ts';
+import { Job } from './job.ts';
+import type { Log, RecordedEvent } from './log.ts';
+import { Period, isServiceFailure } from './period.ts';
+import { parseStreamName, usageStream } from './streams.ts';
+import type { StreamName } from './streams.ts';
 
-/** Puts each event of the log before the rules for its stream, and says which rows of Postgres it must have made or changed. */
+type UsageStream = Extract<StreamName, { kind: 'usage' }>;
+
+/** Is told what each event has changed, after the rules have checked it. */
+export interface ReplayObserver {
+  accountChanged(event: Link, account: Account): void;
+  /** An event was added to the stream of an account. */
+  accountHeadMoved(account: Account, isNew: boolean): void;
+  /** An event of a usage stream was applied. */
+  usageChanged(event: Link, period: Period, account: Account): void;
+  /** @param change position: of the event after which the period is as it is now */
+  periodChanged(period: Period, change: { isNew?: boolean; position: bigint }): void;
+  jobEventRecorded(event: RecordedEvent, accountId: string): void;
+  /** @param forget lets go of the job, for when it is no longer needed */
+  jobChanged(job: Job, forget: () => void): void;
+  /** @param day on which the billing period starts that it covers; undefined for a credit note */
+  invoiced(event: Link, accountId: string, day: string | undefined): void;
+}
+
+/** Checks each event of the log by the rules for its stream, in the order of the log. */
 export class Replay {
   readonly accounts = new Map<string, Account>();
+  /** By account. */
   readonly invoices = new Map<string, Invoices>();
-  /** Those that are not forgotten. */
+  /** Those that are not forgotten, by stream. */
   readonly periods = new Map<string, Period>();
+  /** Those that are not forgotten, by token. */
   readonly jobs = new Map<string, Job>();
-  readonly rows = new ExpectedRows();
   readonly completeness: Completeness;
   events = 0;
   /** The newest time that an event has. */
   newestTime = '';
   readonly #acknowledgements: Acknowledgements;
-  readonly #rowsOf: RowsOfEvents;
+  readonly #observer: ReplayObserver;
   readonly #read: Log['read'];
   readonly #report: Report;
   /** Streams of jobs that belong to no download. */
   readonly #unknownJobs = new Set<string>();
 
-  /** @param read of the log: what is finished is forgotten, and read again where something still comes of it */
-  constructor(read: Log['read'], report: Report) {
+  /**
+   * @param read reads the log. Finished periods and jobs are forgotten, and read again when a later event needs them.
+   * @param observe gives the observer of this replay
+   */
+  constructor(read: Log['read'], report: Report, observe: (replay: Replay) => ReplayObserver) {
     this.#read = read;
     this.#report = report;
     this.#acknowledgements = new Acknowledgements(report);
-    this.#rowsOf = new RowsOfEvents(this);
     this.completeness = new Completeness(this, report);
+    this.#observer = observe(this);
   }
 
   async apply(event: RecordedEvent): Promise<void> {
-    const { stream } = event;
-    if (stream.startsWith('$$')) {
+    if (event.stream.startsWith('$$')) {
       this.completeness.followMetadata(event);
       return;
     }
-    if (!isOurStream(stream)) return;
+    const name = parseStreamName(event.stream);
+    if (!name) return;
     this.events += 1;
     if (event.type === '$streamDeleted') {
       this.completeness.followMetadata(event);
       return;
     }
-    const kind = stream.slice(0, stream.indexOf('-'));
-    const owner = stream.slice(kind.length + 1);
-    if (kind === 'usage') await this.#usage(event);
-    else if (kind === 'job') await this.#job(event, owner);
-    else if (kind === 'account') this.#account(event, owner);
-    else if (kind === 'invoices') await this.#invoice(event, owner);
-    else this.#check(this.#acknowledgements, event, (link) => this.#acknowledgements.check(link));
+    switch (name.kind) {
+      case 'usage':
+        await this.#usage(event, name);
+        break;
+      case 'job':
+        await this.#job(event, name.token);
+        break;
+      case 'account':
+        this.#account(event, name.accountId);
+        break;
+      case 'invoices':
+        await this.#invoice(event, name.accountId);
+        break;
+      case 'acknowledgements':
+        this.#check(this.#acknowledgements, event, (link) => this.#acknowledgements.check(link));
+    }
   }
 
-  /** @param check is not asked about an event that cannot be read */
+  /** @param check is not called for an event that cannot be read */
   #check(chain: Chain, recorded: RecordedEvent, check: (event: Link) => void): void {
     const link = chain.follow(recorded);
     const wrong = findWrongField(recorded);
@@ -72,32 +103,33 @@ export class Replay {
   }
 
   #account(event: RecordedEvent, id: string): void {
-    const account = this.accounts.get(id) ?? new Account(event.stream, this.#report);
+    const account = this.accounts.get(id) ?? new Account(event.stream, id, this.#report);
     const isNew = !account.opened;
     this.accounts.set(id, account);
     this.#check(account, event, (link) => {
       account.checkActor(link);
       account.check(link);
-      this.#rowsOf.account(link, account);
+      this.#observer.accountChanged(link, account);
     });
-    if (account.opened) this.#rowsOf.head(account, isNew);
+    if (account.opened) this.#observer.accountHeadMoved(account, isNew);
   }
 
-  async #usage(recorded: RecordedEvent): Promise<void> {
+  async #usage(recorded: RecordedEvent, { accountId }: UsageStream): Promise<void> {
     const { stream, revision } = recorded;
     const known = this.periods.get(stream) ?? (revision === 0 ? undefined : await this.#periodAt(stream, recorded));
-    const period = known ?? new Period(stream, this.#report);
+    const period = known ?? new Period(stream, accountId, this.#report);
     this.periods.set(stream, period);
     const isNew = !period.opened;
     this.#check(period, recorded, (event) => {
       period.check(event);
       if (period.opened) this.#usageOfAccount(event, period);
     });
-    if (period.opened) this.#rowsOf.credits(period, { isNew, position: recorded.position });
+    if (period.opened) this.#observer.periodChanged(period, { isNew, position: recorded.position });
   }
 
   #usageOfAccount(event: Link, period: Period): void {
-    const account = this.accounts.get(period.accountId ?? '');
+    const { accountId } = period;
+    const account = this.accounts.get(accountId);
     if (!account) {
       period.giveUp('period_account', event, 'stream', 'one of an account that was opened before');
       return;
@@ -108,35 +140,43 @@ export class Replay {
     if (type === 'DownloadQueued') {
       const isNew = !this.jobs.has(data.token);
       period.must('charge_once', isNew, event, 'data.token', 'one that was never used');
-      this.jobs.set(data.token, new Job(`job-${data.token}`, this.#report, event));
+      this.jobs.set(data.token, new Job(`job-${data.token}`, accountId, event, this.#report));
     }
     const job = this.jobs.get(data.token);
     if (type === 'DownloadVoided' && job) job.isVoided = true;
     if (isServiceFailure(event) && type !== 'UsagePeriodOpened') this.completeness.givenBack(event, period);
-    this.#rowsOf.usage(event, period, account);
+    this.#observer.usageChanged(event, period, account);
   }
 
   async #job(event: RecordedEvent, token: string): Promise<void> {
     const { stream, revision } = event;
     const job = this.jobs.get(token) ?? (await this.#jobAt(event, token));
     if (!job) {
-      const [field, expected] = ['stream', 'one of a download that was queued'];
-      const facts = { rule: 'job_queued', account_id: null, stream, revision, field, expected, found: stream } as const;
-      if (!this.#unknownJobs.has(stream)) this.#report(facts);
+      if (!this.#unknownJobs.has(stream)) {
+        this.#report({
+          rule: 'job_queued',
+          account_id: null,
+          stream,
+          revision,
+          field: 'stream',
+          expected: 'one of a download that was queued',
+          found: stream,
+        });
+      }
       this.#unknownJobs.add(stream);
       return;
     }
     this.#check(job, event, (link) => {
-      this.accounts.get(job.accountId ?? '')?.checkActor(link);
+      this.accounts.get(job.accountId)?.checkActor(link);
       job.check(link);
       if (link.type === 'JobFailed' && link.data.fault === 'service') this.completeness.failed(link, job);
-      this.#rowsOf.timeline(event, job.accountId);
+      this.#observer.jobEventRecorded(event, job.accountId);
     });
-    this.#rowsOf.job(job, () => this.jobs.delete(token));
+    this.#observer.jobChanged(job, () => this.jobs.delete(token));
   }
 
   async #invoice(recorded: RecordedEvent, id: string): Promise<void> {
-    const invoices = this.invoices.get(id) ?? new Invoices(recorded.stream, this.#report);
+    const invoices = this.invoices.get(id) ?? new Invoices(recorded.stream, id, this.#report);
     this.invoices.set(id, invoices);
     let event: Link | undefined;
     this.#check(invoices, recorded, (link) => (event = link));
@@ -150,23 +190,28 @@ export class Replay {
       ? usageStream(id, data.period_start)
       : String(invoices.linesOf(data.invoice_number)[data.line - 1]?.['stream']);
     const period = this.periods.get(stream) ?? (await this.#periodAt(stream, event));
-    if (isInvoice) invoices.issue(event, period);
-    else invoices.credit(event, period);
-    if (!isInvoice && isServiceFailure(event)) this.completeness.givenBack(event, invoices);
-    if (isInvoice) this.completeness.invoiced(data.covers, stream);
-    if (period?.opened) this.#rowsOf.credits(period, { position: event.position });
-    this.#rowsOf.invoice(event, stream);
+    if (isInvoice) {
+      invoices.issue(event, period);
+      this.completeness.invoiced(data.covers, stream);
+    } else {
+      invoices.credit(event, period);
+      if (isServiceFailure(event)) this.completeness.givenBack(event, invoices);
+    }
+    if (period?.opened) this.#observer.periodChanged(period, { position: event.position });
+    this.#observer.invoiced(event, id, isInvoice ? stream.slice(-8) : undefined);
   }
 
   /** A job that was done and is forgotten, as it was before an event. @returns undefined if there was none */
   async #jobAt({ stream, position }: RecordedEvent, token: string): Promise<Job | undefined> {
     if (this.#unknownJobs.has(stream)) return undefined;
     const events = await this.#read(stream, 0);
-    const { usage_stream: usage, usage_revision: revision } = (events[0]?.data ?? {}) as Partial<Link['data']>;
-    const [queued] = usage === undefined ? [] : await this.#read(usage, revision ?? 0, 1);
+    const { usage_stream: usage = '', usage_revision: revision } = (events[0]?.data ?? {}) as Partial<Link['data']>;
+    const name = parseStreamName(usage);
+    if (name?.kind !== 'usage') return undefined;
+    const [queued] = await this.#read(usage, revision ?? 0, 1);
     const isQueued = queued?.type === 'DownloadQueued' && (queued.data as Partial<Link['data']>).token === token;
     if (queued?.revision !== revision || !isQueued) return undefined;
-    const job = new Job(stream, this.#report, queued as Link);
+    const job = new Job(stream, name.accountId, queued as Link, this.#report);
     for (const earlier of events)
       if (earlier.position < position) this.#check(job, earlier, (event) => job.check(event));
     this.jobs.set(token, job);
@@ -182,8 +227,9 @@ export class Replay {
 
   /** Read again from the log, up to before a position. @returns undefined if it was not opened by then */
   async periodUpTo(stream: string, position: bigint): Promise<Period | undefined> {
-    if (!stream.startsWith('usage-')) return undefined;
-    const period = new Period(stream, this.#report);
+    const name = parseStreamName(stream);
+    if (name?.kind !== 'usage') return undefined;
+    const period = new Period(stream, name.accountId, this.#report);
     for (const event of await this.#read(stream, 0)) {
       if (event.position < position) this.#check(period, event, (link) => period.check(link));
     }

@@ -3,8 +3,10 @@ import { closeSync, openSync, readFileSync } from 'node:fs';
 import { getCompileCacheDir } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
-/** What a keeper is asked to run. No secrets: it stands on the keeper's command line. */
-export interface KeeperTask {
+import { sendSignal } from '../system/processes.ts';
+
+/** The server that a reaper runs. No secrets: the task stands on the reaper's command line. */
+export interface ServerTask {
   command: string;
   args: readonly string[];
   workingDirectory: string;
@@ -13,11 +15,11 @@ export interface KeeperTask {
   user?: { uid: number; gid: number };
   /** Asks the server to end by itself. */
   stopSignal: NodeJS.Signals;
-  /** How long it may take for that before it is killed. */
+  /** How long the server may take to end before it is killed. */
   stopLimitMs: number;
 }
 
-export type KeeperReport =
+export type ReaperReport =
   | { kind: 'started'; pid: number }
   | { kind: 'not_started'; reason: string }
   | { kind: 'ended'; code: number | null; signal: NodeJS.Signals | null };
@@ -27,37 +29,37 @@ interface Exit {
   signal: NodeJS.Signals | null;
 }
 
-export interface KeptProcess {
-  /** Of the server itself, not of its keeper. */
+export interface ServerProcess {
+  /** Of the server, not of its reaper. */
   readonly pid: number;
-  /** What it prints. */
+  /** The server's output. */
   readonly logFile: string;
-  /** Fulfilled when the server and its keeper have ended, asked or not. Never rejected. */
+  /** Fulfilled when the server and its reaper have ended, asked or not. Never rejected. */
   readonly exited: Promise<Exit>;
   /** Ends the server and waits until it is gone. May be called again. */
   stop(): Promise<Exit>;
 }
 
-/** A started server of the embedded kind. */
-export interface RunningServer extends KeptProcess {
+/** An embedded server that is ready. */
+export interface RunningServer extends ServerProcess {
   /** Address with the credentials that it asks for: not for logs. */
   readonly url: string;
 }
 
-export const keeperFile = fileURLToPath(new URL('./keeper.ts', import.meta.url));
+export const reaperFile = fileURLToPath(new URL('./reaper.ts', import.meta.url));
 
 /**
- * Runs a command that does not outlive this process: see keeper.ts.
+ * Runs a server that does not outlive this process: see reaper.ts.
  *
- * @param logFile receives what the command prints; made if missing, appended to otherwise.
+ * @param logFile receives the server's output; made if missing, appended to otherwise.
  * @throws when the command cannot be started.
  */
-export async function keep(task: KeeperTask, logFile: string): Promise<KeptProcess> {
+export async function startServerProcess(task: ServerTask, logFile: string): Promise<ServerProcess> {
   const log = openSync(logFile, 'a', 0o600);
-  const keeper = fork(keeperFile, [String(process.pid), JSON.stringify(task)], {
+  const reaper = fork(reaperFile, [String(process.pid), JSON.stringify(task)], {
     detached: true,
     execArgv: [],
-    // Nothing but where its sources are kept compiled, where they are.
+    // Of our environment, only the directory of compiled sources, if there is one.
     env: { NODE_COMPILE_CACHE: getCompileCacheDir() },
     stdio: ['ignore', log, log, 'ipc'],
   });
@@ -66,42 +68,34 @@ export async function keep(task: KeeperTask, logFile: string): Promise<KeptProce
   let serverPid: number | undefined;
   let exit: Exit | undefined;
   const gone = Promise.all([
-    new Promise((resolve) => keeper.once('exit', resolve)),
-    new Promise((resolve) => keeper.once('disconnect', resolve)),
+    new Promise((resolve) => reaper.once('exit', resolve)),
+    new Promise((resolve) => reaper.once('disconnect', resolve)),
   ]);
   const exited = gone.then((): Exit => {
     if (exit !== undefined) return exit;
-    // The keeper was killed, so nobody looks after the server any more.
-    if (serverPid !== undefined) endAbandoned(serverPid);
+    // The reaper was killed before its server.
+    if (serverPid !== undefined) sendSignal(serverPid, 'SIGKILL');
     return { code: null, signal: 'SIGKILL' };
   });
 
   const pid = await new Promise<number>((resolve, reject) => {
-    keeper.on('message', (message) => {
-      const report = message as KeeperReport;
+    reaper.on('message', (message) => {
+      const report = message as ReaperReport;
       if (report.kind === 'started') resolve((serverPid = report.pid));
       else if (report.kind === 'ended') exit = { code: report.code, signal: report.signal };
       else reject(new Error(`${task.command} could not be started: ${report.reason}`));
     });
-    keeper.once('error', reject);
+    reaper.once('error', reject);
     void exited.then(() => {
-      reject(new Error(`The process that looks after ${task.command} ended at once:\n${lastLines(logFile)}`));
+      reject(new Error(`The reaper of ${task.command} ended at once:\n${lastLines(logFile)}`));
     });
   });
 
   const stop = (): Promise<Exit> => {
-    if (keeper.connected) keeper.send('stop', () => undefined);
+    if (reaper.connected) reaper.send('stop', () => undefined);
     return exited;
   };
   return { pid, logFile, exited, stop };
-}
-
-function endAbandoned(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL');
-  } catch {
-    // It is gone already.
-  }
 }
 
 /** The end of a log file, for error messages. */

@@ -6,8 +6,8 @@ const longestSeconds = 30;
 const forgottenMs = 120_000;
 
 /**
- * How long a client is asked to wait: half as long as the part has been away, so that waiting lengthens an outage by half of it
- * at most, and clients that wait do not all come at once in the first second.
+ * Computes Retry-After: half as long as the part has been away. Waiting then lengthens an outage by at most half, and waiting
+ * clients do not all return in the same second.
  *
  * @returns whole seconds, from 1 to 30
  */
@@ -15,7 +15,7 @@ export function retryAfterSeconds(awayMs: number): number {
   return Math.min(longestSeconds, Math.max(1, Math.ceil(awayMs / 2_000)));
 }
 
-/** Since when this process has found which part away. */
+/** Remembers since when each part has been away, as requests of this process found it. */
 export class PartsAway {
   readonly #nowMs: () => number;
   readonly #missed = new Map<ApiPart, { sinceMs: number; lastMs: number }>();

@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest';
 
-import { settlePeriod } from '../../src/commands/settle-period.ts';
+import { correctCharge } from '../../src/commands/correct-charge.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
 import { token } from '../domain/usage-examples.ts';
 import { scaled } from '../support/proof-scale.ts';
 import { logUnderTest } from './log-under-test.ts';
 import {
   freshCause,
-  lanesOf,
+  writersOf,
   midNovember,
   openUsage,
   outcomesOf,
@@ -18,24 +18,24 @@ import {
 
 const log = logUnderTest();
 
-it('what comes after a charge is recorded though downloads are charged in the same stream all the while', async () => {
+it('a correction is recorded though downloads are charged in the same stream all the while', async () => {
   const account = await openUsage(log.store, { downloads_limit: 0, overage_cents: 5 });
-  const lanes = lanesOf(log.store);
+  const writers = writersOf(log.store);
   const before = scaled(100, 1_000);
-  for (let first = 1; first <= before; first += 100) await queueAll(lanes, account, upFrom(first, 100));
+  for (let first = 1; first <= before; first += 100) await queueAll(writers, account, upFrom(first, 100));
   const turns = { done: false };
   const charging = (async () => {
     let next = before + 1;
     while (!turns.done) {
-      const answers = await queueAll(lanes, account, upFrom(next, 5));
+      const answers = await queueAll(writers, account, upFrom(next, 5));
       expect(new Set(outcomesOf(answers))).toEqual(new Set(['accepted']));
       next += 5;
     }
     return next - 1;
   })();
-  const settled = scaled(3, 20);
-  for (let number = 1; number <= settled; number += 1) {
-    const waived = await settlePeriod(
+  const corrections = scaled(3, 20);
+  for (let number = 1; number <= corrections; number += 1) {
+    const waived = await correctCharge(
       { store: log.store, now: () => midNovember },
       {
         stream: account.stream,
@@ -49,7 +49,7 @@ it('what comes after a charge is recorded though downloads are charged in the sa
   turns.done = true;
   const charged = await charging;
   const stored = await readUsage(log.store, account.stream);
-  expect(stored.filter(({ event }) => event.type === 'ChargeWaived')).toHaveLength(settled);
+  expect(stored.filter(({ event }) => event.type === 'ChargeWaived')).toHaveLength(corrections);
   expect(stored.filter(({ event }) => event.type === 'DownloadQueued')).toHaveLength(charged);
   expect(charged).toBeGreaterThan(before);
 });

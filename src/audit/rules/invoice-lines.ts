@@ -1,0 +1,30 @@
+import type { Link } from './event-schemas.ts';
+
+/** A line of an invoice. Its kind decides which further fields it has. */
+export type Line = { kind: string; cents: number } & Readonly<Record<string, unknown>>;
+
+/** How a line names the event that it comes from. */
+export const sourceOf = ({ stream, revision, id }: Link) => ({ stream, revision, id });
+
+/** The monthly fee of the period that an event opens or announces. */
+export function feeLine(event: Link, period: Pick<Link['data'], 'terms' | 'period_start' | 'period_end'>): Line {
+  const { terms, period_start, period_end } = period;
+  return { kind: 'fee', plan: terms.plan, period_start, period_end, cents: terms.fee_cents, event: sourceOf(event) };
+}
+
+/**
+ * Writes revisions as a line does: each range has its first revision, its last and the step between. 1, 3, 5, 8 are 1 to 5 in
+ * steps of 2, and 8.
+ *
+ * @param most if there would be more ranges, one range covers everything from the first revision to the last
+ */
+export function rangesOf(revisions: readonly number[], most: number): [number, number, number][] {
+  const ranges: [number, number, number][] = [];
+  for (const revision of revisions) {
+    const [first, last, step] = ranges.at(-1) ?? [-1, -2, 0];
+    const isNext = first === last || revision - last === step;
+    if (isNext) ranges.splice(-1, 1, [first, revision, revision - last]);
+    else ranges.push([revision, revision, 1]);
+  }
+  return ranges.length > most ? [[revisions[0] ?? 0, revisions.at(-1) ?? 0, 1]] : ranges;
+}

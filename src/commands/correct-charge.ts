@@ -1,0 +1,63 @@
+import { decideCorrection, evolveCorrections, newCorrections } from '../domain/corrections.ts';
+import type { CorrectionCommand, Corrections } from '../domain/corrections.ts';
+import { parseUsageEvent } from '../domain/recorded-event.ts';
+import type { Refused } from '../domain/refusals.ts';
+import type { UsageEvent } from '../domain/usage-events.ts';
+import type { UsageSnapshot } from '../domain/usage-state.ts';
+import { beforeRevision, handle, load } from './handle.ts';
+import type { Aggregate, Handled } from './handle.ts';
+import type { EventStore } from '../ports/event-store.ts';
+import type { Cause } from './event-metadata.ts';
+
+export interface CorrectionRequest {
+  /** Name of the period's usage stream. */
+  stream: string;
+  command: CorrectionCommand;
+  cause: Cause;
+  /** Revision of the charge, or one before it: the stream is read from there on. Default: 0, which takes long in a large period. */
+  fromRevision?: number;
+  /** The read model's state of the period, from which `return_service_failure` knows the terms when it reads from a charge on. */
+  snapshot?: UsageSnapshot;
+  /** How long the caller waits, in milliseconds. */
+  timeoutMs: number;
+}
+
+/**
+ * Corrects a charge in the stream of its own period, which need not be the account's newest one.
+ *
+ * @throws {NotStored} @throws {OutcomeUnknown}
+ */
+export function correctCharge(
+  { store, now }: { store: EventStore; now: () => string },
+  { stream, command, cause, fromRevision, snapshot, timeoutMs }: CorrectionRequest,
+): Promise<Handled<Corrections, UsageEvent> | Refused> {
+  return handle(store, correctionsOf(stream, fromRevision, snapshot), {
+    decide: (state) => decideCorrection(state, command),
+    cause,
+    now,
+    timeoutMs,
+  });
+}
+
+/** @param fromRevision see `CorrectionRequest` @throws {EventStoreUnavailable} */
+export async function readCorrections(store: EventStore, stream: string, fromRevision: number): Promise<Corrections> {
+  return (await load(store, correctionsOf(stream, fromRevision))).state;
+}
+
+/** @see CorrectionRequest */
+export function correctionsOf(
+  stream: string,
+  fromRevision = 0,
+  snapshot?: UsageSnapshot,
+): Aggregate<Corrections, UsageEvent> {
+  const whole = { stream, initial: newCorrections, parse: parseUsageEvent, evolve: evolveCorrections };
+  if (fromRevision === 0) return whole;
+  // A snapshot from before the charge would miss the changes of plan between the two.
+  if (snapshot && (snapshot.stream !== stream || snapshot.revision < fromRevision))
+    throw new Error(`the snapshot of ${snapshot.stream} is not one of ${stream} behind its charge`);
+  const usage = snapshot?.usage;
+  const returnsServiceFailures =
+    usage === undefined || usage.phase === 'absent' ? null : usage.terms.service_failures_returned;
+  const state = { ...newCorrections(), returnsServiceFailures };
+  return { ...whole, known: beforeRevision(fromRevision, state) };
+}

@@ -1,0 +1,237 @@
+import { isRefused, refuse } from './refusals.ts';
+import type { Refused } from './refusals.ts';
+import type { Promised, UsageEvent, UsageEventOf } from './usage-events.ts';
+
+/**
+ * The charges of one billing period, and what happens to a charge after it was made:
+ *
+ *     charged ──DownloadConfirmed──────────────────────▶ confirmed: it stays charged
+ *     charged ──DownloadVoided, MetadataCreditVoided───▶ voided: all that is left of it is given back
+ *
+ * A confirmed charge is never voided, nor a voided one confirmed. ChargeWaived gives back a part of a charge or the rest of it,
+ * DownloadCreditReturned its credit. A charge never gives back more than it took, and a closed period gives back nothing.
+ *
+ * The fold may begin in the middle of a long period, at the charge that a command is about: every correction of a charge comes
+ * after the charge.
+ */
+export interface Corrections {
+  /** By the token of the download or the id of the lookup. */
+  charges: Map<string, Charge>;
+  /** By reference and token (`waiverName`). */
+  waivers: Map<string, UsageEventOf<'ChargeWaived'>['data']>;
+  /** Whether the plan gives back downloads that the service has failed; null where the fold began after the plan was set. */
+  returnsServiceFailures: boolean | null;
+  closed: boolean;
+}
+
+interface Charge {
+  eventId: string;
+  type: 'DownloadCreditDebited' | 'OverageCharged' | 'MetadataCreditDebited';
+  /** What is left of it: a credit, or cents. */
+  credits: number;
+  cents: number;
+  confirmed: boolean;
+  voided: boolean;
+}
+
+/** One reference may waive several charges, each of them once. */
+export const waiverName = ({ reference, token }: { reference: string; token: string }): string =>
+  `${reference} ${token}`;
+
+/** `evolveCorrections` fills the maps in place, because a period may have very many charges: each fold needs its own. */
+export const newCorrections = (): Corrections => ({
+  charges: new Map(),
+  waivers: new Map(),
+  returnsServiceFailures: null,
+  closed: false,
+});
+
+export function evolveCorrections(state: Corrections, event: UsageEvent, { id }: { id: string }): Corrections {
+  const { charges, waivers } = state;
+  const change = (key: string, changed: (charge: Charge) => Partial<Charge>) => {
+    const charge = charges.get(key);
+    if (charge) charges.set(key, { ...charge, ...changed(charge) });
+  };
+  switch (event.type) {
+    case 'DownloadCreditDebited':
+      charges.set(event.data.token, newCharge(id, event.type, { credits: 1, cents: 0 }));
+      return state;
+    case 'OverageCharged':
+      charges.set(event.data.token, newCharge(id, event.type, { credits: 0, cents: event.data.cents }));
+      return state;
+    case 'MetadataCreditDebited':
+      charges.set(event.data.lookup_id, newCharge(id, event.type, { credits: 1, cents: 0 }));
+      return state;
+    case 'DownloadConfirmed':
+      change(event.data.token, () => ({ confirmed: true }));
+      return state;
+    case 'DownloadVoided':
+      change(event.data.token, () => ({ voided: true, credits: 0, cents: 0 }));
+      return state;
+    case 'MetadataCreditVoided':
+      change(event.data.lookup_id, () => ({ voided: true, credits: 0 }));
+      return state;
+    case 'ChargeWaived':
+      change(event.data.token, ({ cents }) => ({ cents: cents - event.data.cents }));
+      waivers.set(waiverName(event.data), event.data);
+      return state;
+    case 'DownloadCreditReturned':
+      change(event.data.token, () => ({ credits: 0 }));
+      return state;
+    case 'UsagePeriodOpened':
+      return { ...state, returnsServiceFailures: event.data.terms.service_failures_returned };
+    case 'PlanChanged':
+      if (event.data.effective === 'next_period') return state;
+      return { ...state, returnsServiceFailures: event.data.terms.service_failures_returned };
+    case 'UsagePeriodClosed':
+      return { ...state, closed: true };
+    case 'OverageCapSet':
+    case 'OverageCapRemoved':
+    case 'DownloadQueued':
+    case 'UsageWarningReached':
+    case 'UsageWarningMailed':
+    case 'OverageCapReached':
+    case 'OverageCapMailed':
+    case 'UsagePeriodEnded':
+      return state;
+    default:
+      return event satisfies never;
+  }
+}
+
+const newCharge = (eventId: string, type: Charge['type'], taken: Pick<Charge, 'credits' | 'cents'>): Charge => ({
+  eventId,
+  type,
+  credits: taken.credits,
+  cents: taken.cents,
+  confirmed: false,
+  voided: false,
+});
+
+export type CorrectionCommand =
+  | { kind: 'confirm_download'; token: string }
+  | { kind: 'void_download'; token: string; promised?: Promised | undefined }
+  | { kind: 'void_lookup'; lookupId: string; promised?: Promised | undefined }
+  /** Without an amount: all that is left of the charge. */
+  | { kind: 'waive_charge'; token: string; cents?: number | undefined; reference: string }
+  /** All that is left of each charge. A charge that does not exist or has nothing left is skipped. */
+  | { kind: 'waive_charges'; tokens: readonly string[]; reference: string }
+  /** The service has failed the download; the terms of the period say whether its charge is given back. */
+  | { kind: 'return_service_failure'; token: string; reference: string };
+
+/** @returns the events to append: none when the command has been carried out already */
+export function decideCorrection(state: Corrections, command: CorrectionCommand): UsageEvent[] | Refused {
+  switch (command.kind) {
+    case 'confirm_download':
+      return confirmDownload(state, command.token);
+    case 'void_download':
+      return voidDownload(state, command);
+    case 'void_lookup':
+      return voidLookup(state, command);
+    case 'waive_charge':
+      return waiveCharge(state, command);
+    case 'waive_charges':
+      return waiveCharges(state, command);
+    case 'return_service_failure':
+      return returnServiceFailure(state, command);
+  }
+}
+
+/** A closed period voids nothing, so a charge of it needs no confirmation. */
+function confirmDownload({ charges, closed }: Corrections, token: string): UsageEvent[] | Refused {
+  const charge = charges.get(token);
+  if (!charge) return refuse('charge_not_found');
+  if (charge.voided) return refuse('download_voided');
+  if (charge.confirmed || closed) return [];
+  return [{ type: 'DownloadConfirmed', data: { token } }];
+}
+
+/** Gives back exactly what the charge took, less what was waived. Nothing is rated again, and its ordinal stays used. */
+function voidDownload(
+  { charges, closed }: Corrections,
+  { token, promised }: Extract<CorrectionCommand, { kind: 'void_download' }>,
+): UsageEvent[] | Refused {
+  const charge = charges.get(token);
+  if (!charge) return refuse('charge_not_found');
+  if (charge.voided) return [];
+  if (charge.confirmed) return refuse('download_confirmed');
+  if (closed) return refuse('period_closed');
+  return [
+    {
+      type: 'DownloadVoided',
+      data: {
+        token,
+        charge_event_id: charge.eventId,
+        credits: charge.credits,
+        overage_downloads: charge.cents > 0 ? 1 : 0,
+        cents: charge.cents,
+        ...(promised && { promised }),
+      },
+    },
+  ];
+}
+
+function voidLookup(
+  { charges, closed }: Corrections,
+  { lookupId, promised }: Extract<CorrectionCommand, { kind: 'void_lookup' }>,
+): UsageEvent[] | Refused {
+  const charge = charges.get(lookupId);
+  if (!charge) return refuse('charge_not_found');
+  if (charge.voided) return [];
+  if (closed) return refuse('period_closed');
+  const data = { lookup_id: lookupId, charge_event_id: charge.eventId, ...(promised && { promised }) };
+  return [{ type: 'MetadataCreditVoided', data }];
+}
+
+function waiveCharge(
+  { charges, waivers, closed }: Corrections,
+  { token, cents, reference }: Extract<CorrectionCommand, { kind: 'waive_charge' }>,
+): UsageEvent[] | Refused {
+  const waived = waivers.get(waiverName({ reference, token }));
+  if (waived) return cents === undefined || cents === waived.cents ? [] : refuse('reference_reused');
+  const charge = charges.get(token);
+  if (!charge) return refuse('charge_not_found');
+  if (closed) return refuse('period_closed');
+  if (charge.cents === 0) return refuse('nothing_to_give_back');
+  const amountCents = cents ?? charge.cents;
+  if (amountCents > charge.cents) return refuse('exceeds_charge');
+  return [chargeWaived(charge, { reference, token, cents: amountCents })];
+}
+
+function waiveCharges(
+  state: Corrections,
+  { tokens, reference }: Extract<CorrectionCommand, { kind: 'waive_charges' }>,
+): UsageEvent[] | Refused {
+  const decided = tokens.map((token) => waiveCharge(state, { kind: 'waive_charge', token, reference }));
+  if (decided.some((one) => isRefused(one) && one.refusal === 'period_closed')) return refuse('period_closed');
+  return decided.flatMap((one) => (isRefused(one) ? [] : one));
+}
+
+const chargeWaived = (
+  charge: Charge,
+  { reference, token, cents }: { reference: string; token: string; cents: number },
+): UsageEvent => ({
+  type: 'ChargeWaived',
+  data: {
+    reference,
+    token,
+    charge_event_id: charge.eventId,
+    cents,
+    overage_downloads: cents === charge.cents ? 1 : 0,
+  },
+});
+
+/** Gives back all that is left of the charge, once. */
+function returnServiceFailure(
+  { charges, returnsServiceFailures, closed }: Corrections,
+  { token, reference }: Extract<CorrectionCommand, { kind: 'return_service_failure' }>,
+): UsageEvent[] | Refused {
+  if (returnsServiceFailures === null) throw new Error('the terms of the period are not known');
+  const charge = charges.get(token);
+  if (!charge) return refuse('charge_not_found');
+  const isGivenBack = charge.voided || (charge.credits === 0 && charge.cents === 0);
+  if (isGivenBack || !returnsServiceFailures) return [];
+  if (closed) return refuse('period_closed');
+  if (charge.cents > 0) return [chargeWaived(charge, { reference, token, cents: charge.cents })];
+  return [{ type: 'DownloadCreditReturned', data: { token, charge_event_id: charge.eventId } }];
+}

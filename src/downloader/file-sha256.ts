@@ -1,0 +1,30 @@
+import { createHash } from 'node:crypto';
+import { open } from 'node:fs/promises';
+
+const bufferBytes = 1024 * 1024;
+
+/** Reads into it; to be shared by files that are hashed one after the other. */
+export const hashBuffer = (): Buffer => Buffer.allocUnsafe(bufferBytes);
+
+/**
+ * Hashes a file, buffer by buffer, which takes half the processor time of a stream.
+ *
+ * @throws the reason of the signal, once it is aborted
+ */
+export async function fileSha256(
+  path: string,
+  { signal, buffer = hashBuffer() }: { signal?: AbortSignal; buffer?: Buffer } = {},
+): Promise<string> {
+  const hash = createHash('sha256');
+  const file = await open(path);
+  try {
+    for (;;) {
+      signal?.throwIfAborted();
+      const { bytesRead } = await file.read(buffer, 0, buffer.length, null);
+      if (bytesRead === 0) return hash.digest('hex');
+      hash.update(buffer.subarray(0, bytesRead));
+    }
+  } finally {
+    await file.close();
+  }
+}

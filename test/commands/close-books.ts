@@ -1,0 +1,21 @@
+import { handle } from '../../src/commands/handle.ts';
+import { decideClosing, evolveClosing, initialClosing } from '../../src/domain/closing.ts';
+import { parseUsageEvent } from '../../src/domain/recorded-event.ts';
+import { isRefused } from '../../src/domain/refusals.ts';
+import type { EventStore } from '../../src/ports/event-store.ts';
+import { freshCause } from './usage-account.ts';
+
+/** Closes a period whose end is in the log, with no grace and no gate. @param now UTC ISO-8601 */
+export async function closeBooks(store: EventStore, stream: string, now: string): Promise<void> {
+  const closed = await handle(
+    store,
+    { stream, initial: () => initialClosing, parse: parseUsageEvent, evolve: evolveClosing },
+    {
+      decide: (state, at) => decideClosing(state, 0, at),
+      cause: freshCause(),
+      now: () => now,
+      timeoutMs: 60_000,
+    },
+  );
+  if (isRefused(closed)) throw new Error(`${stream} was not closed: ${closed.refusal}`);
+}

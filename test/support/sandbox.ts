@@ -1,0 +1,27 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll } from 'vitest';
+
+import { openSandbox } from '../../src/downloader/sandbox/sandbox.ts';
+import type { Sandbox } from '../../src/downloader/sandbox/sandbox.ts';
+import { startReaper } from '../../src/downloader/sandbox/reaper.ts';
+import type { Reaper } from '../../src/downloader/sandbox/reaper.ts';
+import { temporaryDirectoryOfFile } from './temporary-directory.ts';
+
+/** The namespaces that this machine allows, for the tests of one file, with a reaper and a directory. */
+export function sandboxOfFile(): { directory: string; reaper: Reaper; sandbox: () => Sandbox } {
+  const directory = temporaryDirectoryOfFile();
+  const reaper = startReaper();
+  let sandbox: Sandbox | undefined;
+  beforeAll(async () => {
+    sandbox = await openSandbox({ directory: join(directory, 'cell'), programs: [], readable: [] });
+  });
+  afterAll(async () => {
+    reaper.close();
+    await sandbox?.close();
+  });
+  const opened = () => {
+    if (!sandbox) throw new Error('the sandbox is not open');
+    return sandbox;
+  };
+  return { directory, reaper, sandbox: opened };
+}
