@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { noDownloads, shareService } from '../http/shared-service.ts';
 import { call } from '../support/client.ts';
-import { against, expectRefusal, expectText } from './command-line.ts';
+import { expectRefusal, expectText, runIn } from './command-line.ts';
 
 const service = shareService(noDownloads);
-const run = (...words: string[]) => against(service())(...words);
+/** Processes of their own, because several ask at once. */
+const run = (...words: string[]) => runIn({ REELTALLY_DATA: service().dataDirectory })(...words);
 const open = (reference: string, email = 'owner@example.com', plan = 'dev_100') =>
   run('accounts', 'open', '--json', '--email', email, '--plan', plan, '--reference', reference);
 const issue = (accountId: string) => run('keys', 'issue', '--json', accountId, '--reference', 'ci', '--label', 'ci');

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { engineOfRun } from '../support/made-once.ts';
 import { apiClient } from '../support/client.ts';
 import { ended, queue } from '../support/downloads.ts';
-import { runCommand, startService } from '../support/service.ts';
+import { runInProcess, startService } from '../support/service.ts';
 import type { Service } from '../support/service.ts';
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts';
 import { codeBlocks, pages } from '../tidy/markdown.ts';
@@ -109,7 +109,7 @@ async function runPage(page: string): Promise<void> {
 
 /** The names that a level of the command line's help lists. */
 async function listedCommands(...words: string[]): Promise<string[]> {
-  const { stdout } = await runCommand([...words, '--help'], {});
+  const { stdout } = await runInProcess([...words, '--help'], {});
   const names = [...(stdout.split('Commands:')[1] ?? '').matchAll(/^ {2}([\w-]+) /gm)].map(([, name = '']) => name);
   return names.filter((name) => name !== 'help');
 }

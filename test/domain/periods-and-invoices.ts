@@ -1,7 +1,4 @@
-/**
- * A program: periods of every anchor over leap years, and an invoice of each, computed in whatever zone the process runs in.
- * Prints digests of both as JSON; fails where an instant is in no period or in two.
- */
+/** Periods of every anchor over leap years, and an invoice of each, computed in the time zone that the process is in now. */
 
 import { hash } from 'node:crypto';
 import { billingPeriodAt, firstBillingPeriod, nextBillingPeriod } from '../../src/domain/billing-period.ts';
@@ -25,23 +22,38 @@ const watched = [
   ...['2026-12-31', '2027-01-01', '2027-02-28', '2027-03-01', '2028-12-31'],
 ].flatMap((day) => Array.from({ length: 25 }, (_, index) => Date.parse(`${day}T00:00:00.000Z`) + index * hour));
 
-const periods: string[] = [];
-const invoices: string[] = [];
-for (const anchor of anchors) {
-  // October has 31 days, so that every anchor opens in it.
-  const { anchorDay, ...first } = firstBillingPeriod(`2026-10-${String(anchor).padStart(2, '0')}T13:14:15.161Z`);
-  const row = [first];
-  for (let period = first; row.length < months;) row.push((period = nextBillingPeriod(period, anchorDay)));
-  periods.push(...row.map(({ start, end }) => `${String(anchor)} ${start} ${end}`));
-  for (const at of [...watched, ...row.flatMap(({ start }) => [Date.parse(start) - 1, Date.parse(start)])]) {
-    const instant = new Date(at).toISOString();
-    if (instant < first.start) continue;
-    const holding = row.filter(({ start, end }) => start <= instant && instant < end);
-    const found = billingPeriodAt(instant, first, anchorDay);
-    if (holding.length !== 1 || holding[0]?.start !== found.start)
-      throw new Error(`${instant} of anchor ${String(anchor)}`);
+export interface Digest {
+  /** Hours between this zone and UTC in January and in July of 2027: the process really is in it. */
+  offsets: number[];
+  periods: string;
+  invoices: string;
+}
+
+/** @throws where an instant is in no period or in two */
+export function digestPeriodsAndInvoices(): Digest {
+  const periods: string[] = [];
+  const invoices: string[] = [];
+  for (const anchor of anchors) {
+    // October has 31 days, so that every anchor opens in it.
+    const { anchorDay, ...first } = firstBillingPeriod(`2026-10-${String(anchor).padStart(2, '0')}T13:14:15.161Z`);
+    const row = [first];
+    for (let period = first; row.length < months;) row.push((period = nextBillingPeriod(period, anchorDay)));
+    periods.push(...row.map(({ start, end }) => `${String(anchor)} ${start} ${end}`));
+    for (const at of [...watched, ...row.flatMap(({ start }) => [Date.parse(start) - 1, Date.parse(start)])]) {
+      const instant = new Date(at).toISOString();
+      if (instant < first.start) continue;
+      const holding = row.filter(({ start, end }) => start <= instant && instant < end);
+      const found = billingPeriodAt(instant, first, anchorDay);
+      if (holding.length !== 1 || holding[0]?.start !== found.start)
+        throw new Error(`${instant} of anchor ${String(anchor)}`);
+    }
+    invoices.push(...row.slice(0, 24).map((period) => JSON.stringify(invoicesOf(period, anchorDay))));
   }
-  invoices.push(...row.slice(0, 24).map((period) => JSON.stringify(invoicesOf(period, anchorDay))));
+  return {
+    offsets: [0, 6].map((month) => -new Date(2027, month, 1).getTimezoneOffset() / 60),
+    periods: hash('sha256', periods.join('\n')),
+    invoices: hash('sha256', invoices.join('\n')),
+  };
 }
 
 /** The invoices of a period of three downloads beyond the allowance. */
@@ -69,11 +81,5 @@ function parsed<Event extends UsageEvent>(event: Event, revision: number): Parse
   return { event, revision, id, stream: `usage-${accountId}-20261101`, position: 0n, metadata: {} as EventMetadata };
 }
 
-const offsets = [0, 6].map((month) => -new Date(2027, month, 1).getTimezoneOffset() / 60);
-process.stdout.write(
-  JSON.stringify({
-    offsets,
-    periods: hash('sha256', periods.join('\n')),
-    invoices: hash('sha256', invoices.join('\n')),
-  }),
-);
+// Run as a program, in a process of a zone.
+if (import.meta.main) process.stdout.write(JSON.stringify(digestPeriodsAndInvoices()));
