@@ -153,7 +153,7 @@ function textOf(events: readonly UsageEvent[]): string {
   );
   const parts = [
     ...(credits > 0 ? [several(credits, 'credit')] : []),
-    ...(lookups > 0 ? [several(lookups, 'lookup')] : []),
+    ...(lookups > 0 ? [several(lookups, 'metadata request')] : []),
     ...[...charges].map(([rateCents, same]) => `${String(same.length)} × ${formatCents(rateCents)}`),
     ...events.flatMap((event) => {
       if (event.type === 'DownloadVoided')
@@ -165,7 +165,7 @@ function textOf(events: readonly UsageEvent[]): string {
       if (event.type === 'PlanChanged' && event.data.fee_difference_cents > 0)
         return `fee difference ${formatCents(event.data.fee_difference_cents)}`;
       if (event.type === 'UsageWarningReached') return `warning at ${String(event.data.threshold_percent)} %`;
-      return event.type === 'OverageCapReached' ? 'ceiling reached' : [];
+      return event.type === 'OverageCapReached' ? 'cap reached' : [];
     }),
   ];
   return parts.join(', ');
