@@ -15,7 +15,7 @@ const acknowledgements: Aggregate<Acknowledgements, AuditEvent> = {
   evolve: evolveAcknowledgements,
 };
 
-/** Records once that a divergence was examined. @returns whether it was not recorded before */
+/** Records once that a divergence was examined. @returns whether this command has recorded it */
 export async function acknowledgeDivergence(
   { store, now }: { store: EventStore; now: () => string },
   { divergence, cause, timeoutMs }: { divergence: DivergenceAcknowledged; cause: Cause; timeoutMs: number },
