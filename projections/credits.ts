@@ -233,7 +233,10 @@ export class CreditsRows {
 }
 
 const nothingOf = (stream: string): UsageSnapshot => ({
-  ...{ stream, revision: -1, lastHash: '', lastTime: '' },
+  stream,
+  revision: -1,
+  lastHash: '',
+  lastTime: '',
   usage: initialUsage,
 });
 

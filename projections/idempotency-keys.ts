@@ -33,8 +33,15 @@ export function keyedDownloadFromText(
   const [accountId, keyHash, token, overage, fingerprint, stream, revision, confirmed, voided, mac, isClosed] = values;
   if (!accountId || !keyHash || !token || !fingerprint || !stream) return undefined;
   const row: Row = {
-    ...{ account_id: accountId, key_hash: keyHash, token, overage: overage === 't', fingerprint, stream },
-    ...{ revision: Number(revision), confirmed: confirmed === 't', voided: voided === 't' },
+    account_id: accountId,
+    key_hash: keyHash,
+    token,
+    overage: overage === 't',
+    fingerprint,
+    stream,
+    revision: Number(revision),
+    confirmed: confirmed === 't',
+    voided: voided === 't',
   };
   if (!isGenuine(row, mac ?? null, macs)) return { accountId, keyHash, download: notBelieved };
   const { account_id: _account, key_hash: _key, ...download } = row;

@@ -70,7 +70,10 @@ export async function readInvoices(client: Pick<PoolClient, 'query'>, accountId:
     rows
       .filter(({ type }) => type === wanted)
       .map(({ data, event_id: eventId, revision, time, actor }) => ({
-        ...{ data: data as Data, eventId, revision, actor },
+        data: data as Data,
+        eventId,
+        revision,
+        actor,
         issuedAt: time.toISOString(),
       }));
   return { invoices: of('InvoiceIssued'), creditNotes: of('CreditNoteIssued') };

@@ -22,10 +22,17 @@ const rebaseAfterMs = 1_000_000_000;
 
 /** The columns of a row that are the key's own. */
 const ownColumns = [
-  ...['g.hash', 'g.key_id', 'g.account_id', 'g.mac', 'g.hourly_limit', 'g.kept', 'g.granted'],
+  'g.hash',
+  'g.key_id',
+  'g.account_id',
+  'g.mac',
+  'g.hourly_limit',
+  'g.kept',
+  'g.granted',
   'extract(epoch from g.base) * 1000 as base_ms',
   'case when g.kept > 0 then g.at[g.gone + 1] else g.now_ms end as oldest',
-  ...['g.now_ms', 'g.clock_ms'],
+  'g.now_ms',
+  'g.clock_ms',
 ];
 const jobColumns = polledJobColumns('j');
 const creditsCount = creditsColumns('c').split(',').length;
@@ -235,7 +242,9 @@ export class AdmissionStatement {
   /** @returns whether the instant was in the window */
   async giveBack({ hash, baseMs, instantMs }: AdmittedPlace): Promise<boolean> {
     const { rowCount } = await this.#pool.query({
-      ...{ name: 'give-back', text: giveBackSql, values: [hash, baseMs, instantMs] },
+      name: 'give-back',
+      text: giveBackSql,
+      values: [hash, baseMs, instantMs],
     });
     return rowCount === 1;
   }

@@ -22,7 +22,9 @@ export async function acknowledgeDivergence(
 ): Promise<boolean> {
   const handled = await handle(store, acknowledgements, {
     decide: (state) => decideAcknowledgement(state, divergence),
-    ...{ cause, now, timeoutMs },
+    cause,
+    now,
+    timeoutMs,
   });
   return 'events' in handled && handled.events.length > 0;
 }

@@ -42,7 +42,8 @@ export async function issueInvoice(
   const handled = await handle(store, accountInvoices(draft.account_id), {
     decide: (state) => decideInvoices(state, { kind: 'issue_invoice', draft }),
     cause: { commandId, correlationId, causationId, actor },
-    ...{ now, timeoutMs },
+    now,
+    timeoutMs,
   });
   if (isRefused(handled)) throw new Error(`an invoice of ${stream} was refused: ${handled.refusal}`);
   return handled.events.find(({ type }) => type === 'InvoiceIssued')?.data as InvoiceIssued | undefined;

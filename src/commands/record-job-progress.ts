@@ -66,7 +66,9 @@ export async function recordJobProgress(
   const handled = await handle(store, jobOf(command.token), {
     decide: (state, at) => decideJob(state, command, at),
     cause: { commandId: newUuid(), ...cause },
-    ...{ now, timeoutMs, tracer },
+    now,
+    timeoutMs,
+    tracer,
   });
   if (observer && !isRefused(handled)) for (const event of handled.events) observer.stepRecorded(event);
   return handled;

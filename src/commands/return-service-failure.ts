@@ -81,7 +81,9 @@ async function readServiceFailure(store: EventStore, token: string): Promise<Ser
     stream: claimed.data.usage_stream,
     // The event before its DownloadQueued.
     charge: claimed.data.usage_revision - 1,
-    ...{ correlationId: metadata.$correlationId, causationId, traceparent: metadata.$traceparent },
+    correlationId: metadata.$correlationId,
+    causationId,
+    traceparent: metadata.$traceparent,
   };
 }
 
@@ -102,7 +104,9 @@ async function creditNote(
   const handled = await handle(store, accountInvoices(accountId), {
     decide: (state) =>
       decideInvoices(state, { kind: 'return_service_failure', accountId, reference, periodStart, charge }),
-    ...{ cause, now, timeoutMs },
+    cause,
+    now,
+    timeoutMs,
   });
   if (!isRefused(handled)) return handled.events.length > 0 ? 'credit_note' : 'nothing';
   if (handled.refusal === 'invoice_not_found') return 'not_invoiced';

@@ -12,8 +12,18 @@ const run = promisify(execFile);
 const program = new URL('periods-and-invoices.ts', import.meta.url).pathname;
 
 const few = [
-  ...['UTC', 'America/New_York', 'America/St_Johns', 'America/Sao_Paulo', 'Europe/Berlin', 'Africa/Casablanca'],
-  ...['Asia/Kathmandu', 'Asia/Tehran', 'Australia/Lord_Howe', 'Pacific/Apia', 'Pacific/Kiritimati', 'Pacific/Niue'],
+  'UTC',
+  'America/New_York',
+  'America/St_Johns',
+  'America/Sao_Paulo',
+  'Europe/Berlin',
+  'Africa/Casablanca',
+  'Asia/Kathmandu',
+  'Asia/Tehran',
+  'Australia/Lord_Howe',
+  'Pacific/Apia',
+  'Pacific/Kiritimati',
+  'Pacific/Niue',
 ];
 
 interface Digest {
