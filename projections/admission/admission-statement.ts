@@ -131,7 +131,7 @@ const streamAt = creditsFrom + creditsColumnIndex('stream');
 export const admissionSessionSettings =
   '-c timezone=UTC -c datestyle=ISO -c plan_cache_mode=force_generic_plan -c enable_hashjoin=off -c enable_mergejoin=off -c jit=off';
 
-/** Where in which key's window a request is counted. */
+/** The place of a counted request: a key's window, and the instant in it. */
 export interface AdmittedPlace {
   hash: string;
   /** The base of the window's instants in milliseconds since 1970: the exact text that Postgres writes. */
@@ -140,7 +140,7 @@ export interface AdmittedPlace {
   instantMs: number;
 }
 
-/** What the statement says of a key, and of its account. */
+/** The result of the statement for a key and its account. */
 export interface AdmittedKey {
   keyId: string;
   accountId: string;
@@ -152,7 +152,7 @@ export interface AdmittedKey {
   granted: number;
   /** When the oldest counted request was admitted, in milliseconds since 1970. */
   oldestMs: number;
-  /** Where the granted ones are counted. */
+  /** The place of the granted requests in the window. */
   place: AdmittedPlace;
   /** The newest credits row of the account; undefined before the projection has seen its first period. */
   usage: UsageSnapshot | NotBelieved | undefined;

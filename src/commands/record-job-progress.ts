@@ -36,7 +36,7 @@ export interface QueuedJob extends DownloadQueued {
   accountId: string;
   correlationId: string;
   eventId: string;
-  /** Of the span that queued it, or of a later one that continues it. */
+  /** Identifies the span that queued it, or a later one that continues it. */
   traceparent?: string | undefined;
 }
 
