@@ -6,7 +6,7 @@ import type { NotBelieved } from './credits-macs.ts';
 import { creditsColumns, signedUsageOf } from './credits.ts';
 import type { CreditsRow } from './credits.ts';
 
-/** An invoice of a billing period, as far as the read model has it. */
+/** An invoice of a billing period in the read model. */
 export interface PeriodInvoice {
   number: number;
   covers: string;
@@ -20,7 +20,7 @@ export interface AccountPeriod {
   invoices: PeriodInvoice[];
 }
 
-/** Every billing period of an account that the read model has, oldest first: rows of `credits` with those of `invoices`. */
+/** The billing periods of an account, oldest first: rows of `credits` with those of `invoices`. */
 export async function listAccountPeriods(
   client: Pick<PoolClient, 'query'>,
   accountId: string,

@@ -8,13 +8,13 @@ import type { ParsedEvent } from '../src/domain/recorded-event.ts';
 import type { RebuildableProjection } from './runner/projection.ts';
 
 /**
- * The read model that lets requests in: tables `api_keys`, `hourly_limits` and `api_key_window`. A key is valid, and a
- * revoked one is not, as soon as the transaction here has committed: no process keeps a copy.
+ * The read model that admits requests: tables `api_keys`, `hourly_limits` and `api_key_window`. A key is issued or revoked as
+ * soon as the transaction here has committed, because no process keeps a copy.
  */
 export const apiKeys: RebuildableProjection = {
   name: 'api_keys',
   tables: ['api_keys', 'hourly_limits', 'account_heads'],
-  // The windows themselves are nowhere but there.
+  // The windows themselves are stored nowhere else.
   corrected: {
     name: 'api_key_window',
     key: 'hash',
@@ -48,7 +48,7 @@ export const apiKeys: RebuildableProjection = {
     },
 };
 
-/** Where each account's stream stands: the audit compares it with the log. */
+/** The newest revision and hash of each account's stream, which the audit compares with the log. */
 async function writeHeads(events: readonly ParsedEvent<AccountEvent>[], client: PoolClient): Promise<void> {
   const heads = new Map(
     events.map(({ event, revision, metadata }) => [
@@ -64,7 +64,7 @@ async function writeHeads(events: readonly ParsedEvent<AccountEvent>[], client: 
   );
 }
 
-/** Whose a key is: what the MAC of a row of `api_key_window` is made over. @param hash as the row has it, a UUID */
+/** The content that the MAC of a row of `api_key_window` covers: the key and its account. @param hash of the row, a UUID */
 export const keyText = (hash: string, { keyId, accountId }: { keyId: string; accountId: string }): string =>
   JSON.stringify([hash, keyId, accountId]);
 
@@ -73,7 +73,7 @@ type KeyIssued = Extract<AccountEvent, { type: 'ApiKeyIssued' }>['data'];
 const signKey = ({ key_hash: keyHash, key_id: keyId, account_id: accountId }: KeyIssued, macs: RowMacs): string =>
   macs.sign('api_key_window', keyText(uuidOfKeyHash(keyHash), { keyId, accountId }));
 
-/** The first 128 bits of a key's hash, as Postgres writes a uuid. */
+/** The first 128 bits of a key's hash, in Postgres's form of a uuid. */
 export function uuidOfKeyHash(keyHash: string): string {
   return [
     keyHash.slice(0, 8),
@@ -102,7 +102,7 @@ export async function listApiKeys(client: Pick<PoolClient, 'query'>, accountId: 
   return rows;
 }
 
-/** Accounts by their ids, so many at most. @param after an id: only those behind it */
+/** Accounts in the order of their ids, `limit` at most. @param after an id: only accounts after it */
 export async function listAccountIds(
   client: Pick<PoolClient, 'query'>,
   { after = '', limit }: { after?: string; limit: number },
@@ -114,7 +114,7 @@ export async function listAccountIds(
   return rows.map(({ account_id: accountId }) => accountId);
 }
 
-/** Whose keys begin so, in the order of their ids. @param text a prefix as `keys list` shows it, or more or less of a key */
+/** Accounts with a key that begins with `text`, in the order of their ids. @param text a prefix of a key, of any length */
 export async function listAccountsOfKey(
   client: Pick<PoolClient, 'query'>,
   text: string,
@@ -131,7 +131,7 @@ export async function listAccountsOfKey(
 const lookAgainMs = 20;
 
 /**
- * Waits until admission sees a key as it should be: valid, or revoked.
+ * Waits until admission sees a key as valid, or as revoked.
  *
  * @returns false when that takes longer than `timeoutMs`
  */
@@ -144,13 +144,13 @@ export function waitForKey(
   return waitForRow(pool, { text: sql, values: [keyId, revoked] }, timeoutMs);
 }
 
-/** Waits until an account's first period is there, and the hourly limit of its keys. */
+/** Waits until the rows of an account's first period and of the hourly limit of its keys exist. */
 export function waitForAccount(pool: Pool, accountId: string, timeoutMs: number): Promise<boolean> {
   const sql = 'select from hourly_limits join credits using (account_id) where account_id = $1';
   return waitForRow(pool, { text: sql, values: [accountId] }, timeoutMs);
 }
 
-/** Waits until an account's keys have the hourly limit that its terms give them, and their credits row is there. */
+/** Waits until an account's keys have the hourly limit of its terms, and its credits row exists. */
 export function waitForHourlyLimit(
   pool: Pool,
   accountId: string,
@@ -203,8 +203,8 @@ async function writeKeys(events: readonly ParsedEvent<AccountEvent>[], client: P
 }
 
 /**
- * Last in its transaction, and in the order of the hash, as admission locks these rows too: it holds them for as short as
- * can be and cannot wait in a circle. The windows themselves belong to admission and are never written here.
+ * Comes last in its transaction and in the order of the hash, because admission locks these rows too: it holds them as shortly as
+ * possible and cannot deadlock. The windows themselves belong to admission and are never written here.
  */
 async function writeWindows(
   events: readonly ParsedEvent<AccountEvent>[],

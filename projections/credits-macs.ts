@@ -2,13 +2,13 @@ import canonicalize from 'canonicalize';
 import type { RowMacs } from '../src/ports/row-macs.ts';
 import type { UsageSnapshot } from '../src/domain/usage-state.ts';
 
-/** The result of checking a row of `credits`: its state, or `notBelieved` for a row that somebody else has written. */
+/** The result of checking a row of `credits`: its state, or `notBelieved` for a row that this installation has not written. */
 export const notBelieved = 'not believed';
 export type NotBelieved = typeof notBelieved;
 
 /**
- * The MAC of a row of `credits`: over the state that it stands for, whatever order Postgres keeps the fields of its JSON in.
- * Most of a state is what it was at the revision before, so that the text of an object (the terms) is made once.
+ * The MAC of a row of `credits` covers its state, in an order of fields that does not depend on Postgres. Most of a state is the
+ * same as at the revision before, so the text of an object (the terms) is made once.
  */
 export class CreditsMacs {
   readonly #macs: RowMacs;
@@ -23,7 +23,7 @@ export class CreditsMacs {
     return this.#macs.sign('credits', this.#textOf(snapshot));
   }
 
-  /** The state, if it is one that this installation has written. @param accountId whose it is said to be, for the log */
+  /** The state, if this installation has written it. @param accountId of the row, for log lines */
   believed({ snapshot, mac }: SignedUsage, accountId: string): UsageSnapshot | NotBelieved {
     const row = { table: 'credits', name: accountId, text: this.#textOf(snapshot), mac } as const;
     return this.#macs.verifies(row) ? snapshot : notBelieved;
@@ -40,7 +40,7 @@ export class CreditsMacs {
     return `${names.join()}\n${JSON.stringify(values)}`;
   }
 
-  /** Sorted once for each order in which the fields of a state come. */
+  /** Sorted once for each order of the fields of a state. */
   #sortedNames(usage: object): readonly string[] {
     const names = Object.keys(usage);
     const order = names.join();

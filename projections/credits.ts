@@ -11,7 +11,7 @@ import type { UsagePeriod, UsageSnapshot } from '../src/domain/usage-state.ts';
 import { CreditsMacs, notBelieved } from './credits-macs.ts';
 import type { NotBelieved, SignedUsage } from './credits-macs.ts';
 
-/** The read model behind GET /credits, and where every decision about usage starts from: table `credits`. */
+/** The read model behind GET /credits, from which every decision about usage starts: table `credits`. */
 
 /** A row as `creditsColumns` selects it. */
 export interface CreditsRow {
@@ -71,7 +71,7 @@ const columns = [
 /** The select list of `CreditsRow`. @param alias of the table in the query */
 export const creditsColumns = (alias: string) => columns.map((column) => `${alias}.${column}`).join(', ');
 
-/** Where a column of `CreditsRow` stands in the select list. */
+/** Index of a column of `CreditsRow` in the select list. */
 export function creditsColumnIndex(name: keyof CreditsRow): number {
   const index = columns.findIndex((column) => column === name || column.endsWith(` as ${name}`));
   if (index < 0) throw new Error(`${name} is not selected`);
@@ -110,7 +110,7 @@ function snapshotFromRow(row: CreditsRow): UsageSnapshot {
 /**
  * The newest period's row of an account.
  *
- * @returns undefined where it has none, and `notBelieved` for a row that this installation has not written
+ * @returns undefined if it has none, and `notBelieved` for a row that this installation has not written
  */
 export async function readNewestCredits(
   client: Pick<PoolClient, 'query'>,
@@ -124,7 +124,7 @@ export async function readNewestCredits(
   return rows[0] && new CreditsMacs(macs).believed(signedUsageOf(rows[0]), accountId);
 }
 
-/** The row of one period, with the same answers. @param stream its usage stream */
+/** The row of one period, with the same results. @param stream its usage stream */
 export async function readCredits(
   client: Pick<PoolClient, 'query'>,
   stream: string,
@@ -136,7 +136,7 @@ export async function readCredits(
   return rows[0] && new CreditsMacs(macs).believed(signedUsageOf(rows[0]), rows[0].account_id);
 }
 
-/** The rows of several periods, in any order, as this transaction has just written them: their MACs are not looked at. */
+/** The rows of several periods, in any order. This transaction has just written them, so their MACs are not checked. */
 export async function readCreditsWritten(client: PoolClient, streams: readonly string[]): Promise<UsageSnapshot[]> {
   const { rows } = await client.query<CreditsRow>(
     `select ${creditsColumns('c')} from credits c where stream = any($1)`,
@@ -157,8 +157,8 @@ export class CreditsRows {
   readonly #store: Pick<EventStore, 'read'>;
   readonly #macs: CreditsMacs;
   /**
-   * The state that was written last, with its MAC. Where a row still has both the hash and the MAC of it, this is what goes on,
-   * and the row need not be read and checked; where it was not committed, or somebody else has written since, the row is.
+   * The state that was written last, with its MAC. If the row still has this hash and MAC, the fold goes on from here, and the
+   * row is neither read nor checked. It is read if the write was not committed or another process has written since.
    */
   readonly #written = new LRUCache<string, SignedUsage>({ max: maxRemembered });
 
@@ -188,10 +188,10 @@ export class CreditsRows {
     await this.#write([...snapshots.values()], client);
   }
 
-  /** A row that is not believed must not be signed for having been folded on: the log has what it should say. */
+  /** Replaces a row that is not believed by the fold of the log: folding on from it would sign its content. */
   async #stateBefore(stream: string, revision: number, row: CreditsRow | undefined): Promise<UsageSnapshot> {
     if (!row && revision === 0) return nothingOf(stream);
-    // A stream that has events already has a row, unless somebody has taken it away, or given it another name.
+    // A stream with earlier events has a row, unless the row was deleted or renamed from outside.
     const state = row ? this.#stateOf(row) : this.#macs.believed({ snapshot: nothingOf(stream), mac: null }, stream);
     return state === notBelieved ? await this.#fold(stream, revision) : state;
   }
@@ -205,7 +205,7 @@ export class CreditsRows {
     return isOwn ? own.snapshot : this.#macs.believed(signedUsageOf(row), row.account_id);
   }
 
-  /** @param before revision of the first event that is left out */
+  /** @param before revision of the first event to leave out */
   async #fold(stream: string, before: number): Promise<UsageSnapshot> {
     let snapshot = nothingOf(stream);
     for (const recorded of await this.#store.read(stream, 0, before)) {
@@ -233,7 +233,10 @@ export class CreditsRows {
 }
 
 const nothingOf = (stream: string): UsageSnapshot => ({
-  ...{ stream, revision: -1, lastHash: '', lastTime: '' },
+  stream,
+  revision: -1,
+  lastHash: '',
+  lastTime: '',
   usage: initialUsage,
 });
 

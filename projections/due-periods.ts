@@ -1,7 +1,7 @@
 import { inPoolTransaction } from './runner/transaction.ts';
 import type { Pool, PoolClient } from 'pg';
 
-/** What the dispatcher's clock has to do, as the read model has it, and the gate that a period passes when it is closed. */
+/** The work of the dispatcher's calendar, from the read model, and the gate that a period passes when it is closed. */
 
 /** One billing period of an account. */
 export interface DuePeriod {
@@ -16,12 +16,12 @@ export interface DueInvoices extends DuePeriod {
 }
 
 interface Wanted {
-  /** Streams that were tried in vain a short time ago. */
+  /** Streams that failed a short time ago. */
   except: readonly string[];
   limit: number;
 }
 
-/** Periods whose time is over while no other one is open: they are still open, or have ended and the next never began. */
+/** Periods whose time is over without a current one: they are still open, or have ended and the next was not opened. */
 export async function listPeriodsToRollOver(
   pool: Pool,
   { now, except, limit }: Wanted & { now: string },
@@ -37,8 +37,8 @@ export async function listPeriodsToRollOver(
 }
 
 /**
- * Ended periods, of each account the first that is not closed: its books are closed in the order of time, and not before
- * everything earlier is invoiced, so that the numbers of invoices follow the periods.
+ * The first ended period of each account that is not closed. Periods are closed in the order of time, and only after everything
+ * earlier is invoiced, so the numbers of invoices follow the periods.
  *
  * @param endedBefore UTC ISO-8601; a period that ends later is left alone
  */
@@ -58,7 +58,7 @@ export async function listPeriodsToClose(
   return rows;
 }
 
-/** Periods that have ended so short a time ago that they still take corrections, and until when they do at least. */
+/** Periods that still take corrections after their end, and the earliest time of their closing. */
 export async function listPeriodsInGrace(
   pool: Pool,
   { now, graceSeconds }: { now: string; graceSeconds: number },
@@ -74,7 +74,7 @@ export async function listPeriodsInGrace(
   }));
 }
 
-/** Periods that are not invoiced yet although they have to be; those of one account in the order of time. */
+/** Periods with an invoice due, those of one account in the order of time. */
 export async function listInvoicesDue(pool: Pool, { except, limit }: Wanted): Promise<DueInvoices[]> {
   const { rows } = await pool.query<DueInvoices>(
     `select account_id, stream, opening_invoice_due, period_invoice_due from credits c
@@ -88,7 +88,7 @@ export async function listInvoicesDue(pool: Pool, { except, limit }: Wanted): Pr
 const hasNext = (alias: string) =>
   `exists (select from credits n where n.account_id = ${alias}.account_id and n.period_start = ${alias}.period_end)`;
 
-/** For whoever watches: periods past their end that are not closed, and invoices that are due. */
+/** For gauges: the number of periods past their end that are not closed, and of invoices due. */
 export async function countDue(pool: Pool, now: string): Promise<{ notClosed: number; invoices: number }> {
   const { rows } = await pool.query<{ not_closed: number; invoices: number }>(
     `select (select count(*)::int from credits where phase <> 'closed' and period_end <= $1) as not_closed,

@@ -12,8 +12,8 @@ import type { NotBelieved } from './credits-macs.ts';
 const columns = ['token', 'overage', 'fingerprint', 'stream', 'revision', 'confirmed', 'voided'] as const;
 
 /**
- * The select list of `keyedDownloadFromText`. In a closed period nothing can be voided any more: a download of one is as good
- * as confirmed, without a look at its stream.
+ * The select list of `keyedDownloadFromText`. A closed period voids nothing, so its downloads count as confirmed without a read
+ * of its stream.
  *
  * @param alias of the table in the query
  */
@@ -24,7 +24,7 @@ export const keyedDownloadColumns = (alias: string): string[] => [
 
 /**
  * @param values as Postgres writes them, in the order of `keyedDownloadColumns`
- * @returns undefined where the query found no download
+ * @returns undefined if the query found no download
  */
 export function keyedDownloadFromText(
   values: readonly (string | null)[],
@@ -33,8 +33,15 @@ export function keyedDownloadFromText(
   const [accountId, keyHash, token, overage, fingerprint, stream, revision, confirmed, voided, mac, isClosed] = values;
   if (!accountId || !keyHash || !token || !fingerprint || !stream) return undefined;
   const row: Row = {
-    ...{ account_id: accountId, key_hash: keyHash, token, overage: overage === 't', fingerprint, stream },
-    ...{ revision: Number(revision), confirmed: confirmed === 't', voided: voided === 't' },
+    account_id: accountId,
+    key_hash: keyHash,
+    token,
+    overage: overage === 't',
+    fingerprint,
+    stream,
+    revision: Number(revision),
+    confirmed: confirmed === 't',
+    voided: voided === 't',
   };
   if (!isGenuine(row, mac ?? null, macs)) return { accountId, keyHash, download: notBelieved };
   const { account_id: _account, key_hash: _key, ...download } = row;
@@ -52,7 +59,7 @@ const textOf = (row: Row): string =>
 const isGenuine = (row: Row, mac: string | null, macs: RowMacs): boolean =>
   macs.verifies({ table: 'idempotency_keys', name: `${row.account_id} ${row.key_hash}`, text: textOf(row), mac });
 
-/** A batch leaves one row of each key, and marks rows of earlier batches that were confirmed or voided. */
+/** A batch writes one row per key, and marks rows of earlier batches whose downloads were confirmed or voided. */
 export async function applyToIdempotencyKeys(
   events: readonly ParsedEvent<UsageEvent>[],
   client: PoolClient,
@@ -87,7 +94,7 @@ export async function applyToIdempotencyKeys(
     }
   }
   if (settled.size > 0) {
-    // A row that the batch itself makes for a key is newer.
+    // A row that the batch itself writes for a key is newer.
     for (const row of await readSettled(settled, client, macs)) if (!rows.has(keyOf(row))) rows.set(keyOf(row), row);
   }
   if (rows.size > 0) await writeRows([...rows.values()], client, macs);
@@ -95,7 +102,7 @@ export async function applyToIdempotencyKeys(
 
 const keyOf = ({ account_id, key_hash }: Row) => `${account_id} ${key_hash}`;
 
-/** Rows of earlier batches as they are from now on. One that is not believed stays as it is, and is not signed for that. */
+/** Rows of earlier batches with their new marks. A row that is not believed stays unchanged, and is not signed. */
 async function readSettled(
   settled: ReadonlyMap<string, 'confirmed' | 'voided'>,
   client: PoolClient,

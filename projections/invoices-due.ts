@@ -5,7 +5,7 @@ import type { UsageEvent } from '../src/domain/usage-events.ts';
 import { owesInvoice, owesOpeningInvoice } from '../src/domain/usage-periods.ts';
 import { readCreditsWritten } from './credits.ts';
 
-/** Which periods have to be invoiced and are not: two columns of `credits`, so that no invoice is ever forgotten. */
+/** The invoices that are due: two columns of `credits`, so that no invoice is ever forgotten. */
 
 interface Change {
   account_id: string;
@@ -15,8 +15,8 @@ interface Change {
 }
 
 /**
- * After the rows of `credits` have been brought up to date with the same events. An invoice comes behind what it is for in the
- * log, so that it clears what stands in the rows or was set here.
+ * Called after the rows of `credits` were updated with the same events. An invoice is in the log after the event that makes it
+ * due, so it clears a mark in the rows or one that was set here.
  */
 export async function applyToInvoicesDue(
   { usage, invoices }: { usage: readonly ParsedEvent<UsageEvent>[]; invoices: readonly ParsedEvent<InvoiceEvent>[] },
@@ -34,7 +34,7 @@ function openingDue({ event: { type, data } }: ParsedEvent<UsageEvent>): Change[
   return [{ account_id, period_start, opening_invoice_due: true }];
 }
 
-/** From the rows, which stand at the close by now. */
+/** From the rows, which have the state of the close by now. */
 async function closedDue(streams: readonly string[], client: PoolClient): Promise<Change[]> {
   const snapshots = await readCreditsWritten(client, streams);
   return snapshots.flatMap(({ usage }) => {
@@ -55,7 +55,7 @@ function issued({ event: { type, data } }: ParsedEvent<InvoiceEvent>): Change[] 
   ];
 }
 
-/** Of two changes of one period, the invoice is the later one: it clears. */
+/** If a batch makes an invoice due and issues it, the invoice is the later change. */
 async function setDue(changes: readonly Change[], client: PoolClient): Promise<void> {
   await client.query(
     `update credits c

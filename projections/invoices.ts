@@ -36,11 +36,11 @@ function invoiceRow({ event, metadata, id, revision, position }: ParsedEvent<Inv
   };
 }
 
-/** An invoice or a credit note, with its place in the log. */
+/** An invoice or a credit note, with its position in the log. */
 interface IssuedDocument<Data> {
   data: Data;
   eventId: string;
-  /** In the account's stream of invoices. */
+  /** Revision in the account's stream of invoices. */
   revision: number;
   /** UTC ISO-8601. */
   issuedAt: string;
@@ -52,7 +52,7 @@ export interface AccountInvoices {
   creditNotes: IssuedDocument<CreditNoteIssued>[];
 }
 
-/** All invoices and credit notes of an account, by their numbers. */
+/** All invoices and credit notes of an account, in the order of their numbers. */
 export async function readInvoices(client: Pick<PoolClient, 'query'>, accountId: string): Promise<AccountInvoices> {
   const { rows } = await client.query<{
     type: InvoiceEvent['type'];
@@ -70,7 +70,10 @@ export async function readInvoices(client: Pick<PoolClient, 'query'>, accountId:
     rows
       .filter(({ type }) => type === wanted)
       .map(({ data, event_id: eventId, revision, time, actor }) => ({
-        ...{ data: data as Data, eventId, revision, actor },
+        data: data as Data,
+        eventId,
+        revision,
+        actor,
         issuedAt: time.toISOString(),
       }));
   return { invoices: of('InvoiceIssued'), creditNotes: of('CreditNoteIssued') };

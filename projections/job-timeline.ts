@@ -4,7 +4,7 @@ import type { Actor, DomainEvent, ParsedEvent } from '../src/domain/recorded-eve
 import { centsOf } from '../src/domain/usage-events.ts';
 import type { RebuildableProjection } from './runner/projection.ts';
 
-/** The read model behind `jobs timeline`: table `job_timeline`, every event of a download, of both its streams. */
+/** The read model behind `jobs timeline`: table `job_timeline`, the events of a download from both of its streams. */
 export const jobTimeline: RebuildableProjection = {
   name: 'job_timeline',
   tables: ['job_timeline'],
@@ -29,7 +29,7 @@ export interface TimelineRow {
   revision: number;
   event_id: string;
   actor: Actor;
-  /** What a charge took: 0 for a credit; null for an event that charges nothing. */
+  /** Cents of a charge: 0 for a credit; null for an event that charges nothing. */
   cents: number | null;
   data: object;
 }
@@ -37,7 +37,7 @@ export interface TimelineRow {
 /**
  * Events that name no download belong to no timeline.
  *
- * @param data as it is stored: fields that an older event lacks are not made up for the reader
+ * @param data as stored: fields that an older event lacks are not added
  */
 function rowsOf({ event, metadata, stream, revision, id, position }: ParsedEvent, data: unknown): object[] {
   if (!('token' in event.data)) return [];
@@ -54,7 +54,7 @@ function rowsOf({ event, metadata, stream, revision, id, position }: ParsedEvent
   return [{ token: event.data.token, position: position.toString(), ...row }];
 }
 
-/** The events of a download in the order of the log; empty for one that the read model does not have. */
+/** The events of a download in the order of the log; empty if the read model does not know the download. */
 export async function readTimeline(client: Pick<PoolClient, 'query'>, token: string): Promise<TimelineRow[]> {
   const { rows } = await client.query<Omit<TimelineRow, 'time'> & { time: Date }>(
     `select time, type, stream, revision::float8, event_id, actor, cents::float8, data

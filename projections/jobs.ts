@@ -42,7 +42,7 @@ export interface JobRow {
   failure_reason: FailureReason | null;
 }
 
-/** `to_jsonb` writes instants with an offset and varying digits; everything else of the service writes them one way. */
+/** `to_jsonb` writes instants with an offset and varying digits, unlike the rest of the service. */
 function jobFromJson(json: JobRow): JobRow {
   const instants = [
     'claimed_at',
@@ -61,7 +61,7 @@ function jobFromJson(json: JobRow): JobRow {
   return row as unknown as JobRow;
 }
 
-/** What the answer to a poll needs of a job. */
+/** The columns of a job that the answer to a poll needs. */
 const polledColumns = [
   'token',
   'account_id',
@@ -85,7 +85,7 @@ export const polledJobColumns = (alias: string): string[] => polledColumns.map((
 
 /**
  * @param values as Postgres writes them, in the order of `polledJobColumns`, from a session in UTC
- * @returns undefined where the query found no job
+ * @returns undefined if the query found no job
  */
 export function polledJobFromText(values: readonly (string | null)[]): PolledJob | undefined {
   const [token, account_id, platform, video_id, status, queued_at, started_at, finished_at, failure_reason, ...file] =
@@ -111,8 +111,8 @@ export function polledJobFromText(values: readonly (string | null)[]): PolledJob
 }
 
 /**
- * `2026-11-21 10:26:11.5+00` becomes `2026-11-21T10:26:11.500Z`: ten times as fast as by way of a Date, which reads what a
- * session in another zone writes.
+ * `2026-11-21 10:26:11.5+00` becomes `2026-11-21T10:26:11.500Z`, ten times as fast as through a Date. The Date reads texts of a
+ * session in another time zone.
  */
 function instantFromText(text: string): string {
   if (!text.endsWith('+00')) return new Date(text).toISOString();
@@ -130,7 +130,7 @@ export async function readJob(client: Pick<PoolClient, 'query'>, token: string):
 export interface JobFilter {
   account?: string;
   status?: JobRow['status'];
-  /** Queued then or later; UTC ISO-8601. */
+  /** Queued at this instant or later; UTC ISO-8601. */
   since?: string;
 }
 
@@ -154,16 +154,16 @@ export async function listJobs(
   return rows.map(({ job }) => jobFromJson(job));
 }
 
-/** What is known of a job. */
+/** The status of a job that the caller knows. */
 export type JobStatus = Pick<JobRow, 'token' | 'status'>;
 
-/** Those of some jobs whose status is another one than was known, each with what it is now. */
+/** The jobs whose status differs from the known one, each with its current status. */
 export async function listChangedJobs(
   client: Pick<PoolClient, 'query'>,
   known: readonly JobStatus[],
 ): Promise<JobStatus[]> {
   const { rows } = await client.query<JobStatus>(
-    // Neither holds a comma. As arrays, thousands of them would cost this process several times as much.
+    // Tokens and statuses hold no comma. Arrays of thousands of them would cost this process several times as much.
     `select distinct token, j.status
      from unnest(string_to_array($1, ','), string_to_array($2, ',')) known (token, status) join jobs j using (token)
      where j.status <> known.status`,

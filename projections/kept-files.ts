@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 
-/** What the dispatcher looks at to expire and remove files: rows of `jobs` that have ended. */
+/** Read-model queries for expiring and removing files: rows of `jobs` that have ended. */
 
 /** Jobs with a file that was finished at `completedUntil` (UTC ISO-8601) or before and has not expired, oldest first. */
 export async function listFilesToExpire(
@@ -15,9 +15,9 @@ export async function listFilesToExpire(
   return rows.map(({ token }) => token);
 }
 
-/** By how much the file that is latest has missed its expiry; 0 if none has. @param completedUntil UTC ISO-8601 */
+/** Seconds by which the most overdue file has missed its expiry; 0 if none has. @param completedUntil UTC ISO-8601 */
 export async function oldestOverdueSeconds(pool: Pool, completedUntil: string): Promise<number> {
-  // The first entry of the index of files that are given out, however many rows there are.
+  // Reads the first entry of the index of files with links, however many rows there are.
   const { rows } = await pool.query<{ seconds: number }>(
     `select greatest(extract(epoch from $1::timestamptz - finished_at), 0)::float8 as seconds
      from jobs where status = 'done' and file_expired_at is null order by finished_at limit 1`,
@@ -26,7 +26,7 @@ export async function oldestOverdueSeconds(pool: Pool, completedUntil: string): 
   return rows[0]?.seconds ?? 0;
 }
 
-/** A job of which nothing new will come. Instants are UTC ISO-8601. */
+/** A job that has ended. Instants are UTC ISO-8601. */
 export interface EndedJob {
   token: string;
   status: 'done' | 'failed';
@@ -34,7 +34,7 @@ export interface EndedJob {
   fileExpiredAt: string | null;
 }
 
-/** Those of some jobs that have ended. One that is not in the read model is not in the answer. */
+/** The given jobs that have ended; without those that the read model does not know. */
 export async function readEndedJobs(pool: Pool, tokens: readonly string[]): Promise<EndedJob[]> {
   const { rows } = await pool.query<{
     token: string;

@@ -28,17 +28,17 @@ export interface LedgerRow {
   account_id: string;
   period_start: string;
   type: LedgerEvent['type'];
-  /** Of the download that was charged, or `lookup_id` of the lookup. */
+  /** Token of the download that was charged, or `lookup_id` of the lookup. */
   token: string | null;
   lookup_id: string | null;
-  /** Counts the downloads, or the lookups, of the period; null for a correction. */
+  /** Number of the download, or of the lookup, in its period; null for a correction. */
   ordinal: number | null;
   stream: string;
   revision: number;
-  /** Commit position of the log, in digits: it may be beyond what a number holds exactly. */
+  /** Commit position of the log, in digits, because it may exceed the safe integers. */
   position: string;
   time: string;
-  /** Less than nothing where a charge is given back. */
+  /** Negative for a correction. */
   cents: number;
   /** Null for a credit: no rate applied. */
   rate_cents: number | null;
@@ -46,9 +46,9 @@ export interface LedgerRow {
   /** The request that led to the charge. */
   request_id: string;
   actor: Actor;
-  /** Event id of the charge that is given back, or a part of it. */
+  /** Event id of the corrected charge. */
   corrects: string | null;
-  /** Of a waiver: the case or ticket. */
+  /** Case or ticket of a waiver. */
   reference: string | null;
 }
 

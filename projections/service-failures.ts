@@ -1,15 +1,15 @@
 import type { Pool } from 'pg';
 
 /**
- * The dispatcher's list of charges to give back: table `service_failures`, one row for each download that failed by the service's
- * fault and has not been looked at. It only says where to look: what is given back is decided by the log.
+ * The dispatcher's list of charges to give back: table `service_failures`, one row for each download that the service has failed
+ * and the dispatcher has not processed. A row is only a hint: the log decides what is given back.
  */
 export async function noteServiceFailures(pool: Pool, tokens: readonly string[]): Promise<void> {
   if (tokens.length === 0) return;
   await pool.query('insert into service_failures (token) select unnest($1::text[]) on conflict do nothing', [tokens]);
 }
 
-/** Those that wait longest. @param except tokens that are not to be tried now */
+/** The rows that have waited longest. @param except tokens to leave out for now */
 export async function listServiceFailures(
   pool: Pool,
   { except, limit }: { except: readonly string[]; limit: number },

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 
-/** What the sweeper looks at: jobs that wait too long, and claims whose worker has gone quiet. Rows of `jobs`. */
+/** The sweeper's read-model queries: jobs that wait too long, and claims whose worker has gone quiet. Rows of `jobs`. */
 
 export interface WaitingJob {
   token: string;
@@ -14,12 +14,12 @@ export interface WaitingJobsWanted {
   /** Business time, UTC ISO-8601. */
   now: string;
   waitedSeconds: number;
-  /** While so many of an account's jobs are claimed or running, its others wait for their turn, and are left out. */
+  /** An account with this many claimed or running jobs is left out: its other jobs wait for their turn. */
   maxJobsPerAccount: number;
   limit: number;
 }
 
-/** Jobs that became queued at least so long ago and that nobody has claimed although somebody may. */
+/** Jobs that have been claimable for at least this long and are not claimed. */
 export async function listWaitingJobs(
   pool: Pool,
   { now, waitedSeconds, maxJobsPerAccount, limit }: WaitingJobsWanted,
@@ -37,9 +37,9 @@ export async function listWaitingJobs(
   return rows;
 }
 
-/** How long the job that waits longest has waited for a claim; 0 if none waits. @param now business time, UTC ISO-8601 */
+/** Seconds for which the oldest waiting job has waited for a claim; 0 if none waits. @param now business time, UTC ISO-8601 */
 export async function oldestWaitingSeconds(pool: Pool, now: string): Promise<number> {
-  // The first entry of the index of unfinished jobs, however many rows there are.
+  // Reads the first entry of the index of unfinished jobs, however many rows there are.
   const { rows } = await pool.query<{ seconds: number }>(
     `select greatest(extract(epoch from $1::timestamptz - waiting_since), 0)::float8 as seconds
      from jobs where status = 'queued' order by waiting_since limit 1`,
@@ -48,7 +48,7 @@ export async function oldestWaitingSeconds(pool: Pool, now: string): Promise<num
   return rows[0]?.seconds ?? 0;
 }
 
-/** How many jobs of an account are claimed or running, but for those of one worker. */
+/** Number of an account's claimed or running jobs, without those of one worker. */
 export async function countHeldElsewhere(
   pool: Pool,
   { accountId, workerId }: { accountId: string; workerId: string },
@@ -70,7 +70,7 @@ export interface ClaimedJob {
   claimed_seconds: number;
 }
 
-/** Jobs that somebody holds, with how long the holder has been quiet. @param now business time, UTC ISO-8601 */
+/** Claimed and running jobs, with the silence of their workers. @param now business time, UTC ISO-8601 */
 export async function listClaimedJobs(pool: Pool, now: string): Promise<ClaimedJob[]> {
   const { rows } = await pool.query<ClaimedJob>(
     `select j.token, j.worker_id, j.claim_revision::int,
@@ -83,7 +83,7 @@ export async function listClaimedJobs(pool: Pool, now: string): Promise<ClaimedJ
   return rows;
 }
 
-/** Rows of workers that are long gone. */
+/** Removes the rows of workers that ended long ago. */
 export async function forgetOldWorkers(pool: Pool): Promise<void> {
   await pool.query("delete from worker_heartbeats where beaten_at < clock_timestamp() - interval '1 day'");
 }

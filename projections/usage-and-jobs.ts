@@ -10,9 +10,9 @@ import type { RebuildableProjection } from './runner/projection.ts';
 import { applyToUsageWarnings } from './usage-warnings.ts';
 
 /**
- * Credits, jobs and idempotency keys change in one transaction under one checkpoint, so that the revision in a credits row
- * holds for the jobs and keys of its account too: a download queued up to that revision has its rows. What is invoiced clears
- * what is due. Warnings are read here too, because every further reader of the usage streams costs each download its share.
+ * Credits, jobs and idempotency keys change in one transaction under one checkpoint, so the revision in a credits row holds for
+ * the jobs and keys of its account too: a download queued up to that revision has its rows. Invoices clear the marks of
+ * invoices due. Warnings are read here too, because every further reader of the usage streams costs each download its share.
  */
 export const usageAndJobs: RebuildableProjection = {
   name: 'usage_and_jobs',

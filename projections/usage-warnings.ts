@@ -5,7 +5,7 @@ import type { UsageEvent } from '../src/domain/usage-events.ts';
 
 /**
  * The read model that the dispatcher mails from: table `usage_warnings`, one row per reached warning or overage cap, with
- * the Message-ID once it is mailed. It only says where to look: whether a mail is sent is decided by the log.
+ * the Message-ID once it is mailed. A row is only a hint: the log decides whether a mail is sent.
  */
 export async function applyToUsageWarnings(
   events: readonly ParsedEvent<UsageEvent>[],
@@ -48,7 +48,7 @@ async function markMailed(
   );
 }
 
-/** A warning that the read model has not seen mailed. */
+/** A warning without a mail in the read model. */
 export interface WaitingWarning {
   event_id: string;
   account_id: string;
@@ -60,9 +60,10 @@ const isWaiting = `w.message_id is null and (w.type <> 'OverageCapReached'
   or exists (select from credits c where c.stream = w.stream and c.phase = 'open'))`;
 
 /**
- * Those that wait longest, oldest first; of the thresholds that a pool has reached at once, the highest: its mail is theirs.
+ * The warnings that have waited longest, oldest first. Of thresholds that a pool reached at once only the highest is listed,
+ * because its mail covers the others.
  *
- * @param except event ids of warnings that are not to be tried now
+ * @param except event ids of warnings to leave out for now
  */
 export async function listWaitingWarnings(
   pool: Pool,
@@ -80,7 +81,7 @@ export async function listWaitingWarnings(
   return rows;
 }
 
-/** How many warnings wait to be mailed, and how long the oldest has. @param now business time, UTC ISO-8601 */
+/** Number of warnings that wait to be mailed, and the age of the oldest. @param now business time, UTC ISO-8601 */
 export async function measureWaitingWarnings(
   pool: Pool,
   now: string,
@@ -95,12 +96,12 @@ export async function measureWaitingWarnings(
 }
 
 /**
- * Takes a warning to mail: before the mail server is spoken to, so that of two dispatchers one sends it. What the mail server
- * has taken already anybody may claim: it is only recorded, which may be done twice.
+ * Claims a warning before its mail is sent, so that only one of two dispatchers sends it. A warning whose mail the server has
+ * taken may be claimed by any process: it is only recorded, which may happen twice.
  *
- * @param by names this process
- * @param staleSeconds after so long, a claim of another process is taken over: longer than any sending takes
- * @returns what this process has now, and whether the mail server has taken it; undefined where another process has it
+ * @param by name of this process
+ * @param staleSeconds age at which the claim of another process is taken over: longer than any sending takes
+ * @returns the claim, and whether the mail server has taken the mail; undefined if another process holds the claim
  */
 export async function claimWarning(
   pool: Pool,
@@ -119,14 +120,14 @@ export async function claimWarning(
   return rows[0];
 }
 
-/** Once the mail server has taken a warning: nobody sends it again, even if the log cannot be told of it for long. */
+/** Notes that the mail server has taken the mail, so no process sends it again while the log is away. */
 export async function noteTaken(pool: Pool, eventId: string): Promise<void> {
   await pool.query('update warning_mails set taken_at = clock_timestamp() where event_id = $1 and taken_at is null', [
     eventId,
   ]);
 }
 
-/** Only once the log says that the warning is mailed: from then on the log answers whoever claims it. */
+/** Called once the log has the mail of the warning: from then on the log answers any process that claims it. */
 export async function forgetClaim(pool: Pool, eventId: string): Promise<void> {
   await pool.query('delete from warning_mails where event_id = $1', [eventId]);
 }

@@ -14,18 +14,25 @@ import { keyedDownloadColumns, keyedDownloadFromText } from '../idempotency-keys
 import { polledJobColumns, polledJobFromText } from '../jobs.ts';
 import type { PolledJob } from '../jobs.ts';
 
-/** The statement behind `admission.ts`, and how its rows are read. */
+/** The statement behind `admission.ts`, and the reading of its rows. */
 
 export const windowMs = 3_600_000;
-/** When instants are rebased: well before they would leave the range of int4. */
+/** Age at which instants are rebased: well before they would leave the range of int4. */
 const rebaseAfterMs = 1_000_000_000;
 
 /** The columns of a row that are the key's own. */
 const ownColumns = [
-  ...['g.hash', 'g.key_id', 'g.account_id', 'g.mac', 'g.hourly_limit', 'g.kept', 'g.granted'],
+  'g.hash',
+  'g.key_id',
+  'g.account_id',
+  'g.mac',
+  'g.hourly_limit',
+  'g.kept',
+  'g.granted',
   'extract(epoch from g.base) * 1000 as base_ms',
   'case when g.kept > 0 then g.at[g.gone + 1] else g.now_ms end as oldest',
-  ...['g.now_ms', 'g.clock_ms'],
+  'g.now_ms',
+  'g.clock_ms',
 ];
 const jobColumns = polledJobColumns('j');
 const creditsCount = creditsColumns('c').split(',').length;
@@ -69,14 +76,14 @@ left join lateral (
 ) c on true
 left join jobs j on j.token = g.token`;
 
-/** Rows for more tokens of keys that ask for several in one tick: the same snapshot, so nothing falls between the two. */
+/** Rows for further tokens of a key with several polls in one tick, from the same snapshot. */
 const furtherJobsSql = (further = '') => `
 union all
 select ${nulls(ownColumns.length)}, ${jobColumns.join(', ')}, ${nulls(creditsCount)}${further}
 from jobs j where j.token = any($4)`;
 
 /**
- * Rows for idempotency keys: the same snapshot again, because a credits row that is newer than a miss would hide what was
+ * Rows for idempotency keys, from the same snapshot: a credits row that is newer than a miss would hide a download that was
  * queued between the two.
  */
 const keyedSql = `
@@ -87,9 +94,9 @@ join unnest($5::uuid[], $6::text[]) asked (hash, key_hash) on asked.hash = g.has
 join idempotency_keys k on k.account_id = g.account_id and k.key_hash = asked.key_hash`;
 
 /**
- * Takes one instant out of a key's window. A base is only ever moved by whole milliseconds, so that the instant is found again
- * whichever base the row has by now; of several requests of the same instant one is as good as the other. An instant that is
- * no longer there has left the window, and nothing is changed.
+ * Takes one instant out of a key's window. A base only moves by whole milliseconds, so the instant is found again with any later
+ * base. Several requests of the same instant are interchangeable. An instant that is missing has left the window, and nothing
+ * changes.
  */
 const giveBackSql = `
 with placed as materialized (
@@ -124,7 +131,7 @@ const streamAt = creditsFrom + creditsColumnIndex('stream');
 export const admissionSessionSettings =
   '-c timezone=UTC -c datestyle=ISO -c plan_cache_mode=force_generic_plan -c enable_hashjoin=off -c enable_mergejoin=off -c jit=off';
 
-/** Where in which key's window a request is counted. */
+/** The place of a counted request: a key's window, and the instant in it. */
 export interface AdmittedPlace {
   hash: string;
   /** The base of the window's instants in milliseconds since 1970: the exact text that Postgres writes. */
@@ -133,7 +140,7 @@ export interface AdmittedPlace {
   instantMs: number;
 }
 
-/** What the statement says of a key, and of its account. */
+/** The result of the statement for a key and its account. */
 export interface AdmittedKey {
   keyId: string;
   accountId: string;
@@ -145,7 +152,7 @@ export interface AdmittedKey {
   granted: number;
   /** When the oldest counted request was admitted, in milliseconds since 1970. */
   oldestMs: number;
-  /** Where the granted ones are counted. */
+  /** The place of the granted requests in the window. */
   place: AdmittedPlace;
   /** The newest credits row of the account; undefined before the projection has seen its first period. */
   usage: UsageSnapshot | NotBelieved | undefined;
@@ -174,10 +181,10 @@ function queryOf(
   return { ...statements.plain, values: [...asked] };
 }
 
-/** One statement for many keys at once. */
+/** One statement for many keys at a time. */
 export class AdmissionStatement {
   readonly #pool: Pool;
-  /** Each account's credits row as it was last read, and what it says. */
+  /** Each account's credits row as it was last read, with its state. */
   readonly #lastUsage = new LRUCache<string, { texts: TextRow; values: unknown[]; usage: UsageSnapshot | NotBelieved }>(
     { max: 10_000 },
   );
@@ -197,10 +204,10 @@ export class AdmissionStatement {
   }
 
   /**
-   * @param asked distinct hashes in ascending order, how many requests there are of each, and the first job asked for by each
+   * @param asked distinct hashes in ascending order, each with its number of requests and its first requested job
    * @param further tokens of more jobs
-   * @param keyed idempotency keys that are asked for, by their hashes, each with the hash of the API key that asks
-   * @returns the valid keys among them by hash, with how many of their requests are admitted, the jobs by token, and the
+   * @param keyed hashes of the requested idempotency keys, each with the hash of its API key
+   * @returns the valid keys by hash, with the number of their admitted requests, the jobs by token, and the
    *   downloads of idempotency keys by `keyedName`
    */
   async ask(
@@ -208,7 +215,7 @@ export class AdmissionStatement {
     further: readonly string[],
     keyed: readonly (readonly [hash: string, keyHash: string])[],
   ): Promise<AdmissionAnswer> {
-    // Begins before a connection is waited for, if one is: that says less of the time, but nothing wrong.
+    // The measurement includes a wait for a connection, which makes it less exact but not wrong.
     const told = this.#measureTime();
     const { rows, fields } = await this.#pool.query<TextRow>({
       ...queryOf(asked, further, keyed),
@@ -224,7 +231,7 @@ export class AdmissionStatement {
       const [hash] = row;
       const found = keyed.length > 0 ? keyedDownloadFromText(row.slice(keyedFrom), this.#macs) : undefined;
       if (found) downloads.set(keyedName(found.accountId, found.keyHash), found.download);
-      // Rows that carry only a further job, or a download, have none.
+      // Rows of a further job or a download have none.
       if (typeof hash !== 'string') continue;
       if (keys.size === 0) told(Number(row[baseAt]) + Number(row[clockAt]));
       keys.set(hash, this.#keyOf(hash, row, fields));
@@ -232,15 +239,17 @@ export class AdmissionStatement {
     return { keys, jobs, downloads };
   }
 
-  /** @returns whether the instant was there, and is not any more */
+  /** @returns whether the instant was in the window */
   async giveBack({ hash, baseMs, instantMs }: AdmittedPlace): Promise<boolean> {
     const { rowCount } = await this.#pool.query({
-      ...{ name: 'give-back', text: giveBackSql, values: [hash, baseMs, instantMs] },
+      name: 'give-back',
+      text: giveBackSql,
+      values: [hash, baseMs, instantMs],
     });
     return rowCount === 1;
   }
 
-  /** Of the key's own columns only the MAC may be null. */
+  /** Only the MAC may be null among the key's own columns. */
   #keyOf(hash: string, row: TextRow, fields: readonly FieldDef[]): AdmittedKey {
     const [, keyId = '', accountId = '', mac, hourlyLimit, kept, granted, baseMs, oldest, nowMs] = row as string[];
     return {
@@ -256,7 +265,7 @@ export class AdmissionStatement {
     };
   }
 
-  /** The same row of a key is checked once. */
+  /** Checks an unchanged row of a key only once. */
   #isBelieved(hash: string, keyId: string, accountId: string, mac: string | null): boolean {
     const known = this.#believedKeys.get(hash);
     if (known?.keyId === keyId && known.accountId === accountId && known.mac === mac) return true;
@@ -266,7 +275,7 @@ export class AdmissionStatement {
     return isBelieved;
   }
 
-  /** The same row of an account is read and checked once; of a row that has changed, what has. */
+  /** Reads and checks an unchanged row of an account only once; of a changed row, only the changes. */
   #usageOf(row: TextRow, accountId: string, fields: readonly FieldDef[]): UsageSnapshot | NotBelieved | undefined {
     const stream = row[streamAt] ?? null;
     if (stream === null) return undefined;

@@ -12,22 +12,21 @@ import type { NotBelieved } from '../credits-macs.ts';
 import type { PolledJob } from '../jobs.ts';
 
 /**
- * The one round trip to Postgres of every authenticated request: is the key valid, does its rolling window have room, what
- * does the account's newest credits row say, and (for a status poll) the job's row. The requests of one tick share one
- * statement.
+ * The one round trip to Postgres of every authenticated request. It checks the key and its rolling window, and reads the
+ * account's newest credits row and (for a status poll) the job's row. The requests of one tick share one statement.
  *
  * A window holds the instants of the requests admitted in the past hour, in the key's own row. A request is admitted if
- * fewer than the limit were admitted in the hour before it, by Postgres's clock, read after the row is locked; so the limit
- * is exact over any number of processes, and requests that were refused are not counted.
+ * fewer than the limit were admitted in the hour before it, by Postgres's clock, read after the row is locked. So the limit is
+ * exact over any number of processes, and refused requests are not counted.
  */
 interface AdmissionRequest {
   /** SHA-256 of the raw key, hexadecimal. */
   keyHash: string;
-  /** The job asked for, if any; only tokens that passed their own check come this far. */
+  /** Token of the requested job, if any; only tokens that passed their own check come this far. */
   token?: string | undefined;
   /** SHA-256 of the request's Idempotency-Key, hexadecimal. */
   idempotencyKeyHash?: string | undefined;
-  /** The request was counted before: it takes no place, and is admitted as long as its key is valid. */
+  /** Set if the request was counted before: it takes no place, and is admitted if its key is valid. */
   isCounted?: true;
 }
 
@@ -39,18 +38,18 @@ export interface RateWindow {
 }
 
 export interface Admission {
-  /** `not_believed`: the key's row is not one that this installation has written, so that nobody knows whose the key is. */
+  /** `not_believed`: this installation has not written the key's row, so the account of the key is not known. */
   outcome: 'admitted' | 'rate_limited' | 'not_believed';
   keyId: string;
   accountId: string;
   window: RateWindow;
-  /** Where it is counted, if it is admitted. */
+  /** Place of an admitted request in its window. */
   place: AdmittedPlace | undefined;
   /** The newest credits row of the account; undefined before the projection has seen its first period. */
   usage: UsageSnapshot | NotBelieved | undefined;
-  /** The row of the token asked for, whoever owns it. */
+  /** The row of the requested token, of any account. */
   job: PolledJob | undefined;
-  /** The newest download that the account has for the Idempotency-Key, as of the same point as `usage`. */
+  /** The account's newest download with the Idempotency-Key, as of the same point as `usage`. */
   keyed: KeyedDownload | NotBelieved | undefined;
 }
 
@@ -58,9 +57,9 @@ export interface Admissions {
   /** @returns undefined for a key that does not exist or is revoked. @throws when Postgres is away or too slow */
   admit(request: AdmissionRequest): Promise<Admission | undefined>;
   /**
-   * Counts an admitted request no longer; to be asked once for each, because another one may be counted at the same instant.
+   * Stops counting an admitted request. Called once per request, because another request may be counted at the same instant.
    *
-   * @returns whether it was counted until now. @throws when Postgres is away or too slow; then that is not known
+   * @returns whether it was counted until now. @throws when Postgres is away or too slow; then the result is not known
    */
   giveBack(place: AdmittedPlace): Promise<boolean>;
 }
@@ -72,19 +71,19 @@ interface Pending {
   reject: (error: unknown) => void;
 }
 
-/** Postgres was not asked, or not in time. */
+/** Postgres did not answer in time, or the statement was not sent. */
 class AdmissionTooLate extends Error {
   override readonly name = 'AdmissionTooLate';
 }
 
-/** A request has ten seconds in all; one that waited this long for its turn would come too late. */
+/** A request has ten seconds in all: after waiting this long for its turn it would be too late. */
 const maxWaitMs = 4_000;
 const maxPending = 20_000;
 const maxBatchRequests = 512;
 const maxBatchesUnderWay = 2;
 
 export interface AdmissionDependencies {
-  /** Is told Postgres's time by each statement. */
+  /** Gets Postgres's time from each statement. */
   measureTime: MeasureTime;
   macs: RowMacs;
   observer?: AdmissionObserver;
@@ -138,8 +137,8 @@ function refuseLate(pending: readonly Pending[]): Pending[] {
 }
 
 /**
- * If Postgres refuses a batch, its requests are tried once more one by one: none fails for what another one carries. Where it
- * has not answered, nothing is tried again: the batch may have been counted.
+ * If Postgres refuses a batch, its requests are retried one by one, so none fails because of another one's content. Without an
+ * answer nothing is retried, because the batch may have been counted.
  */
 async function settleBatch(
   admit: (batch: readonly Pending[]) => Promise<void>,
@@ -154,7 +153,7 @@ async function settleBatch(
   }
 }
 
-/** @returns what was decided, in numbers */
+/** @returns the numbers of admitted, refused and unknown requests */
 async function admitBatch(
   statement: AdmissionStatement,
   batch: readonly Pending[],
@@ -202,9 +201,9 @@ function countNew(group: readonly Pending[]): number {
 }
 
 /**
- * The first `granted` requests of a key, in the order of their arrival, are admitted.
+ * Admits the first `granted` requests of a key, in order of arrival.
  *
- * @param about.index of the request among those that ask for a place; undefined where it was counted before
+ * @param about.index of the request among those that need a place; undefined if it was counted before
  */
 function admissionOf(
   key: AdmittedKey,

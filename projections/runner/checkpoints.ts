@@ -3,13 +3,13 @@ import { coveredUpTo, isPosition, positionOfEvent } from '../../src/ports/log-po
 import { ReaderRefused } from '../../src/ports/event-store.ts';
 import type { EventStore, LogBatch, LogPosition } from '../../src/ports/event-store.ts';
 
-/** How far a reader of the log has come: a row of `checkpoints` (decision 21). */
+/** The place in the log that a reader has reached: a row of `checkpoints` (decision 21). */
 export interface Checkpoint {
-  /** Everything up to here has been taken. */
+  /** The reader has taken everything up to here. */
   position: LogPosition;
   /**
-   * The newest position of an event that the log is known to have had by then, whether it was taken or passed over: where an
-   * event was taken, this is not before it. Undefined: none is known.
+   * The newest known position of an event at that time, whether the reader took the event or skipped it. It is never before a
+   * taken event. Undefined: none is known.
    */
   eventPosition: bigint | undefined;
 }
@@ -33,7 +33,7 @@ export async function readCheckpoint(pool: Pool, name: string): Promise<Checkpoi
   return checkpointOf(rows[0]);
 }
 
-/** The same, of a row that nobody moves until the transaction ends. */
+/** As `readCheckpoint`, with the row locked until the transaction ends. */
 export async function lockCheckpoint(client: PoolClient, name: string): Promise<Checkpoint | undefined> {
   const { rows } = await client.query<Row>(`select ${columns} from checkpoints where name = $1 for update`, [name]);
   return checkpointOf(rows[0]);
@@ -43,7 +43,7 @@ function checkpointOf(row: Row | undefined): Checkpoint | undefined {
   if (row === undefined || row.position === null) return undefined;
   const commit = BigInt(row.position);
   if (row.prepare_position === null) {
-    // Nothing was ever applied under what is no position: it stands for the start of the log.
+    // Nothing was ever applied at an invalid position: it stands for the start of the log.
     if (!isPosition(positionOfEvent(commit)) && row.applied_events === 0) return undefined;
     return { position: positionOfEvent(commit), eventPosition: commit };
   }
@@ -53,15 +53,15 @@ function checkpointOf(row: Row | undefined): Checkpoint | undefined {
   };
 }
 
-/** The commit position up to which a reader has taken everything that concerns it; 0 before the first event. */
+/** The commit position up to which a reader has taken all of its events; 0 before the first event. */
 export async function readReached(pool: Pool, name: string): Promise<bigint> {
   return coveredUpTo((await readCheckpoint(pool, name))?.position);
 }
 
 /**
- * The checkpoint of a reader that begins: its row is there from now on, and what is no position is gone from it.
+ * The checkpoint of a reader that begins. Creates its row, and removes an invalid position from it.
  *
- * @throws {ReaderRefused} where that cannot be mended, because events were applied
+ * @throws {ReaderRefused} if events were applied at an invalid position
  */
 export async function openCheckpoint(pool: Pool, name: string): Promise<Checkpoint | undefined> {
   await pool.query('insert into checkpoints (name) values ($1) on conflict do nothing', [name]);
@@ -79,7 +79,7 @@ export async function openCheckpoint(pool: Pool, name: string): Promise<Checkpoi
   return checkpoint;
 }
 
-/** Where a reader stands once it has taken a batch. */
+/** The checkpoint after a batch. */
 export function checkpointAfter(before: Checkpoint | undefined, { events, position }: LogBatch): Checkpoint {
   const isEvent = position.prepare >= position.commit;
   return { position, eventPosition: isEvent ? position.commit : (events.at(-1)?.position ?? before?.eventPosition) };
@@ -97,7 +97,7 @@ export function checkpointValues(checkpoint: Checkpoint | undefined): (string | 
   ];
 }
 
-/** Not compared: for readers of the log that may repeat themselves. */
+/** Sets the checkpoint without comparing it, for readers that may take events twice. */
 export async function writeCheckpoint(pool: Pool, name: string, checkpoint: Checkpoint): Promise<void> {
   await pool.query(
     `insert into checkpoints (name, position, prepare_position, event_position) values ($1, $2, $3, $4)
@@ -108,13 +108,13 @@ export async function writeCheckpoint(pool: Pool, name: string, checkpoint: Chec
 }
 
 /**
- * Where a reader goes on, after a look at whether the log still has what it has taken: a restored backup would otherwise be
- * read from a position that it has not reached, and events be skipped.
+ * The position from which a reader goes on, after a check that the log still has the events that it has taken: in a restored
+ * backup, the reader would otherwise begin at a position that the log has not reached yet, and skip events.
  *
- * A position behind the last record names none, so that nothing tells it from a position of a log that was replaced. Until the
- * log has an event there, the reader goes on from the newest one that it knows: between the two there was nothing for it.
+ * A position after the last record cannot be told from one of a replaced log. Until the log has an event there, the reader goes
+ * on from the newest event that it knows: between the two there was no event for it.
  *
- * @throws {ReaderRefused} where the log has lost events that the reader has taken
+ * @throws {ReaderRefused} if the log has lost events that the reader has taken
  */
 export async function resumePosition(
   store: EventStore,

@@ -5,14 +5,14 @@ import { coveredUpTo } from '../../src/ports/log-position.ts';
 import { readCheckpoint, readReached } from './checkpoints.ts';
 import type { Projection } from './projection.ts';
 
-/** How far the read models are, seen from outside their runners. */
+/** The progress of the read models, seen from outside their runners. */
 
 const lookAgainMs = 20;
 
 /**
- * Waits until a read model stands for a commit position of the log.
+ * Waits until a read model has reached a commit position of the log.
  *
- * @returns what it stands for in the end, which is less if that takes longer than `timeoutMs`; 0 before its first event
+ * @returns the position that it has reached, which is smaller after `timeoutMs`; 0 before its first event
  */
 export async function waitForCheckpoint(
   pool: Pool,
@@ -27,14 +27,14 @@ export async function waitForCheckpoint(
   }
 }
 
-/** Waits until a read model holds everything that concerns it and is in the log now. @returns whether it does */
+/** Waits until a read model has applied all of its events that are in the log now. @returns whether it has */
 export async function catchUp(
   { store, pool }: { store: EventStore; pool: Pool },
   { name, streamPrefixes }: Projection,
   timeoutMs: number,
 ): Promise<boolean> {
   const reached = await readReached(pool, name);
-  // Not the head itself: a checkpoint follows events of other streams late, or not at all.
+  // The head itself will not do: a checkpoint follows events of other streams late, or not at all.
   const newest = await store.newestPosition(streamPrefixes, reached);
   if (newest === undefined) return true;
   return (await waitForCheckpoint(pool, name, { position: newest, timeoutMs })) >= newest;
@@ -42,14 +42,14 @@ export async function catchUp(
 
 export interface ProjectionProgress {
   name: string;
-  /** Commit position that the read model stands for; undefined before its first event. */
+  /** Commit position that the read model has reached; undefined before its first event. */
   position: bigint | undefined;
-  /** Positions of the log between the read model and the newest event that concerns it; 0 for one that has caught up. */
+  /** Positions of the log between the read model and its newest event; 0 if it has caught up. */
   lag: bigint;
   eventsPerSecond: number;
 }
 
-/** Where a read model stands, and how far the newest event that concerns it is ahead of that. */
+/** The position of a read model, and the distance to the newest of its events. */
 export async function measureLag(
   { store, pool }: { store: EventStore; pool: Pool },
   { name, streamPrefixes }: Pick<Projection, 'name' | 'streamPrefixes'>,
@@ -61,9 +61,9 @@ export async function measureLag(
 }
 
 /**
- * Looks twice, `intervalMs` apart.
+ * Reads the positions twice, `intervalMs` apart.
  *
- * @returns the log's head, and where each read model stood at the second look
+ * @returns the log's head, and the position of each read model at the second read
  */
 export async function measureProgress(
   { store, pool }: { store: EventStore; pool: Pool },

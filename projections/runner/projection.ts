@@ -3,11 +3,11 @@ import type { EventStore, RecordedEvent } from '../../src/ports/event-store.ts';
 import type { RowMacs } from '../../src/ports/row-macs.ts';
 import type { CorrectedTable } from './rebuild-tables.ts';
 
-/** A read model (or several that stand for the same point of the log) and how events change it. */
+/** A read model, or several with one checkpoint, and the way in which events change it. */
 export interface Projection {
   name: string;
   streamPrefixes: readonly string[];
-  /** Begins one run over the log: what it returns may remember what it has applied. */
+  /** Begins one run over the log. The returned function may remember the events that it has applied. */
   start: (tools: ProjectionTools) => Apply;
 }
 
@@ -19,15 +19,15 @@ interface ProjectionTools {
   macs: RowMacs;
 }
 
-/** A read model that `rebuild` can make anew from the log, beside the live one. */
+/** A read model that `rebuild` can build again from the log, beside the live one. */
 export interface RebuildableProjection extends Projection {
-  /** Tables that it writes to. They are swapped, so that nothing may live in them that is not in the log. */
+  /** Tables that it writes to. They are swapped, so all of their content must come from the log. */
   tables: readonly string[];
-  /** The one that it also writes to, and that holds more than the log does. */
+  /** A table that it also writes to, with content that is not in the log. */
   corrected?: CorrectedTable;
   /** Tables whose rows carry a MAC. */
   signedTables?: readonly string[];
-  /** Rows are only ever added to `tables`: the replay needs no key to find any, and is faster without. */
+  /** Set if it only adds rows to `tables`: the replay needs no key to find rows, and is faster without. */
   onlyAdds?: boolean;
 }
 

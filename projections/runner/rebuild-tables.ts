@@ -3,30 +3,30 @@ import { DatabaseError } from 'pg';
 import type { PoolClient } from 'pg';
 
 /**
- * The tables of a rebuild: those of the shadow, their comparison with the live ones, and what becomes of both. To the client
- * that does this a table's bare name is the live one; only the replay has the shadow in its search path.
+ * The tables of a rebuild: creating the shadow tables, comparing them with the live ones, and swapping the two. For this client a
+ * table's bare name is the live one; only the replay has the shadow in its search path.
  */
 
-/** A table that holds more than the log does: it is never swapped, and what is wrong in it is set right in place. */
+/** A table with content that is not in the log. It is never swapped; wrong rows are corrected in place. */
 export interface CorrectedTable {
   name: string;
   /** Its rows are locked in the order of this column. */
   key: string;
-  /** What else in it comes from the log; all other columns are left alone. */
+  /** Further columns that come from the log; all other columns stay unchanged. */
   columns: readonly string[];
 }
 
 export interface TableDifference {
   name: string;
-  /** As the log has them. */
+  /** Rows that follow from the log. */
   rows: number;
-  /** Rows that the live table did not have, or not like this. */
+  /** Rows that the live table did not have in this form. */
   missing: number;
-  /** Rows that only the live table had, or had like this. */
+  /** Rows that only the live table had in this form. */
   surplus: number;
 }
 
-/** An empty table of the same shape in a schema of its own, without indexes: those cost less once the rows are there. */
+/** Creates an empty table of the same shape in the shadow schema. Indexes cost less once the rows are there. */
 export async function createShadowTable(table: string, schema: string, client: PoolClient): Promise<void> {
   await client.query(`create table ${schema}.${table} (like ${table} including all excluding indexes)`);
   await runEach(
@@ -37,7 +37,7 @@ export async function createShadowTable(table: string, schema: string, client: P
   );
 }
 
-/** Keys and the like, under the names that the live table's have. */
+/** Adds keys and other constraints, under the names that they have on the live table. */
 export async function constrainShadowTable(table: string, schema: string, client: PoolClient): Promise<void> {
   await runEach(
     `select format('alter table %s.%s add constraint %I %s', $2::text, $1::text, conname, pg_get_constraintdef(oid))
@@ -47,7 +47,7 @@ export async function constrainShadowTable(table: string, schema: string, client
   );
 }
 
-/** The indexes that belong to no constraint, under the same names too; and what the planner knows of a table. */
+/** Adds the indexes that belong to no constraint, under the same names too, and the planner's statistics. */
 export async function indexShadowTable(table: string, schema: string, client: PoolClient): Promise<void> {
   await runEach(
     `select replace(pg_get_indexdef(i.indexrelid), format(' ON %I.%I USING ', n.nspname, c.relname),
@@ -60,17 +60,17 @@ export async function indexShadowTable(table: string, schema: string, client: Po
   await client.query(`analyze ${schema}.${table}`);
 }
 
-/** Runs statements that the catalogue writes. */
+/** Runs statements that are generated from the catalogue. */
 async function runEach(query: string, values: readonly string[], client: PoolClient): Promise<void> {
   const { rows } = await client.query<[string]>({ text: query, values: [...values], rowMode: 'array' });
   for (const [statement] of rows) await client.query(statement);
 }
 
 /**
- * Row by row, by the primary key. As text: so columns of a type that knows no equality are compared too. MACs are left out: under
- * another secret they are other ones, of the same rows.
+ * Compares row by row, by the primary key, as text, because some column types have no equality. MACs are left out: they differ
+ * with the secret.
  *
- * @param columns those to compare; without them, all
+ * @param columns to compare; default: all
  */
 export async function compareTable(
   { name, columns }: { name: string; columns?: readonly string[] },
@@ -106,20 +106,20 @@ async function columnsOf(name: string, client: PoolClient): Promise<string[]> {
 }
 
 /**
- * How long each attempt waits. Mostly below the second after which Postgres looks for deadlocks, so that nobody else waits
- * longer because the swap does; now and then above it, because Postgres then also ends a vacuum that is in the way.
+ * Waiting time of each attempt. Most are below the second after which Postgres looks for deadlocks, so that the swap does not
+ * make others wait longer. Some are above it, because Postgres then also cancels a vacuum that is in the way.
  */
 const attemptsMs = [200, 200, 200, 200, 1_500, 200, 200, 200, 200, 1_500];
 const pauseMs = 100;
-/** Of Postgres: lock not available (in time), deadlock detected. */
+/** Postgres's codes for a lock that was not available in time and for a deadlock. */
 const lockFailures = ['55P03', '40P01'];
 
 /**
- * Requests read several of these tables in one statement, in an order of their own: the two could wait for each other. And
- * whoever comes while the swap waits for a slow reader waits behind it. So the swap does not wait for long: it lets go of
- * everything and tries again.
+ * Locks the tables for the swap. Requests read several of these tables in one statement, in an order of their own, which could
+ * deadlock. And while the swap waits for a slow reader, every new request waits behind it. So each attempt is short, and releases
+ * all locks before the next one.
  *
- * @returns false if that never worked
+ * @returns false if no attempt succeeded
  */
 export async function lockTables(tables: readonly string[], client: PoolClient): Promise<boolean> {
   for (const attemptMs of attemptsMs) {
@@ -143,7 +143,7 @@ export async function swapTable(table: string, schema: string, client: PoolClien
   await client.query(`drop table ${table}; alter table ${schema}.${table} set schema ${rows[0]?.home ?? ''}`);
 }
 
-/** Deletes, changes and adds what the shadow has otherwise; rows that are right are not touched, nor even locked. */
+/** Deletes, changes and adds the rows that differ from the shadow's. Correct rows are neither changed nor locked. */
 export async function correctTable(
   { name, key, columns }: CorrectedTable,
   schema: string,

@@ -22,55 +22,54 @@ import { inTransaction } from './transaction.ts';
 
 export interface RebuildDependencies {
   store: EventStore;
-  /** Its queries must be allowed to take as long as a comparison of whole tables. */
+  /** Without a statement timeout, because whole tables are compared. */
   pool: Pool;
   macs: RowMacs;
-  /** Told after every batch how far the replay is. */
+  /** Called after every batch. */
   progress: (progress: RebuildProgress) => void;
   /**
-   * Whether the end of a log that is older than the read model will do: what had been shown beyond it is given up, and the
-   * runner, which refuses to run until then, goes on from there.
+   * Accepts a log that ends before the read model's position. The later rows are given up, and the runner, which refuses to run
+   * until then, goes on from the end of the log.
    */
   fromOlderLog?: boolean;
-  /** Gives up, with the live read model as it was. */
+  /** Ends the rebuild, with the live read model unchanged. */
   signal?: AbortSignal;
 }
 
 export interface RebuildProgress {
   events: number;
   position: bigint;
-  /** Where the live read model stands, and the replay will end. */
+  /** Position of the live read model, at which the replay ends. */
   target: bigint;
 }
 
 export interface Rebuilt {
-  /** Commit position of the log that the new tables stand for. */
+  /** Commit position that the new tables have reached. */
   position: bigint;
-  /** The one that the live read model stood for; beyond `position` only if the log was older. */
+  /** The position that the live read model had reached; beyond `position` only if the log was older. */
   before: bigint;
   events: number;
   tables: TableDifference[];
 }
 
-/** The read model cannot be rebuilt now; the live one is as it was. */
+/** The read model cannot be rebuilt now; the live one is unchanged. */
 export class RebuildRefused extends Error {
   override readonly name = 'RebuildRefused';
 }
 
-/** A replay is always a little behind; after so many rounds the live runner waits for the rest of it. */
+/** A replay is always a little behind. After this many rounds the live runner waits for the rest of it. */
 const maxRounds = 10;
 const maxTransactionEvents = 1_000;
-/** How long Postgres waits, in the last step, for this process to go on. */
+/** Time for which Postgres waits for this process in the last step. */
 const maxIdle = '20s';
 const closeEnoughPositions = 2_000n;
 
 /**
- * Rebuilds a read model beside the live one: the log is replayed into tables of the same names in a schema of their own,
- * which the projection finds through the search path; they are compared with the live ones and take their place. The live
- * runner goes on until the end. Then its checkpoint is held for a moment, the replay goes on to exactly there, and tables
- * that stand for the same point of the log are compared and swapped in one transaction: the runner goes on from there.
+ * Rebuilds a read model beside the live one. The log is replayed into shadow tables of the same names, in a schema of their own
+ * that the projection finds through the search path. The live runner goes on meanwhile. At the end its checkpoint is locked for
+ * a moment, the replay goes on to exactly that position, and the tables are compared and swapped in one transaction.
  *
- * @throws {RebuildRefused} and other errors; the live read model is then as it was
+ * @throws {RebuildRefused} and other errors; the live read model is then unchanged
  */
 export async function rebuild(projection: RebuildableProjection, dependencies: RebuildDependencies): Promise<Rebuilt> {
   const { pool } = dependencies;
@@ -98,20 +97,20 @@ export async function rebuild(projection: RebuildableProjection, dependencies: R
       if (projection.onlyAdds) await constrainShadowTable(table, shadowSchema(projection), lock);
       await indexShadowTable(table, shadowSchema(projection), lock);
     }
-    // What came while the indexes were made is not left for the last step, in which the live runner waits.
+    // Replays the events that came while the indexes were made, to keep the last step, in which the live runner waits, short.
     ahead = await target();
     await followUp();
     return await replace(projection, { replay, lock, dependencies });
   } finally {
-    // The end of a session frees its lock too, but some time later: whoever comes next would be refused.
+    // The end of the session would release the lock too, but later: the next rebuild might be refused.
     await lock.query('select pg_advisory_unlock_all()').catch(() => undefined);
-    // Ends the sessions: with them the search path, and whatever a failure left open.
+    // Ends the sessions, and with them the search path and anything that a failure left open.
     shadow.release(true);
     lock.release(true);
   }
 }
 
-/** The shadow's tables in their schema; it is also where a rebuild that was killed has left its own. */
+/** Schema of the shadow tables. A rebuild that was killed has left its tables there. */
 const shadowSchema = ({ name }: Projection) => `rebuild_${name}`;
 
 async function createShadow(projection: RebuildableProjection, lock: PoolClient, shadow: PoolClient): Promise<void> {
@@ -127,21 +126,21 @@ async function createShadow(projection: RebuildableProjection, lock: PoolClient,
     await constrainShadowTable(corrected.name, schema, lock);
     await indexShadowTable(corrected.name, schema, lock);
   }
-  // Nobody misses the shadow's rows after a crash, and the swap's own commit brings them all to the disk.
+  // Shadow rows may get lost in a crash, and the commit of the swap flushes them all.
   await shadow.query('set synchronous_commit = off');
   await shadow.query(`select set_config('search_path', '${schema}, ' || current_setting('search_path'), false)`);
 }
 
 /**
- * The position of an event at which a read model's rows are those of its checkpoint: of a checkpoint that lies behind all
- * events nobody can tell whether the log still has what was before it.
+ * The position of the newest event that a checkpoint covers. A checkpoint after all events would not show whether the log still
+ * has the events before it.
  */
 const standsFor = (checkpoint: Checkpoint | undefined): bigint => checkpoint?.eventPosition ?? 0n;
 
 /**
- * Where the replay has to end: where the live read model stands, so that both can be compared.
+ * The position at which the replay ends: that of the live read model, so that both can be compared.
  *
- * @throws {RebuildRefused} where the log ends before that: the read model would go back in time
+ * @throws {RebuildRefused} if the log ends before that, because the read model would go back in time
  */
 async function targetOf(
   name: string,
@@ -173,7 +172,7 @@ class Replay {
     this.#applyEvents = projection.start(dependencies);
   }
 
-  /** Commit position up to which everything has been applied. */
+  /** Commit position up to which all events are applied. */
   get reached(): bigint {
     return coveredUpTo(this.#position);
   }
@@ -181,12 +180,12 @@ class Replay {
   /** Applies everything up to exactly this commit position, which the log has reached. */
   async upTo(target: bigint): Promise<void> {
     if (target <= this.reached) return;
-    // Deliveries are small where the log is read faster than it comes; a transaction for each would take most of the time.
+    // Deliveries may be small. A transaction for each would take most of the time.
     let waiting: RecordedEvent[] = [];
     let delivered = this.#position;
     let failure: Error | undefined;
     let underWay: Promise<void> = Promise.resolve();
-    // The next events are read while a batch is being applied, and no more than that.
+    // Reads the next events while one batch is applied, and no further.
     const applyWaiting = async () => {
       await underWay;
       if (failure) return;
@@ -208,7 +207,7 @@ class Replay {
       },
     });
     try {
-      // What is left below the target when the end of the log is reached are events of other streams.
+      // At the end of the log, only events of other streams are left below the target.
       while (!failure && coveredUpTo(delivered) < target && !subscription.caughtUp) {
         this.#dependencies.signal?.throwIfAborted();
         await sleep(5);
@@ -220,7 +219,7 @@ class Replay {
     delivered = positionOfEvent(target);
     await applyWaiting();
     await underWay;
-    // The subscription would have tried again for ever; here, somebody waits to be told.
+    // The subscription alone would retry without end, but here a caller waits for the result.
     if (failure) throw failure;
   }
 
@@ -237,19 +236,19 @@ class Replay {
   }
 }
 
-/** The last step: the live runner waits until the new tables have taken the place of its own. */
+/** The last step, during which the live runner waits: compares the tables and swaps them. */
 async function replace(
   projection: RebuildableProjection,
   { replay, lock, dependencies }: { replay: Replay; lock: PoolClient; dependencies: RebuildDependencies },
 ): Promise<Rebuilt> {
   const { name, tables, corrected } = projection;
   const schema = shadowSchema(projection);
-  // There is a row to lock, also before the first runner has begun.
+  // Creates the row to lock, in case no runner has begun yet.
   await lock.query('insert into checkpoints (name) values ($1) on conflict do nothing', [name]);
   return await inTransaction(lock, async () => {
-    // A process that is suspended now, or has lost the log, must not hold up the live runner for ever.
+    // Keeps a process that is suspended now, or has lost the log, from blocking the live runner.
     await lock.query(`set local idle_in_transaction_session_timeout = '${maxIdle}'`);
-    // From here on the live runner waits, so that its tables and checkpoint stand still.
+    // From here on the live runner waits, and its tables and checkpoint do not change.
     const before = standsFor(await lockCheckpoint(lock, name));
     const position = await targetOf(name, before, dependencies);
     await replay.upTo(position);
@@ -270,7 +269,7 @@ async function replace(
         [name, position.toString()],
       );
     }
-    // Last, since requests wait for the rows that it locks.
+    // Last, because requests wait for the rows that it locks.
     if (corrected) await correctTable(corrected, schema, lock);
     await lock.query(`drop schema ${schema} cascade`);
     return { position, before, events: replay.events, tables: differences };

@@ -30,8 +30,8 @@ const paceMs = 20;
 const fullBatchEvents = 100;
 
 /**
- * Keeps a read model up to date: batches in order, each in one transaction with its checkpoint. The checkpoint is compared
- * and set, so that two runners may overlap and every event is still applied exactly once.
+ * Keeps a read model up to date: applies batches in order, each in one transaction with its checkpoint. The checkpoint is
+ * compared and set, so two runners may overlap and every event is still applied exactly once.
  */
 export function runProjection(
   projection: Projection,
@@ -73,7 +73,7 @@ async function applyBatch(
 ): Promise<void> {
   const { pool, apply, expected, next } = change;
   await inPoolTransaction(pool, async (client) => {
-    // Before anything else is written, so that a second runner waits here and then gives way.
+    // Comes before any other write, so that a second runner waits here and then gives way.
     const { rowCount } = await client.query(
       `update checkpoints
        set position = $3, prepare_position = $4, event_position = $5, applied_events = applied_events + $2

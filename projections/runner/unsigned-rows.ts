@@ -8,7 +8,7 @@ import type { RebuildableProjection } from './projection.ts';
 
 interface Dependencies {
   store: EventStore;
-  /** Its queries must be allowed to take as long as a comparison of whole tables. */
+  /** Without a statement timeout, because whole tables are compared. */
   pool: Pool;
   macs: RowMacs;
   logger: Logger;
@@ -17,8 +17,8 @@ interface Dependencies {
 const retryMs = 10_000;
 
 /**
- * Makes the read models anew that have rows without a MAC, as an older version leaves them, or with one of a secret that is not
- * named any more. Until then such rows are not believed: decisions start from the log instead, and keys are let in by nobody.
+ * Rebuilds the read models with rows that have no MAC (from an older version) or the MAC of a secret that is not configured any
+ * more. Until then such rows are not believed: decisions start from the log instead, and keys are not admitted.
  */
 export function rebuildUnsigned(
   projections: readonly RebuildableProjection[],

@@ -28,7 +28,7 @@ export interface AccountDependencies {
   randomBits: (bytes: number) => Buffer;
 }
 
-/** Who asks, and for how long they wait. */
+/** The caller of a command, and how long it waits. */
 export interface AccountRequest {
   correlationId: string;
   actor: Actor;
@@ -36,10 +36,10 @@ export interface AccountRequest {
 }
 
 /**
- * Opens an account and its first billing period, and invoices the first fee. Under the same reference there is one account:
- * asked again, this completes what a crash has left out, and changes nothing else.
+ * Opens an account and its first billing period, and invoices the first fee. A reference stands for one account: repeated with
+ * the same reference, the command completes an opening that a crash has interrupted, and changes nothing else.
  *
- * @returns what the account was opened with, which may differ from what is asked for if the reference has one already
+ * @returns the data that the account was opened with; they may differ from the request's if the reference has an account already
  */
 export async function openAccount(
   dependencies: AccountDependencies,
@@ -61,8 +61,8 @@ interface Opening {
 }
 
 /**
- * Completes what a crash may have left out of an account's opening: its first period, and the invoice of its first fee. Does
- * nothing where nothing is missing.
+ * Completes an opening that a crash may have interrupted, with the first period and the invoice of the first fee. Does nothing if
+ * both exist.
  */
 export async function openFirstPeriod(
   dependencies: AccountDependencies,
@@ -104,11 +104,11 @@ export type IssuedKey = ApiKey & { key: string };
 interface KeyRequest extends AccountRequest {
   accountId: string;
   label: string;
-  /** As the account's current terms say. */
+  /** Limit of the account's current terms. */
   maxKeys: number;
 }
 
-/** @throws {OutcomeUnknown} when the event may be stored although nobody will ever see the key */
+/** @throws {OutcomeUnknown} when the event may be stored, of a key that nobody will ever see */
 export async function issueApiKey(dependencies: AccountDependencies, asked: KeyRequest): Promise<IssuedKey | Refused> {
   const issued = await issueKey(dependencies, { ...asked, keyId: dependencies.newId('key') });
   if (isRefused(issued)) return issued;
@@ -117,9 +117,9 @@ export async function issueApiKey(dependencies: AccountDependencies, asked: KeyR
 }
 
 /**
- * Under the same reference an account has one key, which is shown to the command that issues it.
+ * A reference stands for one key of an account. Only the command that issues the key shows it.
  *
- * @returns the key without itself where the reference has had it before
+ * @returns the key's data, without the key itself if an earlier command has issued it
  * @throws {OutcomeUnknown} as `issueApiKey` does
  */
 export async function issueReferencedKey(

@@ -15,14 +15,16 @@ const acknowledgements: Aggregate<Acknowledgements, AuditEvent> = {
   evolve: evolveAcknowledgements,
 };
 
-/** Records once that a divergence was examined. @returns whether it was not recorded before */
+/** Records once that a divergence was examined. @returns whether this command has recorded it */
 export async function acknowledgeDivergence(
   { store, now }: { store: EventStore; now: () => string },
   { divergence, cause, timeoutMs }: { divergence: DivergenceAcknowledged; cause: Cause; timeoutMs: number },
 ): Promise<boolean> {
   const handled = await handle(store, acknowledgements, {
     decide: (state) => decideAcknowledgement(state, divergence),
-    ...{ cause, now, timeoutMs },
+    cause,
+    now,
+    timeoutMs,
   });
   return 'events' in handled && handled.events.length > 0;
 }

@@ -2,8 +2,8 @@ import { hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
 /**
- * API keys: `rtk_`, 256 random bits in base 62, and a checksum of six characters. The checksum lets junk be turned away
- * without a look-up, and lets scanners tell a leaked key from noise.
+ * API keys: `rtk_`, 256 random bits in base 62, and a checksum of six characters. By the checksum junk is refused without a
+ * query, and scanners tell a leaked key from noise.
  */
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const randomBytesNeeded = 32;
@@ -19,14 +19,14 @@ export interface NewApiKey {
   keyPrefix: string;
 }
 
-/** @param randomBits draws as many random bytes as asked for */
+/** @param randomBits draws the given number of random bytes */
 export function newApiKey(randomBits: (bytes: number) => Buffer): NewApiKey {
   const random = base62(BigInt(`0x${randomBits(randomBytesNeeded).toString('hex')}`), randomLength);
   const key = `rtk_${random}${checksum(random)}`;
   return { key, keyHash: hashApiKey(key), keyPrefix: key.slice(0, prefixLength) };
 }
 
-/** Whether a string can be a key of ours at all. */
+/** Whether a string has the form of a key of this service. */
 export function hasApiKeyForm(key: string): boolean {
   return keyPattern.test(key) && checksum(key.slice('rtk_'.length, -checksumLength)) === key.slice(-checksumLength);
 }

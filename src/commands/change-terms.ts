@@ -4,7 +4,7 @@ import type { Cause } from './event-metadata.ts';
 import type { UsageAnswer } from './usage/batch.ts';
 import type { WriterRegistry } from './usage/writer-registry.ts';
 
-/** A change of what an account pays for, in force from the append on: every process's next decision meets it. */
+/** Changes the terms of an account. The change counts from its append on, for the next decision of every process. */
 export type TermsChange = Extract<
   UsageCommand,
   { kind: 'change_plan' | 'change_terms' | 'set_overage_cap' | 'remove_overage_cap' }

@@ -35,7 +35,7 @@ export type ClosingOutcome = { outcome: 'closed' } | { outcome: 'not_yet'; notBe
  * Closes an ended period. First it shuts the gate, after which no charge of the period can become a pending void. A crash leaves
  * the gate shut, and the next attempt goes on from there.
  *
- * @throws {NotStored} {OutcomeUnknown} {EventStoreUnavailable}; then it may be asked again
+ * @throws {NotStored} {OutcomeUnknown} {EventStoreUnavailable}; then the command may be repeated
  */
 export async function closePeriod(
   { store, now, newUuid, closings }: ClosingDependencies,

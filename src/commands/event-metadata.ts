@@ -15,7 +15,7 @@ export interface AppendPoint {
   time: string;
 }
 
-/** Who asked for an event, and which request led to it. */
+/** The party that asked for an event, and the request that led to it. */
 export interface Cause {
   /** Fresh for each command, because the ids by which the log recognises a resent append follow from it. */
   commandId: string;

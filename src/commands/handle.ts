@@ -10,28 +10,28 @@ import type { Cause } from './event-metadata.ts';
 import { traceAppend } from './trace-append.ts';
 import type { Tracer } from '../ports/tracing.ts';
 
-/** An aggregate on a stream of its own, which is read for each command: whole, or from where it is known. */
+/** An aggregate on a stream of its own. Each command reads the stream, as a whole or from a known state on. */
 export interface Aggregate<State, Event extends DomainEvent> {
   stream: string;
   initial: () => State;
   parse: (recorded: RecordedEvent) => ParsedEvent<Event>;
   evolve: (state: State, event: Event, at: { revision: number; id: string; time: string }) => State;
-  /** Where to read on from, for a stream that is long: what a read model knows of it. */
+  /** State of a long stream to read on from, usually that of a read model. */
   known?: Loaded<State>;
 }
 
 export interface Handling<State, Event extends DomainEvent> {
-  /** @param time that its events will carry */
+  /** @param time that the events will carry, UTC ISO-8601 */
   decide: (state: State, time: string) => Event[] | Refused;
   cause: Cause;
   /** The clock of business time. @throws {ClockIsWrong} */
   now: () => string;
-  /** The command's budget: past it, an outcome not known yet is `OutcomeUnknown`. */
+  /** The command's budget. After it, an append under way ends in `OutcomeUnknown`. */
   timeoutMs: number;
   tracer?: Tracer | undefined;
 }
 
-/** The append may or may not be stored, and may still be. */
+/** The append may be stored, now or later, or never. */
 export class OutcomeUnknown extends Error {
   override readonly name = 'OutcomeUnknown';
 }
@@ -43,7 +43,7 @@ export class NotStored extends Error {
 
 export interface Handled<State, Event extends DomainEvent> {
   state: State;
-  /** What this command has put into the log; nothing where there was nothing to do. */
+  /** The events that this command has appended; none if there was nothing to do. */
   events: readonly Event[];
   /** Revision of the stream's last event; -1 if it has none. */
   revision: number;
@@ -57,7 +57,7 @@ const readRetryMs = 100;
  * The one loop of a command: read, decide, add the metadata, append at the exact revision; on conflict, again.
  *
  * @throws {ClockIsWrong} with nothing stored
- * @throws {NotStored} when the log stayed out of reach or contended for the whole budget
+ * @throws {NotStored} when the log was away, or other writers were faster, for the whole budget
  * @throws {OutcomeUnknown} when the budget ended with the append under way
  */
 export async function handle<State, Event extends DomainEvent>(
@@ -66,7 +66,7 @@ export async function handle<State, Event extends DomainEvent>(
   { decide, cause, now, timeoutMs, tracer }: Handling<State, Event>,
 ): Promise<Handled<State, Event> | Refused> {
   const deadlineMs = performance.now() + timeoutMs;
-  // After a conflict only what is new is read: on a busy stream, whoever read all of it again would always come too late.
+  // After a conflict only the new events are read: on a busy stream, reading all of it again would always be too late.
   const loaded = knownAtFirst(aggregate);
   while (performance.now() < deadlineMs) {
     if (!(await loadIfReachable(store, aggregate, loaded))) continue;
@@ -110,8 +110,8 @@ export interface Loaded<State> {
 }
 
 /**
- * To read a stream from a revision on. Hash and time come from the events that are read; where there are none, the command
- * finds nothing that it could be about, and appends nothing.
+ * The state from which a stream is read beginning at a revision. Hash and time come from the events that are read. If there are
+ * none, the command finds no charge or notice, and appends nothing.
  */
 export const beforeRevision = <State>(revision: number, state: State): Loaded<State> => ({
   state,
@@ -120,7 +120,7 @@ export const beforeRevision = <State>(revision: number, state: State): Loaded<St
   lastTime: '',
 });
 
-/** Before anything is read: what is known of the stream by other means, or nothing. */
+/** The state before the first read: the aggregate's known state, or that of an empty stream. */
 function knownAtFirst<State, Event extends DomainEvent>({
   stream,
   initial,
@@ -156,7 +156,7 @@ export async function load<State, Event extends DomainEvent>(
   return loaded;
 }
 
-/** Folds what the stream has beyond what is loaded. */
+/** Folds the events after the loaded state. */
 async function loadTail<State, Event extends DomainEvent>(
   store: EventStore,
   { stream, parse, evolve }: Aggregate<State, Event>,
@@ -176,7 +176,7 @@ async function within<Value>(promise: Promise<Value>, deadlineMs: number): Promi
   const timer = setTimeout(() => {
     reject(new OutcomeUnknown('the log has not answered in time'));
   }, deadlineMs - performance.now());
-  // The append goes on being resent by the adapter; its later outcome, or its end at shutdown, has nobody to tell.
+  // The adapter goes on resending the append. Nobody waits for its later outcome, or for its end at shutdown.
   promise.catch(() => undefined);
   try {
     return await Promise.race([promise, expired]);

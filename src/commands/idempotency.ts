@@ -8,10 +8,10 @@ const keyPattern = /^[\x21-\x7e]{1,255}$/;
 
 export const hasIdempotencyKeyForm = (key: string): boolean => keyPattern.test(key);
 
-/** SHA-256, hexadecimal: the key itself is the client's and is kept nowhere. */
+/** SHA-256, hexadecimal: the key itself is stored nowhere. */
 export const hashIdempotencyKey = (key: string): string => hash('sha256', key);
 
-/** SHA-256 over everything that a download is asked for with, defaults included: what must be the same under the same key. */
+/** SHA-256 over the content of a download request, defaults included. Requests with the same key must have the same one. */
 export function fingerprintOf(video: VideoReference, { format, quality, audioFormat, item }: DownloadOptions): string {
   const { platform, videoId: video_id, canonicalUrl: url } = video;
   // On some platforms an id is unique only together with the rest of the address.

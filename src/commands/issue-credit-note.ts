@@ -20,11 +20,11 @@ export interface CreditNoteRequest {
 }
 
 /**
- * Gives back a part of an invoice, bounded by its line, its total and, where the note names one, the one charge. The same note
- * under the same reference is issued once, however often it is asked for.
+ * Gives back a part of an invoice, bounded by its line, its total and, if the note names one, the one charge. The same note with
+ * the same reference is issued once, however often the command is repeated.
  *
  * @returns the note that has this reference, and whether this command has issued it
- * @throws {NotStored} {OutcomeUnknown} {EventStoreUnavailable}; then it may be asked again
+ * @throws {NotStored} {OutcomeUnknown} {EventStoreUnavailable}; then the command may be repeated
  */
 export async function issueCreditNote(
   { store, now, newUuid }: InvoiceDependencies,
@@ -45,7 +45,7 @@ export async function issueCreditNote(
   return { note: known, issued: handled.events.length > 0 };
 }
 
-/** The charge that a note names, as its closed period has it: from there on it does not change. */
+/** The charge that a note names, as it is in its closed period, where it does not change any more. */
 async function creditedCharge(
   store: EventStore,
   invoices: readonly InvoiceIssued[],

@@ -19,18 +19,18 @@ export interface InvoiceDependencies {
 
 export interface InvoiceRequest {
   actor: Actor;
-  /** The request (or command) that leads here; without one, this is where it begins. */
+  /** The request or command that led here; default: this command. */
   correlationId?: string;
   timeoutMs: number;
 }
 
 /**
- * Issues the invoice of what a usage stream has come to: the first fee, or a closed period. Asked again, by whomever and
- * however often, it issues nothing more.
+ * Issues the invoice of a usage stream: of the first fee, or of a closed period. Repeated by any process, the command issues
+ * nothing more.
  *
  * @param stream of the account's first period for `opening`, of a closed one for `period`
  * @returns the invoice, if this command has issued it
- * @throws {NotStored} {OutcomeUnknown} {EventStoreUnavailable}; then it may be asked again
+ * @throws {NotStored} {OutcomeUnknown} {EventStoreUnavailable}; then the command may be repeated
  */
 export async function issueInvoice(
   { store, now, newUuid }: InvoiceDependencies,
@@ -42,13 +42,14 @@ export async function issueInvoice(
   const handled = await handle(store, accountInvoices(draft.account_id), {
     decide: (state) => decideInvoices(state, { kind: 'issue_invoice', draft }),
     cause: { commandId, correlationId, causationId, actor },
-    ...{ now, timeoutMs },
+    now,
+    timeoutMs,
   });
   if (isRefused(handled)) throw new Error(`an invoice of ${stream} was refused: ${handled.refusal}`);
   return handled.events.find(({ type }) => type === 'InvoiceIssued')?.data as InvoiceIssued | undefined;
 }
 
-/** What is to be invoiced, from the log alone, and the event that it is due to. */
+/** The invoice to issue, from the log alone, and the event that it is due to. */
 async function draftOf(
   store: EventStore,
   stream: string,
@@ -69,10 +70,10 @@ async function draftOf(
 }
 
 const pageEvents = 5_000;
-/** Most events of a stream, and what an invoice does not look at. */
+/** The events that an invoice ignores, which are most events of a stream. */
 const passedOver = ['DownloadQueued', 'DownloadCreditDebited', 'MetadataCreditDebited', 'DownloadConfirmed'];
 
-/** The events that an invoice is made of, read page by page: a period may have very many. */
+/** The events that an invoice is made of, read page by page because a period may have very many. */
 async function readInvoiced(store: EventStore, stream: string, maxCount: number): Promise<ParsedEvent<UsageEvent>[]> {
   const kept: ParsedEvent<UsageEvent>[] = [];
   for (let from = 0; from < maxCount; from += pageEvents) {

@@ -21,7 +21,7 @@ export interface QueueDownloadRequest {
   options: DownloadOptions;
   /** SHA-256 of the request's Idempotency-Key, if it has one. */
   keyHash?: string | undefined;
-  /** The download that the read model has for that key, as of the same point as `snapshot`. */
+  /** The read model's download with that key, as of the same point as `snapshot`. */
   keyed?: KeyedDownload | undefined;
   snapshot: UsageSnapshot;
   cause: Cause;

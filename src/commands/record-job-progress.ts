@@ -23,7 +23,7 @@ export interface JobDependencies {
   tracer?: Tracer | undefined;
 }
 
-/** What led to a step of a job: the request that queued it, and the event right before. */
+/** The cause of a step of a job: the request that queued it, and the event directly before. */
 export interface JobCause {
   correlationId: string;
   causationId: string;
@@ -36,11 +36,11 @@ export interface QueuedJob extends DownloadQueued {
   accountId: string;
   correlationId: string;
   eventId: string;
-  /** The span that queued it, or a later one that led from it. */
+  /** Identifies the span that queued it, or a later one that continues it. */
   traceparent?: string | undefined;
 }
 
-/** The event that a message names: undefined unless it really is that token's DownloadQueued. */
+/** The event that a message names; undefined unless it is the DownloadQueued of the message's token. */
 export async function readQueuedJob(store: EventStore, message: JobMessage): Promise<QueuedJob | undefined> {
   const period = readUsageStreamName(message.usageStream);
   if (!period) return undefined;
@@ -57,7 +57,7 @@ export async function readQueuedJob(store: EventStore, message: JobMessage): Pro
   };
 }
 
-/** One step of a job's life, on its own stream, at the exact revision (`domain/download-job.ts`). */
+/** Records one step of a job, on its own stream, at the exact revision (`domain/download-job.ts`). */
 export async function recordJobProgress(
   { store, now, newUuid, observer, tracer }: JobDependencies,
   command: JobCommand,
@@ -66,7 +66,9 @@ export async function recordJobProgress(
   const handled = await handle(store, jobOf(command.token), {
     decide: (state, at) => decideJob(state, command, at),
     cause: { commandId: newUuid(), ...cause },
-    ...{ now, timeoutMs, tracer },
+    now,
+    timeoutMs,
+    tracer,
   });
   if (observer && !isRefused(handled)) for (const event of handled.events) observer.stepRecorded(event);
   return handled;
@@ -97,7 +99,7 @@ export async function readJob(store: EventStore, token: string): Promise<Job> {
   return (await load(store, jobOf(token))).state;
 }
 
-/** Where a job that has been claimed before was queued, from its first event. */
+/** The place at which a claimed job was queued, from the job's first event. */
 export async function readJobOrigin(store: EventStore, token: string): Promise<JobMessage | undefined> {
   const [first] = await store.read(jobStream(token), 0, 1);
   const parsed: ParsedEvent<JobEvent> | undefined = first && parseJobEvent(first);

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 
-/** Ids that follow from what a person calls something, so that asking for it again means the same. */
+/** Ids that follow from a person's own reference, so a repeated command finds the same account or key. */
 
 const alphabet = 'abcdefghijklmnopqrstuvwxyz234567';
 const idLength = 20;
@@ -10,7 +10,7 @@ export const accountIdOf = (reference: string): string => idOf('acc', ['account 
 export const keyIdOf = (accountId: string, reference: string): string =>
   idOf('key', ['key of a reference', accountId, reference]);
 
-/** 100 bits of a hash in base 32, as in an id that is drawn. @param parts hold no control characters */
+/** 100 bits of a hash in base 32, in the form of a random id. @param parts hold no control characters */
 function idOf(prefix: 'acc' | 'key', parts: readonly string[]): string {
   const bytes = hash('sha256', ['reeltally', ...parts].join('\0'), 'buffer').subarray(0, idLength);
   return `${prefix}_${Array.from(bytes, (byte) => alphabet.charAt(byte & 31)).join('')}`;

@@ -2,8 +2,8 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 
 /**
- * Job tokens: 136 random bits and a keyed check, in base64url. The check turns guesses away before any look-up; there is
- * nothing of the account in a token.
+ * Job tokens: 136 random bits and a keyed check, in base64url. The check refuses guesses before any query. A token holds nothing
+ * about the account.
  */
 const randomLength = 17;
 const checkLength = 6;
@@ -31,7 +31,7 @@ export class RequestTokens {
     return Buffer.concat([body, check(this.#current.key, body)]).toString('base64url');
   }
 
-  /** Whether the token is one of ours; whether a job exists is another question. */
+  /** Whether this installation has drawn the token; its job need not exist. */
   verify(token: string): boolean {
     if (!tokenPattern.test(token)) return false;
     const bytes = Buffer.from(token, 'base64url');

@@ -16,26 +16,25 @@ export interface ReturnDependencies {
   store: EventStore;
   now: () => string;
   newUuid: () => string;
-  /** The read model's state of a usage stream; undefined where it has none that is believed. */
+  /** The read model's state of a usage stream; undefined if it has none that is believed. */
   readCredits: (stream: string) => Promise<UsageSnapshot | undefined>;
 }
 
 /**
- * - `waived`, `credit_returned`, `credit_note`: it was given back, by this command.
- * - `nothing`: nothing is left to give back, the terms do not give back, or no failure of the service is in the log.
- * - `not_invoiced`: the books are closed and the invoice is not issued yet; a credit note comes after it.
+ * - `waived`, `credit_returned`, `credit_note`: this command has given the charge back.
+ * - `nothing`: nothing is left to give back, the terms exclude it, or the log has no failure of the service.
+ * - `not_invoiced`: the period is closed and not invoiced yet; the credit note comes after the invoice.
  */
 export type Returned = 'waived' | 'credit_returned' | 'credit_note' | 'nothing' | 'not_invoiced';
 
-/** Who gives back, by itself, what the service has failed to do. */
 const actor = { type: 'system', id: 'service-failures' } as const;
 const outcomes = { ChargeWaived: 'waived', DownloadCreditReturned: 'credit_returned' } as const;
 
 /**
- * Gives back the charge of a download that failed by the service's fault, as its own stream says: while the books of its
- * period are open by an event of the period, afterwards by a credit note. Asked again, it gives back nothing more.
+ * Gives back the charge of a download that the service has failed, as the job's stream says: before the period is closed by an
+ * event of the period, afterwards by a credit note. Repeated, the command gives back nothing more.
  *
- * @throws {NotStored} {OutcomeUnknown} {EventStoreUnavailable}; then it may be asked again
+ * @throws {NotStored} {OutcomeUnknown} {EventStoreUnavailable}; then the command may be repeated
  */
 export async function returnServiceFailure(
   dependencies: ReturnDependencies,
@@ -46,7 +45,7 @@ export async function returnServiceFailure(
   if (!failure) return 'nothing';
   const { stream, charge: fromRevision, ...caused } = failure;
   const snapshot = await readCredits(stream);
-  // Without a row that is behind the charge the whole stream is read, which takes longer.
+  // Without a row as new as the charge the whole stream is read, which takes longer.
   const known = snapshot && snapshot.revision >= fromRevision ? { fromRevision, snapshot } : {};
   const cause = { ...caused, commandId: newUuid(), actor };
   const reference = `service-failure-${token}`;
@@ -66,12 +65,12 @@ export async function returnServiceFailure(
 }
 
 interface ServiceFailure extends Pick<Cause, 'correlationId' | 'causationId' | 'traceparent'> {
-  /** Usage stream, and the revision of the charge in it. */
+  /** The usage stream, and the revision of the charge in it. */
   stream: string;
   charge: number;
 }
 
-/** @returns undefined where the job has not failed, or not by the service's fault */
+/** @returns undefined if the job has not failed by the service's fault */
 async function readServiceFailure(store: EventStore, token: string): Promise<ServiceFailure | undefined> {
   const events = (await store.read(jobStream(token), 0)).map(parseJobEvent);
   const claimed = events.map(({ event }) => event).find(({ type }) => type === 'JobClaimed');
@@ -80,13 +79,15 @@ async function readServiceFailure(store: EventStore, token: string): Promise<Ser
   const { id: causationId, metadata } = failed;
   return {
     stream: claimed.data.usage_stream,
-    // Right before its DownloadQueued.
+    // The event before its DownloadQueued.
     charge: claimed.data.usage_revision - 1,
-    ...{ correlationId: metadata.$correlationId, causationId, traceparent: metadata.$traceparent },
+    correlationId: metadata.$correlationId,
+    causationId,
+    traceparent: metadata.$traceparent,
   };
 }
 
-/** Gives back the remaining cents; a credit of a closed period is worth nothing any more. */
+/** Gives back the remaining cents. A credit of a closed period has no value any more. */
 async function creditNote(
   { store, now }: ReturnDependencies,
   of: { token: string; reference: string; failure: ServiceFailure; cause: Cause; timeoutMs: number },
@@ -103,7 +104,9 @@ async function creditNote(
   const handled = await handle(store, accountInvoices(accountId), {
     decide: (state) =>
       decideInvoices(state, { kind: 'return_service_failure', accountId, reference, periodStart, charge }),
-    ...{ cause, now, timeoutMs },
+    cause,
+    now,
+    timeoutMs,
   });
   if (!isRefused(handled)) return handled.events.length > 0 ? 'credit_note' : 'nothing';
   if (handled.refusal === 'invoice_not_found') return 'not_invoiced';

@@ -26,13 +26,13 @@ const maxAppendBytes = 512 * 1024;
 const eventBytes = 1_000;
 
 /**
- * Waives all that is left of each charge, one event for each, in as many appends as that takes: one holds at most 500 events
- * and 512 KiB, half of what an event store takes. The stream is read once, from the first charge on. Whatever ends it in
- * between, the same command again goes on from there, because a charge of which nothing is left is passed over.
+ * Waives all that is left of each charge, one event for each, in as many appends as necessary: an append holds at most 500 events
+ * and 512 KiB, half the limit of an event store. The stream is read once, from the first charge on. An interrupted command can be
+ * repeated: it skips the charges of which nothing is left.
  *
- * @param progress told after each append how many charges were looked at so far
- * @returns the waivers that this command has made; a refusal where the books are closed, for what was not waived before that
- * @throws {NotStored} {OutcomeUnknown} {EventStoreUnavailable}; then it may be asked again
+ * @param progress called after each append with the number of charges processed so far
+ * @returns the waivers of this command, and a refusal if the period was closed before all charges were waived
+ * @throws {NotStored} {OutcomeUnknown} {EventStoreUnavailable}; then the command may be repeated
  */
 export async function waiveCharges(
   { store, now, newUuid }: { store: EventStore; now: () => string; newUuid: () => string },
@@ -59,7 +59,7 @@ export async function waiveCharges(
   return { waived };
 }
 
-/** A reason may have 500 characters of any script: then fewer events fit. */
+/** A reason may have 500 characters of any script, with which fewer events fit. */
 export function eventsPerAppend(says: { actor: object; reference: string }): number {
   const bytes = eventBytes + Buffer.byteLength(JSON.stringify(says));
   return Math.min(maxAppendEvents, Math.floor(maxAppendBytes / bytes));

@@ -20,7 +20,7 @@ export interface Corrections {
   charges: Map<string, Charge>;
   /** By reference and token (`waiverName`). */
   waivers: Map<string, UsageEventOf<'ChargeWaived'>['data']>;
-  /** Whether the plan gives back downloads that the service has failed; null where the fold began after the plan was set. */
+  /** A term of the plan (`failed-job-keeps-charge.ts`); null if the fold began after the plan was set. */
   returnsServiceFailures: boolean | null;
   closed: boolean;
 }
@@ -28,7 +28,7 @@ export interface Corrections {
 interface Charge {
   eventId: string;
   type: 'DownloadCreditDebited' | 'OverageCharged' | 'MetadataCreditDebited';
-  /** What is left of it: a credit, or cents. */
+  /** The rest of it: a credit, or cents. */
   credits: number;
   cents: number;
   confirmed: boolean;

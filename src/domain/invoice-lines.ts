@@ -13,7 +13,10 @@ type WaiversLine = Extract<InvoiceLine, { kind: 'waivers' }>;
 export function openingInvoice(opened: Parsed<'UsagePeriodOpened'>): InvoiceDraft {
   const { account_id, period_start, period_end, terms } = opened.event.data;
   return {
-    ...{ account_id, covers: 'opening', period_start, period_end },
+    account_id,
+    covers: 'opening',
+    period_start,
+    period_end,
     lines: [
       { kind: 'fee', plan: terms.plan, period_start, period_end, cents: terms.fee_cents, event: sourceOf(opened) },
     ],
@@ -41,7 +44,10 @@ export function periodInvoice(events: readonly ParsedEvent<UsageEvent>[]): Invoi
     { kind: 'fee', plan: terms.plan, ...next, cents: terms.fee_cents, event: sourceOf(ended) },
   ];
   return {
-    ...{ account_id, covers: 'period', period_start, period_end },
+    account_id,
+    covers: 'period',
+    period_start,
+    period_end,
     lines: lines.filter(({ cents }) => cents !== 0),
   };
 }

@@ -52,7 +52,7 @@ export interface CreditedCharge {
   revision: number;
   rate_cents: number;
   rate_version: string;
-  /** What is left of it after waivers, in cents. */
+  /** The rest of it after waivers. */
   cents: number;
 }
 

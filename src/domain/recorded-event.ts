@@ -17,7 +17,7 @@ import type { UsageEvent } from './usage-events.ts';
  */
 export type DomainEvent = AccountEvent | UsageEvent | JobEvent | InvoiceEvent | AuditEvent;
 
-/** Who caused an event. */
+/** The party that caused an event. */
 const actor = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('api_key'), id: z.string().min(1) }),
   z.strictObject({

@@ -1,5 +1,5 @@
 const account = 'acc_[a-z0-9]{16,32}';
-/** As `commands/request-token.ts` makes them. */
+/** The form that `commands/request-token.ts` gives them. */
 const requestToken = '[A-P][A-Za-z0-9_-]{31}';
 
 const forms = [

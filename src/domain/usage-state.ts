@@ -17,19 +17,19 @@ export interface UsagePeriod {
   terms: Terms;
   /** Downloads accepted in this period, voided ones included; the next ordinal is one more. */
   downloads: number;
-  /** How many of the downloads hold a credit of the allowance. */
+  /** Downloads that hold a credit of the allowance. */
   downloadCredits: number;
-  /** How many downloads are charged, and for how much in all: less what was voided or waived. */
+  /** Downloads beyond the allowance, and their cents in all, less voids and waivers. */
   overageDownloads: number;
   overageCents: number;
   /** Lookups in this period, voided ones included; the next ordinal is one more. */
   lookups: number;
-  /** How many of the lookups hold a credit. */
+  /** Lookups that hold a credit. */
   metadataCredits: number;
   /** The fee of this period, and how much of it upgrades have added since it was opened. */
   feeCents: number;
   feeDifferenceCents: number;
-  /** How often the plan was changed in this period; see `maxPlanChanges`. */
+  /** Changes of the plan in this period; see `maxPlanChanges`. */
   planChanges: number;
   /** Changes of terms that take effect in the next period; null if there are none. */
   due: DueChanges | null;

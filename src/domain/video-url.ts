@@ -1,8 +1,8 @@
 /**
- * From the address that a client sends to the one item that it names.
+ * Reads the address that a client sends, and finds the one item that it names.
  *
- * Nothing of the client's string is kept but the pieces of it that the platform's row describes: what the service stores and
- * fetches is rebuilt from them. A platform is a row of `platforms/table.ts`; adding one means adding a row.
+ * The service keeps only the pieces of the client's string that the platform's row describes, and rebuilds from them the
+ * address that it stores and fetches. A platform is a row of `platforms/table.ts`; adding a platform means adding a row.
  */
 
 import type { ItemKind } from './download-options.ts';
@@ -17,21 +17,21 @@ export const maxUrlCharacters = 2048;
 
 export interface ParsedVideo {
   platform: string;
-  /** As it stands in the address. */
+  /** As in the address. */
   videoId: string;
-  /** Rebuilt; read again, it gives the same item. */
+  /** Rebuilt. Read again, it gives the same item. */
   canonicalUrl: string;
-  /** Name of the engine's extractor that may read it; where one hands over to another, both, separated by a comma. */
+  /** Name of yt-dlp's extractor for it. If one hands over to another, both names, separated by a comma. */
   extractor: string;
   kind: ItemKind;
 }
 
-/** An address that does not say which item it stands for; only the platform can say. */
+/** An address that does not name its item. Only the platform can say which item it stands for. */
 export interface ShortLink {
   platform: string;
-  /** What stands in the address in place of an id. */
+  /** The part of the address in place of an id. */
   videoId: string;
-  /** The address to ask, rebuilt. */
+  /** The address to request, rebuilt. */
   url: string;
 }
 
@@ -45,9 +45,9 @@ export type VideoUrlResult =
 /**
  * Finds the single item that an address names. Pure, in linear time; never throws.
  *
- * @param input what the client sent.
- * @returns the item, or a short link; or `invalid_request` for what is no http(s) address, `unsupported_platform` for an
- *   http(s) address that names no item of a supported platform. The explanation quotes nothing of the input.
+ * @param input the client's string
+ * @returns the item or a short link; `invalid_request` for anything but an http(s) address; `unsupported_platform` for an http(s)
+ *   address that names no item of a supported platform. The explanation quotes nothing of the input
  */
 export function parseVideoUrl(input: string, options: PlatformConfiguration = {}): VideoUrlResult {
   const found = findSite(input, options);
@@ -70,7 +70,7 @@ export function servedVideo(
   return isSame ? video : undefined;
 }
 
-/** The platform whose host an address names, whatever its path; undefined where `parseVideoUrl` refuses its form or host. */
+/** The platform of an address's host, for any path; undefined if `parseVideoUrl` refuses the form or the host. */
 export function platformAt(input: string, options: PlatformConfiguration = {}): string | undefined {
   const found = findSite(input, options);
   return 'refusal' in found ? undefined : found.site.platform.name;
@@ -86,7 +86,7 @@ function findSite(input: string, options: PlatformConfiguration): Refused | { si
   if (!input.isWellFormed() || /[\s\p{Cc}\p{Cf}\\]/u.test(input)) {
     return invalid('The address contains white space, a backslash, or a control character.');
   }
-  // The authority as it was written: the URL parser below would turn look-alike letters and escapes into plain letters.
+  // The authority as written, because the URL parser below turns look-alike letters and escapes into plain letters.
   const authority = /^https?:\/\/(?<authority>[^/?#]+)/i.exec(input)?.groups?.['authority'];
   if (authority === undefined) return invalid('The address must begin with http:// or https:// and a host name.');
   const url = URL.parse(input);
@@ -134,7 +134,7 @@ function isSame(one: Found, other: Found): boolean {
   return video !== undefined && videoFields.every((field) => one.video[field] === video[field]);
 }
 
-/** @param outer the pieces beside an address within another; undefined for one that stands by itself */
+/** @param outer the pieces beside an address that is inside another one; undefined for an address by itself */
 function itemAt(site: Site, url: URL, outer?: Pieces): VideoUrlResult {
   const found = itemInPath(site, url, outer);
   if (found.ok || outer !== undefined || !site.platform.pagesBehindHash) return found;
@@ -180,13 +180,13 @@ function resultOf({ name: platform, title }: Platform, rule: Rule, pieces: Piece
   return { ok: true, video: { platform, videoId, canonicalUrl, extractor, kind } };
 }
 
-/** A piece of a path may become one of the host, which has no capitals. */
+/** A piece of a path may become a piece of the host, which has no capitals. */
 function withPlainHost(url: string): string {
   const path = url.indexOf('/', 'https://'.length);
   return `${url.slice(0, path).toLowerCase()}${url.slice(path)}`;
 }
 
-/** Not decoded: an id in escapes is no id. A `;` separates as well as an `&`: `&amp;` is often left over from a page's source. */
+/** Values are not decoded, because an id has no escapes. A `;` separates too: `&amp;` often remains from a page's source. */
 function parametersOf(search: string): ReadonlyMap<string, readonly string[]> {
   const parameters = new Map<string, string[]>();
   if (search === '') return parameters;
@@ -201,7 +201,7 @@ function parametersOf(search: string): ReadonlyMap<string, readonly string[]> {
   return parameters;
 }
 
-/** Pages of the years when a path stood behind the `#`: /#/watch?v=ID, /#!/USER/status/ID, /watch#!v=ID. */
+/** Old addresses have the path behind the `#`: /#/watch?v=ID, /#!/USER/status/ID, /watch#!v=ID. */
 function pageBehindHash(fragment: string): string | undefined {
   const page = fragment.startsWith('!') ? fragment.slice(1) : fragment;
   if (page.startsWith('/')) return page;
@@ -216,7 +216,7 @@ function decoded(address: string): string | undefined {
   }
 }
 
-/** An address inside an address: of the same platform, and only one level deep. */
+/** An address inside an address. It must be of the same platform, and is read only one level deep. */
 function innerItem(
   { platform }: Site,
   address: string | undefined,

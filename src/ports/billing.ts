@@ -1,7 +1,7 @@
 import type { Promised } from '../domain/usage-events.ts';
 import type { EventToAppend, ExpectedRevision } from './event-store.ts';
 
-/** What billing needs from outside besides the log: pending voids, the gate before a period is closed, mail. */
+/** Billing's needs from outside besides the log: pending voids, the gate before a period is closed, mail. */
 
 /** An append that may or may not be stored. Sending the same bytes again tells which. */
 export interface UnknownAppend {

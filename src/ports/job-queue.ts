@@ -9,7 +9,7 @@ export interface JobMessage {
 
 export interface ReceivedJob {
   message: JobMessage;
-  /** Of the span that sent it, if it was traced. */
+  /** Identifies the span that sent the message, if it was traced. */
   traceparent: string | undefined;
   /** Number of deliveries, this one included. */
   deliveries: number;

@@ -74,7 +74,7 @@ export interface VideoSource {
       directory: string;
       signal: AbortSignal;
       onProgress: (progress: DownloadProgress) => void;
-      /** Of the span that it is part of. */
+      /** Identifies the span that the download is part of. */
       traceparent?: string | undefined;
     },
   ): Promise<DownloadedFile | DownloadFailure>;

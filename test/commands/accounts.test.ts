@@ -120,8 +120,10 @@ describe('opening an account', () => {
     const { store } = dependencies();
     const reference = newUuid();
     const cut: EventStore = {
-      ...{ read: store.read.bind(store), headPosition: store.headPosition.bind(store) },
-      ...{ newestPosition: store.newestPosition.bind(store), subscribe: store.subscribe.bind(store) },
+      read: store.read.bind(store),
+      headPosition: store.headPosition.bind(store),
+      newestPosition: store.newestPosition.bind(store),
+      subscribe: store.subscribe.bind(store),
       append: (stream, ...rest) =>
         stream.startsWith('usage-') ? Promise.reject(new Error('the crash')) : store.append(stream, ...rest),
     };

@@ -39,7 +39,10 @@ describe('a request that repeats an idempotency key', () => {
     const api = processOf();
     for (const number of upFrom(1, 4)) expect(await queueKeyed(api, account, 'a', { number })).toMatchObject(first);
     expect(await typesIn(account.stream)).toEqual([
-      ...['UsagePeriodOpened', 'DownloadCreditDebited', 'DownloadQueued', 'DownloadConfirmed'],
+      'UsagePeriodOpened',
+      'DownloadCreditDebited',
+      'DownloadQueued',
+      'DownloadConfirmed',
     ]);
   });
 
@@ -98,7 +101,10 @@ describe('a request that repeats an idempotency key', () => {
     const api = processOf();
     await Promise.all(upFrom(1, 5).map((number) => queueKeyed(api, account, 'a', { number })));
     expect(await typesIn(account.stream)).toEqual([
-      ...['UsagePeriodOpened', 'DownloadCreditDebited', 'DownloadQueued', 'DownloadConfirmed'],
+      'UsagePeriodOpened',
+      'DownloadCreditDebited',
+      'DownloadQueued',
+      'DownloadConfirmed',
     ]);
   });
 

@@ -52,7 +52,9 @@ describe('an invoice', () => {
     const [recorded, ...more] = await invoicesOf(accountId);
     expect(more).toEqual([]);
     expect(recorded?.data).toMatchObject({
-      ...{ number: 1, covers: 'period', total_cents: 65 },
+      number: 1,
+      covers: 'period',
+      total_cents: 65,
       lines: [
         { kind: 'overage', quantity: 3, cents: 75, revisions: [[5, 9, 2]] },
         { kind: 'waivers', quantity: 1, cents: -10 },
@@ -103,7 +105,11 @@ describe('a credit note', () => {
     const credit = (note: Partial<CreditNoteRequest['note']>) =>
       issueCreditNote(dependencies(), {
         note: {
-          ...{ account_id: accountId, reference: 'CASE-1', invoice_number: 1, line: 1, cents: 25 },
+          account_id: accountId,
+          reference: 'CASE-1',
+          invoice_number: 1,
+          line: 1,
+          cents: 25,
           charge_event_id: null,
           ...note,
         },

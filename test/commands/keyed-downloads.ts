@@ -28,8 +28,14 @@ export function queueKeyed(
   return queueDownload(
     { writers, store, now, newUuid },
     {
-      ...{ accountId, token: token(number), video, options: { ...defaultOptions, quality }, snapshot: origin },
-      ...{ keyHash: hashIdempotencyKey(key), cause: freshCause(), deadlineMs: performance.now() + timeoutMs },
+      accountId,
+      token: token(number),
+      video,
+      options: { ...defaultOptions, quality },
+      snapshot: origin,
+      keyHash: hashIdempotencyKey(key),
+      cause: freshCause(),
+      deadlineMs: performance.now() + timeoutMs,
       ...request,
     },
   );

@@ -29,8 +29,12 @@ async function openAccountOf({ accountId }: UsageAccount): Promise<void> {
   const event: AccountEvent = {
     type: 'AccountOpened',
     data: {
-      ...{ account_id: accountId, terms: plan, anchor_day: 1, personal: { email: 'owner@example.com' } },
-      ...{ period_start: '2026-11-01T00:00:00.000Z', period_end: '2026-12-01T00:00:00.000Z' },
+      account_id: accountId,
+      terms: plan,
+      anchor_day: 1,
+      personal: { email: 'owner@example.com' },
+      period_start: '2026-11-01T00:00:00.000Z',
+      period_end: '2026-12-01T00:00:00.000Z',
     },
   };
   const stream = `account-${accountId}`;
@@ -143,7 +147,9 @@ describe('the clock', () => {
     const { pool } = parts.models;
     const appendId = newUuid();
     await pool.query("insert into pending_voids values ($1, $2, $3, 3, '[]', '[]')", [
-      ...[appendId, account.accountId, account.stream],
+      appendId,
+      account.accountId,
+      account.stream,
     ]);
     await roundAt(parts, { now: '2026-12-01T00:00:00.000Z' });
     await caughtUp(parts);

@@ -29,7 +29,12 @@ function expireAt(now: string): void {
   const { store, models } = parts;
   for (let dispatcher = 0; dispatcher < 2; dispatcher += 1) {
     const expiring = startExpiringFiles({
-      ...{ store, pool: models.pool, newUuid, logger: silent, retentionSeconds, everyMs: 20 },
+      store,
+      pool: models.pool,
+      newUuid,
+      logger: silent,
+      retentionSeconds,
+      everyMs: 20,
       now: () => now,
     });
     onTestFinished(() => expiring.stop());
@@ -78,7 +83,11 @@ function removeAt({ store: files }: ServedStore, now: string) {
   const removing = startRemovingFiles({
     files: { tokens: listed, purge: (token) => files.purge(token) },
     observer: { filesRemoved: (of, removed) => void told.push([of, removed]) },
-    ...{ pool: parts.models.pool, now: () => now, logger: silent, retentionSeconds, everyMs: 20 },
+    pool: parts.models.pool,
+    now: () => now,
+    logger: silent,
+    retentionSeconds,
+    everyMs: 20,
   });
   onTestFinished(() => removing.stop());
   return { told, wholeRound: () => waitFor(() => rounds >= 2, { what: 'two looks at all files' }) };

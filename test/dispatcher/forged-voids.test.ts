@@ -18,7 +18,10 @@ describe('a promise', () => {
     const [mine, other] = [freshToken(), freshToken()];
     await ask(writersOf(log.store), account, download(other));
     const acknowledged = (await log.store.read(account.stream, 1)).map(({ id, type, data, metadata }) => ({
-      ...{ id, type, data, metadata },
+      id,
+      type,
+      data,
+      metadata,
     }));
     const append = await appendOf(account, download(mine), { isStored: true });
     await parts.pendingVoids.add(append, chargeFor(mine));
@@ -37,8 +40,12 @@ describe('a promise', () => {
     await pool.query('delete from pending_voids');
     for (const [, { voids, ...row }] of forgeries) {
       const all = {
-        ...{ append_id: newUuid(), account_id: account.accountId, stream: account.stream },
-        ...{ expected_revision: append.expected, events: JSON.stringify(append.events), ...row },
+        append_id: newUuid(),
+        account_id: account.accountId,
+        stream: account.stream,
+        expected_revision: append.expected,
+        events: JSON.stringify(append.events),
+        ...row,
       };
       await pool.query(
         'insert into pending_voids (append_id, account_id, stream, expected_revision, events, voids) values ($1, $2, $3, $4, $5, $6)',

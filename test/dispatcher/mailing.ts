@@ -48,15 +48,17 @@ export function mailingUnderTest(log: { readonly store: EventStore }): Mailing {
     projecting = runProjection(usageAndJobs, { store: log.store, macs: testMacs, pool: models.pool, logger: silent });
     const start = (changed: Partial<MailDependencies> = {}) => {
       const mailing = startMailingWarnings({
-        ...{ store: log.store, pool: models.pool, logger: silent, newUuid, now: () => midNovember },
-        ...{
-          mailerId: newUuid(),
-          taken: new Set<string>(),
-          mailer: mailerTo(server),
-          lookEveryMs: 20,
-          retryMs: 50,
-          ...changed,
-        },
+        store: log.store,
+        pool: models.pool,
+        logger: silent,
+        newUuid,
+        now: () => midNovember,
+        mailerId: newUuid(),
+        taken: new Set<string>(),
+        mailer: mailerTo(server),
+        lookEveryMs: 20,
+        retryMs: 50,
+        ...changed,
       });
       started.push(mailing);
       return mailing;

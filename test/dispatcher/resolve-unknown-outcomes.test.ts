@@ -28,7 +28,11 @@ describe('an append of unknown outcome', () => {
     expect(events.at(-1)).toEqual({
       type: 'DownloadVoided',
       data: {
-        ...{ token: jobToken, charge_event_id: append.events[0]?.id, credits: 0, overage_downloads: 1, cents: 25 },
+        token: jobToken,
+        charge_event_id: append.events[0]?.id,
+        credits: 0,
+        overage_downloads: 1,
+        cents: 25,
         promised,
       },
     });
@@ -63,7 +67,10 @@ describe('an append of unknown outcome', () => {
     resolving();
     await resolved(account.stream);
     expect((await eventsIn(account.stream)).map(({ type }) => type)).toEqual([
-      ...['UsagePeriodOpened', 'DownloadCreditDebited', 'DownloadQueued', 'DownloadVoided'],
+      'UsagePeriodOpened',
+      'DownloadCreditDebited',
+      'DownloadQueued',
+      'DownloadVoided',
     ]);
   });
 

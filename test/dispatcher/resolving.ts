@@ -58,14 +58,12 @@ export function resolvingUnderTest() {
   function resolving(store: EventStore = log.store) {
     const became: string[] = [];
     const resolver = startResolving({
-      ...{
-        store,
-        pendingVoids: parts.pendingVoids,
-        newUuid,
-        logger: silent,
-        now: () => midNovember,
-        resolveEveryMs: 20,
-      },
+      store,
+      pendingVoids: parts.pendingVoids,
+      newUuid,
+      logger: silent,
+      now: () => midNovember,
+      resolveEveryMs: 20,
       voids: { unknownOutcomeResolved: (outcome) => void became.push(outcome) },
     });
     onTestFinished(() => resolver.stop());

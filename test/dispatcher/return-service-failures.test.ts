@@ -96,7 +96,13 @@ async function giveBack(store: EventStore = parts.store, now = december): Promis
   await waitFor(async () => (await dispatchedTo()) >= newest, { what: 'the dispatcher to have seen all' });
   await dispatching.close();
   const returning = startReturningServiceFailures({
-    ...{ store, pool, logger: silent, newUuid, now: () => now, everyMs: 10, setAsideMs: 10 },
+    store,
+    pool,
+    logger: silent,
+    newUuid,
+    now: () => now,
+    everyMs: 10,
+    setAsideMs: 10,
     readCredits: async (stream) => believed(await readCredits(pool, stream, testMacs)),
   });
   onTestFinished(() => returning.stop());
@@ -175,8 +181,14 @@ describe('a failure of the service', () => {
     const charge = (await parts.store.read(used.account.stream, 3, 1))[0];
     expect(notes.map(({ data }) => data)).toEqual([
       {
-        ...{ number: 1, account_id: used.account.accountId, reference: reference(2, used), invoice_number: 1, line: 1 },
-        ...{ charge_event_id: charge?.id, currency: 'USD', cents: 25 },
+        number: 1,
+        account_id: used.account.accountId,
+        reference: reference(2, used),
+        invoice_number: 1,
+        line: 1,
+        charge_event_id: charge?.id,
+        currency: 'USD',
+        cents: 25,
       },
     ]);
     const failed = (await parts.store.read(`job-${used.tokens[1] ?? ''}`, 0)).at(-1);

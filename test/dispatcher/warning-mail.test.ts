@@ -10,7 +10,9 @@ const eventId = '6f1c2a58-5b7e-5d0e-9d4b-3a1f0c9b8e77';
 const told = (notice: Notice, terms: Partial<Terms>) =>
   warningMail(
     {
-      ...{ eventId, notice, time: '2026-11-14T12:00:00.000Z' },
+      eventId,
+      notice,
+      time: '2026-11-14T12:00:00.000Z',
       usage: given(opened({ downloads_limit: 100, ...terms })),
     },
     'owner@example.com',

@@ -30,7 +30,10 @@ class LargePeriod {
     this.#revision += 1 + gap;
     const id = idOf(this.#revision);
     this.events.push({
-      ...{ event, id, stream, revision: this.#revision },
+      event,
+      id,
+      stream,
+      revision: this.#revision,
       position: 0n,
       metadata: {} as EventMetadata,
     });

@@ -15,22 +15,32 @@ const sourceOf = (revision: number) => ({ stream, revision, id: idOf(revision) }
 
 const parsed = (events: readonly UsageEvent[]): ParsedEvent<UsageEvent>[] =>
   events.map((event, revision) => ({
-    ...{ stream, revision, event, id: idOf(revision) },
-    ...{ position: 0n, metadata: {} as EventMetadata },
+    stream,
+    revision,
+    event,
+    id: idOf(revision),
+    position: 0n,
+    metadata: {} as EventMetadata,
   }));
 const period = { period_start: '2026-11-01T00:00:00.000Z', period_end: '2026-12-01T00:00:00.000Z' };
 const closedWith = (...events: UsageEvent[]) => [...events, ended(), closePeriod(given(...events, ended()))];
 
 const nextFee = (revision: number, cents = 1900) => ({
-  ...{ kind: 'fee', plan: 'dev_100', cents, event: sourceOf(revision) },
-  ...{ period_start: '2026-12-01T00:00:00.000Z', period_end: '2027-01-01T00:00:00.000Z' },
+  kind: 'fee',
+  plan: 'dev_100',
+  cents,
+  event: sourceOf(revision),
+  period_start: '2026-12-01T00:00:00.000Z',
+  period_end: '2027-01-01T00:00:00.000Z',
 });
 
 describe('what a period comes to', () => {
   it('begins with the first fee, due at opening', () => {
     const [first] = parsed([opened()]) as [ParsedEvent<UsageEventOf<'UsagePeriodOpened'>>];
     expect(openingInvoice(first)).toEqual({
-      ...{ account_id: accountId, covers: 'opening', ...period },
+      account_id: accountId,
+      covers: 'opening',
+      ...period,
       lines: [{ kind: 'fee', plan: 'dev_100', ...period, cents: 1900, event: sourceOf(0) }],
     });
   });
@@ -46,26 +56,41 @@ describe('what a period comes to', () => {
     };
     const events = closedWith(
       opened({ downloads_limit: 0 }),
-      ...[
-        charge(1),
-        charge(2),
-        queued(2, true),
-        charge(3),
-        planChanged({ overage_cents: 12, rate_version: 'v2' }, 4000),
-      ],
-      ...[charge(4, 12, 'v2'), waiver, void2],
+      charge(1),
+      charge(2),
+      queued(2, true),
+      charge(3),
+      planChanged({ overage_cents: 12, rate_version: 'v2' }, 4000),
+      charge(4, 12, 'v2'),
+      waiver,
+      void2,
     );
     expect(periodInvoice(parsed(events)).lines).toEqual([
       {
-        ...{ kind: 'overage', rate_cents: 25, rate_version: '2026-11', quantity: 2, cents: 50, stream },
+        kind: 'overage',
+        rate_cents: 25,
+        rate_version: '2026-11',
+        quantity: 2,
+        cents: 50,
+        stream,
         revisions: [[1, 4, 3]],
       },
       {
-        ...{ kind: 'overage', rate_cents: 12, rate_version: 'v2', quantity: 1, cents: 12, stream },
+        kind: 'overage',
+        rate_cents: 12,
+        rate_version: 'v2',
+        quantity: 1,
+        cents: 12,
+        stream,
         revisions: [[6, 6, 1]],
       },
       {
-        ...{ kind: 'waivers', rate_cents: 25, rate_version: '2026-11', quantity: 1, cents: -10, stream },
+        kind: 'waivers',
+        rate_cents: 25,
+        rate_version: '2026-11',
+        quantity: 1,
+        cents: -10,
+        stream,
         revisions: [[7, 7, 1]],
       },
       { kind: 'fee_difference', plan: 'dev_100', cents: 4000, event: sourceOf(5) },
@@ -115,10 +140,17 @@ describe('what a period comes to', () => {
 });
 
 const draft: InvoiceDraft = {
-  ...{ account_id: accountId, covers: 'period', ...period },
+  account_id: accountId,
+  covers: 'period',
+  ...period,
   lines: [
     {
-      ...{ kind: 'overage', rate_cents: 25, rate_version: '2026-11', quantity: 4, cents: 100, stream },
+      kind: 'overage',
+      rate_cents: 25,
+      rate_version: '2026-11',
+      quantity: 4,
+      cents: 100,
+      stream,
       revisions: [[1, 7, 2]],
     },
     { kind: 'waiver', reference: 'CASE-1', charge_event_id: idOf(3), cents: -10, event: sourceOf(9) },
@@ -144,8 +176,12 @@ describe('an invoice', () => {
 
 describe('a credit note', () => {
   const note: Omit<CreditNoteIssued, 'number' | 'currency'> = {
-    ...{ account_id: accountId, reference: 'CASE-9', invoice_number: 1, line: 1 },
-    ...{ charge_event_id: null, cents: 60 },
+    account_id: accountId,
+    reference: 'CASE-9',
+    invoice_number: 1,
+    line: 1,
+    charge_event_id: null,
+    cents: 60,
   };
   const credited = (number: number, changed: Partial<typeof note> = {}): InvoiceEvent => ({
     type: 'CreditNoteIssued',
@@ -155,7 +191,12 @@ describe('a credit note', () => {
     decideInvoices(state, { kind: 'issue_credit_note', note: { ...note, ...changed }, charge: chargeOf });
 
   const charged = (revision: number, cents: number): CreditedCharge => ({
-    ...{ eventId: idOf(revision), stream, revision, rate_cents: 25, rate_version: '2026-11', cents },
+    eventId: idOf(revision),
+    stream,
+    revision,
+    rate_cents: 25,
+    rate_version: '2026-11',
+    cents,
   });
 
   it('gives back a part of a line, under a number of its own', () => {
@@ -243,14 +284,24 @@ describe('a failure of the service, after the close', () => {
   const reference = 'service-failure-1';
   const giveBack = (state: Invoices, cents: number, revision = 3) =>
     decideInvoices(state, {
-      ...{ kind: 'return_service_failure', accountId, reference, periodStart: period.period_start },
+      kind: 'return_service_failure',
+      accountId,
+      reference,
+      periodStart: period.period_start,
       charge: { eventId: idOf(revision), stream, revision, rate_cents: 25, rate_version: '2026-11', cents },
     });
   const note = (cents: number, changed: Partial<CreditNoteIssued> = {}): InvoiceEvent => ({
     type: 'CreditNoteIssued',
     data: {
-      ...{ number: 1, account_id: accountId, reference, invoice_number: 1, line: 1, charge_event_id: idOf(3) },
-      ...{ currency: 'USD', cents, ...changed },
+      number: 1,
+      account_id: accountId,
+      reference,
+      invoice_number: 1,
+      line: 1,
+      charge_event_id: idOf(3),
+      currency: 'USD',
+      cents,
+      ...changed,
     },
   });
 

@@ -25,16 +25,24 @@ describe('a stream is ours', () => {
   });
 
   it.each([
-    ...[
-      'account-1',
-      'account-acc_short',
-      `account-${accountId}-more`,
-      `account-${accountId.toUpperCase()}`,
-      'account-',
-    ],
-    ...['usage-acl-1', `usage-${accountId}`, `usage-${accountId}-2026-11-21`, `usage-${accountId}-20261121 `],
-    ...['job-1', 'job-3f2c7a9e-54f7-4f3e-9a0b-2d6a1f0c9b7e', 'job-3f2c7a9e54f74f3e9a0b2d6a1f0c9b7e', 'job-'],
-    ...[`invoices-${accountId}-1`, 'audit-acknowledgements-1', `$$account-${accountId}`, `x-account-${accountId}`, ''],
+    'account-1',
+    'account-acc_short',
+    `account-${accountId}-more`,
+    `account-${accountId.toUpperCase()}`,
+    'account-',
+    'usage-acl-1',
+    `usage-${accountId}`,
+    `usage-${accountId}-2026-11-21`,
+    `usage-${accountId}-20261121 `,
+    'job-1',
+    'job-3f2c7a9e-54f7-4f3e-9a0b-2d6a1f0c9b7e',
+    'job-3f2c7a9e54f74f3e9a0b2d6a1f0c9b7e',
+    'job-',
+    `invoices-${accountId}-1`,
+    'audit-acknowledgements-1',
+    `$$account-${accountId}`,
+    `x-account-${accountId}`,
+    '',
   ])('but not %j', (stream) => {
     expect(isOurStream(stream)).toBe(false);
   });

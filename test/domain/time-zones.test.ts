@@ -13,8 +13,18 @@ import type { Digest } from './periods-and-invoices.ts';
 const program = new URL('periods-and-invoices.ts', import.meta.url).pathname;
 
 const few = [
-  ...['UTC', 'America/New_York', 'America/St_Johns', 'America/Sao_Paulo', 'Europe/Berlin', 'Africa/Casablanca'],
-  ...['Asia/Kathmandu', 'Asia/Tehran', 'Australia/Lord_Howe', 'Pacific/Apia', 'Pacific/Kiritimati', 'Pacific/Niue'],
+  'UTC',
+  'America/New_York',
+  'America/St_Johns',
+  'America/Sao_Paulo',
+  'Europe/Berlin',
+  'Africa/Casablanca',
+  'Asia/Kathmandu',
+  'Asia/Tehran',
+  'Australia/Lord_Howe',
+  'Pacific/Apia',
+  'Pacific/Kiritimati',
+  'Pacific/Niue',
 ];
 
 /** The digest of a process that has been in a zone since its start. */

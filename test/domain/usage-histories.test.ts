@@ -78,7 +78,7 @@ function comparePeriod({ log, model }: Run, period: UsageModel['current']): numb
   expect(new Set(usage.warned)).toEqual(period.warned);
   expect(usage.warned).toHaveLength(period.warned.size);
   if (period.closed) {
-    const parsed = logged.map(({ id, event }, revision) => ({ ...{ stream, revision, id, event }, ...unread }));
+    const parsed = logged.map(({ id, event }, revision) => ({ stream, revision, id, event, ...unread }));
     const feesCents = sum(period.feesCents.slice(1)) + (usage.next?.terms.fee_cents ?? 0);
     const invoicedCents = sum(periodInvoice(parsed).lines.map(({ cents }) => cents));
     expect(invoicedCents).toBe(model.chargedCents(period) + feesCents);

@@ -81,8 +81,14 @@ export class UsageModel {
       chargedCents = terms.overage_cents;
     }
     downloads.push({
-      ...{ token, key: request.key, fingerprint: request.fingerprint, ordinal: downloads.length + 1 },
-      ...{ chargedCents, waivedCents: 0, confirmed: false, voided: false },
+      token,
+      key: request.key,
+      fingerprint: request.fingerprint,
+      ordinal: downloads.length + 1,
+      chargedCents,
+      waivedCents: 0,
+      confirmed: false,
+      voided: false,
     });
     return { took: 'credit', cents: chargedCents };
   }
@@ -208,8 +214,16 @@ export class UsageModel {
 
   #open(dates: BillingPeriod, terms: Terms): void {
     this.periods.push({
-      ...{ dates, terms, coming: {}, downloads: [], lookups: [], feesCents: [terms.fee_cents] },
-      ...{ warned: new Set(), capReached: false, endedAt: undefined, closed: false },
+      dates,
+      terms,
+      coming: {},
+      downloads: [],
+      lookups: [],
+      feesCents: [terms.fee_cents],
+      warned: new Set(),
+      capReached: false,
+      endedAt: undefined,
+      closed: false,
     });
   }
 }

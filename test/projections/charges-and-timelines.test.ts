@@ -93,8 +93,16 @@ describe('the ledger', () => {
     expect(rows).toEqual([
       { ...traced(1), ...credit, type: 'DownloadCreditDebited', token: included, lookup_id: null },
       {
-        ...{ ...traced(3), type: 'OverageCharged', token: charged, lookup_id: null, ordinal: 2 },
-        ...{ cents: 25, rate_cents: 25, rate_version: '2026-11', corrects: null, reference: null },
+        ...traced(3),
+        type: 'OverageCharged',
+        token: charged,
+        lookup_id: null,
+        ordinal: 2,
+        cents: 25,
+        rate_cents: 25,
+        rate_version: '2026-11',
+        corrects: null,
+        reference: null,
       },
       { ...traced(5), ...credit, type: 'MetadataCreditDebited', token: null, lookup_id: lookup },
     ]);

@@ -31,7 +31,11 @@ export async function insertKey(
     `insert into api_key_window (hash, key_id, account_id, hourly_limit, revoked, mac)
      values (left($1, 32)::uuid, $2, $3, $4, $5, $6)`,
     [
-      ...[key.keyHash, key.keyId, accountId, hourlyLimit, revoked],
+      key.keyHash,
+      key.keyId,
+      accountId,
+      hourlyLimit,
+      revoked,
       testMacs.sign('api_key_window', keyText(uuidOfKeyHash(key.keyHash), key)),
     ],
   );

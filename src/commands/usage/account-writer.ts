@@ -68,8 +68,8 @@ const maxKept = 10_000;
  *    append, and a second one with the same idempotency key.
  *  - A batch waits for its append until the outcome is known, even when all its callers have given up, because nothing more can
  *    be decided on a state that may or may not have changed.
- *  - A caller waits until its deadline. Then its answer is `unknown` if its events are in the append under way, and `not_stored`
- *    if nothing of it was sent.
+ *  - A caller waits until its deadline. Then its answer is `unknown` if its events are in the append under way, or its idempotency
+ *    key has or may have a download, and `not_stored` otherwise.
  *  - Processes never wait for each other: the exact revision decides which of two appends is stored.
  */
 export class AccountWriter {

@@ -4,20 +4,20 @@ import type { CompiledShape, Template } from './shape.ts';
 import { configuredPlatforms, platforms } from './table.ts';
 import type { PlatformConfiguration } from './table.ts';
 
-/** One way in which addresses of a host are written. */
+/** One form of a host's addresses. */
 export interface Rule {
   address: Address;
   shape: CompiledShape;
-  /** Of an item or a short link: its address. */
+  /** The address of the item or the short link. */
   url: Template;
   videoId: Template;
 }
 
-/** A host of a platform, with all that can be read there. */
+/** A host of a platform, with the forms of its addresses. */
 export interface Site {
   platform: Platform;
   rules: readonly Rule[];
-  /** Pieces that the host's name holds, such as a blog. */
+  /** Pieces in the host's name, such as a blog. */
   pieces: Readonly<Record<string, string>>;
 }
 
@@ -26,7 +26,7 @@ type SiteEntry = Omit<Site, 'pieces'> & { rules: Rule[]; label: { name: string; 
 /**
  * Finds the platform that a host belongs to.
  *
- * @param host lower case, as the URL parser gives it
+ * @param host in lower case, from the URL parser
  */
 export function siteOf(host: string): Site | undefined {
   const exact = sites.get(host);
@@ -50,7 +50,7 @@ export function siteOfOrigin(origin: string, configuration: PlatformConfiguratio
 
 const anyLabel = /^[a-z\d-]{1,63}$/;
 
-/** Host, or `*.` and its parent, to what is read there; the rules in the order of the row. */
+/** The sites by host, or by `*.` and the parent of the host; the rules are in the order of the row. */
 const sites = indexSites();
 
 function indexSites(): ReadonlyMap<string, SiteEntry> {

@@ -1,33 +1,31 @@
 import type { ItemKind } from '../download-options.ts';
 
 /**
- * What is known of a platform: one row of the table of platforms.
- *
- * A row says how the platform's addresses are written. A shape is such a writing, from the path on:
+ * One row of the table of platforms: the forms of a platform's addresses. A shape is one such form, from the path on:
  *
  * - `{name}` is a piece that the row's `pieces` describe; `{_}` is any one part between two slashes.
- * - `[…]` may be missing, `(a|b)` is one of several, and `*` at the end is whatever follows.
- * - Behind `?` stand the query parameters that it needs, in any order; one in brackets may be missing. Others do not matter.
- * - `{address}` as a parameter is another address: see `WrapperAddress`.
- * - What follows a `#` is looked for behind the `#` of the address; where nothing stands before it, on any page.
+ * - `[…]` may be missing, `(a|b)` is one of several, and `*` at the end is any rest.
+ * - `?` is followed by the required query parameters, in any order; one in brackets may be missing. Others do not matter.
+ * - `{address}` as a parameter is another address (`WrapperAddress`).
+ * - The part after a `#` is compared with the fragment of the address. A shape that begins with `#` fits any page.
  *
- * The first shape that fits decides, so a row lists what is no single item before the shapes that it would fit too.
+ * The first shape that fits decides, so a row lists pages that are no single item before the shapes that would fit them too.
  */
 export interface Platform {
   /** Lower case, as clients see it. */
   name: string;
-  /** As people write it. */
+  /** For people, in texts. */
   title: string;
-  /** The platform's own hosts. `*.` in front stands for one further label, `{name}.` for one that is a piece. */
+  /** The platform's own hosts. A leading `*.` stands for one further label, `{name}.` for a label that is a piece. */
   hosts: readonly string[];
-  /** Scheme, host and port of a platform that is served there alone: then `item` and `lookUp` are paths, and `hosts` is empty. */
+  /** Scheme, host and port, in place of `hosts`, for a platform that the configuration names. `item` and `lookUp` are then paths. */
   origin?: string;
-  /** What a piece looks like; each is bounded, and has no repetition within a repetition. */
+  /** The form of each piece. It is bounded, and has no repetition within a repetition. */
   pieces: Readonly<Record<string, RegExp>>;
   addresses: readonly Address[];
-  /** Paths in any letter case. */
+  /** Paths match in any letter case. */
   ignoresCase?: boolean;
-  /** Old addresses hold the page's path behind `#` or `#!`. */
+  /** Old addresses have the page's path after `#` or `#!`. */
   pagesBehindHash?: boolean;
 }
 
@@ -39,27 +37,27 @@ interface Written {
   at: readonly string[];
 }
 
-/** Addresses of single items, which all become one. */
+/** Addresses of a single item, which all become the same canonical address. */
 interface ItemAddress extends Written {
-  /** The canonical address, of the pieces; what is in brackets is left out where a piece of it is missing. */
+  /** The canonical address, made of the pieces. A part in brackets is left out if a piece of it is missing. */
   item: string;
-  /** The item's id, of the pieces. Default: `{id}`. */
+  /** The item's id, made of the pieces. Default: `{id}`. */
   id?: string;
-  /** Name of yt-dlp's extractor; where one hands over to another, both, separated by a comma. */
+  /** Name of yt-dlp's extractor. If one hands over to another, both names, separated by a comma. */
   extractor: string;
   /** Default: `video`. */
   kind?: ItemKind;
 }
 
-/** Addresses that do not say which item they stand for: the platform redirects them to it. */
+/** Addresses that do not name their item. The platform redirects them to it. */
 interface ShortLinkAddress extends Written {
-  /** The address to ask, of the pieces; `{short}` stands for its id. */
+  /** The address to request, made of the pieces; `{short}` is its id. */
   lookUp: string;
 }
 
 /**
- * Addresses that hold the address of an item of the same platform as their `{address}`. Pieces that stand beside it are the
- * item's too, where its own address has none of that name.
+ * Addresses with the address of an item of the same platform as their `{address}`. Pieces beside it belong to the item too, unless
+ * its own address has a piece of that name.
  */
 interface WrapperAddress extends Written {
   wraps: 'an address';
@@ -67,6 +65,6 @@ interface WrapperAddress extends Written {
 
 /** Addresses of pages that people mistake for items. */
 interface OtherAddress extends Written {
-  /** `a playlist`, say. */
+  /** For people, such as `a playlist`. */
   is: string;
 }

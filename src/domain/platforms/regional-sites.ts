@@ -1,6 +1,6 @@
 import type { Platform } from './platform.ts';
 
-/** Of its app's share button, which takes now one and now another. */
+/** Hosts of its app's share button, which uses several. */
 const bilibiliShort = ['b23.tv', 'www.b23.tv', 'bili22.cn', 'bili23.cn', 'bili33.cn', 'bili2233.cn'];
 const bilibiliPlayers = ['player.bilibili.com', 'www.bilibili.com', 'm.bilibili.com'];
 const bilibiliPlayer = '/[blackboard/](player|html5player|html5mobileplayer|newplayer).html';
@@ -13,7 +13,7 @@ export const bilibili: Platform = {
   pieces: {
     id: /(?:BV|bv)[\da-zA-Z]{10}|(?:av|AV)\d{1,20}/,
     number: /\d{1,20}/,
-    /** Of a video in several parts; the first needs no saying. */
+    /** Number of a part in a video of several; the first part has none. */
     part: /[2-9]|[1-9]\d{1,3}/,
     season: /\d{1,20}/,
     language: /[a-zA-Z]{2}/,

@@ -3,11 +3,11 @@ import type { Platform } from './platform.ts';
 /** Named pieces of an address; those that are missing are undefined. */
 export type Pieces = Readonly<Record<string, string | undefined>>;
 
-/** An address in the parts that shapes look at. */
+/** An address in the parts that shapes are matched with. */
 export interface SplitAddress {
   /** Without doubled slashes. */
   path: string;
-  /** Query parameters as they were sent, not decoded. */
+  /** Query parameters as sent, not decoded. */
   parameters: ReadonlyMap<string, readonly string[]>;
   /** Without the `#`. */
   fragment: string;
@@ -16,12 +16,12 @@ export interface SplitAddress {
 export interface CompiledShape {
   path: RegExp | undefined;
   parameters: readonly { name: string; optional: boolean; value: RegExp | 'address' }[];
-  /** One of the parameters that may not be missing, to look for first. */
+  /** A required parameter, which is checked first. */
   needed: string | undefined;
   fragment: RegExp | undefined;
 }
 
-/** Makes a shape of `platform.ts` ready to be matched. @throws when it names a piece that the row does not describe */
+/** Compiles a shape of `platform.ts`. @throws when it names a piece that the row does not describe */
 export function compileShape(shape: string, { pieces, ignoresCase = false }: Platform): CompiledShape {
   const [page = '', fragment] = shape.split('#', 2);
   const [path = '', query] = page.split('?', 2);
@@ -42,7 +42,7 @@ export function compileShape(shape: string, { pieces, ignoresCase = false }: Pla
   };
 }
 
-/** @param named the names that stand in the shape already: a name is a group only once */
+/** @param named the names that the shape has had already: a name is a group only once */
 function source(text: string, pieces: Platform['pieces'], named: Set<string>): string {
   return text.replaceAll(/\{(?<name>\w+)\}|[^{}]/g, (character, name: string | undefined) => {
     if (name === '_') return '[^/]+';
@@ -71,7 +71,7 @@ function source(text: string, pieces: Platform['pieces'], named: Set<string>): s
   });
 }
 
-/** The pieces of an address that has this shape, `address` among them as it was sent; undefined where it has not. */
+/** The pieces of an address, `address` as sent among them; undefined if the address does not have this shape. */
 export function matchShape(shape: CompiledShape, address: SplitAddress): Pieces | undefined {
   if (shape.fragment !== undefined && address.fragment === '') return undefined;
   if (shape.needed !== undefined && !address.parameters.has(shape.needed)) return undefined;
@@ -94,7 +94,7 @@ export function matchShape(shape: CompiledShape, address: SplitAddress): Pieces 
   return pieces;
 }
 
-/** People append a second `?` or a slash to an address, and platforms a path, in escapes or not: mostly that is not part of the value. */
+/** People append a second `?` or a slash, and platforms a path, escaped or not. These are mostly not part of the value. */
 function firstMatch(pattern: RegExp, values: readonly string[]): RegExpExecArray | undefined {
   for (const value of values) {
     const match = pattern.exec(value) ?? pattern.exec(value.split(/[?#&/]|%(?:2[36F]|3F)/i, 1)[0] ?? '');
@@ -103,7 +103,7 @@ function firstMatch(pattern: RegExp, values: readonly string[]): RegExpExecArray
   return undefined;
 }
 
-/** Makes a text of pieces; what is in brackets is left out where a piece of it is missing. */
+/** Makes a text of pieces. A part in brackets is left out if a piece of it is missing. */
 export type Template = (pieces: Pieces) => string;
 
 /** @param template an address or an id, of literal text, `{name}` and `[…]` */

@@ -42,7 +42,7 @@ export const instagram: Platform = {
     user: /[\w.]{1,60}/,
     story: /\d{1,25}/,
     form: /(?:reel|p|tv)\//,
-    /** Of a post with several pictures or videos. */
+    /** Number of an item in a post with several pictures or videos. */
     later: /[2-9]|[1-9]\d{1,2}/,
     short: /[\w-]{4,64}/,
   },
@@ -157,7 +157,7 @@ export const twitter: Platform = {
     id: /\d{1,25}/,
     broadcast: /\w{4,40}/,
     space: /[\da-zA-Z]{13}/,
-    /** Of a post with several videos. */
+    /** Number of a video in a post with several. */
     index: /[2-9]/,
     amplified: /[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}/,
     short: /[\da-zA-Z]{4,20}/,

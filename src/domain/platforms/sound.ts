@@ -7,7 +7,7 @@ export const soundcloud: Platform = {
   pieces: {
     user: /[\w-]{1,100}/,
     track: /[\w-]{1,150}/,
-    /** Of a track that only those may hear who were given its address. */
+    /** Secret in the address of an unlisted track. */
     secret: /s-[\da-zA-Z]{2,40}/,
     id: /\d{1,20}/,
     short: /\w{4,40}/,

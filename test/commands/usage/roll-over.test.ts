@@ -189,14 +189,13 @@ describe('clocks that differ', () => {
     const answered = await lookUpMetadata(
       { writers: behind, probe: { probe: () => Promise.resolve(found) } },
       {
-        ...{
-          accountId: account.accountId,
-          lookupId: lookupId(2),
-          video,
-          snapshot: account.origin,
-          cause: freshCause(),
-        },
-        ...{ decisionBudgetMs: 9_000, now: '2026-11-30T23:59:59.500Z' },
+        accountId: account.accountId,
+        lookupId: lookupId(2),
+        video,
+        snapshot: account.origin,
+        cause: freshCause(),
+        decisionBudgetMs: 9_000,
+        now: '2026-11-30T23:59:59.500Z',
       },
     );
     expect(answered.outcome).toBe('found');
@@ -205,7 +204,10 @@ describe('clocks that differ', () => {
     expect(tokensOf(ended)).toEqual([token(1)]);
     expect(typesOf(ended).slice(-2)).toEqual(['DownloadConfirmed', 'UsagePeriodEnded']);
     expect(typesOf(opened)).toEqual([
-      ...['UsagePeriodOpened', 'MetadataCreditDebited', 'DownloadCreditDebited', 'DownloadQueued'],
+      'UsagePeriodOpened',
+      'MetadataCreditDebited',
+      'DownloadCreditDebited',
+      'DownloadQueued',
     ]);
     expectTimesWithin(opened, december);
   });

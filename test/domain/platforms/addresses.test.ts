@@ -111,11 +111,13 @@ describe('addresses as platforms write them: id and canonical address', () => {
     ['https://w.soundcloud.com/player/?url=https%3A//api.soundcloud.com/tracks/1234&color=x', '1234', '/tracks/1234'],
     [
       'https://w.soundcloud.com/player/?visual=true&url=https%3A%2F%2Fapi.soundcloud.com%2Ftracks%2F1234&secret_token=s-AbC12',
-      ...['1234', 'https://api.soundcloud.com/tracks/1234?secret_token=s-AbC12'],
+      '1234',
+      'https://api.soundcloud.com/tracks/1234?secret_token=s-AbC12',
     ],
     [
       'https://w.soundcloud.com/player/?url=https%3A//api.soundcloud.com/tracks/1234%3Fsecret_token%3Ds-in&secret_token=s-out',
-      ...['1234', 'https://api.soundcloud.com/tracks/1234?secret_token=s-in'],
+      '1234',
+      'https://api.soundcloud.com/tracks/1234?secret_token=s-in',
     ],
     ['http://an-artist.bandcamp.com/track/a-track?from=x', 'a-track', 'https://an-artist.bandcamp.com/track/a-track'],
     ['https://bandcamp.com/?show=224', '224', 'https://bandcamp.com/radio?show=224'],
@@ -234,8 +236,12 @@ describe('addresses of other pages: unsupported_platform, with a word about what
   });
 
   it.each([
-    ...['https://www.tumblr.com/at/123', 'https://www.tumblr.com/blog/view/www/123', 'https://www.tumblr.com/Www/123'],
-    ...['https://www.reddit.com/over18', 'https://www.reddit.com/settings', 'https://at.tumblr.com/post/123'],
+    'https://www.tumblr.com/at/123',
+    'https://www.tumblr.com/blog/view/www/123',
+    'https://www.tumblr.com/Www/123',
+    'https://www.reddit.com/over18',
+    'https://www.reddit.com/settings',
+    'https://at.tumblr.com/post/123',
   ])('a page whose name stands where an id or a user would: %s', (address) => {
     expect(parseVideoUrl(address)).toMatchObject({ ok: false, refusal: 'unsupported_platform' });
   });

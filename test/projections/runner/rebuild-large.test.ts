@@ -127,7 +127,9 @@ describe('a long log', () => {
       }).finally(() => (isDone = true));
       const { events, tables } = rebuilt;
       report(`rebuild of ${name}`, {
-        ...{ events, rows: tables.reduce((sum, { rows }) => sum + rows, 0), ...rateOf(events, startedMs) },
+        events,
+        rows: tables.reduce((sum, { rows }) => sum + rows, 0),
+        ...rateOf(events, startedMs),
         seconds_after_the_replay: (performance.now() - replayedMs) / 1000,
       });
       const { admitted, longestMs, queued } = await loading;

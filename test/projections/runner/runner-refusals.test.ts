@@ -85,7 +85,9 @@ it('a checkpoint is undefined before the first event, and is what was written la
 describe('a stored checkpoint of -1, which is no position', () => {
   const put = async (models: TestReadModels, appliedEvents: number) => {
     await models.pool.query('insert into checkpoints (name, position, applied_events) values ($1, $2, $3)', [
-      ...[usageAndJobs.name, 2n ** 64n - 1n, appliedEvents],
+      usageAndJobs.name,
+      2n ** 64n - 1n,
+      appliedEvents,
     ]);
   };
 
