@@ -5,23 +5,23 @@ import type { SendMailOptions } from 'nodemailer';
 import { MailNotTaken } from '../ports/billing.ts';
 import type { Mail, Mailer } from '../ports/billing.ts';
 
-/** Mails over SMTP, or into a folder where no mail server is named. */
+/** Mails over SMTP, or into a folder if no mail server is set. */
 
-/** The longest that one mail may take in all: a claim of it has to last longer. */
+/** The time limit for one mail; a claim of a mail must last longer. */
 const mailTimeoutMs = 60_000;
 
 export interface SmtpSettings {
-  /** `smtp://` or `smtps://`, with the user and password that the server asks for, percent-encoded. */
+  /** `smtp://` or `smtps://`, with percent-encoded user and password if the server requires them. */
   url: string;
-  /** Address that the mails come from. */
+  /** The sender's address. */
   from: string;
   /** For tests. Default: `mailTimeoutMs`. */
   timeoutMs?: number;
 }
 
 /**
- * A connection for each mail: they are few. `smtps` is TLS from the start; `smtp` takes up STARTTLS where the server offers it,
- * and insists on it before a password leaves this machine. Certificates have to be valid.
+ * Opens a connection for each mail, since they are few. `smtps` uses TLS from the start; `smtp` uses STARTTLS if the server
+ * offers it, and requires it before it sends a password. Certificates must be valid.
  */
 export function createSmtpMailer({ url, from, timeoutMs = mailTimeoutMs }: SmtpSettings): Mailer {
   const { protocol, hostname, port, username, password } = new URL(url);
@@ -48,8 +48,8 @@ export function createSmtpMailer({ url, from, timeoutMs = mailTimeoutMs }: SmtpS
 }
 
 /**
- * A readable file for each mail, named by its time and id: the same mail twice is the same file. After a crash a file is there
- * whole or not at all. Only this user may read them, because addresses stand in them.
+ * Writes a readable file for each mail, named by its time and id: the same mail twice is the same file. After a crash a file is
+ * complete or missing. Only this user may read the files, because they contain addresses.
  */
 export function createFolderMailer({ directory, from }: { directory: string; from: string }): Mailer {
   const transport = createTransport({ streamTransport: true, buffer: true, newline: 'windows' });
@@ -83,23 +83,23 @@ const messageIdOf = (mailId: string, from: string) => `<${mailId}@${from.split('
 
 function contentOf(mail: Mail, from: string): SendMailOptions {
   return {
-    // As parts and not as text, so that nothing in an address is read as a second one.
+    // In parts, so that no part of an address is parsed as a second address.
     from: { name: 'Reeltally', address: from },
     to: { name: '', address: mail.to },
     subject: mail.subject,
     text: mail.text,
     date: new Date(mail.date),
     messageId: messageIdOf(mail.id, from),
-    // Nobody's holiday greeting is wanted (RFC 3834).
+    // Suppresses automatic replies (RFC 3834).
     headers: { 'Auto-Submitted': 'auto-generated' },
   };
 }
 
-/** What the library says may quote the address and what the server wrote: only the codes are kept. */
+/** The library's errors may quote the address and the server's text, so only their codes are kept. */
 function notTaken(error: unknown): MailNotTaken {
   const { code, responseCode, command } = error as { code?: string; responseCode?: number; command?: string };
   const detail = [code, responseCode, command].filter((part) => part !== undefined).join(' ');
   const isAboutThisMail = code === 'EENVELOPE' || code === 'EMESSAGE';
-  // 421: the server is about to close, whatever it was asked.
+  // 421: the server is shutting down.
   return new MailNotTaken(isAboutThisMail && responseCode !== 421 ? 'refused' : 'away', detail);
 }

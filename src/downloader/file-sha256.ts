@@ -3,11 +3,11 @@ import { open } from 'node:fs/promises';
 
 const bufferBytes = 1024 * 1024;
 
-/** Reads into it; to be shared by files that are hashed one after the other. */
+/** A buffer that files may share which are hashed one after the other. */
 export const hashBuffer = (): Buffer => Buffer.allocUnsafe(bufferBytes);
 
 /**
- * Hashes a file, buffer by buffer, which takes half the processor time of a stream.
+ * Hashes a file. Reading it buffer by buffer takes half the processor time of a stream.
  *
  * @throws the reason of the signal, once it is aborted
  */

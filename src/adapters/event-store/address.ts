@@ -1,15 +1,14 @@
 import { createRequire } from 'node:module';
 
-/** As `@eventstore/db-client` reads it; the module is one of the pinned version's own. */
+/** The parser of `@eventstore/db-client`, an internal module of the pinned version. */
 type ParseConnectionString = (address: string) => object;
 
 const parserModule = '@eventstore/db-client/dist/Client/parseConnectionString.js';
 
 /**
- * Checks an address of the event store with the client's own parser: it knows addresses of several hosts, which `URL` does
- * not.
+ * Checks an address of the event store with the client's own parser, which accepts several hosts, unlike `URL`.
  *
- * @returns the address for the client; or why it is refused, without any part of it, because it may hold a password
+ * @returns the address for the client; or why it is refused, without quoting it, because it may contain a password
  */
 export function readEventStoreAddress(given: string): { address: string } | { fault: string } {
   const address = withoutIgnoredOptions(given);
@@ -26,8 +25,8 @@ export function readEventStoreAddress(given: string): { address: string } | { fa
 }
 
 /**
- * The address without the options that the client ignores: it would write a warning about each to standard error, with the
- * whole address, its password included, every time that it reads it.
+ * Removes the options that the client ignores. About each of them it would print a warning to standard error at every parse,
+ * with the whole address and its password.
  */
 function withoutIgnoredOptions(address: string): string {
   const [hosts = '', ...query] = address.split('?');
@@ -39,7 +38,7 @@ function withoutIgnoredOptions(address: string): string {
   return options.length === 0 ? hosts : `${hosts}?${options.join('&')}`;
 }
 
-/** An address of nobody shows what the client makes of an option; its warning tells the operator which one is ignored. */
+/** Parses an option in an address without credentials; the client's warning then names it to the operator. */
 function isIgnored(option: string): boolean {
   try {
     const read = parser()(`esdb://ignored-option?${option}`);
@@ -49,7 +48,7 @@ function isIgnored(option: string): boolean {
   }
 }
 
-/** Loaded where there is an address to read: it is a good part of the client. */
+/** Loaded only when needed, because it brings in much of the client. */
 function parser(): ParseConnectionString {
   const { parseConnectionString } = createRequire(import.meta.url)(parserModule) as {
     parseConnectionString: ParseConnectionString;

@@ -1,8 +1,8 @@
 /**
  * One append, from the check of its events until its outcome is known.
  *
- * The log recognises a retry by its ids from the expected revision on, so the same bytes are sent again and again until the
- * answer is "stored" or "wrong expected version". Nothing else is an answer: an append that timed out may land later.
+ * The log recognizes a retry by its ids from the expected revision on, so the same bytes are sent again and again until the
+ * answer is "stored" or "wrong expected version". Nothing else is an outcome: an append that timed out may be stored later.
  */
 
 import { jsonEvent } from '@eventstore/db-client';
@@ -24,8 +24,8 @@ export interface PreparedAppend {
 }
 
 /**
- * Checks what the log could never take, since the client does not survive every way in which a server refuses that, and
- * copies the events, so that every attempt sends the same bytes.
+ * Refuses appends that the log would never take, since the client does not survive all of a server's refusals. Copies the
+ * events, so that every attempt sends the same bytes.
  *
  * @throws {InvalidAppend}
  */
@@ -51,7 +51,7 @@ export function prepareAppend(
       id: event.id,
       type: event.type,
       data: JSON.parse(data) as Record<string, unknown>,
-      // As bytes: an object would be turned into JSON, then into base64, and twice out of that, by code that is slow at it.
+      // As bytes, because the client would encode and decode an object several times, slowly.
       metadata: utf8.encode(metadata),
     });
   });
@@ -94,7 +94,7 @@ export class PendingAppend {
     this.#options = options;
   }
 
-  /** @param sendBeforeMs by `performance.now()`; concerns the first attempt only */
+  /** @param sendBeforeMs by `performance.now()`; for the first attempt only */
   run(sendBeforeMs: number | undefined): Promise<AppendOutcome> {
     void this.#attempt(sendBeforeMs);
     return this.#outcome.promise;
@@ -133,7 +133,7 @@ export class PendingAppend {
     );
   }
 
-  /** Any attempt may bring the outcome, also one that was given up; only the newest one's failure leads to another. */
+  /** Any attempt may bring the outcome, even one that was given up. Only a failure of the newest leads to another attempt. */
   #onError(error: unknown, attempt: number, generation: number): void {
     if (this.#isSettled) return;
     if (isWrongExpectedVersion(error)) {
@@ -164,8 +164,8 @@ export class PendingAppend {
 }
 
 /**
- * Why the log does not take these events, where that is certain. After an attempt of unknown outcome only the size is: a
- * stream may have been deleted, and a permission withdrawn, after the events were stored.
+ * The refusal of an append, if it is certain. After an attempt of unknown outcome, only a refusal for size is certain: the
+ * stream may have been deleted, or the permission withdrawn, after the events were stored.
  */
 function refusalOf(error: unknown, attempt: number): Error | undefined {
   if (isTooLarge(error)) return new InvalidAppend('The log takes no append of this size.', { cause: error });

@@ -1,16 +1,16 @@
 /**
- * The official client, so that it can be given up: it keeps the answer to its first question of a server, a failure too, and
- * would repeat that for ever ("Failed to discover after 10 attempts" of a cluster that has long been whole again).
+ * The official client, in a form that can be disposed of. It caches the server's first answer, even a failure, and would repeat
+ * it for ever ("Failed to discover after 10 attempts", long after the cluster has recovered).
  */
 
 import { EventStoreDBClient } from '@eventstore/db-client';
 import type { Channel } from '@grpc/grpc-js';
 import { withDeadline } from '../../async/deadline.ts';
 
-/** Ending streams is a local matter; a client that does not manage in this time is no longer waited for. */
+/** Ending streams needs no server. After this time, the client is no longer waited for. */
 const ABANDON_TIMEOUT_MS = 1000;
 
-/** A private member of the pinned client version: the one place in which it makes a channel. */
+/** A private member of the pinned client version: the only place that makes a channel. */
 interface ClientInternals {
   createChannel: () => Promise<Channel>;
 }
@@ -34,7 +34,7 @@ export class DisposableClient {
     };
   }
 
-  /** Ends all that is under way. */
+  /** Ends all open streams. */
   async endStreams(): Promise<void> {
     await withDeadline(
       this.client.dispose().catch(() => undefined),
@@ -44,8 +44,8 @@ export class DisposableClient {
   }
 
   /**
-   * Ends all that is under way, and closes its connection, also one that is still being made: whatever waits for that fails.
-   * Nothing of this client reaches a server from here on.
+   * Ends all open streams and closes the connection, even one that is still being made; calls that wait for it fail. From then
+   * on this client sends nothing to a server.
    */
   async dispose(): Promise<void> {
     this.#isDisposed = true;

@@ -1,13 +1,13 @@
 /**
- * The one client of this process, and whether it works.
+ * The only client of this process, and its state.
  *
  *     restoring ──(an empty append is answered)──▶ ready ──(an error, or silence)──▶ restoring
  *         └──(it fails, or is not answered)──▶ restoring, with another client
  *
- * The client keeps its unanswered appends in one list for the whole process: an error on any of its append streams rejects
- * all of them, and an answer that then still comes in on another such stream is an uncaught error that ends the process.
- * So there is never more than one append stream: every stream of a broken connection is ended, and awaited, before the next
- * append is sent. An empty append goes first on every new connection, because many at once on an unused one can hang.
+ * The client keeps its unanswered appends in one list for the whole process. An error on any append stream rejects all of them,
+ * and a later answer on another such stream is an uncaught error that ends the process. So there is never more than one append
+ * stream: all streams of a broken connection are ended, and awaited, before the next append is sent. Each new connection begins
+ * with an empty append, because many appends at once on an unused connection can hang.
  */
 
 import { EventEmitter } from 'node:events';
@@ -29,16 +29,16 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 export interface ConnectionOptions {
   url: string;
   /**
-   * A stream that nobody writes. Appending no events to it, expecting no stream, stores no event and needs a whole round
-   * trip. The log of a real server grows by some bytes each time, so this is no question to ask often.
+   * A stream that is never written. An append of no events, expecting no stream, stores nothing and needs a full round trip. It
+   * adds some bytes to the log of a real server each time, so it must not be sent often.
    */
   warmUpStream: string;
   outage: Outage;
-  /** Silence for so long makes the connection suspect. */
+  /** The connection is suspect after so long without an answer. */
   answerTimeoutMs: number;
-  /** From 0 to 1: spreads the attempts of several processes. */
+  /** From 0 to 1, for jitter: spreads the attempts of several processes. */
   random: () => number;
-  /** Told of each failure until the server has answered for the first time, and whether it refused us; not logged then. */
+  /** Told of each failure before the server's first answer, and whether the server refused us; they are not logged. */
   onNeverReached: ((failure: unknown, isRefused: boolean) => void) | undefined;
 }
 
@@ -58,12 +58,12 @@ export class Connection {
     void this.#restore();
   }
 
-  /** Not to be kept: what fails is replaced. */
+  /** Not to be kept by the caller: a client that fails is replaced. */
   get client(): EventStoreDBClient {
     return this.#current.client;
   }
 
-  /** Rises whenever everything that was under way has been given up. */
+  /** Rises whenever all pending calls are given up. */
   get generation(): number {
     return this.#generation;
   }
@@ -90,10 +90,10 @@ export class Connection {
   }
 
   /**
-   * Says that something did not work.
+   * Reports a failure.
    *
-   * @param generation in which it was begun; what was given up since then is no news
-   * @param isBroken whether everything under way is to be given up; otherwise an empty append decides that
+   * @param generation the generation of the failed call; failures of earlier generations are ignored
+   * @param isBroken whether to give up all pending calls; otherwise a health check decides that
    */
   suspect(generation: number, isBroken: boolean): void {
     if (generation !== this.#generation || this.#isClosed) return;
@@ -103,18 +103,18 @@ export class Connection {
     void this.#restore();
   }
 
-  /** Calls back when everything under way is given up, and on closing; returns how to stop that. */
+  /** Calls back when all pending calls are given up, and on closing. @returns a function that removes the callback */
   onLost(callback: () => void): () => void {
     this.#changes.on('lost', callback);
     return () => this.#changes.off('lost', callback);
   }
 
-  /** One round trip, now. */
+  /** A health check: one round trip, now. */
   async check(timeoutMs: number): Promise<boolean> {
     const untilMs = performance.now() + timeoutMs;
     if (this.#isClosed || !(await this.whenReady(untilMs).catch(() => false))) return false;
     const generation = this.#generation;
-    const failure = await this.#probe(Math.max(1, untilMs - performance.now()));
+    const failure = await this.#checkHealth(Math.max(1, untilMs - performance.now()));
     if (failure !== undefined) this.suspect(generation, false);
     return failure === undefined;
   }
@@ -124,7 +124,7 @@ export class Connection {
     while (!this.#isClosed && performance.now() < untilMs) await this.#change(untilMs - performance.now());
   }
 
-  /** The time before attempt number `attempt` (from 1): doubling up to a second, and never exactly what others wait. */
+  /** The pause before an attempt (from 1): doubles up to a second, with jitter. */
   pauseMs(attempt: number): number {
     return backoffMs(attempt, {
       firstMs: FIRST_PAUSE_MS,
@@ -148,7 +148,7 @@ export class Connection {
         await this.#current.endStreams();
       }
       this.#isBroken = false;
-      const failure = await this.#probe(this.#options.answerTimeoutMs);
+      const failure = await this.#checkHealth(this.#options.answerTimeoutMs);
       if (failure === undefined && !this.#mustRestart()) {
         this.#isReady = true;
         this.#wasReady = true;
@@ -167,13 +167,13 @@ export class Connection {
     }
   }
 
-  /** While a probe was under way, something else may have found the connection broken. */
+  /** Another call may have found the connection broken during the health check. */
   #mustRestart(): boolean {
     return this.#isBroken || this.#isClosed;
   }
 
-  /** @returns why there is no answer; undefined if there is one */
-  async #probe(timeoutMs: number): Promise<unknown> {
+  /** @returns why there was no answer; undefined if there was one */
+  async #checkHealth(timeoutMs: number): Promise<unknown> {
     const append = this.client.appendToStream(this.#options.warmUpStream, [], { expectedRevision: 'no_stream' }).then(
       () => ({ failure: undefined }),
       (error: unknown) => ({ failure: isAnswer(error) ? undefined : error }),
@@ -184,7 +184,7 @@ export class Connection {
     return failure;
   }
 
-  /** Tells all that is under way. The client's own appends are rejected when its streams end. */
+  /** Tells all pending calls. The client's own appends are rejected when its streams end. */
   #giveUpAll(): void {
     this.#generation += 1;
     this.#changes.emit('lost');
@@ -197,7 +197,7 @@ export class Connection {
     if (!this.#isClosed) this.#current = new DisposableClient(this.#options.url);
   }
 
-  /** Waits for a change of state, at most so long. */
+  /** Waits for a change of state or the timeout. */
   #change(timeoutMs: number): Promise<void> {
     return new Promise((resolve) => {
       const finish = (): void => {

@@ -1,11 +1,11 @@
 /**
- * What the client's errors mean. Only a few of them say that nothing was stored; any other leaves the outcome unknown.
+ * The meaning of the client's errors. Only a few of them say that nothing was stored; any other leaves the outcome unknown.
  */
 
 import { ErrorType, isCommandError } from '@eventstore/db-client';
 import { status } from '@grpc/grpc-js';
 
-/** The type of an error of the client; undefined for a bare error, as it gives when nobody listens. */
+/** The type of a client error; undefined for a bare error, such as one of a refused connection. */
 function typeOf(error: unknown): ErrorType | undefined {
   return error instanceof Error && isCommandError(error) ? error.type : undefined;
 }
@@ -30,27 +30,27 @@ export function isAccessDenied(error: unknown): boolean {
   return typeOf(error) === ErrorType.ACCESS_DENIED;
 }
 
-/** The server rejects our credentials: the client passes some of these on as bare transport errors. */
+/** The server rejects our credentials. The client reports some of these as bare transport errors. */
 export function isUnauthenticated(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === status.UNAUTHENTICATED;
 }
 
 /**
- * The server says that an append came too late. The client writes the instant of its deadline into each append, so that
- * a server says so at once where the clock of this machine is behind.
+ * The server says that an append came after its deadline. The client writes its deadline into each append as an instant, so a
+ * server refuses it at once if this machine's clock is behind.
  */
 function isDeadlineExceeded(error: unknown): boolean {
   return typeOf(error) === ErrorType.DEADLINE_EXCEEDED;
 }
 
-/** Whether the server itself said this, so that the way there and back works. */
+/** Whether the server itself sent this error, which proves that the connection works. */
 export function isAnswer(error: unknown): boolean {
   return [isWrongExpectedVersion, isStreamDeleted, isTooLarge, isAccessDenied, isDeadlineExceeded].some((is) =>
     is(error),
   );
 }
 
-/** Whether the connection cannot be used any more; other failures are looked into first. */
+/** Whether the connection is unusable; after other failures it is checked first. */
 export function isConnectionBroken(error: unknown): boolean {
   const type = typeOf(error);
   if (type === ErrorType.UNAVAILABLE || type === ErrorType.CANCELLED || type === ErrorType.NOT_LEADER) return true;

@@ -27,40 +27,40 @@ import type { StreamNames } from './stream-names.ts';
 import { SupervisedSubscription } from './subscription.ts';
 
 export interface EventStoreOptions {
-  /** `esdb://host:port?tls=false`, with credentials where the server wants them. */
+  /** Such as `esdb://host:port?tls=false`, with credentials if the server requires them. */
   url: string;
   logger?: Logger;
   outages?: Outages;
-  /** An append without an answer for so long is sent again. */
+  /** An append is sent again after so long without an answer. */
   resendAfterMs?: number;
-  /** A read without progress for so long gives up. */
+  /** A read is given up after so long without progress. */
   readTimeoutMs?: number;
-  /** A subscription without a message for so long is begun anew. */
+  /** A subscription is started again after so long without a message. */
   watchdogMs?: number;
-  /** Largest append, in bytes; what the server allows unless it is set up otherwise. */
+  /** Largest append, in bytes; default: the server's default. */
   maxAppendBytes?: number;
-  /** From 0 to 1, for the pauses between attempts; without it they are the same in every process. */
+  /** From 0 to 1, for jitter between attempts. */
   random?: () => number;
   observer?: AppendObserver;
-  /** Default: all of the log is ours. */
+  /** Default: the whole log is ours. */
   streams?: StreamNames;
-  /** Told of each event that a subscription has skipped because its stream only begins like one of ours. */
+  /** Told of each event that a subscription skips because its stream only shares a prefix with ours. */
   onForeignEvent?: () => void;
-  /** Told of each failure until the server has answered for the first time; these are not logged then. */
+  /** Told of each failure before the server's first answer; such failures are not logged. */
   onNeverReached?: (failure: unknown, isRefused: boolean) => void;
 }
 
 export interface ConnectedEventStore extends EventStore, WholeLog {
-  /** Whether the log answers, found out by a round trip through the leader. */
+  /** Health check: one round trip through the leader. */
   ready(options: { timeoutMs: number }): Promise<boolean>;
-  /** Appends whose outcome is not known yet, and how long the oldest has been under way; 0 if there is none. */
+  /** The number of appends whose outcome is not known yet, and the age of the oldest; 0 if there is none. */
   openAppends(): { count: number; oldestSeconds: number };
-  /** Rejects what is pending, lets the subscriptions finish their batches, and leaves nothing that keeps the process alive. */
+  /** Rejects pending calls and lets subscriptions finish their batches. Nothing then keeps the process alive. */
   close(): Promise<void>;
 }
 
 /**
- * Does not wait for the server, and goes on trying for as long as it is open.
+ * Opens the log without waiting for the server. It keeps trying to connect until it is closed.
  *
  * Only one of these may be open in a process: see connection.ts.
  */
@@ -127,7 +127,7 @@ class EventStoreAdapter implements ConnectedEventStore {
     }
   }
 
-  /** Whatever goes wrong in the telling must not take the place of the outcome. */
+  /** A failure of the observer must not replace the outcome. */
   #tell(outcome: AppendOutcome | 'failed', seconds: number): void {
     try {
       this.#observer?.appendEnded(outcome, seconds);
@@ -150,18 +150,18 @@ class EventStoreAdapter implements ConnectedEventStore {
   async readAll(after: bigint, maxCount: number): Promise<RecordedEvent[]> {
     for (let from = after; ;) {
       const fromPosition = from < 0n ? START : positionOfEvent(from);
-      // The server begins with the event at the position itself.
+      // The server's read includes the event at the position itself.
       const range = { fromPosition, maxCount: maxCount + 1, requiresLeader: true } as const;
       const events = await readEvents(this.#connection, (client) => client.readAll(range), this.#readTimeoutMs);
       const ours = this.#ours(events).filter(({ position }) => position > after);
       const last = events.at(-1)?.position ?? from;
-      // A page of others is not the end of the log.
+      // A page of other systems' events is not the end of the log.
       if (ours.length > 0 || last <= from) return ours.slice(0, maxCount);
       from = last;
     }
   }
 
-  /** Under the names that we know them by. */
+  /** Keeps the events of our streams, without the stream prefix of this installation. */
   #ours(events: readonly RecordedEvent[]): RecordedEvent[] {
     return events.flatMap((event) => {
       const stream = ourName(this.#streams, event.stream);
@@ -213,7 +213,7 @@ class EventStoreAdapter implements ConnectedEventStore {
   }
 
   openAppends(): { count: number; oldestSeconds: number } {
-    // They are kept in the order in which they began.
+    // The set keeps them in the order in which they began.
     const [oldest] = this.#pending;
     return {
       count: this.#pending.size,

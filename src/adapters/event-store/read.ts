@@ -1,5 +1,5 @@
 /**
- * Reads with a time limit of their own, which the client does not have: without any progress for so long they give up.
+ * Reads with a time limit, which the client lacks: a read without progress for so long is given up.
  */
 
 import type { AllStreamResolvedEvent, EventStoreDBClient, ResolvedEvent } from '@eventstore/db-client';
@@ -27,7 +27,7 @@ export function recordedEventOf(event: Recorded): RecordedEvent {
 }
 
 /**
- * Reads until it works or the limit has passed without an event; a stream that does not exist has no events.
+ * Retries a read until it succeeds, or the limit has passed without an event. A stream that does not exist has no events.
  *
  * @throws {EventStoreUnavailable}
  */
@@ -60,12 +60,12 @@ export async function readEvents(
   throw new EventStoreUnavailable('The event store does not answer reads.', { cause });
 }
 
-/** The connection was given up, or there was no progress: nothing is known of why. */
+/** The connection was given up, or the read made no progress; the reason is unknown. */
 class ReadGivenUp extends Error {
   override readonly name = 'ReadGivenUp';
 }
 
-/** @param extend says that there is progress, and returns how long to wait for more */
+/** @param extend reports progress, and returns how long to wait for more */
 function collect(connection: Connection, reading: Reading, extend: () => number): Promise<RecordedEvent[]> {
   return new Promise((resolve, reject) => {
     const events: RecordedEvent[] = [];
@@ -92,7 +92,7 @@ function collect(connection: Connection, reading: Reading, extend: () => number)
       finish();
       resolve(events);
     });
-    // Stays for good: an error without a listener would end the process.
+    // Never removed: an error without a listener would end the process.
     reading.on('error', fail);
   });
 }

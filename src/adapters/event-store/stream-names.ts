@@ -1,17 +1,17 @@
-/** Which streams of a log that others may use too are ours, and what they are called there. */
+/** Our streams in a log that other systems may use too, and their names there. */
 export interface StreamNames {
-  /** Prefix of all our stream names in the log, and nowhere else. */
+  /** The prefix of all our stream names. It is used in the log only. */
   prefix: string;
-  /** Told the name without the prefix. */
+  /** Called with the name without the prefix. */
   isOurs: (stream: string) => boolean;
 }
 
-/** Everything is ours, under its own name. */
+/** All streams are ours, without a prefix. */
 export const allStreams: StreamNames = { prefix: '', isOurs: () => true };
 
 export const nameInLog = ({ prefix }: StreamNames, stream: string): string => prefix + stream;
 
-/** @returns undefined for a stream of somebody else */
+/** @returns undefined for a stream of another system */
 export function ourName({ prefix, isOurs }: StreamNames, nameInTheLog: string): string | undefined {
   if (!nameInTheLog.startsWith(prefix)) return undefined;
   const stream = nameInTheLog.slice(prefix.length);

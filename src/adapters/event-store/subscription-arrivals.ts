@@ -10,7 +10,7 @@ import { recordedEventOf } from './read.ts';
 import { nameInLog, ourName } from './stream-names.ts';
 import type { StreamNames } from './stream-names.ts';
 
-/** Times the server's window of 32: how many events it passes over before it says how far it is. */
+/** Multiplied by the server's window of 32: the number of filtered events after which it sends a checkpoint. */
 const CHECKPOINT_INTERVAL = 32;
 
 /** The server ended the subscription, or never confirmed it. */
@@ -20,10 +20,10 @@ export class SubscriptionDropped extends Error {
 
 export interface ArrivalsOptions {
   streams: StreamNames;
-  /** Told of each event that is skipped because its stream only begins like one of ours. */
+  /** Told of each event that is skipped because its stream only shares a prefix with ours. */
   onForeignEvent: () => void;
   streamPrefixes: readonly string[];
-  /** Undefined: from the start of the log. */
+  /** Undefined for the start of the log. */
   from: LogPosition | undefined;
   maxEvents: number;
 }
@@ -54,9 +54,9 @@ export class Arrivals {
         filter: streamNameFilter({
           prefixes: options.streamPrefixes.map((stream) => nameInLog(streams, stream)),
           checkpointInterval: CHECKPOINT_INTERVAL,
-          // Must not fail, and must not wait: the client looks at neither.
+          // Must neither fail nor wait: the client handles neither.
           checkpointReached: (_subscription, position) => {
-            // A server that has met nothing yet sends a checkpoint of -1, which is no position.
+            // A server that has read no event yet sends a checkpoint of -1, which is no position.
             if (isPosition(position)) this.#checkpoint = position;
             this.#news();
             return Promise.resolve();
@@ -87,8 +87,8 @@ export class Arrivals {
   }
 
   /**
-   * Everything that has arrived, up to the limit. Once nothing is left waiting, all that the last checkpoint covers has been
-   * taken: the client passes a checkpoint on only after the events before it.
+   * Takes all events that have arrived, up to the limit. When none is left, all events before the last checkpoint have been
+   * taken: the client delivers a checkpoint only after the events before it.
    */
   take(): LogBatch | undefined {
     this.#isMoreDue = false;

@@ -1,6 +1,6 @@
 /**
- * A subscription to the log that does not end: the client's own ends with an error, in silence or without a word, and is then
- * begun anew from where the consumer says it is.
+ * A subscription to the log that does not end. The client's own subscription may end with an error, without one, or just fall
+ * silent; it is then started again from the consumer's position.
  *
  *     connecting ──(confirmation)──▶ following ──(error, end, silence, failed batch)──▶ pausing ──▶ connecting
  */
@@ -23,7 +23,7 @@ import { backoffMs } from '../../async/backoff.ts';
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5000;
 
-/** How long a subscription that waits for the connection may take to notice that it is being closed. */
+/** A subscription that waits for the connection notices within this time that it is being closed. */
 const CLOSING_CHECK_MS = 500;
 
 /** The server confirms a subscription at once, before any event. */
@@ -38,7 +38,7 @@ export interface SupervisionOptions extends Pick<ArrivalsOptions, 'streams' | 'o
   onClosed: () => void;
 }
 
-/** Nothing came for long. It may be that there was nothing, or that a drop went unnoticed: only asking again tells. */
+/** No event came for long. There may have been none, or the subscription was dropped: only a new one can tell. */
 class QuietSubscription extends Error {
   override readonly name = 'QuietSubscription';
 }
@@ -52,7 +52,7 @@ export class SupervisedSubscription implements Subscription {
   #isClosing = false;
   #isCaughtUp = false;
   #failures = 0;
-  /** The problem that was told last, and is not over. */
+  /** The problem that was logged last and is not over. */
   #told: string | undefined;
 
   constructor(connection: Connection, options: SubscriptionOptions, supervision: SupervisionOptions) {
@@ -90,7 +90,7 @@ export class SupervisedSubscription implements Subscription {
     }
   }
 
-  /** A problem that a person has to solve is said once, however often it is tried again; any other is an outage. */
+  /** A problem that a person has to solve is logged once, however often it recurs; any other is an outage. */
   #tell(error: unknown): void {
     const { name: subscription } = this.#options;
     const { logger, outage } = this.#supervision;
@@ -137,7 +137,7 @@ export class SupervisedSubscription implements Subscription {
     try {
       await this.#follow(arrivals, from);
     } catch (error) {
-      // A batch that its consumer refused says nothing about the connection.
+      // A batch that fails in the consumer says nothing about the connection.
       if (arrivals.failure !== undefined) this.#connection.suspect(generation, isBroken(arrivals.failure));
       throw error;
     } finally {
@@ -191,7 +191,7 @@ export class SupervisedSubscription implements Subscription {
   }
 }
 
-/** Ends and silence are looked into; the connection may well be fine. */
+/** After an end or silence, the connection may be fine, and is only checked. */
 function isBroken(failure: Error): boolean {
   return !(failure instanceof SubscriptionDropped) && isConnectionBroken(failure);
 }

@@ -1,12 +1,12 @@
 import { extname } from 'node:path';
 import type { FileKey } from '../../ports/files.ts';
 
-/** How the place of a finished file is named, in every file store: token/claim revision/name. */
+/** The name of a finished file in every file store: token/claim revision/name. */
 
 const tokenPattern = /^[A-Za-z0-9_-]{1,200}$/;
 const namePattern = /^[a-z0-9][a-z0-9_-]{0,99}\.(?:mp4|mp3|m4a|jpg)$/;
 
-/** What a file can be. The list is short so that nothing is ever served as a page. */
+/** The file types that are served. The list is short so that no file is ever served as a page. */
 const contentTypes: Readonly<Record<string, string>> = {
   '.mp4': 'video/mp4',
   '.mp3': 'audio/mpeg',
@@ -17,7 +17,7 @@ const contentTypes: Readonly<Record<string, string>> = {
 export const isToken = (text: string): boolean => tokenPattern.test(text);
 export const isFileName = (text: string): boolean => namePattern.test(text);
 
-/** @returns undefined for a kind of file that is never served */
+/** @returns undefined for a file type that is never served */
 export const contentTypeOf = ({ name }: Pick<FileKey, 'name'>): string | undefined => contentTypes[extname(name)];
 
 /** @throws {RangeError} for parts that could leave the store: such a key is a bug, never a request */

@@ -8,7 +8,7 @@ import type { FileKey, FileStore } from '../../ports/files.ts';
 import { checkedToken, contentTypeOf, isFileName, isToken, keyPath } from './file-key.ts';
 
 export interface SigningKey {
-  /** Stands in every link, so that links outlive a change of the key. */
+  /** Contained in every link, so that links outlive a change of the key. */
   id: string;
   /** A KeyObject rather than bytes: signing with it is eight times as fast. */
   key: KeyObject;
@@ -16,10 +16,10 @@ export interface SigningKey {
 
 export interface LocalFileStoreOptions {
   directory: string;
-  /** What clients see in front of `/files/`, without a slash at its end. */
+  /** The part of links before `/files/`, without a slash at its end. */
   downloadBaseUrl: string;
   signingKeys: { current: SigningKey; others: readonly SigningKey[] };
-  /** Differs at every call, so that every link does. */
+  /** Differs at every call, so that every link is different. */
   nonce: () => string;
 }
 
@@ -29,8 +29,8 @@ type LinkVerdict =
 
 export interface LocalFileStore extends FileStore {
   /**
-   * Judges the path and query of a request: 403 unless we signed exactly this, then 410 from the second of its expiry on, then
-   * 404 when the file is gone.
+   * Verifies the path and query of a request: 403 unless we signed exactly this link, then 410 from the second of its expiry
+   * on, then 404 if the file is gone.
    */
   verifyLink(url: string, nowMs: number): Promise<LinkVerdict>;
   /** Opens a file that `verifyLink` named; undefined when it has gone meanwhile. */
@@ -41,7 +41,7 @@ const signatureVersion = 'v1';
 const pathPattern = /^\/files\/([A-Za-z0-9_-]{1,200})\/(0|[1-9]\d{0,14})\/([a-z0-9._-]{1,110})$/;
 const parameterNames = ['download', 'key', 'expires', 'nonce', 'signature'] as const;
 
-/** One line per part: none of them holds a line break once it is encoded. */
+/** The signed text: one line per part, since no encoded part contains a line break. */
 function sign(key: KeyObject, path: string, query: Readonly<Record<string, string>>): Buffer {
   const signed = parameterNames.slice(0, -1).map((name) => `${name}=${encodeURIComponent(query[name] ?? '')}`);
   return createHmac('sha256', key)
@@ -72,7 +72,7 @@ function isCode(error: unknown, ...codes: string[]): boolean {
   return error instanceof Error && 'code' in error && codes.includes(String(error.code));
 }
 
-/** Moves a file; where the target is on another disk, by a copy that gets its name when it is complete. */
+/** Moves a file. To another disk it is copied, and gets its name when it is complete. */
 async function moveFile(from: string, to: string, temporary: string): Promise<void> {
   try {
     await fsyncPath(from);
@@ -90,7 +90,7 @@ async function moveFile(from: string, to: string, temporary: string): Promise<vo
   }
 }
 
-/** A directory that is not there has no entries. */
+/** A missing directory has no entries. */
 async function entries(directory: string): Promise<string[]> {
   return readdir(directory).catch((error: unknown) => {
     if (isCode(error, 'ENOENT')) return [];
@@ -100,7 +100,7 @@ async function entries(directory: string): Promise<string[]> {
 
 const tokensAtOnce = 500;
 
-/** What else may lie in the directory is nobody's token. */
+/** Other names in the directory are not tokens. */
 async function* listTokens(directory: string): AsyncGenerator<readonly string[]> {
   const opened = await opendir(directory, { bufferSize: tokensAtOnce }).catch((error: unknown) => {
     if (isCode(error, 'ENOENT')) return undefined;
@@ -116,14 +116,14 @@ async function* listTokens(directory: string): AsyncGenerator<readonly string[]>
   if (page.length > 0) yield page;
 }
 
-/** Removes a directory if nothing is in it any more. */
+/** Removes a directory if it is empty. */
 async function removeIfEmpty(directory: string): Promise<void> {
   await rmdir(directory).catch((error: unknown) => {
     if (!isCode(error, 'ENOENT', 'ENOTEMPTY', 'EEXIST')) throw error;
   });
 }
 
-/** What a link of ours says. */
+/** The content of a link. */
 interface GenuineLink {
   file: FileKey;
   downloadName: string;
@@ -142,7 +142,7 @@ function createLinks(options: LocalFileStoreOptions) {
       const signature = sign(current.key, path, query).toString('base64url');
       return `${options.downloadBaseUrl}${path}?${new URLSearchParams({ ...query, signature }).toString()}`;
     },
-    /** What a genuine link stands for. The signature comes first: before it, nothing in the URL is believed. */
+    /** @returns the content of a genuine link. The signature is verified first: nothing in the URL is trusted before. */
     read(url: string): GenuineLink | undefined {
       const [path = '', query = '', ...rest] = url.split('?');
       const parameters = readQuery(query);
@@ -151,7 +151,7 @@ function createLinks(options: LocalFileStoreOptions) {
       const expected = sign(key, path, parameters);
       const given = Buffer.from(parameters.signature, 'base64url');
       if (given.length !== expected.length || !timingSafeEqual(given, expected)) return undefined;
-      // Base64 has several spellings of the same bytes; only ours is a link that we gave.
+      // Base64 can spell the same bytes in several ways; only our spelling is a link that we issued.
       if (expected.toString('base64url') !== parameters.signature) return undefined;
       const [, token = '', revision = '', name = ''] = pathPattern.exec(path) ?? [];
       if (!isToken(token) || !isFileName(name)) return undefined;
@@ -163,8 +163,8 @@ function createLinks(options: LocalFileStoreOptions) {
 }
 
 /**
- * Keeps finished files in a local directory, as token/claim revision/name, and gives out links that carry their own proof.
- * Rename makes a file appear whole; a file that is being read when it is purged can be read to its end.
+ * Keeps finished files in a local directory, as token/claim revision/name, and issues signed links. A file appears complete, by
+ * a rename; one that is purged while it is being read can be read to its end.
  */
 export function createLocalFileStore(options: LocalFileStoreOptions): LocalFileStore {
   const links = createLinks(options);
@@ -186,7 +186,7 @@ export function createLocalFileStore(options: LocalFileStoreOptions): LocalFileS
       if (contentTypeOf(key) !== mime) throw new RangeError(`${key.name} is not served as ${mime}.`);
       const directory = dirname(target);
       await mkdir(directory, { recursive: true, mode: 0o700 });
-      // The name is no file name of ours, so that it can be neither linked to nor taken for a finished file.
+      // No link can have this name, and it is never taken for a finished file.
       await moveFile(path, target, join(directory, `.${key.name}.incoming`));
       await fsyncPath(directory);
     },

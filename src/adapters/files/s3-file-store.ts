@@ -11,20 +11,20 @@ import { checkedToken, contentTypeOf, isToken, keyPath } from './file-key.ts';
 
 export interface S3FileStoreOptions {
   bucket: string;
-  /** In front of every name in the bucket; empty, or with a slash at its end. */
+  /** The prefix of every name in the bucket: empty, or with a slash at its end. */
   prefix: string;
   region: string;
-  /** Of a service other than Amazon's. */
+  /** The address of a service other than Amazon's. */
   endpoint: string | undefined;
-  /** What clients see in links, where that is another address; a signature covers it. */
+  /** The address in clients' links, if it is another one; signatures cover it. */
   publicEndpoint: string | undefined;
-  /** The bucket stands in the path, rather than in the name of the host. */
+  /** The bucket is in the path instead of the host name. */
   forcePathStyle: boolean;
-  /** Undefined: found where Amazon's programs find them. */
+  /** Default: found where Amazon's tools find them. */
   credentials: { accessKeyId: string; secretAccessKey: string } | undefined;
   /** The real clock, in milliseconds since 1970. */
   nowMs: () => number;
-  /** Differs at every call, so that every link does. */
+  /** Differs at every call, so that every link is different. */
   nonce: () => string;
   logger: Logger;
   outages?: Outages;
@@ -35,8 +35,8 @@ export class S3NotInstalled extends Error {
   override readonly name = 'S3NotInstalled';
 }
 
-/** A question, for which somebody waits. */
-const askTimeoutMs = 5_000;
+/** For a request that a caller waits for. */
+const requestTimeoutMs = 5_000;
 const connectTimeoutMs = 3_000;
 /** Without a byte from the server. */
 const silenceTimeoutMs = 60_000;
@@ -46,7 +46,7 @@ const leastPartBytes = 8 * mebibyte;
 const maxParts = 9_000;
 const partsAtOnce = 4;
 
-/** Read only where it is wanted: it is optional, and large. */
+/** Loaded only when needed: it is optional, and large. */
 async function loadSdk() {
   try {
     const [s3, storage, presigner] = await Promise.all([
@@ -65,21 +65,21 @@ async function loadSdk() {
 
 type Sdk = Awaited<ReturnType<typeof loadSdk>>;
 
-/** What every part of the store needs. */
+/** The state that all parts of the store share. */
 interface Context {
   sdk: Sdk;
   client: S3Client;
-  /** Signs links and asks nothing. */
+  /** Signs links, and sends no requests. */
   signer: S3Client;
   options: S3FileStoreOptions;
   nameOf: (key: FileKey) => string;
-  /** @throws {FileStoreUnavailable} for whatever goes wrong */
+  /** @throws {FileStoreUnavailable} for any failure */
   reach: <Value>(what: string, work: Promise<Value>) => Promise<Value>;
 }
 
 /**
- * Keeps finished files in a bucket of an S3-compatible service. An upload in parts appears when it is complete, and not
- * before; links are signed here and served by the service itself, so that no byte comes by way of this program.
+ * Keeps finished files in a bucket of an S3-compatible service. A multipart upload appears only once it is complete. Links are
+ * signed here and served by the service itself, so that no file passes through this program.
  *
  * @throws {S3NotInstalled}
  * @throws {FileStoreUnavailable} when the bucket cannot be used
@@ -105,7 +105,7 @@ export async function createS3FileStore(options: S3FileStoreOptions): Promise<Fi
       }
     },
   };
-  await client.send(new sdk.HeadBucketCommand({ Bucket }), asking()).catch((error: unknown) => {
+  await client.send(new sdk.HeadBucketCommand({ Bucket }), withinTimeout()).catch((error: unknown) => {
     throw new FileStoreUnavailable(reasonOf(error));
   });
   return {
@@ -113,7 +113,7 @@ export async function createS3FileStore(options: S3FileStoreOptions): Promise<Fi
     sizeBytes: async (key) => sizeOf(context, context.nameOf(key)),
     remove: async (key) => {
       const Key = context.nameOf(key);
-      await context.reach('remove a file', client.send(new sdk.DeleteObjectCommand({ Bucket, Key }), asking()));
+      await context.reach('remove a file', client.send(new sdk.DeleteObjectCommand({ Bucket, Key }), withinTimeout()));
     },
     purge: (token, except) => purge(context, token, except?.token === token ? context.nameOf(except) : undefined),
     tokens: () => listTokens(context),
@@ -128,16 +128,16 @@ function clientConfig(options: S3FileStoreOptions, endpoint: string | undefined)
     ...(endpoint !== undefined && { endpoint }),
     ...(credentials && { credentials }),
     maxAttempts: 3,
-    // A part is signed together with the hash of its bytes; more checksums than that, many services do not know.
+    // The signature of a part covers the hash of its bytes. Many services do not support further checksums.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     requestHandler: { connectionTimeout: connectTimeoutMs, requestTimeout: silenceTimeoutMs },
   };
 }
 
-const asking = () => ({ abortSignal: AbortSignal.timeout(askTimeoutMs) });
+const withinTimeout = () => ({ abortSignal: AbortSignal.timeout(requestTimeoutMs) });
 
-/** What it calls itself, and its status: an answer can repeat the request with the key's id and its signature. */
+/** The error's name and status only: a response may quote the request with the key's id and its signature. */
 function reasonOf(error: unknown): string {
   const { name, code, $metadata } = error as { name?: string; code?: string; $metadata?: { httpStatusCode?: number } };
   const status = statusOf($metadata);
@@ -146,12 +146,12 @@ function reasonOf(error: unknown): string {
 
 const statusOf = (metadata: { httpStatusCode?: number } | undefined) => metadata?.httpStatusCode;
 
-/** @returns undefined for what is not there */
+/** @returns undefined for a missing file */
 async function sizeOf({ sdk, client, options, reach }: Context, Key: string): Promise<number | undefined> {
-  const asked = client.send(new sdk.HeadObjectCommand({ Bucket: options.bucket, Key }), asking());
+  const sent = client.send(new sdk.HeadObjectCommand({ Bucket: options.bucket, Key }), withinTimeout());
   const head = await reach(
     'tell the size of a file',
-    asked.catch((error: unknown) => {
+    sent.catch((error: unknown) => {
       if (error instanceof sdk.NotFound) return undefined;
       throw error;
     }),
@@ -182,7 +182,7 @@ async function upload(
   try {
     await reach('store a file', sending.done());
   } catch (error) {
-    // Here, because the upload itself may be stopped before it comes to that; what is left all the same, the dispatcher removes.
+    // The upload may be stopped before it cleans up itself. The dispatcher removes any remaining parts.
     await abortUploads(context, Key).catch(() => undefined);
     throw error;
   } finally {
@@ -196,14 +196,14 @@ async function upload(
   await rm(path, { force: true });
 }
 
-/** Uploads that were not completed, of every name that begins so. @returns how many there were */
+/** Aborts the incomplete uploads with a prefix. @returns how many there were */
 async function abortUploads({ sdk, client, options, reach }: Context, Prefix: string): Promise<number> {
   const { bucket: Bucket } = options;
-  const listing = client.send(new sdk.ListMultipartUploadsCommand({ Bucket, Prefix }), asking());
+  const listing = client.send(new sdk.ListMultipartUploadsCommand({ Bucket, Prefix }), withinTimeout());
   const { Uploads = [] } = await reach('list uploads', listing);
   for (const { Key, UploadId } of Uploads) {
-    const aborting = client.send(new sdk.AbortMultipartUploadCommand({ Bucket, Key, UploadId }), asking());
-    // Somebody else may have ended it just now.
+    const aborting = client.send(new sdk.AbortMultipartUploadCommand({ Bucket, Key, UploadId }), withinTimeout());
+    // Another process may have ended it meanwhile.
     await reach('end an upload', aborting.catch(ignore(sdk.NoSuchUpload)));
   }
   return Uploads.length;
@@ -219,11 +219,11 @@ async function purge(context: Context, token: string, except: string | undefined
   const Prefix = `${options.prefix}${checkedToken(token)}/`;
   const removed = { files: 0, bytes: 0 };
   for (let more = true, ContinuationToken: string | undefined; more;) {
-    const listing = client.send(new sdk.ListObjectsV2Command({ Bucket, Prefix, ContinuationToken }), asking());
+    const listing = client.send(new sdk.ListObjectsV2Command({ Bucket, Prefix, ContinuationToken }), withinTimeout());
     const { Contents = [], IsTruncated, NextContinuationToken } = await reach('list files', listing);
     for (const { Key, Size = 0 } of Contents) {
       if (Key === undefined || Key === except) continue;
-      await reach('remove a file', client.send(new sdk.DeleteObjectCommand({ Bucket, Key }), asking()));
+      await reach('remove a file', client.send(new sdk.DeleteObjectCommand({ Bucket, Key }), withinTimeout()));
       removed.files += 1;
       removed.bytes += Size;
     }
@@ -233,19 +233,19 @@ async function purge(context: Context, token: string, except: string | undefined
   return removed;
 }
 
-/** Of files, then of uploads that were not completed. */
+/** The tokens of files, then those of incomplete uploads. */
 async function* listTokens({ sdk, client, options, reach }: Context): AsyncGenerator<readonly string[]> {
   const where = { Bucket: options.bucket, Prefix: options.prefix, Delimiter: '/' };
   const tokensOf = (found: { Prefix?: string | undefined }[] = []) =>
     found.map(({ Prefix = '' }) => Prefix.slice(options.prefix.length, -1)).filter(isToken);
   for (let more = true, ContinuationToken: string | undefined; more;) {
-    const listing = client.send(new sdk.ListObjectsV2Command({ ...where, ContinuationToken }), asking());
+    const listing = client.send(new sdk.ListObjectsV2Command({ ...where, ContinuationToken }), withinTimeout());
     const { CommonPrefixes, IsTruncated, NextContinuationToken } = await reach('list files', listing);
     yield tokensOf(CommonPrefixes);
     [more, ContinuationToken] = [IsTruncated === true, NextContinuationToken];
   }
   for (let more = true, marker: { KeyMarker?: string | undefined; UploadIdMarker?: string | undefined } = {}; more;) {
-    const listing = client.send(new sdk.ListMultipartUploadsCommand({ ...where, ...marker }), asking());
+    const listing = client.send(new sdk.ListMultipartUploadsCommand({ ...where, ...marker }), withinTimeout());
     const { CommonPrefixes, IsTruncated, NextKeyMarker, NextUploadIdMarker } = await reach('list uploads', listing);
     yield tokensOf(CommonPrefixes);
     more = IsTruncated === true;
@@ -267,7 +267,7 @@ async function sign(
   });
   command.middlewareStack.add(
     (next) => (step) => {
-      // S3 takes no notice of parameters that begin so, but they are signed: two links of one second differ.
+      // S3 ignores parameters that begin with `x-`, but signs them, so that two links of the same second differ.
       const request = step.request as { query?: Record<string, string> };
       request.query = { ...request.query, 'x-nonce': options.nonce() };
       return next(step);

@@ -5,10 +5,9 @@ import { outageOf } from '../../ports/outage.ts';
 import type { Outage, Outages } from '../../ports/outage.ts';
 
 /**
- * Connects, and stays connected: it tries again for ever, so that nothing here ends because NATS does. Credentials in the
- * URL are taken out of it.
+ * Connects, and reconnects for ever, so that this process outlives outages of NATS. Credentials are taken from the URL.
  *
- * @throws when nothing answers at the address within `timeoutMs` at first
+ * @throws when the first connection takes longer than `timeoutMs`
  */
 export async function connectNats(
   url: string,

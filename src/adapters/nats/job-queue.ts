@@ -10,11 +10,11 @@ const streamName = 'DOWNLOADS';
 const subject = downloadQueue;
 const consumerName = 'workers';
 
-/** Within it, two messages of one id are one; the server's default, named because the sweeper's ids count on it. */
+/** Messages with the same id within this time are deduplicated. It is the server's default, stated because the sweeper needs it. */
 const duplicateWindowMs = 120_000;
-/** Long enough to claim a job, even while the log is slow; the claim itself is what protects a job afterwards. */
+/** Long enough to claim a job, even while the log is slow. Afterwards the claim protects the job. */
 const acknowledgeWithinMs = 30_000;
-/** The least that the server takes. */
+/** The server's minimum. */
 const pullExpiresMs = 5_000;
 
 const jobMessage = z.object({
@@ -24,15 +24,15 @@ const jobMessage = z.object({
 });
 
 export interface QueueDepth {
-  /** Messages that no worker has been given yet. */
+  /** Messages that were not delivered to a worker yet. */
   pending: number;
-  /** Given to a worker that has not claimed the job yet. */
+  /** Messages delivered to a worker that has not claimed the job yet. */
   unacknowledged: number;
-  /** Of these, given more than once. */
+  /** Those of them that were delivered more than once. */
   redelivered: number;
 }
 
-/** The work queue on JetStream: at least once, in no promised order; it may lose or repeat anything, and nothing breaks. */
+/** The work queue on JetStream: at least once, in any order. Lost or repeated messages do no harm. */
 export function createJobQueue(
   connection: NatsConnection,
   tracer?: Tracer,
@@ -42,7 +42,7 @@ export function createJobQueue(
   let prepared: Promise<void> | undefined;
   let manager: Promise<JetStreamManager> | undefined;
 
-  /** A server that lost its data gets its stream back; the sweeper fills it again. */
+  /** Creates the stream again on a server that lost its data; the sweeper refills it. */
   const withStream = async <Value>(work: (jetStream: JetStreamClient) => Promise<Value>): Promise<Value> => {
     try {
       await (prepared ??= ensureStream(connection));
@@ -62,7 +62,7 @@ export function createJobQueue(
         usage_revision: message.usageRevision,
       });
       await inSpan(tracer, publishing(traceparent), async (parent) => {
-        // A process that traces nothing itself still hands on what it was given.
+        // A process without tracing still passes on the trace of its caller.
         const options = { msgID: messageId, ...(parent !== undefined && { headers: headersOf(parent) }) };
         await withStream((client) => client.publish(subject, payload, options));
       });
@@ -79,7 +79,7 @@ export function createJobQueue(
         throw error;
       });
       const info = await (await manager).consumers.info(streamName, consumerName).catch((error: unknown) => {
-        // Whoever only looks does not make the stream; without one, nothing waits.
+        // Reading the numbers does not create the stream; without one, no message waits.
         if (error instanceof NatsError && error.api_error?.code === 404) return undefined;
         throw error;
       });
@@ -143,18 +143,18 @@ async function ensureStream(connection: NatsConnection): Promise<void> {
     ack_policy: AckPolicy.Explicit,
     ack_wait: nanos(acknowledgeWithinMs),
     max_deliver: -1,
-    // What is put off counts too: one account's waiting jobs must not keep everybody else's from being delivered.
+    // Postponed messages count too: the waiting jobs of one account must not block those of others.
     max_ack_pending: 1_000_000,
   };
   try {
     await manager.consumers.add(streamName, { durable_name: consumerName, ...consumer });
   } catch {
-    // One that an earlier version has made.
+    // An earlier version may have created it.
     await manager.consumers.update(streamName, consumerName, consumer);
   }
 }
 
-/** @returns undefined for a message that is none of ours; it is never delivered again */
+/** @returns undefined for a message that is not ours; it is never delivered again */
 function receivedJob(received: JsMsg): ReceivedJob | undefined {
   const message = parse(received);
   if (!message) {

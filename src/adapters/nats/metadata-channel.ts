@@ -7,7 +7,7 @@ import type { Answering } from './request-reply.ts';
 
 const subject = 'probes';
 
-const question = z.object({ platform: z.string(), video_id: z.string(), url: z.string() });
+const request = z.object({ platform: z.string(), video_id: z.string(), url: z.string() });
 
 const answer = z.discriminatedUnion('ok', [
   z.object({
@@ -19,7 +19,7 @@ const answer = z.discriminatedUnion('ok', [
 
 type MetadataAnswer = { ok: true; metadata: VideoMetadata } | VideoFailure;
 
-/** The API's side: asks any worker. No worker, or none in time, is a failure like any other. */
+/** The API's side: sends a metadata request to any worker. No answer in time is a failure like any other. */
 export function createProbeClient(connection: NatsConnection, { timeoutMs }: { timeoutMs: number }): MetadataProbe {
   return {
     probe: async ({ platform, videoId, canonicalUrl }) => {
@@ -39,13 +39,13 @@ export function createProbeClient(connection: NatsConnection, { timeoutMs }: { t
   };
 }
 
-/** The worker's side: each question goes to one of the workers. */
+/** The worker's side: each request goes to one of the workers. */
 export function answerProbes(
   connection: NatsConnection,
-  probe: (video: VideoReference) => Promise<MetadataAnswer>,
+  read: (video: VideoReference) => Promise<MetadataAnswer>,
 ): Answering {
   return answerRequests(connection, subject, (message) => {
-    const { platform, video_id: videoId, url: canonicalUrl } = question.parse(message);
-    return probe({ platform, videoId, canonicalUrl });
+    const { platform, video_id: videoId, url: canonicalUrl } = request.parse(message);
+    return read({ platform, videoId, canonicalUrl });
   });
 }

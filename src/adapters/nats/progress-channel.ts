@@ -12,7 +12,7 @@ const progressMessage = z.object({
   etaSeconds: z.number().min(0).nullable(),
 });
 
-/** The worker's side. Plain NATS: whoever is not listening misses it, and nothing is lost. */
+/** The worker's side. Core NATS suffices, since missed progress does no harm. */
 export function createProgressReporter(connection: NatsConnection): ProgressChannel {
   return {
     report: (token, progress) => {
@@ -21,7 +21,7 @@ export function createProgressReporter(connection: NatsConnection): ProgressChan
   };
 }
 
-/** The API's side: the last word about each running download, for a while. */
+/** The API's side: the newest progress of each running download, kept for a while. */
 export function followProgress(connection: NatsConnection): (token: string) => DownloadProgress | undefined {
   const latest = new LRUCache<string, DownloadProgress>({ max: 10_000, ttl: 60_000 });
   connection.subscribe(`${prefix}*`, {
@@ -30,7 +30,7 @@ export function followProgress(connection: NatsConnection): (token: string) => D
       try {
         latest.set(message.subject.slice(prefix.length), progressMessage.parse(message.json()));
       } catch {
-        // Not one of ours.
+        // Not a message of ours.
       }
     },
   });

@@ -3,17 +3,17 @@ import type { Msg, NatsConnection } from 'nats';
 const queueGroup = 'workers';
 
 export interface Answering {
-  /** Takes no more questions. */
+  /** Takes no more requests. */
   stop(): Promise<void>;
-  /** When those that it has taken are answered. */
+  /** Fulfilled when all taken requests are answered. */
   answered(): Promise<void>;
 }
 
-/** The worker's side of request-reply: each question on a subject goes to one of the workers, and is answered with JSON. */
+/** The worker's side of request-reply: each request on a subject goes to one of the workers, and is answered with JSON. */
 export function answerRequests(
   connection: NatsConnection,
   subject: string,
-  answer: (question: unknown) => Promise<unknown>,
+  answer: (request: unknown) => Promise<unknown>,
 ): Answering {
   const underWay = new Set<Promise<void>>();
   const reply = async (message: Msg): Promise<void> => {
@@ -23,7 +23,7 @@ export function answerRequests(
     queue: queueGroup,
     callback: (error, message) => {
       if (error) return;
-      // A question that cannot be read, or answered, is left to the asker's time limit.
+      // A request that cannot be read or answered ends with the client's timeout.
       const replying = reply(message)
         .catch(() => undefined)
         .finally(() => underWay.delete(replying));

@@ -6,15 +6,15 @@ import type { Answering } from './request-reply.ts';
 
 const subject = 'short-links';
 
-/** The link alone: the worker reads it again, so that nobody makes it ask for anything else. */
-const question = z.object({ url: z.string() });
+/** Only the link: the worker parses it again, so that no message can make it request another address. */
+const request = z.object({ url: z.string() });
 
 const answer = z.discriminatedUnion('outcome', [
   z.object({ outcome: z.literal('found'), url: z.string() }),
   z.object({ outcome: z.enum(['unresolved', 'no_answer']) }),
 ]);
 
-/** The API's side: asks any worker. */
+/** The API's side: sends a short link to any worker. */
 export function createShortLinkClient(connection: NatsConnection, { timeoutMs }: { timeoutMs: number }): ShortLinks {
   return {
     lookUp: async ({ url }) => {
@@ -33,5 +33,5 @@ export function answerShortLinks(
   connection: NatsConnection,
   lookUp: (url: string) => Promise<ShortLinkAnswer>,
 ): Answering {
-  return answerRequests(connection, subject, (asked) => lookUp(question.parse(asked).url));
+  return answerRequests(connection, subject, (message) => lookUp(request.parse(message).url));
 }

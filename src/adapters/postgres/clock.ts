@@ -17,15 +17,15 @@ export interface Clock {
   fault: () => ClockIsWrong | undefined;
 }
 
-/** A machine whose clock is further off than this has something wrong with it, and its logs and links lie. */
+/** A machine whose clock is further off than this is faulty, and its logs and links are wrong. */
 const maxSkewMs = 1_000;
 
 /**
- * Postgres's time, carried on by the monotonic clock from one measurement to the next, so that all processes of an installation
- * agree on it and a clock that is set, or wrong, ends nobody's billing period.
+ * Postgres's time, continued by the monotonic clock between measurements. All processes of an installation thus agree on it, and
+ * setting a machine's clock, or a wrong clock, ends no billing period.
  *
  * A measurement bounds the difference of the two clocks: Postgres read its own at some instant between `sent` and `received`.
- * The difference is kept within those bounds. An event loop that is late makes them wider, which says less but nothing wrong.
+ * The difference is kept within those bounds. A late event loop makes them wider, which is less precise but never wrong.
  *
  * @param realNowMs reads this machine's clock, in milliseconds since 1970
  * @param monotonicNowMs never goes back and is never set, in milliseconds
@@ -42,7 +42,7 @@ export function createClock({
   offsetSeconds?: number;
   onChange?: (fault: ClockIsWrong | undefined) => void;
 }): Clock {
-  /** Postgres's time less the monotonic clock's. */
+  /** Postgres's time minus the monotonic clock's. */
   let differenceMs: number | undefined;
   let wasRight = true;
   let fault: ClockIsWrong | undefined = new ClockIsWrong('Postgres has not told the time yet');

@@ -5,7 +5,7 @@ import type { Outages } from '../../ports/outage.ts';
 
 const beatEveryMs = 10_000;
 
-/** Tells, by a row of Postgres's clock, that a worker is alive: while it is, its claims hold. */
+/** Records in Postgres, by its clock, that a worker is alive. Its claims hold for as long. */
 export async function startHeartbeat(
   pool: Pool,
   { workerId, ...reporting }: { workerId: string; logger: Logger; outages?: Outages },

@@ -6,23 +6,23 @@ import type { Outages } from '../../ports/outage.ts';
 import { endInTime } from './postgres.ts';
 import { sleep } from '../../async/sleep.ts';
 
-/** What may act in one process at a time. The numbers only have to differ from each other. */
+/** The locks of roles that act in one process at a time. The numbers only have to differ from each other. */
 const lockIds = { projector: 7_325_002, dispatcher: 7_325_003 } as const;
 
 const retryMs = 1_000;
 const checkMs = 5_000;
 
 export interface Leadership {
-  /** Whether this process acts now, as far as it knows. */
+  /** Whether this process leads now, as far as it knows. */
   readonly leading: boolean;
   close: () => Promise<void>;
 }
 
 /**
- * Acts while it holds a Postgres advisory lock on a connection of its own; other processes stand by. It may be double for a
- * moment (a lost connection is noticed late), so whatever acts must be safe without the lock: this only avoids double work.
+ * Leads while it holds a Postgres advisory lock on a connection of its own; other processes stand by. A lost connection is
+ * noticed late, so two processes may lead for a moment. The lock only avoids double work: the role must be safe without it.
  *
- * @param lead starts acting and returns how to stop
+ * @param lead starts the role and returns a function that stops it
  */
 export function leadWhenAlone(
   role: keyof typeof lockIds,
@@ -77,7 +77,7 @@ export function leadWhenAlone(
   };
 }
 
-/** Whether any process acts in a role now. */
+/** Whether any process leads a role now. */
 export async function isLed(pool: Pool, role: keyof typeof lockIds): Promise<boolean> {
   const { rowCount } = await pool.query(
     `select from pg_locks

@@ -12,10 +12,10 @@ interface Row {
   voids: StoredCharge[];
 }
 
-/** A charge as it stands in `voids`. Without a MAC: from before there were any, or somebody else's. */
+/** A charge in the column `voids`. One without a MAC is older than MACs, or was not written by this service. */
 type StoredCharge = ChargeToVoid & { promised?: PendingVoidCharge['promised']; mac?: string };
 
-/** What a MAC binds together: the append, byte for byte, one charge of it, and who promised to take it back, and when. */
+/** The fields that a MAC covers: the append, byte for byte, one of its charges, and who promised to take it back, and when. */
 function textOf(
   { account_id, stream, expected_revision, events }: Omit<Row, 'append_id' | 'voids'>,
   charge: StoredCharge,
@@ -26,7 +26,7 @@ function textOf(
   return JSON.stringify([...append, charge.kind, charged, promised?.process, promised?.at]);
 }
 
-/** @param process name of this one, for the record of its promises */
+/** @param process the name of this process, for the record of its pending voids */
 export interface PendingVoidDependencies {
   macs: RowMacs;
   now: () => string;
@@ -34,13 +34,13 @@ export interface PendingVoidDependencies {
 }
 
 /**
- * Table `pending_voids`. Whoever closes a period's books takes the same lock, says so in `period_closings`, and looks whether
- * anything of the period is pending: of the two, one always sees the other.
+ * Table `pending_voids`. The closing of a period takes the same lock, records itself in `period_closings`, and checks for
+ * pending voids of the period. So one of the two always sees the other.
  *
- * A promise without a MAC of this installation is not kept, nor forgotten: it is there for an operator to look at.
+ * A pending void without a MAC of this installation is neither executed nor removed: an operator has to examine it.
  */
 export function createPendingVoids(pool: Pool, { macs, now, process }: PendingVoidDependencies): PendingVoids {
-  /** Those that did not verify, and are not checked again while they are the same. */
+  /** Rows that did not verify; they are not checked again while they stay the same. */
   const ignored = new Set<string>();
   const isGenuine = ({ append_id: id, ...row }: Row, charge: StoredCharge): boolean => {
     const text = textOf(row, charge);
@@ -60,7 +60,7 @@ export function createPendingVoids(pool: Pool, { macs, now, process }: PendingVo
       try {
         await client.query('begin');
         await client.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [row.stream]);
-        // A statement of its own, so that it sees what was committed before the lock was taken.
+        // A separate statement, which sees everything that was committed before the lock was taken.
         const { rowCount } = await client.query(
           `insert into pending_voids (append_id, account_id, stream, expected_revision, events, voids)
            select $1, $2, $3, $4, $5, $6 where not exists (select from period_closings where stream = $3)
@@ -76,7 +76,7 @@ export function createPendingVoids(pool: Pool, { macs, now, process }: PendingVo
         failure = error instanceof Error ? error : new Error(String(error));
         throw failure;
       } finally {
-        // What is left open by a failure ends with its session.
+        // The end of the session rolls back what a failure left open.
         client.release(failure);
       }
     },
@@ -124,7 +124,7 @@ const appendOf = ({ account_id: accountId, stream, expected_revision: revision, 
   events: JSON.parse(events) as EventToAppend[],
 });
 
-/** Promises that an older version has left: signed once, by the process that brings the schema up to date. */
+/** Signs the pending voids of an older version, once, in the process that migrates the schema. */
 export async function signOlderVoids(pool: Pool, macs: RowMacs): Promise<void> {
   const { rows } = await pool.query<Row & { created_at: Date }>(
     'select append_id, account_id, stream, expected_revision, events, voids, created_at from pending_voids',
@@ -138,7 +138,7 @@ export async function signOlderVoids(pool: Pool, macs: RowMacs): Promise<void> {
   }
 }
 
-/** Promises that were not kept yet, and how long ago the oldest was made; 0 if there is none. */
+/** The number of pending voids, and the age of the oldest; 0 if there is none. */
 export async function measurePendingVoids(pool: Pool): Promise<{ count: number; oldestSeconds: number }> {
   const { rows } = await pool.query<{ count: number; oldest_seconds: number }>(
     `select count(*)::float8 as count,

@@ -11,7 +11,7 @@ import { withDeadline } from '../../async/deadline.ts';
 interface PoolOptions {
   logger: Logger;
   outages?: Outages;
-  /** Names the pool's purpose, where a process has several. */
+  /** The pool's purpose, for a process that has several. */
   name?: string;
   max: number;
   options?: string;
@@ -20,8 +20,8 @@ interface PoolOptions {
 }
 
 /**
- * A pool that never ends the process: errors of idle connections are logged, and a server that is away or silent is an error
- * of the query that met it.
+ * A pool that never ends the process: errors of idle connections are logged, and a server that is away or silent makes the
+ * current query fail.
  */
 export function openPool(url: string, { logger, outages, name = 'Postgres', ...config }: PoolOptions): Pool {
   const { queryTimeoutMs, connectionTimeoutMs = 3_000, ...rest } = config;
@@ -35,13 +35,13 @@ export function openPool(url: string, { logger, outages, name = 'Postgres', ...c
   };
   const pool = new Pool(settings);
   const outage = outageOf({ outages, logger }, name);
-  // Without it, a connection that is lost while somebody holds it would end the process; the query that met it fails anyway.
+  // Without a listener, losing a connection in use would end the process; its query fails anyway.
   pool.on('connect', (client) => {
     client.on('error', () => undefined);
     outage.works();
   });
   pool.on('error', (error) => {
-    // A pool that has been ended may still hear of its last connections. Only the error's text: it carries the client along.
+    // Errors of the last connections may follow the pool's end. Only the text is logged, since the error refers to the client.
     if (!pool.ending) outage.failed('an idle connection', undefined, { reason: error.message });
   });
   return pool;
@@ -49,15 +49,15 @@ export function openPool(url: string, { logger, outages, name = 'Postgres', ...c
 
 const endLimitMs = 1_000;
 
-/** Ends a pool or a connection; a server that says nothing would let that wait for ever. */
+/** Waits for the end of a pool or a connection, but not for a silent server. */
 export async function endInTime(ended: Promise<void>): Promise<void> {
   await withDeadline(ended, endLimitMs, () => undefined).catch(() => undefined);
 }
 
-/** Any number will do, as long as it is this service's own: it keeps two processes from migrating at once. */
+/** Keeps two processes from migrating at once. Any number will do that other programs do not use. */
 const migrationLock = 7_325_001;
 
-/** Brings the schema up to date: each numbered file once, in order, each in its own transaction. @returns those that were new */
+/** Applies the numbered migrations, each once, in order, and in a transaction of its own. @returns the newly applied ones */
 export async function migrate(pool: Pool, directory: string): Promise<string[]> {
   const files = (await readdir(directory)).filter((name) => /^\d{4}-[\w-]+\.sql$/.test(name)).sort();
   const client = await pool.connect();
@@ -81,7 +81,7 @@ export async function migrate(pool: Pool, directory: string): Promise<string[]> 
     }
     return fresh;
   } finally {
-    // Ends the session, and with it the lock and whatever a failed migration left open.
+    // Ends the session, and with it the lock and an open transaction of a failed migration.
     client.release(true);
   }
 }
@@ -95,7 +95,7 @@ export async function measureClock(pool: Pool, { measureTime }: Pick<Clock, 'mea
 
 const defaultMeasureEveryMs = 2_000;
 
-/** Asks again and again; while Postgres is away, the time goes on from its last answer. */
+/** Measures the clock regularly. While Postgres is away, the time continues from the last measurement. */
 export function keepMeasuring(
   pool: Pool,
   clock: Pick<Clock, 'measureTime'>,
@@ -116,30 +116,30 @@ export function keepMeasuring(
   };
 }
 
-type Ask = (sql: string, values: unknown[]) => Promise<Record<string, unknown>[]>;
+type Query = (sql: string, values: unknown[]) => Promise<Record<string, unknown>[]>;
 
-/** Postgres as the audit asks it: one question, or several as of one instant. */
+/** The audit's queries: one by one, or several as of one instant. */
 export function createReadModelQueries(pool: Pool): {
-  query: Ask;
-  snapshot: <Result>(work: (query: Ask) => Promise<Result>) => Promise<Result>;
+  query: Query;
+  snapshot: <Result>(work: (query: Query) => Promise<Result>) => Promise<Result>;
 } {
-  const asked =
-    (client: Pick<Pool, 'query'>): Ask =>
+  const queryOf =
+    (client: Pick<Pool, 'query'>): Query =>
     async (sql, values) =>
       (await client.query<Record<string, unknown>>(sql, values)).rows;
   return {
-    query: asked(pool),
+    query: queryOf(pool),
     snapshot: async (work) => {
       const client = await pool.connect();
       let failure: Error | undefined;
       try {
         await client.query('begin isolation level repeatable read read only');
-        const ask = asked(client);
-        // A question that Postgres refuses does not end the instant.
+        const query = queryOf(client);
+        // A refused query must not end the transaction.
         const result = await work(async (sql, values) => {
-          await client.query('savepoint question');
-          return ask(sql, values).catch(async (error: unknown) => {
-            await client.query('rollback to savepoint question');
+          await client.query('savepoint query');
+          return query(sql, values).catch(async (error: unknown) => {
+            await client.query('rollback to savepoint query');
             throw error;
           });
         });

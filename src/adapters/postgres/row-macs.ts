@@ -6,13 +6,13 @@ import type { RowObserver } from '../../ports/observers.ts';
 import type { RowMacs } from '../../ports/row-macs.ts';
 import type { DerivedKeys } from '../secrets.ts';
 
-/** Rows that were said not to verify: beyond so many, one may be said again. */
+/** The most rows that are remembered as logged; beyond it, a row may be logged again. */
 const maxSaid = 10_000;
 
 /**
- * MACs under the key of the current secret. Those of old secrets still verify.
+ * Makes MACs with the key of the current secret; those of older secrets still verify.
  *
- * @param observer told of each row that does not verify; the log is told once of each, until it verifies again
+ * @param observer told of each row that does not verify; each row is logged once, until it verifies again
  */
 export function createRowMacs(
   { current, others }: { current: DerivedKeys; others: readonly DerivedKeys[] },
@@ -40,7 +40,7 @@ export function createRowMacs(
   };
 }
 
-/** The table's name belongs to it, so that no row passes for one of another table. */
+/** The MAC covers the table's name, so that no row can be moved to another table. */
 const macOf = (key: KeyObject, table: string, text: string): Buffer =>
   createHmac('sha256', key).update(`${table}\n${text}`).digest();
 

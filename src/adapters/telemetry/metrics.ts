@@ -7,7 +7,7 @@ export interface Scrape {
   text: string;
 }
 
-/** A gauge that is asked for when somebody looks. */
+/** A gauge that is read at each scrape. */
 interface GaugeDefinition {
   help: string;
   /** Name of its one label, if it has one. */
@@ -29,8 +29,8 @@ interface Collector {
 const defaultTimeLimitMs = 1_000;
 
 /**
- * What a process tells Prometheus of itself. Counters are counted as things happen; gauges that need a question to an engine
- * are asked for at each scrape, side by side and within a time limit: one without an answer is left out, and counted.
+ * The metrics of a process, for Prometheus. Counters are counted as things happen. Gauges that need a query to a server are read
+ * at each scrape, side by side and within a time limit; a group that fails is left out, and counted.
  */
 export class Metrics {
   readonly registry = new Registry();
@@ -52,20 +52,20 @@ export class Metrics {
     });
   }
 
-  /** Processor time, memory, event loop and garbage collection, from now on. */
+  /** Collects processor time, memory, event loop and garbage collection from now on. */
   watchProcess(): void {
     collectDefaultMetrics({ register: this.registry });
   }
 
-  /** What `create` makes, made once: the roles of one process count together. */
+  /** Calls `create` once for each name, so that the roles of one process count together. */
   observer<Observer>(create: (registers: Registry[]) => Observer): Observer {
     if (!this.#observers.has(create)) this.#observers.set(create, create([this.registry]));
     return this.#observers.get(create) as Observer;
   }
 
   /**
-   * @param group names what is asked for together
-   * @param read gives the samples of now; what it leaves out is left out of the scrape
+   * @param group names the gauges that are read together
+   * @param read gives the current samples; samples that it omits are left out of the scrape
    */
   collect<Name extends string>(
     group: string,
@@ -80,7 +80,7 @@ export class Metrics {
     );
     const show = (samples: readonly Sample<Name>[]) => {
       for (const { gauge, label } of gauges.values()) {
-        // A gauge without labels would start again from 0, which would be a statement.
+        // A reset would set a gauge without labels to 0, which would be a false value.
         if (label === undefined) gauge.remove();
         else gauge.reset();
       }
@@ -95,7 +95,7 @@ export class Metrics {
     this.#collectors.push({ name: group, collect: this.#once(group, read, show) });
   }
 
-  /** The text of now; whoever asks meanwhile gets the same. */
+  /** Gives the current metrics as text; concurrent scrapes share one result. */
   scrape(): Promise<Scrape> {
     this.#scraping ??= this.#scrape().finally(() => (this.#scraping = undefined));
     return this.#scraping;
@@ -106,7 +106,7 @@ export class Metrics {
     return { contentType: this.registry.contentType, text: await this.registry.metrics() };
   }
 
-  /** A question that is still open at the next scrape is not asked a second time. */
+  /** A query that is still running at the next scrape is not sent a second time. */
   #once<Value>(group: string, read: () => Promise<Value[]> | Value[], show: (values: readonly Value[]) => void) {
     let asking: Promise<Value[]> | undefined;
     return async (): Promise<void> => {

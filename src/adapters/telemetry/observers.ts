@@ -17,14 +17,14 @@ import { releaseReasons } from '../../domain/download-job-events.ts';
 import { failureReasonNames } from '../../domain/failure-reasons.ts';
 
 /**
- * What is counted as it happens. Labels come from closed sets: no account, no key, no URL. A counter whose labels are known
- * from the start begins at 0, so that its first step is seen as one.
+ * Counts events as they happen. Labels come from closed sets: no account, no key, no URL. A counter whose labels are known from
+ * the start begins at 0, so that its first increment is visible.
  */
 
 const requestSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20];
 const appendSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 3, 10, 30];
 
-/** @param errorCodes the closed list of what may be refused */
+/** @param errorCodes the closed list of error codes */
 export function observeRequests(registers: Registry[], errorCodes: readonly string[]): RequestObserver {
   const requests = new Counter({
     name: 'reeltally_requests_total',
@@ -85,7 +85,7 @@ export function observeAdmissions(registers: Registry[]): AdmissionObserver {
   };
 }
 
-/** @returns to be called for each connection that was closed unserved */
+/** @returns a function to call for each connection that was closed without being served */
 export function observeConnections(registers: Registry[]): () => void {
   const dropped = new Counter({
     name: 'reeltally_connections_dropped_total',
@@ -97,7 +97,7 @@ export function observeConnections(registers: Registry[]): () => void {
   };
 }
 
-/** @returns to be called for each event that a subscription skips */
+/** @returns a function to call for each event that a subscription skips */
 export function observeForeignEvents(registers: Registry[]): () => void {
   const skipped = new Counter({
     name: 'reeltally_foreign_events_skipped_total',

@@ -15,18 +15,18 @@ import type { Tracer } from '../../ports/tracing.ts';
 import { withDeadline } from '../../async/deadline.ts';
 
 export interface TracingOptions {
-  /** Of a collector that takes OTLP over HTTP, without `/v1/traces`. */
+  /** Address of a collector that takes OTLP over HTTP, without `/v1/traces`. */
   endpoint: string;
   serviceName: string;
   version: string;
-  /** Of the traces that begin here, from 0 to 1; what continues another follows that one. */
+  /** Share of sampled traces among those that begin here, from 0 to 1. Continued traces keep their decision. */
   sampledShare: number;
   logger: Logger;
 }
 
 export interface Tracing {
   tracer: Tracer;
-  /** Sends what has ended so far; a collector that is away does not hold up the end. */
+  /** Sends the spans that have ended. A collector that is away does not delay the shutdown. */
   close: () => Promise<void>;
 }
 
@@ -41,7 +41,7 @@ const kinds = {
   consumer: SpanKind.CONSUMER,
 } as const;
 
-/** Traces to an OpenTelemetry collector. Nothing waits for it; of spans that it does not take in time, 2048 are kept. */
+/** Sends traces to an OpenTelemetry collector. Nothing waits for it, and at most 2048 spans are queued. */
 export function startTracing(options: TracingOptions): Tracing {
   const { endpoint, serviceName, version, sampledShare, logger } = options;
   const exporter = new OTLPTraceExporter({ url: `${endpoint}/v1/traces`, timeoutMillis: exportTimeoutMs });
@@ -75,7 +75,7 @@ function createTracer(tracer: OpenTelemetryTracer, logger: Logger): Tracer {
       return {
         traceparent: `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`,
         end: ({ errorType, attributes: more } = {}) => {
-          // Whatever goes wrong here must not change the outcome of what was traced.
+          // A failure of tracing must not change the outcome of the traced work.
           try {
             if (more) span.setAttributes(more);
             if (errorType !== undefined) {
@@ -97,7 +97,7 @@ function contextOf(parent: string | undefined): Context {
   return parsed ? trace.setSpanContext(ROOT_CONTEXT, { ...parsed, isRemote: true }) : ROOT_CONTEXT;
 }
 
-/** One line when the collector begins to take nothing, and one when it takes spans again. */
+/** Logs one line when the collector stops taking spans, and one when it takes them again. */
 function reporting(exporter: SpanExporter, logger: Logger): SpanExporter {
   let away = false;
   return {

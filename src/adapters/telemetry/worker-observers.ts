@@ -3,7 +3,7 @@ import type { Registry } from 'prom-client';
 import { childEndings, destinationRefusals, proxyRefusals, quotaNames } from '../../ports/observers.ts';
 import type { ChildObserver, DownloadObserver, EgressObserver } from '../../ports/observers.ts';
 
-/** What is counted of the downloads, the children and the engine of a worker; labels come from closed sets. */
+/** Counts the downloads and child processes of a worker; labels come from closed sets. */
 
 export function observeDownloads(registers: Registry[], slots: number): DownloadObserver {
   const running = new Gauge({
@@ -77,7 +77,7 @@ export function observeEgress(registers: Registry[]): EgressObserver {
   };
 }
 
-/** Whether each guard of child processes holds, as it was found at start. */
+/** Shows whether each guard of child processes holds, by the self-test at start. */
 export function showGuards(registers: Registry[], guards: readonly { guard: string; state: string }[]): void {
   const holds = new Gauge({
     name: 'reeltally_containment_guard',
@@ -88,7 +88,7 @@ export function showGuards(registers: Registry[], guards: readonly { guard: stri
   for (const { guard, state } of guards) holds.set({ guard }, state === 'on' ? 1 : 0);
 }
 
-/** @param ageDays of now; null where it is not known */
+/** @param ageDays reads the current age; null if it is unknown */
 export function showEngine(
   registers: Registry[],
   programs: readonly { program: string; version: string | null }[],

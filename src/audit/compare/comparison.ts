@@ -18,10 +18,10 @@ import {
 } from './rows.ts';
 import type { Difference, Query, Scope, TableScope } from './rows.ts';
 
-/** Postgres, as the audit asks it. */
+/** The audit's access to Postgres. */
 export interface ReadModelQueries {
   query: Query;
-  /** All questions of `work` are answered as of one instant. */
+  /** All queries of `work` see the same instant. */
   snapshot: <Result>(work: (query: Query) => Promise<Result>) => Promise<Result>;
 }
 
@@ -33,7 +33,7 @@ interface Comparing {
   scope: Scope;
   /** Rows that are compared at a time. */
   pageRows: number;
-  /** How long a read model may take to reach what was read of the log. */
+  /** The time that a read model has to reach the position up to which the log was read. */
   readModelTimeoutMs: number;
   /** All events that are in scope, up to the end of the log, page by page. */
   readAgain: () => AsyncIterable<readonly RecordedEvent[]>;
@@ -41,15 +41,15 @@ interface Comparing {
 
 const pollMs = 50;
 
-/** Holds the rows of Postgres against what the log was read for: those that are final as it goes, all others at the end. */
+/** Compares the rows of Postgres with the log: final rows while the log is read, all others at its end. */
 export class Comparison {
   readonly #comparing: Comparing;
   readonly #checkpoints = new Map<string, bigint>();
-  /** Tables that can be compared: they are there, with their columns. */
+  /** Tables that exist with all their columns, and so can be compared. */
   #tables: readonly Table[] = tables;
   /** Rows that are missing, by table. */
   readonly #missing = new Map<Table, Set<string>>();
-  /** Read models that are behind the log, and were waited for in vain. */
+  /** Read models that stayed behind the log until their time was over. */
   readonly #behind = new Set<string>();
   #underWay: Promise<void> = Promise.resolve();
 
@@ -57,7 +57,7 @@ export class Comparison {
     this.#comparing = comparing;
   }
 
-  /** Reports tables and columns that are missing; they are left out until the next look. */
+  /** Reports missing tables and columns; their tables are left out until the next check. */
   async checkTables(): Promise<void> {
     const { queries, report } = this.#comparing;
     const missing = await findMissingColumns(queries.query, tables);
@@ -73,7 +73,7 @@ export class Comparison {
     this.#tables = tables.filter((table) => !missing.has(table));
   }
 
-  /** Rows that are probably final, while the log is read on; one batch at a time. */
+  /** Begins to compare rows that are probably final, while more of the log is read; one batch at a time. */
   async early(): Promise<void> {
     await this.compared();
     const { early, late } = this.#comparing.rows;
@@ -87,7 +87,7 @@ export class Comparison {
     this.#underWay.catch(() => undefined);
   }
 
-  /** The batch under way, whose failure is told once. */
+  /** Waits for the current batch; its failure is thrown once. */
   async compared(): Promise<void> {
     const comparing = this.#underWay;
     this.#underWay = Promise.resolve();
@@ -102,7 +102,7 @@ export class Comparison {
   async #compareBatch(batch: ReadonlyMap<string, Entry>): Promise<void> {
     const { queries, rows: expected, scope } = this.#comparing;
     const byTable = Map.groupBy(batch, ([, { table }]) => table);
-    // First those whose rows never change: what is wrong in them says more than that another read model is behind.
+    // Tables of unchanging rows first: their divergences say more than another read model that is behind.
     const inOrder = [...byTable].sort(([one], [other]) => Number(isFixed(other)) - Number(isFixed(one)));
     for (const [table, entries] of inOrder) {
       if (!this.#tables.includes(table)) continue;
@@ -131,7 +131,7 @@ export class Comparison {
     this.#comparing.report(differenceFacts(difference));
   }
 
-  /** @returns the read models that do not get as far as what was read of the log, although they were waited for */
+  /** @returns the read models that do not reach the position up to which the log was read, in the given time */
   async reachAll(): Promise<readonly string[]> {
     this.#behind.clear();
     await this.early();
@@ -141,7 +141,7 @@ export class Comparison {
     return [...this.#behind];
   }
 
-  /** Waits once for a read model that is behind, and from then on no more. */
+  /** Waits for a read model, only once if it stays behind. */
   async #reach(checkpoint: string, position: bigint): Promise<boolean> {
     const { readModelTimeoutMs, queries } = this.#comparing;
     const deadlineMs = performance.now() + readModelTimeoutMs;
@@ -157,7 +157,7 @@ export class Comparison {
     return true;
   }
 
-  /** All tables as of one instant, in the order of what they stand for. */
+  /** All tables as of one instant, ordered by the positions that they reflect. */
   async snapshots(): Promise<TableSnapshot[]> {
     const snapshots = await this.#comparing.queries.snapshot((query) => this.#takeSnapshots(query));
     return snapshots.sort((one, other) => (one.position < other.position ? -1 : 1));
@@ -188,7 +188,7 @@ export class Comparison {
     return snapshots;
   }
 
-  /** @returns undefined for a table whose rows belong to no billing period, where one is asked for */
+  /** @returns undefined for a table whose rows belong to no billing period if only one period is in scope */
   async #count(query: Query, table: Table): Promise<number | undefined> {
     const { scope } = this.#comparing;
     if (scope.period !== undefined && kept[table].period === undefined) return undefined;
@@ -200,7 +200,7 @@ export class Comparison {
     return { ...scope, ...(scope.accountId !== undefined && { tokens: [...replay.jobs.keys()] }) };
   }
 
-  /** The log has been read up to the snapshot's position. */
+  /** Compares a snapshot again, now that the log has been read up to its position. */
   async requireSame({ table, count, differing, found }: TableSnapshot): Promise<void> {
     const { rows, queries, scope } = this.#comparing;
     const entries = differing.map(({ key, entry }) => rows.late.get(key) ?? rows.early.get(key) ?? entry);
@@ -210,7 +210,7 @@ export class Comparison {
     if (count !== undefined && count !== rows.count(table, scope.period) - missing) await this.#reportSurplus(table);
   }
 
-  /** Slow, and only where something is wrong: the rows that come from nowhere in the log. */
+  /** Finds the rows that come from no event. This reads the log again, and is only needed after a wrong count. */
   async #reportSurplus(table: Table): Promise<void> {
     const { queries, readAgain, report } = this.#comparing;
     const origins = await listOrigins(queries.query, table, this.#scopeOf());

@@ -3,7 +3,7 @@ import { columns } from './columns.ts';
 export type Table = keyof typeof columns;
 export const tables = Object.keys(columns) as Table[];
 
-/** A row that must stand in Postgres. */
+/** A row that Postgres must have. */
 export interface Entry {
   table: Table;
   accountId: string;
@@ -15,24 +15,24 @@ export interface Entry {
   forget?: (() => void) | undefined;
 }
 
-/** Rows that wait to be compared, by table and key. */
+/** Rows that are to be compared, by table and key. */
 export class ExpectedRows {
-  /** Those that are probably final, and those that will change. */
+  /** `early` rows are probably final; `late` rows will change. */
   readonly early = new Map<string, Entry>();
   readonly late = new Map<string, Entry>();
-  /** How many there must be, by table and by the day on which their billing period starts. */
+  /** The number of rows by table and by the day on which their billing period starts. */
   readonly #counts = new Map<string, number>();
 
-  /** @param day YYYYMMDD; without it, of all periods */
+  /** @param day YYYYMMDD; default: all periods */
   count(table: Table, day?: string): number {
     if (day !== undefined) return this.#counts.get(`${table} ${day}`) ?? 0;
     return [...this.#counts].reduce((sum, [name, count]) => sum + (name.startsWith(`${table} `) ? count : 0), 0);
   }
 
   /**
-   * @param expected isNew: there was no such row before
-   * @param expected isFinal: it will not change, as far as is known. Default true
-   * @param expected day: on which its billing period starts; empty for a row of none. Default: that of the usage stream that it comes from
+   * @param expected isNew: the row did not exist before
+   * @param expected isFinal: the row will probably not change. Default true
+   * @param expected day: the start of its billing period; empty for a row of no period. Default: that of its usage stream
    */
   expect(expected: Entry & { key: string; isNew?: boolean; isFinal?: boolean; day?: string }): void {
     const { table, key, isNew = false, isFinal = true, day = expected.at.stream.slice(-8) } = expected;

@@ -21,7 +21,7 @@ const keyOf: Readonly<Record<Table, KeyOf>> = {
   usage_warnings: ({ type, id }) => (type === 'UsageWarningReached' || type === 'OverageCapReached') && id,
 };
 
-/** The key of the row that an event makes in a table, as Postgres writes it. @returns undefined where it makes none */
+/** The key of the row that an event makes in a table, as Postgres writes it. @returns undefined if it makes none */
 export function rowKeyOf(table: Table, event: RecordedEvent): string | undefined {
   if (!parseStreamName(event.stream) || typeof event.data !== 'object' || event.data === null) return undefined;
   const key = keyOf[table](event as Link);

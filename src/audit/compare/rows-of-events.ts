@@ -8,7 +8,7 @@ import type { Link } from '../rules/event-schemas.ts';
 import type { ReplayObserver } from '../rules/replay.ts';
 import type { ExpectedRows } from './expected-rows.ts';
 
-/** The replay that the rows follow from. What cannot change any more is forgotten once its rows are compared. */
+/** The replay behind the rows. Finished periods and jobs are forgotten once their rows are compared. */
 interface Replayed {
   accounts: Map<string, Account>;
   periods: Map<string, Period>;
@@ -97,7 +97,7 @@ export class RowsOfEvents implements ReplayObserver {
     this.#rows.expect({ table: 'job_timeline', accountId, key, subject, at: event, isNew: true, day: '' });
   }
 
-  /** Until it is claimed the row of a job stands for the event that queued it. */
+  /** Until the job is claimed, its row reflects the event that queued it. */
   #queued({ stream, position, data: { token } }: Link, accountId: string): void {
     const job = this.#replayed.jobs.get(token);
     if (!job) return;
@@ -146,12 +146,12 @@ export class RowsOfEvents implements ReplayObserver {
   periodChanged(period: Period, { isNew = false, position }: { isNew?: boolean; position: bigint }): void {
     const { accounts, periods, completeness } = this.#replayed;
     const { stream, revision, accountId } = period;
-    // The invoice still asks for the charges of a period that is closed.
+    // The invoice of a closed period still needs its charges.
     const isFinal = period.phase === 'closed' && !completeness.isDue(period);
     const forget = () => {
       const keys = accounts.get(accountId)?.idempotencyKeys;
       for (const charge of period.charges.values()) {
-        // The key of a voided download stays known: who takes it takes over the row.
+        // The key of a voided download stays known: the next download with it takes over the row.
         if (charge.key && !charge.voided && keys?.get(charge.key.key_hash) === charge) keys.delete(charge.key.key_hash);
       }
       period.charges.clear();

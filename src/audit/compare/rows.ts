@@ -8,13 +8,13 @@ import type { Entry, Table } from './expected-rows.ts';
 export type Query = (sql: string, values: unknown[]) => Promise<Record<string, unknown>[]>;
 
 interface Kept {
-  /** Name of the checkpoint up to which a table stands for the log. */
+  /** Name of the table's checkpoint. */
   checkpoint: string;
   key: readonly string[];
-  /** Where in the log a row comes from, as far as it says so. */
+  /** The stream and revision that a row comes from, as far as the row has them. */
   stream: string;
   revision: string;
-  /** Ends with the day on which its billing period starts; undefined where a row belongs to no period. */
+  /** Ends with the day on which its billing period starts; undefined if its rows belong to no period. */
   period?: string;
 }
 
@@ -32,7 +32,7 @@ export const kept: Readonly<Record<Table, Kept>> = {
     period: 'usage_stream',
   },
   job_timeline: { checkpoint: 'job_timeline', key: ['token', 'position'], stream: 'stream', revision: 'revision' },
-  // A key of one period may be taken over in another.
+  // Not by period: a key of one period may be taken over in another.
   idempotency_keys: {
     checkpoint: 'usage_and_jobs',
     key: ['account_id', 'key_hash'],
@@ -53,9 +53,9 @@ export const kept: Readonly<Record<Table, Kept>> = {
   },
 };
 
-/** Rows of these never change once they are there. */
+/** Whether the rows of a table never change. */
 export const isFixed = (table: Table): boolean => ['overage_ledger', 'invoices', 'job_timeline'].includes(table);
-/** There are so many of these that all of a batch are first compared at once; with the types of their keys. */
+/** Large tables, of which a whole batch is first compared at once, with the types of their keys. */
 const areMany: Partial<Record<Table, readonly string[]>> = {
   overage_ledger: ['uuid'],
   job_timeline: ['text', 'numeric'],
@@ -69,7 +69,7 @@ function comparedOf(table: Table): readonly { column: string; path: string }[] {
 export interface Difference {
   entry: Entry;
   expected: Record<string, unknown>;
-  /** Null: there is no such row. */
+  /** Null if there is no such row. */
   found: Record<string, unknown> | null;
 }
 
@@ -79,8 +79,8 @@ const isTime = (column: string) => column === 'time' || column === 'period_start
 /**
  * Compares rows column by column, by Postgres's own equality.
  *
- * @param captured rows as they were at another time, instead of the table's of now
- * @returns the rows that are missing or other ones; one that a table cannot hold is missing
+ * @param captured earlier contents of the table, to compare instead of the current ones
+ * @returns the rows that are missing or differ; a row that the table cannot hold counts as missing
  */
 export async function compare(
   query: Query,
@@ -105,7 +105,7 @@ export async function compare(
   }
 }
 
-/** Postgres refuses a value: no number of its type, no text. */
+/** Whether Postgres refuses a value, such as a number out of range. */
 const isOfData = (error: unknown): boolean => String((Object(error) as { code?: unknown }).code).startsWith('22');
 
 async function compareEach(
@@ -135,8 +135,8 @@ async function compareEach(
 }
 
 /**
- * One SHA-256 over all values on both sides: a fraction of the work of a comparison by values. Values that are equal may still
- * be written otherwise (JSON with its members in another order); those are then compared one by one.
+ * Compares one SHA-256 over all values of each side, at a fraction of the cost of comparing values. Equal values may be written
+ * differently (JSON with its members in another order); then they are compared one by one.
  */
 async function areSame(
   query: Query,
@@ -165,7 +165,7 @@ async function areSame(
   return row?.['digest'] === hash('sha256', text);
 }
 
-/** With its length in front, so that no two lists of values make the same text. */
+/** Writes a value with its length in front, so that different lists of values never make the same text. */
 function measured(column: string, value: unknown): string {
   if (value === undefined || value === null) return '-';
   const text = isJson(column)
@@ -174,7 +174,7 @@ function measured(column: string, value: unknown): string {
   return `${String(Buffer.byteLength(text))}:${text}`;
 }
 
-/** A row that is missing or another one: all columns that differ at once, so that a further one makes another divergence. */
+/** The facts of a missing or different row. They name all differing columns, so that a further one makes a new divergence. */
 export function differenceFacts({ entry, expected, found }: Difference): Facts {
   const { table, accountId: account_id, at } = entry;
   const { stream, revision } = at;
@@ -197,7 +197,7 @@ export interface Scope {
   period?: string | undefined;
 }
 
-/** The rows of a table in scope: the timeline has no account column, and is asked for the tokens of one. */
+/** The scope of a table. The timeline has no account column, and is restricted by the account's tokens. */
 export interface TableScope extends Scope {
   tokens?: readonly string[];
 }
@@ -214,7 +214,7 @@ function inScope(table: Table, { accountId, period, tokens }: TableScope): { sql
   return { sql: conditions.length > 0 ? `where ${conditions.join(' and ')}` : '', values };
 }
 
-/** Positions are larger than JSON's numbers. */
+/** Positions exceed JSON's numbers. */
 const asJson = (value: unknown) => (typeof value === 'bigint' ? String(value) : value);
 
 export async function countRows(query: Query, table: Table, scope: TableScope): Promise<number> {
@@ -223,7 +223,7 @@ export async function countRows(query: Query, table: Table, scope: TableScope): 
   return row?.['count'] as number;
 }
 
-/** A row, and where it says that it comes from. */
+/** A row, and the event that it claims to come from. */
 export interface Origin {
   key: string;
   account_id: string | null;
@@ -244,11 +244,11 @@ export async function listOrigins(query: Query, table: Table, scope: TableScope)
   return rows as unknown as Origin[];
 }
 
-/** How far a read model is, in commit positions of the log. */
+/** The progress of a read model, in commit positions of the log. */
 export interface Reached {
-  /** Everything up to here has been applied. */
+  /** All events up to here are applied. */
   upTo: bigint;
-  /** The newest event that its rows stand for: what lies between the two did not concern it. */
+  /** The newest event that its rows reflect; later events up to `upTo` did not concern it. */
   standsFor: bigint;
 }
 
@@ -267,7 +267,7 @@ export async function readCheckpoints(query: Query): Promise<Map<string, Reached
   );
 }
 
-/** @returns the columns that are compared and are not there, by table; of a table that is missing, all */
+/** @returns the missing columns by table; all columns for a missing table */
 export async function findMissingColumns(query: Query, tables: readonly Table[]): Promise<Map<Table, string[]>> {
   const rows = await query(
     `select attrelid::regclass::text as table, attname as column from pg_attribute

@@ -5,18 +5,18 @@ export class NotVerifiable extends Error {
   override readonly name = 'NotVerifiable';
 }
 
-/** A table as it was when its checkpoint stood at a position. */
+/** The state of a table when its checkpoint was at a position. */
 export interface TableSnapshot {
   table: Table;
   position: bigint;
-  /** How many rows there are; undefined where they are not to be counted. */
+  /** The number of rows; undefined if they are not to be counted. */
   count: number | undefined;
-  /** Rows that were not what the log was read for by then. */
+  /** Rows that differed from the log as far as it was read by then. */
   differing: { key: string; entry: Entry }[];
   found: unknown[];
 }
 
-/** What a read model must have got right by now, although it has not come as far as the log. */
+/** Restricts a snapshot of a read model that is behind the log to the rows that it must have by now. */
 export function withinReach({ differing, position, ...snapshot }: TableSnapshot): TableSnapshot {
   return {
     ...snapshot,

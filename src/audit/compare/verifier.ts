@@ -14,28 +14,28 @@ import { pMapIterable } from 'p-map';
 export interface VerifierOptions {
   log: Log;
   queries: ReadModelQueries;
-  /** What is verified, instead of everything. */
+  /** The part to verify; default: everything. */
   scope?: Scope;
-  /** The clock of business time, for what should be there by now. Without it, the time of the newest event counts. */
+  /** The clock of business time, to find what is overdue. Default: the time of the newest event. */
   now?: () => string;
-  /** How long something must be missing before it is reported, by the process's clock: the service may be about to make it. */
+  /** How long something must be missing before it is reported, by the process's clock: the service may be about to write it. */
   missingForMs?: number;
-  /** How long a read model may take to reach what was read of the log. Default 30 s. */
+  /** The time that a read model has to reach the position up to which the log was read. Default 30 s. */
   readModelTimeoutMs?: number;
-  /** Events that are read, and rows that are compared, at a time. Default 2 000. */
+  /** Events to read, and rows to compare, at a time. Default 2 000. */
   pageEvents?: number;
   /** Told after each page. */
   progress?: (progress: { events: number; position: bigint; target: bigint }) => void;
-  /** Called after each page with the time that it took, for whoever must not be in the way. */
+  /** Called after each page with the time that it took, so that a background verifier can pause. */
   rest?: (tookMs: number) => Promise<void>;
 }
 
 const streamsAtOnce = 32;
 
 /**
- * Reads the log in order, once, and compares what stands in Postgres with it: rows that are final as it goes, all others at
- * the end. The log may go on meanwhile: a row that is not what was read stands for a later position of the log, at which it
- * is looked at again. What diverges is collected, and the audit goes on.
+ * Reads the log once, in order, and compares Postgres with it: final rows meanwhile, all others at the end. The log may grow
+ * meanwhile. A row that differs may reflect a later position of the log, and is compared again at that position. After a
+ * divergence the audit goes on.
  */
 export class Verifier {
   readonly replay: Replay;
@@ -81,9 +81,9 @@ export class Verifier {
   }
 
   /**
-   * Verifies everything up to now; what diverges is in `divergences`.
+   * Verifies everything up to now, and adds to `divergences`.
    *
-   * @throws {NotVerifiable} when a read model does not get as far as the log in time
+   * @throws {NotVerifiable} when a read model does not reach the end of the log in time
    */
   async catchUp(): Promise<void> {
     await this.#comparison.checkTables();
@@ -96,10 +96,10 @@ export class Verifier {
     const snapshots = await this.#comparison.snapshots();
     for (const snapshot of snapshots) {
       await this.#readTo(snapshot.position, snapshot.position);
-      // Of a read model that is behind, what it stands for must be right all the same.
+      // The rows of a read model that is behind must be right up to its own position.
       await this.#comparison.requireSame(isBehind ? withinReach(snapshot) : snapshot);
     }
-    // Events of other systems, which are not read here, may be behind the last one of ours.
+    // Events of other systems, which are not read here, may follow our last one.
     const end = (await this.#options.log.headPosition()) ?? -1n;
     const ahead = snapshots.findLast(({ position }) => position > end);
     if (ahead) {
@@ -152,7 +152,7 @@ export class Verifier {
     }
   }
 
-  /** Stream by stream: what came before in the log is read before. */
+  /** Reads the streams of one account, so that events that others depend on are read first. */
   async #readAccount(accountId: string, upTo: bigint): Promise<void> {
     const { accounts, periods, jobs, invoices } = this.replay;
     const read = async (streams: readonly { stream: string; revision: number }[]) => {
@@ -166,7 +166,7 @@ export class Verifier {
     await read(withMetadata(accounts.get(accountId) ?? { stream: `account-${accountId}`, revision: -1 }));
     const account = accounts.get(accountId);
     if (!account) {
-      // Its stream may be hidden from readers, and not gone.
+      // Its stream may exist, and be hidden from readers.
       await this.#requireComplete();
       throw new NotVerifiable(`there is no account ${accountId}`);
     }
@@ -174,7 +174,7 @@ export class Verifier {
     for (let next = account.next; next; next = account.next) {
       const stream = usageStream(accountId, next.period_start);
       await read(withMetadata({ stream, revision: -1 }));
-      // It is not there, or its opening cannot be read.
+      // The stream does not exist, or its opening cannot be read.
       if (account.next === next) break;
     }
     await read([...jobs.values()].filter(({ status, expired }) => status !== 'failed' && !expired));
@@ -182,7 +182,7 @@ export class Verifier {
     this.#position = upTo;
   }
 
-  /** A stream that was deleted for good is reported, and has no events for its readers. */
+  /** Reads a stream. One that was deleted for good is reported, and has no events. */
   async #read(stream: string, from: number, maxCount?: number): Promise<RecordedEvent[]> {
     return this.#options.log.read(stream, from, maxCount).catch((error: unknown) => {
       if ((Object(error) as { type?: unknown }).type !== 'stream-deleted') throw error;
@@ -191,7 +191,7 @@ export class Verifier {
     });
   }
 
-  /** Streams behind a revision, several at a time. */
+  /** Reads streams from behind a revision on, several at a time. */
   async *#readStreams(
     streams: readonly { stream: string; revision: number }[],
   ): AsyncIterable<readonly RecordedEvent[]> {
@@ -199,7 +199,7 @@ export class Verifier {
     yield* pMapIterable(streams, read, { concurrency: streamsAtOnce });
   }
 
-  /** All that is in scope once more, to the end of the log as it is by then. */
+  /** Reads everything in scope once more, to the current end of the log. */
   async *#readAgain(): AsyncIterable<readonly RecordedEvent[]> {
     const { log, scope = {} } = this.#options;
     if (scope.accountId !== undefined) {
@@ -220,7 +220,7 @@ export class Verifier {
     this.#position = event.position;
   }
 
-  /** The page after the next is asked for while the next is checked. @returns false at the end of the log */
+  /** Begins to read the page after the next, while the next is checked. @returns false at the end of the log */
   async #turnPage(): Promise<boolean> {
     const { log } = this.#options;
     const pageEvents = this.#pageEvents;

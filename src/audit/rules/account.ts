@@ -2,11 +2,11 @@ import type { Link, Terms } from './event-schemas.ts';
 import { Chain } from './chain.ts';
 import { anchorAfter, type Charge } from './period.ts';
 
-/** A key of an account: the columns of its rows in Postgres are fields of this. */
+/** An API key of an account. */
 export interface ApiKey {
   account: Account;
   issued: Link;
-  /** When it was revoked. */
+  /** The time of its revocation. */
   revokedAt: string | null;
 }
 
@@ -17,20 +17,20 @@ interface NextPeriod extends Pick<Link['data'], 'period_start' | 'period_end'> {
 }
 
 /**
- * A request that was let in with a key goes on for so long at most, by the clock that stamps events: what it stores may be
- * stamped that much later than the key's revocation.
+ * The longest time that a request takes once its key was accepted. Its events may be stamped that much later than the key's
+ * revocation.
  */
 const requestBudgetMs = 10_000;
 
-/** An account, and what goes from one billing period to the next. */
+/** An account, and the state that passes from one billing period to the next. */
 export class Account extends Chain<string> {
   opened: Link | undefined;
   readonly keys = new Map<string, ApiKey>();
   /** Undefined while a period is open. */
   next: NextPeriod | undefined;
-  /** The event that asks for the next period. */
+  /** The event that requires the next period. */
   asked: Link | undefined;
-  /** How many requests an hour each key may make, by the terms in force. */
+  /** The hourly requests of each key, by the terms in force. */
   hourlyLimit = 0;
   /** The newest download of each idempotency key. */
   readonly idempotencyKeys = new Map<string, Charge>();
@@ -90,7 +90,7 @@ export class Account extends Chain<string> {
     } else if (type === 'PlanChanged' && data.effective === 'now') this.hourlyLimit = data.terms.hourly_limit;
   }
 
-  /** Who acts with a key acts for the account that has it, from when it was issued until it is revoked. */
+  /** An API key acts only for its own account, and only between its issue and its revocation. */
   checkActor(event: Link): void {
     const { actor, time } = event.metadata;
     if (actor.type !== 'api_key') return;
@@ -110,7 +110,7 @@ export class Account extends Chain<string> {
     );
   }
 
-  /** A download takes its idempotency key, unless another has it that is not voided. @returns whether nobody had it before */
+  /** A download takes its idempotency key unless another download that is not voided has it. @returns whether the key is new */
   takeKey(event: Link, charge: Charge, keyHash: string): boolean {
     const holder = this.idempotencyKeys.get(keyHash);
     const isFree = !holder || holder.voided;

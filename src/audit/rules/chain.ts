@@ -42,13 +42,13 @@ export class Chain<Owner extends string | null = string | null> {
     return event as Link;
   }
 
-  /** Reports a divergence. @param field whose value is shown as what was found */
+  /** Reports a divergence. @param field the field whose value is wrong */
   wrong(rule: Rule, event: RecordedEvent, field: string, expected: unknown): void {
     const { stream, revision } = event;
     this.#report({ rule, account_id: this.accountId, stream, revision, field, expected, found: valueAt(event, field) });
   }
 
-  /** Reports that something is missing which an event asks for. @param field of the event that asks for it */
+  /** Reports the absence of something that an event requires. @param field the field of the event that requires it */
   missing(rule: Rule, event: RecordedEvent, field: string, expected: unknown): void {
     const { stream, revision } = event;
     this.#report({ rule, account_id: this.accountId, stream, revision, field, expected, found: 'none' });

@@ -17,10 +17,10 @@ interface Replayed {
   periodUpTo: (stream: string, position: bigint) => Promise<Period | undefined>;
 }
 
-/** How long the service may take for what it does by itself, in milliseconds. */
+/** The service's time limits for its own actions, in milliseconds. */
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
-/** Longer than CLOSING_GRACE_SECONDS can be. */
+/** The setting CLOSING_GRACE_SECONDS is never longer. */
 const longestGraceMs = 31 * dayMs;
 
 interface Failure {
@@ -31,13 +31,13 @@ interface Failure {
   isJudged: boolean;
 }
 
-/** Finds what is missing from the log: periods, invoices, and give-backs for failures of the service. */
+/** Finds gaps in the log: missing periods, invoices, and returns for failures of the service. */
 export class Completeness {
   readonly #replayed: Replayed;
   readonly #report: Report;
   /** Invoiced periods, such as `period usage-…`. */
   readonly #invoiced = new Set<string>();
-  /** Metadata that hides events, by stream. */
+  /** Stream metadata that hides events, by stream. */
   readonly #hidden = new Map<string, RecordedEvent>();
   /** Failures of the service, by the id of their event. */
   readonly #failures = new Map<string, Failure>();
@@ -82,10 +82,10 @@ export class Completeness {
   isDue = (period: Period): boolean => this.openingIsDue(period) || this.periodIsDue(period);
 
   /**
-   * Reports what should be there by now.
+   * Reports everything that is overdue.
    *
    * @param now UTC ISO-8601
-   * @param settled whether something that is missing has been so for long enough to be said
+   * @param settled tells whether something has been missing for long enough to be reported
    */
   async check(now: string, position: bigint, settled: (what: string) => boolean): Promise<void> {
     for (const period of this.#replayed.periods.values()) this.#reportAwaited(period);
@@ -160,7 +160,7 @@ export class Completeness {
     }
   }
 
-  /** Each names the failure that it is for, which comes before it and is given back once. */
+  /** Each return names an earlier failure, and each failure is returned once. */
   #matchGivenBack(): void {
     const givenBack = this.#givenBack;
     this.#givenBack = [];
@@ -175,7 +175,7 @@ export class Completeness {
     }
   }
 
-  /** Something was taken for the download, and the service has it still. */
+  /** @returns whether the failed download still holds a charge that the terms return */
   async #isOwed({ event, job: { queued } }: Failure, position: bigint): Promise<boolean> {
     const { stream, data } = queued;
     const known = this.#replayed.periods.get(stream);

@@ -2,13 +2,13 @@ import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Rule } from './rules.ts';
 
-/** Where the log, or what stands in Postgres, is not what the rules make of it. */
+/** A place where the log or Postgres differs from the result of the rules. */
 export interface Facts {
   rule: Rule;
-  /** Null where it concerns no account, or an unknown one. */
+  /** Null for no account, or an unknown one. */
   account_id: string | null;
   stream: string;
-  /** Revision of the event, or of the event that a row comes from; -1 before the first of a stream. */
+  /** Revision of the event, or of the event behind a row; -1 before the first event of a stream. */
   revision: number;
   /** Field of the event, such as `data.cents`, or of a row, such as `credits.last_hash`. */
   field: string;
@@ -19,7 +19,7 @@ export interface Facts {
 export interface Divergence extends Facts {
   /** The beginning of the hash of the facts: the same facts have the same id in every run. */
   id: string;
-  /** The same facts were acknowledged. */
+  /** These facts were acknowledged. */
   known: boolean;
 }
 
@@ -27,9 +27,9 @@ export interface AccountDivergences {
   account_id: string | null;
   new: number;
   known: number;
-  /** In the order in which they were found; new ones first. */
+  /** New ones first, then in the order in which they were found. */
   divergences: Divergence[];
-  /** How many more there are than are listed. */
+  /** The number of divergences that are not listed. */
   more: number;
 }
 
@@ -40,16 +40,16 @@ interface Counts {
 
 export type Report = (facts: Facts) => void;
 
-/** Further divergences of an account are only counted, but for the first of each rule: many rows that differ hide no rule. */
+/** Further divergences of an account are only counted, except for the first of each rule, so that no rule is missed. */
 const mostListed = 100;
 const idDigits = 16;
 
-/** Names a divergence by all its facts together: an acknowledged one with another value is a new one. */
+/** Names a divergence by all its facts, so that another value makes it a new one. */
 export function nameOf({ rule, account_id, stream, revision, field, expected, found }: Facts): string {
   return hash('sha256', JSON.stringify([rule, account_id, stream, revision, field, expected, found]));
 }
 
-/** Collects what the rules report, each divergence once. */
+/** Collects the reported divergences, each once. */
 export class Divergences {
   readonly #acknowledged: ReadonlySet<string>;
   readonly #accounts = new Map<
@@ -82,7 +82,7 @@ export class Divergences {
     if (!isHidden) listed.push({ id: name.slice(0, idDigits), known, ...facts });
   };
 
-  /** Counts of those that are listed. */
+  /** Finds a listed divergence by its id. */
   find(id: string): Divergence | undefined {
     for (const { divergences } of this.list()) {
       const found = divergences.find((divergence) => divergence.id === id);
@@ -91,7 +91,7 @@ export class Divergences {
     return undefined;
   }
 
-  /** By account, those without one last. */
+  /** All divergences by account, those without an account last. */
   list(): AccountDivergences[] {
     const accounts = [...this.#accounts].sort(([one], [other]) => ((one ?? '~') < (other ?? '~') ? -1 : 1));
     return accounts.map(([account_id, { names, counts, ...of }]) => {
@@ -101,13 +101,13 @@ export class Divergences {
   }
 }
 
-/** As JSON gives it back: what was acknowledged is read from the log. */
+/** Converts a value to what JSON would restore, because acknowledged values are read from the log. */
 function plain(value: unknown): unknown {
   const text = (_name: string, part: unknown) => (typeof part === 'bigint' ? String(part) : part);
   return JSON.parse(JSON.stringify(value ?? null, text)) as unknown;
 }
 
-/** @returns the names of the fields that are other ones; undefined where all are the same */
+/** @returns the names of the fields that differ; undefined if none does */
 export function differingFields(event: object, expected: object, within: string): string[] | undefined {
   let differing: string[] | undefined;
   for (const name in expected) {
@@ -118,10 +118,10 @@ export function differingFields(event: object, expected: object, within: string)
   return differing;
 }
 
-/** A few dozen paths are asked for, for every event. */
+/** A few dozen paths are read from every event. */
 const paths = new Map<string, readonly string[]>();
 
-/** @param field its name, with those of the parts that it stands in before it, and dots between */
+/** @param field the path of the field, such as `data.terms.plan` */
 export function valueAt(whole: object, field: string): unknown {
   let names = paths.get(field);
   if (!names) paths.set(field, (names = field.split('.')));

@@ -5,7 +5,7 @@ import type { Line } from './invoice-lines.ts';
 import { Chain } from './chain.ts';
 import { isServiceFailure, serviceFailureReference, type Charge, type Period } from './period.ts';
 
-/** What an account was asked to pay, each line computed again, and what it was given back of that. */
+/** The invoices of an account, each line computed again, and its credit notes. */
 export class Invoices extends Chain<string> {
   readonly #issued = new Map<number, Link>();
   readonly #notes: Link['data'][] = [];
@@ -21,7 +21,7 @@ export class Invoices extends Chain<string> {
     return sum(this.#notes.filter((note) => note.charge_event_id === chargeEventId));
   }
 
-  /** Each period once, when it is closed; the first one's fee when the account is opened. */
+  /** Each period is invoiced once, when it is closed; the first fee is invoiced when the account is opened. */
   issue(event: Link, period: Period | undefined): void {
     const { covers, number, lines: found } = event.data;
     const { opened } = period ?? {};
@@ -42,7 +42,7 @@ export class Invoices extends Chain<string> {
     this.must('invoice_lines', sum(lines) > 0, event, 'data.total_cents', 'more than nothing');
   }
 
-  /** What is credited stays within the invoice, the line and the charge. */
+  /** A credit note stays within the invoice, the line and the charge. */
   credit(event: Link, period: Period | undefined): void {
     const { reference, invoice_number, line, charge_event_id, cents } = event.data;
     const lines = this.linesOf(invoice_number);
@@ -89,13 +89,13 @@ export class Invoices extends Chain<string> {
     const ofLine = notes.filter((note) => note.line === line);
     const left = [sum(lines) - sum(notes), of.cents - sum(ofLine)];
     if (of.kind !== 'overage' || !period) return left;
-    // Waivers from before the close are given back already.
+    // Waivers from before the close are already deducted from the line.
     const charged = [...period.charges.values()].filter((charge) => !charge.voided && isAtRate(of)(charge));
     return [...left, charged.reduce((total, { leftCents }) => total + leftCents, 0) - sum(ofLine)];
   }
 }
 
-/** Either form of them is right. */
+/** @returns the lines in the form of the found ones, the current or the earlier form; both are right */
 function linesAsIssued(period: Period, found: unknown): Line[] {
   const lines = linesOf(period);
   if (differingFields({ lines: found }, { lines }, '') === undefined) return lines;
@@ -117,11 +117,11 @@ function chargeOf(period: Period | undefined, eventId: string): { token: string;
 
 const sum = (parts: readonly { cents: number }[]) => parts.reduce((total, { cents }) => total + cents, 0);
 
-/** Limits per invoice and per line: a line of more ranges names all events from its first to its last. */
+/** The most ranges per invoice and per line. A line with more names all events from its first to its last. */
 const rangesOfInvoice = 10_000;
 const rangesOfLine = 5_000;
 
-/** Overage by rate, what was waived of it, what upgrades added to the fee, and the fee of the next period. */
+/** Overage by rate, its waivers, the fee differences of upgrades, and the fee of the next period. */
 export function linesOf(period: Period): Line[] {
   let left = rangesOfInvoice;
   const waivers = [...Map.groupBy(keptWaivers(period), ({ charge }) => nameOfRate(charge)).values()];
@@ -139,7 +139,7 @@ export function linesOf(period: Period): Line[] {
   return withOthers(period, counted);
 }
 
-/** As invoices were before `waivers`: with a line for each waiver, and no bound on the ranges of all lines. */
+/** The earlier form of invoices: one line for each waiver, and no limit for the ranges of all lines. */
 function earlierLinesOf(period: Period): Line[] {
   const overage = overageOf(period).map(({ rate, cents, revisions: of }) => {
     const revisions = rangesOf(of, rangesOfLine);

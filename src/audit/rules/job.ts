@@ -5,7 +5,7 @@ import { Chain } from './chain.ts';
 const mostAttempts = 3;
 const triedAgain = ['platform_error', 'rate_limited_by_platform', 'timed_out', 'internal_error', 'lease_expired'];
 
-/** What became of a download: queued → claimed → running → done or failed, queued again when a claim is released; a file expires. */
+/** The states of a download: queued → claimed → running → done or failed; queued again when a claim is released; a file expires. */
 export class Job extends Chain<string> {
   readonly queued: Link;
   status: 'queued' | 'claimed' | 'running' | 'done' | 'failed' = 'queued';
@@ -15,7 +15,7 @@ export class Job extends Chain<string> {
   claim: Link | undefined;
   end: Link | undefined;
   expired: Link | undefined;
-  /** While it is queued again: nobody may claim it earlier. */
+  /** A released job may not be claimed earlier. */
   notBefore: string | null = null;
   waitingSince: string;
   claimedAt: string | null = null;
@@ -69,7 +69,7 @@ export class Job extends Chain<string> {
     else if (type === 'FileExpired')
       this.mustEqual('job_claim', event, { claim_revision: this.end?.data.claim_revision });
     else {
-      // Only the service itself fails for internal reasons; what is voided is given back already.
+      // Only internal errors are the service's fault. A voided charge is given back already.
       const isOurs = data.fault === 'video' || data.reason === 'internal_error';
       this.must('job_order', isOurs, event, 'data.fault', `video, for ${data.reason}`);
     }

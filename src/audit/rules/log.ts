@@ -1,4 +1,4 @@
-/** The log, as the audit reads it: declared here, since the audit shares not even a type with what it audits. */
+/** The log, as the audit reads it. It is declared here because the audit shares no code with the service, not even a type. */
 
 export interface RecordedEvent {
   stream: string;
@@ -6,7 +6,7 @@ export interface RecordedEvent {
   revision: number;
   id: string;
   type: string;
-  /** Not yet parsed: whatever JSON was stored. */
+  /** Any JSON; not parsed yet. */
   data: unknown;
   metadata: unknown;
   /** Commit position in the whole log; rises with every event. */
@@ -17,16 +17,16 @@ export interface Log {
   /**
    * The events of a stream from a revision on, in order; empty if the stream does not exist or ends before it.
    *
-   * @param maxCount without it, all
+   * @param maxCount default: all
    * @throws when the log cannot be read now
    */
   read(stream: string, fromRevision: number, maxCount?: number): Promise<RecordedEvent[]>;
   /** Position of the newest event, or undefined when the log is empty. @throws when it cannot be read now */
   headPosition(): Promise<bigint | undefined>;
   /**
-   * The next events behind a commit position, in order, those of the log's own streams included; empty at the end.
+   * The next events behind a commit position, in order, including those of the log's own streams; empty at the end.
    *
-   * @param after -1n: from the start
+   * @param after -1n for the start
    * @throws when the log cannot be read now
    */
   readAll(after: bigint, maxCount: number): Promise<RecordedEvent[]>;

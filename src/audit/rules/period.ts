@@ -37,7 +37,7 @@ const corrections = [
 ];
 const pools = ['downloads', 'metadata'] as const;
 const mails = ['UsageWarningMailed', 'OverageCapMailed'];
-/** What an append may begin with. All others stand only behind the event that they follow from. */
+/** The events that an append may begin with. All other events stand behind the event that they follow from. */
 const mayCome = {
   absent: ['UsagePeriodOpened'],
   open: [...charges, ...changes, ...corrections, ...mails, 'UsagePeriodEnded'],
@@ -45,21 +45,21 @@ const mayCome = {
   closed: mails,
 };
 
-/** Gives back what failed by the service's fault. */
+/** The actor that returns charges of the service's own failures. */
 const serviceFailures = 'service-failures';
 
 export const isServiceFailure = ({ metadata: { actor } }: Link): boolean =>
   actor.type === 'system' && actor.id === serviceFailures;
 
-/** Reference of the service's own corrections, since nobody opens a case for them. */
+/** The reference of the service's own corrections, which have no case. */
 export const serviceFailureReference = (token: string): string => `service-failure-${token}`;
 
-/** One billing period, rated again: each event must be one that those before it ask for or allow. */
+/** One billing period, rated again. The events before each event must require or allow it. */
 export class Period extends Chain<string> {
   phase: keyof typeof mayCome = 'absent';
   opened: Link | undefined;
   terms!: Terms;
-  /** When the phase began. */
+  /** The time at which the phase began. */
   phaseSince = '';
   /** Changes that wait for the next period. */
   readonly due = new Map<'plan' | 'cap', Partial<Terms>>();
@@ -69,14 +69,14 @@ export class Period extends Chain<string> {
   readonly #references = new Set<string>();
   /** Invoice lines besides overage and waivers: fees, and the differences that upgrades added. */
   readonly lines: Line[] = [];
-  /** Downloads and metadata requests so far, each of which has its ordinal, and those of them that hold a credit. */
+  /** The numbers of downloads and metadata requests so far, and of those that hold a credit. */
   readonly accepted = { downloads: 0, metadata: 0 };
   readonly credits = { downloads: 0, metadata: 0 };
   readonly totals = { overage_downloads: 0, overage_cents: 0, fee_difference_cents: 0 };
   planChanges = 0;
   /** Warnings that were given and still hold, such as `downloads:80`. */
   readonly warned = new Set<string>();
-  /** Those that an upgrade has put out of reach: they come again. Logs from before that do not have them twice. */
+  /** Warnings that an upgrade took back, and that come again. Older logs have them only once. */
   readonly #mayComeAgain = new Set<string>();
   /** Warnings that are not mailed yet, by the id of their event. */
   readonly #unmailed = new Map<string, string>();
@@ -85,7 +85,7 @@ export class Period extends Chain<string> {
   readonly #capsReached = new Set<string>();
   /** The opening data of the next period, once this one has ended. */
   next: Link['data']['next'] | undefined;
-  /** What must come next, in the append that the leader began. */
+  /** The events that must come next in the append, which the leader began. */
   awaited: { type: string; data: object; mayBeMissing?: boolean }[] = [];
   #leader: Link | undefined;
 
@@ -116,7 +116,7 @@ export class Period extends Chain<string> {
     if (['DownloadQueued', 'MetadataCreditDebited', ...changes].includes(type)) this.#awaitNotices(type);
   }
 
-  /** @returns whether the append that was begun asks for this event; reports what it asks for and is not there */
+  /** @returns whether the current append requires this event; reports required events that are missing before it */
   #isAwaited(event: Link): boolean {
     for (let awaited = this.awaited.shift(); awaited; awaited = this.awaited.shift()) {
       if (awaited.mayBeMissing === true && awaited.type !== event.type) continue;
@@ -168,7 +168,7 @@ export class Period extends Chain<string> {
     this.must('period_time', isWithin, event, 'metadata.time', `from ${period_start} on, before ${period_end}`);
   }
 
-  /** A plan for now raises the fee at once, by the whole difference; everything else asked for the next period waits for it. */
+  /** An immediate change of plan raises the fee at once, by the whole difference. Other changes wait for the next period. */
   #changeTerms(event: Link, { terms: plan, effective, overage_cap_cents }: Link['data']): void {
     const isNow = effective === 'now';
     this.#requireTime(event);
@@ -194,7 +194,7 @@ export class Period extends Chain<string> {
     for (const pool of pools) if (this.terms[`${pool}_limit`] > before[`${pool}_limit`]) this.#warnAnew(pool);
   }
 
-  /** A larger limit takes back the warnings that it has put out of reach. */
+  /** A larger limit takes back the warnings whose thresholds are no longer reached. */
   #warnAnew(pool: (typeof pools)[number]): void {
     const reached = this.#reachedOf(pool).map((percent) => `${pool}:${percent}`);
     for (const name of this.warned) {
@@ -210,7 +210,7 @@ export class Period extends Chain<string> {
     return percents.filter((percent) => limit > 0 && Math.min(credits, limit) * 100 >= limit * percent);
   }
 
-  /** A charge is confirmed or voided, never both, and voided once; all that is given back is within what was charged. */
+  /** A charge is confirmed or voided, never both, and voided once. Corrections stay within the charge. */
   #giveBack(event: Link): void {
     const { type, data } = event;
     const charge = this.charges.get(type === 'MetadataCreditVoided' ? `lookup ${data.lookup_id}` : data.token);
@@ -291,7 +291,7 @@ export class Period extends Chain<string> {
     this.#unmailed.delete(data.warning_event_id);
   }
 
-  /** Opened, ended and closed: the next period begins where this one ends, and the books close on what the events add up to. */
+  /** Opens, ends and closes the period. The next one begins where this one ends, and the totals are those of the events. */
   #turn(event: Link, { data: { account_id, anchor_day, ...opened } }: Link): void {
     const { period_start, period_end } = opened;
     if (event.type === 'UsagePeriodOpened') {
@@ -315,7 +315,7 @@ export class Period extends Chain<string> {
     this.phaseSince = this.time;
   }
 
-  /** Notices to the owner: thresholds that a pool has reached, and that no further charge fits under the cap. */
+  /** Requires notices to the owner: for thresholds that a pool has reached, and when no further charge fits under the cap. */
   #awaitNotices(type: string): void {
     for (const pool of pools) {
       const limit = this.terms[`${pool}_limit`];
@@ -332,7 +332,7 @@ export class Period extends Chain<string> {
     this.awaited.push({ type: 'OverageCapReached', data });
   }
 
-  /** The allowance is used up, and one more charge does not fit. */
+  /** The allowance is used up, and one more charge would exceed the cap. */
   #isCapReached(): boolean {
     const { downloads_limit, overage_cents: cents, overage_cap_cents } = this.terms;
     if (cents === null || this.credits.downloads < downloads_limit) return false;
@@ -342,7 +342,7 @@ export class Period extends Chain<string> {
 
 const warningName = ({ pool, threshold_percent }: Link['data']) => `${pool}:${threshold_percent}`;
 
-/** The end of a period: the same day of the next month, or its last day where it has none. */
+/** The end of a period: the same day of the next month, or that month's last day. */
 export function anchorAfter(start: string, anchorDay: number): string {
   const [year, month] = [Number(start.slice(0, 4)), Number(start.slice(5, 7))];
   const lastDay = new Date(Date.UTC(year, month + 1, 0)).getUTCDate();

@@ -14,19 +14,19 @@ import type { StreamName } from './streams.ts';
 
 type UsageStream = Extract<StreamName, { kind: 'usage' }>;
 
-/** Is told what each event has changed, after the rules have checked it. */
+/** Told about the changes of each event after the rules have checked it. */
 export interface ReplayObserver {
   accountChanged(event: Link, account: Account): void;
   /** An event was added to the stream of an account. */
   accountHeadMoved(account: Account, isNew: boolean): void;
   /** An event of a usage stream was applied. */
   usageChanged(event: Link, period: Period, account: Account): void;
-  /** @param change position: of the event after which the period is as it is now */
+  /** @param change position: of the event that changed the period */
   periodChanged(period: Period, change: { isNew?: boolean; position: bigint }): void;
   jobEventRecorded(event: RecordedEvent, accountId: string): void;
-  /** @param forget lets go of the job, for when it is no longer needed */
+  /** @param forget releases the job once it is no longer needed */
   jobChanged(job: Job, forget: () => void): void;
-  /** @param day on which the billing period starts that it covers; undefined for a credit note */
+  /** @param day the day on which the invoiced period starts, YYYYMMDD; undefined for a credit note */
   invoiced(event: Link, accountId: string, day: string | undefined): void;
 }
 
@@ -201,7 +201,7 @@ export class Replay {
     this.#observer.invoiced(event, id, isInvoice ? stream.slice(-8) : undefined);
   }
 
-  /** A job that was done and is forgotten, as it was before an event. @returns undefined if there was none */
+  /** Restores a forgotten job to its state before an event. @returns undefined if there was none */
   async #jobAt({ stream, position }: RecordedEvent, token: string): Promise<Job | undefined> {
     if (this.#unknownJobs.has(stream)) return undefined;
     const events = await this.#read(stream, 0);
@@ -218,14 +218,14 @@ export class Replay {
     return job;
   }
 
-  /** A period that was forgotten, as it was before an event. @returns undefined if there was none */
+  /** Restores a forgotten period to its state before an event. @returns undefined if there was none */
   async #periodAt(stream: string, { position }: Pick<RecordedEvent, 'position'>): Promise<Period | undefined> {
     const period = await this.periodUpTo(stream, position);
     if (period) this.periods.set(stream, period);
     return period;
   }
 
-  /** Read again from the log, up to before a position. @returns undefined if it was not opened by then */
+  /** Reads a period again from the log, up to before a position. @returns undefined if it was not opened by then */
   async periodUpTo(stream: string, position: bigint): Promise<Period | undefined> {
     const name = parseStreamName(stream);
     if (name?.kind !== 'usage') return undefined;

@@ -1,6 +1,6 @@
 /**
- * Every rule that a divergence may name, and what it asks for. The names are stable: acknowledgements of examined divergences
- * carry them. docs/audit.md lists the same.
+ * Every rule that a divergence may name, and its text. The names are stable, because stored acknowledgements carry them.
+ * docs/audit.md has the same list.
  */
 export const rules = {
   event_form: 'an event has exactly the fields of its schema, each with an allowed value',

@@ -6,7 +6,7 @@ export type StreamName =
   | { kind: 'job'; token: string }
   | { kind: 'acknowledgements' };
 
-/** Divergences that were examined are acknowledged here. */
+/** The stream of acknowledged divergences. */
 export const acknowledgementsStream = 'audit-acknowledgements';
 
 const account = /^(account|invoices)-(acc_[a-z0-9]{16,32})$/;

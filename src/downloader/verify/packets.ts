@@ -4,42 +4,42 @@ import type { FailureReason } from '../../domain/failure-reasons.ts';
 export type Verdict =
   { ok: true; durationSeconds: number } | { ok: false; reason: FailureReason; fault: Fault; detail: string };
 
-/** What the platform announced of an item, as far as it did. */
+/** The properties of an item that the platform announced. */
 export interface Announced {
-  /** 0 where it announced nothing. */
+  /** 0 if it announced none. */
   durationSeconds: number;
-  /** Undefined where it did not say. */
+  /** Undefined if it did not say. */
   hasSound?: boolean | undefined;
-  /** It came in pieces, the last of which may have been another, or in parts that were joined. */
+  /** The item came in segments, the last of which may have been a wrong one, or in parts that were merged. */
   inPieces?: boolean;
 }
 
-/** Sound is written without gaps, silence included, so that a longer pause is a lost piece. */
+/** Audio has no gaps, since silence is audio too, so a longer gap is a lost segment. */
 const maxSoundGapSeconds = 0.5;
-/** In a film of even pace. One of uneven pace may well stand still. */
+/** For video with a constant frame rate. With a variable one, a picture may stand still for long. */
 const maxPictureGapSeconds = 0.9;
 const evenShare = 0.95;
-/** The container counts by when frames are shown, which is a little later than when they are read. */
+/** The container's duration is by presentation times, which are a little later than decoding times. */
 const maxShortSeconds = 0.5;
 const maxShortShare = 0.005;
-/** Packets that come far too soon after the one before: a piece that was sent in the place of another. A few may be of a cut. */
+/** Packets far too close to the one before come from a segment that was sent instead of another. A few may come from a cut. */
 const maxCrowdedPackets = 4;
-/** How much of the announced length may be missing or too much: platforms round, and cut to whole frames. */
+/** The tolerance for the announced duration: platforms round it, and cut to whole frames. */
 const minToleranceSeconds = 1.5;
 const toleranceShare = 0.01;
-/** Less than a piece of most streams. */
+/** Shorter than a segment of most streams. */
 const maxToleranceSeconds = 5;
 
 interface StreamFacts {
   kind: string;
   codec: string;
-  /** Where the container says that the stream ends; NaN where it does not say. */
+  /** The end of the stream by the container; NaN if it has none. */
   promisedSeconds: number;
   readPackets: number;
   corruptPackets: number;
   lastSeconds: number;
   endSeconds: number;
-  /** How often each time between two packets occurs, by whole milliseconds. */
+  /** How often each interval between two packets occurs, in whole milliseconds. */
   stepCounts: Map<number, number>;
 }
 
@@ -62,7 +62,7 @@ export function refuse(
   return { ok: false, reason, fault, detail };
 }
 
-/** Reads `name|key=value|key=value`, ffprobe's compact form. None of the fields asked for can hold a `|`. */
+/** Reads ffprobe's compact format, `name|key=value|key=value`. None of the requested fields can contain a `|`. */
 export function fieldsOf(line: string): { name: string; fields: Map<string, string> } {
   const [name = '', ...pairs] = line.split('|');
   return {
@@ -88,7 +88,7 @@ function takePacket(facts: StreamFacts, fields: Map<string, string>): void {
   facts.endSeconds = Math.max(facts.endSeconds, seconds + (Number(fields.get('duration_time')) || 0));
 }
 
-/** Counts what ffprobe prints of a file, line by line. */
+/** Counts the packets of a file from ffprobe's output, line by line. */
 export function countPackets(): { take: (line: string) => void; streams: Map<string, StreamFacts> } {
   const streams = new Map<string, StreamFacts>();
   const factsOf = (index: string): StreamFacts => {
@@ -103,7 +103,7 @@ export function countPackets(): { take: (line: string) => void; streams: Map<str
       if (name === 'packet') takePacket(factsOf(fields.get('stream_index') ?? ''), fields);
       if (name !== 'stream') return;
       const facts = factsOf(fields.get('index') ?? '');
-      // A cover is a picture of its own, and no part of the film.
+      // Cover art is not part of the video.
       facts.kind = fields.get('disposition:attached_pic') === '1' ? 'cover' : (fields.get('codec_type') ?? '');
       facts.codec = fields.get('codec_name') ?? '';
       facts.promisedSeconds = Number(fields.get('start_time') ?? NaN) + Number(fields.get('duration') ?? NaN);
@@ -113,7 +113,7 @@ export function countPackets(): { take: (line: string) => void; streams: Map<str
 
 const isMedia = (kind: string) => kind === 'audio' || kind === 'video';
 
-/** What is wrong with the times of a stream's packets, if anything is. */
+/** @returns what is wrong with the times of a stream's packets; undefined if nothing is */
 function wrongPace({ kind, stepCounts }: StreamFacts): string | undefined {
   const steps = [...stepCounts];
   const [usualMs = 0] = steps.toSorted(([, one], [, other]) => other - one)[0] ?? [];
@@ -139,7 +139,7 @@ function wrongPackets(facts: StreamFacts): string | undefined {
   return isMedia(kind) ? wrongPace(facts) : undefined;
 }
 
-/** @param needed the kind of stream without which the file is not what was asked for */
+/** @param needed the kind of stream that the file must have */
 export function judgePackets(
   streams: readonly StreamFacts[],
   needed: 'video' | 'audio',

@@ -7,7 +7,7 @@ import type { Verdict } from './packets.ts';
 import { finishedFiles, onlyFile, runTool } from './verify-file.ts';
 import type { CheckOptions } from './verify-file.ts';
 
-/** By their first bytes: what a platform calls a picture is not believed. */
+/** Recognized by their first bytes, whatever type the platform declares. */
 const pictureKinds: readonly { demuxer: string; begins: RegExp }[] = [
   { demuxer: 'jpeg_pipe', begins: /^\xff\xd8\xff/s },
   { demuxer: 'webp_pipe', begins: /^RIFF....WEBP/s },
@@ -15,7 +15,7 @@ const pictureKinds: readonly { demuxer: string; begins: RegExp }[] = [
 ];
 
 async function demuxerOf(path: string): Promise<string | undefined> {
-  // A pipe would wait for somebody to write into it, and a link leads anywhere.
+  // Opening a pipe would wait for a writer, and a link may lead anywhere.
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(16), 0, 16, 0);
@@ -27,9 +27,9 @@ async function demuxerOf(path: string): Promise<string | undefined> {
 }
 
 /**
- * Makes `media.jpg` of the one picture that lies in a directory, whatever its type; a JPEG stays as it is, byte for byte.
+ * Converts the one picture in a directory to `media.jpg`. A JPEG stays the same, byte for byte.
  *
- * @returns why not, else undefined
+ * @returns why that failed, else undefined
  */
 export async function makeJpeg(
   media: string,
@@ -57,7 +57,7 @@ export async function makeJpeg(
   return 'ok' in made ? made : undefined;
 }
 
-/** Decodes the whole still: one frame with a width and a height, without a complaint, and its end is there. */
+/** Decodes the whole still: it must be one frame with a width and a height, without an error, and be complete. */
 export async function verifyStill(options: CheckOptions): Promise<Verdict> {
   let frame = '';
   const decoded = await runTool(

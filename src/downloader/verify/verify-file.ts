@@ -9,7 +9,7 @@ import { runSandboxed } from '../sandbox/process.ts';
 import { countPackets, judgePackets, packetEntries, refuse } from './packets.ts';
 import type { Announced, Verdict } from './packets.ts';
 
-/** What each output ends as: the file's name, its MIME type, the demuxer that must be able to read it, and what it must hold. */
+/** The finished file of each output: its name, its MIME type, the demuxer that must read it, and the stream that it must have. */
 export const finishedFiles = {
   mp4: { name: 'media.mp4', mime: 'video/mp4', demuxer: 'mov', needed: 'video' },
   mp3: { name: 'media.mp3', mime: 'audio/mpeg', demuxer: 'mp3', needed: 'audio' },
@@ -19,12 +19,12 @@ export const finishedFiles = {
 
 const probeOutputBytes = 512 * 1024 * 1024;
 
-/** Of one check of a file by ffprobe or ffmpeg. */
+/** The options of one check of a file by ffprobe or ffmpeg. */
 export interface CheckOptions {
   path: string;
   ffprobePath: string;
   ffmpegPath: string;
-  /** Belongs to this attempt. */
+  /** The attempt's own directory. */
   directory: string;
   timeoutMs: number;
   signal: AbortSignal;
@@ -34,25 +34,25 @@ export interface CheckOptions {
 }
 
 /**
- * Whether the one file in a directory is there, alone, regular and of the expected name.
+ * Checks that a directory has exactly one file, a regular one with the expected name.
  *
- * @returns its size in bytes, or why not.
+ * @returns its size in bytes, or what is wrong.
  */
 export async function onlyFile(directory: string, name: string): Promise<{ sizeBytes: number } | { detail: string }> {
   const names = await readdir(directory).catch(() => []);
   if (names.length !== 1 || names[0] !== name)
     return { detail: `Expected ${name} alone, found ${names.length} files.` };
   const stats = await lstat(join(directory, name));
-  // A second name could be that of a file that is not the attempt's.
+  // A file with a second hard link may not belong to the attempt.
   if (!stats.isFile() || stats.nlink !== 1) return { detail: `${name} is not a regular file.` };
   return stats.size > 0 ? { sizeBytes: stats.size } : { detail: `${name} is empty.` };
 }
 
 /**
- * Runs ffprobe or ffmpeg over a file that the engine has left. The input's demuxer is named by the caller, so that a playlist
- * in disguise is not followed, and nothing but local files can be opened.
+ * Runs ffprobe or ffmpeg on a downloaded file. The caller names the demuxer, so that a playlist in disguise is not followed, and
+ * only local files can be opened.
  *
- * @returns what it said on standard error; or the refusal of the file where it did not end well
+ * @returns its standard error; or the refusal of the file if it failed
  */
 export async function runTool(
   tool: 'ffprobe' | 'ffmpeg',
@@ -77,15 +77,15 @@ export async function runTool(
   return { stderr: result.stderr };
 }
 
-/** Filters that find out whether a packet of a codec is whole, by the lengths of its own parts, without decoding it. */
+/** Filters that check, without decoding, that a codec's packets are complete, by the lengths of their parts. */
 const wholenessFilters: Readonly<Record<string, string>> = {
   h264: 'h264_mp4toannexb',
   hevc: 'hevc_mp4toannexb',
 };
 
 /**
- * Packets of the right size may still hold the bytes of another place of the file. Sound is decoded, which takes seconds for an
- * hour; pictures, which would take minutes, are only looked through.
+ * Packets of the right size may still contain bytes from another place of the file. Audio is decoded, which takes seconds for an
+ * hour. Video is only parsed, since decoding it would take minutes.
  */
 async function verifyContents(
   codecOfPictures: string,
@@ -107,8 +107,8 @@ async function verifyContents(
 }
 
 /**
- * Reads every packet of a finished film or sound, because a header goes on promising what is not there: the length it states
- * does not change when frames are missing.
+ * Reads every packet of a finished video or audio file. The header does not suffice, because the duration that it states does
+ * not change when frames are missing.
  */
 export async function verifyFile(
   options: CheckOptions & { output: Exclude<Output, 'jpg'>; announced: Announced },

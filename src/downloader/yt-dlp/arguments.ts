@@ -5,20 +5,20 @@ export interface DownloaderLimits {
   maxDurationSeconds: number;
   attemptTimeoutMs: number;
   metadataTimeoutMs: number;
-  /** The largest smaller side in pixels that is downloaded, `best` included. */
+  /** The limit, in pixels, for the smaller side of a downloaded video, `best` included. */
   maxVideoSide: number;
 }
 
 export interface ExtractorRun {
-  /** The one extractor that may look at the URL. */
+  /** The one extractor that may read the URL. */
   extractor: string;
   pluginsDirectory: string;
   ffmpegPath: string;
-  /** Rebuilt by us from platform and id. */
+  /** The URL that we rebuilt from platform and id. */
   url: string;
 }
 
-/** The marks in front of the lines that the engine prints for us. */
+/** The prefixes of the lines that yt-dlp prints for us. */
 export const marks = {
   metadata: 'META ',
   parts: 'PARTS ',
@@ -34,9 +34,9 @@ const progressFields =
   'status,downloaded_bytes,total_bytes,total_bytes_estimate,fragment_index,fragment_count,speed,eta';
 
 /**
- * What every run of the engine is told: no configuration, plugins or extractors but ours, nothing of the options through
- * which a platform's answer could reach other programs or files, and few retries, since the service itself tries again.
- * The proxy is in the environment, because it has credentials and a list of processes shows arguments.
+ * The arguments of every run: no configuration, plugins or extractors but ours, no option through which a platform's response
+ * could reach other programs or files, and few retries, since the service itself tries again. The proxy's URL contains
+ * credentials and is therefore in the environment: process lists show arguments.
  */
 function commonArguments(run: ExtractorRun, item = 1): string[] {
   return [
@@ -45,19 +45,19 @@ function commonArguments(run: ExtractorRun, item = 1): string[] {
     ...['--no-playlist', '--playlist-items', String(item), '--xff', 'never'],
     ...['--socket-timeout', '15', '--retries', '2', '--fragment-retries', '2', '--extractor-retries', '1'],
     ...['--ffmpeg-location', run.ffmpegPath],
-    // Sound that cannot be decoded is not made into silence.
+    // Audio that cannot be decoded must not become silence.
     ...['--postprocessor-args', 'ExtractAudio+ffmpeg:-xerror'],
   ];
 }
 
-/** Asks for an item's metadata and nothing else. */
+/** Prints an item's metadata and downloads nothing. */
 export function metadataArguments(run: ExtractorRun): string[] {
   return [...commonArguments(run), '--simulate', '--print', `video:${metadataTemplate}`, '--', run.url];
 }
 
 /**
- * `res` counts the smaller side, so that an upright film of 720 is 720 wide, and falls back to the smallest that there is; a
- * filter on the height would do neither. H.264 and AAC come first because they play everywhere.
+ * `res` sorts by the smaller side, so that a portrait video of 720 is 720 wide, and falls back to the smallest format. A filter
+ * on the height would do neither. H.264 and AAC come first because they play everywhere.
  */
 function formatArguments({ output, quality }: WantedFile, { maxVideoSide }: DownloaderLimits): string[] {
   switch (output) {
@@ -73,12 +73,15 @@ function formatArguments({ output, quality }: WantedFile, { maxVideoSide }: Down
     case 'm4a':
       return ['-f', 'ba[ext=m4a]/ba/b', '-x', '--audio-format', 'm4a', '--audio-quality', '192K'];
     case 'jpg':
-      // A still has no codecs, and nothing else to choose from.
+      // A still has no codecs to choose from.
       return ['-f', 'b*'];
   }
 }
 
-/** Downloads an item as the one file `media.*` into a directory; no word of the platform's but a still's file type reaches the file system. */
+/**
+ * Downloads an item as the one file `media.*` into a directory. The only text of the platform that reaches the file system is
+ * the file type of a still.
+ */
 export function downloadArguments(
   run: ExtractorRun,
   wanted: WantedFile,
@@ -91,7 +94,7 @@ export function downloadArguments(
     ...['--downloader', 'native'],
     ...['--match-filters', `!is_live & duration<=?${maxDurationSeconds}`, '--max-filesize', String(maxFileSizeBytes)],
     ...['-P', options.directory, '-o', 'media.%(ext)s'],
-    // Before the filters, so that an item that they refuse is still known for what it is.
+    // Before the filters, so that the metadata of refused items is known.
     ...['--print', `pre_process:${metadataTemplate}`],
     ...['--print', `video:${partsTemplate}`],
     ...['--print', `video:${codecsTemplate}`],

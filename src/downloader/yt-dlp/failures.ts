@@ -2,9 +2,9 @@ import type { Fault } from '../../domain/download-job-events.ts';
 import type { FailureReason } from '../../domain/failure-reasons.ts';
 
 /**
- * What the engine prints when it fails, and what that means to a client: phrases of its words, in lower case. The first row
- * that has a phrase of the line counts, so the particular stands before the general: a page that is private may well be
- * answered with status 403. `docs/failures.md` shows the same table.
+ * The phrases that yt-dlp prints when it fails, in lower case, and the reason that each stands for. The first row with a phrase
+ * of the line counts, so specific phrases stand before general ones: a private page may be answered with status 403.
+ * `docs/failures.md` shows the same table.
  */
 export const ytDlpFailures: readonly { reason: FailureReason; phrases: readonly string[] }[] = [
   {
@@ -89,7 +89,7 @@ export const ytDlpFailures: readonly { reason: FailureReason; phrases: readonly 
       ...['no route to host', 'unable to connect to proxy', 'tunnel connection failed', 'ssl:', '(_ssl.c'],
       ...['certificate verify', 'needs to be reloaded', 'dependency: unspecified'],
       ...['content too short', 'unable to continue', 'did not get any data', 'file is empty'],
-      // It was announced a moment ago: addresses of media expire.
+      // The platform announced the media a moment ago: their addresses expire.
       ...['in the place of another', 'unable to download video data'],
     ],
   },
@@ -114,7 +114,7 @@ export const ytDlpFailures: readonly { reason: FailureReason; phrases: readonly 
 
 const maxDetailCharacters = 500;
 
-/** One line without control or direction characters, short enough for a log record: what it quotes was written by somebody else. */
+/** Makes one line for a log record: short, and without the control and direction characters that quoted text may contain. */
 export function cleanDetail(text: string): string {
   return text
     .replace(/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]+/gu, ' ')
@@ -123,32 +123,32 @@ export function cleanDetail(text: string): string {
     .toWellFormed();
 }
 
-/** What of an error line is searched for phrases: all but an item's name, which is the uploader's. */
+/** The part of an error line that is searched for phrases: all but the item's name, which the uploader chooses. */
 export function searchedWords(line: string): string {
   const named = line.replace(/^(?:ERROR: )?(\[[^\]]*\]) \S+: /, '$1 ');
   return named.toLowerCase().replaceAll('’', "'");
 }
 
-/** The row that an error line falls under, in linear time. */
+/** Finds the row of an error line, in linear time. */
 export function failureRow(line: string): (typeof ytDlpFailures)[number] | undefined {
   const words = searchedWords(line);
   return ytDlpFailures.find(({ phrases }) => phrases.some((phrase) => words.includes(phrase)));
 }
 
-/** What Python says of an exception that nobody caught: the first line behind the last traceback's own, which are indented. */
+/** Finds the message of an uncaught Python exception: the first line behind the indented lines of the last traceback. */
 function crashOf(lines: readonly string[]): string | undefined {
   const traceback = lines.lastIndexOf('Traceback (most recent call last):');
   return traceback < 0 ? undefined : lines.slice(traceback + 1).find((line) => /^\S/.test(line));
 }
 
-/** The system refused, or the program is not whole: no page brings these about. */
+/** Errors that no page can cause: the system refused, or the program is damaged. */
 const ownCrash = /^(?:OSError|PermissionError|ImportError|ModuleNotFoundError|SyntaxError)\b/;
 
 /**
- * Reads the reason from the engine's standard error: its last `ERROR:` line decides, since earlier ones may be of tries that
- * were repeated. A crash instead of such a line is the platform's: its answer had a form that no extractor expects. What no row
- * knows is an `internal_error` until somebody adds a phrase, for which the log has its text; but it was the item that brought it
- * about, so that it is not the service's fault.
+ * Reads the reason from yt-dlp's standard error. The last `ERROR:` line decides, since earlier ones may belong to repeated
+ * tries. A crash without such a line counts as a platform error: no extractor expected the platform's response. A line without
+ * a row is an `internal_error`, and the log has its text, until somebody adds a phrase. The item caused it, so it is not the
+ * service's fault.
  */
 export function ytDlpFailure(stderr: string): { reason: FailureReason; fault: Fault; detail: string } {
   const lines = stderr.split('\n');

