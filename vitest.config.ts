@@ -55,7 +55,7 @@ export const settings = {
   // Files share processes with all that is loaded in them: loading it for each took longer than many files do.
   isolate: false,
   // Much of a test's time is spent waiting for other processes, so that there may be more files at a time than cores.
-  maxWorkers: 3,
+  maxWorkers: 4,
   sequence: { seed, sequencer: LongestFirst },
   testTimeout: isLong ? 600_000 : 30_000,
   hookTimeout: 30_000,

@@ -31,11 +31,11 @@ const settingsFor = (url: string): Environment => ({
 
 beforeAll(async () => {
   s3 = await startS3Server();
-  service = await startService({
-    ...settingsFor(s3.url),
-    ATTEMPT_TIMEOUT_SECONDS: '20',
-    PLANS_FILE: planFile({ hourly_limit: 10_000 }),
-  });
+  const plans = planFile({ hourly_limit: 10_000 });
+  service = await startService(
+    { ...settingsFor(s3.url), ATTEMPT_TIMEOUT_SECONDS: '20', PLANS_FILE: plans },
+    { postgres: 'of the run' },
+  );
   ({ key } = await service.openAccount('test'));
 }, 60_000);
 beforeEach(() => {

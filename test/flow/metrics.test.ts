@@ -26,9 +26,8 @@ let tokens: string[];
 const hourlyLimit = 200;
 
 beforeAll(async () => {
-  service = await startService({
-    PLANS_FILE: planFile({ downloads_limit: 2, hourly_limit: hourlyLimit, warningPercents: [80, 100] }),
-  });
+  const plans = planFile({ downloads_limit: 2, hourly_limit: hourlyLimit, warningPercents: [80, 100] });
+  service = await startService({ PLANS_FILE: plans }, { postgres: 'of the run' });
   const account = await service.openAccount('test');
   ({ accountId } = account);
   const { url, sampleUrl } = service;
