@@ -25,7 +25,7 @@ export function watchAppends(metrics: Metrics, store: ConnectedEventStore): void
     'appends',
     {
       reeltally_appends_open: { help: 'Appends whose outcome is not known yet' },
-      reeltally_oldest_open_append_seconds: { help: 'How long the oldest of them has been under way' },
+      reeltally_oldest_open_append_seconds: { help: 'Age of the oldest append without a known outcome' },
     },
     () => {
       const { count, oldestSeconds } = store.openAppends();
@@ -44,7 +44,7 @@ export function watchReaders(metrics: Metrics, readers: IdleReaders): void {
 }
 
 export function watchWaitingPolls(metrics: Metrics, waitingPolls: WaitingPolls): void {
-  metrics.collect('waiting', { reeltally_waiting_polls: { help: 'Status polls that wait for another status' } }, () => [
+  metrics.collect('waiting', { reeltally_waiting_polls: { help: 'Status polls that wait for a change' } }, () => [
     { name: 'reeltally_waiting_polls', value: waitingPolls.count },
   ]);
 }
@@ -69,9 +69,9 @@ export function watchProjections(connections: Connections, leadership: () => Lea
   metrics.collect(
     'projector',
     {
-      reeltally_projector_leading: { help: 'Whether this process is the projector that acts' },
+      reeltally_projector_leading: { help: 'Whether this process is the leading projector' },
       reeltally_projection_idle_seconds: {
-        help: 'Since the last batch was applied to a read model, or since this process began to lead',
+        help: 'Time since the last batch was applied to a read model, or since this process began to lead',
         label: 'projection',
       },
     },
@@ -88,7 +88,7 @@ export function watchProjections(connections: Connections, leadership: () => Lea
     'projections',
     {
       reeltally_projection_lag_positions: {
-        help: 'Commit position of the newest event that concerns a read model, less that of the read model',
+        help: 'Commit position of the newest event for a read model, less its checkpoint',
         label: 'projection',
       },
     },
@@ -121,9 +121,13 @@ export function watchQueue(
   metrics.collect(
     'queue',
     {
-      reeltally_queue_pending_messages: { help: 'Messages of the work queue that no worker has been given yet' },
-      reeltally_queue_unacknowledged_messages: { help: 'Messages given to a worker that has not claimed the job yet' },
-      reeltally_queue_redelivered_messages: { help: 'Of these, those that were given more than once' },
+      reeltally_queue_pending_messages: { help: 'Messages of the work queue that no worker has received yet' },
+      reeltally_queue_unacknowledged_messages: {
+        help: 'Messages that a worker has received without claiming the job yet',
+      },
+      reeltally_queue_redelivered_messages: {
+        help: 'Messages that were delivered more than once and are not acknowledged',
+      },
     },
     whileLeading(
       () => leadership,
@@ -139,14 +143,14 @@ export function watchQueue(
   );
   metrics.collect(
     'dispatcher',
-    { reeltally_dispatcher_leading: { help: 'Whether this process is the dispatcher that acts' } },
+    { reeltally_dispatcher_leading: { help: 'Whether this process is the leading dispatcher' } },
     () => [{ name: 'reeltally_dispatcher_leading', value: leadership.leading ? 1 : 0 }],
   );
   metrics.collect(
     'unclaimed_jobs',
     {
       reeltally_oldest_unclaimed_job_seconds: {
-        help: 'How long the job that waits longest has waited for a worker; 0 if none waits',
+        help: 'How long the oldest waiting job has waited for a worker; 0 if none waits',
       },
     },
     whileLeading(
@@ -164,9 +168,11 @@ export function watchPendingVoids({ metrics, pool }: Connections, leadership: Le
   metrics.collect(
     'pending_voids',
     {
-      reeltally_unknown_outcomes_open: { help: 'Appends of unknown outcome of which nothing must stay charged' },
+      reeltally_unknown_outcomes_open: {
+        help: 'Pending voids: appends of unknown outcome whose charges must not stay',
+      },
       reeltally_oldest_unknown_outcome_seconds: {
-        help: 'How long the oldest of them has been known; 0 if there is none',
+        help: 'Age of the oldest pending void; 0 if there is none',
       },
     },
     whileLeading(
@@ -188,7 +194,7 @@ export function watchPeriods({ metrics, pool, clock }: Connections, leadership: 
     'periods',
     {
       reeltally_periods_not_closed: { help: 'Billing periods that are over and whose books are not closed yet' },
-      reeltally_invoices_due: { help: 'Invoices that have to be issued and are not' },
+      reeltally_invoices_due: { help: 'Invoices that are due and not issued' },
     },
     whileLeading(
       () => leadership,
@@ -208,8 +214,8 @@ export function watchWarnings({ metrics, pool, clock }: Connections, leadership:
   metrics.collect(
     'warnings',
     {
-      reeltally_warnings_waiting: { help: 'Warnings that are to be mailed' },
-      reeltally_oldest_waiting_warning_seconds: { help: 'How long the oldest of them has waited; 0 if none waits' },
+      reeltally_warnings_waiting: { help: 'Warnings that wait to be mailed' },
+      reeltally_oldest_waiting_warning_seconds: { help: 'Age of the oldest waiting warning; 0 if none waits' },
     },
     whileLeading(
       () => leadership,
@@ -230,7 +236,7 @@ export function watchFiles({ metrics, pool, clock, config }: Connections, leader
     'files',
     {
       reeltally_oldest_overdue_file_seconds: {
-        help: 'By how much the file that is latest has missed its expiry; 0 if none has',
+        help: 'How late the most overdue file is for its expiry; 0 if none is late',
       },
     },
     whileLeading(
@@ -248,10 +254,12 @@ export function watchAudit({ metrics }: Connections, audit: () => AuditState | u
   metrics.collect(
     'audit',
     {
-      reeltally_audit_divergences: { help: 'Divergences that nobody has acknowledged, until they are mended' },
+      reeltally_audit_divergences: { help: 'Divergences without acknowledgement, until they are repaired' },
       reeltally_audit_known_divergences: { help: 'Divergences that were examined and acknowledged' },
-      reeltally_audit_events: { help: 'Events that the audit has verified since it last began from the start' },
-      reeltally_audit_behind_seconds: { help: 'Since everything up to then was last verified, or since it began' },
+      reeltally_audit_events: { help: 'Events that the audit has verified since it last started over' },
+      reeltally_audit_behind_seconds: {
+        help: 'Time since the audit last reached the end of the log, or since it began',
+      },
     },
     () => {
       const state = audit();
@@ -270,7 +278,7 @@ export function watchAudit({ metrics }: Connections, audit: () => AuditState | u
 export function watchDisks({ metrics }: Connections, directories: Readonly<Record<string, string>>): void {
   metrics.collect(
     'disks',
-    { reeltally_disk_free_bytes: { help: 'Room on the file system of a directory', label: 'directory' } },
+    { reeltally_disk_free_bytes: { help: 'Free space on the file system of a directory', label: 'directory' } },
     () =>
       Promise.all(
         Object.entries(directories).map(async ([of, directory]) => ({
@@ -286,7 +294,7 @@ export function watchDisks({ metrics }: Connections, directories: Readonly<Recor
 export function watchDiskWatermark({ metrics }: Connections, isLow: () => boolean): void {
   metrics.collect(
     'disk_watermark',
-    { reeltally_disk_low: { help: 'Whether this worker takes no jobs because there is too little room on a disk' } },
+    { reeltally_disk_low: { help: 'Whether this worker takes no jobs because a disk has too little free space' } },
     () => [{ name: 'reeltally_disk_low', value: isLow() ? 1 : 0 }],
   );
 }

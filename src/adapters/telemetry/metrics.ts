@@ -46,7 +46,7 @@ export class Metrics {
     this.#timeLimitMs = timeLimitMs;
     this.#failures = new Counter({
       name: 'reeltally_scrape_failures_total',
-      help: 'Scrapes in which a group of gauges could not be asked for in time, and was left out',
+      help: 'Scrapes that left out a group of gauges because it had no answer in time',
       labelNames: ['group'],
       registers: [this.registry],
     });

@@ -28,7 +28,7 @@ const appendSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 
 export function observeRequests(registers: Registry[], errorCodes: readonly string[]): RequestObserver {
   const requests = new Counter({
     name: 'reeltally_requests_total',
-    help: 'Requests that have ended; status "cut": the connection ended before the answer did',
+    help: 'Requests that have ended; status "cut": the connection ended before the answer',
     labelNames: ['method', 'route', 'status'],
     registers,
   });
@@ -64,13 +64,13 @@ export function observeRequests(registers: Registry[], errorCodes: readonly stri
 export function observeAdmissions(registers: Registry[]): AdmissionObserver {
   const admissions = new Counter({
     name: 'reeltally_admissions_total',
-    help: 'Requests with a key in the right form, by what was decided about them',
+    help: 'Requests with a key in the right form, by outcome',
     labelNames: ['outcome'],
     registers,
   });
   const batches = new Histogram({
     name: 'reeltally_admission_batch_requests',
-    help: 'Requests that one statement decided about',
+    help: 'Requests in one admission statement',
     buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512],
     registers,
   });
@@ -101,7 +101,7 @@ export function observeConnections(registers: Registry[]): () => void {
 export function observeForeignEvents(registers: Registry[]): () => void {
   const skipped = new Counter({
     name: 'reeltally_foreign_events_skipped_total',
-    help: 'Events skipped by a subscription because their streams begin like ours and are not',
+    help: 'Events skipped by a subscription because their stream is not one of ours, though its name begins like one',
     registers,
   });
   return () => {
@@ -112,7 +112,7 @@ export function observeForeignEvents(registers: Registry[]): () => void {
 export function observeRows(registers: Registry[]): RowObserver {
   const rows = new Counter({
     name: 'reeltally_rows_not_believed_total',
-    help: 'Rows of Postgres that a decision was to start from and whose MAC does not verify',
+    help: 'Rows of Postgres for a decision whose MAC does not verify',
     labelNames: ['table'],
     registers,
   });
@@ -179,12 +179,12 @@ export function observeJobs(registers: Registry[]): JobObserver {
   });
   const expired = new Counter({
     name: 'reeltally_claims_expired_total',
-    help: 'Claims that the sweeper ended because their worker was gone or over its time',
+    help: 'Claims that the sweeper ended because their worker was lost or over its time',
     registers,
   });
   const filesExpired = new Counter({
     name: 'reeltally_files_expired_total',
-    help: 'Finished files whose time was ended by this process',
+    help: 'Finished files that this process expired',
     registers,
   });
   finished.inc({ outcome: 'done', reason: 'none' }, 0);
@@ -205,7 +205,7 @@ export function observeJobs(registers: Registry[]): JobObserver {
 export function observeVoids(registers: Registry[]): VoidObserver {
   const resolved = new Counter({
     name: 'reeltally_unknown_outcomes_resolved_total',
-    help: 'Charges that were unknown when their clients were told that nothing is charged, by what became of them',
+    help: 'Charges of pending voids by outcome',
     labelNames: ['became'],
     registers,
   });
@@ -217,12 +217,12 @@ export function observeFiles(registers: Registry[]): FileObserver {
   const labelNames = ['of'];
   const files = new Counter({
     name: 'reeltally_files_removed_total',
-    help: 'Files removed by this process: of downloads whose links are over, or left by attempts at downloads that failed',
+    help: 'Files removed by this process: of downloads whose links have expired, or left by attempts of failed downloads',
     ...{ labelNames, registers },
   });
   const bytes = new Counter({
     name: 'reeltally_file_bytes_removed_total',
-    help: 'Their bytes',
+    help: 'Bytes of the files removed by this process',
     ...{ labelNames, registers },
   });
   for (const of of removals) for (const counter of [files, bytes]) counter.inc({ of }, 0);
@@ -237,12 +237,12 @@ export function observeFiles(registers: Registry[]): FileObserver {
 export function observeMails(registers: Registry[]): MailObserver {
   const sent = new Counter({
     name: 'reeltally_warning_mails_total',
-    help: 'Warnings that a mail server has taken from this process',
+    help: 'Warnings that a mail server has accepted from this process',
     registers,
   });
   const failures = new Counter({
     name: 'reeltally_warning_mail_failures_total',
-    help: 'Attempts to mail a warning that failed and are repeated, by reason',
+    help: 'Failed attempts to mail a warning, which are repeated, by reason',
     labelNames: ['reason'],
     registers,
   });

@@ -14,7 +14,7 @@ export function observeDownloads(registers: Registry[], slots: number): Download
   const available = new Gauge({ name: 'reeltally_worker_slots', help: 'Downloads that this worker takes', registers });
   const postponed = new Counter({
     name: 'reeltally_jobs_postponed_total',
-    help: 'Jobs put off because their account or their platform has as many downloads as it may',
+    help: 'Jobs put back because their account or their platform has reached its limit of downloads',
     labelNames: ['quota'],
     registers,
   });
@@ -30,12 +30,12 @@ export function observeDownloads(registers: Registry[], slots: number): Download
 export function observeChildren(registers: Registry[]): ChildObserver {
   const running = new Gauge({
     name: 'reeltally_child_processes',
-    help: 'Child processes running: yt-dlp and ffprobe, each with what it has started counted as one',
+    help: 'Child processes running: yt-dlp and ffprobe, each counted as one with its own children',
     registers,
   });
   const endings = new Counter({
     name: 'reeltally_child_process_endings_total',
-    help: 'Child processes that have ended, by whether they did so by themselves or were killed, and why',
+    help: 'Child processes that have ended, by the reason of their end',
     labelNames: ['ending'],
     registers,
   });
@@ -52,17 +52,17 @@ export function observeChildren(registers: Registry[]): ChildObserver {
 export function observeEgress(registers: Registry[]): EgressObserver {
   const open = new Gauge({
     name: 'reeltally_egress_connections',
-    help: 'Connections of child processes to the outside, through the proxy',
+    help: 'Connections of child processes through the egress proxy',
     registers,
   });
   const bytes = new Counter({
     name: 'reeltally_egress_bytes_total',
-    help: 'Bytes that ended connections of child processes have carried, in both directions',
+    help: 'Bytes of ended connections of child processes, in both directions',
     registers,
   });
   const refusals = new Counter({
     name: 'reeltally_egress_refusals_total',
-    help: 'What the proxy or the guard refused to child processes, by reason',
+    help: 'Refusals of the egress proxy and its guard to child processes, by reason',
     labelNames: ['reason'],
     registers,
   });
@@ -96,14 +96,14 @@ export function showEngine(
 ): void {
   const versions = new Gauge({
     name: 'reeltally_engine_info',
-    help: 'Programs that downloads are made with, each 1, by its version',
+    help: '1 for each program of the downloader, by its version',
     labelNames: ['program', 'version'],
     registers,
   });
   for (const { program, version } of programs) versions.set({ program, version: version ?? 'unknown' }, 1);
   new Gauge({
     name: 'reeltally_engine_age_days',
-    help: 'Days since the date that is the version of yt-dlp; -1 where it has none',
+    help: 'Days since the date in the version of yt-dlp; -1 if it has none',
     registers,
     collect() {
       this.set(ageDays() ?? -1);
