@@ -3,7 +3,7 @@ import { CommandFailed, print } from './output.ts';
 import { table } from './table.ts';
 import type { Output } from './output.ts';
 
-export interface EngineReport {
+export interface DownloaderReport {
   programs: readonly {
     program: string;
     path: string;
@@ -19,7 +19,7 @@ export interface EngineReport {
 }
 
 /** It asks no server of the service: it looks at this machine alone. */
-export function addShowEngine(group: Command, output: Output, inspect: () => Promise<EngineReport>): void {
+export function addShowEngine(group: Command, output: Output, inspect: () => Promise<DownloaderReport>): void {
   group
     .command('show')
     .description(
@@ -31,12 +31,12 @@ export function addShowEngine(group: Command, output: Output, inspect: () => Pro
 }
 
 /** Compares the checksum of a program with the expected one. */
-function checksumState({ sha256, expectedSha256 }: EngineReport['programs'][number]): string {
+function checksumState({ sha256, expectedSha256 }: DownloaderReport['programs'][number]): string {
   if (expectedSha256 === null) return 'not pinned';
   return sha256 === expectedSha256 ? 'as tested' : 'differs';
 }
 
-function warnings({ programs, ageDays, oldAfterDays, guards, sandbox }: EngineReport): string[] {
+function warnings({ programs, ageDays, oldAfterDays, guards, sandbox }: DownloaderReport): string[] {
   return [
     ...programs.flatMap(({ program, path, version }) =>
       version === null ? [`${program} does not start: ${path}`] : [],
@@ -58,7 +58,7 @@ function warnings({ programs, ageDays, oldAfterDays, guards, sandbox }: EngineRe
  *
  * @throws {CommandFailed} after the answer, when a program does not start or a guard does not hold
  */
-function showEngineCommand(output: Output, report: EngineReport): void {
+function showEngineCommand(output: Output, report: DownloaderReport): void {
   const { programs, ageDays, guards, sandbox } = report;
   const warned = warnings(report);
   const data = {

@@ -8,7 +8,7 @@ import type { RunCommand } from './dependencies.ts';
 import { addDownload } from './download.ts';
 import type { OpenApiClient } from './download.ts';
 import { addShowEngine } from './engine.ts';
-import type { EngineReport } from './engine.ts';
+import type { DownloaderReport } from './engine.ts';
 import { help } from './help.ts';
 import { addCreditInvoice } from './invoices/credit.ts';
 import { addIssueDueInvoices } from './invoices/issue-due.ts';
@@ -39,7 +39,7 @@ export interface ProgramDependencies {
   openApiClient: OpenApiClient;
   /** Origin of the sample platform of a running instance, if it has one. */
   findSamplePlatform: () => string | undefined;
-  inspectEngine: () => Promise<EngineReport>;
+  inspectDownloader: () => Promise<DownloaderReport>;
 }
 
 /** Every command of `reeltally`, in the order of its help. Each stands in the file of its name, with its options. */
@@ -91,7 +91,7 @@ export function createProgram(dependencies: ProgramDependencies): Command {
   addRebuild(projections, run);
 
   addExplainUrl(group('urls', 'see how addresses of videos are read'), output, dependencies.findSamplePlatform);
-  addShowEngine(group('engine', 'yt-dlp and ffmpeg, which make the downloads'), output, dependencies.inspectEngine);
+  addShowEngine(group('engine', 'yt-dlp and ffmpeg, which make the downloads'), output, dependencies.inspectDownloader);
   addHelp(program);
   allowJsonEverywhere(program);
   return program;

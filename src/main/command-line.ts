@@ -44,7 +44,7 @@ export async function runCommandLine({ words, variables, serve, ...screen }: Inv
       return { api: createApiClient(findApi(config), key), newUuid };
     },
     findSamplePlatform: () => findSamplePlatform(readConfig(variables)),
-    inspectEngine: async () => (await import('./inspect-engine.ts')).inspectThisEngine(readConfig(variables)),
+    inspectDownloader: async () => (await import('./inspect-engine.ts')).inspectThisDownloader(readConfig(variables)),
   });
   try {
     await program.parseAsync(words, { from: 'user' });

@@ -6,7 +6,7 @@ import { lastLines } from '../embedded/server-process.ts';
 import { launchNatsServer } from '../embedded/nats-server.ts';
 import { launchPostgres } from '../embedded/postgres/launch.ts';
 import { startSamplePlatform } from '../embedded/sample-platform/sample-platform.ts';
-import { findEngine } from './sandbox.ts';
+import { findDownloader } from './downloader.ts';
 import { ConfigurationRefused } from './settings/config.ts';
 import type { Config } from './settings/config.ts';
 import type { Addresses } from './settings/instance.ts';
@@ -122,10 +122,10 @@ export function startEmbeddedServers(
 }
 
 async function startSample(config: Config): Promise<Part & { url: string }> {
-  const engine = await findEngine(config);
+  const downloader = await findDownloader(config);
   const cacheDirectory = join(config.dataDirectory, 'sample-platform');
   const port = await samplePlatformPort(config, cacheDirectory);
-  const platform = await startSamplePlatform({ cacheDirectory, ffmpegPath: engine.ffmpegPath, port });
+  const platform = await startSamplePlatform({ cacheDirectory, ffmpegPath: downloader.ffmpegPath, port });
   return { url: platform.url, stop: () => platform.close() };
 }
 

@@ -1,6 +1,6 @@
 import { diskFreeBytes } from '../system/disk.ts';
 import type { Config } from './settings/config.ts';
-import { workDirectoryOf } from './sandbox.ts';
+import { workDirectoryOf } from './downloader.ts';
 import { ServerEnded } from './embedded-servers.ts';
 import { filesDirectory } from './files.ts';
 

@@ -1,31 +1,32 @@
 import { inspectDownloader, oldEngineDays } from '../downloader/yt-dlp/versions.ts';
 import { realNowMs } from '../system/clock-and-chance.ts';
 import { prepareYtDlp } from '../downloader/yt-dlp/unpacked.ts';
-import type { EngineReport } from '../cli/engine.ts';
+import type { DownloaderReport } from '../cli/engine.ts';
 import type { Config } from './settings/config.ts';
-import { cellDirectoryOf, findEngine, openContainment, workDirectoryOf } from './sandbox.ts';
+import { sandboxDirectoryOf, openDownloaderSandbox } from './sandbox.ts';
+import { findDownloader, workDirectoryOf } from './downloader.ts';
 
 /** Tries yt-dlp and ffmpeg, and the guards of their sandbox, as a worker does at its start. */
-export async function inspectThisEngine(config: Config): Promise<EngineReport> {
-  const engine = await findEngine(config);
-  const containment = await openContainment(
-    { engine, workDirectory: workDirectoryOf(config), samplePlatformUrl: null },
+export async function inspectThisDownloader(config: Config): Promise<DownloaderReport> {
+  const downloader = await findDownloader(config);
+  const containment = await openDownloaderSandbox(
+    { downloader, workDirectory: workDirectoryOf(config), samplePlatformUrl: null },
     { onRefused: () => undefined },
   );
   try {
     const { guards, namespaces, reaper, sandbox, workDirectory } = containment;
     const ytDlp = await prepareYtDlp({
-      ytDlpPath: engine.ytDlpPath,
-      directory: engine.directory,
+      ytDlpPath: downloader.ytDlpPath,
+      directory: downloader.directory,
       trialDirectory: workDirectory,
       reaper,
       namespaces,
       onProblem: () => undefined,
     });
     const nowMs = realNowMs();
-    const directory = cellDirectoryOf(workDirectory);
+    const directory = sandboxDirectoryOf(workDirectory);
     const state = await inspectDownloader({
-      programs: engine,
+      programs: downloader,
       ytDlp,
       directory,
       namespaces,

@@ -6,7 +6,7 @@ import { startLossyPlatform } from '../support/lossy-platform.ts';
 import type { FaultyFile } from '../support/lossy-platform.ts';
 import { planFile } from '../support/plans.ts';
 import { scaled } from '../support/proof-scale.ts';
-import { findEngine } from '../support/sample-platform.ts';
+import { findDownloader } from '../support/sample-platform.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const faults: readonly (FaultyFile & { packaging: 'hls' | 'dash' | 'file' })[] = [
@@ -22,7 +22,7 @@ it(
   'a film of which a part is lost is never done, whatever is tried; without the loss it is',
   { timeout: 180_000 },
   async () => {
-    const films = makeFilms(temporaryDirectory(), (await findEngine()).ffmpegPath);
+    const films = makeFilms(temporaryDirectory(), (await findDownloader()).ffmpegPath);
     const lossy = await startLossyPlatform();
     await using installation = await startInstallation({
       SAMPLE_PLATFORM_URL: lossy.url,

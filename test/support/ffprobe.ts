@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { findEngine } from './sample-platform.ts';
+import { findDownloader } from './sample-platform.ts';
 
 export interface Probed {
   format: string;
@@ -11,7 +11,7 @@ export interface Probed {
 
 /** What ffprobe makes of a file, independently of what the service says of it. */
 export async function ffprobe(path: string): Promise<Probed> {
-  const { ffprobePath } = await findEngine();
+  const { ffprobePath } = await findDownloader();
   const { stdout } = await promisify(execFile)(ffprobePath, [
     ...['-v', 'error', '-show_format', '-show_streams', '-of', 'json', path],
   ]);

@@ -43,7 +43,7 @@ export interface TestPlatform {
   close(): Promise<void>;
 }
 
-export function findEngine(): Promise<DownloaderPrograms> {
+export function findDownloader(): Promise<DownloaderPrograms> {
   return locateDownloader({}, process.env['PATH'] ?? '');
 }
 
@@ -73,7 +73,7 @@ export async function startTestPlatform(
   others: readonly string[] = [],
   { isUnpacked = true }: { isUnpacked?: boolean } = {},
 ): Promise<TestPlatform> {
-  const engine = await findEngine();
+  const engine = await findDownloader();
   const directory = makeTemporaryDirectory();
   const filmsDirectory = filmsOfRun() ?? join(directory, 'media');
   const platform = await startSamplePlatform({ cacheDirectory: filmsDirectory, ffmpegPath: engine.ffmpegPath });

@@ -2,30 +2,32 @@ import { downloaderAgeDays, inspectDownloader, oldEngineDays } from '../../downl
 import { observeEgress, showEngine, showGuards } from '../../adapters/telemetry/worker-observers.ts';
 import type { DownloaderPrograms } from '../../downloader/yt-dlp/programs.ts';
 import type { Connections } from '../connect.ts';
-import { cellDirectoryOf, openContainment, requireGuards, requireSandbox, workDirectoryOf } from '../sandbox.ts';
-import type { Containment, InstalledEngine } from '../sandbox.ts';
+import { sandboxDirectoryOf, openDownloaderSandbox, requireGuards, requireSandbox } from '../sandbox.ts';
+import { workDirectoryOf } from '../downloader.ts';
+import type { DownloaderSandbox } from '../sandbox.ts';
+import type { InstalledDownloader } from '../downloader.ts';
 
 /**
- * What a worker holds its children in, tried before any work is taken. What this machine does not allow is said once.
+ * Opens and tries the sandbox of a worker before it takes work. Guards that this machine does not allow are logged.
  *
- * @throws {ConfigurationRefused} when a guard that should hold does not, or children would be held by too little
+ * @throws {ConfigurationRefused} if a guard that should hold does not, or the sandbox is weak and not allowed to be
  */
-export async function startContainment(
+export async function startSandbox(
   { addresses, config, logger, metrics }: Connections,
-  engine: InstalledEngine,
-): Promise<Containment> {
+  downloader: InstalledDownloader,
+): Promise<DownloaderSandbox> {
   const observer = metrics.observer(observeEgress);
   let trying = true;
-  const containment = await openContainment(
+  const opened = await openDownloaderSandbox(
     {
-      engine,
+      downloader,
       workDirectory: workDirectoryOf(config),
       samplePlatformUrl: addresses.samplePlatformUrl,
     },
     {
       observer,
       onRefused: (refusal) => {
-        // The guards are tried by what they must refuse.
+        // The self-test provokes refusals.
         if (trying) return;
         observer.egressRefused(refusal.reason);
         logger.warn(refusal, 'a destination was refused');
@@ -34,35 +36,35 @@ export async function startContainment(
   );
   trying = false;
   try {
-    requireGuards(containment.guards);
-    requireSandbox(containment, config);
+    requireGuards(opened.guards);
+    requireSandbox(opened, config);
   } catch (error) {
-    await containment.close();
+    await opened.close();
     throw error;
   }
-  const { sandbox } = containment;
-  logger.info({ sandbox }, 'what holds child processes');
-  for (const { guard, state, detail } of containment.guards) {
+  const { sandbox } = opened;
+  logger.info({ sandbox }, 'the sandbox of child processes');
+  for (const { guard, state, detail } of opened.guards) {
     if (state === 'missing')
       logger.warn({ guard, why: detail }, 'this machine does not allow a guard of child processes');
   }
-  showGuards([metrics.registry], containment.guards);
-  return containment;
+  showGuards([metrics.registry], opened.guards);
+  return opened;
 }
 
-/** Says which versions are at work. @returns what a person should know of an engine that is old */
-export async function reportEngine(
+/** Logs and counts the versions of the programs. @returns notices for the operator, such as that yt-dlp is old */
+export async function reportDownloader(
   { clock, logger, metrics }: Connections,
-  { engine, containment }: { engine: DownloaderPrograms; containment: Containment },
+  { downloader, opened }: { downloader: DownloaderPrograms; opened: DownloaderSandbox },
 ): Promise<string[]> {
-  const { namespaces, reaper, workDirectory } = containment;
+  const { namespaces, reaper, workDirectory } = opened;
   const nowMs = clock.realNowMs();
-  const inspection = { programs: engine, directory: cellDirectoryOf(workDirectory), namespaces, reaper, nowMs };
+  const inspection = { programs: downloader, directory: sandboxDirectoryOf(workDirectory), namespaces, reaper, nowMs };
   const { programs, ageDays } = await inspectDownloader({ ...inspection, checksums: false });
   const version = programs.find(({ program }) => program === 'yt-dlp')?.version ?? null;
   showEngine([metrics.registry], programs, () => downloaderAgeDays(version, clock.realNowMs()));
   for (const { program, path, version: found } of programs) {
-    if (found === null) logger.error({ program, path }, 'a program of the engine does not start');
+    if (found === null) logger.error({ program, path }, 'a program of the downloader does not start');
   }
   if (ageDays === null || ageDays <= oldEngineDays) return [];
   return [`yt-dlp is ${String(ageDays)} days old, and platforms change: set YTDLP_PATH to a newer one`];

@@ -20,13 +20,14 @@ import { createDiskWatermark } from '../../worker/disk-watermark.ts';
 import { createQuotas } from '../../worker/quotas.ts';
 import type { Quotas } from '../../worker/quotas.ts';
 import { runWorker } from '../../worker/run.ts';
-import { findEngine, weakSandboxNotice } from '../sandbox.ts';
+import { weakSandboxNotice } from '../sandbox.ts';
+import { findDownloader } from '../downloader.ts';
 import type { Config } from '../settings/config.ts';
 import type { Connections } from '../connect.ts';
 import { filesDirectory, openFiles } from '../files.ts';
 import { watchDisks, watchDiskWatermark } from '../gauges.ts';
 import type { StartRole } from './role.ts';
-import { reportEngine, startContainment } from './sandbox.ts';
+import { reportDownloader, startSandbox } from './sandbox.ts';
 import { metadataTimeoutMs, shortLinkTimeoutMs } from './probe-time.ts';
 
 /** The worker gives up a little before the API stops listening. */
@@ -38,20 +39,20 @@ const mebibyte = 1024 * 1024;
 
 export const startWorker: StartRole = async (connections, secrets) => {
   const { config, store, pool, nats, logger, outages, clock, addresses, metrics, tracer } = connections;
-  const engine = await findEngine(config);
-  const containment = await startContainment(connections, engine);
-  const { egress, namespaces, reaper, workDirectory, pluginsDirectory, localFfmpegDirectory } = containment;
-  const notices = await reportEngine(connections, { engine, containment });
-  if (containment.sandbox === 'weak') notices.push(weakSandboxNotice);
+  const downloader = await findDownloader(config);
+  const sandbox = await startSandbox(connections, downloader);
+  const { egress, namespaces, reaper, workDirectory, pluginsDirectory, localFfmpegDirectory } = sandbox;
+  const notices = await reportDownloader(connections, { downloader, opened: sandbox });
+  if (sandbox.sandbox === 'weak') notices.push(weakSandboxNotice);
   const samplePlatformOrigin = addresses.samplePlatformUrl ?? undefined;
   const ours = (video: VideoReference) => servedVideo(video, { samplePlatformOrigin });
   const allows = (video: VideoReference) => ours(video) !== undefined;
   const source = createVideoSource({
-    ...engine,
+    ...downloader,
     ...{ egress, namespaces, reaper, workDirectory, pluginsDirectory, localFfmpegDirectory },
     extractorOf: (video) => ours(video)?.extractor,
     limits: limitsOf(config),
-    unpackedDirectory: engine.directory,
+    unpackedDirectory: downloader.directory,
     logger,
     observer: observeChildren([metrics.registry]),
     tracer,
@@ -68,7 +69,7 @@ export const startWorker: StartRole = async (connections, secrets) => {
   const probes = answerProbes(nats, createProber(probing));
   const resolve = createShortLinkResolver({
     samplePlatformOrigin,
-    connect: (...to) => containment.guard.connect(...to),
+    connect: (...to) => sandbox.guard.connect(...to),
     timeoutMs: shortLinkTimeoutMs - shortLinkMarginMs,
   });
   const shortLinks = answerShortLinks(
@@ -100,7 +101,7 @@ export const startWorker: StartRole = async (connections, secrets) => {
       // Waiting metadata requests are answered at once, as failures.
       reaper.close();
       await Promise.all([probes.answered(), shortLinks.answered()]);
-      await containment.close();
+      await sandbox.close();
     },
   };
 };

@@ -18,7 +18,7 @@ import { chanceFrom, descriptionOf, forbiddenAddresses, lures } from '../../supp
 import { startHostilePlatform } from '../../support/hostile-platform.ts';
 import type { HostilePlatform } from '../../support/hostile-platform.ts';
 import { isLongProof, scaled } from '../../support/proof-scale.ts';
-import { findEngine } from '../../support/sample-platform.ts';
+import { findDownloader } from '../../support/sample-platform.ts';
 import { temporaryDirectoryOfFile } from '../../support/temporary-directory.ts';
 
 const seed = Number(process.env['PROOF_SEED']);
@@ -98,7 +98,7 @@ test('no answer of a platform leads the proxy anywhere but to public addresses',
 async function withEngine(
   work: (sandbox: Sandbox, proxies: { inside: EgressProxy; outside: EgressProxy }) => Promise<void>,
 ) {
-  const engine = await findEngine();
+  const engine = await findDownloader();
   mkdirSync(join(directory, 'work', 'engine'), { recursive: true });
   const sandbox = await openSandbox({
     directory: join(directory, 'cell'),
@@ -124,7 +124,7 @@ test('no answer of a platform leads yt-dlp there either', { timeout: 2_400_000 }
   const kinds = Object.keys(lures);
   const cases = scaled(3, 100);
   await withEngine(async (sandbox, { inside, outside }) => {
-    const engine = await findEngine();
+    const engine = await findDownloader();
     const { nsenter: _network, ...withoutNetwork } = sandbox.namespaces;
     const reaper = startReaper();
     const sourceIn = (namespaces: Namespaces, egress: EgressProxy) =>

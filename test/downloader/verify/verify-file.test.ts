@@ -7,13 +7,13 @@ import { startReaper } from '../../../src/downloader/sandbox/reaper.ts';
 import { verifyStill } from '../../../src/downloader/verify/still.ts';
 import { onlyFile, verifyFile } from '../../../src/downloader/verify/verify-file.ts';
 import type { DownloaderPrograms } from '../../../src/downloader/yt-dlp/programs.ts';
-import { findEngine } from '../../support/sample-platform.ts';
+import { findDownloader } from '../../support/sample-platform.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const reaper = startReaper();
 let engine: DownloaderPrograms;
 beforeAll(async () => {
-  engine = await findEngine();
+  engine = await findDownloader();
 });
 afterAll(() => {
   reaper.close();

@@ -8,7 +8,7 @@ import { platforms } from '../../../src/domain/platforms/table.ts';
 import { parseVideoUrl } from '../../../src/domain/video-url.ts';
 import type { ParsedVideo } from '../../../src/domain/video-url.ts';
 import { addressesOf, shapesOfTable } from '../../support/generated-addresses.ts';
-import { findEngine } from '../../support/sample-platform.ts';
+import { findDownloader } from '../../support/sample-platform.ts';
 import { scaled } from '../../support/proof-scale.ts';
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts';
 
@@ -26,7 +26,7 @@ interface Answer {
 
 /** Asks the real engine which of the named extractors would read each address. */
 async function ask(videos: readonly ParsedVideo[]): Promise<Answer[]> {
-  const { ytDlpPath } = await findEngine();
+  const { ytDlpPath } = await findDownloader();
   const directory = makeTemporaryDirectory();
   const questions = join(directory, 'questions.json');
   writeFileSync(
