@@ -1,6 +1,5 @@
 /**
- * The folder that holds everything an instance keeps on this machine. One process at a time has it, and it carries the number
- * of the format it is written in.
+ * The folder with all data of an instance on this machine. One process at a time has it. It contains the number of its format.
  */
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
@@ -31,7 +30,7 @@ export class DataDirectoryRefused extends Error {
 /**
  * Takes the folder for this process, making it (readable by this user only) where it is missing.
  *
- * The lock is SQLite's, on a file of its own: the kernel lets go of it when the process dies, however it dies.
+ * The lock is SQLite's, on a file of its own. The kernel releases it when the process dies, even after a SIGKILL.
  * Nothing else may open that file, because closing any handle of a file gives up the process's locks on it.
  *
  * @throws {DataDirectoryRefused}
@@ -93,7 +92,7 @@ function holderName(path: string): string {
 function checkFormat(path: string): void {
   const file = join(path, formatFile);
   if (!existsSync(file)) {
-    // What a start that was interrupted right here leaves behind is no reason to refuse; anything else is not ours.
+    // The files of a start that was interrupted here are ours; any other file is not.
     const strange = readdirSync(path).filter(
       (name) => !name.startsWith(lockFile) && !name.startsWith(holderFile) && !name.startsWith(formatFile),
     );

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** A TCP port of 127.0.0.1 that was free a moment ago; somebody else may take it before its user does. */
+/** A TCP port of 127.0.0.1 that was free a moment ago; another process may take it first. */
 export async function freePort(): Promise<number> {
   const port = await listenOnce(0);
   if (port === undefined) throw new Error('No TCP port of 127.0.0.1 is free.');

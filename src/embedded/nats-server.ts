@@ -37,7 +37,7 @@ export interface NatsServerOptions {
 /**
  * Starts nats-server on a data directory and waits until JetStream answers. It ends with this process.
  *
- * The address carries user name and password; the client library for NATS does not read them from there by itself.
+ * The returned address has user name and password, which the client library for NATS does not read by itself.
  *
  * @throws with a message that says why and what to do: port taken, directory in use, no nats-server on this machine.
  */
@@ -66,7 +66,7 @@ export async function launchNatsServer(options: NatsServerOptions): Promise<Runn
       return { ...server, url: `nats://${clientName}:${password}@127.0.0.1:${port}` };
     }
     await server.stop();
-    // Somebody else may have taken the free port first; then another one will do.
+    // Another process may have taken the free port meanwhile; then another port is tried.
     const lostPort = options.port === undefined && !(await isPortFree(port));
     if (lostPort && attempt < startAttempts) continue;
     throw new Error(`nats-server did not start on ${dataDirectory}. The end of its log:\n${lastLines(logFile)}`);
@@ -86,7 +86,7 @@ function configuration(port: number, password: string): string {
     `listen: "127.0.0.1:${port}"`,
     'server_name: "reeltally"',
     `authorization { user: "${clientName}", password: "${password}" }`,
-    // Messages are small hints that can be published again; the limits only keep a runaway from filling the disk.
+    // Messages are small hints that can be published again. The limits only keep a fault from filling the disk.
     'jetstream { store_dir: ".", max_memory_store: 64MB, max_file_store: 2GB }',
     '',
   ].join('\n');

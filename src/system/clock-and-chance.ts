@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 
-/** The only place that reads the clock, draws chance and makes ids. */
+/** The only place that reads the clock, draws random numbers and makes ids. */
 
-/** This machine's clock, in milliseconds since 1970. What is decided goes by Postgres's: see `clock.ts`. */
+/** This machine's clock, in milliseconds since 1970. Decisions use Postgres's clock instead: see `clock.ts`. */
 export const realNowMs = (): number => Date.now();
 
 export const newUuid = (): string => randomUUID();

@@ -1,7 +1,7 @@
 import { statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** Room on the file system of a directory, in bytes. One that is not there yet will be made where its parent lies. */
+/** Free bytes on the file system of a directory, or of the nearest folder above that exists. */
 export async function diskFreeBytes(directory: string): Promise<number> {
   try {
     const { bavail: freeBlocks, bsize: blockBytes } = await statfs(directory);

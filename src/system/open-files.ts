@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** How many files and connections this process may have open at a time; undefined where that is not known or not limited. */
+/** The number of files and connections that this process may have open; undefined if it is unknown or unlimited. */
 export function maxOpenFiles(): number | undefined {
   try {
     const [, limit] = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'latin1')) ?? [];

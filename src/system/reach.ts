@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** Whether any user may pass every folder on the way to what is there, and pass or run that too. */
+/** Whether any user may pass through all folders above a path, and enter or run the file or folder itself. */
 export function othersCanReach(path: string): boolean {
   for (let each = path; each !== dirname(each); each = dirname(each)) {
     if ((statSync(each).mode & 0o001) === 0) return false;
@@ -9,5 +9,5 @@ export function othersCanReach(path: string): boolean {
   return true;
 }
 
-/** Where programs and folders lie that a root shares with users of its children, should its own folders be closed to them. */
+/** Holds the programs and folders that a root process shares with the users of its children if its own folders are closed. */
 export const sharedDirectory = '/var/lib/reeltally';

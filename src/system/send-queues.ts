@@ -6,8 +6,8 @@ const tables = ['/proc/self/net/tcp', '/proc/self/net/tcp6'];
 const row = /^\s*\d+: [\dA-F]+:([\dA-F]{4}) [\dA-F]+:([\dA-F]{4}) [\dA-F]{2} ([\dA-F]{8}):/gm;
 
 /**
- * Reads how many bytes the kernel was given to send whose receipt the other side has not acknowledged: for connections that
- * share both ports, which have other addresses, the sum. Without such tables nothing is known.
+ * Reads the number of bytes in the kernel's send queues that the other side has not acknowledged. Connections with the same two
+ * ports, but other addresses, are summed. Without these tables every number is undefined.
  */
 export async function readSendQueues(): Promise<(localPort: number, remotePort: number) => number | undefined> {
   const queues = new Map<string, number>();

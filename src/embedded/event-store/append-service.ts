@@ -1,5 +1,5 @@
 /**
- * The calls that write: one append per call, many appends over one call, deletions and tombstones.
+ * The calls that write: single appends, many appends over one call, deletions and tombstones.
  */
 
 import sharedMessages from '@eventstore/db-client/generated/shared_pb.js';
@@ -171,7 +171,7 @@ export function setPosition<Message extends PositionMessage>(message: Message, p
   return message;
 }
 
-/** Like the real server, one call with an invalid event fails with no further explanation than its text. */
+/** As on the real server, a call with an invalid event fails with only a text. */
 function invalidRequestError(error: unknown): ServiceError {
   if (!(error instanceof InvalidRequest)) throw error;
   return rpcError(status.UNKNOWN, error.message);

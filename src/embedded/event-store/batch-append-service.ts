@@ -1,6 +1,6 @@
 /**
- * Many appends over one call. An append may come in several messages; its answer names it by its correlation id, and answers
- * may come in another order than the appends. No append is answered twice: the official client dies of a second answer.
+ * Many appends over one call. An append may come in several messages. Its answer carries its correlation id, and answers may be
+ * in another order than the appends. No append is answered twice, since a second answer crashes the official client.
  */
 
 import sharedMessages from '@eventstore/db-client/generated/shared_pb.js';
@@ -25,7 +25,7 @@ import {
   streamIdentifier,
 } from './wire-errors.ts';
 
-/** The longest time that an append may take to arrive, whatever its caller allows; as the real server has it by default. */
+/** The longest time that an append may take to arrive, even if its deadline is later; the real server's default. */
 const WRITE_TIMEOUT_MS = 2000;
 
 /** An append whose last message has not come yet. */
@@ -36,7 +36,7 @@ interface Arriving {
   sizeBytes: number;
   /** By `Date.now()`. */
   deadlineMs: number;
-  /** Answered already; what still comes of it is dropped. */
+  /** Answered already; its further messages are dropped. */
   isRefused: boolean;
 }
 
@@ -64,7 +64,7 @@ export function batchAppend(writes: Writes, call: Call): void {
         if (!call.cancelled && call.writable) call.write(answerOf(request, append.stream, result));
       });
   });
-  // The answers to what has arrived are written first: the commit that carries them is due before any later one.
+  // Appends that have arrived are answered first: their commit comes before any later one.
   call.on('end', () => void writes.commits.submit(() => undefined).then(() => call.end()));
   call.on('error', () => undefined);
 }
@@ -105,7 +105,7 @@ function take(append: Arriving, request: BatchAppendReq): Status | undefined {
 function answerOf(request: BatchAppendReq, stream: string, result: AppendResult | Status): BatchAppendResp {
   const answer = new streamMessages.BatchAppendResp();
   answer.setCorrelationId(request.getCorrelationId());
-  // Named in refusals too: the official client reads it there.
+  // Refusals carry the stream name too, because the official client reads it there.
   answer.setStreamIdentifier(streamIdentifier(stream));
   if (!('outcome' in result)) answer.setError(result);
   else if (result.outcome === 'stored') answer.setSuccess(successMessage(result));

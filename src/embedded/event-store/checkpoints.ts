@@ -1,19 +1,19 @@
 /**
- * When a filtered subscription to the whole log is told how far it is, and in which form: as EventStoreDB 24.2.0 does, which
- * reads the history in pages and counts what it has looked at (Enumerator.AllSubscriptionFiltered and AllReader in its sources).
+ * The checkpoints of filtered subscriptions to the whole log: when they are sent, and in which form. As in EventStoreDB 24.2.0,
+ * history is read in pages, and the scanned events are counted (Enumerator.AllSubscriptionFiltered and AllReader in its sources).
  */
 
 import type { EventFilter } from './filter.ts';
 
-/** A position in the log. With a prepare below its commit it is before the event that has, or will have, that commit. */
+/** A position in the log. With a prepare below its commit, it is before the event that has, or will have, that commit. */
 export interface Place {
   commit: bigint;
   prepare: bigint;
 }
 
 /**
- * The checkpoint that ends a catch-up: the last event sent or checkpoint passed, as 24.2.0 does, or the place behind the last
- * event of the log, as servers from 25.0 may.
+ * The checkpoint that ends a catch-up: the last event sent or checkpoint passed, as in 24.2.0, or the position behind the last
+ * event of the log, as servers from 25.0 on may send.
  */
 export const endsOfCatchUp = ['last-event', 'behind-last-event'] as const;
 export type EndOfCatchUp = (typeof endsOfCatchUp)[number];
@@ -21,7 +21,7 @@ export type EndOfCatchUp = (typeof endsOfCatchUp)[number];
 /** The most matching events in a page of history. */
 const PAGE_MATCHES = 32;
 
-/** Where a subscription from the start is before its first event. */
+/** The position of a subscription from the start before its first event. */
 const NOWHERE: Place = { commit: -1n, prepare: -1n };
 
 export class Checkpoints {
@@ -41,7 +41,7 @@ export class Checkpoints {
     this.#filter = filter;
     this.#endOfCatchUp = endOfCatchUp;
     this.#reached = from ?? NOWHERE;
-    // The page begins with the event at that position, which has been read before.
+    // The page begins with the event at that position, which was read before.
     if (from) this.#page = { start: from, lookedAt: from.prepare < from.commit ? 0 : 1, matches: 0 };
     this.#isLive = from !== undefined && !isBefore(from, { commit: head, prepare: head });
   }
@@ -76,12 +76,12 @@ export class Checkpoints {
     this.#sinceCheckpoint += lookedAt;
     if (this.#sinceCheckpoint < this.#filter.checkpointEvents) return undefined;
     this.#sinceCheckpoint %= this.#filter.checkpointEvents;
-    // The start of the page that was read, and not its end: what is told trails by a page.
+    // The start of the page instead of its end: checkpoints trail by a page.
     if (isBefore(this.#reached, start)) this.#reached = start;
     return this.#unlessSent(this.#reached);
   }
 
-  /** Checkpoints only ever rise. Without a sign: after -1, which is then the largest of all, there is no other. */
+  /** Checkpoints only rise. They are unsigned, so -1 is the largest, and no other follows it. */
   #unlessSent(place: Place): Place | undefined {
     const [next, sent] = [place, this.#sent].map(
       (each) => each && { commit: unsigned(each.commit), prepare: unsigned(each.prepare) },

@@ -2,8 +2,8 @@
  * The file that holds the log: one SQLite database in a folder, opened by one process at a time.
  *
  * Write-ahead logging with synchronous FULL, so that a COMMIT that returned survives a kill and a loss of power. Rows of
- * `events` are never changed or removed; `streams` repeats what the newest events of a stream and of its metadata say, in
- * the same transaction, so that an append needs one look-up.
+ * `events` are never changed or removed. `streams` has the state of each stream, written in the same transaction, so that an
+ * append needs to read only one row.
  */
 
 import { mkdirSync } from 'node:fs';
@@ -39,7 +39,7 @@ const SCHEMA = `
   PRAGMA user_version = ${FORMAT_VERSION};
 `;
 
-/** What stops the server from starting, in words for the person who started it. */
+/** The reason why the server cannot start, for the person who started it. */
 export class StartRefused extends Error {
   override readonly name = 'StartRefused';
 }

@@ -1,6 +1,6 @@
 /**
- * The rules of the log: what an append, a deletion or a tombstone is answered, given what is stored. Every method here runs
- * inside the caller's transaction; nothing waits, so nothing can come between a decision and its rows.
+ * The rules of the log: the answers to appends, deletions and tombstones, given the stored events. Every method runs inside the
+ * caller's transaction without waiting, so nothing can come between a decision and its rows.
  */
 
 import type { DatabaseSync } from 'node:sqlite';
@@ -13,7 +13,7 @@ import type { StreamState } from './stream-state.ts';
 
 export type Expected = 'any' | 'no_stream' | 'stream_exists' | bigint;
 
-/** Revision of a stream's last event, and the position of the event in question where there is one. */
+/** Revision of a stream's last event, and the position of the written event, if any. */
 export interface Stored {
   outcome: 'stored';
   lastRevision: bigint | 'no_stream';
@@ -57,7 +57,7 @@ export class EventLog {
     return this.#write(name, events);
   }
 
-  /** Hides all events so far, by metadata: the stream can be written to again and goes on counting. */
+  /** Hides all events so far by metadata. The stream can be written again and continues its revisions. */
   softDelete(name: string, expected: Expected): AppendResult {
     const state = this.streams.find(name);
     const refusal = this.#refuse(name, state, expected);
@@ -88,14 +88,14 @@ export class EventLog {
     if (state?.isTombstoned === true) return { outcome: 'stream_deleted' };
     if (expected !== 'stream_exists') return undefined;
     if (state?.isSoftDeleted === true) return { outcome: 'stream_deleted' };
-    // A stream of which only metadata was written exists in this sense.
+    // A stream that has only metadata exists in this sense.
     const exists = lastRevisionOf(state) !== 'no_stream' || this.streams.find(metastreamOf(name)) !== undefined;
     return exists ? undefined : wrongVersion(state, expected);
   }
 
   /**
-   * A retry is recognised by its ids alone: at an expected revision behind the end, by the ids stored from there on; without
-   * one, among the ids seen since the server started.
+   * A retry is recognized by its ids alone: at an expected revision before the end, by the ids stored from there on; without
+   * one, by the ids seen since the server started.
    */
   #decide(name: string, state: StreamState | undefined, expected: Expected, ids: readonly string[]): Decision {
     if (expected === 'any' || expected === 'stream_exists') return this.#decideUnversioned(name, ids);
@@ -148,7 +148,7 @@ export class EventLog {
     return { outcome: 'stored', lastRevision: revision, position };
   }
 
-  /** Writing to a soft-deleted stream revives it: whatever else its metadata says stays, the old events stay hidden. */
+  /** Writing to a soft-deleted stream revives it. Its other metadata stay, and the old events stay hidden. */
   #undelete(name: string, firstRevision: number): void {
     const metastream = this.streams.find(metastreamOf(name));
     const current =

@@ -1,6 +1,6 @@
 /**
- * The events table: rows in, rows out. Reads come in pages bounded by count and by size, so that neither a long stream nor
- * large events fill the memory.
+ * Writes and reads the events table. Pages are bounded by count and by size, so that neither long streams nor large events fill
+ * the memory.
  */
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
@@ -79,7 +79,7 @@ export class EventRows {
 
   /** The first events of a range of revisions: empty only when there is nothing left in it. */
   pageOfStream(streamKey: number, range: Range, direction: Direction, createdSinceMs: number): StoredEvent[] {
-    // A tombstone has the highest revision there is; what would come after it cannot even be asked for.
+    // A tombstone has the highest revision, so no read can begin behind it.
     if (range.from > range.to) return [];
     return page(this.#ofStream[direction].iterate(streamKey, range.from, range.to, createdSinceMs));
   }

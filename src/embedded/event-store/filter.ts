@@ -1,5 +1,5 @@
 /**
- * Which events of the whole log a reader wants to see.
+ * Filters of reads and subscriptions to the whole log.
  */
 
 import type { ReadReq } from '@eventstore/db-client/generated/streams_pb.js';
@@ -9,13 +9,13 @@ import { InvalidRequest } from './wire-errors.ts';
 
 export interface EventFilter {
   matches: (event: StoredEvent) => boolean;
-  /** Events are looked at in pages of so many. */
+  /** The number of events that are scanned at a time. */
   windowEvents: number;
-  /** A checkpoint is due after so many events looked at. */
+  /** A checkpoint is due after so many scanned events. */
   checkpointEvents: number;
 }
 
-/** Events looked at in one go where the reader does not say. */
+/** The number of events scanned at a time by default. */
 const DEFAULT_WINDOW = 32;
 
 export function filterOf(options: ReadReq.Options): EventFilter | undefined {

@@ -1,7 +1,6 @@
 /**
- * Everything that arrives in one turn of the event loop is written in one transaction, in the order of arrival, and answered
- * after its COMMIT. A commit costs a flush to the disk whether it holds one append or hundreds, so while one is on its way the
- * next group gathers by itself.
+ * Writes all appends that arrive in one turn of the event loop in one transaction, in the order of arrival, and answers them
+ * after its COMMIT. A commit costs one flush to the disk for one append or for hundreds; the next group gathers meanwhile.
  */
 
 import { EventEmitter } from 'node:events';
@@ -12,7 +11,7 @@ interface Work {
   settle: (result: unknown) => void;
 }
 
-/** Bounds how long one transaction keeps readers waiting. */
+/** Bounds the time that one transaction blocks readers. */
 const MOST_PER_TRANSACTION = 512;
 
 export class GroupCommit {
@@ -23,15 +22,15 @@ export class GroupCommit {
   #isScheduled = false;
 
   /**
-   * @param onFailure must end the process: after a failed write or flush nobody can know what the disk holds until the log is
-   *   opened again, and callers who get no answer send the same append again.
+   * @param onFailure must end the process. After a failed write or flush the contents of the disk are unknown until the log is
+   *   opened again; callers without an answer send the same append again.
    */
   constructor(database: DatabaseSync, onFailure: (error: unknown) => void) {
     this.#database = database;
     this.#onFailure = onFailure;
   }
 
-  /** Runs inside the next transaction; fulfilled with what it returned once that is durable. */
+  /** Runs work inside the next transaction; fulfilled with its result once that is durable. */
   submit<Result>(run: () => Result): Promise<Result> {
     return new Promise((resolve) => {
       this.#waiting.push({ run, settle: resolve as (result: unknown) => void });
@@ -39,13 +38,13 @@ export class GroupCommit {
     });
   }
 
-  /** Calls back after every commit; returns how to stop that. */
+  /** Calls back after every commit. @returns a function that removes the callback */
   onCommit(callback: () => void): () => void {
     this.#commits.on('commit', callback);
     return () => this.#commits.off('commit', callback);
   }
 
-  /** Fulfilled when all that was submitted so far has been answered. */
+  /** Fulfilled when all work submitted so far is answered. */
   async drain(): Promise<void> {
     while (this.#waiting.length > 0) await this.submit(() => undefined);
   }

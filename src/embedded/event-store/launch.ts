@@ -1,5 +1,5 @@
 /**
- * Starts the embedded event store as a process of its own: its storage is synchronous, and would hold up any other work.
+ * Starts the embedded event store as a process of its own, because its synchronous storage would block other work.
  */
 
 import { spawn } from 'node:child_process';
@@ -14,7 +14,7 @@ import { withDeadline } from '../../async/deadline.ts';
 
 const ENTRY = fileURLToPath(new URL('./main.ts', import.meta.url));
 
-/** A large log replays its write-ahead file first; anything beyond this is a fault. */
+/** Long enough to replay the write-ahead file of a large log. */
 const START_TIMEOUT_MS = 30_000;
 const STOP_TIMEOUT_MS = 10_000;
 const MOST_ERROR_TEXT = 4000;
@@ -22,27 +22,27 @@ const MOST_ERROR_TEXT = 4000;
 export interface EmbeddedEventStore {
   url: string;
   pid: number;
-  /** What it has written to standard error, if there was room for it. */
+  /** Its standard error, unless the disk is full. */
   logFile: string;
-  /** The end of that, also where there was none. */
+  /** The end of its standard error, even if the disk is full. */
   lastWords: () => string;
-  /** Fulfilled when the process has ended, for whatever reason. */
+  /** Fulfilled when the process has ended, for any reason. */
   exited: Promise<void>;
-  /** Ends it in order: what it has taken is answered. Safe to call again. */
+  /** Stops it in order: it answers the requests that it has taken. May be called again. */
   stop: () => Promise<void>;
 }
 
 export interface LaunchOptions {
   dataDirectory: string;
-  /** Any free one by default. */
+  /** Default: any free port. */
   port?: number;
   /** A Node that runs TypeScript files directly. */
   nodePath: string;
-  /** For tests: the checkpoint with which a subscription's catch-up ends. Default: as EventStoreDB 24.2.0 does. */
+  /** For tests: the checkpoint that ends a subscription's catch-up. Default: that of EventStoreDB 24.2.0. */
   endOfCatchUp?: EndOfCatchUp | undefined;
 }
 
-/** @throws when the process ends before it is ready, with what it said */
+/** @throws with its error output when the process ends before it is ready */
 export async function launchEventStore({
   dataDirectory,
   port = 0,
@@ -56,7 +56,7 @@ export async function launchEventStore({
       ENTRY,
       ...['--data', dataDirectory, '--port', String(port), '--end-of-catch-up', endOfCatchUp, '--until-stdin-ends'],
     ],
-    // A group of its own keeps a Ctrl-C in the terminal from it; the pipe on its standard input ends with this process.
+    // A Ctrl-C in the terminal does not reach its own process group. Its standard input is a pipe that ends with this process.
     {
       detached: true,
       env: { ...process.env, NODE_COMPILE_CACHE: getCompileCacheDir() },
@@ -72,7 +72,7 @@ export async function launchEventStore({
   return { url, pid: child.pid, logFile, lastWords, exited, stop: () => stop(child, exited) };
 }
 
-/** Through this process, and not straight into the file: on a full disk the reason would be lost there. */
+/** Keeps the error output in memory too, since a full disk would lose the reason of a failure. */
 function keepErrors(child: ChildProcess, directory: string, file: string): () => string {
   let end = '';
   child.stderr?.on('data', (chunk: Buffer) => {
@@ -81,7 +81,7 @@ function keepErrors(child: ChildProcess, directory: string, file: string): () =>
       mkdirSync(directory, { recursive: true, mode: 0o700 });
       appendFileSync(file, chunk, { mode: 0o600 });
     } catch {
-      // It is kept in memory.
+      // The end of the output is kept in memory.
     }
   });
   return () => end.trim();

@@ -1,6 +1,6 @@
 /**
- * Who may connect: the user that runs the server, and root. The client sends no password where there is no TLS, so the
- * kernel is asked for the other socket's user, before a byte of the connection is read.
+ * Accepts connections only from root and from the user that runs the server. Without TLS the client sends no password, so the
+ * kernel is asked for the user of the other socket, before a byte of the connection is read.
  */
 
 import { once } from 'node:events';
@@ -16,11 +16,11 @@ import { peerUser, readSocketTable } from './peer-user.ts';
 
 export interface Listener {
   port: number;
-  /** Takes no further connections; fulfilled when those that there are have ended. */
+  /** Accepts no further connections; fulfilled when the open ones have ended. */
   close: () => Promise<void>;
 }
 
-/** @param host an address of loopback. @throws {StartRefused} when the port is taken, or nobody could be told from others */
+/** @param host a loopback address. @throws {StartRefused} when the port is taken, or the kernel does not tell users apart */
 export async function listen(server: Server, host: string, port: number): Promise<Listener> {
   const own = ownUser();
   const connections = server.createConnectionInjector(ServerCredentials.createInsecure());
@@ -37,18 +37,18 @@ export async function listen(server: Server, host: string, port: number): Promis
       resolve();
     });
   });
-  // Too many open files, say: who is connected already is served on.
+  // For example too many open files: clients that are connected are still served.
   listener.on('error', (error) => console.error(`event-store: a connection could not be taken: ${error.message}`));
   const { port: boundPort, address } = listener.address() as AddressInfo;
   await requireOwnConnection(boundPort, address);
   return { port: boundPort, close: () => new Promise((resolve) => listener.close(() => resolve())) };
 }
 
-/** What the kernel says of us is tried before anybody else comes. @throws {StartRefused} */
+/** Tries a connection of our own before any client connects. @throws {StartRefused} */
 async function requireOwnConnection(port: number, address: string): Promise<void> {
   const socket = connect(port, address);
   const refused = once(socket, 'close').then(() => refusal('/proc/net does not name the user of our own connection'));
-  // HTTP/2 begins with words of the server.
+  // In HTTP/2 the server sends first.
   const answered = once(socket, 'data').then(() => undefined);
   try {
     const why = await Promise.race([answered, refused]);
@@ -59,18 +59,18 @@ async function requireOwnConnection(port: number, address: string): Promise<void
 }
 
 function userOf({ localAddress, localPort, remoteAddress, remotePort }: Socket): number | undefined {
-  // It is gone again.
+  // The client has disconnected.
   if (localAddress === undefined || localPort === undefined) return undefined;
   if (remoteAddress === undefined || remotePort === undefined) return undefined;
   try {
     return peerUser({ localAddress, localPort, remoteAddress, remotePort });
   } catch {
-    // No file can be opened at the moment, say.
+    // For example, no file can be opened at the moment.
     return undefined;
   }
 }
 
-/** Says it once for each user: whoever knocks on and on must not fill a disk. */
+/** Logs a refusal once for each user, so that repeated attempts cannot fill the disk. */
 function createRefusal(own: number): (socket: Socket, user: number | undefined) => void {
   const told = new Set<number | undefined>();
   return (socket, user) => {
@@ -90,7 +90,7 @@ const refusal = (why: string) =>
       'Set EVENTSTORE_URL to the address of an EventStoreDB of your own instead.',
   );
 
-/** @throws {StartRefused} where the kernel would not tell this user from others */
+/** @throws {StartRefused} when the kernel does not tell this user from others */
 function ownUser(): number {
   const own = process.getuid?.();
   try {
@@ -104,7 +104,7 @@ function ownUser(): number {
   return own;
 }
 
-/** The number under which users are shown who have none in this user namespace. */
+/** The id that the kernel shows for users without an id in this user namespace. */
 const overflowUser = () => Number(readFileSync('/proc/sys/kernel/overflowuid', 'utf8'));
 
 const allUsersAreMapped = () => /^ *0 +\d+ +4294967295$/m.test(readFileSync('/proc/self/uid_map', 'utf8'));

@@ -13,7 +13,7 @@ import type { EndOfCatchUp } from './checkpoints.ts';
 import { openDatabase, StartRefused } from './database.ts';
 import { startServer } from './server.ts';
 
-/** Who connects is known by the other end's socket on this machine, and nothing is encrypted: see listen.ts. */
+/** Clients are authenticated by their sockets on this machine, and nothing is encrypted: see listen.ts. */
 const LOOPBACK_HOSTS = ['127.0.0.1', '::1', 'localhost'];
 
 interface Options {

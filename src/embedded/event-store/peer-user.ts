@@ -1,14 +1,14 @@
 /**
- * The user at the other end of a connection over loopback, as the kernel tells it in /proc/net/tcp and tcp6.
+ * Finds the user at the other end of a loopback connection in /proc/net/tcp and tcp6.
  *
- * Both ends of such a connection are sockets of this machine, and each has a line of its own. A line counts only while it is
- * ESTABLISHED and has an inode, because a socket that its process has closed is shown as one of root's.
+ * Both ends of such a connection are sockets of this machine with a line of their own. A line counts only while it is
+ * ESTABLISHED and has an inode, because a closed socket is shown as owned by root.
  */
 
 import { readFileSync } from 'node:fs';
 import { isIPv4 } from 'node:net';
 
-/** A connection as its accepting end sees it. */
+/** A connection, seen from its accepting end. */
 export interface Connection {
   localAddress: string;
   localPort: number;
@@ -21,7 +21,7 @@ const tableNames = ['tcp', 'tcp6'] as const;
 type TableName = (typeof tableNames)[number];
 type ReadTable = (name: TableName) => string;
 
-/** The table of this process's network namespace, in which its listening socket is too. Without IPv6 there is one less. */
+/** A table of this process's network namespace, to which its listening socket belongs. tcp6 is missing without IPv6. */
 export const readSocketTable: ReadTable = (name) => {
   try {
     return readFileSync(`/proc/self/net/${name}`, 'latin1');
@@ -31,14 +31,14 @@ export const readSocketTable: ReadTable = (name) => {
   }
 };
 
-/** The kernel hands a table out in pieces: a socket that is opened or closed meanwhile can hide the line of another. */
+/** A table is read in pieces, so a socket that is opened or closed meanwhile can hide the line of another. */
 const MOST_READINGS = 3;
 
 /**
- * Called before the next connection is accepted, because until then a later one over the same two ports has no inode at our
- * end, and cannot be taken for this one.
+ * Must be called before the next connection is accepted: until then, a later connection over the same two ports has no inode at
+ * our end, and cannot be mistaken for this one.
  *
- * @returns undefined where the tables do not say
+ * @returns undefined if the tables do not show the connection
  */
 export function peerUser(connection: Connection, readTable: ReadTable = readSocketTable): number | undefined {
   const { localAddress, localPort, remoteAddress, remotePort } = connection;
@@ -72,7 +72,7 @@ function usersBetween(from: string, to: string, table: string): number[] {
   return users;
 }
 
-/** As a table writes it: words of 32 bits, each in the byte order of the machine. Only addresses of loopback have one. */
+/** A loopback address as the tables write it: words of 32 bits, each in the byte order of the machine. */
 function endpoint(table: TableName, address: string, port: number): string | undefined {
   const bytes = loopbackBytes(table, address.replace(/^::ffff:/i, ''));
   if (bytes === undefined) return undefined;

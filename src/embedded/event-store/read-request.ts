@@ -1,5 +1,5 @@
 /**
- * What a read or a subscription asks for, out of the protocol's message.
+ * Parses the protocol's message of a read or a subscription.
  */
 
 import streamMessages from '@eventstore/db-client/generated/streams_pb.js';
@@ -13,7 +13,7 @@ import type { UuidForm } from './wire-events.ts';
 import { streamNameOf } from './wire-events.ts';
 import { InvalidRequest } from './wire-errors.ts';
 
-/** A revision or a position, or one of the ends of what is read. */
+/** A revision or a position, or one of the ends of the stream or log. */
 type From = 'start' | 'end' | bigint;
 
 export interface ReadRequest {

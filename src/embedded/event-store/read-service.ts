@@ -1,6 +1,6 @@
 /**
- * Reads of one stream or of the whole log, in either direction, up to the end as it was when the read began. A revision is
- * where a read begins; a position too when reading forwards, while backwards it is where the read has already been.
+ * Reads of one stream or of the whole log, in either direction, up to the end at the beginning of the read. A read includes the
+ * event at its revision, or at its position when reading forwards, but not at its position when reading backwards.
  */
 
 import streamMessages from '@eventstore/db-client/generated/streams_pb.js';

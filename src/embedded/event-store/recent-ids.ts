@@ -1,6 +1,6 @@
 /**
- * The event ids of late, for appends that name no revision. In memory and bounded, as in the server this one stands in for:
- * after a restart such an append is no longer recognised, which is why nothing that matters may be appended this way.
+ * Recent event ids, for retries of appends without a revision. They are in memory and bounded, as in the real server: after a
+ * restart such a retry is not recognized. Important events must therefore be appended with a revision.
  */
 const MOST_IDS = 75_000;
 

@@ -1,5 +1,5 @@
 /**
- * The answering side of a call that sends events: knows when the reader is slow, and when it is gone.
+ * The server's side of a call that sends events: notices when the reader is slow, and when it is gone.
  */
 
 import type { ReadReq, ReadResp } from '@eventstore/db-client/generated/streams_pb.js';
@@ -36,7 +36,7 @@ export class ResponseStream {
   /**
    * Waits for `wakeOn` to call back, or for the reader to go.
    *
-   * @param wakeOn Registers a callback and returns how to take it back.
+   * @param wakeOn Registers a callback and returns a function that removes it.
    */
   async sleepUntil(isDue: () => boolean, wakeOn: (callback: () => void) => () => void): Promise<void> {
     const forget = wakeOn(() => this.#wake?.());

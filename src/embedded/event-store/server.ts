@@ -1,5 +1,5 @@
 /**
- * The gRPC server: which calls there are, and how it starts and stops. What is not listed here is answered UNIMPLEMENTED.
+ * The gRPC server: its calls, and how it starts and stops. Other calls are answered with UNIMPLEMENTED.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -39,7 +39,7 @@ const STOP_GRACE_MS = 2000;
 
 export interface RunningServer {
   port: number;
-  /** Answers what has arrived, ends what is open, and is fulfilled when nothing is left. */
+  /** Answers the appends that have arrived and ends open calls. Fulfilled when nothing is left. */
   stop: () => Promise<void>;
 }
 
@@ -98,7 +98,7 @@ async function stop(
   commits: GroupCommit,
   openCalls: Set<EventEmitter>,
 ): Promise<void> {
-  // gRPC knows nothing of the sockets, on which calls may still end after it has closed its sessions.
+  // gRPC does not own the sockets, on which calls may still end after it has closed its sessions.
   const closed = Promise.all([listener.close(), new Promise<void>((resolve) => server.tryShutdown(() => resolve()))]);
   await commits.drain();
   for (const call of openCalls) call.emit('error', rpcError(status.UNAVAILABLE, 'The event store is shutting down.'));

@@ -1,19 +1,19 @@
 /**
- * What the log knows of a stream without reading its events: where it ends, and what its metadata hides.
+ * The state of a stream that is known without reading its events: its end, and the events that its metadata hides.
  */
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 
-/** Revision of the event that ends a tombstoned stream: the highest that the protocol can say. */
+/** Revision of the event that ends a tombstoned stream: the highest of the protocol. */
 export const TOMBSTONE_REVISION = 2n ** 63n - 1n;
 
-/** `$tb` with this value or more is how a soft deletion is written down. */
+/** A `$tb` of this value or more marks a soft deletion. */
 const SOFT_DELETED_FROM = 2 ** 63 - 1024;
 
 export interface StreamState {
   key: number;
   name: string;
-  /** Revision of the last event, −1 where only metadata was ever written. */
+  /** Revision of the last event; −1 if only metadata was written. */
   lastRevision: number;
   isTombstoned: boolean;
   isSoftDeleted: boolean;
@@ -69,7 +69,7 @@ export class StreamStates {
   find(name: string): StreamState | undefined {
     const row = this.#select.get(name) as StreamRow | undefined;
     const described = describedBy(name);
-    // A tombstone takes the metadata with it, whether or not any was ever written.
+    // A tombstone removes the metadata too, if there is any.
     const describesTombstoned = described !== undefined && this.find(described)?.isTombstoned === true;
     if (row === undefined) return describesTombstoned ? { ...NEVER_WRITTEN, name, isTombstoned: true } : undefined;
     return {
@@ -79,7 +79,7 @@ export class StreamStates {
       isTombstoned: row.is_tombstoned === 1 || describesTombstoned,
       isSoftDeleted: row.is_soft_deleted === 1,
       truncateBefore: row.truncate_before,
-      // Of a metadata stream only the newest event counts.
+      // Only the newest event of a metadata stream counts.
       maxCount: described === undefined ? row.max_count : 1,
       maxAgeSeconds: row.max_age_seconds,
     };
@@ -102,7 +102,7 @@ export class StreamStates {
     this.#tombstone.run(key);
   }
 
-  /** Takes over what an event of the metadata stream says; anything that is no metadata says nothing. */
+  /** Applies an event of the metadata stream; one that is no metadata has no effect. */
   describe(name: string, metadata: Uint8Array): void {
     const parsed = parseMetadata(metadata);
     const truncateBefore = wholeNumber(parsed['$tb']) ?? 0;

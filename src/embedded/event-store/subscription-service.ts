@@ -1,6 +1,6 @@
 /**
- * Subscriptions: history first, then what is committed from now on, in one loop that takes the next page from the log when
- * the reader has taken the last. A reader that falls behind costs nothing but its place in the log.
+ * Subscriptions: history first, then new events, in one loop that reads the next page of the log when the reader has taken the
+ * last one. A slow reader costs no memory beyond its position in the log.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -25,9 +25,9 @@ export interface Subscriptions {
   endOfCatchUp: EndOfCatchUp;
 }
 
-/** Where a subscription gets its events from, and what it does with each. */
+/** The source of a subscription's events, and the sending of each. */
 interface Feed {
-  /** The next events; empty at the end of what there is. */
+  /** The next events; empty at the end. */
   nextPage: (isCatchingUp: boolean) => StoredEvent[];
   /** @returns whether the reader is still there */
   deliver: (event: StoredEvent) => Promise<boolean>;
@@ -86,7 +86,7 @@ function feedOfStream(log: EventLog, request: ReadRequest, name: string, respons
     nextPage: (isCatchingUp) => {
       const state = log.streams.find(name);
       if (state === undefined) return [];
-      // What metadata hides is left out of history only: what is written while a reader listens, it gets.
+      // Metadata hide events of the history only. New events are always sent.
       if (isCatchingUp) {
         const hidden = BigInt(state.isSoftDeleted ? state.lastRevision : firstVisibleRevision(state) - 1);
         if (hidden > after) after = hidden;
@@ -140,7 +140,7 @@ function confirmation(): ReadResp {
 
 function checkpointResponse({ commit, prepare }: Place): ReadResp {
   const checkpoint = new streamMessages.ReadResp.Checkpoint();
-  // Without a sign, as the protocol has it: -1 is the largest number.
+  // Unsigned, as in the protocol: -1 is the largest number.
   checkpoint.setCommitPosition(String(BigInt.asUintN(64, commit)));
   checkpoint.setPreparePosition(String(BigInt.asUintN(64, prepare)));
   const response = new streamMessages.ReadResp();

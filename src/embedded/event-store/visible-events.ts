@@ -1,5 +1,5 @@
 /**
- * What a reader may see: not the events of a deleted stream, none that metadata hides, and behind a link its target.
+ * The events that a reader may see: none of a deleted stream, none that metadata hide, and the target instead of a link.
  */
 
 import type { ReadResp } from '@eventstore/db-client/generated/streams_pb.js';
@@ -11,7 +11,7 @@ import { eventResponse } from './wire-events.ts';
 import type { UuidForm } from './wire-events.ts';
 import { streamDeletedError } from './wire-errors.ts';
 
-/** The stream, unless there is nothing to see of it. @throws when it is tombstoned */
+/** @returns the stream, unless all its events are hidden. @throws when it is tombstoned */
 export function visibleStream(log: EventLog, name: string): StreamState | undefined {
   const state = log.streams.find(name);
   if (state?.isTombstoned === true) throw streamDeletedError(name);
@@ -23,7 +23,7 @@ export function visibleSinceMs(state: StreamState, nowMs: number): number {
   return state.maxAgeSeconds === null ? 0 : nowMs - state.maxAgeSeconds * 1000;
 }
 
-/** The response for an event; a link (`revision@stream`) is followed where the reader asked for that. */
+/** The response for an event; a link (`revision@stream`) is resolved if the reader asked for that. */
 export function resolved(
   log: EventLog,
   event: StoredEvent,

@@ -15,7 +15,7 @@ import emptyMessages from 'google-protobuf/google/protobuf/empty_pb.js';
 
 import type { Expected, Refused } from './event-log.ts';
 
-/** Appends of more than this, all events together, are refused; the size the real server starts with. */
+/** Appends with more bytes than this, all events together, are refused; the real server's default. */
 export const MAX_APPEND_BYTES = 1024 * 1024;
 
 /** An error of the caller that has no trailers of its own. */
@@ -84,7 +84,7 @@ export function appendTooLargeStatus(): Status {
   );
 }
 
-/** The time that the caller has given an append is over. */
+/** The deadline of an append is over. */
 export function deadlineExceededStatus(): Status {
   return statusOf(codeMessages.Code.DEADLINE_EXCEEDED, 'Timeout.', 'Timeout', new sharedMessages.Timeout());
 }
@@ -111,7 +111,7 @@ function statusOf(code: Code, message: string, type: string, details: { serializ
   return result;
 }
 
-/** How trailers write an expectation that is no revision. */
+/** The numbers in trailers for expectations that are no revision. */
 function expectedNumber(expected: Expected): string {
   if (expected === 'any') return '-2';
   if (expected === 'no_stream') return '-1';

@@ -1,5 +1,5 @@
 /**
- * Events and their parts between the protocol's messages and the log.
+ * Converts events between the protocol's messages and the log.
  */
 
 import sharedMessages from '@eventstore/db-client/generated/shared_pb.js';
@@ -41,12 +41,12 @@ export function newEventOf(message: AppendReq.ProposedMessage | BatchAppendReq.P
   };
 }
 
-/** What an event counts towards the largest append: its bytes, and its type in UTF-16. */
+/** The size of an event that counts towards the largest append: its bytes, and its type in UTF-16. */
 export function appendSizeBytes(event: NewEvent): number {
   return event.data.length + event.metadata.length + event.type.length * 2;
 }
 
-/** @param link The event that pointed here, where the reader asked for links to be followed. */
+/** @param link The event that pointed here, if the reader resolves links. */
 export function eventResponse(event: StoredEvent | undefined, link: StoredEvent | undefined, form: UuidForm): ReadResp {
   const readEvent = new streamMessages.ReadResp.ReadEvent();
   if (event !== undefined) readEvent.setEvent(recordedEvent(event, form));

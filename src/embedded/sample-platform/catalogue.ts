@@ -45,7 +45,7 @@ function listedRenditions(id: string, item: SampleItem): ListedRendition[] {
   return [...pictures, sound];
 }
 
-/** What the engine's extractor reads about an item. */
+/** The metadata of an item that the extractor reads. */
 export function describeItem(id: string, item: SampleItem): Record<string, unknown> {
   const { packaging } = setOf(item);
   return {

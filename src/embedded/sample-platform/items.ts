@@ -1,5 +1,5 @@
 /**
- * What the sample platform offers: one item for every way in which a download can go. The names are the ids in its URLs.
+ * The items of the sample platform: one for every course that a download can take. Their names are the ids in its URLs.
  */
 
 /** A picture format of the generated test film. Every film lasts ten seconds, so that a download is quick on any machine. */
@@ -69,7 +69,7 @@ export type Delivery = 'plain' | 'throttled' | 'endless' | 'flaky';
 
 export interface SampleItem {
   title: string;
-  /** What the index page says that the item is for. */
+  /** The purpose of the item, for the index page. */
   kind: string;
   media: MediaSetName;
   delivery: Delivery;
@@ -78,9 +78,9 @@ export interface SampleItem {
   /** Most renditions that the item offers, smallest first. Default all. */
   maxRenditions?: number;
   isLive?: boolean;
-  /** The platform knows the item and does not show it: `geo`, `login` and `drm` in the engine's own words, else in these. */
+  /** The platform refuses the item: `geo`, `login` and `drm` with yt-dlp's own messages, other texts as they are. */
   refusal?: string;
-  /** The platform answers every question about the item with this status. */
+  /** The platform answers every request about the item with this status. */
   status?: number;
 }
 

@@ -107,7 +107,7 @@ async function exists(path: string): Promise<boolean> {
 export interface SampleMedia {
   /** The directory that holds a set's files, made at first use. @throws {Error} when ffmpeg fails. */
   directoryOf(set: MediaSetName): Promise<string>;
-  /** Kills what is being made and waits for its end. */
+  /** Kills running ffmpeg processes and waits for their end. */
   close(): Promise<void>;
 }
 
@@ -129,7 +129,7 @@ export function createSampleMedia(options: { cacheDirectory: string; ffmpegPath:
       await rename(unfinished, finished);
     } catch (error) {
       await rm(unfinished, { recursive: true, force: true });
-      // Another process may have been quicker; its films are the same.
+      // Another process may have made the same films meanwhile.
       if (!(await exists(finished))) throw error;
     }
     return finished;

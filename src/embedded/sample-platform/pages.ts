@@ -3,7 +3,7 @@ import type { SampleItem } from './items.ts';
 
 const escapes: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 
-/** The items' texts are our own constants, and the address is ours too; escaping keeps it true when somebody adds one. */
+/** All texts are our own constants today. Escaping keeps the pages safe if others are added. */
 function escapeHtml(text: string): string {
   return text.replace(/[&<>"]/g, (character) => escapes[character] ?? character);
 }
@@ -48,7 +48,7 @@ ${rows.join('\n')}
   return page('Sample platform', body);
 }
 
-/** One item's page, for people; the engine reads the JSON beside it. */
+/** One item's page, for people; the extractor reads the JSON beside it. */
 export function watchPage(id: string, item: SampleItem): string {
   const body = `<h1>${escapeHtml(item.title)}</h1>
 <p><img src="/thumbnails/${id}.svg" alt="Colour bars" width="480" height="270"></p>

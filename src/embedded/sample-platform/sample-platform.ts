@@ -26,7 +26,7 @@ export interface SamplePlatform {
 }
 
 /**
- * Failures in a row that the item `flaky` shows before it works: as many requests as the engine makes in one attempt
+ * Failures in a row of the item `flaky` before it works: as many requests as yt-dlp makes in one attempt
  * (one and two retries), so that the first attempt at a download fails and the second succeeds.
  */
 const flakyFailures = 3;

@@ -29,7 +29,7 @@ interface Span {
   last: number;
 }
 
-/** The part of a file that a Range header asks for, RFC 9110 section 14.2; anything but one plain range gives the whole. */
+/** The part of a file that a Range header requests (RFC 9110, section 14.2); anything but one plain range means the whole file. */
 function spanOf(range: string | undefined, sizeBytes: number): Span {
   const whole: Span = { status: 200, first: 0, last: sizeBytes - 1 };
   const asked = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(range ?? '');
@@ -51,7 +51,7 @@ async function* inPieces(path: string, span: Span, sizeBytes: number, signal: Ab
   }
 }
 
-/** Zeros at a gentle pace: nobody is meant to take them, the announced size is the point. */
+/** Zeros at a slow pace. The announced size is the point; clients are not meant to read all of them. */
 async function* zeros(signal: AbortSignal): AsyncGenerator<Buffer> {
   for (;;) {
     yield Buffer.alloc(16_384);
@@ -99,7 +99,7 @@ export async function serveMedia(
     await pipeline(bodyOf(path, delivery, span, sizeBytes, gone.signal), response);
     return span.last === sizeBytes - 1;
   } catch {
-    // The client left, or the platform is closing: there is nobody to tell.
+    // The client has disconnected, or the platform is closing.
     response.destroy();
     return false;
   }
