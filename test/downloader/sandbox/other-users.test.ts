@@ -99,7 +99,7 @@ describe('children of other users', { timeout: 60_000 }, () => {
     const hungry = 'head -c 90000000 /dev/zero | tail -c 90000000 > /dev/null';
     const eat = `(setsid sh -c 'while :; do ${hungry}; done' > /dev/null 2>&1 &)`;
     const { ending } = await run(attempt, `${hidden}; ${eat}; ${eat}; ${eat}; ${forever}`, {
-      maxMemoryBytes: 200_000_000,
+      ...{ maxMemoryBytes: 200_000_000, timeoutMs: 50_000 },
     });
     expect(ending).toBe('memory_full');
   });
