@@ -28,7 +28,7 @@ import type { InstalledDownloader } from './downloader.ts';
 const pluginsDirectory = join(projectDirectory, 'src/downloader/yt-dlp/plugins');
 
 /** Root directory of the sandbox, in which the guards are tried as well. */
-export const sandboxDirectoryOf = (workDirectory: string): string => join(workDirectory, 'opened');
+export const sandboxDirectoryOf = (workDirectory: string): string => join(workDirectory, 'cell');
 
 /** The sandbox of yt-dlp and ffmpeg, with its way out. */
 export interface DownloaderSandbox {
