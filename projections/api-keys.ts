@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { until } from '../src/async/until.ts';
 import type { Pool, PoolClient } from 'pg';
 import type { RowMacs } from '../src/ports/row-macs.ts';
 import { periodOfUsageStream } from '../src/domain/billing-period.ts';
@@ -128,7 +128,7 @@ export async function listAccountsOfKey(
   return rows.map(({ account_id: accountId }) => accountId);
 }
 
-const lookAgainMs = 20;
+const pollMs = 20;
 
 /**
  * Waits until admission sees a key as valid, or as revoked.
@@ -160,15 +160,8 @@ export function waitForHourlyLimit(
   return waitForRow(pool, { text: sql, values: [accountId, hourlyLimit] }, timeoutMs);
 }
 
-async function waitForRow(pool: Pool, query: { text: string; values: unknown[] }, timeoutMs: number): Promise<boolean> {
-  const deadlineMs = performance.now() + timeoutMs;
-  while (performance.now() < deadlineMs) {
-    const { rowCount } = await pool.query(query);
-    if (rowCount !== null && rowCount > 0) return true;
-    await sleep(lookAgainMs);
-  }
-  return false;
-}
+const waitForRow = (pool: Pool, query: { text: string; values: unknown[] }, timeoutMs: number): Promise<boolean> =>
+  until(async () => ((await pool.query(query)).rowCount ?? 0) > 0, { limitMs: timeoutMs, pollMs });
 
 async function writeLimits(limits: ReadonlyMap<string, number>, client: PoolClient): Promise<void> {
   if (limits.size === 0) return;

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { sleep } from '../../src/async/sleep.ts';
 import type { Pool } from 'pg';
 import type { EventStore } from '../../src/ports/event-store.ts';
 import { coveredUpTo } from '../../src/ports/log-position.ts';
@@ -7,7 +7,7 @@ import type { Projection } from './projection.ts';
 
 /** The progress of the read models, seen from outside their runners. */
 
-const lookAgainMs = 20;
+const pollMs = 20;
 
 /**
  * Waits until a read model has reached a commit position of the log.
@@ -23,7 +23,7 @@ export async function waitForCheckpoint(
   for (;;) {
     const reached = await readReached(pool, name);
     if (reached >= position || performance.now() >= deadlineMs) return reached;
-    await sleep(lookAgainMs);
+    await sleep(pollMs);
   }
 }
 

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { sleep } from '../../src/async/sleep.ts';
 import { DatabaseError } from 'pg';
 import type { PoolClient } from 'pg';
 

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { sleep } from '../../src/async/sleep.ts';
 import type { Pool, PoolClient } from 'pg';
 import { coveredUpTo, positionOfEvent } from '../../src/ports/log-position.ts';
 import type { EventStore, LogPosition, RecordedEvent } from '../../src/ports/event-store.ts';

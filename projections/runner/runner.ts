@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { sleep } from '../../src/async/sleep.ts';
 import type { Logger } from 'pino';
 import type { Pool } from 'pg';
 import type { ProjectionObserver } from '../../src/ports/observers.ts';

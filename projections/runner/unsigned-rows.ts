@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { sleep } from '../../src/async/sleep.ts';
 import type { Logger } from 'pino';
 import type { Pool } from 'pg';
 import type { EventStore } from '../../src/ports/event-store.ts';
@@ -28,8 +28,7 @@ export function rebuildUnsigned(
   const { signal } = stopping;
   const running = (async () => {
     for (const projection of projections) {
-      while (!signal.aborted && !(await isDone(dependencies, projection, signal)))
-        await sleep(retryMs, undefined, { signal }).catch(() => undefined);
+      while (!signal.aborted && !(await isDone(dependencies, projection, signal))) await sleep(retryMs, signal);
     }
   })();
   return {

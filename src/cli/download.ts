@@ -5,7 +5,7 @@ import type { WriteStream } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { sleep } from '../async/sleep.ts';
 import type { ApiClient } from '../client/client.ts';
 import type { components, paths } from '../client/paths.ts';
 import { StatusRefused, waitForDownload } from '../client/wait-for-download.ts';

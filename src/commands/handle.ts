@@ -1,4 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { withDeadline } from '../async/deadline.ts';
+import { sleep } from '../async/sleep.ts';
 import { later } from '../domain/instant.ts';
 import type { DomainEvent, ParsedEvent } from '../domain/recorded-event.ts';
 import { isRefused } from '../domain/refusals.ts';
@@ -172,15 +173,8 @@ async function loadTail<State, Event extends DomainEvent>(
 }
 
 async function within<Value>(promise: Promise<Value>, deadlineMs: number): Promise<Value> {
-  const { promise: expired, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => {
-    reject(new OutcomeUnknown('the log has not answered in time'));
-  }, deadlineMs - performance.now());
   // The adapter goes on resending the append. Nobody waits for its later outcome, or for its end at shutdown.
-  promise.catch(() => undefined);
-  try {
-    return await Promise.race([promise, expired]);
-  } finally {
-    clearTimeout(timer);
-  }
+  return withDeadline(promise, deadlineMs - performance.now(), () => {
+    throw new OutcomeUnknown('the log has not answered in time');
+  });
 }

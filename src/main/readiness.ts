@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { withDeadline } from '../async/deadline.ts';
 import type { Pool } from 'pg';
 import { projections } from '../../projections/all.ts';
 import { findMissingTables } from '../../projections/runner/missing-tables.ts';
@@ -51,9 +51,10 @@ async function missingTable(pool: Pool): Promise<string | undefined> {
   return projection && `the table ${missing ?? ''} is missing: "projections rebuild ${projection.name}" makes it`;
 }
 
+const silence = () => 'does not answer';
+
 async function inTime(state: Promise<string>): Promise<string> {
-  const late = sleep(readinessTimeoutMs, 'does not answer', { ref: false });
-  return await Promise.race([state.catch(() => 'does not answer'), late]);
+  return await withDeadline(state.catch(silence), readinessTimeoutMs, silence);
 }
 
 /** The waiting parts of this process by name, each with the reason. */

@@ -49,7 +49,9 @@ export interface DownloaderSandbox {
 }
 
 /** A sandbox, and the folders that children can reach in it. */
-type Place = Pick<DownloaderSandbox, 'workDirectory' | 'pluginsDirectory' | 'localFfmpegDirectory'> & { opened: Sandbox };
+type Place = Pick<DownloaderSandbox, 'workDirectory' | 'pluginsDirectory' | 'localFfmpegDirectory'> & {
+  opened: Sandbox;
+};
 
 interface PlaceOptions {
   downloader: InstalledDownloader;

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { withDeadline } from '../async/deadline.ts';
 import type { Logger } from 'pino';
 
 /** How long a stop may take in all; what starts processes (npm, systemd, a container's runtime) waits for at least that. */
@@ -52,8 +52,8 @@ export class Stops {
   async stop(starting: Promise<unknown>): Promise<void> {
     this.#abandoning.abort();
     const deadlineMs = performance.now() + stopLimitMs;
-    const late = sleep(startStepLimitMs, undefined, { ref: false });
-    await Promise.race([starting.catch(() => undefined), late]);
+    const started = starting.catch(() => undefined);
+    await withDeadline(started, startStepLimitMs, () => undefined);
     for (let stage = this.#stages.pop(); stage; stage = this.#stages.pop()) {
       const limitMs = deadlineMs - performance.now() - this.#stages.length * leftToOthersMs;
       await Promise.all(stage.parts.map((part) => this.#stopInTime(part, Math.max(0, limitMs))));
@@ -61,10 +61,9 @@ export class Stops {
   }
 
   async #stopInTime({ name, stop }: Part, limitMs: number): Promise<void> {
-    const late = sleep(limitMs, undefined, { ref: false }).then(() => {
+    await withDeadline(stop(), limitMs, () => {
       throw new Error(`it took longer than ${String(Math.round(limitMs))} ms`);
-    });
-    await Promise.race([stop(), late]).catch((error: unknown) => {
+    }).catch((error: unknown) => {
       this.#logger.error({ err: error, part: name }, 'a part did not stop in order');
     });
   }

@@ -19,11 +19,11 @@ const rooms: Readonly<Record<string, Room>> = {
   'src/domain': { rooms: [], packages: ['zod'] },
   'src/ports': { rooms: ['src/domain'], packages: [] },
   'src/commands': {
-    rooms: ['src/domain', 'src/ports'],
-    packages: ['node:crypto', 'node:timers/promises', 'node:zlib', 'canonicalize', 'lru-cache', 'uuid'],
+    rooms: ['src/async', 'src/domain', 'src/ports'],
+    packages: ['node:crypto', 'node:zlib', 'canonicalize', 'lru-cache', 'uuid'],
   },
-  projections: { rooms: ['src/domain', 'src/ports', 'projections/runner'] },
-  'projections/runner': { rooms: ['src/ports'] },
+  projections: { rooms: ['src/async', 'src/domain', 'src/ports', 'projections/runner'] },
+  'projections/runner': { rooms: ['src/async', 'src/ports'] },
   'projections/admission': { rooms: ['src/domain', 'src/ports', 'projections'] },
   // Pages and files for people, made of facts alone: the same facts give the same bytes.
   'src/documents': { rooms: ['src/domain'], packages: ['csv-stringify/sync'] },
@@ -33,7 +33,15 @@ const rooms: Readonly<Record<string, Room>> = {
   'src/dispatcher': { rooms: ['src/async', ...insideOfService, ...readModels, 'src/audit/compare'] },
   'src/worker': { rooms: ['src/async', 'src/domain', 'src/ports', 'src/commands'] },
   'src/cli': {
-    rooms: [...insideOfService, ...readModels, 'src/audit/compare', 'src/audit/rules', 'src/documents', 'src/client'],
+    rooms: [
+      'src/async',
+      ...insideOfService,
+      ...readModels,
+      'src/audit/compare',
+      'src/audit/rules',
+      'src/documents',
+      'src/client',
+    ],
   },
   // yt-dlp, ffmpeg and what holds them.
   'src/downloader': { rooms: ['src/async', 'src/domain', 'src/ports', 'src/system'] },

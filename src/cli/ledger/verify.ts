@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { sleep } from '../../async/sleep.ts';
 import type { AccountDivergences, Divergence, Facts } from '../../audit/rules/divergence.ts';
 import { Verifier, readAcknowledged } from '../../audit/compare/verifier.ts';
 import { CommandFailed, facts, print } from '../output.ts';

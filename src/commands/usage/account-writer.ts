@@ -4,6 +4,7 @@ import type { UnknownAppend } from '../../ports/billing.ts';
 import type { AppendOutcome, EventStore, RecordedEvent } from '../../ports/event-store.ts';
 import { ClockIsWrong } from '../../ports/clock.ts';
 import { EventStoreClosed, EventStoreUnavailable } from '../../ports/event-store.ts';
+import { sleep } from '../../async/sleep.ts';
 import { addMetadata } from '../event-metadata.ts';
 import { traceAppend } from '../trace-append.ts';
 import type { Tracer } from '../../ports/tracing.ts';
@@ -315,7 +316,7 @@ export class AccountWriter {
       return await reading;
     } catch (error) {
       if (!(error instanceof EventStoreUnavailable)) throw error;
-      await new Promise((resolve) => setTimeout(resolve, readRetryMs));
+      await sleep(readRetryMs);
       return undefined;
     }
   }
