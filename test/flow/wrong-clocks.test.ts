@@ -3,7 +3,7 @@ import { call } from '../support/client.ts';
 import { startInstallation } from '../support/installation.ts';
 import type { Installation } from '../support/installation.ts';
 import { readLog } from '../support/log.ts';
-import { runInProcess } from '../support/service.ts';
+import { runCommand } from '../support/service.ts';
 import type { ServiceProcess } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { wrongClock } from '../support/wrong-clock.ts';
@@ -93,7 +93,7 @@ test.each(wrongBySeconds)(
       ['keys', 'issue', accountId, '--label', 'x'],
       ['invoices', 'issue-due'],
     ]) {
-      const { code, stderr } = await runInProcess(words, environment);
+      const { code, stderr } = await runCommand(words, environment);
       expect(stderr).toMatch(new RegExp(`^reeltally: .*differ by ${String(seconds)} s; set them right\\n$`));
       expect(code).toBe(1);
     }
