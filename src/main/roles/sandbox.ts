@@ -28,7 +28,7 @@ export async function startContainment(
         // The guards are tried by what they must refuse.
         if (trying) return;
         observer.egressRefused(refusal.reason);
-        logger.warn(refusal, 'a destination was refused');
+        logger.warn(refusal, 'the egress guard refused a destination');
       },
     },
   );
@@ -41,10 +41,9 @@ export async function startContainment(
     throw error;
   }
   const { sandbox } = containment;
-  logger.info({ sandbox }, 'what holds child processes');
+  logger.info({ sandbox }, 'the sandbox of child processes');
   for (const { guard, state, detail } of containment.guards) {
-    if (state === 'missing')
-      logger.warn({ guard, why: detail }, 'this machine does not allow a guard of child processes');
+    if (state === 'missing') logger.warn({ guard, why: detail }, 'this machine does not allow a guard of the sandbox');
   }
   showGuards([metrics.registry], containment.guards);
   return containment;
@@ -62,7 +61,7 @@ export async function reportEngine(
   const version = programs.find(({ program }) => program === 'yt-dlp')?.version ?? null;
   showEngine([metrics.registry], programs, () => engineAgeDays(version, clock.realNowMs()));
   for (const { program, path, version: found } of programs) {
-    if (found === null) logger.error({ program, path }, 'a program of the engine does not start');
+    if (found === null) logger.error({ program, path }, 'a program of the downloader does not start');
   }
   if (ageDays === null || ageDays <= oldEngineDays) return [];
   return [`yt-dlp is ${String(ageDays)} days old, and platforms change: set YTDLP_PATH to a newer one`];
