@@ -72,11 +72,11 @@ describe('ledger show', () => {
   });
 
   it.each([
-    ['another amount', 'update overage_ledger set cents = 24 where account_id = $1 and revision = 3', 'is another one'],
+    ['another amount', 'update overage_ledger set cents = 24 where account_id = $1 and revision = 3', 'differs in the ledger'],
     [
       'another owner',
       'update overage_ledger set token = $$t$$ where account_id = $1 and revision = 3',
-      'is another one',
+      'differs in the ledger',
     ],
     ['too few rows', 'delete from overage_ledger where account_id = $1 and revision = 3', 'is not in the ledger'],
   ])('fails where the ledger has %s, until it is rebuilt', async (_what, damage, how) => {
