@@ -206,10 +206,7 @@ describe('ledger export', { timeout: 120_000 }, () => {
     await runSql(service(), 'update overage_ledger set cents = 24 where account_id = $1 and cents = 25', [accountId]);
     const file = join(temporaryDirectory(), 'ledger.json');
     const exported = ['ledger', 'export', '--account', accountId, '--period', period];
-    expectRefusal(
-      await run(...exported, '--output', file),
-      /nothing was written.*event \d+ of usage-.* differs/,
-    );
+    expectRefusal(await run(...exported, '--output', file), /nothing was written.*event \d+ of usage-.* differs/);
     expect(existsSync(file)).toBe(false);
     const ran = await run(...exported);
     expect(ran).toMatchObject({

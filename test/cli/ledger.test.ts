@@ -72,7 +72,11 @@ describe('ledger show', () => {
   });
 
   it.each([
-    ['another amount', 'update overage_ledger set cents = 24 where account_id = $1 and revision = 3', 'differs in the ledger'],
+    [
+      'another amount',
+      'update overage_ledger set cents = 24 where account_id = $1 and revision = 3',
+      'differs in the ledger',
+    ],
     [
       'another owner',
       'update overage_ledger set token = $$t$$ where account_id = $1 and revision = 3',
