@@ -13,7 +13,7 @@ export function accountIdArgument(value: string): string {
 export function dayArgument(value: string): string {
   const day = new Date(`${value}T00:00:00.000Z`);
   if (Number.isNaN(day.getTime()) || day.toISOString().slice(0, 10) !== value) {
-    throw new InvalidArgumentError('a day is written like 2026-11-21');
+    throw new InvalidArgumentError('write a day like 2026-11-21');
   }
   return value;
 }
@@ -53,13 +53,13 @@ const largestPage = 1000;
 /** Options of a command that lists a page at a time. @param key name of the list's key, such as "account" */
 export const addPageOptions = (command: Command, key: string): Command =>
   command
-    .option('--limit <number>', 'how many at most', wholeArgument(1, largestPage), 50)
-    .option(`--after <${key}>`, 'go on behind this one, as the page before says');
+    .option('--limit <number>', 'maximum number of rows', wholeArgument(1, largestPage), 50)
+    .option(`--after <${key}>`, 'show the rows after this one; the page before prints it');
 
 export function instantArgument(value: string): string {
   const instant = new Date(value);
   if (!/^\d{4}-\d\d-\d\d(?:T[\d:.]+Z)?$/.test(value) || Number.isNaN(instant.getTime())) {
-    throw new InvalidArgumentError('a day is written like 2026-11-21, an instant like 2026-11-21T09:30:00Z');
+    throw new InvalidArgumentError('write a day like 2026-11-21, or an instant like 2026-11-21T09:30:00Z');
   }
   return instant.toISOString();
 }

@@ -36,11 +36,11 @@ export function addDownload(program: Command, output: Output, openApiClient: Ope
     .command('download')
     .description('queue a download, wait for it, and save the file; the API key is taken from REELTALLY_KEY')
     .argument('<url>', 'address of the video')
-    .requiredOption('-o, --out <file>', 'where to save it')
-    .addOption(new Option('--format <format>', 'a film, or the sound alone').choices(formats))
+    .requiredOption('-o, --out <file>', 'file to save the video to')
+    .addOption(new Option('--format <format>', 'a video file, or the sound alone').choices(formats))
     .addOption(new Option('--quality <quality>', "the picture's smaller side in pixels").choices(qualities))
-    .addOption(new Option('--audio-format <format>', 'what sound becomes').choices(audioFormats))
-    .option('--item <number>', 'which still of an image post', wholeArgument(1, maxItem))
+    .addOption(new Option('--audio-format <format>', 'file type of the sound').choices(audioFormats))
+    .option('--item <number>', 'number of the still in an image post', wholeArgument(1, maxItem))
     .action(async (url: string, { out, audioFormat, ...more }: DownloadOptions) => {
       const request = { url, ...more, ...(audioFormat && { audio_format: audioFormat }) };
       await downloadCommand({ output, ...openApiClient() }, request, out);
@@ -166,7 +166,7 @@ async function save({ download_url: url, file_size_bytes: size }: Done, target: 
   if (!response.ok || !response.body)
     throw new CommandFailed(`the link to the file answers ${String(response.status)}`);
   await pipeline(Readable.fromWeb(response.body), target).catch((failure: unknown) => {
-    throw new CommandFailed(`the file broke off: ${causeOf(failure)}`);
+    throw new CommandFailed(`the transfer of the file broke off: ${causeOf(failure)}`);
   });
   const { bytesWritten } = target;
   if (bytesWritten !== size) throw new CommandFailed(`the file has ${String(bytesWritten)} bytes, not ${String(size)}`);

@@ -23,7 +23,7 @@ export function addShowEngine(group: Command, output: Output, inspect: () => Pro
   group
     .command('show')
     .description(
-      'versions, age and checksums of yt-dlp, ffmpeg and ffprobe, and which guards hold them on this machine',
+      'show versions, age and checksums of yt-dlp, ffmpeg and ffprobe, and the guards of their sandbox on this machine',
     )
     .action(async () => {
       showEngineCommand(output, await inspect());
@@ -44,11 +44,11 @@ function warnings({ programs, ageDays, oldAfterDays, guards, sandbox }: Download
     ...(ageDays !== null && ageDays > oldAfterDays
       ? [`yt-dlp is ${ageDays} days old, and platforms change: set YTDLP_PATH to a newer one (docs/operations.md)`]
       : []),
-    ...(sandbox === 'weak' ? ['downloads are taken with SANDBOX=weak alone (docs/containment.md)'] : []),
+    ...(sandbox === 'weak' ? ['downloads are only taken with SANDBOX=weak (docs/containment.md)'] : []),
     ...guards.flatMap(({ guard, state, detail }) =>
       state === 'on'
         ? []
-        : [`the guard ${guard} ${state === 'missing' ? 'is not to be had here' : 'DOES NOT HOLD'}: ${detail}`],
+        : [`the guard ${guard} ${state === 'missing' ? 'is not available here' : 'DOES NOT HOLD'}: ${detail}`],
     ),
   ];
 }
@@ -83,7 +83,7 @@ function showEngineCommand(output: Output, report: DownloaderReport): void {
     '',
     `yt-dlp is of ${ageDays === null ? 'unknown age' : `${ageDays} days ago`}`,
     '',
-    `children are held by: ${sandbox === 'weak' ? 'nothing that keeps files from them (weak)' : sandbox}`,
+    `sandbox: ${sandbox === 'weak' ? 'weak, nothing keeps files from downloads' : sandbox}`,
     '',
     table(
       output,
@@ -94,5 +94,5 @@ function showEngineCommand(output: Output, report: DownloaderReport): void {
   ].join('\n');
   print(output, data, text);
   const isUsable = programs.every(({ version }) => version !== null) && guards.every(({ state }) => state !== 'failed');
-  if (!isUsable) throw new CommandFailed('Downloads would fail with this engine, or not be taken at all.');
+  if (!isUsable) throw new CommandFailed('Downloads would fail with these programs, or not be taken at all.');
 }

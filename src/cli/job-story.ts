@@ -13,7 +13,7 @@ type Words = { [Type in DomainEvent['type']]?: (data: DataOf<Type>, row: Pick<Ti
 
 const releases: Readonly<Record<Exclude<ReleaseReason, FailureReason>, string>> = {
   shutdown: 'its worker was shut down.',
-  lease_expired: 'its worker fell silent.',
+  lease_expired: 'its worker was lost.',
 };
 
 /** @param reason of a failure, or of a release */
@@ -25,16 +25,16 @@ const words: Words = {
   OverageCharged: ({ cents, ordinal }) =>
     `charged ${formatCents(cents)} beyond the plan, as download ${String(ordinal)} of the period`,
   DownloadQueued: ({ platform, video_id: id, format, quality }) => `${format} in ${quality} of ${platform} ${id}`,
-  DownloadConfirmed: () => 'the client knows of it: it can no longer be voided',
+  DownloadConfirmed: () => 'the client was told of it: it can no longer be voided',
   DownloadVoided: ({ cents }) =>
-    `withdrawn, since the client was told that nothing was queued: ${cents > 0 ? formatCents(cents) : 'a credit'} given back`,
+    `voided, because the client was told that nothing was queued: ${cents > 0 ? formatCents(cents) : 'a credit'} given back`,
   ChargeWaived: ({ cents, reference }, { actor }) => `${formatCents(cents)} waived under ${reference}${byWhom(actor)}`,
   DownloadCreditReturned: () => 'credit returned: the service was at fault',
   JobClaimed: ({ attempt, worker_id: worker }) => `attempt ${String(attempt)}, by ${worker}`,
   JobReleased: ({ reason, not_before: notBefore }) => `queued again until ${notBefore}: ${reasonText(reason)}`,
   JobCompleted: ({ file_mime: mime, file_size_bytes: sizeBytes }) => `${mime}, ${String(sizeBytes)} bytes`,
   JobFailed: ({ reason, fault }) => `${reasonText(reason)}${fault === 'service' ? ' The service was at fault.' : ''}`,
-  FileExpired: () => 'no more links to the file are given out',
+  FileExpired: () => 'no more links to the file are made',
 };
 
 /** Empty for an event that says all by its name. */

@@ -21,10 +21,10 @@ import { wholeTableMs } from './dependencies.ts';
 import type { CliDependencies, RunCommand } from './dependencies.ts';
 
 export function addListJobs(jobs: Command, run: RunCommand): void {
-  addPageOptions(jobs.command('list').description('downloads, the newest first'), 'token')
-    .option('--account <account>', 'only of this account', accountIdArgument)
-    .addOption(new Option('--status <status>', 'only those with this status').choices(jobStatuses))
-    .option('--since <day>', 'only those queued since, YYYY-MM-DD or an instant', instantArgument)
+  addPageOptions(jobs.command('list').description('list downloads, newest first'), 'token')
+    .option('--account <account>', 'only downloads of this account', accountIdArgument)
+    .addOption(new Option('--status <status>', 'only downloads with this status').choices(jobStatuses))
+    .option('--since <day>', 'only downloads queued since this day or instant, YYYY-MM-DD', instantArgument)
     .action((options: JobFilter & PageOptions) =>
       run((cli) => listJobsCommand(cli, options), { queryTimeoutMs: wholeTableMs }),
     );
@@ -33,7 +33,7 @@ export function addListJobs(jobs: Command, run: RunCommand): void {
 export function addShowJob(jobs: Command, run: RunCommand): void {
   jobs
     .command('show')
-    .description('the state of a download, as the read model has it, and the corrections of its charge')
+    .description('show the state of a download in the read model, and the corrections of its charge')
     .argument('<token>', 'request token')
     .action((token: string) => run((cli) => showJobCommand(cli, token)));
 }
@@ -41,7 +41,7 @@ export function addShowJob(jobs: Command, run: RunCommand): void {
 export function addTimeline(jobs: Command, run: RunCommand): void {
   jobs
     .command('timeline')
-    .description('every event of a download, of both its streams, in order, and in words')
+    .description('replay every event of a download, from both its streams, in order and with an explanation')
     .argument('<token>', 'request token')
     .action((token: string) => run((cli) => timelineCommand(cli, token)));
 }

@@ -22,17 +22,21 @@ interface IssueOptions {
 export function addIssueKey(keys: Command, run: RunCommand): void {
   keys
     .command('issue')
-    .description('issue a key and show it, once')
+    .description('issue a key and show it once')
     .argument('<account>', 'account id', accountIdArgument)
-    .option('--label <label>', 'what the key is for', '')
-    .option('--reference <reference>', 'a name of yours for it; repeated, it issues no second key', referenceArgument)
+    .option('--label <label>', 'purpose of the key', '')
+    .option(
+      '--reference <reference>',
+      'your own name for the key; the same reference issues no second key',
+      referenceArgument,
+    )
     .action((account: string, options: IssueOptions) => run((cli) => issueCommand(cli, account, options)));
 }
 
 export function addListKeys(keys: Command, run: RunCommand): void {
   keys
     .command('list')
-    .description('the keys of an account')
+    .description('list the keys of an account')
     .argument('<account>', 'account id', accountIdArgument)
     .action((account: string) => run((cli) => listCommand(cli, account)));
 }
@@ -41,7 +45,7 @@ export function addRevokeKey(keys: Command, run: RunCommand): void {
   keys
     .command('revoke')
     .description('revoke a key; when this returns, every process refuses it')
-    .argument('<key_id>', 'key id, as "keys list" shows it')
+    .argument('<key_id>', 'key id; "keys list" shows it')
     .action((keyId: string) => run((cli) => revokeCommand(cli, keyId)));
 }
 
@@ -74,10 +78,10 @@ function whyNot(refusal: Refusal, { accountId, maxKeys }: { accountId: string; m
     : `${accountId} has ${allowed}: revoke one first`;
 }
 
-const shownNow = 'The key is shown this once; nobody can show it again.';
+const shownNow = 'The key is shown only once; nobody can show it again.';
 
 const shownBefore = (revoked: boolean) =>
-  `The key was shown once, when it was issued under this reference${revoked ? ', and is revoked since' : ''}. ` +
+  `The key was shown once, when it was issued under this reference${revoked ? ', and has been revoked since' : ''}. ` +
   'Nobody can show it again: if nobody has it, revoke it and issue another under another reference.';
 
 async function listCommand(cli: CliDependencies, accountId: string): Promise<void> {

@@ -7,9 +7,9 @@ import type { CliDependencies, RunCommand } from './dependencies.ts';
 export function addShowStream(log: Command, run: RunCommand): void {
   log
     .command('show')
-    .description('the events of a stream as they are stored, those included that cannot be read')
+    .description('show the stored events of a stream, including those that this version cannot read')
     .argument('<stream>', 'name of the stream, without EVENTSTORE_PREFIX')
-    .option('--revision <number>', 'one event alone', wholeArgument(0, Number.MAX_SAFE_INTEGER))
+    .option('--revision <number>', 'show only the event of this revision', wholeArgument(0, Number.MAX_SAFE_INTEGER))
     .action((stream: string, options: { revision?: number }) => run((cli) => showStreamCommand(cli, stream, options)));
 }
 

@@ -24,5 +24,5 @@ export function takePage<Row>(found: readonly Row[], limit: number, keyOf: (row:
 /** Says how to get the next page: in the document, or beside the text, so that a pipe holds nothing but rows. */
 export function printPage(output: Output, data: object, { next, text }: { next: string | null; text: string }): void {
   print(output, { ...data, next }, text);
-  if (next !== null && !output.json) output.tell(`there is more: --after ${next}\n`);
+  if (next !== null && !output.json) output.tell(`there are more: add --after ${next}\n`);
 }

@@ -51,7 +51,7 @@ export function createProgram(dependencies: ProgramDependencies): Command {
   addServe(program, dependencies);
   addDownload(program, output, dependencies.openApiClient);
 
-  const accounts = group('accounts', 'open accounts, change what they pay for, see what they use');
+  const accounts = group('accounts', 'open accounts, change their terms, show their usage');
   addOpenAccount(accounts, run);
   addListAccounts(accounts, run);
   addFindAccounts(accounts, run);
@@ -66,32 +66,36 @@ export function createProgram(dependencies: ProgramDependencies): Command {
   addListKeys(keys, run);
   addRevokeKey(keys, run);
 
-  const jobs = group('jobs', 'look at downloads');
+  const jobs = group('jobs', 'list downloads, and replay one');
   addListJobs(jobs, run);
   addShowJob(jobs, run);
   addTimeline(jobs, run);
 
-  const ledger = group('ledger', 'look at what was charged, and correct it');
+  const ledger = group('ledger', 'show, verify, export and correct charges');
   addShowLedger(ledger, run);
   addExportLedger(ledger, run);
   addWaive(ledger, run);
   addVerify(ledger, run);
   addAcknowledge(ledger, run);
 
-  addShowStream(group('log', 'look at the log itself'), run);
+  addShowStream(group('log', 'show the event log itself'), run);
 
-  const invoices = group('invoices', 'invoices and credit notes');
+  const invoices = group('invoices', 'issue, list and show invoices and credit notes');
   addListInvoices(invoices, run);
   addShowInvoice(invoices, run);
   addIssueDueInvoices(invoices, run);
   addCreditInvoice(invoices, run);
 
-  const projections = group('projections', 'look after the read models');
+  const projections = group('projections', 'show and rebuild the read models');
   addProjectionStatus(projections, run);
   addRebuild(projections, run);
 
-  addExplainUrl(group('urls', 'see how addresses of videos are read'), output, dependencies.findSamplePlatform);
-  addShowEngine(group('engine', 'yt-dlp and ffmpeg, which make the downloads'), output, dependencies.inspectDownloader);
+  addExplainUrl(group('urls', 'explain how the address of a video is parsed'), output, dependencies.findSamplePlatform);
+  addShowEngine(
+    group('engine', 'check yt-dlp and ffmpeg, which make the downloads'),
+    output,
+    dependencies.inspectDownloader,
+  );
   addHelp(program);
   allowJsonEverywhere(program);
   return program;
@@ -100,8 +104,8 @@ export function createProgram(dependencies: ProgramDependencies): Command {
 function createEmptyProgram({ version, output, errorsAreJson }: ProgramDependencies): Command {
   return new Command('reeltally')
     .description('A metered video-download API whose every cent can be audited.')
-    .option('--json', 'answer with one JSON document, and errors with another')
-    .version(version, '--version', 'print the version, and end')
+    .option('--json', 'print the answer, or the error, as one JSON document')
+    .version(version, '--version', 'print the version and exit')
     .configureHelp(help)
     .configureOutput({ writeOut: output.write, writeErr: errorsAreJson ? () => undefined : output.tell })
     .showHelpAfterError('(add --help for the arguments and options)')
@@ -111,8 +115,8 @@ function createEmptyProgram({ version, output, errorsAreJson }: ProgramDependenc
 function addServe(program: Command, { roles, serve }: ProgramDependencies): void {
   program
     .command('serve')
-    .description('run the service: one role as a process of its own, or all with the servers they need')
-    .addOption(new Option('--role <role>', 'which part').choices([...roles, 'all']).default('all'))
+    .description('run the service: one role as a process of its own, or all roles with their servers')
+    .addOption(new Option('--role <role>', 'role to run').choices([...roles, 'all']).default('all'))
     .action(({ role }: { role: string }) => serve(role));
 }
 
@@ -120,7 +124,7 @@ function addServe(program: Command, { roles, serve }: ProgramDependencies): void
 function addHelp(program: Command): void {
   program
     .command('help')
-    .description('the arguments and options of a command')
+    .description('show the arguments and options of a command')
     .argument('[command...]', 'the command, such as: ledger waive')
     .action((words: string[]) => {
       let asked = program;
@@ -138,6 +142,6 @@ function allowJsonEverywhere(program: Command): void {
   for (const child of program.commands) {
     child.exitOverride();
     if (child.commands.length > 0) allowJsonEverywhere(child);
-    else child.option('--json', 'answer with one JSON document');
+    else child.option('--json', 'print the answer as one JSON document');
   }
 }

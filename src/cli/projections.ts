@@ -19,16 +19,16 @@ import type { CliDependencies, RunCommand } from './dependencies.ts';
 export function addProjectionStatus(group: Command, run: RunCommand): void {
   group
     .command('status')
-    .description('how far each read model is, and how fast it follows the log')
+    .description('show how far each read model is, and how fast it follows the log')
     .action(() => run(statusCommand));
 }
 
 export function addRebuild(group: Command, run: RunCommand): void {
   group
     .command('rebuild')
-    .description('build a read model from the log again, compare, and swap, while the service goes on')
-    .addArgument(new Argument('<name>', 'which read model').choices(rebuildableNames))
-    .option('--from-older-log', 'if the log was replaced by an older one: give up what was shown beyond its end')
+    .description('rebuild a read model from the log, compare, and swap, while the service runs')
+    .addArgument(new Argument('<name>', 'name of the read model').choices(rebuildableNames))
+    .option('--from-older-log', 'accept a log that was replaced by an older one, and drop rows beyond its end')
     .action((name: string, options: { fromOlderLog?: boolean }) =>
       run((cli) => rebuildCommand(cli, name, options), { queryTimeoutMs: wholeTableMs }),
     );
@@ -122,18 +122,18 @@ function describeRebuilt(
   const lines = tables.map((each) => [each.name, String(each.rows), String(each.missing), String(each.surplus)]);
   const givenUp =
     before > position
-      ? [`It stood for position ${data.before}, beyond the end of the log: what it had shown beyond is given up.`]
+      ? [`It was at position ${data.before}, beyond the end of the log: rows beyond the end are dropped.`]
       : [];
   const decidedFrom = tables.some((each) => each.name === 'credits' && each.missing + each.surplus > 0);
   const text = [
     `${name} is rebuilt from ${String(events)} events in ${String(seconds)} s, up to position ${data.position}.`,
     ...givenUp,
     differs
-      ? 'The tables before it differed from the log; what was missing has been added, what was surplus is gone:'
-      : 'The tables before it were identical:',
+      ? 'The old tables differed from the log; missing rows have been added, surplus rows are gone:'
+      : 'The old tables were identical:',
     '',
     table(output, ['table', 'rows', 'missing', 'surplus'], lines),
-    ...(decidedFrom ? ['', 'Start the API processes anew: they may go on from what was wrong in credits.'] : []),
+    ...(decidedFrom ? ['', 'Restart the API processes: their usage caches may come from wrong rows of credits.'] : []),
   ].join('\n');
   return { data, text };
 }

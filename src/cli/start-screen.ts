@@ -72,7 +72,7 @@ const strong = (text: string) => styleText('bold', text);
 function linesToPaste({ url, key, videoUrl }: { url: string; key: string; videoUrl: string }): string[] {
   const curl = 'curl -sSH "Authorization: Bearer $REELTALLY_KEY"';
   return [
-    strong('To paste into another terminal, in this folder; the key is shown this once:'),
+    strong('Paste into another terminal, in this folder; the key is shown only once:'),
     `  export REELTALLY_KEY=${key}`,
     `  export REELTALLY_URL=${url}`,
     `  npm run -s reeltally -- download ${videoUrl} -o bars.mp4`,

@@ -8,7 +8,7 @@ import type { Output } from './output.ts';
 export function addExplainUrl(urls: Command, output: Output, findSamplePlatform: () => string | undefined): void {
   urls
     .command('explain')
-    .description('the platform, id and canonical address that an address stands for, or why it is refused')
+    .description('show platform, id and canonical address of an address, or why it is refused')
     .argument('<url>', 'the address, as a client would send it')
     .action((url: string) => {
       const explained = explain(url, findSamplePlatform());
@@ -27,7 +27,7 @@ function explain(url: string, samplePlatformOrigin: string | undefined): Readonl
   if (!parsed.ok) return { outcome: 'refused', error: parsed.refusal, explanation: parsed.explanation };
   if (parsed.shortLink !== undefined) {
     const { platform, videoId, url: lookedUp } = parsed.shortLink;
-    const explanation = 'This is a short link: a worker asks the platform which of its items it stands for.';
+    const explanation = 'This is a short link: a worker asks the platform for its item.';
     return { outcome: 'short_link', platform, video_id: videoId, looked_up: lookedUp, explanation };
   }
   const { platform, videoId, canonicalUrl, extractor, kind } = parsed.video;

@@ -70,7 +70,7 @@ export function auditContinuously({
     const unsaid = all.filter(({ id, known }) => !known && !logged.has(id)).slice(0, mostLogged);
     for (const { known: _known, ...divergence } of unsaid) {
       logged.add(divergence.id);
-      logger.error(divergence, 'the books diverge: what is found is not what the log makes it');
+      logger.error(divergence, 'the audit found a divergence: a value does not follow from the log');
     }
   };
   const running = (async () => {

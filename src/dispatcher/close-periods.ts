@@ -71,7 +71,7 @@ export function startClosingPeriods(dependencies: ClosePeriodsDependencies): { s
   const round = async (stopping: AbortSignal) => {
     const { failed, heldUp } = await closePeriods(dependencies, { setAside, stopping });
     for (const { stream, error } of failed) outage.failed('a step of a period', error, { stream });
-    for (const stream of heldUp) pending.failed('a period waits for its voids', undefined, { stream });
+    for (const stream of heldUp) pending.failed('a period waits for pending voids', undefined, { stream });
     if (heldUp.length === 0) pending.works();
   };
   return repeat(round, { everyMs, outage });
@@ -149,9 +149,9 @@ async function rollOver(
     deadlineMs: performance.now() + stepTimeoutMs,
   };
   const snapshot = row === notBelieved ? (await usageFromLog({ store, writers }, accountId, request))?.origin : row;
-  if (!snapshot) throw new Error(`what ${accountId} has used could not be read in time`);
+  if (!snapshot) throw new Error(`the usage of ${accountId} could not be read in time`);
   const { outcome } = await writers.ask(accountId, { ...request, command: { kind: 'roll_over' }, snapshot });
-  if (outcome !== 'accepted') throw new Error(`the period that follows ${stream} could not be opened: ${outcome}`);
+  if (outcome !== 'accepted') throw new Error(`the period after ${stream} could not be opened: ${outcome}`);
   rolledOver.push(stream);
 }
 

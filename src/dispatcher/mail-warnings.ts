@@ -131,7 +131,7 @@ async function mail(
   const claim = await claimWarning(pool, eventId, { by: mailerId, staleSeconds: staleClaimSeconds });
   if (!claim) return;
   const warning = await readWarning(store, { stream, eventId });
-  if (!warning) throw new Error(`${stream} holds no warning ${eventId}, though the read model does`);
+  if (!warning) throw new Error(`${stream} has no warning ${eventId}, though the read model has it`);
   if (warning.covers.length > 0) {
     const isSent = claim.taken || warning.messageId !== null;
     if (!isSent && !taken.has(eventId)) {
@@ -141,7 +141,7 @@ async function mail(
         return;
       }
       const { opened } = await readAccount(store, accountId);
-      if (!opened) throw new Error(`${accountId} was never opened, though it has used something`);
+      if (!opened) throw new Error(`${accountId} was never opened, though it has usage`);
       // A process that was suspended meanwhile may have lost its claim.
       const isClaimOld = performance.now() - claimedMs > (staleClaimSeconds * 1_000) / 3;
       if (isClaimOld) throw new Error('the claim of a warning has become too old to send it');
@@ -153,7 +153,10 @@ async function mail(
     if (!isSent) {
       await noteTaken(pool, eventId).catch((error: unknown) => {
         // The log is told next, and until it knows, this process remembers.
-        logger.warn({ err: error, warning: eventId }, 'a warning was mailed, which Postgres could not be told');
+        logger.warn(
+          { err: error, warning: eventId },
+          'a warning was mailed, but that could not be recorded in Postgres',
+        );
       });
     }
     const timeoutMs = dependencies.recordTimeoutMs ?? defaultRecordTimeoutMs;

@@ -128,7 +128,7 @@ function causeOf(events: readonly EventToAppend[], charge: PendingVoidCharge): O
   const charged = events.find(({ data }) =>
     charge.kind === 'download' ? data['token'] === charge.token : data['lookup_id'] === charge.lookup_id,
   );
-  if (!charged) throw new Error('a pending void names a charge that its append does not have');
+  if (!charged) throw new Error('a pending void has a charge that is not in its append');
   const { $correlationId, $traceparent } = charged.metadata as { $correlationId: string; $traceparent?: string };
   return {
     correlationId: $correlationId,

@@ -120,7 +120,7 @@ async function release(dependencies: SweepDependencies, job: ClaimedJob): Promis
     dependencies.observer?.claimExpired();
     dependencies.logger.warn(
       { token, workerId, status: released.state.status },
-      'a claim without a living worker has ended',
+      'the claim of a lost worker has ended',
     );
   }
 }

@@ -17,9 +17,9 @@ export function warningMail({ eventId, notice, usage, time }: Told, to: string):
     ...text,
     '',
     `This period began on ${period.start.slice(0, 10)} and ends on ${period.end.slice(0, 10)}, at 00:00 UTC.`,
-    'From then on what the plan includes is there again.',
+    'The allowance of the plan is then available again.',
     '',
-    `So it stood on ${time.slice(0, 10)} at ${time.slice(11, 19)} UTC.`,
+    `These figures are of ${time.slice(0, 10)}, ${time.slice(11, 19)} UTC.`,
     last,
     '',
   ];
@@ -34,7 +34,7 @@ interface Text {
 
 function poolRunsOut(warning: Of<'UsageWarningReached'>, { terms, accountId }: UsagePeriod): Text {
   const { pool, threshold_percent: percent, used, limit } = warning;
-  const what = pool === 'downloads' ? 'downloads' : 'metadata lookups';
+  const what = pool === 'downloads' ? 'downloads' : 'metadata requests';
   const isUsedUp = used >= limit;
   const from = isUsedUp ? 'From now on' : 'Once all are used';
   const share = isUsedUp ? 'All' : `${String(percent)} % of the`;
@@ -47,7 +47,7 @@ function poolRunsOut(warning: Of<'UsageWarningReached'>, { terms, accountId }: U
       '',
       ...(pool === 'downloads'
         ? furtherDownloads(from, terms)
-        : [`${from}, lookups are refused until the period ends.`]),
+        : [`${from}, metadata requests are refused until the period ends.`]),
     ],
     last: `This mail is sent when ${String(percent)} % are used.`,
   };
@@ -56,18 +56,18 @@ function poolRunsOut(warning: Of<'UsageWarningReached'>, { terms, accountId }: U
 function capReached(reached: Of<'OverageCapReached'>, { terms, accountId }: UsagePeriod): Text {
   const { overage_cents: overageCents, overage_cap_cents: capCents } = reached;
   return {
-    subject: 'Your ceiling on overage charges is reached',
+    subject: 'Your cap on overage charges is reached',
     text: [
       `Your account ${accountId} has used all downloads`,
       `that its plan, ${terms.plan}, includes in a billing period,`,
       `and further ones for ${formatCents(overageCents)}.`,
-      `Your ceiling on these charges is ${formatCents(capCents)} per period;`,
-      `one more, at ${formatCents(terms.overage_cents ?? 0)}, would go beyond it.`,
+      `Your cap on these charges is ${formatCents(capCents)} per period;`,
+      `one more, at ${formatCents(terms.overage_cents ?? 0)}, would exceed it.`,
       '',
-      'From now on, downloads are refused until the period ends or the ceiling',
-      'is raised.',
+      'From now on, downloads are refused until the period ends or the cap is',
+      'raised.',
     ],
-    last: 'This mail is sent when the ceiling is reached.',
+    last: 'This mail is sent when the cap is reached.',
   };
 }
 
@@ -75,7 +75,7 @@ function capReached(reached: Of<'OverageCapReached'>, { terms, accountId }: Usag
 function furtherDownloads(from: string, { overage_cents: rateCents, overage_cap_cents: capCents }: Terms): string[] {
   if (rateCents === null) return [`${from}, downloads are refused until the period ends.`];
   const price = `${from}, each further download costs ${formatCents(rateCents)}.`;
-  if (capCents === null) return [price, 'You have set no ceiling on these charges.'];
-  const ceiling = `Your ceiling on these charges is ${formatCents(capCents)} per period;`;
-  return [price, ceiling, 'a download that would go beyond it is refused.'];
+  if (capCents === null) return [price, 'You have set no cap on these charges.'];
+  const cap = `Your cap on these charges is ${formatCents(capCents)} per period;`;
+  return [price, cap, 'a download that would exceed it is refused.'];
 }

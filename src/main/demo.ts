@@ -26,7 +26,7 @@ export async function prepareDemo(connections: Connections): Promise<Demo> {
   const accounts: AccountDependencies = { store, now: clock.now, newUuid, newId, randomBits };
   const request: AccountRequest = { correlationId: newUuid(), actor: { type: 'system', id: 'demo' }, timeoutMs };
   const terms = config.plans.get(demoPlan) ?? [...config.plans.values()].at(-1);
-  if (!terms) throw new ConfigurationRefused('PLANS_FILE: names no plan');
+  if (!terms) throw new ConfigurationRefused('PLANS_FILE: has no plan');
   const accountId = (await findDemoAccount(connections)) ?? (await openDemoAccount(accounts, terms, request));
   await openFirstPeriod(accounts, accountId, request);
   await revokeOldKeys(accounts, accountId, request);

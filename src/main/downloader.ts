@@ -46,7 +46,7 @@ export async function passable(directory: string, setting: string): Promise<stri
     return directory;
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw new ConfigurationRefused(`A folder that downloads need cannot be made; ${setting} names another: ${why}`);
+    throw new ConfigurationRefused(`A folder for downloads cannot be made; set ${setting} to another one: ${why}`);
   }
 }
 

@@ -23,8 +23,8 @@ export async function orFullDisk(error: unknown, config: Config): Promise<unknow
   if (!saysFull.test(wordsOf(error)) && (full === undefined || isRefusal)) return error;
   const [what = ''] = (error instanceof Error ? error.message : String(error)).split('\n');
   return new DiskIsFull(
-    `The disk that holds ${full ?? config.dataDirectory} is full: make room there, and start again. ` +
-      `Nothing that was acknowledged is lost. (${what})`,
+    `The disk that holds ${full ?? config.dataDirectory} is full: free some space, and start again. ` +
+      `No acknowledged data is lost. (${what})`,
     { cause: error },
   );
 }

@@ -82,8 +82,8 @@ async function openPlaceForOthers(users: Users, { downloader, workDirectory: wan
   for (const path of [downloader.ytDlpPath, downloader.ffmpegPath, downloader.ffprobePath]) {
     if (!othersCanReach(path))
       throw new ConfigurationRefused(
-        `${path} cannot be run by another user, as downloads are here: put it where others may pass, such as /usr/local/bin, ` +
-          'or, if npm brought it, name such a folder in ENGINE_DIRECTORY.',
+        `downloads run as another user here, who cannot run ${path}: move it to a folder open to other users, such as /usr/local/bin, ` +
+          'or, if npm installed it, set ENGINE_DIRECTORY to such a folder.',
       );
   }
   const name = `work-${hash('sha256', resolve(wanted)).slice(0, 12)}`;
@@ -139,7 +139,7 @@ export function requireGuards(guards: readonly GuardReport[]): void {
   if (failed.length === 0) return;
   const faults = failed.map(({ guard, detail }) => `  ${guard}: ${detail.slice(0, 300)}`);
   throw new ConfigurationRefused(
-    `No downloads are taken: a guard that should hold child processes does not.\n${faults.join('\n')}\n` +
+    `No downloads are taken: a guard of the sandbox that should hold does not.\n${faults.join('\n')}\n` +
       'docs/containment.md says what each guard needs; "reeltally engine show" tries them again.',
   );
 }
@@ -163,11 +163,11 @@ export function requireSandbox(
   if (sandbox !== 'weak' || SANDBOX === 'weak') return;
   const why = guards.find(({ guard }) => guard === 'files')?.detail ?? '';
   throw new ConfigurationRefused(
-    'No downloads are taken: yt-dlp and ffmpeg could read whatever this user can, the secret of this service included.\n' +
-      `  There are no user namespaces to keep them in: ${why.slice(0, 300)}\n` +
-      `  There is no other user to run them as: ${isRoot() ? 'this root may not start one' : 'that takes root'}.\n` +
+    'No downloads are taken: yt-dlp and ffmpeg could read all files of this user, including the secret of this service.\n' +
+      `  There are no user namespaces for a sandbox: ${why.slice(0, 300)}\n` +
+      `  No other user can run them: ${isRoot() ? 'this root may not change users' : 'that needs root'}.\n` +
       'Allow user namespaces, or start the worker as root with the capabilities SETUID, SETGID, CHOWN and KILL: ' +
-      'docs/containment.md says how. SANDBOX=weak takes downloads all the same.',
+      'docs/containment.md says how. SANDBOX=weak takes downloads nevertheless.',
   );
 }
 

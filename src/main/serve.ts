@@ -42,7 +42,8 @@ export interface ServeOptions {
  */
 export async function serve(config: Config, { role, parentPid, progress, ready }: ServeOptions): Promise<number> {
   const logger = createLogger(config, role, role === 'all' ? 'warn' : 'info');
-  for (const { name, setting } of config.similarNames) logger.warn(`${name} is no setting: is ${setting} meant?`);
+  for (const { name, setting } of config.similarNames)
+    logger.warn(`${name} is not a setting; did you mean ${setting}?`);
   requireBroughtParts(config, role);
   const stops = new Stops(logger);
   const { promise: ended, resolve: end, reject: fail } = Promise.withResolvers<number>();
@@ -68,7 +69,7 @@ export async function serve(config: Config, { role, parentPid, progress, ready }
       })
       .catch(fail);
     const code = await ended;
-    progress('stopping: finishing what is under way');
+    progress('stopping: finishing work under way');
     return code;
   } catch (error) {
     progress('stopping');

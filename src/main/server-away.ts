@@ -1,8 +1,8 @@
 import { ConfigurationRefused } from './settings/config.ts';
 
 const reasons: readonly (readonly [RegExp, string])[] = [
-  [/ECONNREFUSED|CONNECTION_REFUSED/, 'nothing listens there'],
-  [/ENOTFOUND|EAI_AGAIN/, 'its host is not known'],
+  [/ECONNREFUSED|CONNECTION_REFUSED/, 'no server listens there'],
+  [/ENOTFOUND|EAI_AGAIN/, 'its host is unknown'],
   [/Failed to discover/, 'none of its hosts answers'],
   [/EHOSTUNREACH|ENETUNREACH/, 'its host cannot be reached'],
   [/timeout|ETIMEDOUT|No answer within/i, 'it does not answer'],

@@ -40,7 +40,7 @@ export class Stops {
     const last = this.#stages.at(-1);
     if (last?.name === stage) last.parts.push({ name, stop });
     else this.#stages.push({ name: stage, parts: [{ name, stop }] });
-    if (this.abandoned.aborted) throw new StartAbandoned(`${name} is not wanted any more`);
+    if (this.abandoned.aborted) throw new StartAbandoned(`${name} is no longer needed`);
   }
 
   /** Aborted when the stop begins, for long steps of the start. */

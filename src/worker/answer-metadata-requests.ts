@@ -34,7 +34,11 @@ export function createProber(dependencies: ProbeDependencies): (video: VideoRefe
     const asked = underWay.get(name);
     if (asked) return await asked;
     if (underWay.size >= dependencies.maxConcurrent) {
-      return { ok: false, reason: 'internal_error', detail: 'this worker has as many probes under way as it takes' };
+      return {
+        ok: false,
+        reason: 'internal_error',
+        detail: 'this worker already answers as many metadata requests as it may',
+      };
     }
     const asking = ask(dependencies, video).finally(() => underWay.delete(name));
     underWay.set(name, asking);
@@ -48,7 +52,7 @@ async function ask({ source, logger, timeoutMs }: ProbeDependencies, video: Vide
   const result = await source.probe(video, { signal: AbortSignal.timeout(timeoutMs) });
   if (!result.ok) {
     const { platform, videoId } = video;
-    logger.info({ platform, videoId, reason: result.reason, detail: result.detail }, 'a probe did not succeed');
+    logger.info({ platform, videoId, reason: result.reason, detail: result.detail }, 'a metadata request failed');
   }
   return result;
 }

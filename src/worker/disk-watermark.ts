@@ -42,8 +42,8 @@ export function createDiskWatermark({
     lowFree = Object.fromEntries(low);
     isLow = low.length > 0;
     if (isLow && !wasLow)
-      logger.warn({ free: lowFree, minFreeBytes }, 'no more jobs are taken: there is too little room on the disk');
-    if (!isLow && wasLow) logger.info('jobs are taken again: there is room on the disk');
+      logger.warn({ free: lowFree, minFreeBytes }, 'no more jobs are taken: the disk has too little free space');
+    if (!isLow && wasLow) logger.info('jobs are taken again: the disk has enough free space');
     return !isLow;
   };
   return {
@@ -54,12 +54,12 @@ export function createDiskWatermark({
     async whyWaiting() {
       if (await look()) return undefined;
       const free = Object.entries(lowFree).map(([name, bytes]) => `${mebibytes(bytes)} MiB for ${rooms[name] ?? name}`);
-      const needed = `of the ${mebibytes(minFreeBytes)} MiB that MIN_FREE_DISK_MIB asks for`;
-      return `wait for room on the disk: there are ${free.join(' and ')}, ${needed}`;
+      const needed = `of the ${mebibytes(minFreeBytes)} MiB in MIN_FREE_DISK_MIB`;
+      return `wait for free disk space: there are ${free.join(' and ')}, ${needed}`;
     },
   };
 }
 
-const rooms: Readonly<Record<string, string>> = { work: 'files in the making', files: 'finished files' };
+const rooms: Readonly<Record<string, string>> = { work: 'unfinished files', files: 'finished files' };
 
 const mebibytes = (bytes: number) => String(Math.floor(bytes / 1024 / 1024));

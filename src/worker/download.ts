@@ -70,14 +70,14 @@ export async function downloadJob(
       if (completed) logger.info({ sizeBytes: result.sizeBytes }, 'a download is done');
     } else {
       const { reason, fault, detail } = result;
-      logger.info({ reason, fault, detail }, 'a download did not succeed');
+      logger.info({ reason, fault, detail }, 'a download failed');
       await record({ kind: 'give_up', token, claim, reason, fault });
     }
   } catch (error) {
     const cut = cutShort();
     if (!cut) logger.error({ err: error }, 'a download failed inside the service');
     await record({ ...(cut ?? internalError), token, claim }).catch((second: unknown) => {
-      logger.error({ err: second }, 'the failure could not be recorded; the lease will end it');
+      logger.error({ err: second }, 'the failure could not be recorded; the job is released when its lease ends');
     });
   } finally {
     await rm(directory, { recursive: true, force: true }).catch((error: unknown) => {

@@ -120,7 +120,7 @@ describe('accounts show, plan and cap', () => {
     ['terms', [unknownAccount, '--overage-cents', '0.5'], /0\.5 is not a number of cents/],
     ['terms', [unknownAccount, '--fee-cents', 'none'], /none is not a number of cents/],
     ['usage', [unknownAccount], /there is no account acc_aaaaaaaaaaaaaaaaaaaa/],
-    ['usage', [unknownAccount, '--period', '21.11.2026'], /a day is written like 2026-11-21/],
+    ['usage', [unknownAccount, '--period', '21.11.2026'], /write a day like 2026-11-21/],
   ])('refuse: accounts %s %j', async (command, words, message) => {
     expectRefusal(await run('accounts', command, '--json', ...words), message);
   });

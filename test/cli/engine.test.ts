@@ -38,5 +38,5 @@ it('engine show fails where a program does not start, and says which', { timeout
   const ran = await runIn({ REELTALLY_DATA: join(directory, 'data'), YTDLP_PATH: ytDlp })('engine', 'show');
   expect(ran.code).toBe(1);
   expect(ran.stdout).toContain(`warning: yt-dlp does not start: ${ytDlp}`);
-  expect(ran.stderr).toMatch(/^reeltally: Downloads would fail with this engine/);
+  expect(ran.stderr).toMatch(/^reeltally: Downloads would fail with these programs/);
 });

@@ -109,7 +109,7 @@ describe('invoices', () => {
   it('credit gives back a part once for each reference, and never more than there is', async () => {
     const asked = ['--line', '1', '--cents', '25', '--reference', 'CASE-1', '--by', 'R. Example'];
     expectText(await credit(...asked), /^cents +\$0\.25$[^]*credit note 1 is issued\n$/m);
-    expectText(await credit(...asked), /had been issued before; nothing was written\n$/);
+    expectText(await credit(...asked), /was issued before with this reference; nothing was written\n$/);
     expect(await show('1', '--credit-note')).toMatchObject({
       ...{ type: 'credit_note', number: 1, invoice_number: 2, cents: 25, issued_by: 'R. Example', reason: 'it failed' },
     });
@@ -125,10 +125,10 @@ describe('invoices', () => {
       ),
       credit('--line', '1', '--cents', '1', '--reference', 'CASE-2', '--by', ' '),
     ]);
-    expectRefusal(reused, /CASE-1 is the reference of another credit note: nothing was written/);
+    expectRefusal(reused, /another credit note has the reference CASE-1: nothing was written/);
     expectRefusal(exceeds, /\$0\.26 is more than is left of line 1 of invoice 2/);
     expectRefusal(noLine, /there is no line 9 of invoice 2/);
-    expectRefusal(noCharge, /line 1 of invoice 2 .* charges no event 8fe20dcc/);
+    expectRefusal(noCharge, /line 1 of invoice 2 .* has no charge 8fe20dcc/);
     expectRefusal(nobody, /say who gives this back \(--by\) and why \(--reason\)/);
     const { credit_notes: notes } = await service().cli<{ credit_notes: object[] }>('invoices', 'list', account);
     expect(notes).toMatchObject([{ number: 1, reference: 'CASE-1', cents: 25 }]);
@@ -144,7 +144,7 @@ describe('invoices', () => {
       run('invoices', 'show', account, '2', '--output', '/nowhere/at/all'),
     ]);
     expectRefusal(list, /there is no account acc_a/);
-    expectRefusal(showing, /has no invoice 9; "invoices list" tells which there are/);
+    expectRefusal(showing, /has no invoice 9; see "invoices list"/);
     expectRefusal(missing, /give a whole number from 1 to/);
     expectRefusal(note, /has no credit note 9;/);
     expectRefusal(file, /\/nowhere\/at\/all cannot be written/);

@@ -20,11 +20,11 @@ describe('a download, in words', () => {
     ],
     [
       row('DownloadVoided', { cents: 25 }),
-      'withdrawn, since the client was told that nothing was queued: $0.25 given back',
+      'voided, because the client was told that nothing was queued: $0.25 given back',
     ],
     [
       row('DownloadVoided', { cents: 0 }),
-      'withdrawn, since the client was told that nothing was queued: a credit given back',
+      'voided, because the client was told that nothing was queued: a credit given back',
     ],
     [
       row('ChargeWaived', { cents: 20, reference: 'case-7' }, { actor: ada }),
@@ -35,7 +35,7 @@ describe('a download, in words', () => {
     [row('JobClaimed', { attempt: 2, worker_id: 'wrk_1' }), 'attempt 2, by wrk_1'],
     [
       row('JobReleased', { reason: 'lease_expired', not_before: time }),
-      `queued again until ${time}: its worker fell silent.`,
+      `queued again until ${time}: its worker was lost.`,
     ],
     [row('JobCompleted', { file_mime: 'video/mp4', file_size_bytes: 7 }), 'video/mp4, 7 bytes'],
     [row('JobFailed', { reason: 'private_video', fault: 'video' }), 'The video is private.'],
@@ -43,7 +43,7 @@ describe('a download, in words', () => {
       row('JobFailed', { reason: 'internal_error', fault: 'service' }),
       'The download failed inside the service. The service was at fault.',
     ],
-    [row('FileExpired', {}), 'no more links to the file are given out'],
+    [row('FileExpired', {}), 'no more links to the file are made'],
     [row('JobStarted', {}), ''],
   ])('$0.type', (event, text) => {
     expect(describeEvent(event)).toBe(text);

@@ -56,7 +56,7 @@ describe('keys issue, list and revoke', () => {
     const { accountId } = await service().openAccount('sandbox');
     const ran = await run('keys', 'issue', accountId);
     expectText(ran, /^key +rtk_\w{49}$/m);
-    expectText(ran, /\n\nThe key is shown this once; nobody can show it again\.\n$/);
+    expectText(ran, /\n\nThe key is shown only once; nobody can show it again\.\n$/);
   });
 
   it.concurrent.each([

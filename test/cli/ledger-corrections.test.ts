@@ -12,7 +12,7 @@ import { against, expectRefusal, expectText } from './command-line.ts';
 // What the tests change by hand in the ledger, the audit beside the dispatcher finds too.
 const plans = planFile({ downloads_limit: 1, overage_cents: 25 });
 const service = shareService({ ...noDownloads, PLANS_FILE: plans }, [
-  'the books diverge: what is found is not what the log makes it',
+  'the audit found a divergence: a value does not follow from the log',
 ]);
 const run = (...words: string[]) => against(service())(...words);
 
@@ -49,10 +49,13 @@ describe('ledger waive', { timeout: 120_000 }, () => {
     expect(await service().cli(...waive(charged, '--cents', '10', ...because('case-1')))).toEqual(first);
     expect(await countEvents(service(), `usage-${accountId}`)).toBe(events);
 
-    expectRefusal(await run(...waive(charged, '--cents', '16', ...because('case-2'))), /that is more than is left/);
+    expectRefusal(
+      await run(...waive(charged, '--cents', '16', ...because('case-2'))),
+      /the amount exceeds the rest of the charge/,
+    );
     expectRefusal(
       await run(...waive(charged, '--cents', '11', ...because('case-1'))),
-      /case-1 stands for another waiver/,
+      /another waiver of this charge has the reference case-1/,
     );
     expectText(await run(...waive(charged, ...because('case-2'))), /^\$0\.15 is waived\n\naccount_id +acc_/);
     expectRefusal(await run(...waive(charged, ...because('case-3'))), /nothing is left to waive/);
@@ -191,25 +194,25 @@ describe('ledger export', { timeout: 120_000 }, () => {
       exported(period, '--format', 'xml'),
     ]);
     expectRefusal(unknown, /has no billing period that starts on 2020-02-29/);
-    expectRefusal(both, /--json asks for one JSON document, which CSV is not: name a file/);
+    expectRefusal(both, /--json prints one JSON document, but the format is CSV: name a file/);
     expectRefusal(nowhere, /\/no\/such\/folder\/ledger\.csv cannot be written \(ENOENT\)/);
     expectRefusal(format, /Allowed choices are csv, json/);
   });
 
-  it('fails, and leaves no file, where the ledger is not what the log has', async () => {
+  it('fails, and leaves no file, where the ledger differs from the log', async () => {
     const { accountId } = await chargedAccount(1);
     const period = await day(accountId);
     await service().cli('ledger', 'show', accountId);
     await runSql(service(), 'update overage_ledger set cents = 24 where account_id = $1 and cents = 25', [accountId]);
     const file = join(temporaryDirectory(), 'ledger.json');
     const exported = ['ledger', 'export', '--account', accountId, '--period', period];
-    expectRefusal(
-      await run(...exported, '--output', file),
-      /nothing was written.*event \d+ of usage-.* is another one/,
-    );
+    expectRefusal(await run(...exported, '--output', file), /nothing was written.*event \d+ of usage-.* differs/);
     expect(existsSync(file)).toBe(false);
     const ran = await run(...exported);
-    expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining('is not what the log has') as unknown });
+    expect(ran).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('the ledger differs from the log') as unknown,
+    });
   });
 });
 

@@ -10,7 +10,7 @@ import { against, expectRefusal, expectText, saidBy } from './command-line.ts';
 // What the tests change by hand in the ledger, the audit beside the dispatcher finds too.
 const plans = planFile({ downloads_limit: 1, overage_cents: 25 });
 const service = shareService({ ...noDownloads, PLANS_FILE: plans }, [
-  'the books diverge: what is found is not what the log makes it',
+  'the audit found a divergence: a value does not follow from the log',
 ]);
 const run = (...words: string[]) => against(service())(...words);
 
@@ -72,11 +72,15 @@ describe('ledger show', () => {
   });
 
   it.each([
-    ['another amount', 'update overage_ledger set cents = 24 where account_id = $1 and revision = 3', 'is another one'],
+    [
+      'another amount',
+      'update overage_ledger set cents = 24 where account_id = $1 and revision = 3',
+      'differs in the ledger',
+    ],
     [
       'another owner',
       'update overage_ledger set token = $$t$$ where account_id = $1 and revision = 3',
-      'is another one',
+      'differs in the ledger',
     ],
     ['too few rows', 'delete from overage_ledger where account_id = $1 and revision = 3', 'is not in the ledger'],
   ])('fails where the ledger has %s, until it is rebuilt', async (_what, damage, how) => {
@@ -97,9 +101,7 @@ describe('ledger show', () => {
     expect(await service().cli('ledger', 'show', accountId)).toMatchObject({ total_cents: 50 });
     const again = await run('projections', 'rebuild', 'overage_ledger');
     expect(again.code).toBe(0);
-    expect(again.stdout).toMatch(
-      /^overage_ledger is rebuilt from \d+ events in .*\nThe tables before it were identical:/,
-    );
+    expect(again.stdout).toMatch(/^overage_ledger is rebuilt from \d+ events in .*\nThe old tables were identical:/);
     expect(again.stderr).toMatch(/^(?:overage_ledger {2} *\d+ % {2}\d+ events {2}\d+\/s\n)+$/);
     expect(again.stderr).toMatch(/^overage_ledger {2}100 %/m);
   });

@@ -59,7 +59,7 @@ describe('accounts list', () => {
   it('says beside the rows how to get the next page', async () => {
     const { stdout, stderr } = await run('accounts', 'list', '--limit', '1');
     expect(stdout).toMatch(/^account_id +plan +keys +email\nacc_\w+ +\w+ +\d +\S+@\S+\n$/);
-    expect(stderr).toBe(`there is more: --after ${/acc_\w+/.exec(stdout)?.[0] ?? ''}\n`);
+    expect(stderr).toBe(`there are more: add --after ${/acc_\w+/.exec(stdout)?.[0] ?? ''}\n`);
   });
 });
 

@@ -34,7 +34,7 @@ describe('a reference', () => {
 
   it('given again for something else is refused, with what differs', { timeout: 90_000 }, async () => {
     const { account_id: accountId } = answered(await open('order-2'));
-    const already = `order-2 has opened ${String(accountId)} already, with`;
+    const already = `the reference order-2 has already opened ${String(accountId)}, with`;
     expectRefusal(
       await open('order-2', 'other@example.com'),
       new RegExp(`${already} e-mail owner@example\\.com$`, 'm'),

@@ -42,7 +42,7 @@ describe('serve refuses the environment', () => {
     };
     const data = join(temporaryDirectory(), 'data');
     const ran = await runIn({ REELTALLY_DATA: data, ...wrong })('serve');
-    expectRefusal(ran, /^reeltally: The environment has settings that cannot be used:\n/);
+    expectRefusal(ran, /^reeltally: These settings cannot be used:\n/);
     const named = ran.stderr.trimEnd().split('\n').slice(1);
     const names = named.map((line) => /^ {2}([A-Z0-9_]+)[^ ]*: .+/.exec(line)?.[1]);
     expect([...new Set(names)].sort()).toEqual(Object.keys(wrong).sort());
@@ -76,10 +76,7 @@ describe('serve refuses the environment', () => {
 
   it('where a mail server is named, but nobody that mails come from', async () => {
     const environment = { REELTALLY_DATA: temporaryDirectory(), SMTP_URL: 'smtp://user:password@127.0.0.1' };
-    await expectNoStart(
-      environment,
-      /^reeltally: MAIL_FROM: with SMTP_URL, name the address that warning mails come from\.$/,
-    );
+    await expectNoStart(environment, /^reeltally: MAIL_FROM: SMTP_URL needs the sender address of warning mails\.$/);
   });
 
   it('where engines are given, but neither a secret nor a data directory to take one from', async () => {
@@ -89,7 +86,7 @@ describe('serve refuses the environment', () => {
       DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none',
       NATS_URL: 'nats://127.0.0.1:1',
     };
-    await expectNoStart(environment, /^reeltally: There is neither REELTALLY_SECRET nor a data directory /, 'worker');
+    await expectNoStart(environment, /^reeltally: There is neither a REELTALLY_SECRET nor a data directory /, 'worker');
   });
 });
 
@@ -106,7 +103,10 @@ it('serve tells of variables that are nearly settings, each in a line', async ()
   const environment = { REELTALLY_DATA: join(temporaryDirectory(), 'none'), DATABSE_URL: 'postgres://u:hidden@a/b' };
   const { stderr } = await runIn(environment)('serve', '--role', 'api');
   const [line = '', refusal] = stderr.split('\n');
-  expect(JSON.parse(line)).toMatchObject({ level: 40, msg: 'DATABSE_URL is no setting: is DATABASE_URL meant?' });
+  expect(JSON.parse(line)).toMatchObject({
+    level: 40,
+    msg: 'DATABSE_URL is not a setting; did you mean DATABASE_URL?',
+  });
   expect(refusal).toMatch(/^reeltally: No instance runs on /);
   expect(stderr).not.toContain('hidden');
 });

@@ -66,7 +66,7 @@ describe('accounts plan', { timeout: 120_000 }, () => {
     expectText(
       await run('accounts', 'show', accountId),
       new RegExp(
-        `^coming +from ${day} on dev_100: 100 downloads, \\$0\\.25 for each beyond \\(2026-11\\), 500 lookups,`,
+        `^coming +from ${day} on dev_100: 100 downloads, \\$0\\.25 for each beyond \\(2026-11\\), 500 metadata requests,`,
         'm',
       ),
     );
@@ -105,7 +105,7 @@ describe('accounts terms', { timeout: 120_000 }, () => {
     });
     expectText(
       await run('accounts', 'terms', accountId, '--overage-cents', 'none', '--metadata', '9'),
-      / is on terms of its own \(7 downloads, no downloads beyond, 9 lookups, \$19\.00 a month, 60 requests an hour of each of 5 keys\) from/,
+      / is on terms of its own \(7 downloads, no downloads beyond the allowance, 9 metadata requests, \$19\.00 a month, 60 requests an hour for each of 5 keys\) from/,
     );
     expectText(
       await run('accounts', 'terms', accountId, '--fee-cents', '2500'),

@@ -35,7 +35,7 @@ describe('urls explain, with no service running', () => {
       platform: 'tiktok',
       video_id: 'ZSabc123',
       looked_up: 'https://vm.tiktok.com/ZSabc123/',
-      explanation: 'This is a short link: a worker asks the platform which of its items it stands for.',
+      explanation: 'This is a short link: a worker asks the platform for its item.',
     });
   });
 

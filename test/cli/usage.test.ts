@@ -50,7 +50,7 @@ describe('what the command line does not know', () => {
     [['--colour'], /unknown option '--colour'/],
     [['serve', '--role', 'nobody'], /argument 'nobody' is invalid\. Allowed choices are api, projector, dispatcher/],
     [['serve', 'api'], /too many arguments/],
-    [['ledger', 'show', account, '--period', '2026-02-30'], /a day is written like 2026-11-21/],
+    [['ledger', 'show', account, '--period', '2026-02-30'], /write a day like 2026-11-21/],
     [['ledger', 'show', 'nobody'], /an account id begins with acc_/],
     [
       ['projections', 'rebuild', 'credits'],

@@ -12,7 +12,7 @@ import { against, expectText, saidBy } from './command-line.ts';
 // The dispatcher finds what the tests damage too, and says so.
 const plans = planFile({ downloads_limit: 1, overage_cents: 25 });
 const service = shareService({ ...noDownloads, PLANS_FILE: plans }, [
-  'the books diverge: what is found is not what the log makes it',
+  'the audit found a divergence: a value does not follow from the log',
 ]);
 const run = (...words: string[]) => against(service())(...words);
 

@@ -49,6 +49,6 @@ it('follows the log, tells of a divergence once, and that it is mended', async (
   }
   const said = text()
     .split('\n')
-    .filter((line) => line.includes('the books diverge'));
+    .filter((line) => line.includes('the audit found a divergence'));
   expect(new Set(said.map((line) => (JSON.parse(line) as { id: string }).id)).size).toBe(said.length);
 });

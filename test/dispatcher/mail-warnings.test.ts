@@ -94,7 +94,7 @@ describe('warning mails', () => {
     expect(mailsTo(server.received, account).map(({ messageId }) => messageId)).toEqual([id]);
   });
 
-  it('tell that the ceiling is reached, once, while the period is open', async () => {
+  it('tell that the cap is reached, once, while the period is open', async () => {
     const { server, start } = mailing;
     start();
     const account = await openOwned(log.store, { warning_percents: [] });
@@ -103,16 +103,16 @@ describe('warning mails', () => {
     await queueAll(writers, account, upFrom(1, 6));
     const mailedCap = await waitFor(
       async () => (await readUsage(log.store, account.stream)).find(({ event }) => event.type === 'OverageCapMailed'),
-      { what: 'the mail about the ceiling' },
+      { what: 'the mail about the cap' },
     );
     const [reached] = (await log.store.read(account.stream, 0)).filter(({ type }) => type === 'OverageCapReached');
     const data = { cap_event_id: reached!.id, message_id: `<${reached!.id}@reeltally.test>` };
     expect(mailedCap.event).toEqual({ type: 'OverageCapMailed', data });
     expect(mailsTo(server.taken, account)).toHaveLength(1);
-    expect(mailsTo(server.taken, account)[0]!.raw).toContain('Subject: Your ceiling on overage charges is reached');
+    expect(mailsTo(server.taken, account)[0]!.raw).toContain('Subject: Your cap on overage charges is reached');
   });
 
-  it('about a ceiling are not sent any more when its period has ended', async () => {
+  it('about a cap are not sent any more when its period has ended', async () => {
     const { server, start, models } = mailing;
     const account = await openOwned(log.store, { warning_percents: [] });
     const writers = writersOf(log.store);
@@ -133,14 +133,14 @@ describe('warning mails', () => {
     expect((await measureWaitingWarnings(models.pool, '2027-01-01T00:00:00.000Z')).count).toBe(0);
   });
 
-  it('tell of lookups too', async () => {
+  it('tell of metadata requests too', async () => {
     const { server, start } = mailing;
     start();
     const account = await openOwned(log.store);
     const writers = writersOf(log.store);
     for (let number = 0; number < 4; number += 1) await ask(writers, account, lookUp(newUuid()));
     await mailed(log.store, account, 1);
-    expect(mailsTo(server.taken, account)[0]!.raw).toContain('80 % of the metadata lookups of this period are used');
+    expect(mailsTo(server.taken, account)[0]!.raw).toContain('80 % of the metadata requests of this period are used');
   });
 
   it('that are refused are tried again until they are taken, and hold up nobody else', async () => {

@@ -35,52 +35,52 @@ describe('a warning mail', () => {
 dev_100, includes in a billing period: 80 %.
 
 Once all are used, each further download costs $0.25.
-Your ceiling on these charges is $50.00 per period;
-a download that would go beyond it is refused.
+Your cap on these charges is $50.00 per period;
+a download that would exceed it is refused.
 
 This period began on 2026-11-01 and ends on 2026-12-01, at 00:00 UTC.
-From then on what the plan includes is there again.
+The allowance of the plan is then available again.
 
-So it stood on 2026-11-14 at 12:00:00 UTC.
+These figures are of 2026-11-14, 12:00:00 UTC.
 This mail is sent when 80 % are used.
 `,
     });
   });
 
   it.each([
-    [allDownloads, {}, 'From now on, each further download costs $0.25.\nYou have set no ceiling on these charges.\n'],
+    [allDownloads, {}, 'From now on, each further download costs $0.25.\nYou have set no cap on these charges.\n'],
     [allDownloads, { overage_cents: null }, 'From now on, downloads are refused until the period ends.\n'],
     [downloads, { overage_cents: null }, 'Once all are used, downloads are refused until the period ends.\n'],
     [
       { pool: 'metadata', threshold_percent: 100, used: 50, limit: 50 } as const,
       {},
-      'From now on, lookups are refused until the period ends.\n',
+      'From now on, metadata requests are refused until the period ends.\n',
     ],
   ])('tells what comes next: %j with %j', (data, terms, text) => {
     expect(mailOf(data, terms).text).toContain(`\n\n${text}\n`);
   });
 
-  it('says that the ceiling is reached, and what that means', () => {
+  it('says that the cap is reached, and what that means', () => {
     const data = { overage_cents: 4_990, overage_cap_cents: 5_000 };
     expect(told({ type: 'OverageCapReached', data }, { overage_cap_cents: 5_000 })).toEqual({
       id: eventId,
       to: 'owner@example.com',
-      subject: 'Your ceiling on overage charges is reached',
+      subject: 'Your cap on overage charges is reached',
       date: '2026-11-14T12:00:00.000Z',
       text: `Your account ${accountId} has used all downloads
 that its plan, dev_100, includes in a billing period,
 and further ones for $49.90.
-Your ceiling on these charges is $50.00 per period;
-one more, at $0.25, would go beyond it.
+Your cap on these charges is $50.00 per period;
+one more, at $0.25, would exceed it.
 
-From now on, downloads are refused until the period ends or the ceiling
-is raised.
+From now on, downloads are refused until the period ends or the cap is
+raised.
 
 This period began on 2026-11-01 and ends on 2026-12-01, at 00:00 UTC.
-From then on what the plan includes is there again.
+The allowance of the plan is then available again.
 
-So it stood on 2026-11-14 at 12:00:00 UTC.
-This mail is sent when the ceiling is reached.
+These figures are of 2026-11-14, 12:00:00 UTC.
+This mail is sent when the cap is reached.
 `,
     });
   });

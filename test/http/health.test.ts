@@ -36,7 +36,7 @@ describe('health checks', () => {
     });
     let screen = '';
     starting.stdout.setEncoding('utf8').on('data', (text: string) => (screen += text));
-    const why = /wait for room on the disk: .*, of the 999000000 MiB that MIN_FREE_DISK_MIB asks for/;
+    const why = /wait for free disk space: .*, of the 999000000 MiB in MIN_FREE_DISK_MIB/;
     const url = await waitFor(() => /http:\S+(?=\/readyz)/.exec(screen)?.[0], {
       what: 'the worker is ready',
       timeoutMs: 25_000,

@@ -113,7 +113,7 @@ describe('a variable with our prefix that is no setting', () => {
     ['REELTALLY_WORKER_SLOT', 'WORKER_SLOTS'],
     ['reeltally_data', 'REELTALLY_DATA'],
   ])('%s is refused, naming %s, and not its value', (name, setting) => {
-    expect(faultsOf({ [name]: 'hidden' })).toEqual([`  ${name}: is no setting; the nearest one is ${setting}`]);
+    expect(faultsOf({ [name]: 'hidden' })).toEqual([`  ${name}: is not a setting; did you mean ${setting}?`]);
   });
 
   it('is refused beside wrong values, all at once', () => {

@@ -38,7 +38,7 @@ describe.runIf(canMountSmallDisk)('a full disk', () => {
     await Promise.all([isOver(), service.ended]);
     expect(await service.ended).toBe(1);
     const full = `reeltally: The disk that holds ${environment.REELTALLY_DATA} is full`;
-    const mend = 'make room there, and start again. Nothing that was acknowledged is lost.';
+    const mend = 'free some space, and start again. No acknowledged data is lost.';
     const log = join(environment.REELTALLY_DATA, 'event-store/event-store.log');
     expect(lastLine(service.log())).toContain(full);
     expect(lastLine(service.log())).toContain(mend);

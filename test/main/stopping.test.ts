@@ -150,7 +150,7 @@ describe('a server that is away at the start', () => {
         return { role, code, stderr };
       }),
     );
-    const line = `reeltally: ${names[part]} at 127.0.0.1:${String(port)} (${part}) cannot be used: nothing listens there\n`;
+    const line = `reeltally: ${names[part]} at 127.0.0.1:${String(port)} (${part}) cannot be used: no server listens there\n`;
     expect(told).toEqual(roles.map((role) => ({ role, code: 1, stderr: line })));
   });
 });

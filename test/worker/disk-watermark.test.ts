@@ -43,10 +43,10 @@ it('says why downloads wait while there is too little room', async () => {
     freeBytes: (directory) => Promise.resolve(free[directory as keyof typeof free]),
   });
   expect(await disk.whyWaiting()).toBe(
-    'wait for room on the disk: there are 3 MiB for files in the making, of the 20 MiB that MIN_FREE_DISK_MIB asks for',
+    'wait for free disk space: there are 3 MiB for unfinished files, of the 20 MiB in MIN_FREE_DISK_MIB',
   );
   free['/files'] = 0;
-  expect(await disk.whyWaiting()).toContain('3 MiB for files in the making and 0 MiB for finished files, of');
+  expect(await disk.whyWaiting()).toContain('3 MiB for unfinished files and 0 MiB for finished files, of');
   free['/work'] = free['/files'] = 22 * mebibyte;
   expect(await disk.whyWaiting()).toBeUndefined();
 });

@@ -7,9 +7,11 @@ import { CommandFailed } from '../output.ts';
 export function describeTerms(terms: PlanTerms): string {
   const { downloads_limit, metadata_limit, overage_cents: rateCents, rate_version, fee_cents, hourly_limit } = terms;
   const overage =
-    rateCents === null ? 'no downloads beyond' : `${formatCents(rateCents)} for each beyond (${rate_version})`;
-  const included = `${String(downloads_limit)} downloads, ${overage}, ${String(metadata_limit)} lookups`;
-  return `${included}, ${formatCents(fee_cents)} a month, ${String(hourly_limit)} requests an hour of each of ${String(maxKeysOf(terms))} keys`;
+    rateCents === null
+      ? 'no downloads beyond the allowance'
+      : `${formatCents(rateCents)} for each beyond (${rate_version})`;
+  const included = `${String(downloads_limit)} downloads, ${overage}, ${String(metadata_limit)} metadata requests`;
+  return `${included}, ${formatCents(fee_cents)} a month, ${String(hourly_limit)} requests an hour for each of ${String(maxKeysOf(terms))} keys`;
 }
 
 export const capText = ({ overage_cap_cents: capCents }: Terms) => (capCents === null ? 'none' : formatCents(capCents));

@@ -16,13 +16,13 @@ import { addPageOptions } from '../arguments.ts';
 import type { CliDependencies, RunCommand } from '../dependencies.ts';
 
 export function addListAccounts(accounts: Command, run: RunCommand): void {
-  addPageOptions(accounts.command('list').description('all accounts, a page at a time'), 'account').action(
+  addPageOptions(accounts.command('list').description('list all accounts, a page at a time'), 'account').action(
     (options: PageOptions) => run((cli) => listAccountsCommand(cli, options)),
   );
 }
 
 export function addFindAccounts(accounts: Command, run: RunCommand): void {
-  addPageOptions(accounts.command('find').description('whose account it is'), 'account')
+  addPageOptions(accounts.command('find').description('find accounts by id, e-mail address or key'), 'account')
     .argument('<text>', 'account id, e-mail address or a part of it with its @, or the start of a key')
     .action((text: string, options: PageOptions) => run((cli) => findAccountsCommand(cli, text, options)));
 }
@@ -45,9 +45,9 @@ async function findAccountsCommand(
   const behind = !(await caughtUp(cli, apiKeys));
   const ids = await findIds(cli, text, { limit: limit + 1, after });
   if (ids.length === 0 && after === '') {
-    if (behind) throw new CommandFailed(`no account of ${text} is known yet: the projector is behind or away`, 2);
+    if (behind) throw new CommandFailed(`no account for ${text} is known yet: the projector is behind or away`, 2);
     throw new CommandFailed(
-      `there is no account of ${text}: give an account id, an e-mail address or the start of a key`,
+      `there is no account for ${text}: give an account id, an e-mail address or the start of a key`,
     );
   }
   await printAccounts(cli, ids, limit);

@@ -24,7 +24,7 @@ export function addOpenAccount(accounts: Command, run: RunCommand): void {
     .requiredOption('--plan <plan>', 'a plan of the plan file')
     .option(
       '--reference <reference>',
-      'a name of yours for it; repeated, it opens no second account',
+      'your own name for the account; the same reference opens no second account',
       referenceArgument,
     )
     .action((options: OpenOptions) => run((cli) => openCommand(cli, options)));
@@ -41,7 +41,9 @@ async function openCommand(cli: CliDependencies, { email, plan, reference }: Ope
     ...(opened.plan === plan ? [] : [`plan ${opened.plan}`]),
   ];
   if (differing.length > 0)
-    throw new CommandFailed(`${reference ?? ''} has opened ${accountId} already, with ${differing.join(' and ')}`);
+    throw new CommandFailed(
+      `the reference ${reference ?? ''} has already opened ${accountId}, with ${differing.join(' and ')}`,
+    );
   const inForce = await untilShown(cli, (timeoutMs) => waitForAccount(cli.pool, accountId, timeoutMs));
   print(cli.output, { account_id: accountId, email, plan }, facts({ account_id: accountId, email, plan }));
   if (!inForce)

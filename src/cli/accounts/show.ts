@@ -15,7 +15,7 @@ import { capText, describeTerms } from './describe-terms.ts';
 export function addShowAccount(accounts: Command, run: RunCommand): void {
   accounts
     .command('show')
-    .description('the usage of an account, and the terms that it is charged by')
+    .description('show the usage and the terms of an account')
     .argument('<account>', 'account id', accountIdArgument)
     .action((account: string) => run((cli) => showCommand(cli, account)));
 }

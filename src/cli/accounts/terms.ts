@@ -36,7 +36,7 @@ interface OwnTerms {
 export function addAccountPlan(accounts: Command, run: RunCommand): void {
   accounts
     .command('plan')
-    .description('put an account on another plan')
+    .description('move an account to another plan')
     .argument('<account>', 'account id', accountIdArgument)
     .argument('<plan>', 'a plan of the plan file')
     .addOption(effectiveOption('now, unless its fee is lower'))
@@ -48,11 +48,15 @@ export function addAccountPlan(accounts: Command, run: RunCommand): void {
 export function addAccountTerms(accounts: Command, run: RunCommand): void {
   accounts
     .command('terms')
-    .description('give an account terms of its own; what is not named stays as it is')
+    .description('give an account terms of its own; omitted terms stay as they are')
     .argument('<account>', 'account id', accountIdArgument)
     .option('--downloads <number>', 'downloads included in a period', wholeArgument(0, largestAllowance))
-    .option('--metadata <number>', 'lookups included in a period', wholeArgument(0, largestAllowance))
-    .option('--overage-cents <cents>', 'price of a download beyond, or none for a hard cap', overageArgument)
+    .option('--metadata <number>', 'metadata requests included in a period', wholeArgument(0, largestAllowance))
+    .option(
+      '--overage-cents <cents>',
+      'price of a download beyond the allowance, or none for a hard limit',
+      overageArgument,
+    )
     .option('--fee-cents <cents>', 'monthly fee', centsArgument)
     .option('--hourly <number>', 'requests an hour of each key', wholeArgument(1, largestHourlyLimit))
     .option('--keys <number>', 'API keys in force at a time', wholeArgument(1, largestMaxKeys))
@@ -79,7 +83,8 @@ const effectiveOption = (usual: string): Option =>
 
 function overageArgument(value: string): number | 'none' {
   const price = centsOrNoneArgument(value);
-  if (price === 0) throw new InvalidArgumentError('a price is at least 1 cent; none: there are no downloads beyond');
+  if (price === 0)
+    throw new InvalidArgumentError('a price is at least 1 cent; none means no downloads beyond the allowance');
   return price;
 }
 
@@ -196,8 +201,8 @@ function effectOf({ events, time, usage }: Changed, effective: Effective) {
 
 const whyNot: Partial<Record<Refusal, string>> = {
   too_many_plan_changes:
-    `nothing was changed: the plan or the terms were changed ${String(maxPlanChanges)} times in this billing period, ` +
-    'which is as often as its invoice can show; the next period can be changed once it has begun',
+    `nothing was changed: plan and terms have changed ${String(maxPlanChanges)} times in this billing period, ` +
+    'the most that an invoice can show; change them again once the next period has begun',
 };
 
 async function applyChange(cli: CliDependencies, accountId: string, change: TermsChange): Promise<Changed> {
@@ -212,10 +217,7 @@ async function applyChange(cli: CliDependencies, accountId: string, change: Term
     throw new CommandFailed('nothing was changed: the log could not be written in time');
   }
   if (answer.outcome === 'unknown') {
-    throw new CommandFailed(
-      'the log has not answered in time: the change may be in force; look with "accounts show"',
-      2,
-    );
+    throw new CommandFailed('the log has not answered in time: the change may be in force; see "accounts show"', 2);
   }
   if (answer.outcome !== 'accepted') throw new Error('only downloads have idempotency keys');
   const { events, time, usage } = answer;

@@ -20,7 +20,7 @@ import type { CliDependencies, RunCommand } from '../dependencies.ts';
 export function addAccountUsage(accounts: Command, run: RunCommand): void {
   accounts
     .command('usage')
-    .description('every billing period of an account: its usage, its amounts and its invoices')
+    .description('show every billing period of an account: its usage, amounts and invoices')
     .argument('<account>', 'account id', accountIdArgument)
     .option('--period <day>', 'only the period that starts on this day, YYYY-MM-DD', dayArgument)
     .action((account: string, options: { period?: string }) => run((cli) => usageCommand(cli, account, options)));
@@ -41,8 +41,7 @@ async function usageCommand(cli: CliDependencies, accountId: string, { period }:
     if (period !== undefined) throw new CommandFailed(`${accountId} has no billing period that starts on ${period}`);
   }
   print(cli.output, { account_id: accountId, periods, behind }, textOf(cli.output, periods));
-  if (behind)
-    throw new CommandFailed('usage is missing that the read model does not have yet: it is behind the log', 2);
+  if (behind) throw new CommandFailed('newer usage is missing, because the read model is behind the log', 2);
 }
 
 /** As the rows have them; or, where one of them is not to be believed, as the log has them all. */

@@ -20,15 +20,15 @@ import { commandTimeoutMs } from '../waiting.ts';
 export function addCreditInvoice(invoices: Command, run: RunCommand): void {
   invoices
     .command('credit')
-    .description('give back a part of an invoice, by a credit note; once for each reference')
+    .description('give back a part of an invoice with a credit note, once for each reference')
     .argument('<account>', 'account id', accountIdArgument)
     .argument('<number>', 'number of the invoice', fromOneArgument)
     .requiredOption('--line <number>', 'line of the invoice, from 1', fromOneArgument)
-    .requiredOption('--cents <cents>', 'how much, in whole cents', amountArgument)
-    .requiredOption('--reference <reference>', 'case or ticket that it is for', referenceArgument)
-    .requiredOption('--reason <text>', 'why', staffTextArgument)
-    .requiredOption('--by <name>', 'who gives it back', staffTextArgument)
-    .option('--charge <event_id>', 'the one charge of an overage line that it is about', uuidArgument)
+    .requiredOption('--cents <cents>', 'amount in whole cents', amountArgument)
+    .requiredOption('--reference <reference>', 'case or ticket', referenceArgument)
+    .requiredOption('--reason <text>', 'reason of the credit note', staffTextArgument)
+    .requiredOption('--by <name>', 'the member of staff who decides it', staffTextArgument)
+    .option('--charge <event_id>', 'event id of one charge of an overage line (default: the whole line)', uuidArgument)
     .action((account: string, number: number, options: CreditOptions) =>
       run((cli) => creditCommand(cli, account, number, options)),
     );
@@ -36,7 +36,7 @@ export function addCreditInvoice(invoices: Command, run: RunCommand): void {
 
 function uuidArgument(value: string): string {
   if (!/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(value)) {
-    throw new InvalidArgumentError('an event id is a UUID, as "invoices show --charges" shows it');
+    throw new InvalidArgumentError('an event id is a UUID; "invoices show --charges" lists them');
   }
   return value;
 }
@@ -70,7 +70,7 @@ async function creditCommand(
   const { number } = answer.note;
   const text = answer.issued
     ? `credit note ${String(number)} is issued`
-    : `credit note ${String(number)} with this reference had been issued before; nothing was written`;
+    : `credit note ${String(number)} was issued before with this reference; nothing was written`;
   print(
     cli.output,
     { ...answer.note, issued: answer.issued },
@@ -83,12 +83,12 @@ function whyNot(refusal: Refusal, note: CreditNoteRequest['note']): string {
   const where = `line ${String(line)} of invoice ${String(invoice)} of ${accountId}`;
   const ofCharge = charge === null ? '' : ', or of that charge';
   const reasons: Partial<Record<Refusal, string>> = {
-    invoice_not_found: `there is no ${where}; "invoices list" and "invoices show" tell what there is`,
+    invoice_not_found: `there is no ${where}; see "invoices list" and "invoices show"`,
     exceeds_charge:
       `${formatCents(cents)} is more than is left of ${where}, of the whole invoice${ofCharge}; ` +
-      '"invoices show" tells what was credited',
-    charge_not_found: `${where} charges no event ${charge ?? ''}; "invoices show --charges" tells which it charges`,
-    reference_reused: `${reference} is the reference of another credit note: nothing was written; give this one its own`,
+      '"invoices show" lists the credits so far',
+    charge_not_found: `${where} has no charge ${charge ?? ''}; "invoices show --charges" lists its charges`,
+    reference_reused: `another credit note has the reference ${reference}: nothing was written; use another reference`,
   };
   return reasons[refusal] ?? refusal;
 }

@@ -11,7 +11,7 @@ import { caughtUp } from '../waiting.ts';
 export function addIssueDueInvoices(invoices: Command, run: RunCommand): void {
   invoices
     .command('issue-due')
-    .description('do now what the dispatcher does by the clock: end, open, close and invoice the periods that are due')
+    .description('end, open, close and invoice all due periods now, as the dispatcher does by the clock')
     .action(() => run(issueDueCommand));
 }
 
@@ -61,9 +61,8 @@ async function issueDueCommand(cli: CliDependencies): Promise<void> {
   for (const [stream, until] of inGrace)
     cli.output.tell(`reeltally: ${stream} is not closed: it takes corrections until ${until}, or a little longer\n`);
   for (const stream of heldUp)
-    cli.output.tell(`reeltally: ${stream} is not closed: a void is pending; try again later\n`);
-  for (const [stream, error] of failed) cli.output.tell(`reeltally: ${stream} could not be moved on: ${error}\n`);
-  if (failed.size > 0)
-    throw new CommandFailed('not everything that is due was done; what was not is tried again by the dispatcher');
+    cli.output.tell(`reeltally: ${stream} is not closed: a pending void holds it up; try again later\n`);
+  for (const [stream, error] of failed) cli.output.tell(`reeltally: ${stream} could not be advanced: ${error}\n`);
+  if (failed.size > 0) throw new CommandFailed('some due work was not done; the dispatcher will try it again');
   if (behind) throw new CommandFailed('more may be due: the projector is behind or away', 2);
 }

@@ -9,7 +9,7 @@ import { readDocuments } from './read-documents.ts';
 export function addListInvoices(invoices: Command, run: RunCommand): void {
   invoices
     .command('list')
-    .description('the invoices and credit notes of an account')
+    .description('list the invoices and credit notes of an account')
     .argument('<account>', 'account id', accountIdArgument)
     .action((account: string) => run((cli) => listCommand(cli, account)));
 }

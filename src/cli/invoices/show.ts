@@ -35,13 +35,13 @@ interface ShowOptions {
 export function addShowInvoice(invoices: Command, run: RunCommand): void {
   invoices
     .command('show')
-    .description('an invoice, as text, JSON, CSV, or a page to print')
+    .description('show an invoice as text, JSON, CSV, or a page to print')
     .argument('<account>', 'account id', accountIdArgument)
     .argument('<number>', 'number of the invoice', fromOneArgument)
-    .addOption(new Option('--format <format>', 'in which form (default: text)').choices(documentFormats))
-    .option('--output <file>', 'write it to this file')
-    .option('--charges', 'each overage line with its charges')
-    .option('--credit-note', 'the number is that of a credit note')
+    .addOption(new Option('--format <format>', 'format of the document (default: text)').choices(documentFormats))
+    .option('--output <file>', 'write the document to this file')
+    .option('--charges', 'list the charges of each overage line')
+    .option('--credit-note', 'show the credit note of this number instead')
     .action((account: string, number: number, options: ShowOptions) =>
       run((cli) => showInvoiceCommand(cli, account, number, options)),
     );
@@ -82,7 +82,7 @@ async function findDocument(
   if (!invoice) {
     const what = `${accountId} has no ${creditNote ? 'credit note' : 'invoice'} ${String(number)}`;
     if (behind) throw new CommandFailed(`${what} yet: the projector is behind or away`, 2);
-    throw new CommandFailed(`${what}; "invoices list" tells which there are`);
+    throw new CommandFailed(`${what}; see "invoices list"`);
   }
   if (note) return creditNoteDocument(note, invoice.data, parties);
   const ofLines = charges ? { charges: await readCharges(cli.store, invoice.data) } : {};

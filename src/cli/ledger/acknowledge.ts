@@ -13,14 +13,14 @@ import type { CliDependencies, RunCommand } from '../dependencies.ts';
 export function addAcknowledge(ledger: Command, run: RunCommand): void {
   ledger
     .command('acknowledge')
-    .description('record that a divergence was examined: the same one is known from then on, any other is new')
+    .description('record that a divergence was examined: from then on it is known, and any other is new')
     .argument('<id>', 'id of the divergence, as "ledger verify" prints it', divergenceIdArgument)
     .option(
       '--account <account>',
-      'its account: without it, everything is verified again to find it',
+      'account of the divergence (default: search all accounts, which takes longer)',
       accountIdArgument,
     )
-    .requiredOption('--reason <text>', 'why it may stand', staffTextArgument)
+    .requiredOption('--reason <text>', 'why it may stay', staffTextArgument)
     .requiredOption('--reference <reference>', 'case or ticket of the examination', referenceArgument)
     .requiredOption('--by <name>', 'the member of staff who examined it', staffTextArgument)
     .action((id: string, options: Acknowledgement) =>
@@ -54,7 +54,7 @@ async function acknowledgeCommand(
   const { verifier, bar } = await newVerifier(cli, account === undefined ? {} : { account });
   await verifier.catchUp().finally(bar.end);
   const found = verifier.divergences.find(id);
-  if (!found) throw new CommandFailed(`there is no divergence ${id}: "ledger verify" lists those that there are`);
+  if (!found) throw new CommandFailed(`there is no divergence ${id}: see "ledger verify"`);
   const { id: _id, known: _known, ...named } = found;
   const commandId = cli.newUuid();
   const actor = { type: 'staff', id: by, role: 'operator', reason } as const;

@@ -19,11 +19,16 @@ import type { CliDependencies, RunCommand } from '../dependencies.ts';
 export function addExportLedger(ledger: Command, run: RunCommand): void {
   ledger
     .command('export')
-    .description('every row of a period as CSV or JSON, compared with the log')
+    .description('export every row of a period as CSV or JSON, compared with the log')
     .requiredOption('--account <account>', 'account id', accountIdArgument)
     .requiredOption('--period <day>', 'day on which the period starts, YYYY-MM-DD', dayArgument)
-    .addOption(new Option('--format <format>', 'default: csv, or json with --json').choices(['csv', 'json']))
-    .option('--output <file>', 'write there rather than to standard output')
+    .addOption(
+      new Option('--format <format>', 'format of the file (default: csv, or json with --json)').choices([
+        'csv',
+        'json',
+      ]),
+    )
+    .option('--output <file>', 'write to this file instead of standard output')
     .action((options: LedgerExport) => run((cli) => exportCommand(cli, options)));
 }
 
@@ -59,7 +64,7 @@ export async function exportCommand(
 ): Promise<void> {
   const format = wanted.format ?? (cli.output.json ? 'json' : 'csv');
   if (cli.output.json && format === 'csv' && output === undefined) {
-    throw new CommandFailed('--json asks for one JSON document, which CSV is not: name a file with --output');
+    throw new CommandFailed('--json prints one JSON document, but the format is CSV: name a file with --output');
   }
   const periodStart = `${period}T00:00:00.000Z`;
   const stream = usageStream(accountId, { start: periodStart });
@@ -72,7 +77,7 @@ export async function exportCommand(
   if (output === undefined) await write(compared, format, standardOutput(cli));
   else await writeFile(compared, format, output);
   const { difference, totals } = compared;
-  if (difference !== undefined) throw new CommandFailed(`what was exported is not what the log has: ${difference}`);
+  if (difference !== undefined) throw new CommandFailed(`the exported rows differ from the log: ${difference}`);
   if (output !== undefined) {
     const data = { account_id: accountId, period_start: periodStart, file: output, format, ...totals.data, behind };
     print(cli.output, data, `${totals.text}, as in the log, are in ${output}`);
@@ -143,7 +148,7 @@ async function writeFile(rows: ComparedRows, format: 'csv' | 'json', file: strin
   try {
     await write(rows, format, createWriteStream(incomplete, { flush: true }));
     if (rows.difference !== undefined) {
-      throw new CommandFailed(`nothing was written, because the ledger is not what the log has: ${rows.difference}`);
+      throw new CommandFailed(`nothing was written, because the ledger differs from the log: ${rows.difference}`);
     }
     await rename(incomplete, file);
   } catch (error) {

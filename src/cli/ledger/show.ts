@@ -19,7 +19,7 @@ import type { CliDependencies, RunCommand } from '../dependencies.ts';
 export function addShowLedger(ledger: Command, run: RunCommand): void {
   ledger
     .command('show')
-    .description('every charge of a billing period with its event, and whether the log agrees')
+    .description('show every charge of a billing period with its event, and compare it with the log')
     .argument('<account>', 'account id', accountIdArgument)
     .option('--period <day>', 'day on which the period starts, YYYY-MM-DD (default: the newest period)', dayArgument)
     .action((account: string, options: { period?: string }) => run((cli) => ledgerCommand(cli, account, options)));
@@ -63,7 +63,7 @@ async function ledgerCommand(cli: CliDependencies, accountId: string, { period }
   }
   if (behind) {
     throw new CommandFailed(
-      `the ledger is behind the log, which has ${logged.text} by now: the projector is behind or away`,
+      `the ledger is behind the log, which has ${logged.text} now: the projector is behind or away`,
       2,
     );
   }
@@ -141,7 +141,7 @@ export function differenceBetween(row: LedgerRow | undefined, charge: LedgerRow 
   if (row.event_id !== charge.event_id) return `event ${row.event_id} of the ledger is not in the log`;
   const names = Object.keys(charge) as (keyof LedgerRow)[];
   const isSame = names.every((name) => JSON.stringify(charge[name]) === JSON.stringify(row[name]));
-  return isSame ? undefined : `event ${String(charge.revision)} of ${charge.stream} is another one in the ledger`;
+  return isSame ? undefined : `event ${String(charge.revision)} of ${charge.stream} differs in the ledger`;
 }
 
 function firstDifference(rows: readonly LedgerRow[], logged: readonly LedgerRow[]): string | undefined {

@@ -13,12 +13,16 @@ export function addVerify(ledger: Command, run: RunCommand): void {
   ledger
     .command('verify')
     .description(
-      'recompute every charge and invoice from the log, by rules of its own, and list what diverges; exits with 1 for new ' +
-        'divergences, 2 if it could not be found out, 3 for acknowledged ones only',
+      'recompute every charge and invoice from the log, by rules of its own, and list divergences; exits with 1 for new ' +
+        'divergences, 2 if it could not verify, 3 for acknowledged divergences only',
     )
-    .option('--account <account>', 'of one account alone', accountIdArgument)
-    .option('--period <day>', 'rows of one billing period alone: the day on which it starts, YYYY-MM-DD', dayArgument)
-    .option('--watch', 'go on with the log, and say so at each divergence')
+    .option('--account <account>', 'verify this account only', accountIdArgument)
+    .option(
+      '--period <day>',
+      'compare the rows of one billing period only: the day on which it starts, YYYY-MM-DD',
+      dayArgument,
+    )
+    .option('--watch', 'keep following the log, and print each divergence')
     .action((options: VerifyOptions) => run((cli) => verifyCommand(cli, options), { queryTimeoutMs: wholeTableMs }));
 }
 

@@ -23,20 +23,24 @@ export function addWaive(ledger: Command, run: RunCommand): void {
   ledger
     .command('waive')
     .description(
-      'take back the charge of a download, or those of all that failed, before the books of the period are closed',
+      'give back the charge of a download, or of all failed downloads of a period, before its books are closed',
     )
     .argument('[token]', 'request token; not with --failed')
-    .option('--failed', 'instead of one: every charge of a period whose download has failed')
-    .option('--account <account>', 'of --failed: account id', accountIdArgument)
-    .option('--period <day>', 'of --failed: day on which the period starts, YYYY-MM-DD', dayArgument)
+    .option('--failed', 'instead of one token: every charge of a period whose download failed')
+    .option('--account <account>', 'with --failed: account id', accountIdArgument)
+    .option('--period <day>', 'with --failed: day on which the period starts, YYYY-MM-DD', dayArgument)
     .addOption(
-      new Option('--failure-reason <reason>', 'of --failed: only these (default: whatever the reason)').choices(
+      new Option('--failure-reason <reason>', 'with --failed: only this reason (default: any)').choices(
         failureReasonNames,
       ),
     )
-    .option('--cents <cents>', 'how much (default: all that is left of the charge)', amountArgument)
-    .requiredOption('--reason <text>', 'why', staffTextArgument)
-    .requiredOption('--reference <reference>', 'case or ticket; repeated, it waives nothing twice', referenceArgument)
+    .option('--cents <cents>', 'amount (default: the rest of the charge)', amountArgument)
+    .requiredOption('--reason <text>', 'reason of the waiver', staffTextArgument)
+    .requiredOption(
+      '--reference <reference>',
+      'case or ticket; the same reference waives a charge only once',
+      referenceArgument,
+    )
     .requiredOption('--by <name>', 'the member of staff who decides it', staffTextArgument)
     .action((token: string | undefined, options: Waiver & Partial<FailedWaiver> & { failed?: true }) => {
       const { failed, account, period } = options;
@@ -144,7 +148,7 @@ export async function waiveFailedCommand(
 }
 
 const unknownText =
-  'the log has not answered in time: the waiver may be stored; the same command again makes sure, and waives nothing twice';
+  'the log has not answered in time: the waiver may be stored; repeat the same command, which waives nothing twice';
 
 async function findJob(cli: WaiveDependencies, token: string) {
   const known = await readJob(cli.pool, token);
@@ -153,7 +157,7 @@ async function findJob(cli: WaiveDependencies, token: string) {
   const job = await readJob(cli.pool, token);
   if (job) return job;
   if (!behind) throw new CommandFailed(`there is no download ${token}`);
-  throw new CommandFailed(`there is no download ${token} in the read model yet, which is behind the log`, 2);
+  throw new CommandFailed(`there is no download ${token} in the read model yet, because it is behind the log`, 2);
 }
 
 function refusalText(
@@ -162,9 +166,9 @@ function refusalText(
 ): string {
   const texts: Partial<Record<Refusal, string>> = {
     period_closed: `the books of ${stream} are closed: give the money back with "invoices credit"`,
-    nothing_to_give_back: `nothing is left to waive of the charge for ${token}: it took a credit, or was given back`,
-    exceeds_charge: `that is more than is left of the charge for ${token}: see "jobs timeline ${token}"`,
-    reference_reused: `${reference} stands for another waiver of this charge: give this one a reference of its own`,
+    nothing_to_give_back: `nothing is left to waive of the charge for ${token}: it was a credit, or was given back`,
+    exceeds_charge: `the amount exceeds the rest of the charge for ${token}: see "jobs timeline ${token}"`,
+    reference_reused: `another waiver of this charge has the reference ${reference}: use another reference`,
   };
   return texts[refusal] ?? refusal;
 }

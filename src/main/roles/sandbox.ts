@@ -30,7 +30,7 @@ export async function startSandbox(
         // The self-test provokes refusals.
         if (trying) return;
         observer.egressRefused(refusal.reason);
-        logger.warn(refusal, 'a destination was refused');
+        logger.warn(refusal, 'the egress guard refused a destination');
       },
     },
   );
@@ -45,8 +45,7 @@ export async function startSandbox(
   const { sandbox } = opened;
   logger.info({ sandbox }, 'the sandbox of child processes');
   for (const { guard, state, detail } of opened.guards) {
-    if (state === 'missing')
-      logger.warn({ guard, why: detail }, 'this machine does not allow a guard of child processes');
+    if (state === 'missing') logger.warn({ guard, why: detail }, 'this machine does not allow a guard of the sandbox');
   }
   showGuards([metrics.registry], opened.guards);
   return opened;

@@ -30,7 +30,7 @@ export const environment = z.object({
   EVENTSTORE_PREFIX: kinds
     .matching(
       /^[a-z0-9][a-z0-9._-]{0,61}-$/,
-      'must be made of small letters, digits, ".", "_" and "-", with a "-" at its end',
+      'must have only lower-case letters, digits, ".", "_" and "-", and end with "-"',
     )
     .optional(),
   DATABASE_URL: address('postgres:', 'postgresql:').optional(),
@@ -53,7 +53,7 @@ export const environment = z.object({
   SANDBOX: kinds.oneOf(['required', 'weak']).default('required'),
   S3_BUCKET: anyText.optional(),
   S3_PREFIX: kinds
-    .matching(/^(?:[\w.-]+\/)*$/, 'must be made of letters, digits, "_", "." and "-", with a slash behind each part')
+    .matching(/^(?:[\w.-]+\/)*$/, 'must have only letters, digits, "_", "." and "-", with a slash after each part')
     .default(''),
   S3_REGION: anyText.default('us-east-1'),
   S3_ENDPOINT: webAddress.optional(),
@@ -124,16 +124,16 @@ export function readConfig(variables: NodeJS.ProcessEnv = process.env): Config {
   const { unknown, similar } = checkNames(Object.keys(given), Object.keys(environment.shape));
   const parsed = environment.safeParse(given);
   const faults = [
-    ...unknown.map(({ name, setting }) => `${name}: is no setting; the nearest one is ${setting}`),
+    ...unknown.map(({ name, setting }) => `${name}: is not a setting; did you mean ${setting}?`),
     ...(parsed.error?.issues ?? []).map((issue) => faultOf(issue, given)),
   ];
   if (!parsed.success || faults.length > 0) {
     const lines = [...new Set(faults)].map((fault) => `\n  ${fault}`);
-    throw new ConfigurationRefused(`The environment has settings that cannot be used:${lines.join('')}`);
+    throw new ConfigurationRefused(`These settings cannot be used:${lines.join('')}`);
   }
   const settings = parsed.data;
   if (settings.SMTP_URL !== undefined && given['MAIL_FROM'] === undefined) {
-    throw new ConfigurationRefused('MAIL_FROM: with SMTP_URL, name the address that warning mails come from.');
+    throw new ConfigurationRefused('MAIL_FROM: SMTP_URL needs the sender address of warning mails.');
   }
   refuseHalfOfS3(settings);
   const config: Config = {
@@ -159,7 +159,9 @@ function faultOf({ path, message }: z.core.$ZodIssue, given: NodeJS.ProcessEnv):
 
 function refuseHalfOfS3({ S3_BUCKET, FILES_DIRECTORY, S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY }: Environment): void {
   if (S3_BUCKET !== undefined && FILES_DIRECTORY !== undefined)
-    throw new ConfigurationRefused('S3_BUCKET, FILES_DIRECTORY: set one of the two; finished files lie in one place.');
+    throw new ConfigurationRefused(
+      'S3_BUCKET, FILES_DIRECTORY: set only one of the two; finished files have one place.',
+    );
   if ((S3_ACCESS_KEY_ID === undefined) !== (S3_SECRET_ACCESS_KEY === undefined))
     throw new ConfigurationRefused('S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY: set both, or neither.');
 }

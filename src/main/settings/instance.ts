@@ -74,7 +74,7 @@ function readInstance(directory: string): Instance {
     return running;
   } catch {
     throw new ConfigurationRefused(
-      `No instance runs on ${directory}. Start one with "npm start", name its folder in REELTALLY_DATA, ` +
+      `No instance runs on ${directory}. Start one with "npm start", set REELTALLY_DATA to its folder, ` +
         'or set EVENTSTORE_URL, DATABASE_URL and NATS_URL.',
     );
   }

@@ -17,7 +17,7 @@ export function readSecrets(config: Config): Secrets {
   const { REELTALLY_SECRET, REELTALLY_OLD_SECRETS, dataDirectory } = config;
   if (!REELTALLY_SECRET && !existsSync(dataDirectory)) {
     throw new ConfigurationRefused(
-      `There is neither REELTALLY_SECRET nor a data directory ${dataDirectory} to take the secret from: set one of the two.`,
+      `There is neither a REELTALLY_SECRET nor a data directory ${dataDirectory} with a secret: set one of the two.`,
     );
   }
   const current = REELTALLY_SECRET ?? readOrMakeSecret(join(dataDirectory, 'secret'));

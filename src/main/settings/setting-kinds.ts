@@ -31,7 +31,7 @@ export const mailServer = address('smtp:', 'smtps:').refine((value) => {
   if (!URL.canParse(value)) return true;
   const { hostname, pathname, search, hash } = new URL(value);
   return hostname !== '' && ['', '/'].includes(pathname) && search === '' && hash === '';
-}, 'must hold nothing but user, password, host and port');
+}, 'must have only user, password, host and port');
 
 export const whole = (least: number, most: number) =>
   text(

@@ -21,6 +21,6 @@ export async function readStreamPrefix(pool: Pool, { EVENTSTORE_PREFIX: given }:
   if (given === undefined || given === fixed) return fixed;
   throw new ConfigurationRefused(
     `EVENTSTORE_PREFIX is "${given}", but the streams of this installation begin with "${fixed}" since its first start. ` +
-      (fixed === '' ? 'Leave it out.' : 'Set it to that, or leave it out.'),
+      (fixed === '' ? 'Remove the setting.' : 'Set it to that, or remove the setting.'),
   );
 }
