@@ -455,7 +455,7 @@ export interface components {
         };
       };
     };
-    /** @description `download_quota_exceeded`: The download allowance of this billing period is used up. `overage_cap_reached`: The account owner's ceiling on overage charges is reached. */
+    /** @description `download_quota_exceeded`: The download allowance of this billing period is used up. `overage_cap_reached`: The account owner's cap on overage charges is reached. */
     'download_quota_exceeded-or-overage_cap_reached': {
       headers: {
         'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];

@@ -7,7 +7,7 @@ export const apiErrors = {
   unauthorized: { status: 401, message: 'The API key is missing, invalid or revoked' },
   download_quota_exceeded: { status: 402, message: 'The download allowance of this billing period is used up' },
   metadata_quota_exceeded: { status: 402, message: 'The metadata allowance of this billing period is used up' },
-  overage_cap_reached: { status: 402, message: "The account owner's ceiling on overage charges is reached" },
+  overage_cap_reached: { status: 402, message: "The account owner's cap on overage charges is reached" },
   not_found: { status: 404, message: 'There is nothing here' },
   method_not_allowed: { status: 405, message: 'This endpoint does not take that method' },
   rate_limited: { status: 429, message: 'The hourly request limit of this key is reached' },

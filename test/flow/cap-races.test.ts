@@ -13,7 +13,7 @@ import { planFile } from '../support/plans.ts';
 import { isLongProof, scaled } from '../support/proof-scale.ts';
 import type { ServiceProcess } from '../support/service.ts';
 
-/** The ceiling on overage is a fact of the append that charges: however many race for the last cent, none is over it. */
+/** The cap on overage is a fact of the append that charges: however many race for the last cent, none is over it. */
 const requests = scaled(300, 2_000);
 const rounds = scaled(2, 20);
 const included = 20;
@@ -55,7 +55,7 @@ function race(key: string, answered: (count: number) => void = () => undefined):
 
 const eventsOf = (accountId: string) => readUsageStream(installation.environment['EVENTSTORE_URL'] ?? '', accountId);
 
-/** The ceiling in force, event by event, against what is charged up to there. @returns cents charged, and by how much too many */
+/** The cap in force, event by event, against what is charged up to there. @returns cents charged, and by how much too many */
 function overCapCents(events: readonly { type: string; data: unknown }[]): { cents: number; overCents: number } {
   let capCents: number | null = null;
   let cents = 0;
@@ -73,7 +73,7 @@ function overCapCents(events: readonly { type: string; data: unknown }[]): { cen
 
 const accepted = (answers: readonly Answer[]) => answers.filter(({ status }) => status === 202);
 
-describe('downloads that race for a ceiling with room for exactly K', () => {
+describe('downloads that race for a cap with room for exactly K', () => {
   test('are accepted K times in every round, and not a cent over', { timeout: 900_000 }, async () => {
     const room = Math.floor(requests / 3);
     for (let round = 1; round <= rounds; round += 1) {
@@ -97,7 +97,7 @@ describe('downloads that race for a ceiling with room for exactly K', () => {
   });
 });
 
-describe('a ceiling that is moved while downloads race for it', () => {
+describe('a cap that is moved while downloads race for it', () => {
   test('holds at every event, wherever it stands', { timeout: 900_000 }, async () => {
     const store = connectEventStore({ url: installation.environment['EVENTSTORE_URL'] ?? '' });
     const moved = { rounds, charged: 0, moves: 0 };

@@ -74,7 +74,7 @@ describe('POST /video/download, 202', () => {
 });
 
 describe('POST /video/download, 202 beyond the allowance', () => {
-  it('sells the 101st download of Dev 100 as overage, up to the ceiling that the owner has set', async () => {
+  it('sells the 101st download of Dev 100 as overage, up to the cap that the owner has set', async () => {
     const { url, cli } = service();
     const { accountId, key } = await service().openAccount('dev_100');
     const keys = [key, ...(await Promise.all(Array.from({ length: 4 }, () => issueKey(url, key))))];
@@ -100,7 +100,7 @@ describe('POST /video/download, 202 beyond the allowance', () => {
     expect(refused.headers.get('x-credits-remaining')).toBe('0');
     expect(await creditsOf(url, keys[1] ?? '')).toMatchObject(spent);
 
-    // A ceiling is never passed, not even by a part of a charge: 74 cents have room for two charges of 25.
+    // A cap is never passed, not even by a part of a charge: 74 cents have room for two charges of 25.
     await cli('accounts', 'cap', accountId, '74');
     const raced = await together(5, (index) => queue(keys[index % keys.length] ?? ''));
     expect(raced.map(({ status, code }) => code ?? status).sort()).toEqual([
