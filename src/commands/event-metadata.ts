@@ -1,9 +1,8 @@
-import { hash } from 'node:crypto';
-import canonicalize from 'canonicalize';
 import { v5 as uuidV5 } from 'uuid';
 import { requireReadable } from '../domain/recorded-event.ts';
 import type { Actor, DomainEvent, EventMetadata } from '../domain/recorded-event.ts';
 import type { EventToAppend, ExpectedRevision } from '../ports/event-store.ts';
+import { chainHash } from './hash-chain.ts';
 
 /** The point of a stream at which events are appended. */
 export interface AppendPoint {
@@ -29,14 +28,9 @@ export interface Cause {
 /** Version of the events' schemas, as long as there is one version of each. */
 const schemaVersion = 1;
 
-/** The previous hash of a stream's first event: SHA-256 of the stream's name. */
-export const firstPreviousHash = (stream: string): string => hash('sha256', stream);
-
 /**
  * Gives events their ids, their metadata and their place in the stream's hash chain. Ids are UUIDv5 of the command's id and the
  * event's index in the append: the same input gives the same bytes, so a resent append is identical.
- *
- * Each hash is SHA-256(previous hash ‖ RFC 8785 canonical JSON of stream, revision, id, type, data and metadata without hash).
  *
  * @returns the events to append, and the hash that the stream's next event is chained to
  */
@@ -63,14 +57,4 @@ export function addMetadata(
     return { id, type: event.type, data: event.data, metadata: { ...metadata } };
   });
   return { events, lastHash };
-}
-
-/** One link of a stream's hash chain; hashes are hexadecimal. */
-export function chainHash(
-  previousHash: string,
-  link: { stream: string; revision: number; id: string; type: string; data: unknown; metadata: object },
-): string {
-  const canonical = canonicalize(link);
-  if (canonical === undefined) throw new Error('an event cannot be written as JSON');
-  return hash('sha256', Buffer.concat([Buffer.from(previousHash, 'hex'), Buffer.from(canonical)]));
 }

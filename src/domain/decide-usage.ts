@@ -1,14 +1,14 @@
 import type { DownloadOptions } from './download-options.ts';
-import type { PlanTerms } from './plans.ts';
+import { changePlan } from './change-plan.ts';
+import type { PlanChange } from './change-plan.ts';
 import { refuse } from './refusals.ts';
 import type { Refused } from './refusals.ts';
 import type { Effective, UsageEvent } from './usage-events.ts';
 import { capReached, warningsReached } from './usage-notices.ts';
-import { comingTerms } from './usage-periods.ts';
 import { evolveUsage } from './usage.ts';
 import type { UsagePeriod } from './usage-state.ts';
 
-/** Decisions on an open billing period: charges, lookups, terms. All charges are decided here. */
+/** Decisions on an open billing period. All charges are decided here; changes of the plan in `change-plan.ts`. */
 
 export interface QueueDownload extends DownloadOptions {
   kind: 'queue_download';
@@ -33,17 +33,10 @@ export interface KeyedDownload extends PriorDownload {
   revision: number;
 }
 
-export type TermsChanges = Partial<
-  Pick<PlanTerms, 'downloads_limit' | 'metadata_limit' | 'overage_cents' | 'fee_cents' | 'hourly_limit' | 'max_keys'>
->;
-
 export type UsageCommand =
   | QueueDownload
   | { kind: 'debit_metadata'; lookupId: string; video: { platform: string; videoId: string } }
-  /** Default of `effective`: the next period for a lower fee, else now. */
-  | { kind: 'change_plan'; terms: PlanTerms; effective: Effective | undefined }
-  /** Terms of the account's own; terms that are not named stay unchanged. `agreedAt` is UTC ISO-8601. */
-  | { kind: 'change_terms'; changes: TermsChanges; effective: Effective | undefined; agreedAt: string }
+  | PlanChange
   | { kind: 'set_overage_cap'; overageCapCents: number; effective: Effective }
   | { kind: 'remove_overage_cap'; effective: Effective };
 
@@ -74,7 +67,7 @@ function decide(state: UsagePeriod, command: UsageCommand): UsageEvent[] | Refus
       return debitMetadata(state, command);
     case 'change_plan':
     case 'change_terms':
-      return changePlan(state, resultOfPlanChange(state, command));
+      return changePlan(state, command);
     case 'set_overage_cap':
       return changeCap(state, command.effective, command.overageCapCents);
     case 'remove_overage_cap':
@@ -139,53 +132,10 @@ function debitMetadata(
   ];
 }
 
-type PlanChange = Extract<UsageCommand, { kind: 'change_plan' | 'change_terms' }>;
-
-/** The time from which a change takes effect, and the complete terms from then on. */
-export function resultOfPlanChange(state: UsagePeriod, change: PlanChange): { terms: PlanTerms; effective: Effective } {
-  const feeCents = change.kind === 'change_plan' ? change.terms.fee_cents : change.changes.fee_cents;
-  const isLower = feeCents !== undefined && feeCents < state.terms.fee_cents;
-  const effective = change.effective ?? (isLower ? 'next_period' : 'now');
-  if (change.kind === 'change_plan') return { terms: change.terms, effective };
-  const { overage_cap_cents: _cap, ...base } = effective === 'now' ? state.terms : comingTerms(state);
-  const terms = { ...base, ...change.changes };
-  if (terms.overage_cents === base.overage_cents) return { terms, effective };
-  return { terms: { ...terms, rate_version: ownRateVersion(change.agreedAt, terms.overage_cents) }, effective };
-}
-
-/** A price outside the price lists is named after its amount and the day on which it was agreed. */
-const ownRateVersion = (agreedAt: string, overageCents: number | null): string =>
-  `own-${agreedAt.slice(0, 10)}-${overageCents === null ? 'none' : String(overageCents)}`;
-
-/** Each change may add a rate and lines to the invoice, whose size is bounded (`invoice-lines.ts`). */
-export const maxPlanChanges = 100;
-
-/**
- * There is no proration. A fee above the period's fee so far adds the whole difference to this period; going down and up again
- * within a period costs nothing more.
- */
-function changePlan(
-  state: UsagePeriod,
-  { terms, effective }: { terms: PlanTerms; effective: Effective },
-): UsageEvent[] | Refused {
-  const { overage_cap_cents: _cap, ...current } = state.terms;
-  const isDue = sameTerms(state.due?.plan ?? current, terms);
-  if (isDue && (effective === 'next_period' || sameTerms(current, terms))) return [];
-  if (state.planChanges >= maxPlanChanges) return refuse('too_many_plan_changes');
-  const differenceCents = effective === 'now' ? Math.max(0, terms.fee_cents - state.feeCents) : 0;
-  return [{ type: 'PlanChanged', data: { effective, terms, fee_difference_cents: differenceCents } }];
-}
-
 function changeCap({ terms, due }: UsagePeriod, effective: Effective, capCents: number | null): UsageEvent[] {
   const coming = due?.overage_cap_cents === undefined ? terms.overage_cap_cents : due.overage_cap_cents;
   const changesNow = effective === 'now' && terms.overage_cap_cents !== capCents;
   if (!changesNow && coming === capCents) return [];
   if (capCents === null) return [{ type: 'OverageCapRemoved', data: { effective } }];
   return [{ type: 'OverageCapSet', data: { effective, overage_cap_cents: capCents } }];
-}
-
-function sameTerms(one: PlanTerms, other: PlanTerms): boolean {
-  return (Object.keys(one) as (keyof PlanTerms)[]).every(
-    (field) => JSON.stringify(one[field]) === JSON.stringify(other[field]),
-  );
 }

@@ -1,5 +1,6 @@
 import type { EventStore, RecordedEvent } from '../../src/ports/event-store.ts';
-import { addMetadata, firstPreviousHash } from '../../src/commands/event-metadata.ts';
+import { addMetadata } from '../../src/commands/event-metadata.ts';
+import { firstPreviousHash } from '../../src/commands/hash-chain.ts';
 import type { Actor, DomainEvent } from '../../src/domain/recorded-event.ts';
 import type { Random } from './random.ts';
 

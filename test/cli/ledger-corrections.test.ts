@@ -211,7 +211,7 @@ describe('ledger export', { timeout: 120_000 }, () => {
     const ran = await run(...exported);
     expect(ran).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('the ledger differs from the log') as unknown,
+      stderr: expect.stringContaining('the exported rows differ from the log') as unknown,
     });
   });
 });

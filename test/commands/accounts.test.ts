@@ -11,7 +11,8 @@ import {
 } from '../../src/commands/accounts.ts';
 import { hashApiKey } from '../../src/commands/api-key.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';
-import { addMetadata, firstPreviousHash } from '../../src/commands/event-metadata.ts';
+import { addMetadata } from '../../src/commands/event-metadata.ts';
+import { firstPreviousHash } from '../../src/commands/hash-chain.ts';
 import type { AccountEvent } from '../../src/domain/account-events.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
 import { plan } from '../domain/usage-examples.ts';

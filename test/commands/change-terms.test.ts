@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { maxPlanChanges } from '../../src/domain/decide-usage.ts';
-import type { TermsChanges } from '../../src/domain/decide-usage.ts';
+import { maxPlanChanges } from '../../src/domain/change-plan.ts';
+import type { TermsChanges } from '../../src/domain/change-plan.ts';
 import { plan } from '../domain/usage-examples.ts';
 import { logUnderTest } from './log-under-test.ts';
 import { ask, writersOf, midNovember, openUsage, outcomesOf, readUsage } from './usage-account.ts';

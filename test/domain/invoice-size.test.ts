@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { maxPlanChanges } from '../../src/domain/decide-usage.ts';
+import { maxPlanChanges } from '../../src/domain/change-plan.ts';
 import { periodInvoice } from '../../src/domain/invoice-lines.ts';
 import { decideInvoices, initialInvoices } from '../../src/domain/invoice.ts';
 import type { EventMetadata, ParsedEvent } from '../../src/domain/recorded-event.ts';

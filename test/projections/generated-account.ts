@@ -1,6 +1,7 @@
 import { newId, newUuid, randomBits } from '../../src/system/clock-and-chance.ts';
 import type { EventStore, EventToAppend, ExpectedRevision } from '../../src/ports/event-store.ts';
-import { addMetadata, firstPreviousHash } from '../../src/commands/event-metadata.ts';
+import { addMetadata } from '../../src/commands/event-metadata.ts';
+import { firstPreviousHash } from '../../src/commands/hash-chain.ts';
 import { accountStream } from '../../src/domain/account-events.ts';
 import { firstBillingPeriod, usageStream } from '../../src/domain/billing-period.ts';
 import { invoicesStream } from '../../src/domain/invoice-events.ts';

@@ -6,7 +6,7 @@ import type { UsageSnapshot } from '../../domain/usage-state.ts';
 import { usageStream } from '../../domain/billing-period.ts';
 import { parseUsageEvent } from '../../domain/recorded-event.ts';
 import type { EventStore, RecordedEvent } from '../../ports/event-store.ts';
-import { firstPreviousHash } from '../event-metadata.ts';
+import { firstPreviousHash } from '../hash-chain.ts';
 
 export interface QueuedDownload extends DownloadQueued {
   stream: string;

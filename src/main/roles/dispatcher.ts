@@ -14,7 +14,7 @@ import { startExpiringFiles } from '../../dispatcher/expire-files.ts';
 import { startRemovingFiles } from '../../dispatcher/remove-files.ts';
 import { startReturningServiceFailures } from '../../dispatcher/return-service-failures.ts';
 import { startResolving } from '../../dispatcher/resolve-unknown-outcomes.ts';
-import { startMailingWarnings } from '../../dispatcher/mail-warnings.ts';
+import { startMailingWarnings } from '../../dispatcher/send-warning-mails.ts';
 import { startSweeping } from '../../dispatcher/sweep.ts';
 import { join } from 'node:path';
 import { createFolderMailer, createSmtpMailer } from '../../adapters/mailer.ts';

@@ -7,8 +7,8 @@ import { readPlanCatalogue } from '../../domain/plans.ts';
 import type { PlanCatalogue } from '../../domain/plans.ts';
 import { printable } from '../printable.ts';
 import * as kinds from './setting-kinds.ts';
-import { checkNames, isFromKubernetes } from './setting-names.ts';
-import type { Misspelt } from './setting-names.ts';
+import { checkNames, isFromKubernetes } from './misspelt-settings.ts';
+import type { Misspelt } from './misspelt-settings.ts';
 
 /** The only reader of the environment: once, validated, frozen. A bad value is a refusal to start that names it. */
 

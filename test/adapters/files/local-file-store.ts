@@ -3,7 +3,8 @@ import Fastify from 'fastify';
 import type { FastifyInstance } from 'fastify';
 
 import { createLocalFileStore } from '../../../src/adapters/files/local-file-store.ts';
-import type { LocalFileStore, SigningKey } from '../../../src/adapters/files/local-file-store.ts';
+import type { LocalFileStore } from '../../../src/adapters/files/local-file-store.ts';
+import type { SigningKey } from '../../../src/adapters/files/signed-links.ts';
 import { readSendQueues } from '../../../src/system/send-queues.ts';
 import { registerFileRoute } from '../../../src/http/files/file-route.ts';
 import { IdleReaders } from '../../../src/http/files/idle-readers.ts';

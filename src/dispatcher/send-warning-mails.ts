@@ -11,7 +11,7 @@ import { readWarning, recordWarningMail } from '../commands/record-warning-mail.
 import { outageOf } from '../ports/outage.ts';
 import type { Outage, Outages } from '../ports/outage.ts';
 import { repeat } from './repeat.ts';
-import { warningMail } from './warning-mail.ts';
+import { warningMail } from './warning-mail-text.ts';
 import { backoffMs } from '../async/backoff.ts';
 
 export interface MailDependencies {
