@@ -52,8 +52,6 @@ export const settings = {
   setupFiles: ['test/support/generated-cases.ts'],
   // Processes and not threads: tests start servers, send signals and read process numbers.
   pool: 'forks',
-  // Files share processes with all that is loaded in them: loading it for each took longer than many files do.
-  isolate: false,
   // Much of a test's time is spent waiting for other processes, so that there may be more files at a time than cores.
   maxWorkers: 4,
   sequence: { seed, sequencer: LongestFirst },
@@ -75,7 +73,8 @@ export default defineConfig({
           globalSetup: ['test/support/global-setup.ts'],
         },
       },
-      { extends: true, test: { name: 'unit', include: unitTests } },
+      // Files share processes with everything that is loaded in them: loading it takes longer than most of these tests.
+      { extends: true, test: { name: 'unit', include: unitTests, isolate: false } },
     ],
   },
 });

@@ -42,8 +42,8 @@ describe('the command line', () => {
     expect(stdout).toContain(
       'Usage: reeltally ledger waive [options] --reason <text> --reference <reference> --by <name> [token]\n',
     );
-    expect(stdout).toMatch(/--reason <text> +why \(required\)\n/);
-    expect(stdout).toMatch(/--failed +instead of one: .*(?<!\(required\))\n/);
+    expect(stdout).toMatch(/--reason <text> +reason of the waiver \(required\)\n/);
+    expect(stdout).toMatch(/--failed +instead of one token: .*(?<!\(required\))\n/);
   });
 
   it('says that there is no such command', async () => {

@@ -59,7 +59,7 @@ describe('a reference', () => {
     await service().cli('keys', 'revoke', String(again['key_id']));
     expectText(
       await run('keys', 'issue', accountId, '--reference', 'ci'),
-      /was shown once, .*, and is revoked since\./,
+      /was shown once, .*, and has been revoked since\./,
     );
   });
 });

@@ -43,7 +43,7 @@ describe('health checks', () => {
     });
     // In lines of 80 columns.
     const said = () => screen.replaceAll(/\s+/g, ' ');
-    await waitFor(() => said().includes('asks for'), { what: 'all is said' });
+    await waitFor(() => said().includes('in MIN_FREE_DISK_MIB'), { what: 'all is said' });
     expect(said()).toMatch(new RegExp(`downloads ${why.source}`));
     const response = await fetch(`${url}/readyz`);
     expect([response.status, await response.json()]).toEqual([

@@ -260,8 +260,9 @@ export function startOnTerminal(command: readonly string[], environment: Environ
 }
 
 /**
- * Runs one command to its end in the test's own process, which spares it a second of loading: everything but what a process
- * brings along (docs/commands.test.ts runs each command as one, test/cli/usage.test.ts looks at exit codes and streams).
+ * Runs one command to its end in the test's own process, which saves a second of loading. Only for tests that open no event store
+ * of their own: the client's state is shared by all connections of a process, so a process has one. Exit codes, streams and
+ * terminals of real processes are looked at by test/docs/commands.test.ts and test/cli/usage.test.ts.
  */
 export async function runInProcess(
   words: readonly string[],
@@ -283,7 +284,7 @@ export async function runInProcess(
 
 /** @throws where the command exits with another code than 0 */
 export async function runCli<Answer>(words: readonly string[], environment: Environment): Promise<Answer> {
-  const { code, stdout, stderr } = await runInProcess([...words, '--json'], environment);
+  const { code, stdout, stderr } = await runCommand([...words, '--json'], environment);
   if (code !== 0) throw new Error(`reeltally ${words.join(' ')} ended with ${String(code)}: ${stderr}`);
   return JSON.parse(stdout) as Answer;
 }
