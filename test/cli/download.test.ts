@@ -41,7 +41,7 @@ describe('download', () => {
     const file = join(temporaryDirectory(), 'a.mp4');
     const { code, screen } = await runOnTerminal(['download', service().sampleUrl('bars'), '-o', file], environment());
     expect(code).toBe(0);
-    expect(screen).toMatch(/\r\u001b\[K(queued|claimed|running)/);
+    expect(screen).toMatch(/\r\u001b\[K(queued|claimed|running|done)/);
     expect(screen.split('\r\u001b[K').at(-1)).toMatch(/^\S+a\.mp4: \d+ bytes, video\/mp4\n$/);
   });
 

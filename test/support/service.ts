@@ -264,10 +264,22 @@ export function startOnTerminal(command: readonly string[], environment: Environ
  * of their own: the client's state is shared by all connections of a process, so a process has one. Exit codes, streams and
  * terminals of real processes are looked at by test/docs/commands.test.ts and test/cli/usage.test.ts.
  */
-export async function runInProcess(
-  words: readonly string[],
-  environment: Environment,
-): Promise<{ code: number; stdout: string; stderr: string }> {
+export async function runInProcess(words: readonly string[], environment: Environment): Promise<RanInProcess> {
+  const ran = underWay.then(() => runNow(words, environment));
+  underWay = ran.catch(() => undefined);
+  return await ran;
+}
+
+interface RanInProcess {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+/** Commands of this process, one after the other: each has a connection to the event store. */
+let underWay: Promise<unknown> = Promise.resolve();
+
+async function runNow(words: readonly string[], environment: Environment): Promise<RanInProcess> {
   let stdout = '';
   let stderr = '';
   const code = await runCommandLine({
