@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import type { ReadModelQueries } from '../audit/compare/comparison.ts';
 import { Verifier, readAcknowledged } from '../audit/compare/verifier.ts';
 import type { WholeLog } from '../ports/event-store.ts';
+import { withDeadline } from '../async/deadline.ts';
 import { sleep } from '../async/sleep.ts';
 
 /** State of the continuous audit, for the metrics. */
@@ -36,6 +37,8 @@ const restShare = 9;
 const pageEvents = 200;
 /** At most so many divergences are logged per look. */
 const mostLogged = 20;
+
+const stopLimitMs = 1_000;
 
 /** Follows the log for as long as this process leads, and verifies what `ledger verify` does. */
 export function auditContinuously({
@@ -97,7 +100,8 @@ export function auditContinuously({
     state,
     stop: async () => {
       stopping.abort();
-      await running;
+      // It may wait half a minute for read models that nobody writes any more. It only reads, so it can be left.
+      await withDeadline(running, stopLimitMs, () => undefined);
     },
   };
 }
