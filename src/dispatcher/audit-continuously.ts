@@ -4,7 +4,6 @@ import type { Logger } from 'pino';
 import type { ReadModelQueries } from '../audit/compare/comparison.ts';
 import { Verifier, readAcknowledged } from '../audit/compare/verifier.ts';
 import type { WholeLog } from '../ports/event-store.ts';
-import { withDeadline } from '../async/deadline.ts';
 import { sleep } from '../async/sleep.ts';
 
 /** State of the continuous audit, for the metrics. */
@@ -38,8 +37,6 @@ const pageEvents = 200;
 /** At most so many divergences are logged per look. */
 const mostLogged = 20;
 
-const stopLimitMs = 1_000;
-
 /** Follows the log for as long as this process leads, and verifies what `ledger verify` does. */
 export function auditContinuously({
   log,
@@ -64,7 +61,7 @@ export function auditContinuously({
   };
   const progress = ({ events }: { events: number }) => (state.events = events);
   const begin = async () =>
-    new Verifier({ log, queries, pageEvents, missingForMs, rest, progress }, await readAcknowledged(log));
+    new Verifier({ log, queries, pageEvents, missingForMs, signal, rest, progress }, await readAcknowledged(log));
   const logged = new Set<string>();
   const tell = ({ divergences }: Verifier) => {
     Object.assign(state, { divergences: divergences.counts.new, known: divergences.counts.known });
@@ -100,8 +97,7 @@ export function auditContinuously({
     state,
     stop: async () => {
       stopping.abort();
-      // It may wait half a minute for read models that nobody writes any more. It only reads, so it can be left.
-      await withDeadline(running, stopLimitMs, () => undefined);
+      await running;
     },
   };
 }

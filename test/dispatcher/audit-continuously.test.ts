@@ -52,3 +52,19 @@ it('follows the log, tells of a divergence once, and that it is mended', async (
     .filter((line) => line.includes('the audit found a divergence'));
   expect(new Set(said.map((line) => (JSON.parse(line) as { id: string }).id)).size).toBe(said.length);
 });
+
+it('stops at once while it waits for read models that nobody writes', { timeout: 10_000 }, async () => {
+  const models = await kept.create();
+  const account = new GeneratedAccount();
+  await appendAll(log.store, [...account.open(), account.issueKey().append, account.queue(5)]);
+  const { query, snapshot } = createReadModelQueries(models.pool);
+  let polls = 0;
+  const counted: typeof query = (sql, values) => {
+    if (sql.includes('checkpoints')) polls += 1;
+    return query(sql, values);
+  };
+  const queries = { query: counted, snapshot };
+  const audit = auditContinuously({ log: log.store, queries, logger: rememberingLogger().logger });
+  await waitFor(() => polls >= 3, { what: 'the audit to wait' });
+  await audit.stop();
+});

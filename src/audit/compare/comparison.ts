@@ -35,6 +35,8 @@ interface Comparing {
   pageRows: number;
   /** The time that a read model has to reach the position up to which the log was read. */
   readModelTimeoutMs: number;
+  /** Ends the wait for read models. */
+  signal: AbortSignal | undefined;
   /** All events that are in scope, up to the end of the log, page by page. */
   readAgain: () => AsyncIterable<readonly RecordedEvent[]>;
 }
@@ -141,9 +143,9 @@ export class Comparison {
     return [...this.#behind];
   }
 
-  /** Waits for a read model, only once if it stays behind. */
+  /** Waits for a read model, only once if it stays behind. @throws {AbortError} */
   async #reach(checkpoint: string, position: bigint): Promise<boolean> {
-    const { readModelTimeoutMs, queries } = this.#comparing;
+    const { readModelTimeoutMs, queries, signal } = this.#comparing;
     const deadlineMs = performance.now() + readModelTimeoutMs;
     while ((this.#checkpoints.get(checkpoint) ?? -1n) < position) {
       for (const [name, { upTo }] of await readCheckpoints(queries.query)) this.#checkpoints.set(name, upTo);
@@ -152,7 +154,7 @@ export class Comparison {
         this.#behind.add(checkpoint);
         return false;
       }
-      await sleep(pollMs);
+      await sleep(pollMs, undefined, { signal });
     }
     return true;
   }

@@ -26,6 +26,8 @@ export interface VerifierOptions {
   pageEvents?: number;
   /** Told after each page. */
   progress?: (progress: { events: number; position: bigint; target: bigint }) => void;
+  /** Ends the wait for read models: `catchUp` then throws an AbortError. */
+  signal?: AbortSignal;
   /** Called after each page with the time that it took, so that a background verifier can pause. */
   rest?: (tookMs: number) => Promise<void>;
 }
@@ -71,6 +73,7 @@ export class Verifier {
       scope: options.scope ?? {},
       pageRows: this.#pageEvents,
       readModelTimeoutMs: options.readModelTimeoutMs ?? 30_000,
+      signal: options.signal,
       readAgain: () => this.#readAgain(),
     });
   }
