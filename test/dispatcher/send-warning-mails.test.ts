@@ -223,7 +223,9 @@ describe('warning mails', () => {
     await pool.query("update warning_mails set claimed_at = claimed_at - interval '6 minutes'");
     start();
     await mailed(log.store, account, 1);
-    expect((await pool.query('select from warning_mails')).rowCount).toBe(0);
+    await waitFor(async () => (await pool.query('select from warning_mails')).rowCount === 0, {
+      what: 'the claims to be gone',
+    });
   });
 });
 
