@@ -1,3 +1,4 @@
+import { ownCause } from './event-metadata.ts';
 import { decideClosing, evolveClosing, initialClosing } from '../domain/closing.ts';
 import { later, plusSeconds } from '../domain/instant.ts';
 import { parseUsageEvent } from '../domain/recorded-event.ts';
@@ -47,7 +48,6 @@ export async function closePeriod(
   // Before the gate: until the grace is over, a charge whose outcome nobody knows must be able to become a pending void.
   if (later(now(), snapshot.lastTime) < notBefore) return { outcome: 'not_yet', notBefore };
   if (!(await closings.begin(stream))) return { outcome: 'held_up' };
-  const commandId = newUuid();
   const closed = await handle(
     store,
     {
@@ -59,7 +59,7 @@ export async function closePeriod(
     },
     {
       decide: (state, at) => decideClosing(state, graceSeconds, at),
-      cause: { commandId, correlationId: commandId, causationId: commandId, actor },
+      cause: ownCause(newUuid(), actor),
       now,
       timeoutMs,
     },

@@ -25,6 +25,14 @@ export interface Cause {
   traceparent?: string | undefined;
 }
 
+/** The cause of a command that no request and no event has led to: it begins a correlation of its own. */
+export const ownCause = (commandId: string, actor: Actor): Cause => ({
+  commandId,
+  correlationId: commandId,
+  causationId: commandId,
+  actor,
+});
+
 /** Version of the events' schemas, as long as there is one version of each. */
 const schemaVersion = 1;
 

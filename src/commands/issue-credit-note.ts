@@ -1,3 +1,4 @@
+import { ownCause } from './event-metadata.ts';
 import type { CreditNoteIssued, InvoiceIssued } from '../domain/invoice-events.ts';
 import { decideInvoices } from '../domain/invoice.ts';
 import type { CreditedCharge } from '../domain/invoice.ts';
@@ -32,10 +33,9 @@ export async function issueCreditNote(
 ): Promise<{ note: CreditNoteIssued; issued: boolean } | Refused> {
   const invoices = accountInvoices(note.account_id);
   const charge = await creditedCharge(store, (await load(store, invoices)).state.invoices, note);
-  const commandId = newUuid();
   const handled = await handle(store, invoices, {
     decide: (state) => decideInvoices(state, { kind: 'issue_credit_note', note, charge }),
-    cause: { commandId, correlationId: commandId, causationId: commandId, actor },
+    cause: ownCause(newUuid(), actor),
     now,
     timeoutMs,
   });

@@ -1,3 +1,4 @@
+import { ownCause } from '../commands/event-metadata.ts';
 import type { Pool } from 'pg';
 import type { Logger } from 'pino';
 import { notBelieved } from '../../projections/credits-macs.ts';
@@ -143,9 +144,8 @@ async function rollOver(
 ): Promise<void> {
   const row = await readNewestCredits(pool, accountId, macs);
   if (!row) return;
-  const commandId = newUuid();
   const request = {
-    cause: { commandId, correlationId: commandId, causationId: commandId, actor },
+    cause: ownCause(newUuid(), actor),
     deadlineMs: performance.now() + stepTimeoutMs,
   };
   const snapshot = row === notBelieved ? (await usageFromLog({ store, writers }, accountId, request))?.origin : row;

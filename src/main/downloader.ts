@@ -60,9 +60,9 @@ async function openDownloaderDirectory(config: Config): Promise<string> {
 const installed = new WeakMap<Config, Promise<InstalledDownloader>>();
 
 /**
- * The programs, copied and checked once per process, which has one configuration.
+ * Locates the programs, and copies and verifies those of npm: once per process, which has one configuration.
  *
- * @throws {DownloaderUnusable} where a program is missing, or not the one that it should be
+ * @throws {DownloaderUnusable} if a program is missing, or is not the expected one
  */
 export function findDownloader(config: Config): Promise<InstalledDownloader> {
   const { YTDLP_PATH, FFMPEG_PATH, FFPROBE_PATH, PATH } = config;

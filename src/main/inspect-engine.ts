@@ -9,12 +9,12 @@ import { findDownloader, workDirectoryOf } from './downloader.ts';
 /** Tries yt-dlp and ffmpeg, and the guards of their sandbox, as a worker does at its start. */
 export async function inspectThisDownloader(config: Config): Promise<DownloaderReport> {
   const downloader = await findDownloader(config);
-  const containment = await openDownloaderSandbox(
+  const opened = await openDownloaderSandbox(
     { downloader, workDirectory: workDirectoryOf(config), samplePlatformUrl: null },
     { onRefused: () => undefined },
   );
   try {
-    const { guards, namespaces, reaper, sandbox, workDirectory } = containment;
+    const { guards, namespaces, reaper, sandbox, workDirectory } = opened;
     const ytDlp = await prepareYtDlp({
       ytDlpPath: downloader.ytDlpPath,
       directory: downloader.directory,
@@ -36,6 +36,6 @@ export async function inspectThisDownloader(config: Config): Promise<DownloaderR
     });
     return { ...state, oldAfterDays: oldEngineDays, guards, sandbox };
   } finally {
-    await containment.close();
+    await opened.close();
   }
 }

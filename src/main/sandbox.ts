@@ -50,7 +50,7 @@ export interface DownloaderSandbox {
 
 /** A sandbox, and the folders that children can reach in it. */
 type Place = Pick<DownloaderSandbox, 'workDirectory' | 'pluginsDirectory' | 'localFfmpegDirectory'> & {
-  opened: Sandbox;
+  sandbox: Sandbox;
 };
 
 interface PlaceOptions {
@@ -60,20 +60,20 @@ interface PlaceOptions {
 
 /** Opens namespaces, else a sandbox by other users, else the weak one. */
 async function openPlace({ downloader, workDirectory }: PlaceOptions): Promise<Place> {
-  const opened = await openSandbox({
+  const sandbox = await openSandbox({
     directory: sandboxDirectoryOf(workDirectory),
     programs: [downloader.ytDlpPath, downloader.ffmpegPath, downloader.ffprobePath],
     readable: [pluginsDirectory, localFfmpeg, downloader.directory],
   });
-  const own = { opened, workDirectory, pluginsDirectory, localFfmpegDirectory: localFfmpeg };
+  const own = { sandbox, workDirectory, pluginsDirectory, localFfmpegDirectory: localFfmpeg };
   const users = openUsers();
-  if (sandboxKindOf(opened.namespaces) !== 'weak' || users === undefined) return own;
+  if (sandboxKindOf(sandbox.namespaces) !== 'weak' || users === undefined) return own;
   const others = await openPlaceForOthers(users, { downloader, workDirectory });
-  if (sandboxKindOf(others.opened.namespaces) === 'weak') {
-    await others.opened.close();
+  if (sandboxKindOf(others.sandbox.namespaces) === 'weak') {
+    await others.sandbox.close();
     return own;
   }
-  await opened.close();
+  await sandbox.close();
   return others;
 }
 
@@ -93,7 +93,7 @@ async function openPlaceForOthers(users: Users, { downloader, workDirectory: wan
   const copied = async (from: string, called: string) =>
     installTree(copyOf(from), { directory: downloader.directory, name: called, sha256: await treeSha256(from) });
   return {
-    opened: await openSandbox({ directory: sandboxDirectoryOf(workDirectory), programs: [], readable: [], users }),
+    sandbox: await openSandbox({ directory: sandboxDirectoryOf(workDirectory), programs: [], readable: [], users }),
     workDirectory,
     pluginsDirectory: await copied(pluginsDirectory, 'plugins'),
     localFfmpegDirectory: await copied(localFfmpeg, 'local-ffmpeg'),
@@ -109,23 +109,23 @@ export async function openDownloaderSandbox(
   { samplePlatformUrl, ...given }: PlaceOptions & { samplePlatformUrl: string | null },
   { onRefused, observer }: { onRefused: EgressGuardOptions['onRefused']; observer?: EgressObserver },
 ): Promise<DownloaderSandbox> {
-  const { opened, ...place } = await openPlace(given);
+  const { sandbox, ...place } = await openPlace(given);
   const guard = createEgressGuard({ allowed: destinationsOf(samplePlatformUrl), onRefused });
   const proxy = await startEgressProxy({
     guard,
     ...(observer && { observer }),
-    ...(opened.listener && { listener: opened.listener }),
+    ...(sandbox.listener && { listener: sandbox.listener }),
   });
   const reaper = startReaper();
   const close = async () => {
     reaper.close();
     await proxy.close();
-    await opened.close();
+    await sandbox.close();
   };
   try {
     const directory = sandboxDirectoryOf(place.workDirectory);
-    const guards = await testSandbox({ sandbox: opened, egress: proxy, directory, reaper });
-    const { namespaces } = opened;
+    const guards = await testSandbox({ sandbox, egress: proxy, directory, reaper });
+    const { namespaces } = sandbox;
     return { ...place, guard, egress: proxy, namespaces, sandbox: sandboxKindOf(namespaces), reaper, guards, close };
   } catch (error) {
     await close();

@@ -1,3 +1,4 @@
+import { ownCause } from '../../commands/event-metadata.ts';
 import { notBelieved } from '../../../projections/credits-macs.ts';
 import { readNewestCredits } from '../../../projections/credits.ts';
 import { openFirstPeriod, readAccount } from '../../commands/accounts.ts';
@@ -11,11 +12,10 @@ import { commandTimeoutMs } from '../waiting.ts';
 
 /** The newest billing period, as the log has it now. */
 export async function currentUsage(cli: CliDependencies, accountId: string): Promise<UsagePeriod> {
-  const commandId = cli.newUuid();
   const answer = await cli.writers.ask(accountId, {
     command: { kind: 'query' },
     snapshot: await snapshotOf(cli, accountId),
-    cause: { commandId, correlationId: commandId, causationId: commandId, actor: cli.actor },
+    cause: ownCause(cli.newUuid(), cli.actor),
     deadlineMs: performance.now() + commandTimeoutMs,
   });
   if (answer.outcome !== 'accepted') throw new CommandFailed('the log could not be read in time');

@@ -25,9 +25,9 @@ async function showCommand(cli: CliDependencies, accountId: string): Promise<voi
   const { opened } = account;
   if (!opened) throw new CommandFailed(`there is no account ${accountId}`);
   const usage = await currentUsage(cli, accountId);
-  const { plan, downloads, metadata, overage, period } = summariseUsage(usage, cli.now());
-  const active = countActiveKeys(account);
   const now = cli.now();
+  const { plan, downloads, metadata, overage, period } = summariseUsage(usage, now);
+  const active = countActiveKeys(account);
   const terms = termsAt(usage, now);
   const coming =
     isOverAt(usage, now) || usage.due === null ? null : { from: usage.period.end, terms: comingTerms(usage) };

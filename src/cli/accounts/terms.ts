@@ -1,3 +1,4 @@
+import { ownCause } from '../../commands/event-metadata.ts';
 import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
 import { waitForHourlyLimit } from '../../../projections/api-keys.ts';
@@ -207,10 +208,9 @@ const whyNot: Partial<Record<Refusal, string>> = {
 
 async function applyChange(cli: CliDependencies, accountId: string, change: TermsChange): Promise<Changed> {
   const before = await currentUsage(cli, accountId);
-  const commandId = cli.newUuid();
   const answer = await changeTerms(cli.writers, {
     ...{ accountId, change, snapshot: await snapshotOf(cli, accountId), timeoutMs: commandTimeoutMs },
-    cause: { commandId, correlationId: commandId, causationId: commandId, actor: cli.actor },
+    cause: ownCause(cli.newUuid(), cli.actor),
   });
   if (answer.outcome === 'refused') throw new CommandFailed(whyNot[answer.refusal] ?? answer.refusal);
   if (answer.outcome === 'not_stored') {

@@ -1,3 +1,4 @@
+import { ownCause } from '../../commands/event-metadata.ts';
 import { InvalidArgumentError } from 'commander';
 import type { Command } from 'commander';
 import { acknowledgeDivergence } from '../../commands/acknowledge-divergence.ts';
@@ -56,11 +57,10 @@ async function acknowledgeCommand(
   const found = verifier.divergences.find(id);
   if (!found) throw new CommandFailed(`there is no divergence ${id}: see "ledger verify"`);
   const { id: _id, known: _known, ...named } = found;
-  const commandId = cli.newUuid();
   const actor = { type: 'staff', id: by, role: 'operator', reason } as const;
   await acknowledgeDivergence(cli, {
     divergence: { ...named, reference } as DivergenceAcknowledged,
-    cause: { commandId, correlationId: commandId, causationId: commandId, actor },
+    cause: ownCause(cli.newUuid(), actor),
     timeoutMs: commandTimeoutMs,
   });
   const data = { id, ...named };

@@ -1,3 +1,4 @@
+import { ownCause } from '../../commands/event-metadata.ts';
 import { Option } from 'commander';
 import type { Command } from 'commander';
 import { readCredits } from '../../../projections/credits.ts';
@@ -80,12 +81,11 @@ export async function waiveCommand(
 ): Promise<void> {
   const job = await findJob(cli, token);
   const { account_id, usage_stream: stream } = job;
-  const commandId = cli.newUuid();
   const actor = { type: 'staff', id: by, role: 'operator', reason } as const;
   const waived = await correctCharge(cli, {
     stream,
     command: { kind: 'waive_charge', token, cents, reference },
-    cause: { commandId, correlationId: commandId, causationId: commandId, actor },
+    cause: ownCause(cli.newUuid(), actor),
     // Right before its DownloadQueued; whatever concerns a charge stands behind it.
     fromRevision: job.usage_revision - 1,
     timeoutMs: waiverTimeoutMs,
