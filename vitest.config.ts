@@ -20,7 +20,7 @@ const unitTests = [
   'test/cli/{job-story,progress-bar,table}.test.ts',
   'test/commands/{api-key,event-metadata,request-token}.test.ts',
   'test/downloader/yt-dlp/{arguments,installed-tree,output}.test.ts',
-  'test/{http/retry-after,main/stops,worker/attempts-directory}.test.ts',
+  'test/{http/retry-after,main/shutdown,worker/attempts-directory}.test.ts',
 ];
 /** The longest files, which start first, so that none is left to run alone at the end. */
 const longest = [

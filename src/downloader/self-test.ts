@@ -9,13 +9,13 @@ import type { AddressInfo, Server } from 'node:net';
 import { join } from 'node:path';
 
 import type { Sandbox } from './sandbox/sandbox.ts';
-import type { Reaper } from './sandbox/reaper.ts';
+import type { Reaper } from './sandbox/child-reaper.ts';
 import { runSandboxed } from './sandbox/process.ts';
 import type { SandboxedProcess, ProcessResult } from './sandbox/process.ts';
 import { measureDirectory } from './sandbox/resource-use.ts';
 import { listPids, readProcessFile } from '../system/processes.ts';
 import type { Egress } from './egress/credentials.ts';
-import { proxyVariables } from './yt-dlp/run.ts';
+import { proxyVariables } from './yt-dlp/run-yt-dlp.ts';
 
 /** In the order in which they are shown. */
 const guardNames = [

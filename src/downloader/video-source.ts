@@ -14,7 +14,7 @@ import type {
   WantedFile,
 } from '../ports/videos.ts';
 import type { Output } from '../domain/download-options.ts';
-import type { Reaper } from './sandbox/reaper.ts';
+import type { Reaper } from './sandbox/child-reaper.ts';
 import type { Namespaces } from './sandbox/launch.ts';
 import type { ProcessResult } from './sandbox/process.ts';
 import type { Egress } from './egress/credentials.ts';
@@ -28,8 +28,8 @@ import { makeJpeg, verifyStill } from './verify/still.ts';
 import { finishedFiles, onlyFile, verifyFile } from './verify/verify-file.ts';
 import type { DownloaderPrograms } from './yt-dlp/programs.ts';
 import { fileSha256 } from './file-sha256.ts';
-import { localFfmpeg, runYtDlp } from './yt-dlp/run.ts';
-import type { YtDlpContext } from './yt-dlp/run.ts';
+import { localFfmpeg, runYtDlp } from './yt-dlp/run-yt-dlp.ts';
+import type { YtDlpContext } from './yt-dlp/run-yt-dlp.ts';
 import { prepareYtDlp } from './yt-dlp/unpacked.ts';
 import type { YtDlpCommand } from './yt-dlp/unpacked.ts';
 

@@ -46,10 +46,10 @@ export interface RunningServer extends ServerProcess {
   readonly url: string;
 }
 
-export const reaperFile = fileURLToPath(new URL('./reaper.ts', import.meta.url));
+export const reaperFile = fileURLToPath(new URL('./server-reaper.ts', import.meta.url));
 
 /**
- * Runs a server that does not outlive this process: see reaper.ts.
+ * Runs a server that does not outlive this process: see server-reaper.ts.
  *
  * @param logFile receives the server's output; made if missing, appended to otherwise.
  * @throws when the command cannot be started.

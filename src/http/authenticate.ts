@@ -15,7 +15,7 @@ import type { EndpointDependencies } from './endpoint.ts';
 import { cutConnection } from './envelope.ts';
 import { ApiError } from './errors.ts';
 import type { PartsAway } from './retry-after.ts';
-import { admitFromLog } from './unbelieved-usage.ts';
+import { admitFromLog } from './usage-without-valid-mac.ts';
 import type { UsageHeaders } from './usage-headers.ts';
 
 export interface AuthenticateDependencies extends Pick<EndpointDependencies, 'writers' | 'store' | 'newUuid'> {

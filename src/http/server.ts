@@ -12,7 +12,7 @@ import type { RequestObserver } from '../ports/observers.ts';
 import type { Tracer } from '../ports/tracing.ts';
 import { sendError, sendErrorWithoutHooks } from './envelope.ts';
 import { ApiError, errorsThatGiveBack } from './errors.ts';
-import { giveBack } from './give-back.ts';
+import { giveBack } from './give-back-rate-limit.ts';
 import { observeRequest } from './observe-request.ts';
 import { PartsAway } from './retry-after.ts';
 import { ownRequestIds, showRequestId } from './request-id.ts';

@@ -1,4 +1,4 @@
-import { endWithReader } from '../cli/endings.ts';
+import { endWithReader } from '../cli/failed-command.ts';
 import { startScreen } from '../cli/start-screen.ts';
 import { runCommandLine } from './command-line.ts';
 import type { Role } from './roles/role.ts';

@@ -1,5 +1,5 @@
 import { createApiClient } from '../client/client.ts';
-import { explain } from '../cli/endings.ts';
+import { explain } from '../cli/failed-command.ts';
 import { CommandFailed } from '../cli/output.ts';
 import type { Output } from '../cli/output.ts';
 import { createProgram } from '../cli/program.ts';

@@ -24,7 +24,7 @@ import { projectDirectory } from './settings/config.ts';
 import type { Config } from './settings/config.ts';
 import type { Addresses } from './settings/instance.ts';
 import type { Secrets } from './settings/secrets.ts';
-import { serverAway } from './server-away.ts';
+import { serverUnreachable } from './server-unreachable.ts';
 import { fixStreamPrefix } from './settings/stream-prefix.ts';
 
 /** The connections of a process, opened at its start and closed at its end. */
@@ -178,6 +178,6 @@ async function naming<Value>(
   try {
     return await opening;
   } catch (error) {
-    throw serverAway(server, at, error);
+    throw serverUnreachable(server, at, error);
   }
 }

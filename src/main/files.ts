@@ -13,7 +13,7 @@ import type { Config } from './settings/config.ts';
 import type { Connections } from './connect.ts';
 import type { Secrets } from './settings/secrets.ts';
 import { localUrl } from './listen.ts';
-import { serverAway } from './server-away.ts';
+import { serverUnreachable } from './server-unreachable.ts';
 
 /** The folder of finished files; undefined if they lie in a bucket. */
 export const filesDirectory = ({ S3_BUCKET, FILES_DIRECTORY, dataDirectory }: Config): string | undefined =>
@@ -70,6 +70,6 @@ async function openBucket(
     if (!(error instanceof FileStoreUnavailable)) throw error;
     const url = config.S3_ENDPOINT ?? `s3.${config.S3_REGION}.amazonaws.com`;
     const setting = config.S3_ENDPOINT === undefined ? 'S3_REGION' : 'S3_ENDPOINT';
-    throw serverAway(`The bucket ${bucket} (S3_BUCKET)`, { url, setting }, error);
+    throw serverUnreachable(`The bucket ${bucket} (S3_BUCKET)`, { url, setting }, error);
   }
 }

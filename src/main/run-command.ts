@@ -15,7 +15,7 @@ import { ConfigurationRefused, operatorName, readConfig } from './settings/confi
 import { readSecrets, refuseOtherSecret } from './settings/secrets.ts';
 import { findAddresses } from './settings/instance.ts';
 import { createLogger } from './logger.ts';
-import { serverAway } from './server-away.ts';
+import { serverUnreachable } from './server-unreachable.ts';
 import { readStreamPrefix } from './settings/stream-prefix.ts';
 
 /** Opens the connections that a command needs, runs it, and closes them again. */
@@ -34,7 +34,7 @@ export async function runCommand(
   const prefix = await readStreamPrefix(pool, config).catch(async (error: unknown) => {
     await pool.end();
     if (error instanceof ConfigurationRefused) throw error;
-    throw serverAway('Postgres', { url: databaseUrl, setting: config.DATABASE_URL && 'DATABASE_URL' }, error);
+    throw serverUnreachable('Postgres', { url: databaseUrl, setting: config.DATABASE_URL && 'DATABASE_URL' }, error);
   });
   const streams = { prefix, isOurs: isOurStream };
   const connected = connectEventStore({ url: eventStoreUrl, logger, streams, readTimeoutMs: commandTimeoutMs });

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { freePort } from '../embedded/free-port.ts';
 import { lockDataDirectory } from '../embedded/data-directory.ts';
-import { requireBroughtParts } from './brought-parts.ts';
+import { requireBundledPrograms } from './bundled-programs.ts';
 import type { Config } from './settings/config.ts';
 import type { Started } from '../cli/start-screen.ts';
 import { connect } from './connect.ts';
@@ -20,7 +20,7 @@ import type { Role } from './roles/role.ts';
 import { requireFreePort } from './listen.ts';
 import { startHealthServer, startRole } from './roles/start-roles.ts';
 import { readSecrets, requireSharedSecret } from './settings/secrets.ts';
-import { Stops } from './stops.ts';
+import { Shutdown } from './shutdown.ts';
 
 export interface ServeOptions {
   role: Role | 'all';
@@ -44,8 +44,8 @@ export async function serve(config: Config, { role, parentPid, progress, ready }
   const logger = createLogger(config, role, role === 'all' ? 'warn' : 'info');
   for (const { name, setting } of config.similarNames)
     logger.warn(`${name} is not a setting; did you mean ${setting}?`);
-  requireBroughtParts(config, role);
-  const stops = new Stops(logger);
+  requireBundledPrograms(config, role);
+  const shutdown = new Shutdown(logger);
   const { promise: ended, resolve: end, reject: fail } = Promise.withResolvers<number>();
   let toldMs: number | undefined;
   const tell = () => {
@@ -59,8 +59,8 @@ export async function serve(config: Config, { role, parentPid, progress, ready }
   const watch = config.npm_lifecycle_event ? watchParent(parentPid, () => end(0)) : undefined;
   const starting =
     role === 'all'
-      ? startAll(config, { logger, progress, stops, failed: fail })
-      : startOne(config, role, { logger, stops });
+      ? startAll(config, { logger, progress, shutdown, failed: fail })
+      : startOne(config, role, { logger, shutdown });
   try {
     starting
       .then((started) => {
@@ -76,7 +76,7 @@ export async function serve(config: Config, { role, parentPid, progress, ready }
     throw await orFullDisk(error, config);
   } finally {
     clearInterval(watch);
-    await stops.stop(starting);
+    await shutdown.stop(starting);
   }
 }
 
@@ -94,36 +94,36 @@ type StartedParts = Omit<Started, 'role' | 'version' | 'dataDirectory'>;
 
 async function startAll(
   given: Config,
-  context: { logger: Logger; progress: (step: string) => void; stops: Stops; failed: (reason: Error) => void },
+  context: { logger: Logger; progress: (step: string) => void; shutdown: Shutdown; failed: (reason: Error) => void },
 ): Promise<StartedParts> {
-  const { logger, progress, stops, failed } = context;
+  const { logger, progress, shutdown, failed } = context;
   const demo = given.DEMO ?? given.allEmbedded;
   const lock = lockDataDirectory(given.dataDirectory);
-  stops.add('data directory', async () => lock.release());
+  shutdown.add('data directory', async () => lock.release());
   const ported = await withPort(given);
   const config: Config = isLocalDemo(ported, demo) ? { ...ported, SANDBOX: 'weak' } : ported;
   await requireFreePort({ host: config.HOST, port: config.PORT, setting: 'PORT' });
   const secrets = readSecrets(config);
-  const servers = startEmbeddedServers(config, { demo, progress, abandoned: stops.abandoned });
-  stops.add('servers', () => servers.stop());
+  const servers = startEmbeddedServers(config, { demo, progress, abandoned: shutdown.abandoned });
+  shutdown.add('servers', () => servers.stop());
   const addresses = await servers.addresses;
   void servers.failed.then((ended) => {
     logger.fatal(ended.message);
     failed(ended);
   });
-  const connections = await openConnections(config, addresses, { logger, role: 'all', secrets, stops });
+  const connections = await openConnections(config, addresses, { logger, role: 'all', secrets, shutdown });
   let url: string | null = null;
   const notices: string[] = [];
   // The API is started last, so that its first request finds everything else at work, and stopped first.
   for (const role of roles.toReversed()) {
     const running = await startRole(role, connections, secrets);
-    stops.add(role, () => running.close(), role === 'api' ? role : 'the roles behind the API');
+    shutdown.add(role, () => running.close(), role === 'api' ? role : 'the roles behind the API');
     url = running.url ?? url;
     notices.push(...(running.notices ?? []));
     progress(`${role} is ready`);
   }
   const prepared = demo && url !== null ? await prepareDemo(connections) : null;
-  stops.add('instance file', async () => removeInstance(config.dataDirectory));
+  shutdown.add('instance file', async () => removeInstance(config.dataDirectory));
   writeInstance(config.dataDirectory, { pid: process.pid, publicUrl: url ?? '', ...addresses });
   notices.push(...(await waitingNotices(connections)));
   return { url, samplePlatformUrl: addresses.samplePlatformUrl, demo: prepared, notices };
@@ -132,33 +132,33 @@ async function startAll(
 async function startOne(
   given: Config,
   role: Role,
-  { logger, stops }: { logger: Logger; stops: Stops },
+  { logger, shutdown }: { logger: Logger; shutdown: Shutdown },
 ): Promise<StartedParts> {
   const addresses = findAddresses(given);
   const config = await withPort(given);
   const setting = role === 'api' ? 'PORT' : 'HEALTH_PORT';
   await requireFreePort({ host: config.HOST, port: config[setting], setting });
   const secrets = readSecrets(config);
-  const connections = await openConnections(config, addresses, { logger, role, secrets, stops });
+  const connections = await openConnections(config, addresses, { logger, role, secrets, shutdown });
   const running = await startRole(role, connections, secrets);
-  stops.add(role, () => running.close());
+  shutdown.add(role, () => running.close());
   const { samplePlatformUrl } = addresses;
   // A process of one role often has no screen: the notices go to its log.
   for (const notice of running.notices ?? []) logger.warn(notice);
   const started = { samplePlatformUrl, demo: null, notices: await waitingNotices(connections) };
   if (running.url !== undefined) return { ...started, url: running.url };
   const health = await startHealthServer(connections);
-  stops.add('health', () => health.close());
+  shutdown.add('health', () => health.close());
   return { ...started, url: health.url ?? null };
 }
 
 async function openConnections(
   config: Config,
   addresses: Addresses,
-  { stops, ...options }: Parameters<typeof connect>[2] & { stops: Stops },
+  { shutdown, ...options }: Parameters<typeof connect>[2] & { shutdown: Shutdown },
 ): Promise<Connections> {
   const connections = await connect(config, addresses, options);
-  stops.add('connections', () => connections.close());
+  shutdown.add('connections', () => connections.close());
   const { metrics, store, pool } = connections;
   metrics.watchProcess();
   watchAppends(metrics, store);

@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-import { startReaper } from '../../src/downloader/sandbox/reaper.ts';
+import { startReaper } from '../../src/downloader/sandbox/child-reaper.ts';
 import { installedAt } from '../../src/downloader/yt-dlp/installed-tree.ts';
 import { bundlePackageDirectory, bundleSha256, locateDownloader } from '../../src/downloader/yt-dlp/programs.ts';
 import { prepareYtDlp } from '../../src/downloader/yt-dlp/unpacked.ts';

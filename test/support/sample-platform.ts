@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import type { VideoReference, VideoSource } from '../../src/ports/videos.ts';
-import { startReaper } from '../../src/downloader/sandbox/reaper.ts';
+import { startReaper } from '../../src/downloader/sandbox/child-reaper.ts';
 import { openSandbox } from '../../src/downloader/sandbox/sandbox.ts';
 import { createEgressGuard } from '../../src/downloader/egress/guard.ts';
 import { startEgressProxy } from '../../src/downloader/egress/proxy.ts';
@@ -12,7 +12,7 @@ import { createVideoSource } from '../../src/downloader/video-source.ts';
 import type { DownloaderLimits } from '../../src/downloader/yt-dlp/arguments.ts';
 import { locateDownloader } from '../../src/downloader/yt-dlp/programs.ts';
 import type { DownloaderPrograms } from '../../src/downloader/yt-dlp/programs.ts';
-import { localFfmpeg } from '../../src/downloader/yt-dlp/run.ts';
+import { localFfmpeg } from '../../src/downloader/yt-dlp/run-yt-dlp.ts';
 import { pagePath, sampleItems } from '../../src/embedded/sample-platform/items.ts';
 import { parseVideoUrl } from '../../src/domain/video-url.ts';
 import { startSamplePlatform } from '../../src/embedded/sample-platform/sample-platform.ts';

@@ -3,8 +3,8 @@ import { afterAll, beforeAll } from 'vitest';
 
 import { openSandbox } from '../../src/downloader/sandbox/sandbox.ts';
 import type { Sandbox } from '../../src/downloader/sandbox/sandbox.ts';
-import { startReaper } from '../../src/downloader/sandbox/reaper.ts';
-import type { Reaper } from '../../src/downloader/sandbox/reaper.ts';
+import { startReaper } from '../../src/downloader/sandbox/child-reaper.ts';
+import type { Reaper } from '../../src/downloader/sandbox/child-reaper.ts';
 import { temporaryDirectoryOfFile } from './temporary-directory.ts';
 
 /** The namespaces that this machine allows, for the tests of one file, with a reaper and a directory. */

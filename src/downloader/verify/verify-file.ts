@@ -1,7 +1,7 @@
 import { lstat, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
-import type { Reaper } from '../sandbox/reaper.ts';
+import type { Reaper } from '../sandbox/child-reaper.ts';
 import type { ChildObserver } from '../../ports/observers.ts';
 import type { Output } from '../../domain/download-options.ts';
 import type { Namespaces } from '../sandbox/launch.ts';

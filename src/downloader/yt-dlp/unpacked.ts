@@ -9,7 +9,7 @@ import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 import type { Namespaces } from '../sandbox/launch.ts';
-import type { Reaper } from '../sandbox/reaper.ts';
+import type { Reaper } from '../sandbox/child-reaper.ts';
 import { installTree } from './installed-tree.ts';
 import { bundledYtDlpName, bundledYtDlpSha256 } from './programs.ts';
 import { fileSha256 } from '../file-sha256.ts';

@@ -2,7 +2,7 @@ import { access, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 import type { Namespaces } from '../sandbox/launch.ts';
-import type { Reaper } from '../sandbox/reaper.ts';
+import type { Reaper } from '../sandbox/child-reaper.ts';
 import { runSandboxed } from '../sandbox/process.ts';
 import { bundledYtDlpName, bundledYtDlpSha256, bundledYtDlpVersion } from './programs.ts';
 import { fileSha256 } from '../file-sha256.ts';

@@ -6,7 +6,7 @@ import type { FileKey } from '../../ports/files.ts';
 import { endOfAnswer } from '../end-of-answer.ts';
 import { refuse } from './file-refusals.ts';
 import type { IdleReaders } from './idle-readers.ts';
-import type { LinkPlaces } from './link-places.ts';
+import type { ConnectionLimits } from './connection-limits.ts';
 import { sendRange } from './send-range.ts';
 import type { ByteRange, OpenFile } from './send-range.ts';
 import { judgePreconditions, rangeThatCounts, validatorsOf } from './validators.ts';
@@ -69,7 +69,7 @@ interface FileRouteOptions {
   /** SHA-256 of a file, hexadecimal; undefined where that is not known. */
   digestOf: (file: FileKey) => Promise<string | undefined>;
   nowMs: () => number;
-  places: LinkPlaces;
+  places: ConnectionLimits;
   readers: IdleReaders;
 }
 

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { pageHeaders } from '../page.ts';
+import { pageHeaders } from '../browser-page.ts';
 import { readExamples } from './examples.ts';
 import { createOpenApi } from './openapi.ts';
-import { renderPage } from './page.ts';
+import { renderPage } from './reference-page.ts';
 
 /** The reference, for programs and for people. It stands outside the API: no key, none of its headers. */
 export function registerReferenceRoutes(server: FastifyInstance, options: { version: string; origin: string }): void {

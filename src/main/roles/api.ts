@@ -21,7 +21,7 @@ import { registerFileRoute } from '../../http/files/file-route.ts';
 import { apiErrors } from '../../http/errors.ts';
 import { registerHealthRoutes } from '../../http/health.ts';
 import { IdleReaders } from '../../http/files/idle-readers.ts';
-import { LinkPlaces } from '../../http/files/link-places.ts';
+import { ConnectionLimits } from '../../http/files/connection-limits.ts';
 import { registerMetricsRoute } from '../../http/metrics-route.ts';
 import { registerReferenceRoutes } from '../../http/reference/routes.ts';
 import { createServer } from '../../http/server.ts';
@@ -112,7 +112,7 @@ function serveFiles(
   { config, clock, store, metrics }: Connections,
 ): void {
   const readers = new IdleReaders({ limitSeconds: config.LINK_IDLE_SECONDS, sendQueues: readSendQueues });
-  const places = new LinkPlaces({
+  const places = new ConnectionLimits({
     perLink: config.MAX_CONNECTIONS_PER_LINK,
     perAddress: config.MAX_CONNECTIONS_PER_ADDRESS,
   });

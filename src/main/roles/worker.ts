@@ -19,7 +19,7 @@ import { openAttemptsDirectory } from '../../worker/attempts-directory.ts';
 import { createDiskWatermark } from '../../worker/disk-watermark.ts';
 import { createQuotas } from '../../worker/quotas.ts';
 import type { Quotas } from '../../worker/quotas.ts';
-import { runWorker } from '../../worker/run.ts';
+import { runWorker } from '../../worker/pull-jobs.ts';
 import { weakSandboxNotice } from '../sandbox.ts';
 import { findDownloader } from '../downloader.ts';
 import type { Config } from '../settings/config.ts';

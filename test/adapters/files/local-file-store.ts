@@ -8,7 +8,7 @@ import type { SigningKey } from '../../../src/adapters/files/signed-links.ts';
 import { readSendQueues } from '../../../src/system/send-queues.ts';
 import { registerFileRoute } from '../../../src/http/files/file-route.ts';
 import { IdleReaders } from '../../../src/http/files/idle-readers.ts';
-import { LinkPlaces } from '../../../src/http/files/link-places.ts';
+import { ConnectionLimits } from '../../../src/http/files/connection-limits.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 export const downloadBaseUrl = 'http://files.example';
@@ -38,7 +38,7 @@ export function serveLocalStore(keys: { current: SigningKey; others: SigningKey[
     files: store,
     nowMs: () => clock.nowMs,
     digestOf: async () => served.digest,
-    places: new LinkPlaces({ perLink: 8, perAddress: 64 }),
+    places: new ConnectionLimits({ perLink: 8, perAddress: 64 }),
     readers: new IdleReaders({ limitSeconds: 30, sendQueues: readSendQueues }),
   });
   return served;

@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
-import { startReaper } from '../../../src/downloader/sandbox/reaper.ts';
+import { startReaper } from '../../../src/downloader/sandbox/child-reaper.ts';
 import { openSandbox } from '../../../src/downloader/sandbox/sandbox.ts';
 import type { Sandbox } from '../../../src/downloader/sandbox/sandbox.ts';
 import type { Namespaces } from '../../../src/downloader/sandbox/launch.ts';
 import { startEgressProxy } from '../../../src/downloader/egress/proxy.ts';
 import type { EgressProxy } from '../../../src/downloader/egress/proxy.ts';
 import { createVideoSource } from '../../../src/downloader/video-source.ts';
-import { localFfmpeg } from '../../../src/downloader/yt-dlp/run.ts';
+import { localFfmpeg } from '../../../src/downloader/yt-dlp/run-yt-dlp.ts';
 import { startCanaries } from '../../support/canaries.ts';
 import type { Canaries } from '../../support/canaries.ts';
 import { chanceFrom, descriptionOf, forbiddenAddresses, lures } from '../../support/hostile-addresses.ts';

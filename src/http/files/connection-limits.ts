@@ -1,7 +1,7 @@
 import { networkOf } from '../address-window.ts';
 
 /** Limits the connections of this process that carry files at a time, for each link and for each client address. */
-export class LinkPlaces {
+export class ConnectionLimits {
   readonly #perLink: number;
   readonly #perAddress: number;
   readonly #taken = new Map<string, number>();

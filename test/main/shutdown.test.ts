@@ -1,22 +1,22 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { pino } from 'pino';
 import { expect, it } from 'vitest';
-import { Stops } from '../../src/main/stops.ts';
+import { Shutdown } from '../../src/main/shutdown.ts';
 
 it('a stop in the middle of a start lets the step under way end before it takes away what that stands on', async () => {
-  const stops = new Stops(pino({ level: 'silent' }));
+  const shutdown = new Shutdown(pino({ level: 'silent' }));
   const order: string[] = [];
   const part = (name: string) => async () => void order.push(`${name} stopped`);
-  stops.add('engines', part('engines'));
+  shutdown.add('engines', part('engines'));
   const { promise: connecting, resolve: connect } = Promise.withResolvers<undefined>();
   const start = async () => {
     await connecting;
     order.push('connected');
-    stops.add('connections', part('connections'));
+    shutdown.add('connections', part('connections'));
     order.push('never reached');
   };
-  const stopping = stops.stop(start());
-  expect(stops.abandoned.aborted).toBe(true);
+  const stopping = shutdown.stop(start());
+  expect(shutdown.abandoned.aborted).toBe(true);
   await nextTurn();
   expect(order).toEqual([]);
   connect(undefined);

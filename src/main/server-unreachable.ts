@@ -13,7 +13,7 @@ const reasons: readonly (readonly [RegExp, string])[] = [
  *
  * @param at its address, whose hosts alone are shown, and its setting; undefined if the address is that of an instance
  */
-export function serverAway(
+export function serverUnreachable(
   server: string,
   at: { url: string; setting: string | undefined },
   error: unknown,
