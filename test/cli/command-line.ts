@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-import { runCommand, runInProcess } from '../support/service.ts';
-import type { Environment, Service } from '../support/service.ts';
+import { runCommand, runInLoadedProcess } from '../support/service.ts';
+import type { Environment, ServiceInUse } from '../support/service.ts';
 
 export interface Ran {
   code: number | null;
@@ -11,13 +11,13 @@ export interface Ran {
 export type Run = (...words: string[]) => Promise<Ran>;
 
 /** Runs commands against a running service. */
-export const against = (service: Service): Run => within({ REELTALLY_DATA: service.dataDirectory });
+export const against = (service: ServiceInUse): Run => within({ REELTALLY_DATA: service.dataDirectory });
 
-/** Runs commands in the test's own process. */
+/** Runs commands in a process that is loaded already. */
 export const within =
   (environment: Environment): Run =>
   (...words) =>
-    runInProcess(words, environment);
+    runInLoadedProcess(words, environment);
 
 /** Runs commands as processes of their own. */
 export const runIn =

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { freePort } from '../../src/embedded/free-port.ts';
 import { demoOf, shareService } from '../http/shared-service.ts';
-import { runInProcess, runOnTerminal } from '../support/service.ts';
+import { runInLoadedProcess, runOnTerminal } from '../support/service.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { expectRefusal, expectText } from './command-line.ts';
 
@@ -19,7 +19,7 @@ describe('download', () => {
   it('queues, waits, and saves the whole file', { timeout: 60_000 }, async () => {
     const file = join(temporaryDirectory(), 'bars.mp4');
     const words = ['download', service().sampleUrl('bars'), '-o', file, '--quality', '360'];
-    const ran = await runInProcess(words, environment());
+    const ran = await runInLoadedProcess(words, environment());
     expectText(ran, /^\S+bars\.mp4: \d+ bytes, video\/mp4\n$/);
     expect(ran.stdout).toContain(`: ${String(statSync(file).size)} bytes`);
   });
@@ -28,7 +28,7 @@ describe('download', () => {
     const file = join(temporaryDirectory(), 'sound.m4a');
     const given = { REELTALLY_KEY: demoOf(service()).key, REELTALLY_DATA: service().dataDirectory };
     const options = ['--format', 'audio', '--audio-format', 'm4a', '--out', file, '--json'];
-    const ran = await runInProcess(['download', service().sampleUrl('bars'), ...options], given);
+    const ran = await runInLoadedProcess(['download', service().sampleUrl('bars'), ...options], given);
     expect(JSON.parse(ran.stdout)).toEqual({
       request_token: expect.any(String) as string,
       file,
@@ -48,7 +48,7 @@ describe('download', () => {
   it('says why a download has failed, with its token, and leaves no file', { timeout: 60_000 }, async () => {
     const directory = temporaryDirectory();
     const words = ['download', service().sampleUrl('private'), '-o', join(directory, 'a.mp4')];
-    const ran = await runInProcess(words, environment());
+    const ran = await runInLoadedProcess(words, environment());
     expectRefusal(ran, /^reeltally: .+ \(private_video\); request token [\w-]+\n$/);
     expect(readdirSync(directory)).toEqual([]);
   });
@@ -56,11 +56,11 @@ describe('download', () => {
   it('says what the API refuses', async () => {
     const out = join(temporaryDirectory(), 'a.mp4');
     expectRefusal(
-      await runInProcess(['download', 'https://example.com/film', '-o', out], environment()),
+      await runInLoadedProcess(['download', 'https://example.com/film', '-o', out], environment()),
       /^reeltally: .+ \(unsupported_platform\)\n$/,
     );
     expectRefusal(
-      await runInProcess(
+      await runInLoadedProcess(
         ['download', service().sampleUrl('bars'), '-o', out],
         environment({ REELTALLY_KEY: 'rtk_no' }),
       ),
@@ -73,11 +73,14 @@ describe('download', () => {
     const url = service().sampleUrl('bars');
     const { REELTALLY_URL } = environment();
     expectRefusal(
-      await runInProcess(['download', url, '-o', 'a.mp4'], { REELTALLY_URL }),
+      await runInLoadedProcess(['download', url, '-o', 'a.mp4'], { REELTALLY_URL }),
       /^reeltally: set REELTALLY_KEY /,
     );
     const nowhere = join(temporaryDirectory(), 'none', 'a.mp4');
-    expectRefusal(await runInProcess(['download', url, '-o', nowhere], environment()), / cannot be written: ENOENT/);
+    expectRefusal(
+      await runInLoadedProcess(['download', url, '-o', nowhere], environment()),
+      / cannot be written: ENOENT/,
+    );
   });
 
   it('goes on trying while the API is away, and then says so', { timeout: 60_000 }, async () => {
@@ -85,7 +88,7 @@ describe('download', () => {
     const out = join(temporaryDirectory(), 'a.mp4');
     const words = ['download', service().sampleUrl('bars'), '-o', out];
     expectRefusal(
-      await runInProcess(words, environment({ REELTALLY_URL: url })),
+      await runInLoadedProcess(words, environment({ REELTALLY_URL: url })),
       /^reeltally: the API does not answer at REELTALLY_URL: ECONNREFUSED\n$/,
     );
   });

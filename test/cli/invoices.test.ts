@@ -2,20 +2,20 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { noDownloads, shareService } from '../http/shared-service.ts';
+import { noDownloads, ownService } from '../http/shared-service.ts';
 import { queue } from '../support/downloads.ts';
 import { planFile } from '../support/plans.ts';
-import { runInProcess } from '../support/service.ts';
+import { runInLoadedProcess } from '../support/service.ts';
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts';
 import { against, expectRefusal, expectText } from './command-line.ts';
 
 const plans = planFile({ downloads_limit: 1, overage_cents: 25, fee_cents: 1900 });
-const service = shareService({ ...noDownloads, PLANS_FILE: plans, INVOICE_ISSUER: 'Tally & Co' });
+const service = ownService({ ...noDownloads, PLANS_FILE: plans, INVOICE_ISSUER: 'Tally & Co' });
 const run = (...words: string[]) => against(service())(...words);
 
 /** The command line, five weeks on: nobody else's clock is moved. */
 const later = (...words: string[]) =>
-  runInProcess(words, {
+  runInLoadedProcess(words, {
     ...{ REELTALLY_DATA: service().dataDirectory, INVOICE_ISSUER: 'Tally & Co' },
     ...{ REELTALLY_CLOCK_OFFSET_SECONDS: String(35 * 86_400), CLOSING_GRACE_SECONDS: '0' },
   });
@@ -55,7 +55,7 @@ describe('invoices', () => {
   });
 
   it('issue-due says until when a period takes corrections that is not closed yet', async () => {
-    const { code, stdout, stderr } = await runInProcess(['invoices', 'issue-due', '--json'], {
+    const { code, stdout, stderr } = await runInLoadedProcess(['invoices', 'issue-due', '--json'], {
       ...{ REELTALLY_DATA: service().dataDirectory, CLOSING_GRACE_SECONDS: String(20 * 86_400) },
       REELTALLY_CLOCK_OFFSET_SECONDS: String(70 * 86_400),
     });

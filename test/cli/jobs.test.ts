@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { waitForEnd } from '../http/engines-behind.ts';
-import { shareService } from '../http/shared-service.ts';
+import { ownService } from '../http/shared-service.ts';
 import { queue } from '../support/downloads.ts';
 import { planFile } from '../support/plans.ts';
 import { against, expectRefusal, expectText } from './command-line.ts';
 
 // A plan with one download included, so that the second is overage.
-const service = shareService({ PLANS_FILE: planFile({ downloads_limit: 1, overage_cents: 25 }) });
+const service = ownService({ PLANS_FILE: planFile({ downloads_limit: 1, overage_cents: 25 }) });
 const run = (...words: string[]) => against(service())(...words);
 
 interface Timeline {

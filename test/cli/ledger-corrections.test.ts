@@ -2,7 +2,7 @@ import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { countEvents, runSql } from '../http/engines-behind.ts';
-import { noDownloads, shareService } from '../http/shared-service.ts';
+import { noDownloads, ownService } from '../http/shared-service.ts';
 import { queue } from '../support/downloads.ts';
 import { planFile } from '../support/plans.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -11,7 +11,7 @@ import { against, expectRefusal, expectText } from './command-line.ts';
 // A plan with one download included, so that those after it are overage.
 // What the tests change by hand in the ledger, the audit beside the dispatcher finds too.
 const plans = planFile({ downloads_limit: 1, overage_cents: 25 });
-const service = shareService({ ...noDownloads, PLANS_FILE: plans }, [
+const service = ownService({ ...noDownloads, PLANS_FILE: plans }, [
   'the audit found a divergence: a value does not follow from the log',
 ]);
 const run = (...words: string[]) => against(service())(...words);

@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { noDownloads, shareService } from '../http/shared-service.ts';
+import { noDownloads, ownService } from '../http/shared-service.ts';
 import { queue } from '../support/downloads.ts';
-import type { OpenedAccount } from '../support/opened-account.ts';
+import type { OpenedAccount } from '../support/service.ts';
 import { against, expectRefusal, expectText } from './command-line.ts';
 
 /** What support looks for: accounts and downloads, a page at a time. */
-const service = shareService(noDownloads);
+const service = ownService(noDownloads);
 const run = (...words: string[]) => against(service())(...words);
 
 interface Accounts {

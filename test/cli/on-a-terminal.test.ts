@@ -1,12 +1,12 @@
 import { beforeAll, expect, it } from 'vitest';
-import { noDownloads, shareService } from '../http/shared-service.ts';
+import { noDownloads, ownService } from '../http/shared-service.ts';
 import { queue } from '../support/downloads.ts';
 import { planFile } from '../support/plans.ts';
 import { runOnTerminal } from '../support/service.ts';
 import { against } from './command-line.ts';
 
 /** A person sees what a program gets, and a bar that moves besides. */
-const service = shareService({ ...noDownloads, PLANS_FILE: planFile({ downloads_limit: 1, overage_cents: 25 }) });
+const service = ownService({ ...noDownloads, PLANS_FILE: planFile({ downloads_limit: 1, overage_cents: 25 }) });
 let account: string;
 let token: string;
 

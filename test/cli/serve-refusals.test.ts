@@ -1,13 +1,14 @@
 import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { shareService, unexpectedLines } from '../http/shared-service.ts';
+import { ownService } from '../http/shared-service.ts';
+import { unexpectedLines } from '../support/log-lines.ts';
 import { call } from '../support/client.ts';
 import type { Environment } from '../support/service.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { expectRefusal, runIn } from './command-line.ts';
 
-const service = shareService();
+const service = ownService();
 
 async function expectNoStart(environment: Environment, message: RegExp, role = 'all'): Promise<void> {
   const ran = await runIn(environment)('serve', '--json', '--role', role);

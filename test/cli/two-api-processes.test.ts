@@ -2,7 +2,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { exhaust } from '../http/requests.ts';
-import { unexpectedLines } from '../http/shared-service.ts';
+import { unexpectedLines } from '../support/log-lines.ts';
 import { call } from '../support/client.ts';
 import { startInstallation } from '../support/installation.ts';
 import type { Installation } from '../support/installation.ts';

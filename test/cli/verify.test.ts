@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { runSql } from '../http/engines-behind.ts';
-import { noDownloads, shareService } from '../http/shared-service.ts';
+import { noDownloads, ownService } from '../http/shared-service.ts';
 import { queue } from '../support/downloads.ts';
 import { planFile } from '../support/plans.ts';
 import { cliCommand } from '../support/service.ts';
@@ -11,7 +11,7 @@ import { against, expectText, saidBy } from './command-line.ts';
 // A plan with one download included, so that those after it are overage.
 // The dispatcher finds what the tests damage too, and says so.
 const plans = planFile({ downloads_limit: 1, overage_cents: 25 });
-const service = shareService({ ...noDownloads, PLANS_FILE: plans }, [
+const service = ownService({ ...noDownloads, PLANS_FILE: plans }, [
   'the audit found a divergence: a value does not follow from the log',
 ]);
 const run = (...words: string[]) => against(service())(...words);

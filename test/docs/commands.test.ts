@@ -1,13 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { engineOfRun } from '../support/made-once.ts';
 import { apiClient } from '../support/client.ts';
 import { ended, queue } from '../support/downloads.ts';
-import { runInProcess, startService } from '../support/service.ts';
+import { cliCommand, runInLoadedProcess, startService } from '../support/service.ts';
 import type { Service } from '../support/service.ts';
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts';
 import { codeBlocks, pages } from '../tidy/markdown.ts';
@@ -21,10 +21,19 @@ import { root } from '../tidy/source-files.ts';
 const commandBlocks = (page: string) => shellBlocks(page).filter(({ mark }) => !mark.startsWith('no-run'));
 const shellBlocks = (page: string) => codeBlocks(page).filter(({ language }) => language === 'sh');
 
+/** `npm run -s reeltally --`, done without npm, which takes as long as most commands. The README's are run by npm itself. */
+const shortNpm = `#!/bin/sh
+[ "$1 $2 $3 $4" = "run -s reeltally --" ] || { echo "not our command line: npm $*" >&2; exit 1; }
+shift 4
+exec ${cliCommand.join(' ')} "$@"
+`;
+
 let directory: string;
 let service: Service;
 beforeAll(async () => {
   directory = makeTemporaryDirectory();
+  mkdirSync(join(directory, 'bin'));
+  writeFileSync(join(directory, 'bin', 'npm'), shortNpm, { mode: 0o755 });
   // What a page leaves to the reader's eye is a failure here: curl says nothing of a status that is no success.
   writeFileSync(join(directory, '.curlrc'), 'fail-with-body\n');
   service = await startService({ REELTALLY_DATA: join(directory, 'data') });
@@ -35,6 +44,7 @@ afterAll(async () => {
 }, 60_000);
 
 interface Reader {
+  page: string;
   key: string;
   /** What stands for the names in capitals. */
   names: Readonly<Record<string, string>>;
@@ -50,7 +60,7 @@ async function newReader(page: string): Promise<Reader> {
   if (!issued || !credits) throw new Error('the account cannot be used');
   const names = { ACCOUNT: accountId, KEY_ID: keyId, '2026-11-21': credits.data.period_start.slice(0, 10) };
   const download = { VIDEO_URL: service.sampleUrl('bars'), FILE: join(directory, 'downloaded.mp4') };
-  const reader = { key: issued.data.key, names: { ...names, ...download } };
+  const reader = { page, key: issued.data.key, names: { ...names, ...download } };
   const lines = commandBlocks(page).flatMap(({ text }) => text.match(commandLine) ?? []);
   if (!lines.some((line) => /\bTOKEN\b/.test(line))) return reader;
   await service.cli('accounts', 'terms', accountId, '--downloads', '0');
@@ -67,15 +77,22 @@ function filledIn(script: string, names: Reader['names']): string {
 }
 
 /** Runs a script from the root of the project. @throws with what it printed, where it fails */
-async function runScript(script: string, { key }: Reader): Promise<void> {
+async function runScript(script: string, { page, key }: Reader): Promise<void> {
   const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env;
   const child = spawn('sh', ['-eux', '-c', script], {
     cwd: root,
     env: {
-      ...{ PATH, NODE_COMPILE_CACHE, HOME: directory, REELTALLY_DATA: service.dataDirectory, FOLDER: directory },
+      PATH: page === 'README.md' ? PATH : `${directory}/bin:${PATH}`,
+      NODE_COMPILE_CACHE,
+      HOME: directory,
+      FOLDER: directory,
+      REELTALLY_DATA: service.dataDirectory,
+      REELTALLY_URL: service.url,
+      REELTALLY_KEY: key,
+      URL: service.url,
+      KEY: key,
+      VIDEO: service.sampleUrl('bars'),
       ...engineOfRun(),
-      ...{ URL: service.url, KEY: key, VIDEO: service.sampleUrl('bars') },
-      ...{ REELTALLY_URL: service.url, REELTALLY_KEY: key },
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -109,7 +126,7 @@ async function runPage(page: string): Promise<void> {
 
 /** The names that a level of the command line's help lists. */
 async function listedCommands(...words: string[]): Promise<string[]> {
-  const { stdout } = await runInProcess([...words, '--help'], {});
+  const { stdout } = await runInLoadedProcess([...words, '--help'], {});
   const names = [...(stdout.split('Commands:')[1] ?? '').matchAll(/^ {2}([\w-]+) /gm)].map(([, name = '']) => name);
   return names.filter((name) => name !== 'help');
 }

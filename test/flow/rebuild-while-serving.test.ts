@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { projections as allProjections } from '../../projections/all.ts';
-import { runIn } from '../cli/command-line.ts';
+import { within } from '../cli/command-line.ts';
 import { call } from '../support/client.ts';
 import { queue } from '../support/downloads.ts';
 import { startInstallation } from '../support/installation.ts';
@@ -54,7 +54,7 @@ it('while everything is rebuilt, every request is answered as always', { timeout
   })();
   const rebuilding = (async () => {
     for (let turn = 0; turn < scaled(3, 20); turn += 1) {
-      const ran = await runIn(installation.environment)('projections', 'rebuild', 'all', '--json');
+      const ran = await within(installation.environment)('projections', 'rebuild', 'all', '--json');
       expect({ code: ran.code, stderr: ran.stderr }).toEqual({ code: 0, stderr: '' });
       const { projections } = JSON.parse(ran.stdout) as { projections: { name: string; identical: boolean }[] };
       expect(projections.map(({ identical }) => identical)).toEqual(projections.map(() => true));

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
-import { runIn } from '../cli/command-line.ts';
+import { within } from '../cli/command-line.ts';
 import { queue } from '../support/downloads.ts';
 import { startInstallation } from '../support/installation.ts';
 import type { Installation } from '../support/installation.ts';
@@ -37,7 +37,7 @@ afterAll(async () => {
 });
 
 const eventStoreUrl = () => installation.environment['EVENTSTORE_URL'] ?? '';
-const run = (...words: string[]) => runIn(installation.environment)(...words);
+const run = (...words: string[]) => within(installation.environment)(...words);
 
 async function writeForeignStreams(): Promise<void> {
   for (const stream of foreign)
@@ -78,7 +78,7 @@ it(
 
 it('keeps the prefix of its first start', { timeout: 60_000 }, async () => {
   for (const other of ['other-', 'mine2-']) {
-    const refused = await runIn({ ...installation.environment, EVENTSTORE_PREFIX: other })(
+    const refused = await within({ ...installation.environment, EVENTSTORE_PREFIX: other })(
       'accounts',
       'show',
       accountId,
@@ -91,7 +91,7 @@ it('keeps the prefix of its first start', { timeout: 60_000 }, async () => {
       'EVENTSTORE_PREFIX',
     );
   }
-  const same = await runIn({ ...installation.environment, EVENTSTORE_PREFIX: prefix })('accounts', 'show', accountId);
+  const same = await within({ ...installation.environment, EVENTSTORE_PREFIX: prefix })('accounts', 'show', accountId);
   expect(same.code).toBe(0);
 });
 

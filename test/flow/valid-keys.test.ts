@@ -1,10 +1,10 @@
 import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { launchPostgres } from '../../src/embedded/postgres/launch.ts';
-import { runIn, saidBy } from '../cli/command-line.ts';
+import { within, saidBy } from '../cli/command-line.ts';
 import { startInstallation } from '../support/installation.ts';
 import type { Installation } from '../support/installation.ts';
-import type { OpenedAccount } from '../support/opened-account.ts';
+import type { OpenedAccount } from '../support/service.ts';
 import { planFile } from '../support/plans.ts';
 import { restartable } from '../support/restartable.ts';
 import type { RestartableServer } from '../support/restartable.ts';
@@ -36,7 +36,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 }, 60_000);
 
-const cli = (...words: string[]) => runIn(installation.environment)(...words, '--json');
+const cli = (...words: string[]) => within(installation.environment)(...words, '--json');
 
 async function issueByCommand(accountId: string): Promise<string | undefined> {
   const { code, stdout } = await cli('keys', 'issue', accountId);

@@ -4,11 +4,11 @@ import { newApiKey } from '../../src/commands/api-key.ts';
 import { call } from '../support/client.ts';
 import type { Asked } from '../support/client.ts';
 import { rawRequest } from './raw-request.ts';
-import { demoOf, shareService } from './shared-service.ts';
+import { demoOf, ownService } from './shared-service.ts';
 
 const hourlyLimit = 20;
 // Each test comes from an address of its own, so that each finds a window of its own.
-const service = shareService({ TRUSTED_PROXIES: '127.0.0.1', UNAUTHENTICATED_HOURLY_LIMIT: String(hourlyLimit) });
+const service = ownService({ TRUSTED_PROXIES: '127.0.0.1', UNAUTHENTICATED_HOURLY_LIMIT: String(hourlyLimit) });
 
 const from = (address: string, { headers = {}, ...asked }: Asked = {}) =>
   call(service().url, '/credits', { ...asked, headers: { 'x-forwarded-for': address, ...headers } });

@@ -8,11 +8,11 @@ import type { JobCommand } from '../../src/domain/download-job.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
 import { freshCause } from '../commands/usage-account.ts';
 import { readLog } from '../support/log.ts';
-import type { ServiceProcess } from '../support/service.ts';
+import type { Started } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** Where a running service's own engines are. */
-function addressesOf({ dataDirectory }: ServiceProcess): { eventStoreUrl: string; databaseUrl: string } {
+function addressesOf({ dataDirectory }: Started): { eventStoreUrl: string; databaseUrl: string } {
   return JSON.parse(readFileSync(join(dataDirectory, 'instance.json'), 'utf8')) as {
     eventStoreUrl: string;
     databaseUrl: string;
@@ -20,22 +20,22 @@ function addressesOf({ dataDirectory }: ServiceProcess): { eventStoreUrl: string
 }
 
 /** The events of streams with this prefix. */
-export const readEvents = (service: ServiceProcess, prefix: string) =>
+export const readEvents = (service: Started, prefix: string) =>
   readLog(addressesOf(service).eventStoreUrl, prefix);
 
 /** Events of the service's own in the streams with this prefix: a charge, a job or a key would be one more. */
-export async function countEvents(service: ServiceProcess, prefix = ''): Promise<number> {
+export async function countEvents(service: Started, prefix = ''): Promise<number> {
   const events = await readLog(addressesOf(service).eventStoreUrl, prefix);
   return events.filter(({ stream }) => !stream.startsWith('$')).length;
 }
 
 /** One statement on the service's Postgres. @returns how many rows it gave or changed */
-export async function runSql(service: ServiceProcess, text: string, values: unknown[] = []): Promise<number> {
+export async function runSql(service: Started, text: string, values: unknown[] = []): Promise<number> {
   return await withPostgres(service, async (client) => (await client.query(text, values)).rowCount ?? 0);
 }
 
 /** Holds up the read model of credits for as long as the work takes: its rows stay readable, and as they are. */
-export async function whileCreditsStandStill(service: ServiceProcess, work: () => Promise<void>): Promise<void> {
+export async function whileCreditsStandStill(service: Started, work: () => Promise<void>): Promise<void> {
   await withPostgres(service, async (client) => {
     await client.query('begin');
     await client.query('lock table credits in share mode');
@@ -45,7 +45,7 @@ export async function whileCreditsStandStill(service: ServiceProcess, work: () =
 }
 
 /** Waits until a job's status is another one. Asks Postgres, because polls of the API count against the key's window. */
-export async function waitForChange(service: ServiceProcess, token: string, status: string): Promise<void> {
+export async function waitForChange(service: Started, token: string, status: string): Promise<void> {
   const what = `job ${token} to be no longer ${status}`;
   await waitForRow(service, what, {
     text: 'select from jobs where token = $1 and status <> $2',
@@ -54,11 +54,11 @@ export async function waitForChange(service: ServiceProcess, token: string, stat
 }
 
 /** Waits until the read model has a job. */
-export const waitForJob = (service: ServiceProcess, token: string): Promise<void> =>
+export const waitForJob = (service: Started, token: string): Promise<void> =>
   waitForRow(service, `job ${token} to be projected`, { text: 'select from jobs where token = $1', values: [token] });
 
 /** Takes a queued job as a worker would, and does no more with it, or gives it up for good. */
-export async function takeJob(service: ServiceProcess, token: string, { failing = false } = {}): Promise<void> {
+export async function takeJob(service: Started, token: string, { failing = false } = {}): Promise<void> {
   const row = await withPostgres(service, async (client) => {
     const text = 'select account_id, usage_stream, usage_revision::float8 from jobs where token = $1';
     const { rows } = await client.query<{ account_id: string; usage_stream: string; usage_revision: number }>(text, [
@@ -74,7 +74,7 @@ export async function takeJob(service: ServiceProcess, token: string, { failing 
   if (failing) await recordStep(service, { kind: 'give_up', token, claim, reason: 'private_video', fault: 'video' });
 }
 
-async function recordStep(service: ServiceProcess, command: JobCommand): Promise<void> {
+async function recordStep(service: Started, command: JobCommand): Promise<void> {
   const store = connectEventStore({ url: addressesOf(service).eventStoreUrl });
   try {
     const now = () => new Date().toISOString();
@@ -87,7 +87,7 @@ async function recordStep(service: ServiceProcess, command: JobCommand): Promise
 }
 
 async function waitForRow(
-  service: ServiceProcess,
+  service: Started,
   what: string,
   query: { text: string; values: unknown[] },
 ): Promise<void> {
@@ -96,19 +96,19 @@ async function waitForRow(
   );
 }
 
-export async function waitForEnd(service: ServiceProcess, token: string): Promise<void> {
+export async function waitForEnd(service: Started, token: string): Promise<void> {
   for (const status of ['queued', 'claimed', 'running']) await waitForChange(service, token, status);
 }
 
 /** Ends the time of a finished file, as the dispatcher would later on, and waits until that is projected. */
-export async function expireFile(service: ServiceProcess, token: string): Promise<void> {
+export async function expireFile(service: Started, token: string): Promise<void> {
   await recordStep(service, { kind: 'expire_file', token, completedUntil: new Date().toISOString() });
   const text = 'select from jobs where token = $1 and file_expired_at is not null';
   await waitForRow(service, `the file of ${token} to expire`, { text, values: [token] });
 }
 
 async function withPostgres<Result>(
-  service: ServiceProcess,
+  service: Started,
   work: (client: pg.Client) => Promise<Result>,
 ): Promise<Result> {
   const client = new pg.Client({ connectionString: addressesOf(service).databaseUrl });

@@ -8,9 +8,9 @@ import { queue } from '../support/downloads.ts';
 import { runSql, waitForEnd } from './engines-behind.ts';
 import { rawExchange, rawRequest } from './raw-request.ts';
 import { metadataPath } from './requests.ts';
-import { demoOf, shareService } from './shared-service.ts';
+import { demoOf, ownService } from './shared-service.ts';
 
-const service = shareService({}, [
+const service = ownService({}, [
   'a request failed inside the service',
   'Postgres could not be asked to admit a request',
 ]);

@@ -4,9 +4,9 @@ import type { Answer } from '../support/client.ts';
 import { queue } from '../support/downloads.ts';
 import { whileCreditsStandStill } from './engines-behind.ts';
 import { creditsOf, exhaust, issueKey, metadataPath, together } from './requests.ts';
-import { demoOf, shareService } from './shared-service.ts';
+import { demoOf, ownService } from './shared-service.ts';
 
-const service = shareService();
+const service = ownService();
 const lookUp = (item: string, key: string) => call(service().url, metadataPath(service().sampleUrl(item)), { key });
 
 describe('GET /video/metadata, 200', () => {

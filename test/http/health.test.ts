@@ -1,9 +1,9 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { spawnCommand } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { shareService } from './shared-service.ts';
+import { ownService } from './shared-service.ts';
 
-const service = shareService();
+const service = ownService();
 
 describe('health checks', () => {
   it('/healthz says that the process turns, without a key', async () => {

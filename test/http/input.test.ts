@@ -5,13 +5,13 @@ import { countEvents } from './engines-behind.ts';
 import { rawRequest } from './raw-request.ts';
 import { creditsOf, metadataPath } from './requests.ts';
 import type { Credits } from './requests.ts';
-import { noDownloads, shareService } from './shared-service.ts';
+import { noDownloads, ownService } from './shared-service.ts';
 
 /**
  * The plan of the account asked for here includes nothing. So an answer 402 says that the input has passed its checks, and
  * whatever is sent, nothing may be charged.
  */
-const service = shareService({
+const service = ownService({
   ...noDownloads,
   PLANS_FILE: planFile({ downloads_limit: 0, metadata_limit: 0, hourly_limit: 10_000 }),
 });

@@ -4,10 +4,10 @@ import { describe, expect, it } from 'vitest';
 import { call } from '../support/client.ts';
 import { rawRequest } from './raw-request.ts';
 import { creditsOf, exhaust } from './requests.ts';
-import { demoOf, shareService } from './shared-service.ts';
+import { demoOf, ownService } from './shared-service.ts';
 
 // With all that it stores in its own folder.
-const service = shareService({}, [], { postgres: 'embedded' });
+const service = ownService({}, [], { postgres: 'embedded' });
 const issue = (key: string, body?: object | string) =>
   call(service().url, '/auth/key', { key, method: 'POST', ...(body !== undefined && { body }) });
 

@@ -1,17 +1,36 @@
 import { afterAll, beforeAll, expect } from 'vitest';
-import { startService } from '../support/service.ts';
-import type { Environment, Service } from '../support/service.ts';
+import { unexpectedLines } from '../support/log-lines.ts';
+import { inUse, startService } from '../support/service.ts';
+import type { Environment, Service, ServiceInUse, Started } from '../support/service.ts';
 
 /** For tests that need charges and no films: the worker finds too little room, and leaves every job queued. */
 export const noDownloads: Environment = { MIN_FREE_DISK_MIB: '1000000000' };
 
+/** A service that other test files use at the same time, with an account of this file's own in place of the demo's. */
+export function shareService(environment: Environment = {}): () => ServiceInUse {
+  let service: ServiceInUse | undefined;
+
+  beforeAll(async () => {
+    const { TEST_SERVICES = '' } = process.env;
+    const response = await fetch(TEST_SERVICES, { method: 'POST', body: JSON.stringify(environment) });
+    if (!response.ok) throw new Error(await response.text());
+    const used = inUse((await response.json()) as Started);
+    service = { ...used, demo: await used.openAccount('enterprise') };
+  }, 60_000);
+
+  return () => {
+    if (!service) throw new Error('the service has not started');
+    return service;
+  };
+}
+
 /**
- * One running service for the tests of a file, on the Postgres of the run. At the end it has to stop in order, and its log
+ * One running service for the tests of a file alone, on the Postgres of the run. At the end it has to stop in order, and its log
  * may hold no error that the tests did not provoke on purpose.
  *
  * @param expectedErrors texts of log lines that belong to what the file tests
  */
-export function shareService(
+export function ownService(
   environment: Environment = {},
   expectedErrors: readonly string[] = [],
   { postgres = 'of the run' }: { postgres?: 'embedded' | 'of the run' } = {},
@@ -34,18 +53,8 @@ export function shareService(
   };
 }
 
-/** Errors (pino's levels 50 and 60), and whatever is no log line at all, such as the trace of an uncaught error. */
-export function unexpectedLines(log: string, expectedErrors: readonly string[] = []): string[] {
-  return log.split('\n').filter((line) => {
-    if (line === '') return false;
-    if (!line.startsWith('{')) return true;
-    const { level, msg } = JSON.parse(line) as { level: number; msg?: string };
-    return level >= 50 && !expectedErrors.includes(msg ?? '');
-  });
-}
-
 /** The account and key that a demo start makes: plan enterprise, 500 requests an hour. */
-export function demoOf({ demo }: Service): { accountId: string; key: string; keyId: string } {
+export function demoOf({ demo }: Pick<Service, 'demo'>): { accountId: string; key: string; keyId: string } {
   if (!demo) throw new Error('the service was not started in demo mode');
   return demo;
 }

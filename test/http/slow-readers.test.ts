@@ -12,7 +12,7 @@ import { scaled } from '../support/proof-scale.ts';
 import { scrape, valueOf } from '../support/scrape.ts';
 import { startProcess } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { demoOf, shareService } from './shared-service.ts';
+import { demoOf, ownService } from './shared-service.ts';
 
 const [perLink, perAddress, idleSeconds] = [4, 10, 3];
 const limits = {
@@ -20,7 +20,7 @@ const limits = {
   MAX_CONNECTIONS_PER_ADDRESS: String(perAddress),
   LINK_IDLE_SECONDS: String(idleSeconds),
 };
-const service = shareService({ ...limits, TRUSTED_PROXIES: '127.0.0.1' });
+const service = ownService({ ...limits, TRUSTED_PROXIES: '127.0.0.1' });
 const mebibyte = 1024 * 1024;
 const largeBytes = 64 * mebibyte;
 let token: string;

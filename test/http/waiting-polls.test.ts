@@ -10,10 +10,10 @@ import { scrape, valueOf } from '../support/scrape.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { takeJob, waitForChange, waitForJob } from './engines-behind.ts';
 import { issueKey, together } from './requests.ts';
-import { demoOf, noDownloads, shareService } from './shared-service.ts';
+import { demoOf, noDownloads, ownService } from './shared-service.ts';
 
 /** Nothing happens to a job here but what a test does. */
-const service = shareService(noDownloads);
+const service = ownService(noDownloads);
 const statusPath = (token: string) => `/video/status?token=${token}`;
 
 async function newJob(): Promise<{ token: string; key: string }> {

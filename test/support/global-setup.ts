@@ -2,47 +2,38 @@
 
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { TestProject } from 'vitest/node';
 
 import { launchPostgres } from '../../src/embedded/postgres/launch.ts';
 import { readGivenEngines } from './given-engines.ts';
 import { linkEngine } from './made-once.ts';
+import { offerServices } from './services-of-run.ts';
 import { makeTemporaryDirectory } from './temporary-directory.ts';
 
-declare module 'vitest' {
-  interface ProvidedContext {
-    /** Address of the administrator's database in the run's Postgres. */
-    postgresUrl: string;
-  }
-}
-
-export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
+/** The processes of the test files find what is made here by these variables. */
+export default async function setUp(): Promise<() => Promise<void>> {
   const directory = makeTemporaryDirectory();
+  await using undo = new AsyncDisposableStack();
+  undo.defer(() => rmSync(directory, { recursive: true, force: true }));
   // What the tests start is compiled once: it starts in half the time.
   process.env['NODE_COMPILE_CACHE'] = join(directory, 'compile-cache');
   process.env['TEST_MADE_ONCE'] = directory;
   linkEngine(directory);
-  const remove = (): void => {
-    rmSync(directory, { recursive: true, force: true });
-  };
-  const { databaseUrl } = readGivenEngines();
-  if (databaseUrl !== undefined) {
-    project.provide('postgresUrl', databaseUrl);
-    return async () => remove();
-  }
-  try {
-    const server = await launchPostgres({
-      dataDirectory: join(directory, 'postgres'),
-      // Files run side by side, each with pools of its own. Nothing here has to survive a power cut; commits stay synchronous.
-      settings: { max_connections: '400', fsync: 'off', full_page_writes: 'off' },
-    });
-    project.provide('postgresUrl', server.url);
-    return async () => {
-      await server.stop();
-      remove();
-    };
-  } catch (error) {
-    remove();
-    throw error;
-  }
+  process.env['TEST_POSTGRES'] = readGivenEngines().databaseUrl ?? (await startPostgres(directory, undo));
+  const services = await offerServices();
+  undo.defer(() => services.stop());
+  process.env['TEST_SERVICES'] = services.url;
+  const made = undo.move();
+  return () => made.disposeAsync();
+}
+
+async function startPostgres(directory: string, undo: AsyncDisposableStack): Promise<string> {
+  const server = await launchPostgres({
+    dataDirectory: join(directory, 'postgres'),
+    // Files run side by side, each with pools of its own. Nothing here has to survive a power cut; commits stay synchronous.
+    settings: { max_connections: '400', fsync: 'off', full_page_writes: 'off' },
+  });
+  undo.defer(async () => {
+    await server.stop();
+  });
+  return server.url;
 }

@@ -1,13 +1,11 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { engineOfRun, prepareEngine } from './made-once.ts';
-import { openAccount } from './opened-account.ts';
-import type { OpenedAccount } from './opened-account.ts';
 import { startEventStore } from './event-store.ts';
 import { startNatsServer } from './nats.ts';
 import { createDatabase } from './postgres.ts';
-import { runCli, startProcess } from './service.ts';
-import type { Environment, ServiceProcess } from './service.ts';
+import { openAccount, runCli, startProcess } from './service.ts';
+import type { Environment, OpenedAccount, ServiceProcess } from './service.ts';
 import { startTestPlatform } from './sample-platform.ts';
 import { makeTemporaryDirectory } from './temporary-directory.ts';
 

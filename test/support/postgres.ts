@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { inject } from 'vitest';
 
 export interface TestDatabase extends AsyncDisposable {
   url: string;
@@ -12,14 +11,22 @@ export interface TestDatabase extends AsyncDisposable {
 export async function createDatabase(): Promise<TestDatabase> {
   const name = `test_${randomBytes(8).toString('hex')}`;
   await administer(`create database ${name}`);
-  const url = new URL(inject('postgresUrl'));
+  const url = new URL(urlOfRun());
   url.pathname = `/${name}`;
   const drop = (): Promise<void> => administer(`drop database if exists ${name} with (force)`);
   return { url: url.href, drop, [Symbol.asyncDispose]: drop };
 }
 
+/** Set by global-setup.ts: the administrator's database in the run's Postgres. */
+function urlOfRun(): string {
+  const { TEST_POSTGRES } = process.env;
+  if (TEST_POSTGRES === undefined)
+    throw new Error('The Postgres of the run is started by test/support/global-setup.ts.');
+  return TEST_POSTGRES;
+}
+
 async function administer(statement: string): Promise<void> {
-  const client = new pg.Client({ connectionString: inject('postgresUrl') });
+  const client = new pg.Client({ connectionString: urlOfRun() });
   await client.connect();
   try {
     await client.query(statement);

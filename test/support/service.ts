@@ -5,11 +5,10 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { runCommandLine } from '../../src/main/command-line.ts';
+import { runLoaded } from './command-process.ts';
+import type { Ran } from './command-process.ts';
 import { givenEngines } from './given-engines.ts';
 import { engineOfRun, linkEngine, prepareDataDirectory } from './made-once.ts';
-import { openAccount } from './opened-account.ts';
-import type { OpenedAccount } from './opened-account.ts';
 import { createDatabase } from './postgres.ts';
 import { makeTemporaryDirectory } from './temporary-directory.ts';
 
@@ -28,7 +27,7 @@ const asItIs: StartedBy = (command) => command;
 export type Environment = Readonly<Record<string, string>>;
 
 /** What `serve --json` prints once it is ready. */
-interface Started {
+export interface Started {
   url: string;
   dataDirectory: string;
   samplePlatformUrl: string | null;
@@ -51,7 +50,8 @@ export interface ServiceProcess extends AsyncDisposable, Started {
   resume: () => void;
 }
 
-export interface Service extends ServiceProcess {
+/** What tests do with a running service, whoever has started it. */
+export interface ServiceInUse extends Started {
   sampleUrl: (item: string) => string;
   /** Another process of the same installation. */
   startRole: (
@@ -62,6 +62,9 @@ export interface Service extends ServiceProcess {
   cli: <Answer = Record<string, unknown>>(...words: string[]) => Promise<Answer>;
   /** An account with one key. */
   openAccount: (plan: string) => Promise<OpenedAccount>;
+}
+
+export interface Service extends ServiceInUse, ServiceProcess {
   /** Starts the whole service again on the same data directory, after `stop` or `kill`. */
   restart: (environment?: Environment) => Promise<Service>;
 }
@@ -125,18 +128,28 @@ async function givenAddresses(
 async function serviceOn(dataDirectory: string, given: Environment): Promise<Service> {
   const environment = { REELTALLY_DATA: dataDirectory, ...given };
   const running = await startProcess('all', { PORT: '0', ...environment });
-  const cli = <Answer>(...words: string[]) => runCli<Answer>(words, environment);
   return {
     ...running,
-    sampleUrl: (item) => `${running.samplePlatformUrl ?? ''}/watch/${item}`,
-    startRole: (role, more = {}) => startProcess(role, { PORT: '0', ...environment, ...more }),
-    cli,
-    openAccount: (plan) => openAccount(plan, environment),
+    ...inUse(running, environment),
     restart: (more = {}) => serviceOn(dataDirectory, { ...given, ...more }),
     [Symbol.asyncDispose]: async () => {
       await running.stop();
       rmSync(dataDirectory, { recursive: true, force: true });
     },
+  };
+}
+
+/** @param environment its own; where it listens and keeps its data is in its data directory too */
+export function inUse(
+  started: Started,
+  environment: Environment = { REELTALLY_DATA: started.dataDirectory },
+): ServiceInUse {
+  return {
+    ...started,
+    sampleUrl: (item) => `${started.samplePlatformUrl ?? ''}/watch/${item}`,
+    startRole: (role, more = {}) => startProcess(role, { PORT: '0', ...environment, ...more }),
+    cli: (...words) => runCli(words, environment),
+    openAccount: (plan) => openAccount(plan, environment),
   };
 }
 
@@ -201,7 +214,7 @@ export async function runCommand(
   words: readonly string[],
   environment: Environment,
   started: StartedBy = asItIs,
-): Promise<{ code: number | null; stdout: string; stderr: string }> {
+): Promise<Ran> {
   const child = spawnCommand(words, environment, started);
   let stdout = '';
   let stderr = '';
@@ -260,45 +273,38 @@ export function startOnTerminal(command: readonly string[], environment: Environ
 }
 
 /**
- * Runs one command to its end in the test's own process, which saves a second of loading. Only for tests that open no event store
- * of their own: the client's state is shared by all connections of a process, so a process has one. Exit codes, streams and
- * terminals of real processes are looked at by test/docs/commands.test.ts and test/cli/usage.test.ts.
+ * Runs one command to its end in a process that has run others before. Exit codes, streams and terminals of processes of their
+ * own are looked at by test/docs/commands.test.ts and test/cli/usage.test.ts.
  */
-export async function runInProcess(words: readonly string[], environment: Environment): Promise<RanInProcess> {
-  const ran = underWay.then(() => runNow(words, environment));
-  underWay = ran.catch(() => undefined);
-  return await ran;
-}
-
-interface RanInProcess {
-  code: number;
-  stdout: string;
-  stderr: string;
-}
-
-/** Commands of this process, one after the other: each has a connection to the event store. */
-let underWay: Promise<unknown> = Promise.resolve();
-
-async function runNow(words: readonly string[], environment: Environment): Promise<RanInProcess> {
-  let stdout = '';
-  let stderr = '';
-  const code = await runCommandLine({
-    words,
-    variables: { ...cleanEnvironment(), ...environment },
-    write: (text) => void (stdout += text),
-    tell: (text) => void (stderr += text),
-    terminal: false,
-    columns: undefined,
-    serve: () => Promise.reject(new Error('A service is started as a process of its own.')),
-  });
-  return { code, stdout, stderr };
+export async function runInLoadedProcess(words: readonly string[], environment: Environment): Promise<Ran> {
+  return await runLoaded(words, { ...cleanEnvironment(), ...environment });
 }
 
 /** @throws where the command exits with another code than 0 */
 export async function runCli<Answer>(words: readonly string[], environment: Environment): Promise<Answer> {
-  const { code, stdout, stderr } = await runCommand([...words, '--json'], environment);
+  // A clock that is wrong is loaded into a process as it starts.
+  const run = environment['NODE_OPTIONS'] === undefined ? runInLoadedProcess : runCommand;
+  const { code, stdout, stderr } = await run([...words, '--json'], environment);
   if (code !== 0) throw new Error(`reeltally ${words.join(' ')} ended with ${String(code)}: ${stderr}`);
   return JSON.parse(stdout) as Answer;
+}
+
+export interface OpenedAccount {
+  accountId: string;
+  key: string;
+  keyId: string;
+}
+
+/** An account with one key; in force when it returns. */
+export async function openAccount(
+  plan: string,
+  { NODE_OPTIONS: _, ...environment }: Environment,
+): Promise<OpenedAccount> {
+  const open = ['accounts', 'open', '--email', 'owner@example.com', '--plan', plan];
+  const { account_id: accountId } = await runCli<{ account_id: string }>(open, environment);
+  const issue = ['keys', 'issue', accountId, '--label', 'test'];
+  const { key, key_id: keyId } = await runCli<{ key: string; key_id: string }>(issue, environment);
+  return { accountId, key, keyId };
 }
 
 /** Nothing of the caller's own settings reaches the processes under test. */

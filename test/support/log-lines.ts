@@ -1,0 +1,9 @@
+/** Errors (pino's levels 50 and 60), and whatever is no log line at all, such as the trace of an uncaught error. */
+export function unexpectedLines(log: string, expectedErrors: readonly string[] = []): string[] {
+  return log.split('\n').filter((line) => {
+    if (line === '') return false;
+    if (!line.startsWith('{')) return true;
+    const { level, msg } = JSON.parse(line) as { level: number; msg?: string };
+    return level >= 50 && !expectedErrors.includes(msg ?? '');
+  });
+}
