@@ -143,17 +143,6 @@ describe('the user of the other end', () => {
     expect(userIn(lines)).toBeUndefined();
   });
 
-  test('is found over IPv6', () => {
-    const loopback = '00000000000000000000000001000000';
-    const [from, to] = [`${loopback}:C350`, `${loopback}:0841`];
-    const lines = [
-      { ...theirs, from, to },
-      { ...ours, from: to, to: from },
-    ];
-    const over = { ...connection, localAddress: '::1', remoteAddress: '::1' };
-    expect(peerUser(over, (name) => tableOf(name === 'tcp6' ? lines : []))).toBe(1001);
-  });
-
   test('is unknown beyond loopback', () => {
     const beyond = { ...connection, remoteAddress: '192.168.1.2' };
     expect(peerUser(beyond, () => tableOf([ours, { ...theirs, from: '0201A8C0:C350' }]))).toBeUndefined();
