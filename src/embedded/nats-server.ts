@@ -23,7 +23,7 @@ const readyLimitMs = 60_000;
 
 export interface NatsServerOptions {
   dataDirectory: string;
-  /** Of 127.0.0.1; a free one if not given. */
+  /** A port of 127.0.0.1; default: a free one. */
   port?: number;
   /** The program; default: that of the npm package, else the one on the PATH. */
   serverPath?: string;

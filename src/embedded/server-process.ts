@@ -32,7 +32,7 @@ interface Exit {
 }
 
 export interface ServerProcess {
-  /** Of the server, not of its reaper. */
+  /** The server's, not its reaper's. */
   readonly pid: number;
   /** The server's output. */
   readonly logFile: string;

@@ -31,7 +31,7 @@ export type ExpectedRevision = 'no_stream' | number;
  */
 export type AppendOutcome = 'stored' | 'conflict' | 'not_sent';
 
-export interface AppendOptions {
+interface AppendOptions {
   /** An append that could not be sent by this instant (milliseconds of `performance.now()`) ends with `not_sent`. */
   sendBeforeMs?: number;
 }
@@ -116,7 +116,7 @@ export interface SubscriptionOptions {
 }
 
 export interface Subscription {
-  /** Whether the end of the log has been reached since the last (re)subscription. */
+  /** True if the end of the log has been reached since the last (re)subscription. */
   readonly caughtUp: boolean;
   /** Stops after the batch under way has been applied. */
   close(): Promise<void>;

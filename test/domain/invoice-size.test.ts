@@ -12,7 +12,7 @@ import { initialUsage } from '../../src/domain/usage-state.ts';
 import type { UsagePeriod } from '../../src/domain/usage-state.ts';
 import { charge, opened, parsed, planChanged, waiverOf } from './usage-examples.ts';
 
-/** What EventStoreDB takes in one append, less room for metadata. */
+/** The most bytes that EventStoreDB takes in one append, less room for metadata. */
 const mostBytes = 1024 * 1024 - 64 * 1024;
 
 /** The longest that there are. */

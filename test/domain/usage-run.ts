@@ -240,7 +240,7 @@ export class Run {
     }
   }
 
-  /** What the events of an answer come to, in the model's words. */
+  /** The sum of an answer's events, in the model's words. */
   #took(answer: Answer): ModelAnswer {
     if (isRefused(answer)) return { took: 'no', why: answer.refusal };
     const [first] = answer;

@@ -13,7 +13,7 @@ const retryMs = 1_000;
 const checkMs = 5_000;
 
 export interface Leadership {
-  /** Whether this process leads now, as far as it knows. */
+  /** True if this process leads now, as far as it knows. */
   readonly leading: boolean;
   close: () => Promise<void>;
 }

@@ -31,7 +31,7 @@ const readyLimitMs = 120_000;
 
 export interface PostgresOptions {
   dataDirectory: string;
-  /** Of 127.0.0.1; a free one if not given. */
+  /** A port of 127.0.0.1; default: a free one. */
   port?: number;
   onProgress?: (sentence: string) => void;
   /** Aborts the start; the next one begins again. */

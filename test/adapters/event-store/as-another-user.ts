@@ -1,5 +1,5 @@
 /**
- * What another user of the machine tries. Root starts it, as one of:
+ * The attempts of another user of the machine. Root starts it, as one of:
  *
  *     as-another-user.ts USER append URL           with the client; prints "stored", or the error
  *     as-another-user.ts USER append-and-close PORT  sends an append, and closes before anybody looks

@@ -32,7 +32,7 @@ export async function tokensIn(store: FileStore): Promise<string[]> {
   return listed;
 }
 
-/** What the service expects of every place where finished files are kept. */
+/** The service's expectations of every place where finished files are kept. */
 export function fileStoreContract(name: string, open: () => Promise<StoreUnderTest>): void {
   describe(`${name} as a file store`, () => {
     test('has nothing that was not put there', async () => {
