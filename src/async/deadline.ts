@@ -12,12 +12,7 @@ export async function withDeadline<Value, Late>(
   late: () => Late,
 ): Promise<Value | Late> {
   const over = new AbortController();
-  const timer = setTimeout(
-    () => {
-      over.abort();
-    },
-    Math.min(limitMs, longestTimerMs),
-  );
+  const timer = setTimeout(() => over.abort(), Math.min(limitMs, longestTimerMs));
   try {
     return await unlessAborted(work, over.signal, late);
   } finally {
@@ -33,9 +28,7 @@ export async function unlessAborted<Value, Late>(
 ): Promise<Value | Late> {
   work.catch(() => undefined);
   const aborted = Promise.withResolvers<'aborted'>();
-  const abort = () => {
-    aborted.resolve('aborted');
-  };
+  const abort = () => aborted.resolve('aborted');
   signal.addEventListener('abort', abort);
   if (signal.aborted) abort();
   try {

@@ -7,6 +7,6 @@ import type { Fault, JobEvent } from './download-job-events.ts';
 export const failedJobKeepsCharge = (fault: Fault, returnsServiceFailures: boolean): boolean =>
   fault !== 'service' || !returnsServiceFailures;
 
-/** Whether a job has failed in a way that may give its charge back. */
+/** True if a job has failed in a way that may give its charge back. */
 export const isServiceFailure = (event: JobEvent): boolean =>
   event.type === 'JobFailed' && !failedJobKeepsCharge(event.data.fault, true);

@@ -16,7 +16,7 @@ export interface FinishedFile {
 }
 
 /**
- * Whether a link to a file may be issued. The clock counts too, because the caller may not know of the expiry yet: so the time of
+ * True if a link to a file may be issued. The clock counts too, because the caller may not know of the expiry yet: so the time of
  * the last link is certain.
  *
  * @param now business time, UTC ISO-8601
@@ -25,7 +25,7 @@ export function isGivenOut({ finishedAt, expiredAt }: FinishedFile, retentionSec
   return expiredAt === null && now < lastLinkAt(finishedAt, retentionSeconds);
 }
 
-/** Whether every link to a file has ended, so its bytes may be removed. @param now business time, UTC ISO-8601 */
+/** True if every link to a file has ended, so its bytes may be removed. @param now business time, UTC ISO-8601 */
 export function isOver({ finishedAt, expiredAt }: FinishedFile, retentionSeconds: number, now: string): boolean {
   if (expiredAt === null) return false;
   return now >= plusSeconds(later(expiredAt, lastLinkAt(finishedAt, retentionSeconds)), linkSeconds);

@@ -60,14 +60,6 @@ export interface ParsedEvent<Event extends DomainEvent = DomainEvent> {
   metadata: EventMetadata;
 }
 
-const parsers = {
-  account: schemaOf<AccountEvent>(accountEventSchemas),
-  usage: schemaOf<UsageEvent>(usageEventSchemas),
-  job: schemaOf<JobEvent>(jobEventSchemas),
-  invoice: schemaOf<InvoiceEvent>(invoiceEventSchemas),
-  audit: schemaOf<AuditEvent>(auditEventSchemas),
-};
-
 interface Recorded {
   stream: string;
   revision: number;
@@ -79,11 +71,11 @@ interface Recorded {
 }
 
 /** @throws {UnreadableEvent} for an event that this version does not know */
-export const parseAccountEvent = (recorded: Recorded) => parse(recorded, parsers.account);
-export const parseUsageEvent = (recorded: Recorded) => parse(recorded, parsers.usage);
-export const parseJobEvent = (recorded: Recorded) => parse(recorded, parsers.job);
-export const parseInvoiceEvent = (recorded: Recorded) => parse(recorded, parsers.invoice);
-export const parseAuditEvent = (recorded: Recorded) => parse(recorded, parsers.audit);
+export const parseAccountEvent = parserOf<AccountEvent>(accountEventSchemas);
+export const parseUsageEvent = parserOf<UsageEvent>(usageEventSchemas);
+export const parseJobEvent = parserOf<JobEvent>(jobEventSchemas);
+export const parseInvoiceEvent = parserOf<InvoiceEvent>(invoiceEventSchemas);
+export const parseAuditEvent = parserOf<AuditEvent>(auditEventSchemas);
 
 const everySchema: Readonly<Record<string, z.ZodType>> = {
   ...accountEventSchemas,
@@ -111,30 +103,16 @@ export class UnreadableEvent extends Error {
   }
 }
 
-function schemaOf<Event extends DomainEvent>(schemas: Record<Event['type'], z.ZodType>) {
-  return (type: string, data: unknown): Event => {
+function parserOf<Event extends DomainEvent>(schemas: Readonly<Record<Event['type'], z.ZodType>>) {
+  return (recorded: Recorded): ParsedEvent<Event> => {
+    const { stream, revision, id, position, type, data, metadata } = recorded;
     const schema = Object.hasOwn(schemas, type) ? schemas[type as Event['type']] : undefined;
-    if (!schema) throw new Error(`no event of this kind of stream is called ${type}`);
-    return { type, data: schema.parse(data) } as unknown as Event;
+    if (!schema) throw new UnreadableEvent(recorded, `no event of this kind of stream is called ${type}`);
+    try {
+      const event = { type, data: schema.parse(data) } as unknown as Event;
+      return { stream, revision, id, position, event, metadata: eventMetadata.parse(metadata) };
+    } catch (error) {
+      throw new UnreadableEvent(recorded, error instanceof z.ZodError ? z.prettifyError(error) : String(error));
+    }
   };
-}
-
-function parse<Event extends DomainEvent>(
-  recorded: Recorded,
-  parseEvent: (type: string, data: unknown) => Event,
-): ParsedEvent<Event> {
-  const { stream, revision, id, position, type, data, metadata } = recorded;
-  try {
-    return {
-      stream,
-      revision,
-      id,
-      position,
-      event: parseEvent(type, data),
-      metadata: eventMetadata.parse(metadata),
-    };
-  } catch (error) {
-    const why = error instanceof z.ZodError ? z.prettifyError(error) : String(error);
-    throw new UnreadableEvent(recorded, why);
-  }
 }

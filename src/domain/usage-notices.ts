@@ -38,7 +38,7 @@ export const warningName = (
   warning: Pick<UsageEventOf<'UsageWarningReached'>['data'], 'pool' | 'threshold_percent'>,
 ): string => `${warning.pool}:${String(warning.threshold_percent)}`;
 
-/** Whether the allowance is used up and one more charge would not fit under the overage cap. */
+/** True if the allowance is used up and one more charge would not fit under the overage cap. */
 export function capIsReached({ terms, downloadCredits, overageCents }: UsagePeriod): boolean {
   const { downloads_limit, overage_cents: rateCents, overage_cap_cents: capCents } = terms;
   if (rateCents === null || capCents === null) return false;

@@ -30,7 +30,7 @@ export function termsAt(state: UsagePeriod, now: string): Terms {
   return isOverAt(state, now) ? comingTerms(state) : state.terms;
 }
 
-/** Whether the newest period is over; UsagePeriodEnded need not be stored yet. */
+/** True if the newest period is over; UsagePeriodEnded need not be stored yet. */
 export const isOverAt = ({ phase, period }: UsagePeriod, now: string): boolean => phase !== 'open' || now >= period.end;
 
 /** A closed period owes an invoice if anything is to be paid: its overage, fee differences, or the fee of the next period. */

@@ -8,6 +8,12 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
+/** @param port undefined: any will do. @throws when it is taken */
+export async function requireFreePort(port: number | undefined, program: string): Promise<void> {
+  if (port === undefined || (await isPortFree(port))) return;
+  throw new Error(`Port ${port} of 127.0.0.1 is taken: ${program} cannot listen there.`);
+}
+
 export async function isPortFree(port: number): Promise<boolean> {
   return (await listenOnce(port)) !== undefined;
 }

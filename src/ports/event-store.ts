@@ -31,16 +31,12 @@ export type ExpectedRevision = 'no_stream' | number;
  */
 export type AppendOutcome = 'stored' | 'conflict' | 'not_sent';
 
-export interface AppendOptions {
-  /** An append that could not be sent by this instant (milliseconds of `performance.now()`) ends with `not_sent`. */
-  sendBeforeMs?: number;
-}
-
 export interface EventStore {
   /**
    * Appends atomically at the exact revision. An append that was sent is resent, identical, until its outcome is known, however
    * long that takes. A caller with a deadline races this promise and treats its own time-out as an unknown outcome.
    *
+   * @param options.sendBeforeMs by `performance.now()`: an append that could not be sent by then ends with `not_sent`
    * @throws {InvalidAppend} for events the log could never take (name, id, type or size); nothing is sent then.
    * @throws {EventStoreClosed} when the adapter is closed while the outcome is unknown.
    */
@@ -48,7 +44,7 @@ export interface EventStore {
     stream: string,
     expected: ExpectedRevision,
     events: readonly EventToAppend[],
-    options?: AppendOptions,
+    options?: { sendBeforeMs?: number },
   ): Promise<AppendOutcome>;
 
   /**
@@ -116,7 +112,7 @@ export interface SubscriptionOptions {
 }
 
 export interface Subscription {
-  /** Whether the end of the log has been reached since the last (re)subscription. */
+  /** True if the end of the log has been reached since the last (re)subscription. */
   readonly caughtUp: boolean;
   /** Stops after the batch under way has been applied. */
   close(): Promise<void>;

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** Whether any user may pass through all folders above a path, and enter or run the file or folder itself. */
+/** True if any user may pass through all folders above a path, and enter or run the file or folder itself. */
 export function othersCanReach(path: string): boolean {
   for (let each = path; each !== dirname(each); each = dirname(each)) {
     if ((statSync(each).mode & 0o001) === 0) return false;

@@ -22,7 +22,7 @@ export async function withLog<Result>(
   const onFailure = (error: unknown) => {
     throw error instanceof Error ? error : new Error(String(error));
   };
-  const server = await startServer({ database, host: '127.0.0.1', port: 0, onFailure });
+  const server = await startServer({ database, port: 0, onFailure });
   const url = `esdb://127.0.0.1:${String(server.port)}?tls=false`;
   const store = connectEventStore({ url });
   try {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { decideClosing, evolveClosing, initialClosing } from '../../src/domain/closing.ts';
 import type { UsageEvent } from '../../src/domain/usage-events.ts';
-import { closed, ended, idOf, token, used, voidOf } from './usage-examples.ts';
+import { closed, ended, used, voidOf, waiverOf } from './usage-examples.ts';
 
 const endedAt = '2026-12-01T00:00:05.000Z';
 
@@ -12,10 +12,7 @@ function decide(events: UsageEvent[], now: string) {
 }
 
 describe('the books of a period', () => {
-  const waived: UsageEvent = {
-    type: 'ChargeWaived',
-    data: { reference: 'CASE-1', token: token(2), charge_event_id: idOf(3), cents: 25, overage_downloads: 1 },
-  };
+  const waived = waiverOf(2, 3, { cents: 25, overage_downloads: 1 });
   const afterGrace = '2026-12-01T01:00:05.000Z';
 
   it('are closed when the grace is over, with what it comes to', () => {

@@ -16,6 +16,8 @@ import {
   queued,
   token,
   used,
+  voidOf,
+  waiverOf,
   warned,
 } from './usage-examples.ts';
 
@@ -28,21 +30,10 @@ function decide(events: UsageEvent[], command: CorrectionCommand, first = 0) {
   return decideCorrection(state, command);
 }
 
-const voided = (number: number, revision: number, cents: number): UsageEvent => ({
-  type: 'DownloadVoided',
-  data: {
-    token: token(number),
-    charge_event_id: idOf(revision),
-    credits: cents === 0 ? 1 : 0,
-    overage_downloads: cents === 0 ? 0 : 1,
-    cents,
-  },
-});
+const voided = (number: number, revision: number, cents: number) => voidOf(number, cents, revision);
 const confirmed = (number: number): UsageEvent => ({ type: 'DownloadConfirmed', data: { token: token(number) } });
-const waived = (cents: number, overage_downloads: number, reference = 'CASE-1'): UsageEvent => ({
-  type: 'ChargeWaived',
-  data: { reference, token: token(2), charge_event_id: idOf(3), cents, overage_downloads },
-});
+const waived = (cents: number, overage_downloads: number, reference = 'CASE-1') =>
+  waiverOf(2, 3, { cents, overage_downloads, reference });
 
 describe('a fold that begins at the charge', () => {
   const warning = warned('downloads', 80, 2, 2);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import type { Fault, JobEvent, ReleaseReason } from '../../src/domain/download-job-events.ts';
-import { decideJob, evolveJob, initialJob, maxAttempts } from '../../src/domain/download-job.ts';
+import { decideJob, evolveJob, initialJob, jobStatuses, maxAttempts } from '../../src/domain/download-job.ts';
 import type { Job, JobCommand } from '../../src/domain/download-job.ts';
 import { failureReasonNames, failureReasons } from '../../src/domain/failure-reasons.ts';
 import { accountId, token } from './usage-examples.ts';
@@ -50,7 +50,7 @@ const claim = (workerId = ann): JobCommand => ({
   usageStream: usage.usage_stream,
   usageRevision: usage.usage_revision,
 });
-/** What the holder of the claim at a revision may ask for. */
+/** The fields of a command by the holder of the claim at a revision. */
 const held = (revision: number, workerId = ann) => ({ token: job, claim: { workerId, revision } });
 const start = (revision = 0): JobCommand => ({ kind: 'start', ...held(revision) });
 const complete = (revision = 0): JobCommand => ({ kind: 'complete', ...held(revision), file });
@@ -81,40 +81,41 @@ describe('every move of a job', () => {
   const again = [released('platform_error', '2026-11-14T10:00:02.000Z')];
   const leaseOver = [released('lease_expired', '2026-11-14T10:00:02.000Z')];
   const shut = [released('shutdown', now)];
-  const moves: [Job['status'], Record<string, [JobCommand, unknown]>][] = [
-    ['queued', { claim: [claim(), [claimed()]], start: [start(), lost], complete: [complete(), lost] }],
-    [
-      'queued',
-      { 'give up': [giveUp('geo_blocked'), lost], 'shut down': [shutDown(), lost], expire: [expireLease(), lost] },
-    ],
-    [
-      'claimed',
-      { claim: [claim(bob), notClaimable], start: [start(), [started]], complete: [complete(), [completed(0)]] },
-    ],
-    ['claimed', { 'give up': [giveUp('platform_error'), again], 'shut down': [shutDown(), shut] }],
-    ['claimed', { expire: [expireLease(), leaseOver] }],
-    ['running', { claim: [claim(bob), notClaimable], start: [start(), []], complete: [complete(), [completed(0)]] }],
-    ['running', { 'give up': [giveUp('platform_error'), again], 'shut down': [shutDown(), shut] }],
-    ['running', { expire: [expireLease(), leaseOver] }],
-    ['done', { claim: [claim(), notClaimable], start: [start(), lost], complete: [complete(), lost] }],
-    [
-      'done',
-      { 'give up': [giveUp('geo_blocked'), lost], 'shut down': [shutDown(), lost], expire: [expireLease(), lost] },
-    ],
-    ['failed', { claim: [claim(), notClaimable], start: [start(), lost], complete: [complete(), lost] }],
-    [
-      'failed',
-      { 'give up': [giveUp('geo_blocked'), lost], 'shut down': [shutDown(), lost], expire: [expireLease(), lost] },
-    ],
-  ];
-  for (const status of ['queued', 'claimed', 'running', 'failed'] as const)
-    moves.push([status, { 'expire its file': [expire(now), []] }]);
-  moves.push(['done', { 'expire its file': [expire(now), [expired]] }]);
   const voided = [failed('voided')];
-  for (const status of ['queued', 'claimed', 'running'] as const) moves.push([status, { void: [voidIt, voided] }]);
-  for (const status of ['done', 'failed'] as const) moves.push([status, { void: [voidIt, []] }]);
-  const cases = moves.flatMap(([status, asked]) =>
-    Object.entries(asked).map(([name, [command, decided]]) => ({ status, name, command, decided })),
+  const commands = {
+    claim: claim(bob),
+    start: start(),
+    complete: complete(),
+    'give up': giveUp('platform_error'),
+    'shut down': shutDown(),
+    'expire the lease': expireLease(),
+    'expire its file': expire(now),
+    void: voidIt,
+  };
+  const heldByNobody = { start: lost, complete: lost, 'give up': lost, 'shut down': lost, 'expire the lease': lost };
+  const heldByAnn = {
+    claim: notClaimable,
+    complete: [completed(0)],
+    'give up': again,
+    'shut down': shut,
+    'expire the lease': leaseOver,
+    'expire its file': [],
+    void: voided,
+  };
+  const decisions: Record<Job['status'], Record<keyof typeof commands, unknown>> = {
+    queued: { ...heldByNobody, claim: [claimed(1, bob)], 'expire its file': [], void: voided },
+    claimed: { ...heldByAnn, start: [started] },
+    running: { ...heldByAnn, start: [] },
+    done: { ...heldByNobody, claim: notClaimable, 'expire its file': [expired], void: [] },
+    failed: { ...heldByNobody, claim: notClaimable, 'expire its file': [], void: [] },
+  };
+  const cases = jobStatuses.flatMap((status) =>
+    Object.entries(decisions[status]).map(([name, decided]) => ({
+      status,
+      name,
+      command: commands[name as keyof typeof commands],
+      decided,
+    })),
   );
 
   it.each(cases)('$status: $name', ({ status, command, decided }) => {
@@ -168,6 +169,8 @@ describe('a claim that was taken over', () => {
 });
 
 describe('attempts', () => {
+  const third = given(claimed(1), released('timed_out', now), claimed(2), released('timed_out', now), claimed(3));
+
   it('are tried again after 2 s and after 8 s; the third is the last', () => {
     expect(maxAttempts).toBe(3);
     const first = [claimed(1), released('timed_out', '2026-11-14T10:00:02.000Z')];
@@ -187,12 +190,10 @@ describe('attempts', () => {
   });
 
   it('end with an internal error when it is the lease that ends the third', () => {
-    const third = given(claimed(1), released('timed_out', now), claimed(2), released('timed_out', now), claimed(3));
     expect(decideJob(third, expireLease(4), now)).toEqual([failed('internal_error', 'service')]);
   });
 
   it('fail by the fault that the worker names', () => {
-    const third = given(claimed(1), released('timed_out', now), claimed(2), released('timed_out', now), claimed(3));
     const giveUpBy = (fault: Fault) => decideJob(third, giveUp('internal_error', 4, fault), now);
     expect(giveUpBy('service')).toEqual([failed('internal_error', 'service')]);
     expect(giveUpBy('video')).toEqual([failed('internal_error', 'video')]);

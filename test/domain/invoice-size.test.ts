@@ -3,19 +3,18 @@ import { expect, it } from 'vitest';
 import { maxPlanChanges } from '../../src/domain/change-plan.ts';
 import { periodInvoice } from '../../src/domain/invoice-lines.ts';
 import { decideInvoices, initialInvoices } from '../../src/domain/invoice.ts';
-import type { EventMetadata, ParsedEvent } from '../../src/domain/recorded-event.ts';
+import type { ParsedEvent } from '../../src/domain/recorded-event.ts';
 import type { UsageEvent } from '../../src/domain/usage-events.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
 import { closePeriod, endPeriod } from '../../src/domain/usage-periods.ts';
 import { evolveUsage } from '../../src/domain/usage.ts';
 import { initialUsage } from '../../src/domain/usage-state.ts';
 import type { UsagePeriod } from '../../src/domain/usage-state.ts';
-import { charge, opened, planChanged, token } from './usage-examples.ts';
+import { charge, opened, parsed, planChanged, waiverOf } from './usage-examples.ts';
 
-/** What EventStoreDB takes in one append, less room for metadata. */
+/** The most bytes that EventStoreDB takes in one append, less room for metadata. */
 const mostBytes = 1024 * 1024 - 64 * 1024;
 
-const idOf = (revision: number) => `00000000-0000-5000-8000-${String(revision).padStart(12, '0')}`;
 /** The longest that there are. */
 const stream = `usage-acc_${'a'.repeat(32)}-20261101`;
 const farRevision = 9_000_000_000_000;
@@ -26,24 +25,15 @@ class LargePeriod {
   #revision = farRevision;
 
   /** @param gap revisions of other events in between */
-  add(event: UsageEvent, gap = 0): string {
+  add(event: UsageEvent, gap = 0): number {
     this.#revision += 1 + gap;
-    const id = idOf(this.#revision);
-    this.events.push({
-      event,
-      id,
-      stream,
-      revision: this.#revision,
-      position: 0n,
-      metadata: {} as EventMetadata,
-    });
+    this.events.push(parsed(event, this.#revision, stream));
     this.#usage = evolveUsage(this.#usage, event);
-    return id;
+    return this.#revision;
   }
 
-  waive(number: number, chargeEventId: string, gap = 0): void {
-    const data = { reference: `CASE-${number}`, token: token(number), charge_event_id: chargeEventId };
-    this.add({ type: 'ChargeWaived', data: { ...data, cents: 1, overage_downloads: 0 } }, gap);
+  waive(number: number, charged: number, gap = 0): void {
+    this.add(waiverOf(number, charged, { cents: 1, reference: `CASE-${number}` }), gap);
   }
 
   invoice() {
@@ -66,9 +56,7 @@ it.each([
   const period = new LargePeriod();
   period.add(opened({ downloads_limit: 0 }));
   const charges = Array.from({ length: 100_000 }, (__, index) => period.add(charge(index + 1), gap(index)));
-  charges.forEach((id, index) => {
-    period.waive(index + 1, id, gap(index));
-  });
+  charges.forEach((revision, index) => period.waive(index + 1, revision, gap(index)));
   const { bytes, lines, total_cents: totalCents } = period.invoice();
   expect(lines).toMatchObject([
     { kind: 'overage', quantity: 100_000, cents: 2_500_000 },
@@ -83,7 +71,7 @@ it('an invoice with as many rates and fee differences as a period may have fits,
   const period = new LargePeriod();
   period.add(opened({ downloads_limit: 0 }));
   const mostCents = 900_000_000_000;
-  const charged: string[] = [];
+  const charged: number[] = [];
   const chargeAll = (rateCents: number, version: string) => {
     for (let index = 0; index < 1_000; index += 1)
       charged.push(period.add(charge(charged.length + 1, rateCents, version), scattered(index)));
@@ -95,9 +83,7 @@ it('an invoice with as many rates and fee differences as a period may have fits,
     period.add(planChanged({ ...rates, plan: 'p'.repeat(32), fee_cents: change }, 1));
     chargeAll(mostCents + change, version);
   }
-  charged.forEach((id, index) => {
-    period.waive(index + 1, id, scattered(index));
-  });
+  charged.forEach((revision, index) => period.waive(index + 1, revision, scattered(index)));
   const { bytes, lines } = period.invoice();
   const counted = Map.groupBy(lines, ({ kind }) => kind);
   expect([...counted].map(([kind, ofKind]) => [kind, ofKind.length])).toEqual([

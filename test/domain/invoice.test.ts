@@ -3,25 +3,31 @@ import { describe, expect, it } from 'vitest';
 import { openingInvoice, periodInvoice, rangesOf } from '../../src/domain/invoice-lines.ts';
 import { decideInvoices, evolveInvoices, initialInvoices } from '../../src/domain/invoice.ts';
 import type { CreditedCharge, InvoiceDraft, Invoices } from '../../src/domain/invoice.ts';
-import type { CreditNoteIssued, InvoiceEvent } from '../../src/domain/invoice-events.ts';
-import type { EventMetadata, ParsedEvent } from '../../src/domain/recorded-event.ts';
+import type { CreditNoteIssued, InvoiceEvent, InvoiceLine } from '../../src/domain/invoice-events.ts';
 import { closePeriod } from '../../src/domain/usage-periods.ts';
-import type { UsageEvent, UsageEventOf } from '../../src/domain/usage-events.ts';
-import { accountId, charge, credit, ended, given, opened, planChanged, queued, token } from './usage-examples.ts';
+import type { UsageEvent } from '../../src/domain/usage-events.ts';
+import {
+  accountId,
+  charge,
+  credit,
+  ended,
+  given,
+  idOf,
+  opened,
+  parsed,
+  planChanged,
+  queued,
+  voidOf,
+  waiverOf,
+} from './usage-examples.ts';
 
 const stream = `usage-${accountId}-20261101`;
-const idOf = (revision: number) => `00000000-0000-5000-8000-${String(revision).padStart(12, '0')}`;
 const sourceOf = (revision: number) => ({ stream, revision, id: idOf(revision) });
 
-const parsed = (events: readonly UsageEvent[]): ParsedEvent<UsageEvent>[] =>
-  events.map((event, revision) => ({
-    stream,
-    revision,
-    event,
-    id: idOf(revision),
-    position: 0n,
-    metadata: {} as EventMetadata,
-  }));
+const stored = (events: readonly UsageEvent[]) => events.map((event, revision) => parsed(event, revision));
+/** The first rate of the examples, and one after a change. */
+const rate = { rate_cents: 25, rate_version: '2026-11' };
+const newRate = { rate_cents: 12, rate_version: 'v2' };
 const period = { period_start: '2026-11-01T00:00:00.000Z', period_end: '2026-12-01T00:00:00.000Z' };
 const closedWith = (...events: UsageEvent[]) => [...events, ended(), closePeriod(given(...events, ended()))];
 
@@ -36,8 +42,7 @@ const nextFee = (revision: number, cents = 1900) => ({
 
 describe('what a period comes to', () => {
   it('begins with the first fee, due at opening', () => {
-    const [first] = parsed([opened()]) as [ParsedEvent<UsageEventOf<'UsagePeriodOpened'>>];
-    expect(openingInvoice(first)).toEqual({
+    expect(openingInvoice(parsed(opened(), 0))).toEqual({
       account_id: accountId,
       covers: 'opening',
       ...period,
@@ -46,14 +51,6 @@ describe('what a period comes to', () => {
   });
 
   it('is its overage by rate, what was waived of it, what upgrades added, and the next fee', () => {
-    const waiver: UsageEvent = {
-      type: 'ChargeWaived',
-      data: { reference: 'CASE-1', token: token(3), charge_event_id: idOf(4), cents: 10, overage_downloads: 0 },
-    };
-    const void2: UsageEvent = {
-      type: 'DownloadVoided',
-      data: { token: token(2), charge_event_id: idOf(2), credits: 0, overage_downloads: 1, cents: 25 },
-    };
     const events = closedWith(
       opened({ downloads_limit: 0 }),
       charge(1),
@@ -62,64 +59,33 @@ describe('what a period comes to', () => {
       charge(3),
       planChanged({ overage_cents: 12, rate_version: 'v2' }, 4000),
       charge(4, 12, 'v2'),
-      waiver,
-      void2,
+      waiverOf(3, 4, { cents: 10 }),
+      voidOf(2, 25, 2),
     );
-    expect(periodInvoice(parsed(events)).lines).toEqual([
-      {
-        kind: 'overage',
-        rate_cents: 25,
-        rate_version: '2026-11',
-        quantity: 2,
-        cents: 50,
-        stream,
-        revisions: [[1, 4, 3]],
-      },
-      {
-        kind: 'overage',
-        rate_cents: 12,
-        rate_version: 'v2',
-        quantity: 1,
-        cents: 12,
-        stream,
-        revisions: [[6, 6, 1]],
-      },
-      {
-        kind: 'waivers',
-        rate_cents: 25,
-        rate_version: '2026-11',
-        quantity: 1,
-        cents: -10,
-        stream,
-        revisions: [[7, 7, 1]],
-      },
+    expect(periodInvoice(stored(events)).lines).toEqual([
+      { kind: 'overage', ...rate, quantity: 2, cents: 50, stream, revisions: [[1, 4, 3]] },
+      { kind: 'overage', ...newRate, quantity: 1, cents: 12, stream, revisions: [[6, 6, 1]] },
+      { kind: 'waivers', ...rate, quantity: 1, cents: -10, stream, revisions: [[7, 7, 1]] },
       { kind: 'fee_difference', plan: 'dev_100', cents: 4000, event: sourceOf(5) },
       nextFee(9),
     ]);
   });
 
   it('has no line for a waiver of what was voided after all', () => {
-    const waiver: UsageEvent = {
-      type: 'ChargeWaived',
-      data: { reference: 'CASE-1', token: token(1), charge_event_id: idOf(1), cents: 10, overage_downloads: 0 },
-    };
-    const rest: UsageEvent = {
-      type: 'DownloadVoided',
-      data: { token: token(1), charge_event_id: idOf(1), credits: 0, overage_downloads: 1, cents: 15 },
-    };
-    const events = closedWith(opened({ downloads_limit: 0 }), charge(1), waiver, rest);
-    expect(periodInvoice(parsed(events)).lines).toEqual([nextFee(4)]);
+    const corrections = [waiverOf(1, 1, { cents: 10 }), voidOf(1, 15, 1)];
+    const events = closedWith(opened({ downloads_limit: 0 }), charge(1), ...corrections);
+    expect(periodInvoice(stored(events)).lines).toEqual([nextFee(4)]);
   });
 
   it('is nothing without overage and fees', () => {
     const events = [opened(), credit(1), ended({ fee_cents: 0 })];
-    const draft = periodInvoice(parsed([...events, closePeriod(given(...events))]));
+    const draft = periodInvoice(stored([...events, closePeriod(given(...events))]));
     expect(draft.lines).toEqual([]);
     expect(decideInvoices(initialInvoices, { kind: 'issue_invoice', draft })).toEqual([]);
   });
 
   it('is not known before its books are closed', () => {
-    expect(() => periodInvoice(parsed([opened(), ended()]))).toThrow('not closed');
+    expect(() => periodInvoice(stored([opened(), ended()]))).toThrow('not closed');
   });
 
   it.each([
@@ -144,15 +110,7 @@ const draft: InvoiceDraft = {
   covers: 'period',
   ...period,
   lines: [
-    {
-      kind: 'overage',
-      rate_cents: 25,
-      rate_version: '2026-11',
-      quantity: 4,
-      cents: 100,
-      stream,
-      revisions: [[1, 7, 2]],
-    },
+    { kind: 'overage', ...rate, quantity: 4, cents: 100, stream, revisions: [[1, 7, 2]] },
     { kind: 'waiver', reference: 'CASE-1', charge_event_id: idOf(3), cents: -10, event: sourceOf(9) },
   ],
 };
@@ -194,8 +152,7 @@ describe('a credit note', () => {
     eventId: idOf(revision),
     stream,
     revision,
-    rate_cents: 25,
-    rate_version: '2026-11',
+    ...rate,
     cents,
   });
 
@@ -227,22 +184,12 @@ describe('a credit note', () => {
   });
 
   it('never gives back of a line what was waived of that line, though the invoice has other overage', () => {
-    const rate = { rate_cents: 12, rate_version: 'v2' };
-    const other = { kind: 'overage', ...rate, quantity: 10, cents: 120, stream, revisions: [[9, 18, 1]] } as const;
-    const waived = {
-      kind: 'waivers',
-      rate_cents: 25,
-      rate_version: '2026-11',
-      quantity: 2,
-      cents: -50,
-      stream,
-    } as const;
-    const [line] = draft.lines;
-    const lines = [
-      line!,
-      { ...other, revisions: [...other.revisions].map((range) => [...range] as [number, number, number]) },
+    const lines: InvoiceLine[] = [
+      ...draft.lines.slice(0, 1),
+      { kind: 'overage', ...newRate, quantity: 10, cents: 120, stream, revisions: [[9, 18, 1]] },
+      { kind: 'waivers', ...rate, quantity: 2, cents: -50, stream, revisions: [[20, 21, 1]] },
     ];
-    const invoice = issued(1, { lines: [...lines, { ...waived, revisions: [[20, 21, 1]] }] });
+    const invoice = issued(1, { lines });
     if (invoice.type === 'InvoiceIssued') invoice.data.total_cents = 170;
     expect(decide(invoiced(invoice), { cents: 50 })).toHaveLength(1);
     expect(decide(invoiced(invoice), { cents: 51 })).toEqual({ refusal: 'exceeds_charge' });
@@ -288,7 +235,7 @@ describe('a failure of the service, after the close', () => {
       accountId,
       reference,
       periodStart: period.period_start,
-      charge: { eventId: idOf(revision), stream, revision, rate_cents: 25, rate_version: '2026-11', cents },
+      charge: { eventId: idOf(revision), stream, revision, ...rate, cents },
     });
   const note = (cents: number, changed: Partial<CreditNoteIssued> = {}): InvoiceEvent => ({
     type: 'CreditNoteIssued',

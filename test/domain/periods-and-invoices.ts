@@ -4,13 +4,9 @@ import { hash } from 'node:crypto';
 import { billingPeriodAt, firstBillingPeriod, nextBillingPeriod } from '../../src/domain/billing-period.ts';
 import type { BillingPeriod } from '../../src/domain/billing-period.ts';
 import { openingInvoice, periodInvoice } from '../../src/domain/invoice-lines.ts';
-import type { EventMetadata, ParsedEvent } from '../../src/domain/recorded-event.ts';
 import { closePeriod, endPeriod } from '../../src/domain/usage-periods.ts';
-import type { UsageEvent, UsageEventOf } from '../../src/domain/usage-events.ts';
-import { evolveUsage } from '../../src/domain/usage.ts';
-import { initialUsage } from '../../src/domain/usage-state.ts';
-import type { UsagePeriod } from '../../src/domain/usage-state.ts';
-import { accountId, charge, plan } from './usage-examples.ts';
+import type { UsageEvent } from '../../src/domain/usage-events.ts';
+import { charge, given, opened, parsed } from './usage-examples.ts';
 
 const anchors = Array.from({ length: 31 }, (_, index) => index + 1);
 const months = 60;
@@ -68,28 +64,12 @@ export function digestPeriodsAndInvoices(): Digest {
 }
 
 /** The invoices of a period of three downloads beyond the allowance. */
-function invoicesOf({ start, end }: BillingPeriod, anchorDay: number) {
-  const opened: UsageEventOf<'UsagePeriodOpened'> = {
-    type: 'UsagePeriodOpened',
-    data: {
-      account_id: accountId,
-      anchor_day: anchorDay,
-      period_start: start,
-      period_end: end,
-      previous_period_start: null,
-      terms: { ...plan, downloads_limit: 0, overage_cap_cents: null },
-    },
-  };
-  const charged: UsageEvent[] = [opened, charge(1), charge(2), charge(3)];
-  const fold = (events: readonly UsageEvent[]) => events.reduce(evolveUsage, initialUsage) as UsagePeriod;
-  const ended = [...charged, endPeriod(fold(charged))];
-  const events = [...ended, closePeriod(fold(ended))];
-  return [openingInvoice(parsed(opened, 0)), periodInvoice(events.map(parsed))];
-}
-
-function parsed<Event extends UsageEvent>(event: Event, revision: number): ParsedEvent<Event> {
-  const id = `00000000-0000-5000-8000-${String(revision).padStart(12, '0')}`;
-  return { event, revision, id, stream: `usage-${accountId}-20261101`, position: 0n, metadata: {} as EventMetadata };
+function invoicesOf(period: BillingPeriod, anchorDay: number) {
+  const first = opened({ downloads_limit: 0 }, period, anchorDay);
+  const charged: UsageEvent[] = [first, charge(1), charge(2), charge(3)];
+  const ended = [...charged, endPeriod(given(...charged))];
+  const events = [...ended, closePeriod(given(...ended))];
+  return [openingInvoice(parsed(first, 0)), periodInvoice(events.map((event, revision) => parsed(event, revision)))];
 }
 
 // Run as a program, in a process of a zone.

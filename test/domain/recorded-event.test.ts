@@ -8,6 +8,7 @@ import {
   credit,
   ended,
   lookedUp,
+  lookupId,
   opened,
   planChanged,
   queued,
@@ -32,8 +33,6 @@ const recorded = (type: string, data: unknown, changed: Record<string, unknown> 
   data,
   metadata: { ...metadata, ...changed },
 });
-
-const lookupId = '6f1f6a3e-5d8b-4c52-9d3c-0a4f5f0f9a11';
 
 describe('a stored event', () => {
   it.each([

@@ -1,6 +1,8 @@
+import type { BillingPeriod } from '../../src/domain/billing-period.ts';
 import { defaultOptions } from '../../src/domain/download-options.ts';
 import type { PlanTerms, Terms } from '../../src/domain/plans.ts';
-import type { UsageEvent } from '../../src/domain/usage-events.ts';
+import type { Effective, UsageEvent, UsageEventOf } from '../../src/domain/usage-events.ts';
+import type { EventMetadata, ParsedEvent } from '../../src/domain/recorded-event.ts';
 import type { UsageCommand } from '../../src/domain/decide-usage.ts';
 import { evolveUsage } from '../../src/domain/usage.ts';
 import { initialUsage } from '../../src/domain/usage-state.ts';
@@ -28,19 +30,24 @@ export const video = { platform: 'youtube', videoId: 'jNQXAC9IVRw', canonicalUrl
 
 export const token = (number: number) => `TokenOfDownload-${String(number).padStart(4, '0')}`;
 
-export function opened(terms: Partial<Terms> = {}): UsageEvent {
-  return {
-    type: 'UsagePeriodOpened',
-    data: {
-      account_id: accountId,
-      anchor_day: 1,
-      period_start: '2026-11-01T00:00:00.000Z',
-      period_end: '2026-12-01T00:00:00.000Z',
-      previous_period_start: null,
-      terms: { ...plan, overage_cap_cents: null, ...terms },
-    },
-  };
-}
+const november = { start: '2026-11-01T00:00:00.000Z', end: '2026-12-01T00:00:00.000Z' };
+
+/** The first period of an account. */
+export const opened = (
+  terms: Partial<Terms> = {},
+  { start, end }: BillingPeriod = november,
+  anchorDay = 1,
+): UsageEventOf<'UsagePeriodOpened'> => ({
+  type: 'UsagePeriodOpened',
+  data: {
+    account_id: accountId,
+    anchor_day: anchorDay,
+    period_start: start,
+    period_end: end,
+    previous_period_start: null,
+    terms: { ...plan, overage_cap_cents: null, ...terms },
+  },
+});
 
 export function given(...events: UsageEvent[]): UsagePeriod {
   const usage = events.reduce(evolveUsage, initialUsage);
@@ -88,6 +95,20 @@ export const planChanged = (terms: Partial<PlanTerms>, feeDifferenceCents = 0): 
   data: { effective: 'now', terms: { ...plan, ...terms }, fee_difference_cents: feeDifferenceCents },
 });
 
+export const changePlan = (terms: PlanTerms, effective: Effective = 'now'): UsageCommand => ({
+  kind: 'change_plan',
+  terms,
+  effective,
+});
+
+export const setCap = (overageCapCents: number, effective: Effective = 'now'): UsageCommand => ({
+  kind: 'set_overage_cap',
+  overageCapCents,
+  effective,
+});
+
+export const removeCap: UsageCommand = { kind: 'remove_overage_cap', effective: 'now' };
+
 export const capSet = (overageCapCents: number): UsageEvent => ({
   type: 'OverageCapSet',
   data: { effective: 'now', overage_cap_cents: overageCapCents },
@@ -103,12 +124,15 @@ export const warned = (pool: 'downloads' | 'metadata', percent: number, used: nu
   data: { pool, threshold_percent: percent, used, limit },
 });
 
-/** A charge, or with 0 cents a credit, that is given back. */
-export const voidOf = (ordinal: number, cents: number): UsageEvent => ({
+/** Ids of events, by their revisions. */
+export const idOf = (revision: number) => `00000000-0000-5000-8000-${String(revision).padStart(12, '0')}`;
+
+/** A charge, or with 0 cents a credit, that is given back. @param revision of the charge */
+export const voidOf = (ordinal: number, cents: number, revision = 1): UsageEvent => ({
   type: 'DownloadVoided',
   data: {
     token: token(ordinal),
-    charge_event_id: '0b6e9a2c-6a4b-5d0e-9c1f-2a7d3e8f4b55',
+    charge_event_id: idOf(revision),
     credits: cents === 0 ? 1 : 0,
     overage_downloads: cents === 0 ? 0 : 1,
     cents,
@@ -141,8 +165,35 @@ export const credited = (...ordinals: number[]): UsageEvent[] =>
 export const charged = (...ordinals: number[]): UsageEvent[] =>
   ordinals.flatMap((ordinal) => [charge(ordinal), queued(ordinal, true)]);
 
-/** Ids of events, by their revisions. */
-export const idOf = (revision: number) => `00000000-0000-5000-8000-${String(revision).padStart(12, '0')}`;
+/** A part of a charge that is given back. @param revision of the charge */
+export const waiverOf = (
+  ordinal: number,
+  revision: number,
+  waived: { cents: number; overage_downloads?: number; reference?: string },
+): UsageEvent => ({
+  type: 'ChargeWaived',
+  data: {
+    reference: 'CASE-1',
+    token: token(ordinal),
+    charge_event_id: idOf(revision),
+    overage_downloads: 0,
+    ...waived,
+  },
+});
+
+/** An event as a reader gets it. */
+export const parsed = <Event extends UsageEvent>(
+  event: Event,
+  revision: number,
+  stream = `usage-${accountId}-20261101`,
+): ParsedEvent<Event> => ({
+  event,
+  revision,
+  id: idOf(revision),
+  stream,
+  position: 0n,
+  metadata: {} as EventMetadata,
+});
 
 export const lookupId = '6f1f6a3e-5d8b-4c52-9d3c-0a4f5f0f9a11';
 

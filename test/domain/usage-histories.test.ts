@@ -3,10 +3,9 @@ import { describe, expect, it } from 'vitest';
 
 import { usageStream } from '../../src/domain/billing-period.ts';
 import { periodInvoice } from '../../src/domain/invoice-lines.ts';
-import type { EventMetadata } from '../../src/domain/recorded-event.ts';
 import { centsOf } from '../../src/domain/usage-events.ts';
 import { isLongProof, scaled } from '../support/proof-scale.ts';
-import { accountId, given } from './usage-examples.ts';
+import { accountId, given, parsed } from './usage-examples.ts';
 import type { UsageModel } from './usage-model.ts';
 import { startOf } from './usage-processes.ts';
 import { history, Run } from './usage-run.ts';
@@ -78,16 +77,15 @@ function comparePeriod({ log, model }: Run, period: UsageModel['current']): numb
   expect(new Set(usage.warned)).toEqual(period.warned);
   expect(usage.warned).toHaveLength(period.warned.size);
   if (period.closed) {
-    const parsed = logged.map(({ id, event }, revision) => ({ stream, revision, id, event, ...unread }));
+    const events = logged.map(({ id, event }, revision) => ({ ...parsed(event, revision, stream), id }));
     const feesCents = sum(period.feesCents.slice(1)) + (usage.next?.terms.fee_cents ?? 0);
-    const invoicedCents = sum(periodInvoice(parsed).lines.map(({ cents }) => cents));
+    const invoicedCents = sum(periodInvoice(events).lines.map(({ cents }) => cents));
     expect(invoicedCents).toBe(model.chargedCents(period) + feesCents);
   }
   return logged.length;
 }
 
 const sum = (numbers: readonly number[]) => numbers.reduce((total, each) => total + each, 0);
-const unread = { position: 0n, metadata: {} as EventMetadata };
 
 describe('any history of an account, over any number of periods and processes', () => {
   const numRuns = scaled(300, 100_000);

@@ -191,7 +191,7 @@ export class UsageModel {
     };
   }
 
-  /** What a period's overage comes to: charged, less what was given back. */
+  /** The overage of a period: charges less everything that was given back. */
   chargedCents(period = this.current): number {
     return sum(period.downloads.filter(({ voided }) => !voided).map((each) => each.chargedCents - each.waivedCents));
   }

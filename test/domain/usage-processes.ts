@@ -55,7 +55,7 @@ interface Known {
 
 let commands = 0;
 
-/** What one process knows may be old: it learns of the others by conflicts, or by a look when it has nothing to write. */
+/** A process whose knowledge may be old: it learns of the others by conflicts, or by a look when it has nothing to write. */
 export class ModelProcess {
   readonly #log: ModelLog;
   readonly #first: string;

@@ -8,7 +8,7 @@ import { isRefused } from '../../src/domain/refusals.ts';
 import type { Refused } from '../../src/domain/refusals.ts';
 import { centsOf } from '../../src/domain/usage-events.ts';
 import type { UsageEvent } from '../../src/domain/usage-events.ts';
-import { accountId, plan, video } from './usage-examples.ts';
+import { accountId, changePlan, idOf, opened, plan, removeCap, setCap, token, video } from './usage-examples.ts';
 import { UsageModel } from './usage-model.ts';
 import type { ModelAnswer } from './usage-model.ts';
 import { ModelLog, ModelProcess } from './usage-processes.ts';
@@ -81,7 +81,6 @@ export const history = fc.record({
 });
 export type History = typeof history extends fc.Arbitrary<infer Value> ? Value : never;
 
-const token = (index: number) => `TokenOfDownload-${String(index).padStart(4, '0')}`;
 const hexOf = (text: string) => Buffer.from(text).toString('hex').padEnd(64, '0').slice(0, 64);
 
 export class Run {
@@ -95,19 +94,8 @@ export class Run {
     const { anchorDay, ...dates } = firstBillingPeriod(openedAt);
     const terms = { ...plan, warning_percents: [80, 100], ...changed };
     const stream = usageStream(accountId, dates);
-    const opened: UsageEvent = {
-      type: 'UsagePeriodOpened',
-      data: {
-        account_id: accountId,
-        anchor_day: anchorDay,
-        period_start: dates.start,
-        period_end: dates.end,
-        previous_period_start: null,
-        terms,
-      },
-    };
-    const id = '00000000-0000-5000-8000-000000000000';
-    this.log.append({ stream, expected: -1, events: [{ id, event: opened, time: openedAt }] });
+    const event = opened(terms, dates, anchorDay);
+    this.log.append({ stream, expected: -1, events: [{ id: idOf(0), event, time: openedAt }] });
     this.model = new UsageModel(dates, terms, anchorDay);
     this.#processes = [0, 1, 2].map(() => new ModelProcess(this.log, stream));
     this.#now = openedAt;
@@ -184,7 +172,7 @@ export class Run {
           rate_version: `at ${String(number)}`,
         };
         return {
-          real: () => process.ask({ kind: 'change_plan', terms, effective: when }, now, losesReply),
+          real: () => process.ask(changePlan(terms, when), now, losesReply),
           model: () => {
             model.rollTo(now);
             model.changePlan(terms, when);
@@ -196,8 +184,8 @@ export class Run {
         return {
           real: () => {
             const { cents, effective: when } = taken;
-            if (cents === null) return process.ask({ kind: 'remove_overage_cap', effective: when }, now, losesReply);
-            return process.ask({ kind: 'set_overage_cap', overageCapCents: cents, effective: when }, now, losesReply);
+            const command = cents === null ? { ...removeCap, effective: when } : setCap(cents, when);
+            return process.ask(command, now, losesReply);
           },
           model: () => {
             model.rollTo(now);
@@ -252,7 +240,7 @@ export class Run {
     }
   }
 
-  /** What the events of an answer come to, in the model's words. */
+  /** The sum of an answer's events, in the model's words. */
   #took(answer: Answer): ModelAnswer {
     if (isRefused(answer)) return { took: 'no', why: answer.refusal };
     const [first] = answer;

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
 import { decideUsage } from '../../src/domain/decide-usage.ts';
-import type { UsageCommand } from '../../src/domain/decide-usage.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
 import { endPeriod } from '../../src/domain/usage-periods.ts';
 import type { UsageEvent } from '../../src/domain/usage-events.ts';
@@ -9,6 +8,7 @@ import {
   capReached,
   capRemoved,
   capSet,
+  changePlan,
   charge,
   charged,
   credit,
@@ -21,7 +21,9 @@ import {
   planChanged,
   queueDownload,
   queued,
+  removeCap,
   sandbox,
+  setCap,
   voidOf,
 } from './usage-examples.ts';
 
@@ -62,21 +64,15 @@ describe('the cap on overage charges', () => {
   });
 
   it('is set and removed', () => {
-    expect(decideUsage(given(opened()), { kind: 'set_overage_cap', overageCapCents: 500, effective: 'now' })).toEqual([
-      capSet(500),
-    ]);
-    expect(decideUsage(given(opened(), capSet(500)), { kind: 'remove_overage_cap', effective: 'now' })).toEqual([
-      capRemoved,
-    ]);
+    expect(decideUsage(given(opened()), setCap(500))).toEqual([capSet(500)]);
+    expect(decideUsage(given(opened(), capSet(500)), removeCap)).toEqual([capRemoved]);
   });
 
   it('that is so already yields no event', () => {
     const capped = given(opened(), capSet(500));
-    expect(decideUsage(capped, { kind: 'set_overage_cap', overageCapCents: 500, effective: 'now' })).toEqual([]);
-    expect(decideUsage(given(opened()), { kind: 'remove_overage_cap', effective: 'now' })).toEqual([]);
-    expect(
-      decideUsage(given(opened(), capSet(0)), { kind: 'set_overage_cap', overageCapCents: 0, effective: 'now' }),
-    ).toEqual([]);
+    expect(decideUsage(capped, setCap(500))).toEqual([]);
+    expect(decideUsage(given(opened()), removeCap)).toEqual([]);
+    expect(decideUsage(given(opened(), capSet(0)), setCap(0))).toEqual([]);
   });
 });
 
@@ -84,16 +80,11 @@ describe('the overage cap', () => {
   const capped = [opened({ overage_cap_cents: 50 }), ...credited(1, 2), ...charged(3, 4), capReached(50, 50)];
 
   it('is said to be reached once, by whichever change brings it about', () => {
-    const set = (cents: number): UsageCommand => ({
-      kind: 'set_overage_cap',
-      overageCapCents: cents,
-      effective: 'now',
-    });
     const used = [opened(), ...credited(1, 2), ...charged(3)];
-    expect(decideUsage(given(...used), set(49))).toEqual([capSet(49), capReached(25, 49)]);
-    expect(decideUsage(given(...used), set(50))).toEqual([capSet(50)]);
-    expect(decideUsage(given(...capped), set(60))).toEqual([capSet(60)]);
-    expect(decideUsage(given(...capped), set(0))).toEqual([capSet(0)]);
+    expect(decideUsage(given(...used), setCap(49))).toEqual([capSet(49), capReached(25, 49)]);
+    expect(decideUsage(given(...used), setCap(50))).toEqual([capSet(50)]);
+    expect(decideUsage(given(...capped), setCap(60))).toEqual([capSet(60)]);
+    expect(decideUsage(given(...capped), setCap(0))).toEqual([capSet(0)]);
   });
 
   it('can be reached again once there was room under it', () => {
@@ -117,9 +108,7 @@ describe('a change for the next period', () => {
   const capNext: UsageEvent = { type: 'OverageCapSet', data: { effective: 'next_period', overage_cap_cents: 900 } };
 
   it('leaves this one as it is, and costs nothing in it', () => {
-    expect(decideUsage(given(opened()), { kind: 'change_plan', terms: scale, effective: 'next_period' })).toEqual([
-      next,
-    ]);
+    expect(decideUsage(given(opened()), changePlan(scale, 'next_period'))).toEqual([next]);
     expect(given(opened(), next, capNext)).toMatchObject({ terms: plan, feeCents: 1900, feeDifferenceCents: 0 });
   });
 
@@ -128,28 +117,24 @@ describe('a change for the next period', () => {
   });
 
   it('is replaced by a newer word, for then or for now', () => {
-    const back: UsageCommand = { kind: 'change_plan', terms: plan, effective: 'next_period' };
+    const back = changePlan(plan, 'next_period');
     const cancelled = decideUsage(given(opened(), next), back);
     expect(cancelled).toEqual([{ ...next, data: { ...next.data, terms: plan } }]);
-    const now: UsageCommand = { kind: 'change_plan', terms: plan, effective: 'now' };
+    const now = changePlan(plan);
     expect(decideUsage(given(opened(), next), now)).toEqual([planChanged({})]);
     expect(endPeriod(given(opened(), next, planChanged({})))).toEqual(ended());
   });
 
   it('said twice is one event', () => {
-    const again: UsageCommand = { kind: 'change_plan', terms: scale, effective: 'next_period' };
+    const again = changePlan(scale, 'next_period');
     expect(decideUsage(given(opened(), next), again)).toEqual([]);
-    const cap: UsageCommand = { kind: 'set_overage_cap', overageCapCents: 900, effective: 'next_period' };
+    const cap = setCap(900, 'next_period');
     expect(decideUsage(given(opened(), capNext), cap)).toEqual([]);
   });
 });
 
 describe('the fee of an upgrade', () => {
-  const upgrade = (fee_cents: number): UsageCommand => ({
-    kind: 'change_plan',
-    terms: { ...plan, plan: `fee_${String(fee_cents)}`, fee_cents },
-    effective: 'now',
-  });
+  const upgrade = (fee_cents: number) => changePlan({ ...plan, plan: `fee_${String(fee_cents)}`, fee_cents });
   const differences = (...fees: number[]) => {
     const events: UsageEvent[] = [opened()];
     for (const fee of fees) {
@@ -174,24 +159,18 @@ describe('a change of plan', () => {
   const scale = { ...plan, plan: 'scale_2000', downloads_limit: 4, overage_cents: 12, rate_version: '2027-01' };
 
   it('is an event that carries the whole new terms', () => {
-    expect(decideUsage(given(opened()), { kind: 'change_plan', terms: scale, effective: 'now' })).toEqual([
-      planChanged(scale),
-    ]);
+    expect(decideUsage(given(opened()), changePlan(scale))).toEqual([planChanged(scale)]);
   });
 
   it('to the terms that are in force yields no event', () => {
-    expect(
-      decideUsage(given(opened({ overage_cap_cents: 9 })), { kind: 'change_plan', terms: plan, effective: 'now' }),
-    ).toEqual([]);
+    expect(decideUsage(given(opened({ overage_cap_cents: 9 })), changePlan(plan))).toEqual([]);
     const changed = given(opened(), planChanged(scale));
-    expect(decideUsage(changed, { kind: 'change_plan', terms: { ...scale }, effective: 'now' })).toEqual([]);
+    expect(decideUsage(changed, changePlan({ ...scale }))).toEqual([]);
   });
 
   it('of a single field is a change', () => {
     const dearer = { ...plan, rate_version: '2027-01' };
-    expect(decideUsage(given(opened()), { kind: 'change_plan', terms: dearer, effective: 'now' })).toEqual([
-      planChanged(dearer),
-    ]);
+    expect(decideUsage(given(opened()), changePlan(dearer))).toEqual([planChanged(dearer)]);
   });
 
   it('keeps the cap and every counter', () => {

@@ -7,6 +7,7 @@ import type { UsageEvent } from '../../src/domain/usage-events.ts';
 import {
   accountId,
   capSet,
+  changePlan,
   charge,
   charged,
   credit,
@@ -15,6 +16,7 @@ import {
   given,
   lookUp,
   lookedUp,
+  lookupId,
   opened,
   plan,
   planChanged,
@@ -80,8 +82,8 @@ describe('a warning', () => {
   });
 
   it('is given for both shares where one step reaches both, and for each pool by itself', () => {
-    expect(decideUsage(given(opened(warning)), lookUp('6f1f6a3e-5d8b-4c52-9d3c-0a4f5f0f9a11'))).toEqual([
-      lookedUp(1, '6f1f6a3e-5d8b-4c52-9d3c-0a4f5f0f9a11'),
+    expect(decideUsage(given(opened(warning)), lookUp(lookupId))).toEqual([
+      lookedUp(1, lookupId),
       warned('metadata', 80, 1, 1),
       warned('metadata', 100, 1, 1),
     ]);
@@ -90,13 +92,13 @@ describe('a warning', () => {
   it('comes of a change of plan too, and never of an empty pool', () => {
     const usage = given(opened({ ...warning, downloads_limit: 10 }), ...credited(1, 2));
     const smaller = { ...plan, ...warning, downloads_limit: 2 };
-    expect(decideUsage(usage, { kind: 'change_plan', terms: smaller, effective: 'now' })).toEqual([
+    expect(decideUsage(usage, changePlan(smaller))).toEqual([
       planChanged(smaller),
       warned('downloads', 80, 2, 2),
       warned('downloads', 100, 2, 2),
     ]);
     const none = { ...smaller, downloads_limit: 0 };
-    expect(decideUsage(usage, { kind: 'change_plan', terms: none, effective: 'now' })).toEqual([planChanged(none)]);
+    expect(decideUsage(usage, changePlan(none))).toEqual([planChanged(none)]);
   });
 
   it('comes again where a larger allowance has put it out of reach, and only there', () => {
@@ -155,7 +157,6 @@ describe('what is voided', () => {
   });
 
   it('of lookups leaves room for another, with an ordinal of its own', () => {
-    const lookupId = '6f1f6a3e-5d8b-4c52-9d3c-0a4f5f0f9a11';
     const voided: UsageEvent = {
       type: 'MetadataCreditVoided',
       data: { lookup_id: lookupId, charge_event_id: lookupId },
@@ -167,8 +168,6 @@ describe('what is voided', () => {
 });
 
 describe('a metadata lookup', () => {
-  const lookupId = '6f1f6a3e-5d8b-4c52-9d3c-0a4f5f0f9a11';
-
   it('takes a credit of its own pool, and none of the downloads', () => {
     const usage = given(opened(), ...credited(1, 2), ...charged(3));
     expect(decideUsage(usage, lookUp(lookupId))).toEqual([lookedUp(1, lookupId)]);

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
@@ -59,6 +59,5 @@ describe('the data folder', () => {
     const path = join(temporaryDirectory(), 'file');
     writeFileSync(path, '');
     expect(() => lockDataDirectory(path)).toThrow(DataDirectoryRefused);
-    mkdirSync(join(temporaryDirectory(), 'x'));
   });
 });

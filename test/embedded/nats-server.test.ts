@@ -1,22 +1,13 @@
-import { once } from 'node:events';
 import { readFileSync, statSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { launchNatsServer } from '../../src/embedded/nats-server.ts';
-import type { RunningServer } from '../../src/embedded/server-process.ts';
 import { connectTo, startNatsServer } from '../support/nats.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
-import { isAlive, killWithReaper, startOwner, waitUntilGone } from './owned.ts';
+import { expectPortTaken, isAlive, killWithReaper, startOwner, untilTestEnds, waitUntilGone } from './owned.ts';
 
-async function launch(dataDirectory: string): Promise<RunningServer> {
-  const server = await launchNatsServer({ dataDirectory });
-  onTestFinished(async () => {
-    await server.stop();
-  });
-  return server;
-}
+const launch = (dataDirectory: string) => untilTestEnds(launchNatsServer({ dataDirectory }));
 
 async function publish(url: string): Promise<void> {
   const connection = await connectTo(url);
@@ -67,13 +58,7 @@ describe('an embedded nats-server', { timeout: 60_000 }, () => {
   });
 
   it('says that the port is taken', async () => {
-    const other = createServer().listen(0, '127.0.0.1');
-    await once(other, 'listening');
-    onTestFinished(() => void other.close());
-    const { port } = other.address() as { port: number };
-    await expect(launchNatsServer({ dataDirectory: temporaryDirectory(), port })).rejects.toThrow(
-      `Port ${port} of 127.0.0.1 is taken`,
-    );
+    await expectPortTaken((port) => launchNatsServer({ dataDirectory: temporaryDirectory(), port }));
   });
 
   it('ends with its owner, killed without warning, and starts again at once', async () => {

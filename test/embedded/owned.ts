@@ -1,11 +1,15 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 
 import { serverPids } from '../../src/embedded/leftover-server.ts';
+import type { RunningServer } from '../../src/embedded/server-process.ts';
+import { readProcess } from '../../src/system/processes.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const ownerFile = fileURLToPath(new URL('./owner.ts', import.meta.url));
@@ -62,17 +66,28 @@ export async function killWithReaper(owner: Owner, serverPid: number): Promise<v
 }
 
 export function isAlive(pid: number): boolean {
-  try {
-    return !/^\d+ \(.*\) Z/s.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
-  } catch {
-    return false;
-  }
+  const state = readProcess(pid)?.state;
+  return state !== undefined && state !== 'Z';
 }
 
 export function waitUntilGone(pid: number): Promise<true> {
   return waitFor(() => !isAlive(pid) || undefined, { what: `process ${pid} is gone`, timeoutMs: 25_000 });
 }
 
-export function parentPid(pid: number): number {
-  return Number(/\) \S (\d+)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))?.[1]);
+export const parentPid = (pid: number): number => readProcess(pid)!.parent;
+
+/** Stops a server when the test has finished. */
+export async function untilTestEnds(launching: Promise<RunningServer>): Promise<RunningServer> {
+  const server = await launching;
+  onTestFinished(() => server.stop().then(() => undefined));
+  return server;
+}
+
+/** Expects that a server which is to listen on a port that is taken names it. */
+export async function expectPortTaken(launch: (port: number) => Promise<RunningServer>): Promise<void> {
+  const other = createServer().listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  onTestFinished(() => void other.close());
+  const { port } = other.address() as AddressInfo;
+  await expect(launch(port)).rejects.toThrow(`Port ${port} of 127.0.0.1 is taken`);
 }

@@ -1,26 +1,26 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
-import { once } from 'node:events';
 import { join } from 'node:path';
 import pg from 'pg';
-import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 
 import { launchPostgres } from '../../src/embedded/postgres/launch.ts';
 import type { PostgresOptions } from '../../src/embedded/postgres/launch.ts';
-import type { RunningServer } from '../../src/embedded/server-process.ts';
 import { createDatabase } from '../support/postgres.ts';
 import { temporaryDirectory, temporaryDirectoryOfFile } from '../support/temporary-directory.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { isAlive, killWithReaper, parentPid, startOwner, waitUntilGone } from './owned.ts';
+import {
+  expectPortTaken,
+  isAlive,
+  killWithReaper,
+  parentPid,
+  startOwner,
+  untilTestEnds,
+  waitUntilGone,
+} from './owned.ts';
 
-async function launch(dataDirectory: string, options: Partial<PostgresOptions> = {}): Promise<RunningServer> {
-  const server = await launchPostgres({ dataDirectory, ...options });
-  onTestFinished(async () => {
-    await server.stop();
-  });
-  return server;
-}
+const launch = (dataDirectory: string, options: Partial<PostgresOptions> = {}) =>
+  untilTestEnds(launchPostgres({ dataDirectory, ...options }));
 
 const template = temporaryDirectoryOfFile();
 beforeAll(async () => {
@@ -107,13 +107,7 @@ describe('an embedded Postgres', { timeout: 60_000 }, () => {
   });
 
   it('says that the port is taken', async () => {
-    const other = createServer().listen(0, '127.0.0.1');
-    await once(other, 'listening');
-    onTestFinished(() => void other.close());
-    const { port } = other.address() as { port: number };
-    await expect(launchPostgres({ dataDirectory: temporaryDirectory(), port })).rejects.toThrow(
-      `Port ${port} of 127.0.0.1 is taken`,
-    );
+    await expectPortTaken((port) => launchPostgres({ dataDirectory: temporaryDirectory(), port }));
   });
 
   it('leaves a running server alone, and names the process that owns it', async () => {

@@ -1,20 +1,30 @@
 import { randomUUID } from 'node:crypto';
+import { onTestFinished } from 'vitest';
 
 import { connectEventStore } from '../../src/adapters/event-store/event-store.ts';
 import type { ConnectedEventStore, EventStoreOptions } from '../../src/adapters/event-store/event-store.ts';
 import type { EventStore, EventToAppend, RecordedEvent } from '../../src/ports/event-store.ts';
+
+const testOptions = { resendAfterMs: 500, readTimeoutMs: 2000, random: Math.random };
 
 /** Opens an adapter for the length of `use`. One at a time: only one client of a process may append. */
 export async function withAdapter<Result>(
   options: EventStoreOptions,
   use: (store: ConnectedEventStore) => Promise<Result>,
 ): Promise<Result> {
-  const store = connectEventStore({ resendAfterMs: 500, readTimeoutMs: 2000, random: Math.random, ...options });
+  const store = connectEventStore({ ...testOptions, ...options });
   try {
     return await use(store);
   } finally {
     await store.close();
   }
+}
+
+/** Opens an adapter that is closed when the test has finished. */
+export function openAdapter(options: EventStoreOptions): ConnectedEventStore {
+  const store = connectEventStore({ ...testOptions, ...options });
+  onTestFinished(() => store.close());
+  return store;
 }
 
 export function eventToAppend(number: number, data: Record<string, unknown> = {}): EventToAppend {

@@ -1,12 +1,19 @@
 import { randomUUID } from 'node:crypto';
 
 import { EventStoreDBClient, NO_STREAM, jsonEvent } from '@eventstore/db-client';
-import { afterAll, beforeAll } from 'vitest';
+import type {
+  AllStreamResolvedEvent,
+  AllStreamSubscription,
+  ResolvedEvent,
+  StreamSubscription,
+} from '@eventstore/db-client';
+import { afterAll, beforeAll, onTestFinished } from 'vitest';
 
 import type { EndOfCatchUp } from '../../src/embedded/event-store/checkpoints.ts';
 import { startEventStore } from './event-store.ts';
 import type { TestEventStore } from './event-store.ts';
 import { givenEngines } from './given-engines.ts';
+import { waitFor } from './wait-for.ts';
 
 /** Another server's address: the suites then say whether that one gives the same answers. */
 export const foreignUrl: string | undefined = givenEngines.eventStoreUrl;
@@ -44,12 +51,28 @@ export function testEvent(name: string, data: Record<string, unknown> = { name }
   return jsonEvent({ id, type: `type-${name}`, data, metadata: { from: 'test' } });
 }
 
+/** Events of the types `type-0`, `type-1` and so on. */
+export const testEvents = (count: number): TestEvent[] =>
+  Array.from({ length: count }, (_, index) => testEvent(String(index)));
+
 /** A new stream with so many events. */
-export async function streamOf({ client }: UnderTest, count: number): Promise<string> {
-  const stream = freshStream();
-  const events = Array.from({ length: count }, (_, index) => testEvent(String(index)));
-  await client.appendToStream(stream, events, { expectedRevision: NO_STREAM });
+export async function streamOf({ client }: UnderTest, count: number, stream = freshStream()): Promise<string> {
+  await client.appendToStream(stream, testEvents(count), { expectedRevision: NO_STREAM });
   return stream;
+}
+
+/** Collects the messages of a subscription, in order, and ends it when the test has finished. */
+export function listenTo(subscription: AllStreamSubscription | StreamSubscription, said: string[] = []) {
+  subscription.on('confirmation', () => said.push('confirmation'));
+  subscription.on('caughtUp', () => said.push('caughtUp'));
+  subscription.on('data', ({ event }: ResolvedEvent | AllStreamResolvedEvent) => said.push(event!.type));
+  subscription.on('error', (error: Error) => said.push(error.message));
+  onTestFinished(() => subscription.unsubscribe());
+  const until = async (word: string): Promise<string[]> => {
+    await waitFor(() => said.includes(word), { what: `${word} after ${said.join()}` });
+    return said;
+  };
+  return { said, until };
 }
 
 /** Everything that a read gives. */

@@ -3,22 +3,13 @@
  */
 
 import { BACKWARDS, END, START } from '@eventstore/db-client';
+import type { ReadAllOptions } from '@eventstore/db-client';
 import type { Logger } from 'pino';
 
 import { positionOfEvent } from '../../ports/log-position.ts';
 import { Outages } from '../../ports/outage.ts';
 import type { AppendObserver } from '../../ports/observers.ts';
-import type {
-  AppendOptions,
-  AppendOutcome,
-  EventStore,
-  EventToAppend,
-  ExpectedRevision,
-  RecordedEvent,
-  Subscription,
-  SubscriptionOptions,
-  WholeLog,
-} from '../../ports/event-store.ts';
+import type { AppendOutcome, EventStore, RecordedEvent, WholeLog } from '../../ports/event-store.ts';
 import { PendingAppend, prepareAppend } from './append.ts';
 import { Connection } from './connection.ts';
 import { readEvents } from './read.ts';
@@ -59,172 +50,128 @@ export interface ConnectedEventStore extends EventStore, WholeLog {
   close(): Promise<void>;
 }
 
+const backwardsPageEvents = 200;
+
 /**
  * Opens the log without waiting for the server. It keeps trying to connect until it is closed.
  *
  * Only one of these may be open in a process: see connection.ts.
  */
-export function connectEventStore(options: EventStoreOptions): ConnectedEventStore {
-  return new EventStoreAdapter(options);
-}
-
-const backwardsPageEvents = 200;
-
-class EventStoreAdapter implements ConnectedEventStore {
-  readonly #connection: Connection;
-  readonly #logger: Logger | undefined;
-  readonly #outages: Outages;
-  readonly #observer: AppendObserver | undefined;
-  readonly #streams: StreamNames;
-  readonly #onForeignEvent: () => void;
-  readonly #resendAfterMs: number;
-  readonly #readTimeoutMs: number;
-  readonly #watchdogMs: number;
-  readonly #maxAppendBytes: number;
-  readonly #pending = new Set<PendingAppend>();
-  readonly #subscriptions = new Set<SupervisedSubscription>();
-
-  constructor(options: EventStoreOptions) {
-    this.#logger = options.logger;
-    this.#outages = options.outages ?? new Outages(options.logger);
-    this.#observer = options.observer;
-    this.#streams = options.streams ?? allStreams;
-    this.#onForeignEvent = options.onForeignEvent ?? (() => undefined);
-    this.#resendAfterMs = options.resendAfterMs ?? 3000;
-    this.#readTimeoutMs = options.readTimeoutMs ?? 3000;
-    this.#watchdogMs = options.watchdogMs ?? 60_000;
-    this.#maxAppendBytes = options.maxAppendBytes ?? 1024 * 1024;
-    this.#connection = new Connection({
-      url: options.url,
-      warmUpStream: nameInLog(this.#streams, 'connection-warm-up'),
-      outage: this.#outages.of('the event store'),
-      answerTimeoutMs: this.#resendAfterMs,
-      random: options.random ?? (() => 1),
-      onNeverReached: options.onNeverReached,
-    });
-  }
-
-  async append(
-    stream: string,
-    expected: ExpectedRevision,
-    events: readonly EventToAppend[],
-    options: AppendOptions = {},
-  ): Promise<AppendOutcome> {
-    const prepared = prepareAppend(nameInLog(this.#streams, stream), expected, events, this.#maxAppendBytes);
-    const pending = new PendingAppend(this.#connection, prepared, {
-      resendAfterMs: this.#resendAfterMs,
-      logger: this.#logger,
-      onResend: () => this.#observer?.appendResent(),
-    });
-    this.#pending.add(pending);
-    let outcome: AppendOutcome | 'failed' = 'failed';
-    try {
-      outcome = await pending.run(options.sendBeforeMs);
-      return outcome;
-    } finally {
-      this.#pending.delete(pending);
-      this.#tell(outcome, (performance.now() - pending.startedMs) / 1000);
-    }
-  }
+export function connectEventStore({
+  url,
+  logger,
+  outages = new Outages(logger),
+  observer,
+  streams = allStreams,
+  onForeignEvent = () => undefined,
+  onNeverReached,
+  resendAfterMs = 3000,
+  readTimeoutMs = 3000,
+  watchdogMs = 60_000,
+  maxAppendBytes = 1024 * 1024,
+  random = () => 1,
+}: EventStoreOptions): ConnectedEventStore {
+  const appends = new Set<PendingAppend>();
+  const subscriptions = new Set<SupervisedSubscription>();
+  const connection = new Connection({
+    url,
+    warmUpStream: nameInLog(streams, 'connection-warm-up'),
+    outage: outages.of('the event store'),
+    answerTimeoutMs: resendAfterMs,
+    random,
+    onNeverReached,
+  });
 
   /** A failure of the observer must not replace the outcome. */
-  #tell(outcome: AppendOutcome | 'failed', seconds: number): void {
+  const tell = (outcome: AppendOutcome | 'failed', seconds: number): void => {
     try {
-      this.#observer?.appendEnded(outcome, seconds);
+      observer?.appendEnded(outcome, seconds);
     } catch (error) {
-      this.#logger?.warn({ err: error }, 'an append could not be counted');
+      logger?.warn({ err: error }, 'an append could not be counted');
     }
-  }
-
-  async read(stream: string, fromRevision: number, maxCount?: number): Promise<RecordedEvent[]> {
-    const name = nameInLog(this.#streams, stream);
-    const range = {
-      fromRevision: BigInt(fromRevision),
-      requiresLeader: true,
-      ...(maxCount === undefined ? {} : { maxCount }),
-    };
-    const events = await readEvents(this.#connection, (client) => client.readStream(name, range), this.#readTimeoutMs);
-    return events.map((event) => ({ ...event, stream }));
-  }
-
-  async readAll(after: bigint, maxCount: number): Promise<RecordedEvent[]> {
-    for (let from = after; ;) {
-      const fromPosition = from < 0n ? START : positionOfEvent(from);
-      // The server's read includes the event at the position itself.
-      const range = { fromPosition, maxCount: maxCount + 1, requiresLeader: true } as const;
-      const events = await readEvents(this.#connection, (client) => client.readAll(range), this.#readTimeoutMs);
-      const ours = this.#ours(events).filter(({ position }) => position > after);
-      const last = events.at(-1)?.position ?? from;
-      // A page of other systems' events is not the end of the log.
-      if (ours.length > 0 || last <= from) return ours.slice(0, maxCount);
-      from = last;
-    }
-  }
-
+  };
+  const readLog = (range: ReadAllOptions): Promise<RecordedEvent[]> =>
+    readEvents(connection, (client) => client.readAll({ ...range, requiresLeader: true }), readTimeoutMs);
   /** Keeps the events of our streams, without the stream prefix of this installation. */
-  #ours(events: readonly RecordedEvent[]): RecordedEvent[] {
-    return events.flatMap((event) => {
-      const stream = ourName(this.#streams, event.stream);
+  const oursAmong = (events: readonly RecordedEvent[]): RecordedEvent[] =>
+    events.flatMap((event) => {
+      const stream = ourName(streams, event.stream);
       return stream === undefined ? [] : [{ ...event, stream }];
     });
-  }
 
-  async headPosition(): Promise<bigint | undefined> {
-    const range = { direction: BACKWARDS, fromPosition: END, maxCount: 1, requiresLeader: true } as const;
-    const events = await readEvents(this.#connection, (client) => client.readAll(range), this.#readTimeoutMs);
-    return events[0]?.position;
-  }
-
-  async newestPosition(streamPrefixes: readonly string[], after: bigint): Promise<bigint | undefined> {
-    // The client's reads take no filter, so the log is read back, page by page.
-    for (let before: bigint | undefined; ;) {
-      const fromPosition = before === undefined ? END : { commit: before, prepare: before };
-      const range = {
-        direction: BACKWARDS,
-        fromPosition,
-        maxCount: backwardsPageEvents,
-        requiresLeader: true,
-      } as const;
-      const events = await readEvents(this.#connection, (client) => client.readAll(range), this.#readTimeoutMs);
-      const isWanted = ({ stream }: RecordedEvent) => streamPrefixes.some((prefix) => stream.startsWith(prefix));
-      const newest = this.#ours(events).find(isWanted);
-      if (newest) return newest.position > after ? newest.position : undefined;
-      const oldest = events.at(-1)?.position;
-      if (oldest === undefined || oldest <= after) return undefined;
-      before = oldest;
-    }
-  }
-
-  subscribe(options: SubscriptionOptions): Subscription {
-    const subscription = new SupervisedSubscription(this.#connection, options, {
-      logger: this.#logger,
-      outage: this.#outages.of(`the subscription of ${options.name}`),
-      watchdogMs: this.#watchdogMs,
-      streams: this.#streams,
-      onForeignEvent: this.#onForeignEvent,
-      onClosed: () => this.#subscriptions.delete(subscription),
-    });
-    this.#subscriptions.add(subscription);
-    return subscription;
-  }
-
-  ready({ timeoutMs }: { timeoutMs: number }): Promise<boolean> {
-    return this.#connection.check(timeoutMs);
-  }
-
-  openAppends(): { count: number; oldestSeconds: number } {
-    // The set keeps them in the order in which they began.
-    const [oldest] = this.#pending;
-    return {
-      count: this.#pending.size,
-      oldestSeconds: oldest ? (performance.now() - oldest.startedMs) / 1000 : 0,
-    };
-  }
-
-  async close(): Promise<void> {
-    const closed = this.#connection.close();
-    for (const pending of this.#pending) pending.close();
-    await Promise.all(Array.from(this.#subscriptions, (subscription) => subscription.close()));
-    await closed;
-  }
+  return {
+    append: async (stream, expected, events, { sendBeforeMs } = {}) => {
+      const prepared = prepareAppend(nameInLog(streams, stream), expected, events, maxAppendBytes);
+      const onResend = () => observer?.appendResent();
+      const append = new PendingAppend(connection, prepared, { resendAfterMs, logger, onResend });
+      appends.add(append);
+      let outcome: AppendOutcome | 'failed' = 'failed';
+      try {
+        outcome = await append.run(sendBeforeMs);
+        return outcome;
+      } finally {
+        appends.delete(append);
+        tell(outcome, (performance.now() - append.startedMs) / 1000);
+      }
+    },
+    read: async (stream, fromRevision, maxCount = Number.MAX_SAFE_INTEGER) => {
+      const name = nameInLog(streams, stream);
+      const range = { fromRevision: BigInt(fromRevision), maxCount, requiresLeader: true };
+      const events = await readEvents(connection, (client) => client.readStream(name, range), readTimeoutMs);
+      return events.map((event) => ({ ...event, stream }));
+    },
+    readAll: async (after, maxCount) => {
+      for (let from = after; ;) {
+        // The server's read includes the event at the position itself.
+        const fromPosition = from < 0n ? START : positionOfEvent(from);
+        const events = await readLog({ fromPosition, maxCount: maxCount + 1 });
+        const ours = oursAmong(events).filter(({ position }) => position > after);
+        const last = events.at(-1)?.position ?? from;
+        // A page of other systems' events is not the end of the log.
+        if (ours.length > 0 || last <= from) return ours.slice(0, maxCount);
+        from = last;
+      }
+    },
+    headPosition: async () => {
+      const [head] = await readLog({ direction: BACKWARDS, fromPosition: END, maxCount: 1 });
+      return head?.position;
+    },
+    newestPosition: async (streamPrefixes, after) => {
+      // The client's reads take no filter, so the log is read back, page by page.
+      for (let before: bigint | undefined; ;) {
+        const fromPosition = before === undefined ? END : positionOfEvent(before);
+        const events = await readLog({ direction: BACKWARDS, fromPosition, maxCount: backwardsPageEvents });
+        const isWanted = ({ stream }: RecordedEvent) => streamPrefixes.some((prefix) => stream.startsWith(prefix));
+        const newest = oursAmong(events).find(isWanted);
+        if (newest) return newest.position > after ? newest.position : undefined;
+        const oldest = events.at(-1)?.position;
+        if (oldest === undefined || oldest <= after) return undefined;
+        before = oldest;
+      }
+    },
+    subscribe: (options) => {
+      const subscription = new SupervisedSubscription(connection, options, {
+        logger,
+        outage: outages.of(`the subscription of ${options.name}`),
+        watchdogMs,
+        streams,
+        onForeignEvent,
+        onClosed: () => subscriptions.delete(subscription),
+      });
+      subscriptions.add(subscription);
+      return subscription;
+    },
+    ready: ({ timeoutMs }) => connection.check(timeoutMs),
+    openAppends: () => {
+      // The set keeps them in the order in which they began.
+      const [oldest] = appends;
+      return { count: appends.size, oldestSeconds: oldest ? (performance.now() - oldest.startedMs) / 1000 : 0 };
+    },
+    close: async () => {
+      const closed = connection.close();
+      for (const append of appends) append.close();
+      await Promise.all(Array.from(subscriptions, (subscription) => subscription.close()));
+      await closed;
+    },
+  };
 }

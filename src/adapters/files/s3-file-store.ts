@@ -90,7 +90,9 @@ export async function createS3FileStore(options: S3FileStoreOptions): Promise<Fi
   const outage = outageOf(options, 'the file store');
   const client = new sdk.S3Client(clientConfig(options, options.endpoint));
   const context: Context = {
-    ...{ sdk, client, options },
+    sdk,
+    client,
+    options,
     signer: new sdk.S3Client(clientConfig(options, options.publicEndpoint ?? options.endpoint)),
     nameOf: (key) => prefix + keyPath(key),
     reach: async (what, work) => {
@@ -124,7 +126,8 @@ export async function createS3FileStore(options: S3FileStoreOptions): Promise<Fi
 function clientConfig(options: S3FileStoreOptions, endpoint: string | undefined): S3ClientConfig {
   const { region, forcePathStyle, credentials } = options;
   return {
-    ...{ region, forcePathStyle },
+    region,
+    forcePathStyle,
     ...(endpoint !== undefined && { endpoint }),
     ...(credentials && { credentials }),
     maxAttempts: 3,
@@ -140,11 +143,9 @@ const withinTimeout = () => ({ abortSignal: AbortSignal.timeout(requestTimeoutMs
 /** The error's name and status only: a response may quote the request with the key's id and its signature. */
 function reasonOf(error: unknown): string {
   const { name, code, $metadata } = error as { name?: string; code?: string; $metadata?: { httpStatusCode?: number } };
-  const status = statusOf($metadata);
-  return [name, code, status === undefined ? undefined : `status ${String(status)}`].filter(Boolean).join(', ');
+  const status = $metadata?.httpStatusCode;
+  return [name, code, status && `status ${String(status)}`].filter(Boolean).join(', ');
 }
-
-const statusOf = (metadata: { httpStatusCode?: number } | undefined) => metadata?.httpStatusCode;
 
 /** @returns undefined for a missing file */
 async function sizeOf({ sdk, client, options, reach }: Context, Key: string): Promise<number | undefined> {
@@ -196,8 +197,8 @@ async function upload(
   await rm(path, { force: true });
 }
 
-/** Aborts the incomplete uploads with a prefix. @returns how many there were */
-async function abortUploads({ sdk, client, options, reach }: Context, Prefix: string): Promise<number> {
+/** Aborts the incomplete uploads with a prefix. */
+async function abortUploads({ sdk, client, options, reach }: Context, Prefix: string): Promise<void> {
   const { bucket: Bucket } = options;
   const listing = client.send(new sdk.ListMultipartUploadsCommand({ Bucket, Prefix }), withinTimeout());
   const { Uploads = [] } = await reach('list uploads', listing);
@@ -206,7 +207,6 @@ async function abortUploads({ sdk, client, options, reach }: Context, Prefix: st
     // Another process may have ended it meanwhile.
     await reach('end an upload', aborting.catch(ignore(sdk.NoSuchUpload)));
   }
-  return Uploads.length;
 }
 
 const ignore = (expected: new (...parameters: never[]) => Error) => (error: unknown) => {

@@ -1,4 +1,4 @@
-import { connect } from 'nats';
+import { connect, DebugEvents, Events } from 'nats';
 import type { NatsConnection } from 'nats';
 import type { Logger } from 'pino';
 import { outageOf } from '../../ports/outage.ts';
@@ -32,7 +32,7 @@ export async function connectNats(
 
 async function watch(connection: NatsConnection, outage: Outage): Promise<void> {
   for await (const { type } of connection.status()) {
-    if (['reconnect'].includes(type)) outage.works();
-    if (['disconnect', 'reconnecting'].includes(type)) outage.failed('the connection', undefined);
+    if (type === Events.Reconnect) outage.works();
+    if (type === Events.Disconnect || type === DebugEvents.Reconnecting) outage.failed('the connection', undefined);
   }
 }

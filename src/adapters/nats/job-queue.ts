@@ -113,9 +113,7 @@ function headersOf(traceparent: string): MsgHdrs {
 async function pull(consumer: Consumer, stopping: AbortSignal): Promise<JsMsg | undefined> {
   if (stopping.aborted) return undefined;
   const messages = await consumer.fetch({ max_messages: 1, expires: pullExpiresMs });
-  const stop = () => {
-    messages.stop();
-  };
+  const stop = () => messages.stop();
   stopping.addEventListener('abort', stop, { once: true });
   try {
     for await (const message of messages) return message;
@@ -165,15 +163,9 @@ function receivedJob(received: JsMsg): ReceivedJob | undefined {
     message,
     traceparent: received.headers?.has('traceparent') ? received.headers.get('traceparent') : undefined,
     deliveries: received.info.deliveryCount,
-    acknowledge: () => {
-      received.ack();
-    },
-    keepAlive: () => {
-      received.working();
-    },
-    postpone: (delayMs) => {
-      received.nak(delayMs);
-    },
+    acknowledge: () => received.ack(),
+    keepAlive: () => received.working(),
+    postpone: (delayMs) => received.nak(delayMs),
   };
 }
 

@@ -13,7 +13,7 @@ const retryMs = 1_000;
 const checkMs = 5_000;
 
 export interface Leadership {
-  /** Whether this process leads now, as far as it knows. */
+  /** True if this process leads now, as far as it knows. */
   readonly leading: boolean;
   close: () => Promise<void>;
 }
@@ -42,9 +42,7 @@ export function leadWhenAlone(
         keepAlive: true,
       });
       const lost = new AbortController();
-      client.on('error', () => {
-        lost.abort();
-      });
+      client.on('error', () => lost.abort());
       try {
         await client.connect();
         outage.works();
@@ -77,7 +75,7 @@ export function leadWhenAlone(
   };
 }
 
-/** Whether any process leads a role now. */
+/** True if any process leads a role now. */
 export async function isLed(pool: Pool, role: keyof typeof lockIds): Promise<boolean> {
   const { rowCount } = await pool.query(
     `select from pg_locks

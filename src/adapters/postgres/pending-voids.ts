@@ -2,6 +2,7 @@ import type { Pool } from 'pg';
 import type { ChargeToVoid, PendingVoids, PendingVoidCharge, UnknownAppend } from '../../ports/billing.ts';
 import type { EventToAppend } from '../../ports/event-store.ts';
 import type { RowMacs } from '../../ports/row-macs.ts';
+import { inTransaction } from './postgres.ts';
 
 interface Row {
   append_id: string;
@@ -55,10 +56,7 @@ export function createPendingVoids(pool: Pool, { macs, now, process }: PendingVo
       const row = rowOf(append);
       const promised = { ...charge, promised: { process, at: now() } };
       const signed = { ...promised, mac: macs.sign('pending_voids', textOf(row, promised)) };
-      const client = await pool.connect();
-      let failure: Error | undefined;
-      try {
-        await client.query('begin');
+      return inTransaction(pool, 'begin', async (client) => {
         await client.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [row.stream]);
         // A separate statement, which sees everything that was committed before the lock was taken.
         const { rowCount } = await client.query(
@@ -66,19 +64,16 @@ export function createPendingVoids(pool: Pool, { macs, now, process }: PendingVo
            select $1, $2, $3, $4, $5, $6 where not exists (select from period_closings where stream = $3)
            on conflict (append_id) do update set voids = pending_voids.voids || excluded.voids`,
           [
-            ...[append.events[0]?.id, row.account_id, row.stream, row.expected_revision, row.events],
+            append.events[0]?.id,
+            row.account_id,
+            row.stream,
+            row.expected_revision,
+            row.events,
             JSON.stringify([signed]),
           ],
         );
-        await client.query('commit');
         return rowCount === 1;
-      } catch (error) {
-        failure = error instanceof Error ? error : new Error(String(error));
-        throw failure;
-      } finally {
-        // The end of the session rolls back what a failure left open.
-        client.release(failure);
-      }
+      });
     },
     list: async (limit) => {
       const { rows } = await pool.query<Row>(

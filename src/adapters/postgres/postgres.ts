@@ -1,6 +1,6 @@
 import { readFile, readdir } from 'node:fs/promises';
 import { Pool } from 'pg';
-import type { PoolConfig } from 'pg';
+import type { PoolClient, PoolConfig } from 'pg';
 import type { Logger } from 'pino';
 import type { Clock } from './clock.ts';
 import { outageOf } from '../../ports/outage.ts';
@@ -52,6 +52,25 @@ const endLimitMs = 1_000;
 /** Waits for the end of a pool or a connection, but not for a silent server. */
 export async function endInTime(ended: Promise<void>): Promise<void> {
   await withDeadline(ended, endLimitMs, () => undefined).catch(() => undefined);
+}
+
+/** Runs work in a transaction. A failure ends the session, and with it what the transaction left open. */
+export async function inTransaction<Result>(
+  pool: Pool,
+  begin: string,
+  work: (client: PoolClient) => Promise<Result>,
+): Promise<Result> {
+  const client = await pool.connect();
+  try {
+    await client.query(begin);
+    const result = await work(client);
+    await client.query('commit');
+    client.release();
+    return result;
+  } catch (error) {
+    client.release(true);
+    throw error;
+  }
 }
 
 /** Keeps two processes from migrating at once. Any number will do that other programs do not use. */
@@ -129,28 +148,16 @@ export function createReadModelQueries(pool: Pool): {
       (await client.query<Record<string, unknown>>(sql, values)).rows;
   return {
     query: queryOf(pool),
-    snapshot: async (work) => {
-      const client = await pool.connect();
-      let failure: Error | undefined;
-      try {
-        await client.query('begin isolation level repeatable read read only');
-        const query = queryOf(client);
+    snapshot: (work) =>
+      inTransaction(pool, 'begin isolation level repeatable read read only', (client) =>
         // A refused query must not end the transaction.
-        const result = await work(async (sql, values) => {
+        work(async (sql, values) => {
           await client.query('savepoint query');
-          return query(sql, values).catch(async (error: unknown) => {
+          return queryOf(client)(sql, values).catch(async (error: unknown) => {
             await client.query('rollback to savepoint query');
             throw error;
           });
-        });
-        await client.query('commit');
-        return result;
-      } catch (error) {
-        failure = error instanceof Error ? error : new Error(String(error));
-        throw failure;
-      } finally {
-        client.release(failure);
-      }
-    },
+        }),
+      ),
   };
 }

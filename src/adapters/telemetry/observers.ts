@@ -92,9 +92,7 @@ export function observeConnections(registers: Registry[]): () => void {
     help: 'Connections closed unserved because there were as many as the limit of open files allows',
     registers,
   });
-  return () => {
-    dropped.inc();
-  };
+  return () => dropped.inc();
 }
 
 /** @returns a function to call for each event that a subscription skips */
@@ -104,9 +102,7 @@ export function observeForeignEvents(registers: Registry[]): () => void {
     help: 'Events skipped by a subscription because their stream is not one of ours, though its name begins like one',
     registers,
   });
-  return () => {
-    skipped.inc();
-  };
+  return () => skipped.inc();
 }
 
 export function observeRows(registers: Registry[]): RowObserver {

@@ -26,7 +26,7 @@ export interface Writes {
   commits: GroupCommit;
 }
 
-/** What the options of append, delete and tombstone have in common. */
+/** The methods that the options of append, delete and tombstone have in common. */
 interface ExpectedOptions {
   hasRevision(): boolean;
   getRevision(): string;

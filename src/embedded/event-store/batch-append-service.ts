@@ -45,7 +45,7 @@ type Call = ServerDuplexStream<BatchAppendReq, BatchAppendResp>;
 export function batchAppend(writes: Writes, call: Call): void {
   const arriving = new Map<string, Arriving>();
   call.on('data', (request: BatchAppendReq) => {
-    const correlationId = uuidText(request.getCorrelationId()) ?? '';
+    const correlationId = uuidText(request.getCorrelationId());
     const known = arriving.get(correlationId);
     const append = known ?? startOf(request);
     if (known === undefined) arriving.set(correlationId, append);

@@ -46,13 +46,9 @@ export class StartRefused extends Error {
 
 /** Opens the log of a folder, creating both where needed, and keeps every other process out until it is closed. */
 export function openDatabase(directory: string): DatabaseSync {
-  try {
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
-  } catch (error) {
-    throw new StartRefused(`Cannot create the folder ${directory}: ${messageOf(error)}`);
-  }
   let database: DatabaseSync;
   try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
     database = new DatabaseSync(join(directory, 'events.sqlite'));
   } catch (error) {
     throw new StartRefused(`Cannot open the log in ${directory}: ${messageOf(error)}`);

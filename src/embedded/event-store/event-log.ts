@@ -3,13 +3,17 @@
  * caller's transaction without waiting, so nothing can come between a decision and its rows.
  */
 
+import { randomUUID } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
+
+import { LRUCache } from 'lru-cache';
 
 import { EventRows } from './event-rows.ts';
 import type { NewEvent } from './event-rows.ts';
-import { RecentIds } from './recent-ids.ts';
 import { describedBy, metastreamOf, parseMetadata, StreamStates, TOMBSTONE_REVISION } from './stream-state.ts';
 import type { StreamState } from './stream-state.ts';
+
+const MOST_RECENT_EVENTS = 75_000;
 
 export type Expected = 'any' | 'no_stream' | 'stream_exists' | bigint;
 
@@ -31,15 +35,15 @@ type Decision = { kind: 'write' } | { kind: 'stored_before'; lastRevision: bigin
 export class EventLog {
   readonly streams: StreamStates;
   readonly rows: EventRows;
-  readonly #recentIds = new RecentIds();
-  readonly #nowMs: () => number;
-  readonly #newId: () => string;
+  /**
+   * Recent events by their ids, for retries of appends without a revision. As in the real server, such a retry is not recognized
+   * after a restart, so important events must be appended with a revision.
+   */
+  readonly #recentEvents = new LRUCache<string, { stream: string; revision: bigint }>({ max: MOST_RECENT_EVENTS });
 
-  constructor(database: DatabaseSync, system: { nowMs: () => number; newId: () => string }) {
+  constructor(database: DatabaseSync) {
     this.streams = new StreamStates(database);
     this.rows = new EventRows(database);
-    this.#nowMs = system.nowMs;
-    this.#newId = system.newId;
   }
 
   append(name: string, expected: Expected, events: readonly NewEvent[]): AppendResult {
@@ -63,7 +67,7 @@ export class EventLog {
     const refusal = this.#refuse(name, state, expected);
     if (refusal !== undefined) return refusal;
     const neverWritten = lastRevisionOf(state) === 'no_stream' && this.streams.find(metastreamOf(name)) === undefined;
-    if (neverWritten || this.#decide(name, state, expected, [this.#newId()]).kind !== 'write') {
+    if (neverWritten || this.#decide(name, state, expected, [randomUUID()]).kind !== 'write') {
       return wrongVersion(state, expected);
     }
     const metadata = this.#writeMetadata(name, `{"$tb":${TOMBSTONE_REVISION}}`);
@@ -75,11 +79,11 @@ export class EventLog {
     const state = this.streams.find(name);
     const refusal = this.#refuse(name, state, expected);
     if (refusal !== undefined) return refusal;
-    const id = this.#newId();
+    const id = randomUUID();
     if (this.#decide(name, state, expected, [id]).kind !== 'write') return wrongVersion(state, expected);
     const { key } = this.streams.findOrCreate(name);
     const event = { ...systemEvent(id, '$streamDeleted', ''), contentType: 'application/octet-stream' };
-    const position = this.rows.insert(key, TOMBSTONE_REVISION, event, this.#nowMs());
+    const position = this.rows.insert(key, TOMBSTONE_REVISION, event, Date.now());
     this.streams.tombstone(key);
     return { outcome: 'stored', lastRevision: TOMBSTONE_REVISION, position };
   }
@@ -115,9 +119,9 @@ export class EventLog {
   #decideUnversioned(name: string, ids: readonly string[]): Decision {
     let lastRevision: bigint | undefined;
     for (const id of ids) {
-      const revision = this.#recentIds.revisionIn(name, id);
-      if (revision === undefined) return { kind: lastRevision === undefined ? 'write' : 'wrong' };
-      lastRevision = revision;
+      const event = this.#recentEvents.peek(id);
+      if (event?.stream !== name) return { kind: lastRevision === undefined ? 'write' : 'wrong' };
+      lastRevision = event.revision;
     }
     return lastRevision === undefined ? { kind: 'write' } : { kind: 'stored_before', lastRevision };
   }
@@ -133,13 +137,13 @@ export class EventLog {
   }
 
   #insert(state: StreamState, events: readonly NewEvent[]): Stored {
-    const createdMs = this.#nowMs();
+    const createdMs = Date.now();
     let revision = BigInt(state.lastRevision);
     let position: bigint | undefined;
     for (const event of events) {
       revision += 1n;
       position = this.rows.insert(state.key, revision, event, createdMs);
-      this.#recentIds.add(state.name, event.id, revision);
+      this.#recentEvents.set(event.id, { stream: state.name, revision });
     }
     this.streams.advance(state.key, Number(revision));
     const described = describedBy(state.name);
@@ -160,7 +164,7 @@ export class EventLog {
   }
 
   #writeMetadata(name: string, json: string): Stored {
-    return this.#insert(this.streams.findOrCreate(metastreamOf(name)), [systemEvent(this.#newId(), '$metadata', json)]);
+    return this.#insert(this.streams.findOrCreate(metastreamOf(name)), [systemEvent(randomUUID(), '$metadata', json)]);
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * Accepts connections only from root and from the user that runs the server. Without TLS the client sends no password, so the
- * kernel is asked for the user of the other socket, before a byte of the connection is read.
+ * Accepts connections on loopback only, from root and from the user that runs the server. Without TLS the client sends no
+ * password, so the kernel is asked for the user of the other socket, before a byte of the connection is read.
  */
 
 import { once } from 'node:events';
@@ -14,14 +14,16 @@ import type { Server } from '@grpc/grpc-js';
 import { StartRefused } from './database.ts';
 import { peerUser, readSocketTable } from './peer-user.ts';
 
+export const HOST = '127.0.0.1';
+
 export interface Listener {
   port: number;
   /** Accepts no further connections; fulfilled when the open ones have ended. */
   close: () => Promise<void>;
 }
 
-/** @param host a loopback address. @throws {StartRefused} when the port is taken, or the kernel does not tell users apart */
-export async function listen(server: Server, host: string, port: number): Promise<Listener> {
+/** @throws {StartRefused} when the port is taken, or the kernel does not tell users apart */
+export async function listen(server: Server, port: number): Promise<Listener> {
   const own = ownUser();
   const connections = server.createConnectionInjector(ServerCredentials.createInsecure());
   const refuse = createRefusal(own);
@@ -31,22 +33,22 @@ export async function listen(server: Server, host: string, port: number): Promis
     else refuse(socket, user);
   });
   await new Promise<void>((resolve, reject) => {
-    const fail = (error: Error) => reject(new StartRefused(`Cannot listen on ${host}:${port}: ${error.message}`));
-    listener.once('error', fail).listen(port, host.replaceAll(/[[\]]/g, ''), () => {
+    const fail = (error: Error) => reject(new StartRefused(`Cannot listen on ${HOST}:${port}: ${error.message}`));
+    listener.once('error', fail).listen(port, HOST, () => {
       listener.off('error', fail);
       resolve();
     });
   });
   // For example too many open files: clients that are connected are still served.
   listener.on('error', (error) => console.error(`event-store: a connection could not be taken: ${error.message}`));
-  const { port: boundPort, address } = listener.address() as AddressInfo;
-  await requireOwnConnection(boundPort, address);
+  const { port: boundPort } = listener.address() as AddressInfo;
+  await requireOwnConnection(boundPort);
   return { port: boundPort, close: () => new Promise((resolve) => listener.close(() => resolve())) };
 }
 
 /** Tries a connection of our own before any client connects. @throws {StartRefused} */
-async function requireOwnConnection(port: number, address: string): Promise<void> {
-  const socket = connect(port, address);
+async function requireOwnConnection(port: number): Promise<void> {
+  const socket = connect(port, HOST);
   const refused = once(socket, 'close').then(() => refusal('/proc/net does not name the user of our own connection'));
   // In HTTP/2 the server sends first.
   const answered = once(socket, 'data').then(() => undefined);

@@ -13,13 +13,9 @@ import type { EndOfCatchUp } from './checkpoints.ts';
 import { openDatabase, StartRefused } from './database.ts';
 import { startServer } from './server.ts';
 
-/** Clients are authenticated by their sockets on this machine, and nothing is encrypted: see listen.ts. */
-const LOOPBACK_HOSTS = ['127.0.0.1', '::1', 'localhost'];
-
 interface Options {
   data: string;
   port: number;
-  host: string;
   endOfCatchUp: EndOfCatchUp;
   untilStdinEnds?: boolean;
 }
@@ -29,7 +25,6 @@ const program = new Command()
   .description("A single-node event store that speaks EventStoreDB's gRPC protocol, for one machine.")
   .requiredOption('--data <directory>', 'folder of the log; created if it does not exist')
   .option('--port <number>', 'port to listen on; 0 for any that is free', portNumber, 0)
-  .option('--host <address>', 'address to listen on; loopback only', '127.0.0.1')
   .addOption(
     new Option('--end-of-catch-up <form>', 'the checkpoint that ends a catch-up: of 24.2, or as servers from 25.0 may')
       .choices(endsOfCatchUp)
@@ -47,13 +42,9 @@ try {
 }
 
 async function run(options: Options): Promise<void> {
-  if (!LOOPBACK_HOSTS.includes(options.host)) {
-    throw new StartRefused(`Listens on loopback only, not on ${options.host}: it takes no passwords.`);
-  }
-  const host = options.host === '::1' ? '[::1]' : options.host;
-  const database = openDatabase(options.data);
-  const { port, endOfCatchUp } = options;
-  const server = await startServer({ database, host, port, endOfCatchUp, onFailure: endAtOnce });
+  const { data, port, endOfCatchUp } = options;
+  const database = openDatabase(data);
+  const server = await startServer({ database, port, endOfCatchUp, onFailure: endAtOnce });
   let isStopping = false;
   const stop = (): void => {
     if (isStopping) return;
@@ -68,7 +59,7 @@ async function run(options: Options): Promise<void> {
     process.on('SIGINT', () => undefined);
     process.stdin.on('end', stop).on('error', stop).resume();
   } else process.on('SIGINT', stop);
-  console.log(JSON.stringify({ listening: `esdb://${host}:${server.port}?tls=false` }));
+  console.log(JSON.stringify({ listening: `esdb://127.0.0.1:${server.port}?tls=false` }));
 }
 
 function endAtOnce(error: unknown): void {

@@ -72,21 +72,12 @@ function usersBetween(from: string, to: string, table: string): number[] {
   return users;
 }
 
-/** A loopback address as the tables write it: words of 32 bits, each in the byte order of the machine. */
+/** An IPv4 loopback address as the tables write it: words of 32 bits, each in the byte order of the machine. */
 function endpoint(table: TableName, address: string, port: number): string | undefined {
-  const bytes = loopbackBytes(table, address.replace(/^::ffff:/i, ''));
-  if (bytes === undefined) return undefined;
-  const words = [...new Uint32Array(Uint8Array.from(bytes).buffer)];
+  const ipv4 = address.replace(/^::ffff:/i, '');
+  if (!isIPv4(ipv4) || !ipv4.startsWith('127.')) return undefined;
+  const mapped = table === 'tcp6' ? [...Array<number>(10).fill(0), 0xff, 0xff] : [];
+  const words = [...new Uint32Array(Uint8Array.from([...mapped, ...ipv4.split('.').map(Number)]).buffer)];
   const hex = (value: number, digits: number) => value.toString(16).toUpperCase().padStart(digits, '0');
   return `${words.map((word) => hex(word, 8)).join('')}:${hex(port, 4)}`;
-}
-
-function loopbackBytes(table: TableName, address: string): number[] | undefined {
-  const zeros = (count: number) => Array<number>(count).fill(0);
-  if (isIPv4(address)) {
-    if (!address.startsWith('127.')) return undefined;
-    const bytes = address.split('.').map(Number);
-    return table === 'tcp' ? bytes : [...zeros(10), 0xff, 0xff, ...bytes];
-  }
-  return table === 'tcp6' && address === '::1' ? [...zeros(15), 1] : undefined;
 }

@@ -9,7 +9,6 @@ import type { Direction } from './event-rows.ts';
 import { filterOf } from './filter.ts';
 import type { EventFilter } from './filter.ts';
 import { TOMBSTONE_REVISION } from './stream-state.ts';
-import type { UuidForm } from './wire-events.ts';
 import { streamNameOf } from './wire-events.ts';
 import { InvalidRequest } from './wire-errors.ts';
 
@@ -27,7 +26,6 @@ export interface ReadRequest {
   maxEvents: number | undefined;
   filter: EventFilter | undefined;
   resolveLinks: boolean;
-  uuidForm: UuidForm;
 }
 
 export function readRequestOf(request: ReadReq): ReadRequest {
@@ -45,7 +43,6 @@ export function readRequestOf(request: ReadReq): ReadRequest {
     maxEvents,
     filter: filterOf(options),
     resolveLinks: options.getResolveLinks(),
-    uuidForm: options.getUuidOption()?.hasStructured() === true ? 'structured' : 'string',
   };
 }
 

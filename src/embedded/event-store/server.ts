@@ -23,7 +23,7 @@ import { batchAppend } from './batch-append-service.ts';
 import type { EndOfCatchUp } from './checkpoints.ts';
 import { EventLog } from './event-log.ts';
 import { GroupCommit } from './group-commit.ts';
-import { listen } from './listen.ts';
+import { HOST, listen } from './listen.ts';
 import type { Listener } from './listen.ts';
 import { read } from './read-service.ts';
 import { rpcError } from './wire-errors.ts';
@@ -46,13 +46,12 @@ export interface RunningServer {
 /** @param port 0 for any that is free. @throws {StartRefused} as `listen` does */
 export async function startServer(options: {
   database: DatabaseSync;
-  host: string;
   port: number;
   /** The form of checkpoint that ends a catch-up. Default: that of 24.2.0. */
   endOfCatchUp?: EndOfCatchUp;
   onFailure: (error: unknown) => void;
 }): Promise<RunningServer> {
-  const log = new EventLog(options.database, { nowMs: () => Date.now(), newId: () => randomUUID() });
+  const log = new EventLog(options.database);
   const commits = new GroupCommit(options.database, options.onFailure);
   const openCalls = new Set<EventEmitter>();
   const server = new Server({
@@ -78,10 +77,9 @@ export async function startServer(options: {
   const instanceId = randomUUID();
   let port = 0;
   server.addService(gossipServices.GossipService, {
-    read: (_call: unknown, callback: sendUnaryData<ClusterInfo>) =>
-      callback(null, clusterOfOne(instanceId, options.host, port)),
+    read: (_call: unknown, callback: sendUnaryData<ClusterInfo>) => callback(null, clusterOfOne(instanceId, port)),
   });
-  const listener = await listen(server, options.host, options.port);
+  const listener = await listen(server, options.port);
   port = listener.port;
   return { port, stop: () => stop(server, listener, commits, openCalls) };
 }
@@ -124,9 +122,9 @@ function supportedMethods(): SupportedMethods {
 }
 
 /** For connection strings that name a cluster: this server is all of it, and its leader. */
-function clusterOfOne(instanceId: string, host: string, port: number): ClusterInfo {
+function clusterOfOne(instanceId: string, port: number): ClusterInfo {
   const address = new gossipMessages.EndPoint();
-  address.setAddress(host);
+  address.setAddress(HOST);
   address.setPort(port);
   const id = new sharedMessages.UUID();
   id.setString(instanceId);

@@ -37,16 +37,8 @@ export function firstVisibleRevision(state: StreamState): number {
   return Math.max(0, state.truncateBefore, byCount);
 }
 
-interface StreamRow {
-  stream_key: number;
-  name: string;
-  last_revision: number;
-  is_tombstoned: number;
-  is_soft_deleted: number;
-  truncate_before: number;
-  max_count: number | null;
-  max_age_seconds: number | null;
-}
+/** SQLite has no booleans. */
+type StreamRow = Omit<StreamState, 'isTombstoned' | 'isSoftDeleted'> & { isTombstoned: number; isSoftDeleted: number };
 
 export class StreamStates {
   readonly #select: StatementSync;
@@ -56,7 +48,12 @@ export class StreamStates {
   readonly #describe: StatementSync;
 
   constructor(database: DatabaseSync) {
-    this.#select = database.prepare('SELECT * FROM streams WHERE name = ?');
+    this.#select = database.prepare(
+      `SELECT stream_key AS key, name, last_revision AS lastRevision, is_tombstoned AS isTombstoned,
+         is_soft_deleted AS isSoftDeleted, truncate_before AS truncateBefore, max_count AS maxCount,
+         max_age_seconds AS maxAgeSeconds
+       FROM streams WHERE name = ?`,
+    );
     this.#insert = database.prepare('INSERT INTO streams (name, last_revision) VALUES (?, -1)');
     this.#advance = database.prepare('UPDATE streams SET last_revision = ? WHERE stream_key = ?');
     this.#tombstone = database.prepare('UPDATE streams SET is_tombstoned = 1 WHERE stream_key = ?');
@@ -73,15 +70,11 @@ export class StreamStates {
     const describesTombstoned = described !== undefined && this.find(described)?.isTombstoned === true;
     if (row === undefined) return describesTombstoned ? { ...NEVER_WRITTEN, name, isTombstoned: true } : undefined;
     return {
-      key: row.stream_key,
-      name,
-      lastRevision: row.last_revision,
-      isTombstoned: row.is_tombstoned === 1 || describesTombstoned,
-      isSoftDeleted: row.is_soft_deleted === 1,
-      truncateBefore: row.truncate_before,
+      ...row,
+      isTombstoned: row.isTombstoned === 1 || describesTombstoned,
+      isSoftDeleted: row.isSoftDeleted === 1,
       // Only the newest event of a metadata stream counts.
-      maxCount: described === undefined ? row.max_count : 1,
-      maxAgeSeconds: row.max_age_seconds,
+      maxCount: described === undefined ? row.maxCount : 1,
     };
   }
 

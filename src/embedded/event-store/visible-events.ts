@@ -8,7 +8,6 @@ import type { EventLog } from './event-log.ts';
 import type { StoredEvent } from './event-rows.ts';
 import type { StreamState } from './stream-state.ts';
 import { eventResponse } from './wire-events.ts';
-import type { UuidForm } from './wire-events.ts';
 import { streamDeletedError } from './wire-errors.ts';
 
 /** @returns the stream, unless all its events are hidden. @throws when it is tombstoned */
@@ -24,16 +23,12 @@ export function visibleSinceMs(state: StreamState, nowMs: number): number {
 }
 
 /** The response for an event; a link (`revision@stream`) is resolved if the reader asked for that. */
-export function resolved(
-  log: EventLog,
-  event: StoredEvent,
-  request: { resolveLinks: boolean; uuidForm: UuidForm },
-): ReadResp {
-  if (!request.resolveLinks || event.type !== '$>') return eventResponse(event, undefined, request.uuidForm);
+export function resolved(log: EventLog, event: StoredEvent, { resolveLinks }: { resolveLinks: boolean }): ReadResp {
+  if (!resolveLinks || event.type !== '$>') return eventResponse(event);
   const [, revision, name] = /^(\d{1,18})@(.+)$/s.exec(Buffer.from(event.data).toString('utf8')) ?? [];
   const target = name === undefined ? undefined : log.streams.find(name);
   const at = BigInt(revision ?? 0);
   const isVisible = target !== undefined && !target.isTombstoned && !target.isSoftDeleted;
   const [found] = isVisible ? log.rows.pageOfStream(target.key, { from: at, to: at }, 'forwards', 0) : [];
-  return eventResponse(found, event, request.uuidForm);
+  return eventResponse(found, event);
 }

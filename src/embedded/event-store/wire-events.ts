@@ -10,8 +10,6 @@ import type { AppendReq, BatchAppendReq, ReadResp } from '@eventstore/db-client/
 import type { NewEvent, StoredEvent } from './event-rows.ts';
 import { InvalidRequest, streamIdentifier } from './wire-errors.ts';
 
-export type UuidForm = 'string' | 'structured';
-
 const UUID_PATTERN = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const NIL_UUID = '00000000-0000-0000-0000-000000000000';
 
@@ -26,9 +24,7 @@ export function streamNameOf(identifier: StreamIdentifier | undefined): string {
 
 export function newEventOf(message: AppendReq.ProposedMessage | BatchAppendReq.ProposedMessage): NewEvent {
   const id = uuidText(message.getId());
-  if (id === undefined || !UUID_PATTERN.test(id) || id === NIL_UUID) {
-    throw new InvalidRequest(`The event id ${JSON.stringify(id ?? '')} is no UUID.`);
-  }
+  if (!UUID_PATTERN.test(id) || id === NIL_UUID) throw new InvalidRequest(`The event id "${id}" is no UUID.`);
   const type = message.getMetadataMap().get('type') ?? '';
   if (type === '') throw new InvalidRequest('The event type is empty.');
   const isJson = message.getMetadataMap().get('content-type') === 'application/json';
@@ -47,10 +43,10 @@ export function appendSizeBytes(event: NewEvent): number {
 }
 
 /** @param link The event that pointed here, if the reader resolves links. */
-export function eventResponse(event: StoredEvent | undefined, link: StoredEvent | undefined, form: UuidForm): ReadResp {
+export function eventResponse(event: StoredEvent | undefined, link?: StoredEvent): ReadResp {
   const readEvent = new streamMessages.ReadResp.ReadEvent();
-  if (event !== undefined) readEvent.setEvent(recordedEvent(event, form));
-  if (link !== undefined) readEvent.setLink(recordedEvent(link, form));
+  if (event !== undefined) readEvent.setEvent(recordedEvent(event));
+  if (link !== undefined) readEvent.setLink(recordedEvent(link));
   const origin = link ?? event;
   if (origin !== undefined) readEvent.setCommitPosition(String(origin.position));
   const response = new streamMessages.ReadResp();
@@ -58,9 +54,11 @@ export function eventResponse(event: StoredEvent | undefined, link: StoredEvent 
   return response;
 }
 
-function recordedEvent(event: StoredEvent, form: UuidForm): ReadResp.ReadEvent.RecordedEvent {
+function recordedEvent(event: StoredEvent): ReadResp.ReadEvent.RecordedEvent {
+  const id = new sharedMessages.UUID();
+  id.setString(event.id);
   const recorded = new streamMessages.ReadResp.ReadEvent.RecordedEvent();
-  recorded.setId(uuidMessage(event.id, form));
+  recorded.setId(id);
   recorded.setStreamIdentifier(streamIdentifier(event.stream));
   recorded.setStreamRevision(String(event.revision));
   recorded.setCommitPosition(String(event.position));
@@ -75,26 +73,7 @@ function recordedEvent(event: StoredEvent, form: UuidForm): ReadResp.ReadEvent.R
   return recorded;
 }
 
-/** The text of an id in lower case, whichever of its two forms was sent. */
-export function uuidText(uuid: UUID | undefined): string | undefined {
-  const structured = uuid?.getStructured();
-  if (structured === undefined) return uuid?.getString().toLowerCase();
-  const hex = [structured.getMostSignificantBits(), structured.getLeastSignificantBits()]
-    .map((bits) => BigInt.asUintN(64, BigInt(bits)).toString(16).padStart(16, '0'))
-    .join('');
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
-}
-
-function uuidMessage(id: string, form: UuidForm): UUID {
-  const uuid = new sharedMessages.UUID();
-  if (form === 'string') {
-    uuid.setString(id);
-    return uuid;
-  }
-  const hex = id.replaceAll('-', '');
-  const structured = new sharedMessages.UUID.Structured();
-  structured.setMostSignificantBits(String(BigInt.asIntN(64, BigInt(`0x${hex.slice(0, 16)}`))));
-  structured.setLeastSignificantBits(String(BigInt.asIntN(64, BigInt(`0x${hex.slice(16)}`))));
-  uuid.setStructured(structured);
-  return uuid;
+/** The official client sends ids as text, and not in their structured form. */
+export function uuidText(uuid: UUID | undefined): string {
+  return uuid?.getString().toLowerCase() ?? '';
 }

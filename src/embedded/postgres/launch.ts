@@ -14,29 +14,25 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 
-import { freePort, isPortFree } from '../free-port.ts';
-import { lastLines, startServerProcess } from '../server-process.ts';
+import { requireFreePort } from '../free-port.ts';
+import { lastLines, startOnPort, startServerProcess } from '../server-process.ts';
 import type { ServerTask, ServerProcess, RunningServer } from '../server-process.ts';
 import { endLeftoverServer } from '../leftover-server.ts';
 import { preparePostgresProgram } from './program.ts';
 import type { PostgresProgram } from './program.ts';
 import { sharedDirectory } from '../../system/reach.ts';
 import { readOrMakeSecret } from '../../system/private-files.ts';
-import { until } from '../../async/until.ts';
 
 const databaseUser = 'reeltally';
 const nobody = 65534;
 const stopLimitMs = 20_000;
 /** After a crash Postgres replays its log before it is ready, which can take a while. */
 const readyLimitMs = 120_000;
-const startAttempts = 5;
 
 export interface PostgresOptions {
   dataDirectory: string;
-  /** Of 127.0.0.1; a free one if not given. */
+  /** A port of 127.0.0.1; default: a free one. */
   port?: number;
-  /** Default: `postgres.log` in the data directory. */
-  logFile?: string;
   onProgress?: (sentence: string) => void;
   /** Aborts the start; the next one begins again. */
   signal?: AbortSignal;
@@ -83,14 +79,12 @@ export async function launchPostgres(options: PostgresOptions): Promise<RunningS
     }),
     database,
     password: readOrMakeSecret(join(dataDirectory, 'password')),
-    logFile: options.logFile ?? join(dataDirectory, 'postgres.log'),
+    logFile: join(dataDirectory, 'postgres.log'),
     user,
   };
 
   await endLeftovers(database);
-  if (options.port !== undefined && !(await isPortFree(options.port))) {
-    throw new Error(`Port ${options.port} of 127.0.0.1 is taken: Postgres cannot listen there.`);
-  }
+  await requireFreePort(options.port, 'Postgres');
   if (!existsSync(database)) {
     onProgress('Making a new Postgres database.');
     await initialise(cluster, dataDirectory, options.signal);
@@ -98,17 +92,16 @@ export async function launchPostgres(options: PostgresOptions): Promise<RunningS
   checkVersion(cluster);
 
   onProgress('Starting Postgres.');
-  for (let attempt = 1; ; attempt += 1) {
-    const port = options.port ?? (await freePort());
-    const server = await startServerProcess(serverTask(cluster, port, options.settings), cluster.logFile);
-    if (await isReady(cluster, server, options.signal)) return await checked(cluster, server, port);
-    await server.stop();
-    options.signal?.throwIfAborted();
-    // Another process may have taken the free port meanwhile; then another port is tried.
-    const lostPort = options.port === undefined && !(await isPortFree(port));
-    if (lostPort && attempt < startAttempts) continue;
-    throw new Error(`Postgres did not start on ${dataDirectory}. The end of its log:\n${lastLines(cluster.logFile)}`);
-  }
+  const { server, port } = await startOnPort({
+    name: 'Postgres',
+    dataDirectory,
+    port: options.port,
+    start: (wanted) => startServerProcess(serverTask(cluster, wanted, options.settings), cluster.logFile),
+    isReady: ({ pid }) => isReady(database, pid),
+    readyLimitMs,
+    signal: options.signal,
+  });
+  return await checked(cluster, server, port);
 }
 
 function serverUser(database: string): Cluster['user'] {
@@ -222,26 +215,12 @@ function directorySeenFrom(cluster: Cluster, directory: string): string {
 }
 
 /** Postgres writes `ready` into the last line of the file that also has its process number. */
-async function isReady({ database }: Cluster, server: ServerProcess, signal?: AbortSignal): Promise<boolean> {
-  let ended = false;
-  let ready = false;
-  void server.exited.then(() => (ended = true));
-  await until(
-    () => {
-      const lines = readPidFile(join(database, 'postmaster.pid'));
-      ready = lines[0] === String(server.pid) && lines[7]?.trim() === 'ready';
-      return ready || ended || signal?.aborted === true;
-    },
-    { limitMs: readyLimitMs },
-  );
-  return ready;
-}
-
-function readPidFile(path: string): string[] {
+function isReady(database: string, pid: number): boolean {
   try {
-    return readFileSync(path, 'utf8').split('\n');
+    const lines = readFileSync(join(database, 'postmaster.pid'), 'utf8').split('\n');
+    return lines[0] === String(pid) && lines[7]?.trim() === 'ready';
   } catch {
-    return [];
+    return false;
   }
 }
 

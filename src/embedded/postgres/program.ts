@@ -34,7 +34,7 @@ export interface PostgresProgram {
 }
 
 /**
- * @param options.forOtherUser whether a user other than this one is to run the programs.
+ * @param options.forOtherUser true if a user other than this one is to run the programs.
  * @param options.copyTo where to put a copy, should one be needed; a folder per version is made in it.
  * @throws when this machine has no such package, or the copy cannot be made; the message says what to do.
  */
@@ -57,17 +57,13 @@ function packagedProgram(): { native: string; version: string } {
   try {
     directory = dirname(dirname(createRequire(import.meta.url).resolve(packageName)));
   } catch {
-    throw missing();
+    throw new Error(
+      `There is no Postgres for this machine: the package ${packageName} is not installed ` +
+        '(it serves Linux on x64 only). Set DATABASE_URL to the address of a Postgres of your own.',
+    );
   }
   const { version } = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8')) as { version: string };
   return { native: join(directory, 'native'), version };
-}
-
-function missing(): Error {
-  return new Error(
-    `There is no Postgres for this machine: the package ${packageName} is not installed ` +
-      '(it serves Linux on x64 only). Set DATABASE_URL to the address of a Postgres of your own.',
-  );
 }
 
 function programAt(native: string, version: string): PostgresProgram {

@@ -2,37 +2,28 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
 import { EventStoreClosed, EventStoreUnavailable, InvalidAppend } from '../../../src/ports/event-store.ts';
 import type { EventToAppend } from '../../../src/ports/event-store.ts';
-import { appendNumbers, eventToAppend, numberOf, upTo, withAdapter } from '../../support/event-store-adapter.ts';
-import { deadUrl, startEventStore } from '../../support/event-store.ts';
-import type { TestEventStore } from '../../support/event-store.ts';
-import { foreignUrl, freshStream } from '../../support/event-store-under-test.ts';
+import { appendNumbers, eventToAppend, numberOf, openAdapter, upTo } from '../../support/event-store-adapter.ts';
+import { deadUrl } from '../../support/event-store.ts';
+import { eventStoreUnderTest, freshStream } from '../../support/event-store-under-test.ts';
 
-let own: TestEventStore | undefined;
-let url = foreignUrl ?? '';
-beforeAll(async () => {
-  if (foreignUrl !== undefined) return;
-  own = await startEventStore();
-  url = own.url;
-});
-afterAll(() => own?.stop());
+const server = eventStoreUnderTest();
 
 describe('an append', () => {
   test('is stored, or conflicts, and a retry of it is stored', async () => {
-    await withAdapter({ url }, async (store) => {
-      const stream = freshStream();
-      const events = [eventToAppend(0), eventToAppend(1)];
-      expect(await store.append(stream, 'no_stream', events)).toBe('stored');
-      expect(await store.append(stream, 'no_stream', [eventToAppend(9)])).toBe('conflict');
-      expect(await store.append(stream, 0, [eventToAppend(9)])).toBe('conflict');
-      expect(await store.append(stream, 7, [eventToAppend(9)])).toBe('conflict');
-      expect(await store.append(stream, 1, [eventToAppend(2)])).toBe('stored');
-      expect(await store.append(stream, 'no_stream', events)).toBe('stored');
-      expect((await store.read(stream, 0)).map(numberOf)).toEqual([0, 1, 2]);
-    });
+    const store = openAdapter({ url: server.url });
+    const stream = freshStream();
+    const events = [eventToAppend(0), eventToAppend(1)];
+    expect(await store.append(stream, 'no_stream', events)).toBe('stored');
+    expect(await store.append(stream, 'no_stream', [eventToAppend(9)])).toBe('conflict');
+    expect(await store.append(stream, 0, [eventToAppend(9)])).toBe('conflict');
+    expect(await store.append(stream, 7, [eventToAppend(9)])).toBe('conflict');
+    expect(await store.append(stream, 1, [eventToAppend(2)])).toBe('stored');
+    expect(await store.append(stream, 'no_stream', events)).toBe('stored');
+    expect((await store.read(stream, 0)).map(numberOf)).toEqual([0, 1, 2]);
   });
 
   const valid = eventToAppend(0);
@@ -55,152 +46,133 @@ describe('an append', () => {
     },
   ])('with $what is refused before it is sent', async ({ stream = freshStream(), expected, events }) => {
     // Nobody listens there: whatever is sent would go on being sent.
-    await withAdapter({ url: await deadUrl() }, async (store) => {
-      await expect(store.append(stream, expected ?? 'no_stream', events)).rejects.toBeInstanceOf(InvalidAppend);
-    });
+    const store = openAdapter({ url: await deadUrl() });
+    await expect(store.append(stream, expected ?? 'no_stream', events)).rejects.toBeInstanceOf(InvalidAppend);
   });
 
-  test('of nearly the largest size is stored; a server that allows less is believed', async () => {
-    await withAdapter({ url }, async (store) => {
-      const stream = freshStream();
-      const sized = (kibibytes: number) => [eventToAppend(0, { pad: 'x'.repeat(kibibytes * 1024) })];
-      expect(await store.append(stream, 'no_stream', sized(1023))).toBe('stored');
-    });
-    await withAdapter({ url, maxAppendBytes: 8 * 1024 * 1024 }, async (store) => {
-      const events = [eventToAppend(0, { pad: 'x'.repeat(1100 * 1024) })];
-      await expect(store.append(freshStream(), 'no_stream', events)).rejects.toBeInstanceOf(InvalidAppend);
-    });
+  test('of nearly the largest size is stored', async () => {
+    const store = openAdapter({ url: server.url });
+    const events = [eventToAppend(0, { pad: 'x'.repeat(1023 * 1024) })];
+    expect(await store.append(freshStream(), 'no_stream', events)).toBe('stored');
+  });
+
+  test('is refused by a server that allows less', async () => {
+    const store = openAdapter({ url: server.url, maxAppendBytes: 8 * 1024 * 1024 });
+    const events = [eventToAppend(0, { pad: 'x'.repeat(1100 * 1024) })];
+    await expect(store.append(freshStream(), 'no_stream', events)).rejects.toBeInstanceOf(InvalidAppend);
   });
 
   test('sends what it was given, whatever happens to that afterwards', async () => {
-    await withAdapter({ url }, async (store) => {
-      const stream = freshStream();
-      const data: Record<string, unknown> = { number: 1 };
-      const appended = store.append(stream, 'no_stream', [{ ...eventToAppend(1), data }]);
-      data['number'] = 2;
-      expect(await appended).toBe('stored');
-      expect((await store.read(stream, 0)).map(numberOf)).toEqual([1]);
-    });
+    const store = openAdapter({ url: server.url });
+    const stream = freshStream();
+    const data: Record<string, unknown> = { number: 1 };
+    const appended = store.append(stream, 'no_stream', [{ ...eventToAppend(1), data }]);
+    data['number'] = 2;
+    expect(await appended).toBe('stored');
+    expect((await store.read(stream, 0)).map(numberOf)).toEqual([1]);
   });
 
   test('is one of two hundred at once on a connection that was never used', async () => {
-    await withAdapter({ url }, async (store) => {
-      const streams = Array.from({ length: 200 }, () => freshStream());
-      const outcomes = await Promise.all(
-        streams.map((stream) => store.append(stream, 'no_stream', [eventToAppend(0), eventToAppend(1)])),
-      );
-      expect(new Set(outcomes)).toEqual(new Set(['stored']));
-    });
+    const store = openAdapter({ url: server.url });
+    const streams = Array.from({ length: 200 }, () => freshStream());
+    const outcomes = await Promise.all(
+      streams.map((stream) => store.append(stream, 'no_stream', [eventToAppend(0), eventToAppend(1)])),
+    );
+    expect(new Set(outcomes)).toEqual(new Set(['stored']));
   });
 
   test('is not sent where nobody listens in time', async () => {
-    await withAdapter({ url: await deadUrl() }, async (store) => {
-      const sendBeforeMs = performance.now() + 300;
-      expect(await store.append(freshStream(), 'no_stream', [eventToAppend(0)], { sendBeforeMs })).toBe('not_sent');
-      expect(performance.now()).toBeGreaterThanOrEqual(sendBeforeMs - 5);
-    });
+    const store = openAdapter({ url: await deadUrl() });
+    const sendBeforeMs = performance.now() + 300;
+    expect(await store.append(freshStream(), 'no_stream', [eventToAppend(0)], { sendBeforeMs })).toBe('not_sent');
+    expect(performance.now()).toBeGreaterThanOrEqual(sendBeforeMs - 5);
   });
 
   test('is not sent after its time, even where somebody listens', async () => {
-    await withAdapter({ url }, async (store) => {
-      const stream = freshStream();
-      expect(await store.ready({ timeoutMs: 5000 })).toBe(true);
-      const options = { sendBeforeMs: performance.now() - 1 };
-      expect(await store.append(stream, 'no_stream', [eventToAppend(0)], options)).toBe('not_sent');
-      expect(await store.read(stream, 0)).toEqual([]);
-    });
+    const store = openAdapter({ url: server.url });
+    const stream = freshStream();
+    expect(await store.ready({ timeoutMs: 5000 })).toBe(true);
+    const options = { sendBeforeMs: performance.now() - 1 };
+    expect(await store.append(stream, 'no_stream', [eventToAppend(0)], options)).toBe('not_sent');
+    expect(await store.read(stream, 0)).toEqual([]);
   });
 
   test('to a tombstoned stream is refused', async () => {
-    const { EventStoreDBClient } = await import('@eventstore/db-client');
     const stream = freshStream();
-    const client = EventStoreDBClient.connectionString(url);
-    await client.tombstoneStream(stream);
-    await client.dispose();
-    await withAdapter({ url }, async (store) => {
-      await expect(store.append(stream, 'no_stream', [eventToAppend(0)])).rejects.toBeInstanceOf(InvalidAppend);
-    });
+    await server.client.tombstoneStream(stream);
+    await server.client.dispose();
+    const store = openAdapter({ url: server.url });
+    await expect(store.append(stream, 'no_stream', [eventToAppend(0)])).rejects.toBeInstanceOf(InvalidAppend);
   });
 });
 
 describe('a read', () => {
   test('gives events from a revision on, at most so many, with all that was stored', async () => {
-    await withAdapter({ url }, async (store) => {
-      const stream = freshStream();
-      const event = eventToAppend(0, { text: 'ä' });
-      await store.append(stream, 'no_stream', [event]);
-      await appendNumbers(store, stream, 1, 9);
-      expect((await store.read(stream, 0)).map(numberOf)).toEqual(upTo(9));
-      expect((await store.read(stream, 8)).map(numberOf)).toEqual([8, 9]);
-      expect((await store.read(stream, 2, 3)).map(numberOf)).toEqual([2, 3, 4]);
-      expect(await store.read(stream, 10)).toEqual([]);
-      const [first] = await store.read(stream, 0, 1);
-      expect(first).toMatchObject({ stream, revision: 0, ...event });
-      expect(first?.created).toBeInstanceOf(Date);
-      expect(first?.position).toBeTypeOf('bigint');
-    });
+    const store = openAdapter({ url: server.url });
+    const stream = freshStream();
+    const event = eventToAppend(0, { text: 'ä' });
+    await store.append(stream, 'no_stream', [event]);
+    await appendNumbers(store, stream, 1, 9);
+    expect((await store.read(stream, 0)).map(numberOf)).toEqual(upTo(9));
+    expect((await store.read(stream, 8)).map(numberOf)).toEqual([8, 9]);
+    expect((await store.read(stream, 2, 3)).map(numberOf)).toEqual([2, 3, 4]);
+    expect(await store.read(stream, 10)).toEqual([]);
+    const [first] = await store.read(stream, 0, 1);
+    expect(first).toMatchObject({ stream, revision: 0, ...event });
+    expect(first?.created).toBeInstanceOf(Date);
+    expect(first?.position).toBeTypeOf('bigint');
   });
 
   test('of a missing stream is empty', async () => {
-    await withAdapter({ url }, async (store) => {
-      expect(await store.read(freshStream(), 0)).toEqual([]);
-    });
+    const store = openAdapter({ url: server.url });
+    expect(await store.read(freshStream(), 0)).toEqual([]);
   });
 
   test('gives the newest position of the log', async () => {
-    await withAdapter({ url }, async (store) => {
-      const stream = freshStream();
-      await appendNumbers(store, stream, 0, 3);
-      const [last] = await store.read(stream, 3);
-      expect(await store.headPosition()).toBeGreaterThanOrEqual(last!.position);
-    });
+    const store = openAdapter({ url: server.url });
+    const stream = freshStream();
+    await appendNumbers(store, stream, 0, 3);
+    const [last] = await store.read(stream, 3);
+    expect(await store.headPosition()).toBeGreaterThanOrEqual(last!.position);
   });
 
   test('gives the newest position of streams with a prefix, however far back it lies', async () => {
-    await withAdapter({ url }, async (store) => {
-      const [wanted, other] = [freshStream('wanted'), freshStream('other')];
-      await appendNumbers(store, wanted, 0, 2);
-      const newest = (await store.read(wanted, 2))[0]!.position;
-      const many = Array.from({ length: 450 }, (_, number) => eventToAppend(number));
-      await store.append(other, 'no_stream', many);
-      expect(await store.newestPosition([wanted], 0n)).toBe(newest);
-      expect(await store.newestPosition(['nobody-', wanted], newest - 1n)).toBe(newest);
-      expect(await store.newestPosition([wanted], newest)).toBeUndefined();
-      expect(await store.newestPosition([`${wanted}-nobody`], newest)).toBeUndefined();
-      expect(await store.newestPosition([other], newest)).toBe((await store.read(other, 449))[0]!.position);
-    });
+    const store = openAdapter({ url: server.url });
+    const [wanted, other] = [freshStream('wanted'), freshStream('other')];
+    await appendNumbers(store, wanted, 0, 2);
+    const newest = (await store.read(wanted, 2))[0]!.position;
+    const many = Array.from({ length: 450 }, (_, number) => eventToAppend(number));
+    await store.append(other, 'no_stream', many);
+    expect(await store.newestPosition([wanted], 0n)).toBe(newest);
+    expect(await store.newestPosition(['nobody-', wanted], newest - 1n)).toBe(newest);
+    expect(await store.newestPosition([wanted], newest)).toBeUndefined();
+    expect(await store.newestPosition([`${wanted}-nobody`], newest)).toBeUndefined();
+    expect(await store.newestPosition([other], newest)).toBe((await store.read(other, 449))[0]!.position);
   });
 
   test('gives up in time where nobody listens', async () => {
-    await withAdapter({ url: await deadUrl(), readTimeoutMs: 300 }, async (store) => {
-      await expect(store.read(freshStream(), 0)).rejects.toBeInstanceOf(EventStoreUnavailable);
-      await expect(store.headPosition()).rejects.toBeInstanceOf(EventStoreUnavailable);
-      expect(await store.ready({ timeoutMs: 100 })).toBe(false);
-    });
+    const store = openAdapter({ url: await deadUrl(), readTimeoutMs: 300 });
+    await expect(store.read(freshStream(), 0)).rejects.toBeInstanceOf(EventStoreUnavailable);
+    await expect(store.headPosition()).rejects.toBeInstanceOf(EventStoreUnavailable);
+    expect(await store.ready({ timeoutMs: 100 })).toBe(false);
   });
 });
 
 describe('closing', () => {
   test('rejects what is pending, and whatever comes after', async () => {
-    const dead = await deadUrl();
-    let pending: Promise<unknown> | undefined;
-    await withAdapter({ url: dead }, async (store) => {
-      pending = expect(store.append(freshStream(), 'no_stream', [eventToAppend(0)])).rejects.toBeInstanceOf(
-        EventStoreClosed,
-      );
-      await store.close();
-      await expect(store.append(freshStream(), 'no_stream', [eventToAppend(0)])).rejects.toBeInstanceOf(
-        EventStoreClosed,
-      );
-      await expect(store.read(freshStream(), 0)).rejects.toBeInstanceOf(EventStoreClosed);
-      expect(await store.ready({ timeoutMs: 1000 })).toBe(false);
-    });
+    const store = openAdapter({ url: await deadUrl() });
+    const append = () => store.append(freshStream(), 'no_stream', [eventToAppend(0)]);
+    const pending = expect(append()).rejects.toBeInstanceOf(EventStoreClosed);
+    await store.close();
+    await expect(append()).rejects.toBeInstanceOf(EventStoreClosed);
+    await expect(store.read(freshStream(), 0)).rejects.toBeInstanceOf(EventStoreClosed);
+    expect(await store.ready({ timeoutMs: 1000 })).toBe(false);
     await pending;
   });
 
   test.each(['used', 'unused', 'unreachable'])('leaves nothing that keeps a process alive (%s)', async (how) => {
     const script = fileURLToPath(new URL('./use-and-close.ts', import.meta.url));
-    const target = how === 'unreachable' ? await deadUrl() : url;
+    const target = how === 'unreachable' ? await deadUrl() : server.url;
     const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script, target, how], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });

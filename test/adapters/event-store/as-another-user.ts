@@ -1,5 +1,5 @@
 /**
- * What another user of the machine tries. Root starts it, as one of:
+ * The attempts of another user of the machine. Root starts it, as one of:
  *
  *     as-another-user.ts USER append URL           with the client; prints "stored", or the error
  *     as-another-user.ts USER append-and-close PORT  sends an append, and closes before anybody looks
@@ -18,7 +18,7 @@ import { becomeUser, bytesOfAppend } from './other-user.ts';
 const [, , user = '', what = '', where = ''] = process.argv;
 becomeUser(Number(user));
 if (what === 'serve') {
-  const options = { database: openDatabase(where), host: '127.0.0.1', port: 0, onFailure: () => process.exit(1) };
+  const options = { database: openDatabase(where), port: 0, onFailure: () => process.exit(1) };
   console.log((await startServer(options)).port);
   process.stdin.on('end', () => process.exit()).resume();
 } else if (what === 'append') {

@@ -1,7 +1,7 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 
 import { rememberingLogger } from '../../projections/read-models-under-test.ts';
-import { appendNumbers, eventToAppend, numberOf, upTo, withAdapter } from '../../support/event-store-adapter.ts';
+import { appendNumbers, eventToAppend, numberOf, openAdapter, upTo } from '../../support/event-store-adapter.ts';
 import { EventStoreProxy } from '../../support/event-store-proxy.ts';
 import { portOf, startEventStore } from '../../support/event-store.ts';
 import type { TestEventStore } from '../../support/event-store.ts';
@@ -50,39 +50,35 @@ describe.each(Object.keys(addresses) as (keyof typeof addresses)[])('a cluster a
     async (_name, { begin, isFelt, end }) => {
       const dataDirectory = temporaryDirectory();
       let server = await startEventStore({ dataDirectory });
+      onTestFinished(() => server.stop());
       const port = portOf(server.url);
       const proxies = await Promise.all([1, 2, 3].map(() => EventStoreProxy.start(port)));
+      for (const proxy of proxies) onTestFinished(() => proxy.close());
       // An outage that goes on is logged at debug.
       const { logger, text: logged } = rememberingLogger('debug');
-      try {
-        await withAdapter({ url: addresses[form](proxies), logger }, async (store) => {
-          const stream = freshStream();
-          await appendNumbers(store, stream, 0, 2);
-          await begin(server);
-          const beganMs = performance.now();
-          const appended = store.append(stream, 2, [eventToAppend(3)]);
-          const seen: number[] = [];
-          const subscription = store.subscribe({
-            name: 'test',
-            streamPrefixes: [stream],
-            from: () => Promise.resolve(undefined),
-            apply: ({ events }) => Promise.resolve(void seen.push(...events.map(numberOf))),
-          });
-          await waitFor(() => isFelt(logged()) && performance.now() - beganMs > outageMs, {
-            what: 'the end of the outage',
-            timeoutMs,
-          });
-          expect(await store.ready({ timeoutMs: 100 })).toBe(false);
-          server = await end(server, () => startEventStore({ dataDirectory, port }));
-          expect(await appended).toBe('stored');
-          expect((await store.read(stream, 0)).map(numberOf)).toEqual(upTo(3));
-          await waitFor(() => subscription.caughtUp && seen.includes(3), { what: 'the events' });
-          expect([...new Set(seen)]).toEqual(upTo(3));
-        });
-      } finally {
-        for (const proxy of proxies) await proxy.close();
-        await server.stop();
-      }
+      const store = openAdapter({ url: addresses[form](proxies), logger });
+      const stream = freshStream();
+      await appendNumbers(store, stream, 0, 2);
+      await begin(server);
+      const beganMs = performance.now();
+      const appended = store.append(stream, 2, [eventToAppend(3)]);
+      const seen: number[] = [];
+      const subscription = store.subscribe({
+        name: 'test',
+        streamPrefixes: [stream],
+        from: () => Promise.resolve(undefined),
+        apply: ({ events }) => Promise.resolve(void seen.push(...events.map(numberOf))),
+      });
+      await waitFor(() => isFelt(logged()) && performance.now() - beganMs > outageMs, {
+        what: 'the end of the outage',
+        timeoutMs,
+      });
+      expect(await store.ready({ timeoutMs: 100 })).toBe(false);
+      server = await end(server, () => startEventStore({ dataDirectory, port }));
+      expect(await appended).toBe('stored');
+      expect((await store.read(stream, 0)).map(numberOf)).toEqual(upTo(3));
+      await waitFor(() => subscription.caughtUp && seen.includes(3), { what: 'the events' });
+      expect([...new Set(seen)]).toEqual(upTo(3));
     },
   );
 });

@@ -8,6 +8,7 @@ import {
   eventStoreUnderTest,
   foreignUrl,
   freshStream,
+  listenTo,
   streamOf,
   testEvent,
 } from '../../support/event-store-under-test.ts';
@@ -40,16 +41,7 @@ describe.each(forms)('a filtered subscription to the whole log (%s)', (endOfCatc
         checkpointReached: async (_subscription, { commit, prepare }) => void said.push(`${commit}/${prepare}`),
       }),
     });
-    subscription
-      .on('confirmation', () => said.push('confirmation'))
-      .on('caughtUp', () => said.push('caughtUp'))
-      .on('data', ({ event }) => said.push(event!.type))
-      .on('error', (error: Error) => said.push(error.message));
-    const until = async (word: string): Promise<string[]> => {
-      await waitFor(() => said.includes(word), { what: `${word} after ${said.join()}` });
-      return said;
-    };
-    return { said, until, end: () => subscription.unsubscribe() };
+    return listenTo(subscription, said);
   }
 
   const positionsOf = async (stream: string): Promise<bigint[]> =>
@@ -75,8 +67,6 @@ describe.each(forms)('a filtered subscription to the whole log (%s)', (endOfCatc
     const [ended, ...more] = watched.said.slice(1).filter((word) => word !== 'caughtUp');
     expect(ended).toBe(endsAtLastEvent ? `${minusOne}/${minusOne}` : '1/0');
     expect(more).toHaveLength(endsAtLastEvent ? 0 : 2);
-    await watched.end();
-    await live.end();
   });
 
   test('from the start that has met nothing hears of a checkpoint of -1 before it has caught up', async () => {
@@ -86,7 +76,6 @@ describe.each(forms)('a filtered subscription to the whole log (%s)', (endOfCatc
     expect([confirmation, ...more]).toEqual(['confirmation', 'caughtUp']);
     if (endsAtLastEvent) expect(checkpoint).toBe(`${minusOne}/${minusOne}`);
     else expect(checkpoint).toMatch(/^\d+\/0$/);
-    await watched.end();
   });
 
   test('from the start ends its catch-up with a checkpoint at the last event that matched', async () => {
@@ -96,7 +85,6 @@ describe.each(forms)('a filtered subscription to the whole log (%s)', (endOfCatc
     expect(await watched.until('caughtUp')).toEqual([
       ...['confirmation', 'type-0', 'type-1', 'type-2', atLast(last!), 'caughtUp'],
     ]);
-    await watched.end();
   });
 
   test('from a position behind which nothing matches ends its catch-up there', async () => {
@@ -106,7 +94,6 @@ describe.each(forms)('a filtered subscription to the whole log (%s)', (endOfCatc
     const watched = watch(freshStream(), { from, interval: never });
     const checkpoint = endsAtLastEvent ? `${first}/${first}` : atLast(last!);
     expect(await watched.until('caughtUp')).toEqual(['confirmation', checkpoint, 'caughtUp']);
-    await watched.end();
   });
 
   test('from the end of the log has caught up without any', async () => {
@@ -115,7 +102,6 @@ describe.each(forms)('a filtered subscription to the whole log (%s)', (endOfCatc
     for (const from of [END, { commit: last!, prepare: last! }] as const) {
       const watched = watch(stream, { from, interval: 1 });
       expect(await watched.until('caughtUp')).toEqual(['confirmation', 'caughtUp']);
-      await watched.end();
     }
   });
 
@@ -129,7 +115,6 @@ describe.each(forms)('a filtered subscription to the whole log (%s)', (endOfCatc
     const positions = await positionsOf(other);
     const at = (index: number) => `${positions[index]}/${positions[index]}`;
     expect(await watched.until('type-ours')).toEqual(['confirmation', 'caughtUp', at(31), at(63), 'type-ours']);
-    await watched.end();
   });
 
   test('hears, while it catches up, of places before an event that is still to come: prepare is below commit', async () => {
@@ -142,7 +127,6 @@ describe.each(forms)('a filtered subscription to the whole log (%s)', (endOfCatc
     // Pages of 16, of which the first begins with the event at the position itself.
     const between = endsAtLastEvent ? checkpoints : checkpoints.slice(0, -1);
     expect(between).toEqual([15, 47, 79].map((index) => `${positions[index]}/0`));
-    await watched.end();
   });
 
   test('begins with the event at its position where prepare is below commit, and behind it where both are the same', async () => {
@@ -154,7 +138,5 @@ describe.each(forms)('a filtered subscription to the whole log (%s)', (endOfCatc
       (await until('caughtUp')).filter((word) => word.startsWith('type'));
     expect(await types(before)).toEqual(['type-1', 'type-2']);
     expect(await types(behind)).toEqual(['type-2']);
-    await before.end();
-    await behind.end();
   });
 });

@@ -1,75 +1,48 @@
-import { END, eventTypeFilter, NO_STREAM, START, streamNameFilter } from '@eventstore/db-client';
-import type { AllStreamResolvedEvent, ResolvedEvent } from '@eventstore/db-client';
+import { END, eventTypeFilter, START, streamNameFilter } from '@eventstore/db-client';
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 
-import { collect, eventStoreUnderTest, freshStream, testEvent } from '../../support/event-store-under-test.ts';
+import {
+  collect,
+  eventStoreUnderTest,
+  freshStream,
+  listenTo,
+  streamOf,
+  testEvent,
+  testEvents,
+} from '../../support/event-store-under-test.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 const store = eventStoreUnderTest();
 
-type AnySubscription =
-  ReturnType<typeof store.client.subscribeToAll> | ReturnType<typeof store.client.subscribeToStream>;
-
-/** What a subscription says, in order. */
-class Record {
-  readonly said: string[] = [];
-  readonly subscription: AnySubscription;
-
-  constructor(subscription: AnySubscription) {
-    this.subscription = subscription;
-    subscription.on('confirmation', () => this.said.push('confirmation'));
-    subscription.on('caughtUp', () => this.said.push('caughtUp'));
-    subscription.on('data', ({ event }: ResolvedEvent | AllStreamResolvedEvent) => this.said.push(event!.type));
-    subscription.on('error', (error: Error) => this.said.push(error.message));
-  }
-
-  async until(last: string, times = 1): Promise<string[]> {
-    await waitFor(() => this.said.filter((word) => word === last).length >= times, {
-      what: `${last} after ${this.said.join()}`,
-    });
-    return this.said;
-  }
-}
-
-async function streamOf(count: number, stream = freshStream()): Promise<string> {
-  const events = Array.from({ length: count }, (_, index) => testEvent(String(index)));
-  await store.client.appendToStream(stream, events, { expectedRevision: NO_STREAM });
-  return stream;
-}
-
 describe('a subscription to a stream', () => {
   test('is confirmed, gives the history, says that it has caught up, and goes on', async () => {
-    const stream = await streamOf(3);
-    const record = new Record(store.client.subscribeToStream(stream));
+    const stream = await streamOf(store, 3);
+    const record = listenTo(store.client.subscribeToStream(stream));
     await record.until('caughtUp');
     await store.client.appendToStream(stream, [testEvent('new'), testEvent('newer')]);
     expect(await record.until('type-newer')).toEqual([
       ...['confirmation', 'type-0', 'type-1', 'type-2', 'caughtUp', 'type-new', 'type-newer'],
     ]);
-    await record.subscription.unsubscribe();
   });
 
   test('to a missing stream waits for it', async () => {
     const stream = freshStream();
-    const record = new Record(store.client.subscribeToStream(stream, { fromRevision: START }));
+    const record = listenTo(store.client.subscribeToStream(stream, { fromRevision: START }));
     await record.until('caughtUp');
-    await streamOf(1, stream);
+    await streamOf(store, 1, stream);
     expect(await record.until('type-0')).toEqual(['confirmation', 'caughtUp', 'type-0']);
-    await record.subscription.unsubscribe();
   });
 
   test('begins after its revision, or at the end', async () => {
-    const stream = await streamOf(4);
-    const after = new Record(store.client.subscribeToStream(stream, { fromRevision: 1n }));
-    const live = new Record(store.client.subscribeToStream(stream, { fromRevision: END }));
+    const stream = await streamOf(store, 4);
+    const after = listenTo(store.client.subscribeToStream(stream, { fromRevision: 1n }));
+    const live = listenTo(store.client.subscribeToStream(stream, { fromRevision: END }));
     await live.until('caughtUp');
     await after.until('caughtUp');
     await store.client.appendToStream(stream, testEvent('new'));
     expect(await after.until('type-new')).toEqual(['confirmation', 'type-2', 'type-3', 'caughtUp', 'type-new']);
     expect(await live.until('type-new')).toEqual(['confirmation', 'caughtUp', 'type-new']);
-    await after.subscription.unsubscribe();
-    await live.subscription.unsubscribe();
   });
 });
 
@@ -97,7 +70,7 @@ describe('a subscription to the whole log', () => {
     },
   ])('filtered by $by gives what matches, in order, across streams', async ({ filter, expected }) => {
     const mark = randomUUID();
-    const record = new Record(store.client.subscribeToAll({ fromPosition: END, filter: filter(mark) }));
+    const record = listenTo(store.client.subscribeToAll({ fromPosition: END, filter: filter(mark) }));
     await record.until('caughtUp');
     await store.client.appendToStream(`left${mark}-1`, [testEvent('0'), testEvent('1')]);
     await store.client.appendToStream(`other${mark}-1`, { ...testEvent('no'), type: `typed${mark}` });
@@ -107,25 +80,20 @@ describe('a subscription to the whole log', () => {
     await waitFor(() => record.said.length >= expected.length + 2, { what: 'the matching events' });
     const types = record.said.slice(2).map((type) => type.replace(mark, ''));
     expect(types).toEqual(expected);
-    await record.subscription.unsubscribe();
   });
 
   test('begins after its position', async () => {
-    const stream = await streamOf(3);
+    const stream = await streamOf(store, 3);
     const positions = (await collect(store.client.readStream(stream))).map(({ event }) => event!.position!);
     const filter = streamNameFilter({ prefixes: [stream] });
-    const record = new Record(store.client.subscribeToAll({ fromPosition: positions[0]!, filter }));
+    const record = listenTo(store.client.subscribeToAll({ fromPosition: positions[0]!, filter }));
     expect(await record.until('caughtUp')).toEqual(['confirmation', 'type-1', 'type-2', 'caughtUp']);
-    await record.subscription.unsubscribe();
   });
 
   test('says how far it is after every interval, also while nothing matches, and before it has caught up', async () => {
     const start = await store.client.appendToStream(freshStream(), testEvent('start'));
     const stream = freshStream();
-    await store.client.appendToStream(
-      stream,
-      Array.from({ length: 100 }, (_, index) => testEvent(String(index))),
-    );
+    await store.client.appendToStream(stream, testEvents(100));
     const checkpoints: bigint[] = [];
     const filter = streamNameFilter({
       prefixes: ['nothing-has-this-name'],
@@ -133,17 +101,13 @@ describe('a subscription to the whole log', () => {
       maxSearchWindow: 16,
       checkpointReached: async (_subscription, position) => void checkpoints.push(position.commit),
     });
-    const record = new Record(store.client.subscribeToAll({ fromPosition: start.position!, filter }));
+    const record = listenTo(store.client.subscribeToAll({ fromPosition: start.position!, filter }));
     await record.until('caughtUp');
     expect(checkpoints.length).toBeGreaterThanOrEqual(3);
     expect(checkpoints).toEqual(checkpoints.toSorted((a, b) => (a < b ? -1 : 1)));
     const counted = checkpoints.length;
-    await store.client.appendToStream(
-      stream,
-      Array.from({ length: 64 }, (_, index) => testEvent(String(index))),
-    );
+    await store.client.appendToStream(stream, testEvents(64));
     await waitFor(() => checkpoints.length > counted, { what: 'a checkpoint of the live subscription' });
-    await record.subscription.unsubscribe();
   });
 
   test('gives a slow reader everything', async () => {

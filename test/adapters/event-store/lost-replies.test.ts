@@ -2,25 +2,20 @@ import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 
 import type { ConnectedEventStore } from '../../../src/adapters/event-store/event-store.ts';
 import type { AppendOutcome } from '../../../src/ports/event-store.ts';
-import { eventToAppend, numberOf, withAdapter } from '../../support/event-store-adapter.ts';
+import { eventToAppend, numberOf, openAdapter } from '../../support/event-store-adapter.ts';
 import { EventStoreProxy } from '../../support/event-store-proxy.ts';
 import type { WayThrough } from '../../support/event-store-proxy.ts';
-import { portOf, startEventStore } from '../../support/event-store.ts';
-import type { TestEventStore } from '../../support/event-store.ts';
-import { foreignUrl, freshStream } from '../../support/event-store-under-test.ts';
+import { portOf } from '../../support/event-store.ts';
+import { eventStoreUnderTest, freshStream } from '../../support/event-store-under-test.ts';
 import { isLongProof } from '../../support/proof-scale.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-let own: TestEventStore | undefined;
+const server = eventStoreUnderTest();
 let proxy: EventStoreProxy;
 beforeAll(async () => {
-  own = foreignUrl === undefined ? await startEventStore() : undefined;
-  proxy = await EventStoreProxy.start(portOf(own?.url ?? foreignUrl ?? ''));
+  proxy = await EventStoreProxy.start(portOf(server.url));
 });
-afterAll(async () => {
-  await proxy.close();
-  await own?.stop();
-});
+afterAll(() => proxy.close());
 
 /** Appends two events at a time with the connection cut each time, until the cut comes too late to touch the append. */
 async function cutEveryStep(store: ConnectedEventStore, way: WayThrough, stepBytes: number): Promise<number> {
@@ -52,20 +47,19 @@ it('tells of each append how it ended, how often it was sent again, and which ar
     appendEnded: (outcome: string, durationSeconds: number) => void told.push(`${outcome} ${durationSeconds > 0}`),
     appendResent: () => void told.push('resent'),
   };
-  await withAdapter({ url: proxy.url, observer }, async (store) => {
-    const stream = freshStream();
-    expect(await store.ready({ timeoutMs: 10_000 })).toBe(true);
-    expect(store.openAppends()).toEqual({ count: 0, oldestSeconds: 0 });
-    proxy.cutAfter('to_client', 0);
-    const appending = store.append(stream, 'no_stream', [eventToAppend(0)]);
-    await waitFor(() => store.openAppends().oldestSeconds > 0, { what: 'the append to be open' });
-    expect(store.openAppends().count).toBe(1);
-    await waitFor(() => proxy.cuts > 0, { what: 'the cut' });
-    proxy.cutNever();
-    expect(await appending).toBe('stored');
-    expect(await store.append(stream, 'no_stream', [eventToAppend(1)])).toBe('conflict');
-    expect(store.openAppends().count).toBe(0);
-  });
+  const store = openAdapter({ url: proxy.url, observer });
+  const stream = freshStream();
+  expect(await store.ready({ timeoutMs: 10_000 })).toBe(true);
+  expect(store.openAppends()).toEqual({ count: 0, oldestSeconds: 0 });
+  proxy.cutAfter('to_client', 0);
+  const appending = store.append(stream, 'no_stream', [eventToAppend(0)]);
+  await waitFor(() => store.openAppends().oldestSeconds > 0, { what: 'the append to be open' });
+  expect(store.openAppends().count).toBe(1);
+  await waitFor(() => proxy.cuts > 0, { what: 'the cut' });
+  proxy.cutNever();
+  expect(await appending).toBe('stored');
+  expect(await store.append(stream, 'no_stream', [eventToAppend(1)])).toBe('conflict');
+  expect(store.openAppends().count).toBe(0);
   expect(new Set(told.slice(0, -2))).toEqual(new Set(['resent']));
   expect(told.slice(-2)).toEqual(['stored true', 'conflict true']);
 });
@@ -75,73 +69,69 @@ describe('a connection that is cut', () => {
     { way: 'to_server', usual: 24, leastCuts: 8 },
     { way: 'to_client', usual: 8, leastCuts: 4 },
   ])('anywhere in an append, $way, leaves it stored exactly once', async ({ way, usual, leastCuts }) => {
-    await withAdapter({ url: proxy.url }, async (store) => {
-      expect(await cutEveryStep(store, way, isLongProof ? 1 : usual)).toBeGreaterThanOrEqual(leastCuts);
-    });
+    const store = openAdapter({ url: proxy.url });
+    expect(await cutEveryStep(store, way, isLongProof ? 1 : usual)).toBeGreaterThanOrEqual(leastCuts);
   });
 
   test('with many appends under way leaves each stored exactly once', async () => {
-    await withAdapter({ url: proxy.url }, async (store) => {
-      for (const [way, afterBytes] of [
-        ['to_server', 3000],
-        ['to_client', 500],
-        ['to_client', 2000],
-      ] as const) {
-        expect(await store.ready({ timeoutMs: 10_000 })).toBe(true);
-        const streams = Array.from({ length: 40 }, () => freshStream());
-        const cutsBefore = proxy.cuts;
-        proxy.cutAfter(way, afterBytes);
-        const outcomes = await Promise.all(
-          streams.map((stream) => store.append(stream, 'no_stream', [eventToAppend(0), eventToAppend(1)])),
-        );
-        expect(proxy.cuts).toBe(cutsBefore + 1);
-        expect(new Set(outcomes)).toEqual(new Set(['stored']));
-        const counts = await Promise.all(streams.map(async (stream) => (await store.read(stream, 0)).length));
-        expect(new Set(counts)).toEqual(new Set([2]));
-      }
-    });
+    const store = openAdapter({ url: proxy.url });
+    for (const [way, afterBytes] of [
+      ['to_server', 3000],
+      ['to_client', 500],
+      ['to_client', 2000],
+    ] as const) {
+      expect(await store.ready({ timeoutMs: 10_000 })).toBe(true);
+      const streams = Array.from({ length: 40 }, () => freshStream());
+      const cutsBefore = proxy.cuts;
+      proxy.cutAfter(way, afterBytes);
+      const outcomes = await Promise.all(
+        streams.map((stream) => store.append(stream, 'no_stream', [eventToAppend(0), eventToAppend(1)])),
+      );
+      expect(proxy.cuts).toBe(cutsBefore + 1);
+      expect(new Set(outcomes)).toEqual(new Set(['stored']));
+      const counts = await Promise.all(streams.map(async (stream) => (await store.read(stream, 0)).length));
+      expect(new Set(counts)).toEqual(new Set([2]));
+    }
   });
 });
 
 describe('a server that says nothing', () => {
   test('to a new connection keeps an append that may wait pending until it answers', async () => {
     proxy.silence();
-    await withAdapter({ url: proxy.url }, async (store) => {
-      const stream = freshStream();
-      let outcome: AppendOutcome | undefined;
-      const appended = store.append(stream, 'no_stream', [eventToAppend(0)]).then((result) => (outcome = result));
-      const sendBeforeMs = performance.now() + 1500;
-      expect(await store.append(freshStream(), 'no_stream', [eventToAppend(0)], { sendBeforeMs })).toBe('not_sent');
-      expect(outcome).toBeUndefined();
-      proxy.heal();
-      expect(await appended).toBe('stored');
-      expect(await store.read(stream, 0)).toHaveLength(1);
-    });
+    const store = openAdapter({ url: proxy.url });
+    const stream = freshStream();
+    let outcome: AppendOutcome | undefined;
+    const appended = store.append(stream, 'no_stream', [eventToAppend(0)]).then((result) => (outcome = result));
+    const sendBeforeMs = performance.now() + 1500;
+    expect(await store.append(freshStream(), 'no_stream', [eventToAppend(0)], { sendBeforeMs })).toBe('not_sent');
+    expect(outcome).toBeUndefined();
+    proxy.heal();
+    expect(await appended).toBe('stored');
+    expect(await store.read(stream, 0)).toHaveLength(1);
   });
 
   test('on a connection that worked leaves the outcome open until it is found out, and is told as not ready', async () => {
-    await withAdapter({ url: proxy.url }, async (store) => {
-      const stream = freshStream();
-      const applied: number[] = [];
-      const subscription = store.subscribe({
-        name: 'silence',
-        streamPrefixes: [stream],
-        from: () => Promise.resolve(undefined),
-        apply: async ({ events }) => void applied.push(...events.map(numberOf)),
-      });
-      expect(await store.append(stream, 'no_stream', [eventToAppend(0)])).toBe('stored');
-      await waitFor(() => applied.length === 1 && subscription.caughtUp, { what: 'the first event' });
-      proxy.silence();
-      let outcome: AppendOutcome | undefined;
-      const appended = store.append(stream, 0, [eventToAppend(1)]).then((result) => (outcome = result));
-      expect(await store.ready({ timeoutMs: 300 })).toBe(false);
-      await expect(store.read(stream, 0)).rejects.toMatchObject({ name: 'EventStoreUnavailable' });
-      expect(outcome).toBeUndefined();
-      proxy.heal();
-      expect(await appended).toBe('stored');
-      expect((await store.read(stream, 0)).map(numberOf)).toEqual([0, 1]);
-      // From the start, since `from` says so: what matters is that it goes on at all.
-      await waitFor(() => applied.at(-1) === 1, { what: 'the subscription goes on' });
+    const store = openAdapter({ url: proxy.url });
+    const stream = freshStream();
+    const applied: number[] = [];
+    const subscription = store.subscribe({
+      name: 'silence',
+      streamPrefixes: [stream],
+      from: () => Promise.resolve(undefined),
+      apply: async ({ events }) => void applied.push(...events.map(numberOf)),
     });
+    expect(await store.append(stream, 'no_stream', [eventToAppend(0)])).toBe('stored');
+    await waitFor(() => applied.length === 1 && subscription.caughtUp, { what: 'the first event' });
+    proxy.silence();
+    let outcome: AppendOutcome | undefined;
+    const appended = store.append(stream, 0, [eventToAppend(1)]).then((result) => (outcome = result));
+    expect(await store.ready({ timeoutMs: 300 })).toBe(false);
+    await expect(store.read(stream, 0)).rejects.toMatchObject({ name: 'EventStoreUnavailable' });
+    expect(outcome).toBeUndefined();
+    proxy.heal();
+    expect(await appended).toBe('stored');
+    expect((await store.read(stream, 0)).map(numberOf)).toEqual([0, 1]);
+    // From the start, since `from` says so: what matters is that it goes on at all.
+    await waitFor(() => applied.at(-1) === 1, { what: 'the subscription goes on' });
   });
 });

@@ -12,20 +12,27 @@ export interface StoreUnderTest {
   fetchLink: (link: string) => Promise<{ body: Buffer; mime: string; disposition: string } | undefined>;
 }
 
-const inAnHourSeconds = () => Math.floor(Date.now() / 1000) + 3600;
+export const inAnHourSeconds = () => Math.floor(Date.now() / 1000) + 3600;
 
 /** A finished file as a worker hands it over. */
-function finishedFile(content: string): string {
+export function finishedFile(content: Buffer | string): string {
   const path = join(temporaryDirectory(), 'media.mp4');
   writeFileSync(path, content);
   return path;
 }
 
-function freshKey(claimRevision = 0): FileKey {
+export function freshKey(claimRevision = 0): FileKey {
   return { token: `token_-${randomUUID()}`, claimRevision, name: 'media.mp4' };
 }
 
-/** What the service expects of every place where finished files are kept. */
+/** Every token that a store lists. */
+export async function tokensIn(store: FileStore): Promise<string[]> {
+  const listed: string[] = [];
+  for await (const tokens of store.tokens()) listed.push(...tokens);
+  return listed;
+}
+
+/** The service's expectations of every place where finished files are kept. */
 export function fileStoreContract(name: string, open: () => Promise<StoreUnderTest>): void {
   describe(`${name} as a file store`, () => {
     test('has nothing that was not put there', async () => {
@@ -83,9 +90,7 @@ export function fileStoreContract(name: string, open: () => Promise<StoreUnderTe
       for (const key of [one, { ...one, claimRevision: 3 }, other, gone])
         await store.put(key, finishedFile('a film'), 'video/mp4');
       await store.purge(gone.token);
-      const listed: string[] = [];
-      for await (const tokens of store.tokens()) listed.push(...tokens);
-      expect(listed.sort()).toEqual([one.token, other.token].sort());
+      expect((await tokensIn(store)).sort()).toEqual([one.token, other.token].sort());
     });
 
     test('removes one file, and does not mind when it is gone', async () => {

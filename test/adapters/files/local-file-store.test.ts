@@ -2,8 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } 
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 
-import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { fileStoreContract } from './file-store-contract.ts';
+import { fileStoreContract, finishedFile, tokensIn } from './file-store-contract.ts';
 import { downloadBaseUrl, serveLocalStore, signingKey } from './local-file-store.ts';
 
 fileStoreContract('a local directory', () => {
@@ -22,10 +21,8 @@ fileStoreContract('a local directory', () => {
 describe('a local directory', () => {
   test('holds nothing but the files, and no empty folders after a purge', async () => {
     const { store, directory } = serveLocalStore({ current: signingKey('k1'), others: [] });
-    const path = join(temporaryDirectory(), 'x');
-    writeFileSync(path, 'x');
     const key = { token: 'token', claimRevision: 2, name: 'media.mp3' };
-    await store.put(key, path, 'audio/mpeg');
+    await store.put(key, finishedFile('x'), 'audio/mpeg');
     expect(readdirSync(directory, { recursive: true }).sort()).toEqual(['token', 'token/2', 'token/2/media.mp3']);
     await store.purge('token');
     expect(readdirSync(directory)).toEqual([]);
@@ -33,18 +30,13 @@ describe('a local directory', () => {
 
   test('lists and purges what a put left that was interrupted, and nothing that is not its own', async () => {
     const { store, directory } = serveLocalStore({ current: signingKey('k1'), others: [] });
-    const listed = async () => {
-      const pages = [];
-      for await (const tokens of store.tokens()) pages.push(...tokens);
-      return pages;
-    };
     rmSync(directory, { recursive: true });
-    expect(await listed()).toEqual([]);
+    expect(await tokensIn(store)).toEqual([]);
     mkdirSync(join(directory, 'token', '4'), { recursive: true });
     mkdirSync(join(directory, 'lost+found.d'));
     writeFileSync(join(directory, 'README'), 'of the operator');
     writeFileSync(join(directory, 'token', '4', '.media.mp4.incoming'), 'half');
-    expect(await listed()).toEqual(['token']);
+    expect(await tokensIn(store)).toEqual(['token']);
     expect(await store.purge('token')).toEqual({ files: 1, bytes: 4 });
     expect(readdirSync(directory).sort()).toEqual(['README', 'lost+found.d']);
   });
@@ -63,9 +55,7 @@ describe('a local directory', () => {
       return;
     }
     const source = mkdtempSync('/dev/shm/reeltally-test-');
-    onTestFinished(() => {
-      rmSync(source, { recursive: true, force: true });
-    });
+    onTestFinished(() => rmSync(source, { recursive: true, force: true }));
     writeFileSync(join(source, 'x'), 'from afar');
     const key = { token: 'token', claimRevision: 0, name: 'media.mp4' };
     await store.put(key, join(source, 'x'), 'video/mp4');

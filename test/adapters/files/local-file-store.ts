@@ -21,7 +21,7 @@ export interface ServedStore {
   directory: string;
   store: LocalFileStore;
   server: FastifyInstance;
-  /** What the server takes for now; changed by tests that wait for an expiry. */
+  /** The server's time; changed by tests that wait for an expiry. */
   clock: { nowMs: number };
   /** SHA-256 of what is served, hexadecimal; undefined where nobody knows it. */
   digest: string | undefined;

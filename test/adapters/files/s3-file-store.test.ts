@@ -1,6 +1,5 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
-import { existsSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
 import { createS3FileStore } from '../../../src/adapters/files/s3-file-store.ts';
@@ -10,9 +9,8 @@ import type { FileKey } from '../../../src/ports/files.ts';
 import { silent, rememberingLogger } from '../../projections/read-models-under-test.ts';
 import { s3Account, startS3Server } from '../../support/s3/server.ts';
 import type { S3Server } from '../../support/s3/server.ts';
-import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { fileStoreContract } from './file-store-contract.ts';
+import { fileStoreContract, finishedFile, freshKey, inAnHourSeconds, tokensIn } from './file-store-contract.ts';
 
 let s3: S3Server;
 
@@ -50,23 +48,15 @@ async function fetchLink(link: string) {
 
 fileStoreContract('a bucket of an S3-compatible service', async () => ({ store: await openStore(), fetchLink }));
 
-function fileOf(content: Buffer | string): string {
-  const path = join(temporaryDirectory(), 'media.mp4');
-  writeFileSync(path, content);
-  return path;
-}
-
-const freshKey = (): FileKey => ({ token: `token_-${randomUUID()}`, claimRevision: 4, name: 'media.mp4' });
 const mebibyte = 1024 * 1024;
-const inAnHourSeconds = () => Math.floor(Date.now() / 1000) + 3_600;
 
 describe('an upload', () => {
   test('goes in parts, tells how far it is, and keeps type and hash', async () => {
     const store = await openStore({ prefix: 'a/b.c/' });
     const content = randomBytes(20 * mebibyte + 1);
     const sha256 = createHash('sha256').update(content).digest('hex');
-    const [key, told]: [FileKey, number[]] = [freshKey(), []];
-    const path = fileOf(content);
+    const [key, told]: [FileKey, number[]] = [freshKey(4), []];
+    const path = finishedFile(content);
     await store.put(key, path, 'video/mp4', { sha256, onProgress: (bytes) => void told.push(bytes) });
     const name = `a/b.c/${key.token}/4/media.mp4`;
     const stored = s3.object(name);
@@ -80,7 +70,7 @@ describe('an upload', () => {
 
   test('that is told to stop leaves nothing, neither in the bucket nor half-way', async () => {
     const store = await openStore();
-    const [key, path, stopping] = [freshKey(), fileOf(randomBytes(20 * mebibyte)), new AbortController()];
+    const [key, path, stopping] = [freshKey(4), finishedFile(randomBytes(20 * mebibyte)), new AbortController()];
     s3.hold(true);
     const putting = store.put(key, path, 'video/mp4', { signal: stopping.signal });
     const ended = expect(putting).rejects.toThrow(FileStoreUnavailable);
@@ -94,7 +84,7 @@ describe('an upload', () => {
 
   test('that fails may be tried again, and appears once it is complete', async () => {
     const store = await openStore();
-    const [key, path] = [freshKey(), fileOf('a film')];
+    const [key, path] = [freshKey(4), finishedFile('a film')];
     s3.failWith(500, ['PUT']);
     await expect(store.put(key, path, 'video/mp4')).rejects.toThrow(FileStoreUnavailable);
     s3.failWith(undefined);
@@ -105,14 +95,12 @@ describe('an upload', () => {
 
   test('of a process that was killed half-way is found, and ended', async () => {
     const store = await openStore();
-    const [key, stopping] = [freshKey(), new AbortController()];
+    const [key, stopping] = [freshKey(4), new AbortController()];
     s3.hold(true);
-    const putting = store.put(key, fileOf(randomBytes(20 * mebibyte)), 'video/mp4', { signal: stopping.signal });
+    const putting = store.put(key, finishedFile(randomBytes(20 * mebibyte)), 'video/mp4', { signal: stopping.signal });
     putting.catch(() => undefined);
     await waitFor(() => s3.openUploads().length > 0, { what: 'the upload to begin' });
-    const listed: string[] = [];
-    for await (const tokens of store.tokens()) listed.push(...tokens);
-    expect(listed).toEqual([key.token]);
+    expect(await tokensIn(store)).toEqual([key.token]);
     await store.purge(key.token);
     expect(s3.openUploads()).toEqual([]);
     stopping.abort();
@@ -125,8 +113,8 @@ describe('a link', () => {
 
   async function linked(changed: Partial<S3FileStoreOptions> = {}) {
     const store = await openStore(changed);
-    const key = freshKey();
-    await store.put(key, fileOf('0123456789'), 'video/mp4');
+    const key = freshKey(4);
+    await store.put(key, finishedFile('0123456789'), 'video/mp4');
     const expiresAtSeconds = inAnHourSeconds();
     const link = await store.link(key, { expiresAtSeconds, downloadName: 'sample-bars.mp4' });
     return { store, key, link, expiresAtSeconds };
@@ -208,7 +196,7 @@ describe('a link', () => {
 describe('a service that cannot be used', () => {
   test('is no file that is missing', async () => {
     const store = await openStore();
-    const key = freshKey();
+    const key = freshKey(4);
     s3.failWith(503, ['HEAD', 'GET', 'PUT', 'DELETE']);
     const askings = [() => store.sizeBytes(key), () => store.remove(key), () => store.purge(key.token)];
     for (const asking of askings) await expect(asking()).rejects.toThrow(FileStoreUnavailable);

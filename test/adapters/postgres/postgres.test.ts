@@ -1,5 +1,4 @@
-import { readdirSync } from 'node:fs';
-import { writeFileSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -88,23 +87,10 @@ describe('a pool', () => {
     const pids = [await pidOf(idle), await pidOf(held)];
     idle.release();
     await other!.query('select pg_terminate_backend(pid) from unnest($1::int[]) pid', [pids]);
-    await waitFor(
-      () =>
-        held.query('select 1').then(
-          () => false,
-          () => true,
-        ),
-      { what: 'the lost connection' },
-    );
+    const hasAnswer = (connection: Pick<Pool, 'query'>) => connection.query('select 1').then(Boolean, () => false);
+    await waitFor(async () => !(await hasAnswer(held)), { what: 'the lost connection' });
     held.release(true);
-    await waitFor(
-      () =>
-        pool!.query('select 1').then(
-          () => true,
-          () => false,
-        ),
-      { what: 'a new connection' },
-    );
+    await waitFor(() => hasAnswer(pool!), { what: 'a new connection' });
   });
 
   it('does not wait for ever for an answer', async () => {
