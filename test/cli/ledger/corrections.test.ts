@@ -1,12 +1,12 @@
 import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { countEvents, runSql } from '../http/engines-behind.ts';
-import { noDownloads, shareService } from '../http/shared-service.ts';
-import { queue } from '../support/downloads.ts';
-import { planFile } from '../support/plans.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
-import { against, expectRefusal, expectText } from './command-line.ts';
+import { countEvents, runSql } from '../../http/engines-behind.ts';
+import { noDownloads, shareService } from '../../http/shared-service.ts';
+import { queue } from '../../support/downloads.ts';
+import { planFile } from '../../support/plans.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { against, expectRefusal, expectText } from '../command-line.ts';
 
 // A plan with one download included, so that those after it are overage.
 // What the tests change by hand in the ledger, the audit beside the dispatcher finds too.

@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { runSql } from '../http/engines-behind.ts';
-import { noDownloads, shareService } from '../http/shared-service.ts';
-import { queue } from '../support/downloads.ts';
-import { planFile } from '../support/plans.ts';
-import { cliCommand } from '../support/service.ts';
-import { waitFor } from '../support/wait-for.ts';
-import { against, expectText, saidBy } from './command-line.ts';
+import { runSql } from '../../http/engines-behind.ts';
+import { noDownloads, shareService } from '../../http/shared-service.ts';
+import { queue } from '../../support/downloads.ts';
+import { planFile } from '../../support/plans.ts';
+import { cliCommand } from '../../support/service.ts';
+import { waitFor } from '../../support/wait-for.ts';
+import { against, expectText, saidBy } from '../command-line.ts';
 
 // A plan with one download included, so that those after it are overage.
 // The dispatcher finds what the tests damage too, and says so.

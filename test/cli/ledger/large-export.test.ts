@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
-import { overageLedger } from '../../projections/overage-ledger.ts';
-import { runProjection } from '../../projections/runner/runner.ts';
-import { newId, newUuid, randomBits } from '../../src/system/clock-and-chance.ts';
-import { exportCommand } from '../../src/cli/ledger/export.ts';
-import type { Subscription } from '../../src/ports/event-store.ts';
-import { logUnderTest } from '../commands/log-under-test.ts';
-import { writersOf, midNovember, openUsage, queueAll, upFrom } from '../commands/usage-account.ts';
-import { createReadModels, silent, testMacs } from '../projections/read-models-under-test.ts';
-import type { TestReadModels } from '../projections/read-models-under-test.ts';
-import { isLongProof, scaled } from '../support/proof-scale.ts';
+import { overageLedger } from '../../../projections/overage-ledger.ts';
+import { runProjection } from '../../../projections/runner/runner.ts';
+import { newId, newUuid, randomBits } from '../../../src/system/clock-and-chance.ts';
+import { exportCommand } from '../../../src/cli/ledger/export.ts';
+import type { Subscription } from '../../../src/ports/event-store.ts';
+import { logUnderTest } from '../../commands/log-under-test.ts';
+import { writersOf, midNovember, openUsage, queueAll, upFrom } from '../../commands/usage-account.ts';
+import { createReadModels, silent, testMacs } from '../../projections/read-models-under-test.ts';
+import type { TestReadModels } from '../../projections/read-models-under-test.ts';
+import { isLongProof, scaled } from '../../support/proof-scale.ts';
 
 /** A period of more rows than are read at once; real log and read model, without the processes around them. */
 const log = logUnderTest();

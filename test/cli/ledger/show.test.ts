@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { runSql } from '../http/engines-behind.ts';
-import { noDownloads, shareService } from '../http/shared-service.ts';
-import { call } from '../support/client.ts';
-import { queue } from '../support/downloads.ts';
-import { planFile } from '../support/plans.ts';
-import { against, expectRefusal, expectText, saidBy } from './command-line.ts';
+import { runSql } from '../../http/engines-behind.ts';
+import { noDownloads, shareService } from '../../http/shared-service.ts';
+import { call } from '../../support/client.ts';
+import { queue } from '../../support/downloads.ts';
+import { planFile } from '../../support/plans.ts';
+import { against, expectRefusal, expectText, saidBy } from '../command-line.ts';
 
 // A plan with one download included, so that those after it are overage.
 // What the tests change by hand in the ledger, the audit beside the dispatcher finds too.

@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest';
-import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
-import { newId, newUuid, randomBits } from '../../src/system/clock-and-chance.ts';
-import { waiveCommand, waiveFailedCommand } from '../../src/cli/ledger/waive.ts';
-import { logUnderTest } from '../commands/log-under-test.ts';
-import { noteReads } from '../commands/noted-reads.ts';
-import { writersOf, midNovember, openUsage, queueAll, upFrom } from '../commands/usage-account.ts';
-import { token } from '../domain/usage-examples.ts';
-import { keptReadModels } from '../projections/kept-read-models.ts';
-import { testMacs } from '../projections/read-models-under-test.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { usageAndJobs } from '../../../projections/usage-and-jobs.ts';
+import { newId, newUuid, randomBits } from '../../../src/system/clock-and-chance.ts';
+import { waiveCommand, waiveFailedCommand } from '../../../src/cli/ledger/waive.ts';
+import { logUnderTest } from '../../commands/log-under-test.ts';
+import { noteReads } from '../../commands/noted-reads.ts';
+import { writersOf, midNovember, openUsage, queueAll, upFrom } from '../../commands/usage-account.ts';
+import { token } from '../../domain/usage-examples.ts';
+import { keptReadModels } from '../../projections/kept-read-models.ts';
+import { testMacs } from '../../projections/read-models-under-test.ts';
+import { waitFor } from '../../support/wait-for.ts';
 
 const log = logUnderTest();
 const kept = keptReadModels(log);

@@ -2,12 +2,12 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { noDownloads, shareService } from '../http/shared-service.ts';
-import { queue } from '../support/downloads.ts';
-import { planFile } from '../support/plans.ts';
-import { runInProcess } from '../support/service.ts';
-import { makeTemporaryDirectory } from '../support/temporary-directory.ts';
-import { against, expectRefusal, expectText } from './command-line.ts';
+import { noDownloads, shareService } from '../../http/shared-service.ts';
+import { queue } from '../../support/downloads.ts';
+import { planFile } from '../../support/plans.ts';
+import { runInProcess } from '../../support/service.ts';
+import { makeTemporaryDirectory } from '../../support/temporary-directory.ts';
+import { against, expectRefusal, expectText } from '../command-line.ts';
 
 const plans = planFile({ downloads_limit: 1, overage_cents: 25, fee_cents: 1900 });
 const service = shareService({ ...noDownloads, PLANS_FILE: plans, INVOICE_ISSUER: 'Tally & Co' });

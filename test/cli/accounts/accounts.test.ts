@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { queue } from '../support/downloads.ts';
-import { noDownloads, shareService } from '../http/shared-service.ts';
-import { against, expectRefusal, expectText } from './command-line.ts';
+import { queue } from '../../support/downloads.ts';
+import { noDownloads, shareService } from '../../http/shared-service.ts';
+import { against, expectRefusal, expectText } from '../command-line.ts';
 
 const service = shareService(noDownloads);
 const run = (...words: string[]) => against(service())(...words);
