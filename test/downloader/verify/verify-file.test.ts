@@ -30,10 +30,14 @@ function make(name: string, ...ffmpegArguments: string[]): string {
   return path;
 }
 
+const limits = () => ({
+  timeoutMs: 20_000,
+  signal: new AbortController().signal,
+  directory: temporaryDirectory(),
+});
+
 function verify(path: string, output: 'mp4' | 'mp3' | 'm4a', durationSeconds: number, hasSound?: boolean) {
-  const [timeoutMs, signal, directory] = [20_000, new AbortController().signal, temporaryDirectory()];
-  const announced = { durationSeconds, hasSound };
-  return verifyFile({ path, output, announced, ...engine, directory, timeoutMs, signal, reaper });
+  return verifyFile({ path, output, announced: { durationSeconds, hasSound }, ...engine, ...limits(), reaper });
 }
 
 describe('a finished file', () => {
@@ -135,10 +139,7 @@ describe('a finished file', () => {
 
 describe('a still', () => {
   const still = (...coded: string[]) => make('media.jpg', ...picture, '-frames:v', '1', '-update', '1', ...coded);
-  const check = (path: string) => {
-    const [timeoutMs, signal, directory] = [20_000, new AbortController().signal, temporaryDirectory()];
-    return verifyStill({ path, ...engine, directory, timeoutMs, signal, reaper });
-  };
+  const check = (path: string) => verifyStill({ path, ...engine, ...limits(), reaper });
 
   test('is accepted', async () => {
     expect(await check(still())).toEqual({ ok: true, durationSeconds: 0 });
