@@ -14,15 +14,20 @@ export async function createDatabase(): Promise<TestDatabase> {
   await administer(`create database ${name}`);
   const url = new URL(inject('postgresUrl'));
   url.pathname = `/${name}`;
-  const drop = (): Promise<void> => administer(`drop database if exists ${name} with (force)`);
+  const drop = async (): Promise<void> => {
+    await administer(`drop database if exists ${name} with (force)`);
+  };
   return { url: url.href, drop, [Symbol.asyncDispose]: drop };
 }
 
-async function administer(statement: string): Promise<void> {
-  const client = new pg.Client({ connectionString: inject('postgresUrl') });
+const administer = (statement: string) => withClient(inject('postgresUrl'), (client) => client.query(statement));
+
+/** Opens a connection of its own for some work, and closes it. */
+export async function withClient<Result>(url: string, work: (client: pg.Client) => Promise<Result>): Promise<Result> {
+  const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
-    await client.query(statement);
+    return await work(client);
   } finally {
     await client.end();
   }

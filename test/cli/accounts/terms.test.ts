@@ -3,7 +3,7 @@ import { noDownloads, shareService } from '../../http/shared-service.ts';
 import { against, expectText, runIn } from '../command-line.ts';
 
 const service = shareService(noDownloads);
-const run = (...words: string[]) => against(service())(...words);
+const run = against(service);
 const cli = (...words: string[]) => service().cli(...words);
 
 interface Shown {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { usageAndJobs } from '../../../projections/usage-and-jobs.ts';
-import { newId, newUuid, randomBits } from '../../../src/system/clock-and-chance.ts';
+import { newUuid } from '../../../src/system/clock-and-chance.ts';
 import { waiveCommand, waiveFailedCommand } from '../../../src/cli/ledger/waive.ts';
 import { logUnderTest } from '../../commands/log-under-test.ts';
 import { noteReads } from '../../commands/noted-reads.ts';
@@ -20,22 +20,18 @@ it('a waiver reads its period from the charge on, however much stands before', {
   const account = await openUsage(log.store, { downloads_limit: 0, overage_cents: 3 });
   const { accountId, stream } = account;
   await queueAll(writers, account, upFrom(1, 20));
-  await waitFor(
-    async () =>
-      (
-        await models.pool.query(
-          `update jobs set status = 'failed', failure_reason = 'internal_error'
-         where token >= $1`,
-          [token(19)],
-        )
-      ).rowCount === 2,
-    { what: 'the downloads in the read model' },
-  );
+  const failed = "update jobs set status = 'failed', failure_reason = 'internal_error' where token >= $1";
+  await waitFor(async () => (await models.pool.query(failed, [token(19)])).rowCount === 2, {
+    what: 'the downloads in the read model',
+  });
   const { store, reads } = noteReads(log.store);
   const cli = {
-    ...{ macs: testMacs, store, pool: models.pool, now: () => midNovember },
-    ...{ newUuid, newId, randomBits, writers, plans: new Map<string, never>() },
-    ...{ actor: { type: 'system', id: 'test' } as const, hasProjector: () => Promise.resolve(true) },
+    store,
+    pool: models.pool,
+    macs: testMacs,
+    now: () => midNovember,
+    newUuid,
+    hasProjector: () => Promise.resolve(true),
     output: { json: true, terminal: false, columns: undefined, tell: () => undefined, write: () => undefined },
   };
   const why = { reason: 'the file was broken', reference: 'CASE-1', by: 'Ada' };
