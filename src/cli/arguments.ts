@@ -79,8 +79,26 @@ export function referenceArgument(value: string): string {
   );
 }
 
-/** The name of a decider, or a reason: kept in the log for ever. */
-export function staffTextArgument(value: string): string {
+/** Who corrects or acknowledges something, and why: the log keeps it for ever. */
+export interface StaffDecision {
+  reason: string;
+  /** Case or ticket. */
+  reference: string;
+  /** The member of staff who decides. */
+  by: string;
+}
+
+/** @param reason description of `--reason` */
+export const addDecisionOptions = (command: Command, reason: string, reference = 'case or ticket'): Command =>
+  command
+    .requiredOption('--reason <text>', reason, staffTextArgument)
+    .requiredOption('--reference <reference>', reference, referenceArgument)
+    .requiredOption('--by <name>', 'the member of staff who decides it', staffTextArgument);
+
+export const staffActor = ({ by, reason }: Pick<StaffDecision, 'by' | 'reason'>) =>
+  ({ type: 'staff', id: by, role: 'operator', reason }) as const;
+
+function staffTextArgument(value: string): string {
   if (staffText.safeParse(value).success) return value;
   throw new InvalidArgumentError('give up to 500 characters, without control characters');
 }

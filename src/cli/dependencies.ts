@@ -1,8 +1,8 @@
 import type { Pool } from 'pg';
 import type { ReadModelQueries } from '../audit/compare/comparison.ts';
 import type { AccountDependencies } from '../commands/accounts.ts';
+import type { ClosingRound } from '../commands/close-period.ts';
 import type { WriterRegistry } from '../commands/usage/writer-registry.ts';
-import type { InvoiceIssued } from '../domain/invoice-events.ts';
 import type { PlanCatalogue } from '../domain/plans.ts';
 import type { Actor } from '../domain/recorded-event.ts';
 import type { EventStore, WholeLog } from '../ports/event-store.ts';
@@ -28,16 +28,6 @@ export interface CliDependencies extends AccountDependencies {
   hasProjector: () => Promise<boolean>;
   actor: Actor;
   output: Output;
-}
-
-/** The results of one round of the dispatcher's clock, by usage streams. */
-interface ClosingRound {
-  rolledOver: string[];
-  closed: string[];
-  issued: InvoiceIssued[];
-  heldUp: string[];
-  inGrace: { stream: string; until: string }[];
-  failed: { stream: string; error: unknown }[];
 }
 
 /**

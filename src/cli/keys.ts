@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { listApiKeys, waitForKey } from '../../projections/api-keys.ts';
-import { issueReferencedKey, openFirstPeriod, readAccount, revokeApiKey } from '../commands/accounts.ts';
+import { issueReferencedKey, openFirstPeriod, revokeApiKey } from '../commands/accounts.ts';
 import { keyLabel } from '../domain/account-events.ts';
 import { maxKeysOf } from '../domain/plans.ts';
 import { isRefused } from '../domain/refusals.ts';
@@ -12,7 +12,7 @@ import { untilShown } from './waiting.ts';
 import { accountIdArgument, referenceArgument } from './arguments.ts';
 import { requestOf } from './dependencies.ts';
 import type { CliDependencies, RunCommand } from './dependencies.ts';
-import { currentUsage } from './accounts/current-usage.ts';
+import { currentUsage, requireAccount } from './accounts/current-usage.ts';
 
 interface IssueOptions {
   label: string;
@@ -85,8 +85,7 @@ const shownBefore = (revoked: boolean) =>
   'Nobody can show it again: if nobody has it, revoke it and issue another under another reference.';
 
 async function listCommand(cli: CliDependencies, accountId: string): Promise<void> {
-  const { opened } = await readAccount(cli.store, accountId);
-  if (!opened) throw new CommandFailed(`there is no account ${accountId}`);
+  await requireAccount(cli, accountId);
   const keys = (await listApiKeys(cli.pool, accountId)).map((key) => ({
     ...key,
     created_at: key.created_at.toISOString(),

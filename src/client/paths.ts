@@ -10,7 +10,7 @@ export interface paths {
     };
     /**
      * Title, duration and thumbnail of a video
-     * @description Takes one metadata credit if it succeeds, otherwise nothing. It never takes a download credit.
+     * @description Takes one metadata credit if it succeeds, and nothing otherwise. It never takes a download credit.
      */
     get: operations['getVideoMetadata'];
     put?: never;
@@ -32,7 +32,7 @@ export interface paths {
     put?: never;
     /**
      * Queue the download of a video
-     * @description Takes one download credit, or the overage price of the plan once the allowance is used up. The charge and the download are recorded together or not at all. Any other answer than `202` means that the request is not charged: where that is not certain in time, the answer is `502`, and what turns out to be recorded is taken back. If the service cannot even promise that, it closes the connection without an answer; with an `Idempotency-Key`, the request can be repeated until it is answered.
+     * @description Takes one download credit, or the overage price of the plan once the allowance is used up. The charge and the download are recorded together or not at all. Any answer other than `202` means that the request is not charged: if that is not certain in time, the answer is `502`, and a charge that turns out to be recorded is given back. If the service cannot guarantee even that, it closes the connection without an answer; with an `Idempotency-Key`, the request can be repeated until it is answered.
      */
     post: operations['queueDownload'];
     delete?: never;
@@ -49,8 +49,8 @@ export interface paths {
       cookie?: never;
     };
     /**
-     * Where a download stands, and the link to its file
-     * @description Costs nothing. A download goes from `queued` over `claimed` and `running` to `done` or `failed`, and may return to `queued` when an attempt is repeated. A finished one answers another link at each poll. One that failed is a success of this request: the reason is in its data, and its charge stays.
+     * Status of a download, and the link to its file
+     * @description Costs nothing. A download goes from `queued` through `claimed` and `running` to `done` or `failed`, and returns to `queued` when an attempt is repeated. Each poll of a finished download returns a new link. A poll of a failed download succeeds: its data holds the reason, and the download keeps its charge.
      */
     get: operations['getDownloadStatus'];
     put?: never;
@@ -69,8 +69,8 @@ export interface paths {
       cookie?: never;
     };
     /**
-     * What the billing period has used
-     * @description Costs nothing. It is never behind a download that was answered with `202`.
+     * Usage of the current billing period
+     * @description Costs nothing. It includes every download that was answered with `202`.
      */
     get: operations['getCredits'];
     put?: never;
@@ -91,8 +91,8 @@ export interface paths {
     get?: never;
     put?: never;
     /**
-     * Another API key, shown once
-     * @description The key is of the same account, is in force at once, and has an hourly limit of its own. Costs nothing. The account's plan says how many keys may be in force at a time; as many may be issued within an hour. Beyond that the answer is `400`.
+     * Issue another API key, which is shown once
+     * @description The new key belongs to the same account, works at once, and has an hourly limit of its own. Costs nothing. The account's plan limits how many keys may be in force at a time, and as many may be issued within an hour; beyond that, the answer is `400`.
      */
     post: operations['issueKey'];
     delete?: never;
@@ -108,30 +108,30 @@ export interface components {
     VideoMetadata: {
       /** @description The platform's name in lower case, such as `youtube`. */
       platform: string;
-      /** @description The platform's own id of the video. */
+      /** @description The platform's own id for the video. */
       video_id: string;
       title: string;
       /** @description Length in seconds. */
       duration: number;
       /** @description Address of an image. */
       thumbnail: string;
-      /** @description The video's address in the one form that this service uses. */
+      /** @description Canonical address of the video. */
       url: string;
     };
     QueuedDownload: {
-      /** @description Names the download; ask for its status with it. */
+      /** @description Identifies the download in status requests. */
       request_token: string;
       /** @constant */
       status: 'queued';
       /** @description The platform's name in lower case, such as `youtube`. */
       platform: string;
-      /** @description The platform's own id of the video. */
+      /** @description The platform's own id for the video. */
       video_id: string;
       /** @enum {string} */
       format: 'video' | 'audio';
       /** @enum {string} */
       quality: '360' | '480' | '720' | '1080' | '1440' | '2160' | 'best';
-      /** @description Whether it is charged beyond the allowance. */
+      /** @description True if the download is charged beyond the allowance. */
       overage: boolean;
     };
     DownloadStatus:
@@ -144,13 +144,13 @@ export interface components {
     DownloadInQueue: {
       /** @constant */
       status: 'queued';
-      /** @description The token that was asked for. */
+      /** @description The token of the request. */
       request_token: string;
-      /** @description The platform's own id of the video. */
+      /** @description The platform's own id for the video. */
       video_id: string;
       /** @description When it was queued, in UTC. */
       queued_at: string;
-      /** @description When work on it last began, in UTC; absent before that. */
+      /** @description When its latest attempt began, in UTC; absent before the first. */
       started_at?: string;
       /** @description When it ended, in UTC; absent before that. */
       finished_at?: string;
@@ -159,13 +159,13 @@ export interface components {
     DownloadClaimed: {
       /** @constant */
       status: 'claimed';
-      /** @description The token that was asked for. */
+      /** @description The token of the request. */
       request_token: string;
-      /** @description The platform's own id of the video. */
+      /** @description The platform's own id for the video. */
       video_id: string;
       /** @description When it was queued, in UTC. */
       queued_at: string;
-      /** @description When work on it last began, in UTC; absent before that. */
+      /** @description When its latest attempt began, in UTC; absent before the first. */
       started_at?: string;
       /** @description When it ended, in UTC; absent before that. */
       finished_at?: string;
@@ -174,19 +174,19 @@ export interface components {
     DownloadRunning: {
       /** @constant */
       status: 'running';
-      /** @description The token that was asked for. */
+      /** @description The token of the request. */
       request_token: string;
-      /** @description The platform's own id of the video. */
+      /** @description The platform's own id for the video. */
       video_id: string;
       /** @description When it was queued, in UTC. */
       queued_at: string;
-      /** @description When work on it last began, in UTC; absent before that. */
+      /** @description When its latest attempt began, in UTC; absent before the first. */
       started_at?: string;
       /** @description When it ended, in UTC; absent before that. */
       finished_at?: string;
-      /** @description What the worker last said; absent until it says something. For display only. */
+      /** @description The last report of the worker; absent before the first. For display only. */
       progress?: {
-        /** @description How much of the file is there, where its size is known. */
+        /** @description Share of the file that is downloaded, if its size is known. */
         percent: number | null;
         /** @description Bytes a second. */
         speed: number | null;
@@ -198,13 +198,13 @@ export interface components {
     DownloadDone: {
       /** @constant */
       status: 'done';
-      /** @description The token that was asked for. */
+      /** @description The token of the request. */
       request_token: string;
-      /** @description The platform's own id of the video. */
+      /** @description The platform's own id for the video. */
       video_id: string;
       /** @description When it was queued, in UTC. */
       queued_at: string;
-      /** @description When work on it last began, in UTC; absent before that. */
+      /** @description When its latest attempt began, in UTC; absent before the first. */
       started_at?: string;
       /** @description When it ended, in UTC; absent before that. */
       finished_at?: string;
@@ -224,13 +224,13 @@ export interface components {
     DownloadFailed: {
       /** @constant */
       status: 'failed';
-      /** @description The token that was asked for. */
+      /** @description The token of the request. */
       request_token: string;
-      /** @description The platform's own id of the video. */
+      /** @description The platform's own id for the video. */
       video_id: string;
       /** @description When it was queued, in UTC. */
       queued_at: string;
-      /** @description When work on it last began, in UTC; absent before that. */
+      /** @description When its latest attempt began, in UTC; absent before the first. */
       started_at?: string;
       /** @description When it ended, in UTC; absent before that. */
       finished_at?: string;
@@ -251,7 +251,7 @@ export interface components {
         | 'timed_out'
         | 'voided'
         | 'internal_error';
-      /** @description The reason for a person to read. */
+      /** @description The reason, as text for people. */
       message: string;
     };
     Credits: {
@@ -275,11 +275,11 @@ export interface components {
         /** @description Limit less used. */
         remaining: number;
       };
-      /** @description What this billing period has cost beyond the plan. */
+      /** @description Charges beyond the allowance in this billing period. */
       overage: {
         /** @description Downloads charged beyond the allowance. */
         downloads: number;
-        /** @description What they cost, in cents of a US dollar. */
+        /** @description Their price, in US cents. */
         cents: number;
       };
       /** @description When the billing period began, in UTC. */
@@ -290,7 +290,7 @@ export interface components {
     IssuedKey: {
       /** @description The key itself. It is shown this once and stored nowhere. */
       key: string;
-      /** @description How the key begins, to recognise it by. */
+      /** @description The beginning of the key, to recognise it by. */
       key_prefix: string;
       label: string;
       /** @description When it was issued, in UTC. */
@@ -298,7 +298,7 @@ export interface components {
     };
   };
   responses: {
-    /** @description `invalid_request`: A parameter is missing or malformed. `unsupported_platform`: The URL is not of a video on a supported platform. */
+    /** @description `invalid_request`: A parameter is missing or malformed. `unsupported_platform`: The URL does not point to a video on a supported platform. */
     'invalid_request-or-unsupported_platform': {
       headers: {
         'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
@@ -409,7 +409,7 @@ export interface components {
         };
       };
     };
-    /** @description `metadata_unavailable`: The video platform could not be asked; try again. */
+    /** @description `metadata_unavailable`: The video platform did not return metadata; try again. */
     metadata_unavailable: {
       headers: {
         'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
@@ -432,7 +432,7 @@ export interface components {
         };
       };
     };
-    /** @description `unavailable`: The service is not available for the moment; try again. */
+    /** @description `unavailable`: The service is temporarily unavailable; try again. */
     unavailable: {
       headers: {
         'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
@@ -571,19 +571,19 @@ export interface components {
   parameters: never;
   requestBodies: never;
   headers: {
-    /** @description Requests that this key may make in any hour. */
+    /** @description Requests that this key may make in one hour. */
     'X-RateLimit-Limit': number;
-    /** @description Requests left in the hour that ends now. */
+    /** @description Requests left in the hour up to now. */
     'X-RateLimit-Remaining': number;
     /** @description When the oldest counted request leaves that hour, in Unix seconds. */
     'X-RateLimit-Reset': number;
     /** @description Download credits left in this billing period. */
     'X-Credits-Remaining': number;
-    /** @description Names the request, for questions about it: its log lines and events carry the same. Always made here. */
+    /** @description Id of the request, for questions about it; log lines and events carry the same id. The service always makes it itself. */
     'X-Request-Id': string;
-    /** @description Seconds after which to try again; with 429, 502 and 503. */
+    /** @description Seconds to wait before trying again; sent with 429, 502 and 503. */
     'Retry-After': number;
-    /** @description With a status: the `wait` of `Prefer` that the answer has honoured. */
+    /** @description With a status: the `wait` of `Prefer` that was applied. */
     'Preference-Applied': string;
   };
   pathItems: never;
@@ -593,7 +593,7 @@ export interface operations {
   getVideoMetadata: {
     parameters: {
       query: {
-        /** @description Address of the video, as a browser or a share button of a supported platform gives it; at most 2048 characters. */
+        /** @description Address of the video, as copied from a browser or a share button on a supported platform; at most 2048 characters. */
         url: string;
       };
       header?: never;
@@ -602,7 +602,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** @description What the platform says of the video. */
+      /** @description The metadata that the platform gives for the video. */
       200: {
         headers: {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
@@ -633,7 +633,7 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description 1 to 255 visible ASCII characters of your own making, such as a UUID. A request that repeats the key and asks for the same is answered as the first one was, and charged once, however often and however much later it comes. A key belongs to the account. */
+        /** @description 1 to 255 visible ASCII characters of your choice, such as a UUID. A request that repeats the key for the same download gets the same answer, and the download is charged once, however often and however late the request is repeated. A key belongs to the account. */
         'Idempotency-Key'?: string;
       };
       path?: never;
@@ -642,28 +642,28 @@ export interface operations {
     requestBody: {
       content: {
         'application/json': {
-          /** @description Address of the video, as a browser or a share button of a supported platform gives it; at most 2048 characters. */
+          /** @description Address of the video, as copied from a browser or a share button on a supported platform; at most 2048 characters. */
           url: string;
           /**
-           * @description `video` yields an MP4 file, of an image post a JPG; `audio` the sound alone, as `audio_format` says, which is also what comes of an address without a picture, such as a track on SoundCloud.
+           * @description `video` yields an MP4 file, or a JPG for an image post; `audio` yields the sound alone, in `audio_format`. For audio-only addresses, such as a track on SoundCloud, `video` yields the sound too.
            * @default video
            * @enum {string}
            */
           format?: 'video' | 'audio';
           /**
-           * @description The picture's smaller side in pixels, or `best`. A video that has less comes as it is; one that has only more, in its smallest.
+           * @description The picture's smaller side in pixels, or `best`. If the video does not have that size, the next smaller one is delivered, or its smallest.
            * @default best
            * @enum {string}
            */
           quality?: '360' | '480' | '720' | '1080' | '1440' | '2160' | 'best';
           /**
-           * @description What `audio` becomes: an MP3 or an M4A file.
+           * @description File type of the sound: MP3 or M4A.
            * @default mp3
            * @enum {string}
            */
           audio_format?: 'mp3' | 'm4a';
           /**
-           * @description Which still of an image post, from 1. Anything that is no image post has only 1.
+           * @description Number of the still in an image post, from 1. Everything else has only number 1.
            * @default 1
            */
           item?: number;
@@ -705,7 +705,7 @@ export interface operations {
         token: string;
       };
       header?: {
-        /** @description `wait=N` (RFC 7240): answer once the status is another one than it is now, or after N seconds, of which 60 are the most; a download that has ended is answered at once. `Preference-Applied` says that it was so; where too many polls wait, the answer comes at once without it. It is one request of the hour. */
+        /** @description `wait=N` (RFC 7240): answer when the status changes, or after N seconds, at most 60; a download that has ended is answered at once. `Preference-Applied` confirms the wait; if too many polls are waiting already, the answer comes at once and without that header. The poll counts as one request of the hour. */
         Prefer?: string;
       };
       path?: never;
@@ -713,7 +713,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** @description The download as it stands. */
+      /** @description The current status of the download. */
       200: {
         headers: {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
@@ -786,7 +786,7 @@ export interface operations {
       content: {
         'application/json': {
           /**
-           * @description Tells the keys of an account apart.
+           * @description A name, to tell the keys of an account apart.
            * @default
            */
           label?: string;

@@ -1,5 +1,6 @@
 import { ownCause } from './event-metadata.ts';
 import { decideClosing, evolveClosing, initialClosing } from '../domain/closing.ts';
+import type { InvoiceIssued } from '../domain/invoice-events.ts';
 import { later, plusSeconds } from '../domain/instant.ts';
 import { parseUsageEvent } from '../domain/recorded-event.ts';
 import type { Actor } from '../domain/recorded-event.ts';
@@ -31,6 +32,20 @@ export interface ClosingRequest {
  * - `held_up`: a pending void may still give back a charge of the period.
  */
 export type ClosingOutcome = { outcome: 'closed' } | { outcome: 'not_yet'; notBefore: string } | { outcome: 'held_up' };
+
+/** The results of one round over all accounts. */
+export interface ClosingRound {
+  /** Usage streams of periods after which the next one was opened. */
+  rolledOver: string[];
+  /** Usage streams of periods whose books were closed. */
+  closed: string[];
+  issued: InvoiceIssued[];
+  /** Usage streams of periods that may still have to give back a charge whose outcome is not known. */
+  heldUp: string[];
+  /** Periods that still take corrections, and the instant until which they do, UTC ISO-8601. */
+  inGrace: { stream: string; until: string }[];
+  failed: { stream: string; error: unknown }[];
+}
 
 /**
  * Closes an ended period. First it shuts the gate, after which no charge of the period can become a pending void. A crash leaves

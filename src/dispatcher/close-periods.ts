@@ -11,6 +11,7 @@ import {
 } from '../../projections/due-periods.ts';
 import type { DueInvoices, DuePeriod } from '../../projections/due-periods.ts';
 import { closePeriod } from '../commands/close-period.ts';
+import type { ClosingRound } from '../commands/close-period.ts';
 import { issueInvoice } from '../commands/issue-invoice.ts';
 import type { InvoiceDependencies } from '../commands/issue-invoice.ts';
 import { usageOrigin } from '../commands/usage/usage-cache.ts';
@@ -33,20 +34,6 @@ export interface ClosePeriodsDependencies extends InvoiceDependencies {
   graceSeconds: number;
   /** Default: 5 s. */
   everyMs?: number;
-}
-
-/** The results of one round. */
-export interface ClosingRound {
-  /** Usage streams of periods after which the next one was opened. */
-  rolledOver: string[];
-  /** Usage streams of periods whose books were closed. */
-  closed: string[];
-  issued: InvoiceIssued[];
-  /** Usage streams of periods that may still have to give back a charge whose outcome is not known. */
-  heldUp: string[];
-  /** Periods that still take corrections, and the instant until which they do, UTC ISO-8601. */
-  inGrace: { stream: string; until: string }[];
-  failed: { stream: string; error: unknown }[];
 }
 
 /** Streams that are left alone until then, in milliseconds of `performance.now()`: so nobody waits behind what does not work. */

@@ -19,8 +19,15 @@ import { proxyVariables } from './yt-dlp/run-yt-dlp.ts';
 
 /** In the order in which they are shown. */
 const guardNames = [
-  ...['proxy', 'network', 'files', 'processes', 'privileges'],
-  ...['environment', 'disk', 'memory', 'ending'],
+  'proxy',
+  'network',
+  'files',
+  'processes',
+  'privileges',
+  'environment',
+  'disk',
+  'memory',
+  'ending',
 ] as const;
 type GuardName = (typeof guardNames)[number];
 
@@ -85,7 +92,7 @@ interface Findings {
   writes: boolean;
   /** All its user and group ids. */
   ids: string[];
-  /** Its effective capabilities, and whether it can gain new ones. */
+  /** Its effective capabilities, and `1` if it can gain no new ones. */
   privileges: string[];
 }
 
@@ -125,7 +132,7 @@ interface Outcome {
   isSomebodyElse: boolean;
 }
 
-/** Whether all ids are the same one, and not root's. */
+/** True if all ids are the same, and not root's. */
 const isSomebody = (ids: readonly string[]): boolean => new Set(ids).size === 1 && ids[0] !== '0';
 
 /** The reason why each guard fails; the empty string if it holds. */
@@ -234,7 +241,7 @@ async function observe(options: SelfTestOptions, directory: string): Promise<Out
   }
 }
 
-/** Takes about a second. @returns every guard, and whether it holds */
+/** Tries every guard, which takes about a second. */
 export async function testSandbox(options: SelfTestOptions): Promise<GuardReport[]> {
   await mkdir(options.directory, { recursive: true, mode: 0o700 });
   const directory = await mkdtemp(join(options.directory, 'self-test-'));

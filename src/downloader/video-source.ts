@@ -73,7 +73,8 @@ function createContext(options: VideoSourceOptions): DownloaderContext {
         ytDlpPath: options.ytDlpPath,
         directory: options.unpackedDirectory,
         trialDirectory: workDirectory,
-        ...{ reaper, namespaces },
+        reaper,
+        namespaces,
         onProblem: (error) => options.logger?.warn({ err: error }, 'yt-dlp is started packed, which is slower'),
       })),
   };

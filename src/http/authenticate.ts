@@ -37,7 +37,7 @@ export function createAuthenticate(dependencies: AuthenticateDependencies) {
   /** The window to show for a key while Postgres cannot be asked. */
   const lastKnown = new LRUCache<string, UsageHeaders>({ max: 10_000 });
 
-  const refuseStranger = (request: FastifyRequest, reply: FastifyReply): never => {
+  const refuseUnauthenticated = (request: FastifyRequest, reply: FastifyReply): never => {
     const { window, exhausted } = addresses.count(request.ip);
     request.usageHeaders = { window, creditsRemaining: 0 };
     if (exhausted) reply.header('connection', 'close');
@@ -66,16 +66,16 @@ export function createAuthenticate(dependencies: AuthenticateDependencies) {
 
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const key = bearerKey(request);
-    if (key === undefined || !hasApiKeyForm(key)) return refuseStranger(request, reply);
+    if (key === undefined || !hasApiKeyForm(key)) return refuseUnauthenticated(request, reply);
     const keyHash = hashApiKey(key);
     const admission = await admit(request, keyHash);
-    if (!admission) return refuseStranger(request, reply);
+    if (!admission) return refuseUnauthenticated(request, reply);
     const { window, keyId, accountId, job, keyed } = admission;
     const usage = admission.usage === notBelieved ? undefined : admission.usage;
     const time = timeIfKnown(now);
     request.usageHeaders = { window, creditsRemaining: creditsRemaining(usage, time ?? usage?.lastTime ?? '') };
     lastKnown.set(keyHash, request.usageHeaders);
-    // Nobody knows whose key it is.
+    // The row of the key has no valid MAC, so nobody knows whose key it is.
     if (admission.outcome === 'not_believed') throw new ApiError('unavailable');
     if (admission.outcome === 'rate_limited') {
       reply.header('retry-after', String(Math.max(1, window.resetAtSeconds - Math.floor(realNowMs() / 1000))));

@@ -32,18 +32,12 @@ interface BrokenRequestsOptions {
  * its answer, nothing is sent: the client would take it for that answer, although the request may have been charged.
  */
 export class BrokenRequests {
-  readonly #addresses: AddressWindows;
-  readonly #requests: RequestObserver;
-  readonly #newUuid: () => string;
-  readonly #logger: FastifyBaseLogger;
+  readonly #options: BrokenRequestsOptions;
   /** The newest answer of each connection; answers leave in the order of their requests. */
   readonly #newest = new WeakMap<Duplex, ServerResponse>();
 
-  constructor({ addresses, requests, newUuid, logger }: BrokenRequestsOptions) {
-    this.#addresses = addresses;
-    this.#requests = requests;
-    this.#newUuid = newUuid;
-    this.#logger = logger;
+  constructor(options: BrokenRequestsOptions) {
+    this.#options = options;
   }
 
   watch(server: Server): void {
@@ -75,11 +69,12 @@ export class BrokenRequests {
   }
 
   #answer(socket: Duplex, { error, allow }: NoRoute): void {
+    const { addresses, requests, newUuid, logger } = this.#options;
     const { code, status } = error;
-    const id = this.#newUuid();
+    const id = newUuid();
     const body = JSON.stringify(errorEnvelope(error));
     const address = socket instanceof Socket ? socket.remoteAddress : undefined;
-    const window = this.#addresses.show(address ?? '');
+    const window = addresses.show(address ?? '');
     const headers = {
       'Content-Type': mediaType,
       'Content-Length': String(Buffer.byteLength(body)),
@@ -90,8 +85,8 @@ export class BrokenRequests {
     };
     const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
     socket.end(`HTTP/1.1 ${String(status)} ${STATUS_CODES[status] ?? ''}\r\n${head.join('')}\r\n${body}`);
-    this.#requests.brokenRequestAnswered({ status, errorCode: code });
-    this.#logger.debug({ reqId: id, status, code }, 'bytes that are no request were answered');
+    requests.brokenRequestAnswered({ status, errorCode: code });
+    logger.debug({ reqId: id, status, code }, 'bytes that are no request were answered');
   }
 }
 

@@ -3,19 +3,19 @@ import type { ApiPart } from './retry-after.ts';
 /** Every error that the API answers: the contract's table (§7), then what it leaves open. */
 export const apiErrors = {
   invalid_request: { status: 400, message: 'A parameter is missing or malformed' },
-  unsupported_platform: { status: 400, message: 'The URL is not of a video on a supported platform' },
+  unsupported_platform: { status: 400, message: 'The URL does not point to a video on a supported platform' },
   unauthorized: { status: 401, message: 'The API key is missing, invalid or revoked' },
   download_quota_exceeded: { status: 402, message: 'The download allowance of this billing period is used up' },
   metadata_quota_exceeded: { status: 402, message: 'The metadata allowance of this billing period is used up' },
   overage_cap_reached: { status: 402, message: "The account owner's cap on overage charges is reached" },
   not_found: { status: 404, message: 'There is nothing here' },
-  method_not_allowed: { status: 405, message: 'This endpoint does not take that method' },
+  method_not_allowed: { status: 405, message: 'This endpoint does not accept that method' },
   rate_limited: { status: 429, message: 'The hourly request limit of this key is reached' },
   internal_error: { status: 500, message: 'Something went wrong here; the request was not completed' },
-  metadata_unavailable: { status: 502, message: 'The video platform could not be asked; try again' },
+  metadata_unavailable: { status: 502, message: 'The video platform did not return metadata; try again' },
   enqueue_failed: { status: 502, message: 'The download could not be queued and is not charged; try again' },
   delivery_failed: { status: 502, message: 'The file is no longer available; request a fresh download' },
-  unavailable: { status: 503, message: 'The service is not available for the moment; try again' },
+  unavailable: { status: 503, message: 'The service is temporarily unavailable; try again' },
 } as const;
 
 export type ApiErrorCode = keyof typeof apiErrors;
@@ -39,7 +39,7 @@ export class ApiError extends Error {
   /** The part of the service that is away. */
   readonly away: ApiPart | undefined;
 
-  /** @param about says more to the client than the error's own text, in its place; or which part is away */
+  /** @param about a more precise text for the client than the error's own; or the part that is away */
   constructor(code: ApiErrorCode, about?: string | { away: ApiPart }) {
     super(typeof about === 'string' ? about : apiErrors[code].message);
     this.code = code;

@@ -20,9 +20,9 @@ const credits = z
     overage: z
       .strictObject({
         downloads: count.describe('Downloads charged beyond the allowance.'),
-        cents: count.describe('What they cost, in cents of a US dollar.'),
+        cents: count.describe('Their price, in US cents.'),
       })
-      .describe('What this billing period has cost beyond the plan.'),
+      .describe('Charges beyond the allowance in this billing period.'),
     period_start: timestamp.describe('When the billing period began, in UTC.'),
     period_end: timestamp.describe('When it ends and the next one begins, in UTC.'),
   })
@@ -30,8 +30,8 @@ const credits = z
 
 export const creditsReference: EndpointReference = {
   operationId: 'getCredits',
-  summary: 'What the billing period has used',
-  description: 'Costs nothing. It is never behind a download that was answered with `202`.',
+  summary: 'Usage of the current billing period',
+  description: 'Costs nothing. It includes every download that was answered with `202`.',
   success: { status: 200, description: 'The pools and the overage of this billing period.', data: credits },
   errors: [],
 };

@@ -25,9 +25,9 @@ const videoMetadata = z
 export const videoMetadataReference: EndpointReference = {
   operationId: 'getVideoMetadata',
   summary: 'Title, duration and thumbnail of a video',
-  description: 'Takes one metadata credit if it succeeds, otherwise nothing. It never takes a download credit.',
+  description: 'Takes one metadata credit if it succeeds, and nothing otherwise. It never takes a download credit.',
   query,
-  success: { status: 200, description: 'What the platform says of the video.', data: videoMetadata },
+  success: { status: 200, description: 'The metadata that the platform gives for the video.', data: videoMetadata },
   errors: ['unsupported_platform', 'metadata_quota_exceeded', 'metadata_unavailable'],
 };
 
@@ -40,9 +40,8 @@ export const getVideoMetadata: Endpoint['handler'] =
   async (request, reply) => {
     const caller = callerOf(request);
     const { url } = readInput(query, request.query);
-    const video = await readVideoUrl(url, {
-      ...{ samplePlatformOrigin, shortLinks, partsAway, whenUnanswered: 'metadata_unavailable' },
-    });
+    const linked = { samplePlatformOrigin, shortLinks, partsAway };
+    const video = await readVideoUrl(url, { ...linked, whenUnanswered: 'metadata_unavailable' });
     const commandId = newUuid();
     // Before anything is stored: what is stored is answered, whatever the clock says by then.
     const askedAt = now();

@@ -26,27 +26,32 @@ const headers = z.object({
     .string()
     .optional()
     .describe(
-      `\`wait=N\` (RFC 7240): answer once the status is another one than it is now, or after N seconds, of which ${String(longestWaitSeconds)} are the most; a download that has ended is answered at once. \`Preference-Applied\` says that it was so; where too many polls wait, the answer comes at once without it. It is one request of the hour.`,
+      `\`wait=N\` (RFC 7240): answer when the status changes, or after N seconds, at most ${String(longestWaitSeconds)}; a download that has ended is answered at once. \`Preference-Applied\` confirms the wait; if too many polls are waiting already, the answer comes at once and without that header. The poll counts as one request of the hour.`,
     ),
 });
 
 const times = {
   queued_at: timestamp.describe('When it was queued, in UTC.'),
-  started_at: timestamp.describe('When work on it last began, in UTC; absent before that.').optional(),
+  started_at: timestamp.describe('When its latest attempt began, in UTC; absent before the first.').optional(),
   finished_at: timestamp.describe('When it ended, in UTC; absent before that.').optional(),
 };
 const common = {
-  request_token: z.string().describe('The token that was asked for.'),
+  request_token: z.string().describe('The token of the request.'),
   video_id: videoId,
   ...times,
 };
 const progress = z
   .strictObject({
-    percent: z.number().min(0).max(100).nullable().describe('How much of the file is there, where its size is known.'),
+    percent: z
+      .number()
+      .min(0)
+      .max(100)
+      .nullable()
+      .describe('Share of the file that is downloaded, if its size is known.'),
     speed: z.number().min(0).nullable().describe('Bytes a second.'),
     eta: z.number().min(0).nullable().describe('Seconds left.'),
   })
-  .describe('What the worker last said; absent until it says something. For display only.');
+  .describe('The last report of the worker; absent before the first. For display only.');
 
 const reasonTexts = Object.fromEntries(failureReasonNames.map((name) => [name, failureReasons[name].message]));
 
@@ -69,7 +74,7 @@ const videoStatus = z
         status: z.literal('failed'),
         ...common,
         error: z.enum(failureReasonNames).meta({ 'x-enumDescriptions': reasonTexts }),
-        message: z.string().describe('The reason for a person to read.'),
+        message: z.string().describe('The reason, as text for people.'),
       })
       .meta({ id: 'DownloadFailed', title: 'failed' }),
   ])
@@ -78,15 +83,15 @@ type VideoStatus = z.infer<typeof videoStatus>;
 
 export const videoStatusReference: EndpointReference = {
   operationId: 'getDownloadStatus',
-  summary: 'Where a download stands, and the link to its file',
+  summary: 'Status of a download, and the link to its file',
   description:
-    'Costs nothing. A download goes from `queued` over `claimed` and `running` to `done` or `failed`, and may return to `queued` when an attempt is repeated. ' +
-    'A finished one answers another link at each poll. One that failed is a success of this request: the reason is in its data, and its charge stays.',
+    'Costs nothing. A download goes from `queued` through `claimed` and `running` to `done` or `failed`, and returns to `queued` when an attempt is repeated. ' +
+    'Each poll of a finished download returns a new link. A poll of a failed download succeeds: its data holds the reason, and the download keeps its charge.',
   query,
   headers,
   success: {
     status: 200,
-    description: 'The download as it stands.',
+    description: 'The current status of the download.',
     headers: ['Preference-Applied'],
     data: videoStatus,
   },
@@ -95,7 +100,7 @@ export const videoStatusReference: EndpointReference = {
 
 const missBudgetMs = 5_000;
 
-/** Contract §4.3. What the read model does not know yet is settled in the log, so that an answer never lags a 202. */
+/** Contract §4.3. If the read model does not have the job yet, the log decides, so an answer never lags a 202. */
 export const getVideoStatus: Endpoint['handler'] = (dependencies) => async (request, reply) => {
   const caller = callerOf(request);
   const { token } = readInput(query, request.query);
@@ -113,8 +118,8 @@ export const getVideoStatus: Endpoint['handler'] = (dependencies) => async (requ
 };
 
 /**
- * RFC 7240 section 4.3: with `Prefer: wait=N` an answer may come when there is something new to say, or after N seconds. Of a
- * job that has ended there never is.
+ * RFC 7240 section 4.3: with `Prefer: wait=N` an answer may come when there is something new to say, or after N seconds. A job
+ * that has ended never has anything new.
  */
 async function waitIfPreferred(
   request: FastifyRequest,

@@ -18,13 +18,16 @@ import { readInput, readJsonBody } from './request-input.ts';
 const appendBudgetMs = 5_000;
 
 const body = z
-  .object({ label: keyLabel.default('').describe('Tells the keys of an account apart.') }, 'must be a JSON object')
+  .object(
+    { label: keyLabel.default('').describe('A name, to tell the keys of an account apart.') },
+    'must be a JSON object',
+  )
   .default({ label: '' });
 
 const issuedKey = z
   .strictObject({
     key: z.string().describe('The key itself. It is shown this once and stored nowhere.'),
-    key_prefix: z.string().describe('How the key begins, to recognise it by.'),
+    key_prefix: z.string().describe('The beginning of the key, to recognise it by.'),
     label: z.string(),
     created_at: timestamp.describe('When it was issued, in UTC.'),
   })
@@ -32,10 +35,10 @@ const issuedKey = z
 
 export const authKeyReference: EndpointReference = {
   operationId: 'issueKey',
-  summary: 'Another API key, shown once',
+  summary: 'Issue another API key, which is shown once',
   description:
-    'The key is of the same account, is in force at once, and has an hourly limit of its own. Costs nothing. ' +
-    "The account's plan says how many keys may be in force at a time; as many may be issued within an hour. Beyond that the answer is `400`.",
+    'The new key belongs to the same account, works at once, and has an hourly limit of its own. Costs nothing. ' +
+    "The account's plan limits how many keys may be in force at a time, and as many may be issued within an hour; beyond that, the answer is `400`.",
   body: { schema: body, required: false },
   success: { status: 201, description: 'The new key.', data: issuedKey },
   errors: [],

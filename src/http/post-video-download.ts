@@ -29,7 +29,7 @@ const headers = z.object({
     .refine(hasIdempotencyKeyForm, 'must be 1 to 255 visible ASCII characters')
     .optional()
     .describe(
-      '1 to 255 visible ASCII characters of your own making, such as a UUID. A request that repeats the key and asks for the same is answered as the first one was, and charged once, however often and however much later it comes. A key belongs to the account.',
+      '1 to 255 visible ASCII characters of your choice, such as a UUID. A request that repeats the key for the same download gets the same answer, and the download is charged once, however often and however late the request is repeated. A key belongs to the account.',
     )
     .meta({ minLength: 1, maxLength: 255, pattern: '^[!-~]+$' }),
 });
@@ -41,37 +41,37 @@ const body = z.object(
       .enum(formats)
       .default(defaultOptions.format)
       .describe(
-        '`video` yields an MP4 file, of an image post a JPG; `audio` the sound alone, as `audio_format` says, which is also what comes of an address without a picture, such as a track on SoundCloud.',
+        '`video` yields an MP4 file, or a JPG for an image post; `audio` yields the sound alone, in `audio_format`. For audio-only addresses, such as a track on SoundCloud, `video` yields the sound too.',
       ),
     quality: z
       .enum(qualities)
       .default(defaultOptions.quality)
       .describe(
-        "The picture's smaller side in pixels, or `best`. A video that has less comes as it is; one that has only more, in its smallest.",
+        "The picture's smaller side in pixels, or `best`. If the video does not have that size, the next smaller one is delivered, or its smallest.",
       ),
     audio_format: z
       .enum(audioFormats)
       .default(defaultOptions.audioFormat)
-      .describe('What `audio` becomes: an MP3 or an M4A file.'),
+      .describe('File type of the sound: MP3 or M4A.'),
     item: z
       .int('must be a whole number')
       .min(1)
       .max(maxItem)
       .default(defaultOptions.item)
-      .describe('Which still of an image post, from 1. Anything that is no image post has only 1.'),
+      .describe('Number of the still in an image post, from 1. Everything else has only number 1.'),
   },
   'a JSON object with a url is required',
 );
 
 const queuedDownload = z
   .strictObject({
-    request_token: z.string().describe('Names the download; ask for its status with it.'),
+    request_token: z.string().describe('Identifies the download in status requests.'),
     status: z.literal('queued'),
     platform,
     video_id: videoId,
     format: z.enum(formats),
     quality: z.enum(qualities),
-    overage: z.boolean().describe('Whether it is charged beyond the allowance.'),
+    overage: z.boolean().describe('True if the download is charged beyond the allowance.'),
   })
   .meta({ id: 'QueuedDownload' });
 
@@ -80,9 +80,9 @@ export const videoDownloadReference: EndpointReference = {
   summary: 'Queue the download of a video',
   description:
     'Takes one download credit, or the overage price of the plan once the allowance is used up. ' +
-    'The charge and the download are recorded together or not at all. Any other answer than `202` means that the request is not charged: ' +
-    'where that is not certain in time, the answer is `502`, and what turns out to be recorded is taken back. ' +
-    'If the service cannot even promise that, it closes the connection without an answer; with an `Idempotency-Key`, the request can be repeated until it is answered.',
+    'The charge and the download are recorded together or not at all. Any answer other than `202` means that the request is not charged: ' +
+    'if that is not certain in time, the answer is `502`, and a charge that turns out to be recorded is given back. ' +
+    'If the service cannot guarantee even that, it closes the connection without an answer; with an `Idempotency-Key`, the request can be repeated until it is answered.',
   headers,
   body: { schema: body, required: true },
   success: { status: 202, description: 'The download is queued and charged.', data: queuedDownload },
@@ -104,9 +104,8 @@ export const postVideoDownload: Endpoint['handler'] =
     const asked = readInput(body, readJsonBody(request.body, request.raw.headers['content-type']));
     const { format, quality, audio_format: audioFormat, item } = asked;
     const options: DownloadOptions = { format, quality, audioFormat, item };
-    const named = await readVideoUrl(asked.url, {
-      ...{ samplePlatformOrigin, shortLinks, partsAway, whenUnanswered: 'enqueue_failed' },
-    }).catch((error: unknown) => {
+    const linked = { samplePlatformOrigin, shortLinks, partsAway, whenUnanswered: 'enqueue_failed' } as const;
+    const named = await readVideoUrl(asked.url, linked).catch((error: unknown) => {
       // The key has a download already: "not queued" would not be true.
       if (error instanceof NotLookedUp && caller.keyed?.voided === false) return undefined;
       throw error;

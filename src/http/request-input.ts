@@ -38,23 +38,22 @@ export const urlParameter = z
   .string('is required, and must be a string')
   .min(1, 'is required')
   .describe(
-    `Address of the video, as a browser or a share button of a supported platform gives it; at most ${String(maxUrlCharacters)} characters.`,
+    `Address of the video, as copied from a browser or a share button on a supported platform; at most ${String(maxUrlCharacters)} characters.`,
   );
 
 /** The fields of a video in answers. */
 export const platform = z.string().describe("The platform's name in lower case, such as `youtube`.");
-export const videoId = z.string().describe("The platform's own id of the video.");
-export const canonicalUrl = z.string().describe("The video's address in the one form that this service uses.");
+export const videoId = z.string().describe("The platform's own id for the video.");
+export const canonicalUrl = z.string().describe('Canonical address of the video.');
 
 /** No worker could resolve a short link. */
 export class NotLookedUp extends ApiError {}
 
 /**
- * The item that an address names; a short link is looked up by a worker.
+ * The item that an address names; a worker looks up short links.
  *
- * @param options.whenUnanswered the endpoint's own code for a look-up that nobody could make
- * @throws {ApiError} invalid_request or unsupported_platform, with the reason, or `whenUnanswered`,
- *   as {@link NotLookedUp}
+ * @param options.whenUnanswered the endpoint's own code if no worker could look the link up
+ * @throws {ApiError} invalid_request or unsupported_platform, with the reason; {NotLookedUp} with `whenUnanswered`
  */
 export async function readVideoUrl(
   url: string,
@@ -82,6 +81,6 @@ async function lookUp(
   if (parsed?.ok && parsed.video?.platform === link.platform) return parsed.video;
   throw new ApiError(
     'unsupported_platform',
-    'url: The platform does not say which single video this short link stands for; send the address of the video itself.',
+    'url: The platform does not resolve this short link to a single video; send the address of the video itself.',
   );
 }

@@ -8,7 +8,7 @@ const about = { name: 'Reeltally', summary: 'A metered video-download API', docs
 const content = html`<p>${about.summary}: send the address of a video, and get a link to the file.</p>
   <p><a href="${about.docs}">How to use it</a>, with an example for each endpoint</p>
   <p><a href="${about.openapi}">The same as OpenAPI</a>, for programs</p>
-  <p class="soft">A link to a file that brought you here is incomplete: copy it whole.</p>`;
+  <p class="soft">If a link to a file brought you here, it is incomplete: copy the whole link.</p>`;
 
 /** `/` introduces the service. Outside the API: no key, none of its headers. */
 export function registerStartPage(server: FastifyInstance): void {

@@ -9,8 +9,8 @@ export interface UsageHeaders {
 }
 
 /**
- * Written last, with the media type: Fastify has added a charset to it by then. It would not, were the answer bytes, but Node
- * sends bytes apart from the head, which takes twice as long.
+ * Written last, with the media type: Fastify has added a charset to it by then. It adds none to an answer of bytes, but Node sends
+ * bytes apart from the head, which takes twice as long.
  */
 export function writeUsageHeaders(reply: FastifyReply, headers: UsageHeaders): void {
   reply.headers({ ...usageHeaders(headers), 'content-type': mediaType });

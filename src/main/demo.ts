@@ -1,3 +1,4 @@
+import type { Started } from '../cli/start-screen.ts';
 import { largestMaxKeys } from '../domain/plans.ts';
 import type { PlanTerms } from '../domain/plans.ts';
 import { issueApiKey, openAccount, openFirstPeriod, readAccount, revokeApiKey } from '../commands/accounts.ts';
@@ -8,20 +9,13 @@ import { newId, newUuid, randomBits } from '../system/clock-and-chance.ts';
 import { ConfigurationRefused } from './settings/config.ts';
 import type { Connections } from './connect.ts';
 
-/** An account and a key, for a person who tries the service. */
-export interface Demo {
-  accountId: string;
-  key: string;
-  keyId: string;
-}
-
 const demoEmail = 'demo@example.com';
 const demoPlan = 'enterprise';
 const timeoutMs = 10_000;
 const keptDemoKeys = 5;
 
-/** Finds or opens the demo account, and issues a key that is shown once: keys are never stored. */
-export async function prepareDemo(connections: Connections): Promise<Demo> {
+/** Finds or opens the demo account, and issues a key for the person who tries the service; it is shown once, and never stored. */
+export async function prepareDemo(connections: Connections): Promise<NonNullable<Started['demo']>> {
   const { store, pool, clock, config } = connections;
   const accounts: AccountDependencies = { store, now: clock.now, newUuid, newId, randomBits };
   const request: AccountRequest = { correlationId: newUuid(), actor: { type: 'system', id: 'demo' }, timeoutMs };

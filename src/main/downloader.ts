@@ -17,7 +17,7 @@ export interface InstalledDownloader extends DownloaderPrograms {
 
 export const isRoot = () => process.getuid?.() === 0;
 
-/** @returns whether other users can reach a folder, which need not exist yet */
+/** True if other users can reach a folder, which need not exist yet. */
 export function othersCanPassTo(directory: string): boolean {
   const parent = dirname(directory);
   return existsSync(parent) ? othersCanReach(parent) : othersCanPassTo(parent);

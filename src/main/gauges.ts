@@ -20,38 +20,48 @@ import type { Connections } from './connect.ts';
 
 /** The gauges that are asked for at a scrape, each by the role that it belongs to. */
 
+type GaugesOf<Name extends string> = Record<Name, { help: string }>;
+
+/** Adds a group of gauges without labels. @param read gives their values; undefined leaves the group out of the scrape */
+function collectValues<Name extends string>(
+  metrics: Metrics,
+  group: string,
+  helps: Readonly<Record<Name, string>>,
+  read: () => Promise<Record<Name, number> | undefined>,
+): void {
+  const names = Object.keys(helps) as Name[];
+  const definitions = Object.fromEntries(names.map((name) => [name, { help: helps[name] }])) as GaugesOf<Name>;
+  metrics.collect(group, definitions, async () => {
+    const values = await read();
+    return values ? names.map((name) => ({ name, value: values[name] })) : [];
+  });
+}
+
+/** Several processes may have the role: the one that leads reports the gauges of what they share. */
+const whileLeading =
+  <Value>(leadership: Leadership, read: () => Promise<Value>) =>
+  async (): Promise<Value | undefined> =>
+    leadership.leading ? await read() : undefined;
+
 export function watchAppends(metrics: Metrics, store: ConnectedEventStore): void {
-  metrics.collect(
-    'appends',
-    {
-      reeltally_appends_open: { help: 'Appends whose outcome is not known yet' },
-      reeltally_oldest_open_append_seconds: { help: 'Age of the oldest append without a known outcome' },
-    },
-    () => {
-      const { count, oldestSeconds } = store.openAppends();
-      return [
-        { name: 'reeltally_appends_open', value: count },
-        { name: 'reeltally_oldest_open_append_seconds', value: oldestSeconds },
-      ];
-    },
-  );
+  const helps = {
+    reeltally_appends_open: 'Appends whose outcome is not known yet',
+    reeltally_oldest_open_append_seconds: 'Age of the oldest append without a known outcome',
+  };
+  collectValues(metrics, 'appends', helps, async () => {
+    const { count, oldestSeconds } = store.openAppends();
+    return { reeltally_appends_open: count, reeltally_oldest_open_append_seconds: oldestSeconds };
+  });
 }
 
 export function watchReaders(metrics: Metrics, readers: IdleReaders): void {
-  metrics.collect('readers', { reeltally_file_connections: { help: 'Connections that carry a file now' } }, () => [
-    { name: 'reeltally_file_connections', value: readers.count },
-  ]);
+  const helps = { reeltally_file_connections: 'Connections that carry a file now' };
+  collectValues(metrics, 'readers', helps, async () => ({ reeltally_file_connections: readers.count }));
 }
 
 export function watchWaitingPolls(metrics: Metrics, waitingPolls: WaitingPolls): void {
-  metrics.collect('waiting', { reeltally_waiting_polls: { help: 'Status polls that wait for a change' } }, () => [
-    { name: 'reeltally_waiting_polls', value: waitingPolls.count },
-  ]);
-}
-
-/** Several processes may have the role: the gauges of what they share are told by the one that leads. */
-function whileLeading<Value>(leadership: () => Leadership, read: () => Promise<Value[]>): () => Promise<Value[]> {
-  return async () => (leadership().leading ? await read() : []);
+  const helps = { reeltally_waiting_polls: 'Status polls that wait for a change' };
+  collectValues(metrics, 'waiting', helps, async () => ({ reeltally_waiting_polls: waitingPolls.count }));
 }
 
 export interface WatchedProjections extends ProjectionObserver {
@@ -92,14 +102,15 @@ export function watchProjections(connections: Connections, leadership: () => Lea
         label: 'projection',
       },
     },
-    whileLeading(leadership, async () =>
-      Promise.all(
-        projections.map(async (projection) => {
+    async () => {
+      const measured = leadership().leading ? projections : [];
+      return await Promise.all(
+        measured.map(async (projection) => {
           const { lag } = await measureLag(connections, projection);
           return { name: 'reeltally_projection_lag_positions', of: projection.name, value: Number(lag) } as const;
         }),
-      ),
-    ),
+      );
+    },
   );
   return {
     begin: () => {
@@ -118,160 +129,103 @@ export function watchQueue(
   queue: ReturnType<typeof createJobQueue>,
   leadership: Leadership,
 ): void {
-  metrics.collect(
-    'queue',
-    {
-      reeltally_queue_pending_messages: { help: 'Messages of the work queue that no worker has received yet' },
-      reeltally_queue_unacknowledged_messages: {
-        help: 'Messages that a worker has received without claiming the job yet',
-      },
-      reeltally_queue_redelivered_messages: {
-        help: 'Messages that were delivered more than once and are not acknowledged',
-      },
-    },
-    whileLeading(
-      () => leadership,
-      async () => {
-        const { pending, unacknowledged, redelivered } = await queue.depth();
-        return [
-          { name: 'reeltally_queue_pending_messages', value: pending },
-          { name: 'reeltally_queue_unacknowledged_messages', value: unacknowledged },
-          { name: 'reeltally_queue_redelivered_messages', value: redelivered },
-        ];
-      },
-    ),
-  );
-  metrics.collect(
-    'dispatcher',
-    { reeltally_dispatcher_leading: { help: 'Whether this process is the leading dispatcher' } },
-    () => [{ name: 'reeltally_dispatcher_leading', value: leadership.leading ? 1 : 0 }],
-  );
-  metrics.collect(
-    'unclaimed_jobs',
-    {
-      reeltally_oldest_unclaimed_job_seconds: {
-        help: 'How long the oldest waiting job has waited for a worker; 0 if none waits',
-      },
-    },
-    whileLeading(
-      () => leadership,
-      async () => {
-        const value = await oldestWaitingSeconds(pool, clock.now());
-        return [{ name: 'reeltally_oldest_unclaimed_job_seconds', value }];
-      },
-    ),
-  );
+  const depth = {
+    reeltally_queue_pending_messages: 'Messages of the work queue that no worker has received yet',
+    reeltally_queue_unacknowledged_messages: 'Messages that a worker has received without claiming the job yet',
+    reeltally_queue_redelivered_messages: 'Messages that were delivered more than once and are not acknowledged',
+  };
+  const readDepth = async () => {
+    const { pending, unacknowledged, redelivered } = await queue.depth();
+    return {
+      reeltally_queue_pending_messages: pending,
+      reeltally_queue_unacknowledged_messages: unacknowledged,
+      reeltally_queue_redelivered_messages: redelivered,
+    };
+  };
+  collectValues(metrics, 'queue', depth, whileLeading(leadership, readDepth));
+  const leading = { reeltally_dispatcher_leading: 'Whether this process is the leading dispatcher' };
+  collectValues(metrics, 'dispatcher', leading, async () => ({
+    reeltally_dispatcher_leading: leadership.leading ? 1 : 0,
+  }));
+  const oldest = {
+    reeltally_oldest_unclaimed_job_seconds: 'How long the oldest waiting job has waited for a worker; 0 if none waits',
+  };
+  const readOldest = async () => ({
+    reeltally_oldest_unclaimed_job_seconds: await oldestWaitingSeconds(pool, clock.now()),
+  });
+  collectValues(metrics, 'unclaimed_jobs', oldest, whileLeading(leadership, readOldest));
 }
 
 /** @param leadership of the dispatcher */
 export function watchPendingVoids({ metrics, pool }: Connections, leadership: Leadership): void {
-  metrics.collect(
-    'pending_voids',
-    {
-      reeltally_unknown_outcomes_open: {
-        help: 'Pending voids: appends of unknown outcome whose charges must not stay',
-      },
-      reeltally_oldest_unknown_outcome_seconds: {
-        help: 'Age of the oldest pending void; 0 if there is none',
-      },
-    },
-    whileLeading(
-      () => leadership,
-      async () => {
-        const { count, oldestSeconds } = await measurePendingVoids(pool);
-        return [
-          { name: 'reeltally_unknown_outcomes_open', value: count },
-          { name: 'reeltally_oldest_unknown_outcome_seconds', value: oldestSeconds },
-        ];
-      },
-    ),
-  );
+  const helps = {
+    reeltally_unknown_outcomes_open: 'Pending voids: appends of unknown outcome whose charges must not stay',
+    reeltally_oldest_unknown_outcome_seconds: 'Age of the oldest pending void; 0 if there is none',
+  };
+  const read = async () => {
+    const { count, oldestSeconds } = await measurePendingVoids(pool);
+    return { reeltally_unknown_outcomes_open: count, reeltally_oldest_unknown_outcome_seconds: oldestSeconds };
+  };
+  collectValues(metrics, 'pending_voids', helps, whileLeading(leadership, read));
 }
 
 /** @param leadership of the dispatcher */
 export function watchPeriods({ metrics, pool, clock }: Connections, leadership: Leadership): void {
-  metrics.collect(
-    'periods',
-    {
-      reeltally_periods_not_closed: { help: 'Billing periods that are over and whose books are not closed yet' },
-      reeltally_invoices_due: { help: 'Invoices that are due and not issued' },
-    },
-    whileLeading(
-      () => leadership,
-      async () => {
-        const { notClosed, invoices } = await countDue(pool, clock.now());
-        return [
-          { name: 'reeltally_periods_not_closed', value: notClosed },
-          { name: 'reeltally_invoices_due', value: invoices },
-        ];
-      },
-    ),
-  );
+  const helps = {
+    reeltally_periods_not_closed: 'Billing periods that are over and whose books are not closed yet',
+    reeltally_invoices_due: 'Invoices that are due and not issued',
+  };
+  const read = async () => {
+    const { notClosed, invoices } = await countDue(pool, clock.now());
+    return { reeltally_periods_not_closed: notClosed, reeltally_invoices_due: invoices };
+  };
+  collectValues(metrics, 'periods', helps, whileLeading(leadership, read));
 }
 
 /** @param leadership of the dispatcher */
 export function watchWarnings({ metrics, pool, clock }: Connections, leadership: Leadership): void {
-  metrics.collect(
-    'warnings',
-    {
-      reeltally_warnings_waiting: { help: 'Warnings that wait to be mailed' },
-      reeltally_oldest_waiting_warning_seconds: { help: 'Age of the oldest waiting warning; 0 if none waits' },
-    },
-    whileLeading(
-      () => leadership,
-      async () => {
-        const { count, oldestSeconds } = await measureWaitingWarnings(pool, clock.now());
-        return [
-          { name: 'reeltally_warnings_waiting', value: count },
-          { name: 'reeltally_oldest_waiting_warning_seconds', value: oldestSeconds },
-        ];
-      },
-    ),
-  );
+  const helps = {
+    reeltally_warnings_waiting: 'Warnings that wait to be mailed',
+    reeltally_oldest_waiting_warning_seconds: 'Age of the oldest waiting warning; 0 if none waits',
+  };
+  const read = async () => {
+    const { count, oldestSeconds } = await measureWaitingWarnings(pool, clock.now());
+    return { reeltally_warnings_waiting: count, reeltally_oldest_waiting_warning_seconds: oldestSeconds };
+  };
+  collectValues(metrics, 'warnings', helps, whileLeading(leadership, read));
 }
 
 /** @param leadership of the dispatcher */
 export function watchFiles({ metrics, pool, clock, config }: Connections, leadership: Leadership): void {
-  metrics.collect(
-    'files',
-    {
-      reeltally_oldest_overdue_file_seconds: {
-        help: 'How late the most overdue file is for its expiry; 0 if none is late',
-      },
-    },
-    whileLeading(
-      () => leadership,
-      async () => {
-        const value = await oldestOverdueSeconds(pool, plusSeconds(clock.now(), -config.FILE_RETENTION_SECONDS));
-        return [{ name: 'reeltally_oldest_overdue_file_seconds', value }];
-      },
-    ),
-  );
+  const helps = {
+    reeltally_oldest_overdue_file_seconds: 'How late the most overdue file is for its expiry; 0 if none is late',
+  };
+  const read = async () => {
+    const due = plusSeconds(clock.now(), -config.FILE_RETENTION_SECONDS);
+    return { reeltally_oldest_overdue_file_seconds: await oldestOverdueSeconds(pool, due) };
+  };
+  collectValues(metrics, 'files', helps, whileLeading(leadership, read));
 }
 
 /** @param audit its state; undefined in a process that does not lead */
 export function watchAudit({ metrics }: Connections, audit: () => AuditState | undefined): void {
-  metrics.collect(
-    'audit',
-    {
-      reeltally_audit_divergences: { help: 'Divergences without acknowledgement, until they are repaired' },
-      reeltally_audit_known_divergences: { help: 'Divergences that were examined and acknowledged' },
-      reeltally_audit_events: { help: 'Events that the audit has verified since it last started over' },
-      reeltally_audit_behind_seconds: {
-        help: 'Time since the audit last reached the end of the log, or since it began',
-      },
-    },
-    () => {
-      const state = audit();
-      if (!state) return [];
-      return [
-        { name: 'reeltally_audit_divergences', value: state.divergences },
-        { name: 'reeltally_audit_known_divergences', value: state.known },
-        { name: 'reeltally_audit_events', value: state.events },
-        { name: 'reeltally_audit_behind_seconds', value: (performance.now() - state.caughtUpMs) / 1000 },
-      ];
-    },
-  );
+  const helps = {
+    reeltally_audit_divergences: 'Divergences without acknowledgement, until they are repaired',
+    reeltally_audit_known_divergences: 'Divergences that were examined and acknowledged',
+    reeltally_audit_events: 'Events that the audit has verified since it last started over',
+    reeltally_audit_behind_seconds: 'Time since the audit last reached the end of the log, or since it began',
+  };
+  collectValues(metrics, 'audit', helps, async () => {
+    const state = audit();
+    return (
+      state && {
+        reeltally_audit_divergences: state.divergences,
+        reeltally_audit_known_divergences: state.known,
+        reeltally_audit_events: state.events,
+        reeltally_audit_behind_seconds: (performance.now() - state.caughtUpMs) / 1000,
+      }
+    );
+  });
 }
 
 /** @param directories by the name that the label shows */
@@ -290,11 +244,8 @@ export function watchDisks({ metrics }: Connections, directories: Readonly<Recor
   );
 }
 
-/** @param isLow whether the worker takes no jobs for want of room */
+/** @param isLow tells if the worker takes no jobs for want of room */
 export function watchDiskWatermark({ metrics }: Connections, isLow: () => boolean): void {
-  metrics.collect(
-    'disk_watermark',
-    { reeltally_disk_low: { help: 'Whether this worker takes no jobs because a disk has too little free space' } },
-    () => [{ name: 'reeltally_disk_low', value: isLow() ? 1 : 0 }],
-  );
+  const helps = { reeltally_disk_low: 'Whether this worker takes no jobs because a disk has too little free space' };
+  collectValues(metrics, 'disk_watermark', helps, async () => ({ reeltally_disk_low: isLow() ? 1 : 0 }));
 }

@@ -2,16 +2,15 @@ import { expect } from 'vitest';
 import { runCommand, runInLoadedProcess } from '../support/service.ts';
 import type { Environment, ServiceInUse } from '../support/service.ts';
 
-export interface Ran {
-  code: number | null;
-  stdout: string;
-  stderr: string;
-}
+type Ran = Awaited<ReturnType<typeof runCommand>>;
 
 export type Run = (...words: string[]) => Promise<Ran>;
 
-/** Runs commands against a running service. */
-export const against = (service: ServiceInUse): Run => within({ REELTALLY_DATA: service.dataDirectory });
+/** Runs commands against the running service of a file. */
+export const against =
+  (service: () => ServiceInUse): Run =>
+  (...words) =>
+    within({ REELTALLY_DATA: service().dataDirectory })(...words);
 
 /** Runs commands in a process that is loaded already. */
 export const within =
@@ -25,7 +24,7 @@ export const runIn =
   (...words) =>
     runCommand(words, environment);
 
-/** What a command says on standard error: the same sentence, whether in words or, with `--json`, in JSON. */
+/** The sentence that a command prints on standard error, in words or, with `--json`, in JSON. */
 export function saidBy({ stderr }: Pick<Ran, 'stderr'>): string {
   if (!stderr.startsWith('{"error":')) return stderr;
   return `reeltally: ${(JSON.parse(stderr) as { error: { message: string } }).error.message}\n`;

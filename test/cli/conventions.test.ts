@@ -42,7 +42,7 @@ describe('the command line', () => {
     expect(stdout).toContain(
       'Usage: reeltally ledger waive [options] --reason <text> --reference <reference> --by <name> [token]\n',
     );
-    expect(stdout).toMatch(/--reason <text> +reason of the waiver \(required\)\n/);
+    expect(stdout).toMatch(/--reason <text> +reason for the waiver \(required\)\n/);
     expect(stdout).toMatch(/--failed +instead of one token: .*(?<!\(required\))\n/);
   });
 

@@ -1,39 +1,33 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { waitForEnd } from '../http/engines-behind.ts';
 import { ownService } from '../http/shared-service.ts';
-import { queue } from '../support/downloads.ts';
+import { accountWithDownloads } from '../support/downloads.ts';
 import { planFile } from '../support/plans.ts';
 import { against, expectRefusal, expectText } from './command-line.ts';
 
 // A plan with one download included, so that the second is overage.
 const service = ownService({ PLANS_FILE: planFile({ downloads_limit: 1, overage_cents: 25 }) });
-const run = (...words: string[]) => against(service())(...words);
+const run = against(service);
 
 interface Timeline {
   token: string;
   rows: { type: string; stream: string; revision: number; cents?: number; time: string; gap_seconds: number }[];
 }
 
-async function twoDownloads(): Promise<{ accountId: string; keyId: string; tokens: string[] }> {
-  const { url, sampleUrl, openAccount } = service();
-  const { accountId, key, keyId } = await openAccount('test');
-  const tokens: string[] = [];
-  for (const item of ['private', 'gone']) {
-    tokens.push((await queue(url, key, { url: sampleUrl(item), quality: '720' })).request_token);
-  }
-  for (const token of tokens) await waitForEnd(service(), token);
-  return { accountId, keyId, tokens };
+async function twoDownloads() {
+  const account = await accountWithDownloads(service(), ['private', 'gone']);
+  for (const token of account.tokens) await waitForEnd(service(), token);
+  return account;
 }
 
-describe('jobs show and timeline', () => {
-  let downloads: ReturnType<typeof twoDownloads>;
+describe('jobs show and timeline', { timeout: 120_000 }, () => {
+  let downloads: Awaited<ReturnType<typeof twoDownloads>>;
   beforeAll(async () => {
-    downloads = twoDownloads();
-    await downloads;
+    downloads = await twoDownloads();
   });
 
   it('tell a download’s whole story, with what it cost', async () => {
-    const { accountId, keyId, tokens } = await downloads;
+    const { accountId, keyId, tokens } = downloads;
     const [included = '', charged = ''] = tokens;
     const { cli } = service();
     const streamOf = (rows: Timeline['rows']) => new Set(rows.map(({ stream }) => stream));
@@ -72,15 +66,16 @@ describe('jobs show and timeline', () => {
     expect((await run('jobs', 'timeline', included)).stdout).toMatch(/ DownloadCreditDebited .* \$0\.00 /);
 
     expect(await cli('jobs', 'show', charged)).toMatchObject({
-      ...{
-        token: charged,
-        account_id: accountId,
-        platform: 'sample',
-        video_id: 'gone',
-        quality: '720',
-        format: 'video',
-      },
-      ...{ status: 'failed', failure_reason: 'video_unavailable', overage: true, attempts: 1 },
+      token: charged,
+      account_id: accountId,
+      platform: 'sample',
+      video_id: 'gone',
+      quality: 'best',
+      format: 'video',
+      status: 'failed',
+      failure_reason: 'video_unavailable',
+      overage: true,
+      attempts: 1,
     });
     expectText(await run('jobs', 'show', included), /^failure_reason +private_video$/m);
     expectText(await run('jobs', 'show', included), /^failure_message +The video is private\.$/m);
@@ -88,7 +83,7 @@ describe('jobs show and timeline', () => {
 
   it('tell what was given back, why, and by whom', async () => {
     const { cli } = service();
-    const [, charged = ''] = (await downloads).tokens;
+    const [, charged = ''] = downloads.tokens;
     const why = ['--reason', 'the film was cut', '--reference', 'case-7', '--by', 'Ada'];
     expectText(await run('ledger', 'waive', charged, ...why), /./);
     const waived = /^given back:\n {2}\S+Z {2}\$0\.25 waived under case-7 by Ada: the film was cut$/m;

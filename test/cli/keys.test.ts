@@ -4,7 +4,7 @@ import { call } from '../support/client.ts';
 import { against, expectRefusal, expectText } from './command-line.ts';
 
 const service = shareService(noDownloads);
-const run = (...words: string[]) => against(service())(...words);
+const run = against(service);
 const unknownAccount = 'acc_aaaaaaaaaaaaaaaaaaaa';
 const unknownKey = 'key_aaaaaaaaaaaaaaaaaaaa';
 const instant = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) as unknown;

@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { noDownloads, ownService } from '../http/shared-service.ts';
-import { queue } from '../support/downloads.ts';
-import type { OpenedAccount } from '../support/service.ts';
+import { accountWithDownloads } from '../support/downloads.ts';
+import type { AccountWithDownloads } from '../support/downloads.ts';
 import { against, expectRefusal, expectText } from './command-line.ts';
 
 /** What support looks for: accounts and downloads, a page at a time. */
 const service = ownService(noDownloads);
-const run = (...words: string[]) => against(service())(...words);
+const run = against(service);
 
 interface Accounts {
   accounts: { account_id: string; email: string; plan: string; active_keys: number }[];
@@ -17,18 +17,16 @@ interface Jobs {
   next: string | null;
 }
 
-const opened: OpenedAccount[] = [];
-const tokens: string[] = [];
+/** Of three accounts, the first has the downloads. */
+let first: AccountWithDownloads;
+const others: string[] = [];
 
 beforeAll(async () => {
-  const { url, sampleUrl, openAccount } = service();
-  for (let count = 0; count < 3; count += 1) opened.push(await openAccount('dev_100'));
-  const [{ key } = { key: '' }] = opened;
-  for (let count = 0; count < 5; count += 1)
-    tokens.push((await queue(url, key, { url: sampleUrl('clip') })).request_token);
+  first = await accountWithDownloads(service(), Array<string>(5).fill('clip'), 'dev_100');
+  for (let count = 0; count < 2; count += 1) others.push((await service().openAccount('dev_100')).accountId);
   // Until the last is in the read model.
-  await service().cli('jobs', 'timeline', tokens.at(-1) ?? '');
-  await service().cli('ledger', 'show', opened[0]?.accountId ?? '');
+  await service().cli('jobs', 'timeline', first.tokens.at(-1) ?? '');
+  await service().cli('ledger', 'show', first.accountId);
 }, 60_000);
 
 const ids = ({ accounts }: Accounts) => accounts.map(({ account_id: id }) => id);
@@ -48,11 +46,13 @@ describe('accounts list', () => {
     const whole = await service().cli<Accounts>('accounts', 'list');
     expect(whole.next).toBeNull();
     expect(ids(whole)).toEqual(ids(whole).toSorted());
-    expect(ids(whole)).toEqual(expect.arrayContaining(opened.map(({ accountId }) => accountId)) as string[]);
+    expect(ids(whole)).toEqual(expect.arrayContaining([first.accountId, ...others]) as string[]);
     const pages = await pagesOf<Accounts>('accounts', 'list', '--limit', '2');
     expect(pages.flatMap(ids)).toEqual(ids(whole));
-    expect(whole.accounts.find(({ account_id: id }) => id === opened[0]?.accountId)).toMatchObject({
-      ...{ plan: 'dev_100', active_keys: 1, email: expect.stringContaining('@') as string },
+    expect(whole.accounts.find(({ account_id: id }) => id === first.accountId)).toMatchObject({
+      plan: 'dev_100',
+      active_keys: 1,
+      email: expect.stringContaining('@') as string,
     });
   });
 
@@ -63,7 +63,7 @@ describe('accounts list', () => {
   });
 });
 
-describe('accounts find', () => {
+describe('accounts find', { timeout: 120_000 }, () => {
   it('knows an account by its id, its e-mail address and the start of a key', async () => {
     const { cli } = service();
     const { account_id: own } = await cli<{ account_id: string }>(
@@ -73,8 +73,8 @@ describe('accounts find', () => {
     for (const text of [own, 'ada.lovelace@example.org', 'lovelace@', prefix, key]) {
       expect(ids(await cli<Accounts>('accounts', 'find', text))).toEqual([own]);
     }
-    const [{ accountId, key: other } = { accountId: '', key: '' }] = opened;
-    expect(ids(await cli<Accounts>('accounts', 'find', other.slice(0, prefix.length)))).toEqual([accountId]);
+    const ofFirst = first.key.slice(0, prefix.length);
+    expect(ids(await cli<Accounts>('accounts', 'find', ofFirst))).toEqual([first.accountId]);
     expectText(await run('accounts', 'find', own), /^acc_\w+ +sandbox +1 +Ada\.Lovelace@Example\.org$/m);
   });
 
@@ -82,32 +82,25 @@ describe('accounts find', () => {
     'refuses what is nobody’s: %s',
     async (text) => {
       const ran = await run('accounts', 'find', text);
-      expectRefusal(
-        {
-          ...ran,
-          stderr: ran.stderr
-            .split('\n')
-            .filter((line) => line.startsWith('reeltally'))
-            .join('\n'),
-        },
-        /there is no account/,
-      );
+      // Beside the progress of the search.
+      const said = ran.stderr.split('\n').filter((line) => line.startsWith('reeltally'));
+      expectRefusal({ ...ran, stderr: said.join('\n') }, /there is no account/);
     },
   );
 });
 
-describe('jobs list', () => {
+describe('jobs list', { timeout: 120_000 }, () => {
   const listed = ({ jobs }: Jobs) => jobs.map(({ token }) => token);
 
   it('has the newest first, by account, status and time, a page at a time', async () => {
     const { cli } = service();
-    const [{ accountId } = { accountId: '' }, other] = opened;
-    const all = tokens.toReversed();
+    const { accountId } = first;
+    const all = first.tokens.toReversed();
     const of = (...words: string[]) => cli<Jobs>('jobs', 'list', '--account', accountId, ...words);
     expect(listed(await of())).toEqual(all);
     expect(listed(await of('--status', 'queued'))).toEqual(all);
     expect(listed(await of('--status', 'done'))).toEqual([]);
-    expect(listed(await cli<Jobs>('jobs', 'list', '--account', other?.accountId ?? ''))).toEqual([]);
+    expect(listed(await cli<Jobs>('jobs', 'list', '--account', others[0] ?? ''))).toEqual([]);
     const { jobs } = await of();
     expect(listed(await of('--since', jobs[1]?.queued_at ?? ''))).toEqual(all.slice(0, 2));
     expect(listed(await of('--since', '2999-01-01'))).toEqual([]);

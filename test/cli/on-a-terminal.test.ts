@@ -1,22 +1,25 @@
 import { beforeAll, expect, it } from 'vitest';
 import { noDownloads, ownService } from '../http/shared-service.ts';
-import { queue } from '../support/downloads.ts';
+import { accountWithDownloads } from '../support/downloads.ts';
+import type { AccountWithDownloads } from '../support/downloads.ts';
 import { planFile } from '../support/plans.ts';
 import { runOnTerminal } from '../support/service.ts';
 import { against } from './command-line.ts';
 
 /** A person sees what a program gets, and a bar that moves besides. */
 const service = ownService({ ...noDownloads, PLANS_FILE: planFile({ downloads_limit: 1, overage_cents: 25 }) });
-let account: string;
-let token: string;
+const run = against(service);
+let account: AccountWithDownloads;
 
 beforeAll(async () => {
-  const { url, sampleUrl, openAccount } = service();
-  const { accountId, key } = await openAccount('test');
-  await queue(url, key, { url: sampleUrl('private') });
-  account = accountId;
-  token = (await queue(url, key, { url: sampleUrl('private') })).request_token;
+  account = await accountWithDownloads(service(), ['private', 'private']);
 }, 60_000);
+
+const wordsOf = (command: string) =>
+  command
+    .replace('ACCOUNT', account.accountId)
+    .replace('TOKEN', account.tokens[1] ?? '')
+    .split(' ');
 
 it.each([
   'ledger verify',
@@ -31,9 +34,9 @@ it.each([
   'projections status',
   'urls explain https://youtu.be/aqz-KE-bpKQ',
 ])('%s', async (command) => {
-  const words = command.replace('ACCOUNT', account).replace('TOKEN', token).split(' ');
+  const words = wordsOf(command);
   const { code, screen } = await runOnTerminal(words, { REELTALLY_DATA: service().dataDirectory });
-  const piped = await against(service())(...words);
+  const piped = await run(...words);
   // The log grows meanwhile.
   const text = (written: string) => written.replaceAll(/\d+/g, 'N');
   expect({ code, screen: text(screen) }).toEqual({
@@ -45,9 +48,9 @@ it.each([
 it.each(['jobs timeline TOKEN', 'jobs list', 'accounts list', 'ledger show ACCOUNT', 'accounts usage ACCOUNT'])(
   'nothing of %s goes beyond 80 columns, or is left out',
   async (command) => {
-    const words = command.replace('ACCOUNT', account).replace('TOKEN', token).split(' ');
+    const words = wordsOf(command);
     const { code, screen } = await runOnTerminal(words, { REELTALLY_DATA: service().dataDirectory }, { columns: 80 });
-    const piped = await against(service())(...words);
+    const piped = await run(...words);
     expect(code).toBe(0);
     expect(Math.max(...screen.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
     const seen = screen.replaceAll(/\s+/g, '');

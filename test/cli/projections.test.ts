@@ -1,9 +1,10 @@
-import pg from 'pg';
+import type pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startInstallation } from '../support/installation.ts';
 import type { Installation } from '../support/installation.ts';
 import { queue } from '../support/downloads.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { withClient } from '../support/postgres.ts';
 import { planFile } from '../support/plans.ts';
 import { expectRefusal, within } from './command-line.ts';
 
@@ -25,9 +26,8 @@ beforeAll(async () => {
   });
   const projector = await installation.startRole('projector');
   const api = await installation.startRole('api');
-  const opened = await installation.openAccount();
+  const { key, ...opened } = await installation.openAccount();
   ({ accountId } = opened);
-  const { key } = opened;
   const body = { url: installation.sampleUrl('bars') };
   ({ request_token: seen } = await queue(api.url, key, body));
   await installation.cli(['ledger', 'show', accountId]);
@@ -79,7 +79,7 @@ it('without a projector, every answer from a read model says that it is behind',
   expect(text.stdout).toMatch(/\njob_timeline +\d+ +2 +0 +stands still\n/);
 });
 
-it('with a projector again, they are as the log', { timeout: 60_000 }, async () => {
+it('with a projector again, they are as the log', { timeout: 120_000 }, async () => {
   await installation.startRole('projector');
   const timeline = await installation.cli<{ behind: boolean; rows: unknown[] }>(['jobs', 'timeline', unseen]);
   expect([timeline.behind, timeline.rows.length]).toEqual([false, 2]);
@@ -93,30 +93,21 @@ interface RebuiltAll {
   projections: { name: string; position: string; before: string; events: number; identical: boolean }[];
 }
 
+const onPostgres = <Result>(work: (client: pg.Client) => Promise<Result>) =>
+  withClient(installation.environment['DATABASE_URL'] ?? '', work);
+
 /** Every checkpoint, the dispatcher's included, as if the log had been longer. */
-async function pretendLongerLog(position: string): Promise<void> {
-  const client = new pg.Client({ connectionString: installation.environment['DATABASE_URL'] });
-  await client.connect();
-  try {
+const pretendLongerLog = (position: string) =>
+  onPostgres(async (client) => {
     await client.query("insert into checkpoints (name) values ('dispatch') on conflict do nothing");
     await client.query('update checkpoints set position = $1', [position]);
-  } finally {
-    await client.end();
-  }
-}
+  });
 
-async function readDispatched(): Promise<string | undefined> {
-  const client = new pg.Client({ connectionString: installation.environment['DATABASE_URL'] });
-  await client.connect();
-  try {
-    const { rows } = await client.query<{ position: string }>(
-      "select position from checkpoints where name = 'dispatch'",
-    );
-    return rows[0]?.position;
-  } finally {
-    await client.end();
-  }
-}
+const readDispatched = () =>
+  onPostgres(async (client) => {
+    const text = "select position from checkpoints where name = 'dispatch'";
+    return (await client.query<{ position: string }>(text)).rows[0]?.position;
+  });
 
 it('all are rebuilt in turn, with one document for a program and no word beside it', { timeout: 60_000 }, async () => {
   const { code, stdout, stderr } = await run('projections', 'rebuild', 'all', '--json');

@@ -20,26 +20,14 @@ async function expectNoStart(environment: Environment, message: RegExp, role = '
 
 describe('serve refuses the environment', () => {
   it('and names every variable that it cannot use, each in a line', async () => {
+    // test/main/config.test.ts has a wrong value of each setting.
     const wrong = {
-      ...{ PORT: 'http', HEALTH_PORT: '65536', EVENTSTORE_URL: 'http://127.0.0.1:2113', DATABASE_URL: 'mysql://a/b' },
-      ...{ NATS_URL: '127.0.0.1', SAMPLE_PLATFORM_URL: 'sample', PUBLIC_URL: 'example.com', DOWNLOAD_URL: 'ftp://a' },
-      ...{ REELTALLY_SECRET: 'short', REELTALLY_OLD_SECRETS: 'short', DEMO: 'yes', LOG_LEVEL: 'loud' },
+      PORT: 'http',
+      HEALTH_PORT: '65536',
       SANDBOX: 'none',
-      ...{ TRUSTED_PROXIES: '10.0.0.0/8,proxy', UNAUTHENTICATED_HOURLY_LIMIT: '-1', WORKER_SLOTS: '0' },
-      ...{
-        S3_PREFIX: '/films',
-        S3_ENDPOINT: 's3.example.com',
-        S3_PUBLIC_ENDPOINT: 'ftp://a',
-        S3_FORCE_PATH_STYLE: 'yes',
-      },
-      ...{
-        MAX_JOBS_PER_ACCOUNT: '0',
-        MAX_JOBS_PER_PLATFORM: '0',
-        MIN_FREE_DISK_MIB: '-1',
-        FILE_RETENTION_SECONDS: '1',
-      },
-      ...{ MAX_FILE_MIB: '1.5', MAX_DURATION_SECONDS: 'x', ATTEMPT_TIMEOUT_SECONDS: '1' },
-      ...{ REELTALLY_CLOCK_OFFSET_SECONDS: 'tomorrow', SMTP_URL: 'smtp://a:short@b?pool=1', MAIL_FROM: 'nobody' },
+      TRUSTED_PROXIES: '10.0.0.0/8,proxy',
+      REELTALLY_SECRET: 'short',
+      SMTP_URL: 'smtp://a:short@b?pool=1',
     };
     const data = join(temporaryDirectory(), 'data');
     const ran = await runIn({ REELTALLY_DATA: data, ...wrong })('serve');

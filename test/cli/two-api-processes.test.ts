@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { exhaust } from '../http/requests.ts';
@@ -7,12 +7,12 @@ import { call } from '../support/client.ts';
 import { startInstallation } from '../support/installation.ts';
 import type { Installation } from '../support/installation.ts';
 import type { ServiceProcess } from '../support/service.ts';
-import { makeTemporaryDirectory } from '../support/temporary-directory.ts';
+import { temporaryDirectoryOfFile } from '../support/temporary-directory.ts';
 
 /** What an operator's command has acknowledged holds for the next request, whichever process answers it. */
 let installation: Installation;
 let apis: [ServiceProcess, ServiceProcess];
-const directory = makeTemporaryDirectory();
+const directory = temporaryDirectoryOfFile();
 
 beforeAll(async () => {
   // The real plans, but Dev 100 with one download included, so that it runs out at once. Nobody downloads anything here.
@@ -26,7 +26,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await installation[Symbol.asyncDispose]();
-  rmSync(directory, { recursive: true });
   for (const api of apis) expect(unexpectedLines(api.log())).toEqual([]);
 }, 60_000);
 

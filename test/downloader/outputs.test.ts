@@ -2,27 +2,20 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
-import type { DownloadedFile, VideoSource, WantedFile } from '../../src/ports/videos.ts';
+import type { DownloadedFile, WantedFile } from '../../src/ports/videos.ts';
 import { qualities } from '../../src/domain/download-options.ts';
 import type { Output, Quality } from '../../src/domain/download-options.ts';
 import { mediaSets, sampleItems } from '../../src/embedded/sample-platform/items.ts';
 import type { Rendition } from '../../src/embedded/sample-platform/items.ts';
 import { isLongProof } from '../support/proof-scale.ts';
-import { startTestPlatform } from '../support/sample-platform.ts';
-import type { TestPlatform } from '../support/sample-platform.ts';
+import { platformOfFile } from '../support/sample-platform.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
-let platform: TestPlatform;
-let source: VideoSource;
-beforeAll(async () => {
-  platform = await startTestPlatform();
-  source = platform.source();
-});
-afterAll(() => platform.close());
+const platform = platformOfFile();
 
-async function download(id: string, wanted: Partial<WantedFile>, from = source) {
+async function download(id: string, wanted: Partial<WantedFile>, from = platform.source()) {
   const directory = temporaryDirectory();
   const signal = new AbortController().signal;
   const asked = { output: 'mp4', quality: '360', item: 1, ...wanted } as const;
@@ -31,7 +24,12 @@ async function download(id: string, wanted: Partial<WantedFile>, from = source) 
 }
 
 /** Downloads, checks all that is said of the file against the file, and has ffprobe say what it is. */
-async function factsOf(id: string, wanted: Partial<WantedFile>, mime: string, from = source): Promise<string> {
+async function factsOf(
+  id: string,
+  wanted: Partial<WantedFile>,
+  mime: string,
+  from = platform.source(),
+): Promise<string> {
   const { result, directory } = await download(id, wanted, from);
   expect(result).toMatchObject({ ok: true });
   const file = result as DownloadedFile;
@@ -120,7 +118,9 @@ describe('a still of an image post becomes a JPG', () => {
   });
 
   test('its metadata is that of the post', async () => {
-    const probed = await source.probe(platform.reference('stills'), { signal: new AbortController().signal });
+    const probed = await platform
+      .source()
+      .probe(platform.reference('stills'), { signal: new AbortController().signal });
     const thumbnail = `${platform.url}/thumbnails/stills.svg`;
     expect(probed).toEqual({ ok: true, metadata: { title: 'Three stills', durationSeconds: 0, thumbnail } });
   });

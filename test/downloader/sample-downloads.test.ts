@@ -1,27 +1,21 @@
-import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
 import type { DownloadProgress, VideoSource, WantedFile } from '../../src/ports/videos.ts';
 import { refusedItems, undownloadableItems } from '../support/failing-items.ts';
+import { processesNaming } from '../support/named-processes.ts';
 import { isLongProof } from '../support/proof-scale.ts';
-import { startTestPlatform } from '../support/sample-platform.ts';
-import type { TestPlatform } from '../support/sample-platform.ts';
+import { platformOfFile } from '../support/sample-platform.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-let platform: TestPlatform;
-let source: VideoSource;
-beforeAll(async () => {
-  platform = await startTestPlatform();
-  source = platform.source();
-});
-afterAll(() => platform.close());
+const platform = platformOfFile();
 
 const never = new AbortController().signal;
 
 function probe(id: string) {
-  return source.probe(platform.reference(id), { signal: never });
+  return platform.source().probe(platform.reference(id), { signal: never });
 }
 
 interface Attempt {
@@ -35,20 +29,13 @@ const smallest: WantedFile = { output: 'mp4', quality: '360', item: 1 };
 const best: WantedFile = { ...smallest, quality: 'best' };
 
 function download(id: string, wanted: WantedFile = smallest, attempt: Attempt = {}) {
-  const { from = source, directory = temporaryDirectory(), signal = never, onProgress = () => undefined } = attempt;
+  const {
+    from = platform.source(),
+    directory = temporaryDirectory(),
+    signal = never,
+    onProgress = () => undefined,
+  } = attempt;
   return from.download(platform.reference(id), wanted, { directory, signal, onProgress });
-}
-
-/** Processes whose command line or environment names a directory: the engine's, however deep. */
-function processesIn(directory: string): string[] {
-  return readdirSync('/proc').filter((entry) => {
-    if (!/^\d+$/.test(entry) || Number(entry) === process.pid) return false;
-    try {
-      return ['cmdline', 'environ'].some((file) => readFileSync(`/proc/${entry}/${file}`, 'utf8').includes(directory));
-    } catch {
-      return false;
-    }
-  });
 }
 
 test('metadata is what the platform announces', async () => {
@@ -81,13 +68,19 @@ describe('an item that cannot be had', () => {
 
   test('of an unknown platform is refused without being fetched', async () => {
     const video = { ...platform.reference('bars'), platform: 'constructor' };
-    expect(await source.probe(video, { signal: never })).toMatchObject({ ok: false, reason: 'unsupported_media' });
+    expect(await platform.source().probe(video, { signal: never })).toMatchObject({
+      ok: false,
+      reason: 'unsupported_media',
+    });
   });
 
   test('whose address is an option, or belongs to another extractor, is refused', async () => {
     for (const canonicalUrl of ['--exec=touch /tmp/x', 'file:///etc/hostname', `${platform.url}/media/bars/360p.mp4`]) {
       const video = { ...platform.reference('bars'), canonicalUrl };
-      expect(await source.probe(video, { signal: never })).toMatchObject({ ok: false, reason: 'unsupported_media' });
+      expect(await platform.source().probe(video, { signal: never })).toMatchObject({
+        ok: false,
+        reason: 'unsupported_media',
+      });
     }
   });
 
@@ -116,12 +109,12 @@ describe('a download under way', () => {
     const onProgress = (step: DownloadProgress) => progress.push(step);
     const result = download('slow', best, { directory, signal: abort.signal, onProgress });
     await waitFor(() => progress.length >= 3, { what: 'three reports of progress', timeoutMs: 20_000 });
-    expect(processesIn(directory).length).toBeGreaterThan(0);
+    expect(processesNaming(directory).length).toBeGreaterThan(0);
     const abortedMs = performance.now();
     abort.abort();
     expect(await result).toMatchObject({ ok: false, reason: 'internal_error' });
     expect(performance.now() - abortedMs).toBeLessThan(2000);
-    expect(processesIn(directory)).toEqual([]);
+    expect(processesNaming(directory)).toEqual([]);
     const percents = progress.map(({ percent }) => percent ?? -1);
     expect(percents).toEqual(percents.toSorted((left, right) => left - right));
     expect(percents.every((percent) => percent >= 0 && percent <= 100)).toBe(true);

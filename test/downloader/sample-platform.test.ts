@@ -1,19 +1,14 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { pagePath, sampleItems } from '../../src/embedded/sample-platform/items.ts';
 import { startSamplePlatform } from '../../src/embedded/sample-platform/sample-platform.ts';
-import { startTestPlatform } from '../support/sample-platform.ts';
-import type { TestPlatform } from '../support/sample-platform.ts';
+import { platformOfFile } from '../support/sample-platform.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-let platform: TestPlatform;
-beforeAll(async () => {
-  platform = await startTestPlatform();
-});
-afterAll(() => platform.close());
+const platform = platformOfFile();
 
 async function fetchText(path: string): Promise<{ status: number; type: string; text: string }> {
   const response = await fetch(platform.url + path);

@@ -7,6 +7,7 @@ import { waitFor } from '../support/wait-for.ts';
 
 const link = 'https://vm.tiktok.com/ZSabc123/';
 const item = 'https://www.tiktok.com/@somebody/video/7000000000000000001';
+type Answer = ReturnType<typeof redirectTo>;
 const unresolved = (detail: string) => ({ ok: false, detail: expect.stringContaining(detail) as string });
 
 async function resolve(
@@ -86,13 +87,10 @@ describe('a short link', () => {
     expect(result).toEqual(unresolved('nowhere'));
   });
 
-  it.each([
-    ['shows a page', (response: Parameters<ReturnType<typeof redirectTo>>[0]) => void response.end('<html>')],
+  it.each<[string, Answer]>([
+    ['shows a page', (response) => void response.end('<html>')],
     ['is unknown', redirectTo(item, 404)],
-    [
-      'redirects to nothing',
-      (response: Parameters<ReturnType<typeof redirectTo>>[0]) => void response.writeHead(302).end(),
-    ],
+    ['redirects to nothing', (response) => void response.writeHead(302).end()],
   ])('that %s stands for no item', async (_what, answer) => {
     const { result } = await resolve({ 'vm.tiktok.com/ZSabc123/': answer });
     expect(result).toEqual(unresolved('nowhere'));

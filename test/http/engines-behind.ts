@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import pg from 'pg';
+import type pg from 'pg';
 import { connectEventStore } from '../../src/adapters/event-store/event-store.ts';
 import { newId, newUuid } from '../../src/system/clock-and-chance.ts';
 import { recordJobProgress } from '../../src/commands/record-job-progress.ts';
@@ -8,6 +8,7 @@ import type { JobCommand } from '../../src/domain/download-job.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
 import { freshCause } from '../commands/usage-account.ts';
 import { readLog } from '../support/log.ts';
+import { withClient } from '../support/postgres.ts';
 import type { Started } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -107,15 +108,5 @@ export async function expireFile(service: Started, token: string): Promise<void>
   await waitForRow(service, `the file of ${token} to expire`, { text, values: [token] });
 }
 
-async function withPostgres<Result>(
-  service: Started,
-  work: (client: pg.Client) => Promise<Result>,
-): Promise<Result> {
-  const client = new pg.Client({ connectionString: addressesOf(service).databaseUrl });
-  await client.connect();
-  try {
-    return await work(client);
-  } finally {
-    await client.end();
-  }
-}
+const withPostgres = <Result>(service: Started, work: (client: pg.Client) => Promise<Result>): Promise<Result> =>
+  withClient(addressesOf(service).databaseUrl, work);

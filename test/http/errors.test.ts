@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { apiPrefix, endpoints } from '../../src/http/endpoints.ts';
-import { call } from '../support/client.ts';
+import { call, expectError } from '../support/client.ts';
 import { queue } from '../support/downloads.ts';
 import { runSql, waitForEnd } from './engines-behind.ts';
 import { rawExchange, rawRequest } from './raw-request.ts';
@@ -24,8 +24,7 @@ describe('404 not_found, in the envelope', () => {
     ...['/api/v1/%zz', '/%', '/api/v1/credits%', '/api/v1/credits%00', '/api/v1/%c3%28', '/api/v1/../v1/credits'],
     ...['*', `/api/v1/${'x'.repeat(4_000)}`],
   ])('for %s', async (path) => {
-    const { status, code } = await get(path);
-    expect([status, code]).toEqual([404, 'not_found']);
+    await expectError(get(path), '404 not_found');
   });
 
   it('for any method, with or without a body', async () => {
@@ -96,8 +95,7 @@ describe('400 invalid_request for what is not HTTP', () => {
   it('a chunk that is none, in the body of a request with a key', async () => {
     const head = `POST /api/v1/video/download HTTP/1.1\r\n${host}Authorization: ${bearer()}\r\n`;
     const type = 'Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n';
-    const { status, code } = await rawExchange(service().url, `${head}${type}zz\r\n{}\r\n0\r\n\r\n`);
-    expect([status, code]).toEqual([400, 'invalid_request']);
+    await expectError(rawExchange(service().url, `${head}${type}zz\r\n{}\r\n0\r\n\r\n`), '400 invalid_request');
   });
 
   it('but what follows a request that was to be the last one is not looked at', async () => {

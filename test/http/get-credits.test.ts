@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { call } from '../support/client.ts';
+import { call, expectError } from '../support/client.ts';
 import { creditsOf, exhaust } from './requests.ts';
 import { demoOf, noDownloads, shareService } from './shared-service.ts';
 
@@ -22,8 +22,7 @@ describe('GET /credits, 200 and 429', () => {
     expect(headers.get('x-credits-remaining')).toBe('0');
 
     await exhaust(service().url, key);
-    const limited = await call(service().url, '/credits', { key });
-    expect([limited.status, limited.code]).toEqual([429, 'rate_limited']);
+    await expectError(call(service().url, '/credits', { key }), '429 rate_limited');
   });
 
   it('shows a period that began at midnight UTC and lasts a month', async () => {
@@ -71,7 +70,6 @@ describe('GET /credits, 200 and 429', () => {
 
 describe('GET /credits, 401', () => {
   it('wants a key', async () => {
-    const { status, code } = await call(service().url, '/credits');
-    expect([status, code]).toEqual([401, 'unauthorized']);
+    await expectError(call(service().url, '/credits'), '401 unauthorized');
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { call } from '../support/client.ts';
+import { call, expectError } from '../support/client.ts';
 import type { Answer } from '../support/client.ts';
 import { queue } from '../support/downloads.ts';
 import { whileCreditsStandStill } from './engines-behind.ts';
@@ -7,7 +7,8 @@ import { creditsOf, exhaust, issueKey, metadataPath, together } from './requests
 import { demoOf, ownService } from './shared-service.ts';
 
 const service = ownService();
-const lookUp = (item: string, key: string) => call(service().url, metadataPath(service().sampleUrl(item)), { key });
+const lookUpUrl = (url: string, key: string) => call(service().url, metadataPath(url), { key });
+const lookUp = (item: string, key: string) => lookUpUrl(service().sampleUrl(item), key);
 
 describe('GET /video/metadata, 200', () => {
   it('has exactly the fields of the contract', async () => {
@@ -49,22 +50,19 @@ describe('GET /video/metadata, 400', () => {
     ['with two urls', '?url=https%3A%2F%2Fyoutu.be%2FdQw4w9WgXcQ&url=https%3A%2F%2Fyoutu.be%2FdQw4w9WgXcQ'],
     ['with something that is no http address', '?url=ftp%3A%2F%2Fwww.youtube.com%2Fwatch%3Fv%3DdQw4w9WgXcQ'],
   ])('invalid_request %s', async (_, query) => {
-    const { status, code } = await call(service().url, `/video/metadata${query}`, { key: demoOf(service()).key });
-    expect([status, code]).toEqual([400, 'invalid_request']);
+    const { key } = demoOf(service());
+    await expectError(call(service().url, `/video/metadata${query}`, { key }), '400 invalid_request');
   });
 
   it('unsupported_platform for the address of another site', async () => {
-    const { status, code } = await call(service().url, metadataPath('https://example.com/watch?v=1'), {
-      key: demoOf(service()).key,
-    });
-    expect([status, code]).toEqual([400, 'unsupported_platform']);
+    const { key } = demoOf(service());
+    await expectError(lookUpUrl('https://example.com/watch?v=1', key), '400 unsupported_platform');
   });
 });
 
 describe('GET /video/metadata, 401', () => {
   it('wants a key', async () => {
-    const { status, code } = await call(service().url, metadataPath(service().sampleUrl('bars')));
-    expect([status, code]).toEqual([401, 'unauthorized']);
+    await expectError(call(service().url, metadataPath(service().sampleUrl('bars'))), '401 unauthorized');
   });
 });
 
@@ -82,13 +80,11 @@ describe('GET /video/metadata, 402 and 429', () => {
     ]);
     expect((await creditsOf(url, key)).metadata).toEqual({ limit: 50, used: 50, remaining: 0 });
     // The pool is looked at first: what could not have been looked up anyway is refused all the same.
-    const refused = await lookUp('private', key);
-    expect([refused.status, refused.code]).toEqual([402, 'metadata_quota_exceeded']);
+    await expectError(lookUp('private', key), '402 metadata_quota_exceeded');
     expect((await creditsOf(url, key)).metadata.used).toBe(50);
 
     await exhaust(url, key);
-    const limited = await lookUp('bars', key);
-    expect([limited.status, limited.code]).toEqual([429, 'rate_limited']);
+    await expectError(lookUp('bars', key), '429 rate_limited');
   });
 });
 
@@ -110,10 +106,7 @@ describe('GET /video/metadata, 502', () => {
     const { key } = demoOf(service());
     const before = await creditsOf(service().url, key);
     // No such video, for where the platform can be reached.
-    const { status, code } = await call(service().url, metadataPath('https://www.youtube.com/watch?v=00000000000'), {
-      key,
-    });
-    expect([status, code]).toEqual([502, 'metadata_unavailable']);
+    await expectError(lookUpUrl('https://www.youtube.com/watch?v=00000000000', key), '502 metadata_unavailable');
     expect(await creditsOf(service().url, key)).toEqual(before);
   });
 });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { call } from '../support/client.ts';
+import { call, expectError } from '../support/client.ts';
 import { planFile } from '../support/plans.ts';
 import { countEvents } from './engines-behind.ts';
 import { rawRequest } from './raw-request.ts';
@@ -151,8 +151,7 @@ describe('a body that is answered with invalid_request', () => {
     ],
     ...[' ', '['.repeat(8_000), `{"url":"${video}","a":"\n"}`],
   ])('%j', async (body) => {
-    const { status, code } = await post(body);
-    expect([status, code]).toEqual([400, 'invalid_request']);
+    await expectError(post(body), '400 invalid_request');
   });
 
   it('bytes that are no UTF-8', async () => {
@@ -169,8 +168,7 @@ describe('a body that is answered with invalid_request', () => {
     'application/ld+json',
     '/',
   ])('JSON that is sent as %j', async (contentType) => {
-    const { status, code } = await post(JSON.stringify({ url: video }), contentType);
-    expect([status, code]).toEqual([400, 'invalid_request']);
+    await expectError(post(JSON.stringify({ url: video }), contentType), '400 invalid_request');
   });
 
   it('none at all, whatever its Content-Type: there is no url', async () => {
@@ -229,11 +227,8 @@ describe('a query', () => {
     '?url=%zz',
     '?url=%ff',
   ])('is answered with invalid_request: %j', async (query) => {
-    const { status, code } = await rawRequest(service().url, {
-      method: 'GET',
-      path: `/api/v1/video/metadata${query}`,
-      headers: { authorization: `Bearer ${key}` },
-    });
-    expect([status, code]).toEqual([400, 'invalid_request']);
+    const headers = { authorization: `Bearer ${key}` };
+    const path = `/api/v1/video/metadata${query}`;
+    await expectError(rawRequest(service().url, { method: 'GET', path, headers }), '400 invalid_request');
   });
 });

@@ -1,7 +1,7 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { call } from '../support/client.ts';
+import { call, expectError } from '../support/client.ts';
 import { rawRequest } from './raw-request.ts';
 import { creditsOf, exhaust } from './requests.ts';
 import { demoOf, ownService } from './shared-service.ts';
@@ -84,8 +84,7 @@ describe('POST /auth/key, 400', () => {
     ['a body that is no object', '"label"'],
     ['a body that is no JSON', '{label'],
   ])('invalid_request for %s', async (_, body) => {
-    const { status, code } = await issue(demoOf(service()).key, body);
-    expect([status, code]).toEqual([400, 'invalid_request']);
+    await expectError(issue(demoOf(service()).key, body), '400 invalid_request');
   });
 
   it('invalid_request for more keys than the plan allows, from keys of its own too', async () => {
@@ -114,8 +113,7 @@ describe('POST /auth/key, 400', () => {
 
 describe('POST /auth/key, 401', () => {
   it('wants a key', async () => {
-    const { status, code } = await call(service().url, '/auth/key', { method: 'POST' });
-    expect([status, code]).toEqual([401, 'unauthorized']);
+    await expectError(call(service().url, '/auth/key', { method: 'POST' }), '401 unauthorized');
   });
 });
 
@@ -123,8 +121,7 @@ describe('POST /auth/key, 429', () => {
   it('counts against the key’s hourly limit', async () => {
     const { key } = await service().openAccount('sandbox');
     await exhaust(service().url, key);
-    const { status, code } = await issue(key);
-    expect([status, code]).toEqual([429, 'rate_limited']);
+    await expectError(issue(key), '429 rate_limited');
   });
 });
 

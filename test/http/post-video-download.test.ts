@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { call } from '../support/client.ts';
+import { call, expectError } from '../support/client.ts';
 import type { Answer } from '../support/client.ts';
 import { countEvents } from './engines-behind.ts';
 import { creditsOf, exhaust, issueKey, together } from './requests.ts';
@@ -121,12 +121,8 @@ describe('POST /video/download, 400', () => {
     ['an unknown sound', { url: 'https://youtu.be/dQw4w9WgXcQ', format: 'audio', audio_format: 'wav' }],
     ['a still of a video', { url: 'https://youtu.be/dQw4w9WgXcQ', item: 2 }],
   ])('invalid_request for %s', async (_, body) => {
-    const { status, code } = await call(service().url, '/video/download', {
-      key: demoOf(service()).key,
-      method: 'POST',
-      ...(body && { body }),
-    });
-    expect([status, code]).toEqual([400, 'invalid_request']);
+    const asked = { key: demoOf(service()).key, method: 'POST', ...(body && { body }) };
+    await expectError(call(service().url, '/video/download', asked), '400 invalid_request');
   });
 
   it('invalid_request for the sound of an image post', async () => {
@@ -137,15 +133,15 @@ describe('POST /video/download, 400', () => {
   });
 
   it('unsupported_platform for the address of another site', async () => {
-    const { status, code } = await queue(demoOf(service()).key, { url: 'https://example.com/watch?v=1' });
-    expect([status, code]).toEqual([400, 'unsupported_platform']);
+    const elsewhere = { url: 'https://example.com/watch?v=1' };
+    await expectError(queue(demoOf(service()).key, elsewhere), '400 unsupported_platform');
   });
 });
 
 describe('POST /video/download, 401', () => {
   it('wants a key', async () => {
-    const { status, code } = await call(service().url, '/video/download', { body: { url: 'https://youtu.be/x' } });
-    expect([status, code]).toEqual([401, 'unauthorized']);
+    const body = { url: 'https://youtu.be/x' };
+    await expectError(call(service().url, '/video/download', { body }), '401 unauthorized');
   });
 });
 
@@ -163,7 +159,6 @@ describe('POST /video/download, 402 and 429 on the free plan', () => {
     expect(await countEvents(service(), `usage-${accountId}-`)).toBe(events);
 
     await exhaust(service().url, key);
-    const limited = await queue(key);
-    expect([limited.status, limited.code]).toEqual([429, 'rate_limited']);
+    await expectError(queue(key), '429 rate_limited');
   });
 });

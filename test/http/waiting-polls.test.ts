@@ -2,7 +2,7 @@ import { get } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { Outage } from '../../src/ports/outage.ts';
 import { WaitingPolls } from '../../src/http/waiting-polls.ts';
-import { call } from '../support/client.ts';
+import { call, expectError } from '../support/client.ts';
 import type { Answer } from '../support/client.ts';
 import { queue } from '../support/downloads.ts';
 import { scaled } from '../support/proof-scale.ts';
@@ -103,11 +103,12 @@ describe('a poll that waits', () => {
     const { url, sampleUrl } = service();
     const { key, keyId } = await service().openAccount('dev_100');
     const { request_token: token } = await queue(url, key, { url: sampleUrl('bars') });
-    const answer = poll(url, { token, key }, 'wait=5');
+    await waitForJob(service(), token);
+    const answer = poll(url, { token, key }, 'wait=60');
     await untilWaiting(url, 1);
     await service().cli('keys', 'revoke', keyId);
-    const { status, code } = await answer;
-    expect([status, code]).toEqual([401, 'unauthorized']);
+    await takeJob(service(), token);
+    await expectError(answer, '401 unauthorized');
   });
 });
 

@@ -20,19 +20,21 @@ import {
 /** In the environment of the service, and in its data folder. */
 const secret = 'a secret that no child of the service may ever read';
 
-/** A downloader that looks around instead, and tells what it could get at in one word. */
-function hostileDownloader(dataDirectory: string): string {
+/** A downloader that runs this script instead. */
+function fakeDownloader(script: string): string {
   const path = join(openDirectory(), 'yt-dlp');
-  const script = `#!/bin/sh
+  writeFileSync(path, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  return path;
+}
+
+/** Looks around, and tells what it could get at in one word. */
+const lookingAround = (dataDirectory: string) => `
     PATH=/usr/bin:/bin
     can() { if "$@" > /dev/null 2>&1; then echo yes; else echo no; fi; }
     secret=$(can cat '${dataDirectory}/secret'); shadow=$(can cat /etc/shadow); data=$(can ls '${dataDirectory}/instance.json')
     write=$(can touch '${dataDirectory}/planted'); environ=$(can grep -qs '${secret}' /proc/[0-9]*/environ)
     echo "secret=$secret,shadow=$shadow,data=$data,write=$write,environ=$environ,id=$(id -u)"
   `;
-  writeFileSync(path, script, { mode: 0o755 });
-  return path;
-}
 
 const nothing = 'secret=no,shadow=no,data=no,write=no,environ=no';
 
@@ -51,7 +53,7 @@ async function showEngine(owner: number, startedBy?: StartedBy): Promise<Shown &
   const environment = {
     REELTALLY_DATA: dataDirectory,
     REELTALLY_SECRET: secret,
-    YTDLP_PATH: hostileDownloader(dataDirectory),
+    YTDLP_PATH: fakeDownloader(lookingAround(dataDirectory)),
     ...openEngine(),
   };
   const { stdout, stderr } = await runCommand(['engine', 'show', '--json'], environment, startedBy);
@@ -100,7 +102,7 @@ describe('a downloader that is hostile', { timeout: 120_000 }, () => {
         PORT: '0',
         DEMO: '0',
         ...openEngine(),
-        YTDLP_PATH: leavesATrace(dataDirectory),
+        YTDLP_PATH: fakeDownloader(`touch '${dataDirectory}/started'`),
       },
       userWithout,
     );
@@ -110,12 +112,6 @@ describe('a downloader that is hostile', { timeout: 120_000 }, () => {
     expect(existsSync(join(dataDirectory, 'started'))).toBe(false);
   });
 });
-
-function leavesATrace(dataDirectory: string): string {
-  const path = join(openDirectory(), 'yt-dlp');
-  writeFileSync(path, `#!/bin/sh\ntouch '${dataDirectory}/started'\n`, { mode: 0o755 });
-  return path;
-}
 
 /** Beside what the start says of an engine that is old. */
 const noticesOfSandbox = ({ notices }: { notices: readonly string[] }) =>

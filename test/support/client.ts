@@ -78,6 +78,12 @@ export function apiClient(url: string, key: string): ApiClient {
   });
 }
 
+/** @param outcome status and code of an error, such as `401 unauthorized` */
+export async function expectError(asking: Promise<Pick<Answer, 'status' | 'code'>>, outcome: string): Promise<void> {
+  const { status, code = '' } = await asking;
+  expect(`${status} ${code}`).toBe(outcome);
+}
+
 function checkEnvelope(response: Response, text: string): void {
   expect(response.headers.get('content-type')).toBe('application/json');
   const envelope = JSON.parse(text) as unknown;

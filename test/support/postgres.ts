@@ -13,7 +13,9 @@ export async function createDatabase(): Promise<TestDatabase> {
   await administer(`create database ${name}`);
   const url = new URL(urlOfRun());
   url.pathname = `/${name}`;
-  const drop = (): Promise<void> => administer(`drop database if exists ${name} with (force)`);
+  const drop = async (): Promise<void> => {
+    await administer(`drop database if exists ${name} with (force)`);
+  };
   return { url: url.href, drop, [Symbol.asyncDispose]: drop };
 }
 
@@ -25,11 +27,14 @@ function urlOfRun(): string {
   return TEST_POSTGRES;
 }
 
-async function administer(statement: string): Promise<void> {
-  const client = new pg.Client({ connectionString: urlOfRun() });
+const administer = (statement: string) => withClient(urlOfRun(), (client) => client.query(statement));
+
+/** Opens a connection of its own for some work, and closes it. */
+export async function withClient<Result>(url: string, work: (client: pg.Client) => Promise<Result>): Promise<Result> {
+  const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
-    await client.query(statement);
+    return await work(client);
   } finally {
     await client.end();
   }

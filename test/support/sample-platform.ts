@@ -1,6 +1,7 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll } from 'vitest';
 
 import type { VideoReference, VideoSource } from '../../src/ports/videos.ts';
 import { startReaper } from '../../src/downloader/sandbox/child-reaper.ts';
@@ -140,4 +141,14 @@ export async function startTestPlatform(
       rmSync(directory, { recursive: true, force: true });
     },
   };
+}
+
+/** The same for the tests of one file: started before them, closed after them. */
+export function platformOfFile(...given: Parameters<typeof startTestPlatform>): TestPlatform {
+  const platform = {} as TestPlatform;
+  beforeAll(async () => {
+    Object.assign(platform, await startTestPlatform(...given));
+  });
+  afterAll(() => platform.close());
+  return platform;
 }

@@ -10,6 +10,14 @@ import type { CliDependencies } from '../dependencies.ts';
 import { CommandFailed } from '../output.ts';
 import { commandTimeoutMs } from '../waiting.ts';
 
+/** @throws {CommandFailed} if the account was never opened */
+export async function requireAccount({ store }: Pick<CliDependencies, 'store'>, accountId: string) {
+  const account = await readAccount(store, accountId);
+  const { opened } = account;
+  if (!opened) throw new CommandFailed(`there is no account ${accountId}`);
+  return { ...account, opened };
+}
+
 /** The newest billing period, as the log has it now. */
 export async function currentUsage(cli: CliDependencies, accountId: string): Promise<UsagePeriod> {
   const answer = await cli.writers.ask(accountId, {
@@ -22,12 +30,12 @@ export async function currentUsage(cli: CliDependencies, accountId: string): Pro
   return answer.usage;
 }
 
-/** Where to start from: the read model's row, or the account's first stream while there is none that is believed. */
+/** The usage to start from: the read model's row, or the account's first stream while there is no row with a valid MAC. */
 export async function snapshotOf(cli: CliDependencies, accountId: string): Promise<UsageSnapshot> {
   const row = await readNewestCredits(cli.pool, accountId, cli.macs);
   if (row && row !== notBelieved) return row;
   const refused = await openFirstPeriod(cli, accountId, requestOf(cli));
   if (refused) throw new CommandFailed(`there is no account ${accountId}`);
-  const { opened } = await readAccount(cli.store, accountId);
-  return usageOrigin(usageStream(accountId, { start: opened?.period_start ?? '' }));
+  const { opened } = await requireAccount(cli, accountId);
+  return usageOrigin(usageStream(accountId, { start: opened.period_start }));
 }

@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { readAccount } from '../../commands/accounts.ts';
 import { countActiveKeys } from '../../domain/account.ts';
 import { formatCents } from '../../domain/money.ts';
 import { maxKeysOf } from '../../domain/plans.ts';
@@ -8,8 +7,8 @@ import { summariseUsage } from '../../domain/usage-summary.ts';
 import { comingTerms, isOverAt, termsAt } from '../../domain/usage-periods.ts';
 import { accountIdArgument } from '../arguments.ts';
 import type { CliDependencies, RunCommand } from '../dependencies.ts';
-import { CommandFailed, facts, print } from '../output.ts';
-import { currentUsage } from './current-usage.ts';
+import { facts, print } from '../output.ts';
+import { currentUsage, requireAccount } from './current-usage.ts';
 import { capText, describeTerms } from './describe-terms.ts';
 
 export function addShowAccount(accounts: Command, run: RunCommand): void {
@@ -21,9 +20,7 @@ export function addShowAccount(accounts: Command, run: RunCommand): void {
 }
 
 async function showCommand(cli: CliDependencies, accountId: string): Promise<void> {
-  const account = await readAccount(cli.store, accountId);
-  const { opened } = account;
-  if (!opened) throw new CommandFailed(`there is no account ${accountId}`);
+  const account = await requireAccount(cli, accountId);
   const usage = await currentUsage(cli, accountId);
   const now = cli.now();
   const { plan, downloads, metadata, overage, period } = summariseUsage(usage, now);
@@ -33,7 +30,7 @@ async function showCommand(cli: CliDependencies, accountId: string): Promise<voi
     isOverAt(usage, now) || usage.due === null ? null : { from: usage.period.end, terms: comingTerms(usage) };
   const data = {
     account_id: accountId,
-    email: opened.personal.email,
+    email: account.opened.personal.email,
     plan,
     downloads,
     metadata,

@@ -20,8 +20,9 @@ import { describeTerms, planNamed } from './describe-terms.ts';
 
 /** Changes of what an account pays for: in force from a moment on, or from the next billing period. */
 
-/** As it is typed; the events say `next_period`. */
-type When = 'now' | 'next';
+/** The moments as they are typed, and as the events have them. */
+const moments = { now: 'now', next: 'next_period' } as const;
+type When = keyof typeof moments;
 
 /** Fields that are not given stay as they are. */
 interface OwnTerms {
@@ -80,7 +81,9 @@ export function addAccountCap(accounts: Command, run: RunCommand): void {
 }
 
 const effectiveOption = (usual: string): Option =>
-  new Option('--effective <when>', `now, or with the next billing period (default: ${usual})`).choices(['now', 'next']);
+  new Option('--effective <when>', `now, or with the next billing period (default: ${usual})`).choices(
+    Object.keys(moments),
+  );
 
 function overageArgument(value: string): number | 'none' {
   const price = centsOrNoneArgument(value);
@@ -95,8 +98,8 @@ async function planCommand(
   accountId: string,
   { plan, effective }: { plan: string; effective?: When },
 ): Promise<void> {
-  const change = { kind: 'change_plan', terms: planNamed(cli.plans, plan), effective: effectiveOf(effective) } as const;
-  await changePlan(cli, accountId, change);
+  const terms = planNamed(cli.plans, plan);
+  await changePlan(cli, accountId, { kind: 'change_plan', terms, effective: effective && moments[effective] });
 }
 
 /** Gives an account terms of its own, going on from those in force, or from those that come; the plan's name stays. */
@@ -111,7 +114,7 @@ async function termsCommand(
     );
   }
   const change = { kind: 'change_terms', changes: changesOf(own), agreedAt: cli.now() } as const;
-  await changePlan(cli, accountId, { ...change, effective: effectiveOf(effective) });
+  await changePlan(cli, accountId, { ...change, effective: effective && moments[effective] });
 }
 
 /** Names the fields that change, and no others: of two commands at once, neither undoes what the other one says. */
@@ -132,7 +135,7 @@ async function capCommand(
   { cap, effective = 'now' }: { cap: number | 'none'; effective?: When },
 ): Promise<void> {
   const capCents = cap === 'none' ? null : cap;
-  const when = effectiveOf(effective);
+  const when = moments[effective];
   const change: TermsChange =
     capCents === null
       ? { kind: 'remove_overage_cap', effective: when }
@@ -161,8 +164,12 @@ async function changePlan(
   const { plan: _name, ...bought } = terms;
   const replaced = planChanged && before.due?.plan ? before.due.plan.plan : null;
   const data = {
-    ...{ account_id: accountId, plan: terms.plan, ...effectOf(changed, effective) },
-    ...{ fee_difference_cents: differenceCents, replaced_plan: replaced, terms: bought },
+    account_id: accountId,
+    plan: terms.plan,
+    ...effectOf(changed, effective),
+    fee_difference_cents: differenceCents,
+    replaced_plan: replaced,
+    terms: bought,
   };
   const start = usage.period.end.slice(0, 10);
   const says = change.kind === 'change_plan' ? `on ${terms.plan}` : `on terms of its own (${describeTerms(terms)})`;
@@ -179,11 +186,6 @@ async function changePlan(
     throw new CommandFailed('the plan is in force, but its hourly limit not yet: the projector is behind or away', 2);
   }
 }
-
-const effectiveOf = <Given extends When | undefined>(when: Given) =>
-  (when === undefined ? undefined : when === 'now' ? 'now' : 'next_period') as Given extends When
-    ? Effective
-    : Effective | undefined;
 
 interface Changed {
   /** None where it was so already. */
@@ -209,7 +211,10 @@ const whyNot: Partial<Record<Refusal, string>> = {
 async function applyChange(cli: CliDependencies, accountId: string, change: TermsChange): Promise<Changed> {
   const before = await currentUsage(cli, accountId);
   const answer = await changeTerms(cli.writers, {
-    ...{ accountId, change, snapshot: await snapshotOf(cli, accountId), timeoutMs: commandTimeoutMs },
+    accountId,
+    change,
+    snapshot: await snapshotOf(cli, accountId),
+    timeoutMs: commandTimeoutMs,
     cause: ownCause(cli.newUuid(), cli.actor),
   });
   if (answer.outcome === 'refused') throw new CommandFailed(whyNot[answer.refusal] ?? answer.refusal);

@@ -3,7 +3,6 @@ import { listAccountPeriods } from '../../../projections/account-periods.ts';
 import type { PeriodInvoice } from '../../../projections/account-periods.ts';
 import { notBelieved } from '../../../projections/credits-macs.ts';
 import { usageAndJobs } from '../../../projections/usage-and-jobs.ts';
-import { readAccount } from '../../commands/accounts.ts';
 import { readPeriods } from '../../commands/usage/usage-from-log.ts';
 import { formatCents } from '../../domain/money.ts';
 import { comingTerms } from '../../domain/usage-periods.ts';
@@ -15,6 +14,7 @@ import type { Output } from '../output.ts';
 import { table } from '../table.ts';
 import { caughtUp } from '../waiting.ts';
 import { accountIdArgument, dayArgument } from '../arguments.ts';
+import { requireAccount } from './current-usage.ts';
 import type { CliDependencies, RunCommand } from '../dependencies.ts';
 
 export function addAccountUsage(accounts: Command, run: RunCommand): void {
@@ -36,8 +36,7 @@ async function usageCommand(cli: CliDependencies, accountId: string, { period }:
   const all = (await readAll(cli, accountId)).map(({ usage, invoices }) => describePeriod(usage, invoices));
   const periods = all.filter(({ period_start: start }) => period === undefined || start.slice(0, 10) === period);
   if (periods.length === 0 && !behind) {
-    const { opened } = await readAccount(cli.store, accountId);
-    if (!opened) throw new CommandFailed(`there is no account ${accountId}`);
+    await requireAccount(cli, accountId);
     if (period !== undefined) throw new CommandFailed(`${accountId} has no billing period that starts on ${period}`);
   }
   print(cli.output, { account_id: accountId, periods, behind }, textOf(cli.output, periods));

@@ -5,29 +5,21 @@ import type { CreditNoteRequest } from '../../commands/issue-credit-note.ts';
 import { formatCents } from '../../domain/money.ts';
 import { isRefused } from '../../domain/refusals.ts';
 import type { Refusal } from '../../domain/refusals.ts';
-import { correctionReference } from '../../domain/usage-events.ts';
-import {
-  accountIdArgument,
-  amountArgument,
-  fromOneArgument,
-  referenceArgument,
-  staffTextArgument,
-} from '../arguments.ts';
+import { accountIdArgument, addDecisionOptions, amountArgument, fromOneArgument, staffActor } from '../arguments.ts';
+import type { StaffDecision } from '../arguments.ts';
 import type { CliDependencies, RunCommand } from '../dependencies.ts';
-import { CommandFailed, facts, print, requireText } from '../output.ts';
+import { CommandFailed, facts, print } from '../output.ts';
 import { commandTimeoutMs } from '../waiting.ts';
 
 export function addCreditInvoice(invoices: Command, run: RunCommand): void {
-  invoices
+  const command = invoices
     .command('credit')
     .description('give back a part of an invoice with a credit note, once for each reference')
     .argument('<account>', 'account id', accountIdArgument)
     .argument('<number>', 'number of the invoice', fromOneArgument)
     .requiredOption('--line <number>', 'line of the invoice, from 1', fromOneArgument)
-    .requiredOption('--cents <cents>', 'amount in whole cents', amountArgument)
-    .requiredOption('--reference <reference>', 'case or ticket', referenceArgument)
-    .requiredOption('--reason <text>', 'reason of the credit note', staffTextArgument)
-    .requiredOption('--by <name>', 'the member of staff who decides it', staffTextArgument)
+    .requiredOption('--cents <cents>', 'amount in whole cents', amountArgument);
+  addDecisionOptions(command, 'reason for the credit note')
     .option('--charge <event_id>', 'event id of one charge of an overage line (default: the whole line)', uuidArgument)
     .action((account: string, number: number, options: CreditOptions) =>
       run((cli) => creditCommand(cli, account, number, options)),
@@ -41,12 +33,9 @@ function uuidArgument(value: string): string {
   return value;
 }
 
-interface CreditOptions {
+interface CreditOptions extends StaffDecision {
   line: number;
   cents: number;
-  reference: string;
-  reason: string;
-  by: string;
   charge?: string;
 }
 
@@ -57,15 +46,17 @@ async function creditCommand(
   invoiceNumber: number,
   { line, cents, reference, reason, by, charge }: CreditOptions,
 ): Promise<void> {
-  requireText(correctionReference, 'the reference', reference);
   if (reason.trim() === '' || by.trim() === '')
     throw new CommandFailed('say who gives this back (--by) and why (--reason)');
   const note: CreditNoteRequest['note'] = {
-    ...{ account_id: accountId, reference, invoice_number: invoiceNumber, line, cents },
+    account_id: accountId,
+    reference,
+    invoice_number: invoiceNumber,
+    line,
+    cents,
     charge_event_id: charge ?? null,
   };
-  const actor = { type: 'staff', id: by, role: 'operator', reason } as const;
-  const answer = await issueCreditNote(cli, { note, actor, timeoutMs: commandTimeoutMs });
+  const answer = await issueCreditNote(cli, { note, actor: staffActor({ by, reason }), timeoutMs: commandTimeoutMs });
   if (isRefused(answer)) throw new CommandFailed(whyNot(answer.refusal, note));
   const { number } = answer.note;
   const text = answer.issued

@@ -1,8 +1,7 @@
 import { invoices as invoicesModel, readInvoices } from '../../../projections/invoices.ts';
 import type { AccountInvoices } from '../../../projections/invoices.ts';
-import { readAccount } from '../../commands/accounts.ts';
+import { requireAccount } from '../accounts/current-usage.ts';
 import type { CliDependencies } from '../dependencies.ts';
-import { CommandFailed } from '../output.ts';
 import { caughtUp } from '../waiting.ts';
 
 /** An account's invoices and credit notes, as far as the read model has them. */
@@ -10,8 +9,7 @@ export async function readDocuments(
   cli: CliDependencies,
   accountId: string,
 ): Promise<AccountInvoices & { email: string; behind: boolean }> {
-  const { opened } = await readAccount(cli.store, accountId);
-  if (!opened) throw new CommandFailed(`there is no account ${accountId}`);
+  const { opened } = await requireAccount(cli, accountId);
   const behind = !(await caughtUp(cli, invoicesModel));
   return { ...(await readInvoices(cli.pool, accountId)), email: opened.personal.email, behind };
 }

@@ -7,12 +7,13 @@ import { commandTimeoutMs } from '../waiting.ts';
 import { CommandFailed, facts, print } from '../output.ts';
 import { inWords, newVerifier } from './verify.ts';
 import type { VerifyDependencies } from './verify.ts';
-import { accountIdArgument, referenceArgument, staffTextArgument } from '../arguments.ts';
+import { accountIdArgument, addDecisionOptions, staffActor } from '../arguments.ts';
+import type { StaffDecision } from '../arguments.ts';
 import { wholeTableMs } from '../dependencies.ts';
 import type { CliDependencies, RunCommand } from '../dependencies.ts';
 
 export function addAcknowledge(ledger: Command, run: RunCommand): void {
-  ledger
+  const command = ledger
     .command('acknowledge')
     .description('record that a divergence was examined: from then on it is known, and any other is new')
     .argument('<id>', 'id of the divergence, as "ledger verify" prints it', divergenceIdArgument)
@@ -20,13 +21,10 @@ export function addAcknowledge(ledger: Command, run: RunCommand): void {
       '--account <account>',
       'account of the divergence (default: search all accounts, which takes longer)',
       accountIdArgument,
-    )
-    .requiredOption('--reason <text>', 'why it may stay', staffTextArgument)
-    .requiredOption('--reference <reference>', 'case or ticket of the examination', referenceArgument)
-    .requiredOption('--by <name>', 'the member of staff who examined it', staffTextArgument)
-    .action((id: string, options: Acknowledgement) =>
-      run((cli) => acknowledgeCommand(cli, id, options), { queryTimeoutMs: wholeTableMs }),
     );
+  addDecisionOptions(command, 'why it may stay').action((id: string, options: Acknowledgement) =>
+    run((cli) => acknowledgeCommand(cli, id, options), { queryTimeoutMs: wholeTableMs }),
+  );
 }
 
 function divergenceIdArgument(value: string): string {
@@ -34,14 +32,9 @@ function divergenceIdArgument(value: string): string {
   throw new InvalidArgumentError('an id of a divergence is 16 hexadecimal digits, as "ledger verify" prints it');
 }
 
-interface Acknowledgement {
-  /** Where it was found: without it, everything is verified again to find it. */
+interface Acknowledgement extends StaffDecision {
+  /** Account of the divergence; without it, everything is verified again to find it. */
   account?: string;
-  reason: string;
-  /** Case or ticket of the examination. */
-  reference: string;
-  /** The member of staff who answers for it. */
-  by: string;
 }
 
 type Dependencies = VerifyDependencies & Pick<CliDependencies, 'newUuid'>;
@@ -57,10 +50,9 @@ async function acknowledgeCommand(
   const found = verifier.divergences.find(id);
   if (!found) throw new CommandFailed(`there is no divergence ${id}: see "ledger verify"`);
   const { id: _id, known: _known, ...named } = found;
-  const actor = { type: 'staff', id: by, role: 'operator', reason } as const;
   await acknowledgeDivergence(cli, {
     divergence: { ...named, reference } as DivergenceAcknowledged,
-    cause: ownCause(cli.newUuid(), actor),
+    cause: ownCause(cli.newUuid(), staffActor({ by, reason })),
     timeoutMs: commandTimeoutMs,
   });
   const data = { id, ...named };

@@ -17,11 +17,12 @@ import { isRefused } from '../../domain/refusals.ts';
 import type { Refusal } from '../../domain/refusals.ts';
 import { CommandFailed, facts, print } from '../output.ts';
 import { caughtUp } from '../waiting.ts';
-import { accountIdArgument, amountArgument, dayArgument, referenceArgument, staffTextArgument } from '../arguments.ts';
+import { accountIdArgument, addDecisionOptions, amountArgument, dayArgument, staffActor } from '../arguments.ts';
+import type { StaffDecision } from '../arguments.ts';
 import type { CliDependencies, RunCommand } from '../dependencies.ts';
 
 export function addWaive(ledger: Command, run: RunCommand): void {
-  ledger
+  const command = ledger
     .command('waive')
     .description(
       'give back the charge of a download, or of all failed downloads of a period, before its books are closed',
@@ -35,35 +36,27 @@ export function addWaive(ledger: Command, run: RunCommand): void {
         failureReasonNames,
       ),
     )
-    .option('--cents <cents>', 'amount (default: the rest of the charge)', amountArgument)
-    .requiredOption('--reason <text>', 'reason of the waiver', staffTextArgument)
-    .requiredOption(
-      '--reference <reference>',
-      'case or ticket; the same reference waives a charge only once',
-      referenceArgument,
-    )
-    .requiredOption('--by <name>', 'the member of staff who decides it', staffTextArgument)
-    .action((token: string | undefined, options: Waiver & Partial<FailedWaiver> & { failed?: true }) => {
-      const { failed, account, period } = options;
-      if (failed) {
-        if (token !== undefined || account === undefined || period === undefined || options.cents !== undefined)
-          throw new CommandFailed('--failed takes --account and --period, and neither a token nor --cents');
-        return run((cli) => waiveFailedCommand(cli, { ...options, account, period }));
-      }
-      if (token === undefined || account !== undefined || period !== undefined || options.failureReason !== undefined)
-        throw new CommandFailed('give one token; or --failed with --account and --period');
-      return run((cli) => waiveCommand(cli, token, options));
-    });
+    .option('--cents <cents>', 'amount (default: the rest of the charge)', amountArgument);
+  addDecisionOptions(
+    command,
+    'reason for the waiver',
+    'case or ticket; the same reference waives a charge only once',
+  ).action((token: string | undefined, options: Waiver & Partial<FailedWaiver> & { failed?: true }) => {
+    const { failed, account, period } = options;
+    if (failed) {
+      if (token !== undefined || account === undefined || period === undefined || options.cents !== undefined)
+        throw new CommandFailed('--failed takes --account and --period, and neither a token nor --cents');
+      return run((cli) => waiveFailedCommand(cli, { ...options, account, period }));
+    }
+    if (token === undefined || account !== undefined || period !== undefined || options.failureReason !== undefined)
+      throw new CommandFailed('give one token; or --failed with --account and --period');
+    return run((cli) => waiveCommand(cli, token, options));
+  });
 }
 
-interface Waiver {
+interface Waiver extends StaffDecision {
   /** Without it, all that is left of the charge. */
   cents?: number;
-  reason: string;
-  /** Case or ticket: the same waiver under the same reference is made once. */
-  reference: string;
-  /** The member of staff who decides it. */
-  by: string;
 }
 
 type WaiveDependencies = Pick<
@@ -81,31 +74,28 @@ export async function waiveCommand(
 ): Promise<void> {
   const job = await findJob(cli, token);
   const { account_id, usage_stream: stream } = job;
-  const actor = { type: 'staff', id: by, role: 'operator', reason } as const;
   const waived = await correctCharge(cli, {
     stream,
     command: { kind: 'waive_charge', token, cents, reference },
-    cause: ownCause(cli.newUuid(), actor),
+    cause: ownCause(cli.newUuid(), staffActor({ by, reason })),
     // Right before its DownloadQueued; whatever concerns a charge stands behind it.
     fromRevision: job.usage_revision - 1,
     timeoutMs: waiverTimeoutMs,
-  }).catch((error: unknown) => {
-    throw error instanceof OutcomeUnknown ? new CommandFailed(unknownText, 2) : error;
-  });
+  }).catch(explainUnknown);
   if (isRefused(waived)) throw new CommandFailed(refusalText(waived.refusal, { token, reference, stream }));
   const waiver = waived.state.waivers.get(waiverName({ reference, token }));
   if (!waiver) throw new Error(`the waiver ${reference} was accepted and is not there`);
-  // Only what the log says of it, so that whoever repeats it reads the same.
+  // From the log alone, so that the same command prints the same when it is repeated.
   const data = { account_id, stream, ...waiver };
   const { cents: waivedCents, ...others } = data;
   print(cli.output, data, `${formatCents(waivedCents)} is waived\n\n${facts(others)}`);
 }
 
-interface FailedWaiver extends Omit<Waiver, 'cents'> {
+interface FailedWaiver extends StaffDecision {
   account: string;
   /** Day on which the billing period starts, YYYY-MM-DD. */
   period: string;
-  /** Without it, whatever the reason. */
+  /** Default: any. */
   failureReason?: FailureReason;
 }
 
@@ -124,20 +114,26 @@ export async function waiveFailedCommand(
   const { waived, refused } = await waiveCharges(
     cli,
     {
-      ...{ stream, reference, timeoutMs: waiverTimeoutMs },
+      stream,
+      reference,
       charges: failed.map(({ token, usage_revision: queued }) => ({ token, revision: queued - 1 })),
-      actor: { type: 'staff', id: by, role: 'operator', reason },
+      actor: staffActor({ by, reason }),
+      timeoutMs: waiverTimeoutMs,
     },
     bar.show,
   )
-    .catch((error: unknown) => {
-      throw error instanceof OutcomeUnknown ? new CommandFailed(unknownText, 2) : error;
-    })
+    .catch(explainUnknown)
     .finally(bar.end);
   const cents = waived.reduce((sum, each) => sum + each.cents, 0);
   const data = {
-    ...{ account_id: account, stream, reference, failed_charges: failed.length },
-    ...{ waived: waived.length, cents, tokens: waived.map(({ token }) => token), behind },
+    account_id: account,
+    stream,
+    reference,
+    failed_charges: failed.length,
+    waived: waived.length,
+    cents,
+    tokens: waived.map(({ token }) => token),
+    behind,
   };
   const text = `${String(waived.length)} charge${waived.length === 1 ? '' : 's'} waived, ${formatCents(cents)} in all`;
   const others = failed.length - waived.length;
@@ -147,8 +143,13 @@ export async function waiveFailedCommand(
   if (behind) throw new CommandFailed('more may have failed: the projector is behind or away', 2);
 }
 
-const unknownText =
-  'the log has not answered in time: the waiver may be stored; repeat the same command, which waives nothing twice';
+function explainUnknown(error: unknown): never {
+  if (!(error instanceof OutcomeUnknown)) throw error;
+  throw new CommandFailed(
+    'the log has not answered in time: the waiver may be stored; repeat the same command, which waives nothing twice',
+    2,
+  );
+}
 
 async function findJob(cli: WaiveDependencies, token: string) {
   const known = await readJob(cli.pool, token);

@@ -86,7 +86,7 @@ export class Permits {
     if (reason !== undefined) this.#observer?.egressRefused(reason);
   }
 
-  /** Whether the permit has room for one more connection. */
+  /** True if the permit has room for one more connection; if not, the refusal is counted. */
   hasRoom(permit: Permit): boolean {
     if (permit.usage.exhausted) this.refuse(permit, 'bytes');
     else if (

@@ -1,6 +1,7 @@
-import { createServer, request as requestUpstream } from 'node:http';
+import { STATUS_CODES, createServer, request as requestUpstream } from 'node:http';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo, Server, Socket } from 'node:net';
+import { once } from 'node:events';
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 
@@ -63,8 +64,9 @@ function answer(response: ServerResponse, status: number, headers: Record<string
   response.end();
 }
 
-function answerTunnel(socket: Duplex, status: string): void {
-  socket.end(`HTTP/1.1 ${status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`);
+function answerTunnel(socket: Duplex, status: 400 | 403 | 407 | 429 | 502, header = ''): void {
+  const line = `HTTP/1.1 ${status} ${STATUS_CODES[status]}`;
+  socket.end(`${line}\r\n${header}Content-Length: 0\r\nConnection: close\r\n\r\n`);
 }
 
 interface Proxy {
@@ -109,7 +111,7 @@ function permitOf({ permits, callers }: Proxy, request: IncomingMessage): Permit
   return permit;
 }
 
-/** @returns the connection, or the status that tells why there is none */
+/** @returns the connection, or the status of the refusal */
 async function reach(
   { guard, permits, idleMs }: Proxy,
   permit: Permit,
@@ -181,27 +183,18 @@ async function tunnel(
 ): Promise<void> {
   const permit = permitOf(proxy, request);
   if (permit === undefined) {
-    const challenge = 'Proxy-Authenticate: Basic realm="reeltally"';
-    answerTunnel(socket, `407 Proxy Authentication Required\r\n${challenge}`);
+    answerTunnel(socket, 407, 'Proxy-Authenticate: Basic realm="reeltally"\r\n');
     return;
   }
   const [, host, port] = authorityPattern.exec(request.url ?? '') ?? [];
   if (host === undefined || Number(port) > 65_535) {
     proxy.permits.refuse(permit, 'request');
-    answerTunnel(socket, '400 Bad Request');
+    answerTunnel(socket, 400);
     return;
   }
   const reached = await reach(proxy, permit, { host, port: Number(port) });
-  if (reached === 403) {
-    answerTunnel(socket, '403 Forbidden');
-    return;
-  }
-  if (reached === 429) {
-    answerTunnel(socket, '429 Too Many Requests');
-    return;
-  }
-  if (reached === 502) {
-    answerTunnel(socket, '502 Bad Gateway');
+  if (typeof reached === 'number') {
+    answerTunnel(socket, reached);
     return;
   }
   socket.once('close', () => reached.destroy());
@@ -246,10 +239,8 @@ export async function startEgressProxy(options: EgressProxyOptions): Promise<Egr
   listener.maxConnections = maxConnections;
   listener.on('connection', (socket: Socket) => callers.take(socket));
   if (options.listener === undefined) {
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject);
-      server.listen(0, '127.0.0.1', resolve);
-    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
   } else {
     options.listener.on('connection', (socket: Socket) => server.emit('connection', socket));
   }

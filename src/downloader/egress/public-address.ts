@@ -27,7 +27,7 @@ const publicIpv6 = listOf(globalIpv6, 'ipv6');
 const notPublicIpv6 = listOf(specialIpv6, 'ipv6');
 
 /**
- * Tells whether an address belongs to the public internet. IPv6 forms that carry an IPv4 address (mapped, compatible, NAT64,
+ * True if an address belongs to the public internet. IPv6 forms that carry an IPv4 address (mapped, compatible, NAT64,
  * 6to4, Teredo) never do: the IPv4 address can be used directly.
  *
  * @param address as the resolver gives it; any other text is not public

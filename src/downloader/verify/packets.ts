@@ -113,7 +113,7 @@ export function countPackets(): { take: (line: string) => void; streams: Map<str
 
 const isMedia = (kind: string) => kind === 'audio' || kind === 'video';
 
-/** @returns what is wrong with the times of a stream's packets; undefined if nothing is */
+/** @returns the fault in the times of a stream's packets; undefined if there is none */
 function wrongPace({ kind, stepCounts }: StreamFacts): string | undefined {
   const steps = [...stepCounts];
   const [usualMs = 0] = steps.toSorted(([, one], [, other]) => other - one)[0] ?? [];

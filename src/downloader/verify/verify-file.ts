@@ -66,7 +66,13 @@ export async function runTool(
     arguments: ['-v', 'error', '-protocol_whitelist', 'file', ...toolArguments],
     searchPath: [dirname(command)],
     maxOutputBytes: probeOutputBytes,
-    ...{ directory, timeoutMs, signal, onLine, reaper, observer, namespaces },
+    directory,
+    timeoutMs,
+    signal,
+    onLine,
+    reaper,
+    observer,
+    namespaces,
   });
   if (result.ending === 'timed_out') return refuse('Checking the file took too long.', 'timed_out');
   if (result.ending !== 'exited') {

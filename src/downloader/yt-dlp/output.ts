@@ -89,7 +89,7 @@ export interface DownloadOutput {
   metadata: AnnouncedMetadata | undefined;
   /** yt-dlp has chosen the formats, so the item was not filtered out. */
   chosen: boolean;
-  /** Whether the chosen formats have sound; undefined if the platform does not say. */
+  /** The chosen formats have sound; undefined if the platform does not say. */
   hasSound: boolean | undefined;
   /** The item comes in segments: HLS or DASH. */
   inPieces: boolean;

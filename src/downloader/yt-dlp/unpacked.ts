@@ -103,9 +103,8 @@ export async function prepareYtDlp(options: Preparation): Promise<YtDlpCommand> 
   if (sha256 !== bundledYtDlpSha256) return plain;
   const loader = join(dirname(ytDlpPath), '..', 'runtime', 'musl', 'ld-musl-x86_64.so.1');
   try {
-    const target = await installTree((path) => unpack(packedPath, loader, path, reaper), {
-      ...{ directory, name: 'yt-dlp', sha256: unpackedSha256 },
-    });
+    const place = { directory, name: 'yt-dlp', sha256: unpackedSha256 };
+    const target = await installTree((path) => unpack(packedPath, loader, path, reaper), place);
     const unpacked: YtDlpCommand = {
       command: loader,
       // Not as an environment variable, because the programs that yt-dlp starts would then load its libraries.

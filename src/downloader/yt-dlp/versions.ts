@@ -47,7 +47,7 @@ interface Inspection {
   namespaces: Namespaces;
   reaper: Reaper;
   nowMs: number;
-  /** Whether to report checksums, for which some hundred megabytes are read. */
+  /** Report checksums too, for which some hundred megabytes are read. */
   checksums: boolean;
 }
 
@@ -60,7 +60,12 @@ async function firstWord(
     let line: string | undefined;
     const { exitCode } = await runSandboxed({
       ...run,
-      ...{ directory: own, searchPath: [], timeoutMs, namespaces, reaper, maxOutputBytes: 64 * 1024 },
+      directory: own,
+      searchPath: [],
+      timeoutMs,
+      namespaces,
+      reaper,
+      maxOutputBytes: 64 * 1024,
       signal: new AbortController().signal,
       onLine: (next) => (line ??= next),
     });

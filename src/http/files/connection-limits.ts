@@ -11,7 +11,7 @@ export class ConnectionLimits {
     this.#perAddress = perAddress;
   }
 
-  /** @returns what gives the place back; undefined where there is none */
+  /** @returns a function that gives the place back; undefined if there is no place */
   take({ link, address }: { link: string; address: string }): (() => void) | undefined {
     const [ofLink, ofAddress] = [`link ${link}`, `address ${networkOf(address)}`];
     if (this.#count(ofLink) >= this.#perLink || this.#count(ofAddress) >= this.#perAddress) return undefined;

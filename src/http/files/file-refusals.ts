@@ -10,7 +10,7 @@ export const fileRefusals = {
     message: 'This link was not issued here.',
     title: 'This link does not work',
     advice:
-      'It was changed or cut on its way, or does not come from here. Copy the whole link from where you have it, or ask for the status of the download again: each answer has a new link.',
+      'It is incomplete, was changed, or does not come from here. Copy the whole link again, or ask for the status of the download again: each answer has a new link.',
   },
   404: {
     code: 'not_found',
@@ -35,7 +35,7 @@ export const fileRefusals = {
     code: 'precondition_failed',
     message: 'The file is not the one that If-Match names.',
     title: 'This is another file',
-    advice: 'What you have a part of is not this file. Begin again from its start.',
+    advice: 'The part that you have is from another file. Begin again from the start.',
   },
   416: {
     code: 'range_not_satisfiable',
@@ -45,10 +45,10 @@ export const fileRefusals = {
   },
   429: {
     code: 'too_many_connections',
-    message: 'Too many connections read this link, or files at your address.',
+    message: 'Too many connections are reading this link, or files from your address.',
     title: 'Too many at a time',
     advice:
-      'This link, or your network, fetches as much as it may at a time. Wait until something is done, and try again.',
+      'This link, or your network, already has as many connections as it may. Wait until one of them is done, and try again.',
   },
 } as const;
 

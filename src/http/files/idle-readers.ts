@@ -35,7 +35,7 @@ export class IdleReaders {
     return this.#readers.size;
   }
 
-  /** @returns what ends the watch */
+  /** @returns a function that ends the watch */
   watch(socket: Socket): () => void {
     const reader = { socket, takenBytes: 0, unacknowledgedBytes: undefined, sinceMs: performance.now() };
     this.#readers.add(reader);
@@ -70,7 +70,7 @@ export class IdleReaders {
   }
 }
 
-/** Notes how far a reader is, and whether that is further than at the last look; one that has all there is waits for us. */
+/** Notes how far a reader is. @returns true if it has come further since the last look, or has everything and waits for us */
 function hasTaken(reader: Reader): boolean {
   const { bytesWritten, writableLength } = reader.socket;
   const takenBytes = bytesWritten - writableLength;

@@ -20,7 +20,7 @@ const description = `Send the address of a video and get its metadata, or a down
 
 Every answer is JSON: \`{"success": true, "data": …}\`, or \`{"success": false, "error": {"code", "message"}}\`. Decide by \`code\`; \`message\` is for people and may change. New fields may appear in answers at any time.
 
-A request is checked in this order: path and method (\`404\`, \`405\`), key (\`401\`), hourly limit (\`429\`), input (\`400\`), credits (\`402\`), and then what lies behind (\`502\`). Unknown fields and parameters are ignored.`;
+A request is checked in this order: path and method (\`404\`, \`405\`), key (\`401\`), hourly limit (\`429\`), input (\`400\`), credits (\`402\`), and then whatever the request needs from elsewhere (\`502\`). Unknown fields and parameters are ignored.`;
 
 const integerHeader = (text: string): Header => ({
   description: text,
@@ -29,31 +29,32 @@ const integerHeader = (text: string): Header => ({
 });
 
 const usageHeaders: Record<string, Header> = {
-  'X-RateLimit-Limit': integerHeader('Requests that this key may make in any hour.'),
-  'X-RateLimit-Remaining': integerHeader('Requests left in the hour that ends now.'),
+  'X-RateLimit-Limit': integerHeader('Requests that this key may make in one hour.'),
+  'X-RateLimit-Remaining': integerHeader('Requests left in the hour up to now.'),
   'X-RateLimit-Reset': integerHeader('When the oldest counted request leaves that hour, in Unix seconds.'),
   'X-Credits-Remaining': integerHeader('Download credits left in this billing period.'),
 };
 const requestId: Header = {
-  description: 'Names the request, for questions about it: its log lines and events carry the same. Always made here.',
+  description:
+    'Id of the request, for questions about it; log lines and events carry the same id. The service always makes it itself.',
   required: true,
   schema: { type: 'string' },
 };
 const headersOfEveryAnswer = { ...usageHeaders, 'X-Request-Id': requestId };
 const retryAfter: Header = {
-  description: 'Seconds after which to try again; with 429, 502 and 503.',
+  description: 'Seconds to wait before trying again; sent with 429, 502 and 503.',
   schema: { type: 'integer', minimum: 1 },
 };
 
 const preferenceApplied: Header = {
-  description: 'With a status: the `wait` of `Prefer` that the answer has honoured.',
+  description: 'With a status: the `wait` of `Prefer` that was applied.',
   schema: { type: 'string' },
 };
 
 /**
  * The API as OpenAPI 3.1, from the list of endpoints, the schemas that read their input, and the table of errors.
  *
- * @param examples answers that a test really got
+ * @param examples answers that a test got from the service
  */
 export function createOpenApi(options: { version: string; examples: readonly Example[] }): OpenApiDocument {
   const schemas = new ReferenceSchemas();

@@ -4,7 +4,7 @@ import type { ListedOperation } from './operations.ts';
 import { listing, requestListing } from './page-requests.ts';
 import type { Listing } from './page-requests.ts';
 
-/** The chapters that tell how the endpoints work together. */
+/** The chapters on how the endpoints work together. */
 
 /** A part of the page that can be folded, and is on a small screen. */
 export const chapter = (id: string, title: string, content: Html): Html =>
@@ -19,24 +19,22 @@ export function quickStart(operations: readonly ListedOperation[], apiUrl: strin
   );
   return html`<h2 id="start">Quick start</h2>
     <p>
-      A download takes three steps. Addresses, tokens and times of the examples stand for your own.
+      A download takes three steps. Addresses, tokens and times in the examples stand for your own.
       <code>KEY</code> holds your API key; a started demo prints one, and an operator issues one with
       <code>keys issue</code>.
     </p>
     <h3>1. Queue it</h3>
     ${queue && listing(requestListing(queue, apiUrl))}
     <p>The answer has a <code>request_token</code>.</p>
-    <h3>2. Ask how it stands</h3>
+    <h3>2. Poll its status</h3>
     ${poll && listing(requestListing(poll, apiUrl, { Prefer: 'wait=60' }))}
     <p>
-      With the header <code>Prefer: wait=60</code> the answer comes when that changes, or after a minute. Ask until
-      <code>status</code> is <code>done</code> or <code>failed</code>.
+      With the header <code>Prefer: wait=60</code> the answer comes when the status changes, or after a minute. Poll
+      until <code>status</code> is <code>done</code> or <code>failed</code>.
     </p>
     <h3>3. Fetch the file</h3>
     ${code('curl -o video.mp4 "$DOWNLOAD_URL"')}
-    <p>
-      The <code>download_url</code> of step 2 is good for an hour and needs no key. Each poll answers a fresh one.
-    </p>`;
+    <p>The <code>download_url</code> of step 2 is good for an hour and needs no key. Each poll returns a new one.</p>`;
 }
 
 export function retries(operations: readonly ListedOperation[], apiUrl: string): Html {
@@ -50,14 +48,14 @@ export function retries(operations: readonly ListedOperation[], apiUrl: string):
   );
   const content = html`<p>
       The same download sent twice is queued and charged twice, unless both requests carry the same
-      <code>Idempotency-Key</code>. Then the second is answered as the first was, and costs nothing. So make a key for
-      each download that you want, such as a UUID, keep it before you send, and repeat the request with it until it is
-      answered. Another download with a key that was used is answered <code>400</code>.
+      <code>Idempotency-Key</code>. Then the second gets the answer of the first, and costs nothing. So make a key for
+      each download, such as a UUID, store it before you send the request, and repeat the request with it until it is
+      answered. A different download with a used key is answered <code>400</code>.
     </p>
     ${queue && listing(retriedListing(queue, apiUrl))}
     <p>
-      <code>202</code> means: recorded, charged, and it will be done, whatever crashes. Any other answer means: this
-      request is not charged. A connection that closes without an answer says neither.
+      <code>202</code> means: recorded, charged, and carried out, whatever crashes. Any other answer means: this request
+      is not charged. A connection that closes without an answer means neither.
     </p>
     ${table(['Answer', 'Try again?'], rows)}`;
   return chapter('retries', 'Retries and idempotency', content);
@@ -67,19 +65,19 @@ const whenToRetry: readonly (readonly [Html, string])[] = [
   [html`<code>400</code> <code>401</code> <code>402</code> <code>404</code>`, 'No: something must change first.'],
   [
     html`<code>429</code> <code>502</code> <code>503</code>`,
-    'Yes, after the seconds in Retry-After, and with an end. A request that was answered so charged nothing, or what it charged is given back.',
+    'Yes, after the seconds in Retry-After, a limited number of times. Such a request charged nothing, or its charge is given back.',
   ],
-  [html`<code>500</code>`, 'Yes, with growing pauses and an end.'],
-  [html`<code>delivery_failed</code>`, 'No: the file is gone. Queue a fresh download.'],
+  [html`<code>500</code>`, 'Yes, with growing pauses, a limited number of times.'],
+  [html`<code>delivery_failed</code>`, 'No: the file is gone. Queue the download again.'],
   [
     html`no answer`,
-    'Of a GET: yes; a lookup may have taken its credit. Of a download: yes, with its Idempotency-Key. Of a new API key: yes, one that was not shown is nobody’s.',
+    'A GET: yes; a metadata request may have taken its credit. A download: yes, with its Idempotency-Key. A new API key: yes; a key that was not shown cannot be used by anybody.',
   ],
 ];
 
 const idempotencyKey = { 'Idempotency-Key': 'order-1842' };
 
-/** The request of the quick start, as a program sends it that must not lose it and must not pay for it twice. */
+/** The request of the quick start, sent so that it is neither lost nor paid for twice. */
 function retriedListing(queue: ListedOperation, apiUrl: string): Listing {
   const { curl, typescript, python } = requestListing(queue, apiUrl, idempotencyKey);
   const indented = (text: string) => text.replaceAll('\n', '\n  ');

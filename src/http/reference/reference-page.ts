@@ -97,7 +97,7 @@ function headers({ components }: OpenApiDocument): Html {
         <td>${description}</td>
       </tr>`,
   );
-  const content = html`<p>Every answer of the API tells where its key stands, errors too.</p>
+  const content = html`<p>Every answer of the API has these headers, errors included.</p>
     ${table(['Header', ''], rows)}`;
   return chapter('headers', 'Headers', content);
 }
@@ -138,8 +138,7 @@ function reasons({ components }: OpenApiDocument): Html {
       </tr>`,
   );
   const content = html`<p>
-      The <code>error</code> of a status that is <code>failed</code>. Set your own text by it, or show
-      <code>message</code>.
+      The <code>error</code> of a <code>failed</code> download. Show a text of your own for it, or <code>message</code>.
     </p>
     ${table(['Reason', 'Message'], rows)}`;
   return chapter('reasons', 'Why a download fails', content);

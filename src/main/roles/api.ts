@@ -85,7 +85,8 @@ export const startApi: StartRole = async (connections, secrets) => {
     samplePlatformOrigin: addresses.samplePlatformUrl ?? undefined,
   });
   limitConnections(server.server, {
-    ...{ maxOpenFiles: maxOpenFiles(), logger },
+    maxOpenFiles: maxOpenFiles(),
+    logger,
     dropped: observeConnections([metrics.registry]),
   });
   if (served) serveFiles(server, served, connections);

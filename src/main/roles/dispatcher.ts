@@ -47,28 +47,28 @@ export const startDispatcher: StartRole = async (connections, secrets) => {
     lead: () => {
       const dispatching = dispatchDownloads({ store, queue, pool });
       const sweeping = startSweeping({
-        ...{ ...parts, queue },
+        ...parts,
+        queue,
         attemptTimeoutSeconds: config.ATTEMPT_TIMEOUT_SECONDS,
         maxJobsPerAccount: config.MAX_JOBS_PER_ACCOUNT,
         observer,
       });
-      const resolving = startResolving({
-        ...{ ...parts, observer, voids, tracer, pendingVoids },
-      });
+      const resolving = startResolving({ ...parts, observer, voids, tracer, pendingVoids });
       const closing = startClosingPeriods({
-        ...{ ...parts, macs },
+        ...parts,
+        macs,
         writers: new WriterRegistry({ store, now: clock.now, newId: newUuid, tracer }),
         graceSeconds: config.CLOSING_GRACE_SECONDS,
       });
       const mailing = startMailingWarnings({
-        ...{ ...parts, mailer, mailerId, taken: takenMails, observer: mailObserver },
+        ...parts,
+        mailer,
+        mailerId,
+        taken: takenMails,
+        observer: mailObserver,
       });
-      const expiring = startExpiringFiles({
-        ...{ ...parts, observer, retentionSeconds },
-      });
-      const removing = startRemovingFiles({
-        ...{ ...parts, files, retentionSeconds, observer: fileObserver },
-      });
+      const expiring = startExpiringFiles({ ...parts, observer, retentionSeconds });
+      const removing = startRemovingFiles({ ...parts, files, retentionSeconds, observer: fileObserver });
       const returning = startReturningServiceFailures({
         ...parts,
         readCredits: async (stream) => {
@@ -97,7 +97,6 @@ export const startDispatcher: StartRole = async (connections, secrets) => {
 
 /** Over SMTP where a server is named, else into a folder of the data directory. */
 function createMailer({ SMTP_URL: url, MAIL_FROM: from, dataDirectory }: Config): Mailer {
-  return url === undefined
-    ? createFolderMailer({ directory: join(dataDirectory, 'mails'), from })
-    : createSmtpMailer({ url, from });
+  if (url !== undefined) return createSmtpMailer({ url, from });
+  return createFolderMailer({ directory: join(dataDirectory, 'mails'), from });
 }

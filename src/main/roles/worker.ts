@@ -49,7 +49,12 @@ export const startWorker: StartRole = async (connections, secrets) => {
   const allows = (video: VideoReference) => ours(video) !== undefined;
   const source = createVideoSource({
     ...downloader,
-    ...{ egress, namespaces, reaper, workDirectory, pluginsDirectory, localFfmpegDirectory },
+    egress,
+    namespaces,
+    reaper,
+    workDirectory,
+    pluginsDirectory,
+    localFfmpegDirectory,
     extractorOf: (video) => ours(video)?.extractor,
     limits: limitsOf(config),
     unpackedDirectory: downloader.directory,
@@ -76,12 +81,18 @@ export const startWorker: StartRole = async (connections, secrets) => {
     nats,
     createShortLinkAnswerer({ resolve, logger, maxConcurrent: maxConcurrentLookUps }),
   );
+  const living = await listLivingWorkers(pool);
   const worker = runWorker({
-    ...{ workerId, store, source, kindOf: (video) => ours(video)?.kind, logger, outages, newUuid, tracer },
+    workerId,
+    store,
+    source,
+    kindOf: (video) => ours(video)?.kind,
+    logger,
+    outages,
+    newUuid,
+    tracer,
     files: (await openFiles(connections, secrets)).files,
-    workDirectory: await openAttemptsDirectory(workDirectory, {
-      ...{ workerId, living: await listLivingWorkers(pool), nowMs: clock.realNowMs() },
-    }),
+    workDirectory: await openAttemptsDirectory(workDirectory, { workerId, living, nowMs: clock.realNowMs() }),
     attemptTimeoutMs: config.ATTEMPT_TIMEOUT_SECONDS * 1_000,
     now: clock.now,
     queue: createJobQueue(nats),

@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import { runSandboxed } from '../../../src/downloader/sandbox/process.ts';
 import { measureDirectory } from '../../../src/downloader/sandbox/resource-use.ts';
 import { hostileChildren } from '../../support/hostile-children.ts';
+import { processesNaming } from '../../support/named-processes.ts';
 import { sandboxOfFile } from '../../support/sandbox.ts';
 import { isLongProof, scaled } from '../../support/proof-scale.ts';
 import { waitFor } from '../../support/wait-for.ts';
@@ -17,18 +18,6 @@ const timeoutMs = 1_000;
 const goneMs = 2_000;
 /** A machine that does much else may be so many times slower than one that takes `usualMs` for a child that does nothing. */
 const usualMs = 100;
-
-/** Processes that have the attempt's directory in their command line or environment. */
-function processesOf(attempt: string): string[] {
-  return readdirSync('/proc').filter((entry) => {
-    if (!/^\d+$/.test(entry) || Number(entry) === process.pid) return false;
-    try {
-      return ['cmdline', 'environ'].some((file) => readFileSync(`/proc/${entry}/${file}`, 'utf8').includes(attempt));
-    } catch {
-      return false;
-    }
-  });
-}
 
 /** A neighbour's directory, and a picture of all that is in it. */
 function makeNeighbour(path: string): () => string {
@@ -68,7 +57,7 @@ test('children that do their worst harm nobody, and leave nothing', { timeout: 9
     const startedMs = performance.now();
     const slowness = Math.max((startedMs - idleMs) / usualMs, 1);
     const result = await run(script);
-    await waitFor(() => processesOf(attempt).length === 0, { what: `the end of ${kind}`, timeoutMs: 20_000 });
+    await waitFor(() => processesNaming(attempt).length === 0, { what: `the end of ${kind}`, timeoutMs: 20_000 });
     const goneAfterMs = performance.now() - startedMs;
     const { bytesOnDisk } = await measureDirectory(attempt, 1e6);
     expect({ kind, found: readdirSync(attempt).includes('found'), picture: picture() }).toEqual({

@@ -5,7 +5,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 
 import { startReaper } from '../../../src/downloader/sandbox/child-reaper.ts';
 import { runSandboxed } from '../../../src/downloader/sandbox/process.ts';
-import type { SandboxedProcess } from '../../../src/downloader/sandbox/process.ts';
+import type { ProcessEnding, SandboxedProcess } from '../../../src/downloader/sandbox/process.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
@@ -81,25 +81,24 @@ describe('a contained process', () => {
     });
   });
 
-  test('is ended at its time limit', async () => {
-    expect(await run('setInterval(() => {}, 1000)', { timeoutMs: 300 })).toMatchObject({ ending: 'timed_out' });
-  });
-
-  test('is ended when it fills its directory', async () => {
-    const program = 'require("fs").writeFileSync("x", Buffer.alloc(3e6)); setInterval(() => {}, 1000)';
-    expect(await run(program, { maxDirectoryBytes: 1_000_000 })).toMatchObject({ ending: 'directory_full' });
-  });
-
-  test('is ended when it fills files that have no name any more', async () => {
-    const program = `
-      const fs = require('fs');
-      for (const name of ['a', 'b', 'c', 'd']) {
-        const file = fs.openSync(name, 'w');
-        fs.unlinkSync(name);
-        fs.writeSync(file, Buffer.alloc(600_000));
-      }
-      setInterval(() => {}, 1000);`;
-    expect(await run(program, { maxDirectoryBytes: 2_000_000 })).toMatchObject({ ending: 'directory_full' });
+  const nameless = `
+    for (const name of ['a', 'b', 'c', 'd']) {
+      const file = fs.openSync(name, 'w');
+      fs.unlinkSync(name);
+      fs.writeSync(file, Buffer.alloc(600_000));
+    }`;
+  test.each<[string, string, Partial<SandboxedProcess>, ProcessEnding]>([
+    ['at its time limit', '', { timeoutMs: 300 }, 'timed_out'],
+    [
+      'when it fills its directory',
+      'fs.writeFileSync("x", Buffer.alloc(3e6))',
+      { maxDirectoryBytes: 1e6 },
+      'directory_full',
+    ],
+    ['when it fills files that have no name any more', nameless, { maxDirectoryBytes: 2e6 }, 'directory_full'],
+  ])('is ended %s', async (_when, work, limits, ending) => {
+    const program = `const fs = require('fs'); ${work}; setInterval(() => {}, 1000)`;
+    expect(await run(program, limits)).toMatchObject({ ending });
   });
 
   test('gets no more than half of the memory for one process', async () => {

@@ -1,21 +1,18 @@
 import { chmodSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 
-import { startTestPlatform } from '../../support/sample-platform.ts';
-import type { TestPlatform } from '../../support/sample-platform.ts';
+import { platformOfFile } from '../../support/sample-platform.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
-let platform: TestPlatform;
+const platform = platformOfFile();
 /** A good film and a good still. Fetched together: a busy machine meets the end of a connection that has been kept for later. */
 let good: Readonly<Record<'mp4' | 'jpg', Buffer>>;
 beforeAll(async () => {
-  platform = await startTestPlatform();
   const fetched = async (file: string) =>
     Buffer.from(await (await fetch(`${platform.url}/media/${file}`)).arrayBuffer());
   good = { mp4: await fetched('bars/360p.mp4'), jpg: await fetched('stills/still1.jpg') };
 });
-afterAll(() => platform.close());
 
 /** What an engine that was taken over leaves as its finished file; it says that all went well. */
 const finished: Readonly<Record<string, string>> = {

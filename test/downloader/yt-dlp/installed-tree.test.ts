@@ -29,6 +29,14 @@ function makePackage(): string {
   return directory;
 }
 
+/** A package, and how to install it into a folder of its own. */
+async function makeInstallable() {
+  const source = makePackage();
+  const sha256 = await treeSha256(source);
+  const options = { directory: join(temporaryDirectory(), 'installed'), name: 'package', sha256 };
+  return { source, ...options, install: () => installTree(copyOf(source), options) };
+}
+
 const changes: Readonly<Record<string, (directory: string) => void>> = {
   'a byte of a program': (directory) => writeFileSync(join(directory, 'program'), '#!/bin/sh\necho ren\n'),
   'a byte of a module': (directory) => writeFileSync(join(directory, 'lib/deep/module.py'), 'value = 2\n'),
@@ -51,48 +59,39 @@ const changes: Readonly<Record<string, (directory: string) => void>> = {
 
 describe('an installed folder', () => {
   test.each(Object.entries(changes))('is refused when this differs: %s', async (_what, change) => {
-    const source = makePackage();
-    const sha256 = await treeSha256(source);
+    const { source, directory, install } = await makeInstallable();
     change(source);
-    const directory = join(temporaryDirectory(), 'installed');
-    const installing = installTree(copyOf(source), { directory, name: 'package', sha256 });
-    await expect(installing).rejects.toThrow(/^its files have the SHA-256 [0-9a-f]{64}, expected [0-9a-f]{64}$/);
+    await expect(install()).rejects.toThrow(/^its files have the SHA-256 [0-9a-f]{64}, expected [0-9a-f]{64}$/);
     expect(readdirSync(directory)).toEqual([]);
   });
 
   test.each(Object.entries(changes))('is made anew when this was changed in it: %s', async (_what, change) => {
-    const source = makePackage();
-    const sha256 = await treeSha256(source);
-    const options = { directory: join(temporaryDirectory(), 'installed'), name: 'package', sha256 };
-    const target = await installTree(copyOf(source), options);
+    const { directory, sha256, install } = await makeInstallable();
+    const target = await install();
     chmodSync(join(target, 'program'), 0o755);
     change(target);
-    expect(await installTree(copyOf(source), options)).toBe(target);
+    expect(await install()).toBe(target);
     expect(await treeSha256(target)).toBe(sha256);
-    expect(readdirSync(options.directory)).toEqual([`package-${sha256.slice(0, 12)}`]);
+    expect(readdirSync(directory)).toEqual([`package-${sha256.slice(0, 12)}`]);
   });
 
   test('does not follow what becomes of its source, can be read by all, and is not made twice', async () => {
-    const source = makePackage();
-    const sha256 = await treeSha256(source);
-    const options = { directory: join(temporaryDirectory(), 'installed'), name: 'package', sha256 };
-    const target = await installTree(copyOf(source), options);
+    const { source, install } = await makeInstallable();
+    const target = await install();
     appendFileSync(join(source, 'program'), 'echo more\n');
     expect(readFileSync(join(target, 'program'), 'utf8')).not.toContain('more');
     const modes = ['program', 'lib', 'LICENSE'].map((name) => statSync(join(target, name)).mode & 0o777);
     expect(modes).toEqual([0o555, 0o755, 0o444]);
     const made = statSync(target).ino;
-    const many = await Promise.all([1, 2, 3].map(() => installTree(copyOf(source), options)));
+    const many = await Promise.all([1, 2, 3].map(install));
     expect([...new Set(many), statSync(target).ino]).toEqual([target, made]);
   });
 
   test('is made once by many at a time', async () => {
-    const source = makePackage();
-    const sha256 = await treeSha256(source);
-    const options = { directory: join(temporaryDirectory(), 'installed'), name: 'package', sha256 };
-    const many = await Promise.all([1, 2, 3, 4].map(() => installTree(copyOf(source), options)));
+    const { directory, install } = await makeInstallable();
+    const many = await Promise.all([1, 2, 3, 4].map(install));
     expect(new Set(many).size).toBe(1);
-    expect(readdirSync(options.directory)).toHaveLength(1);
+    expect(readdirSync(directory)).toHaveLength(1);
   });
 
   test('what a process left that was killed goes with the next', async () => {
@@ -102,8 +101,7 @@ describe('an installed folder', () => {
     for (const name of ['making-old', 'making-new', 'of-the-operator']) mkdirSync(join(directory, name));
     for (const name of ['making-old', 'of-the-operator']) utimesSync(join(directory, name), hoursAgo, hoursAgo);
     await installTree(copyOf(source), { directory, name: 'package', sha256: await treeSha256(source) });
-    expect(['making-old', 'making-new', 'of-the-operator'].filter((name) => existsSync(join(directory, name)))).toEqual(
-      [...['making-new', 'of-the-operator']],
-    );
+    const left = ['making-old', 'making-new', 'of-the-operator'].filter((name) => existsSync(join(directory, name)));
+    expect(left).toEqual(['making-new', 'of-the-operator']);
   });
 });

@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
 import {
   bundlePackageDirectory,
@@ -20,15 +20,10 @@ import {
   locateDownloader,
 } from '../../../src/downloader/yt-dlp/programs.ts';
 import type { DownloaderPrograms } from '../../../src/downloader/yt-dlp/programs.ts';
-import { startTestPlatform } from '../../support/sample-platform.ts';
-import type { TestPlatform } from '../../support/sample-platform.ts';
+import { platformOfFile } from '../../support/sample-platform.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
-let platform: TestPlatform;
-beforeAll(async () => {
-  platform = await startTestPlatform([], { isUnpacked: false });
-});
-afterAll(() => platform.close());
+const platform = platformOfFile([], { isUnpacked: false });
 
 function changeOneByte(path: string): void {
   const bytes = readFileSync(path);

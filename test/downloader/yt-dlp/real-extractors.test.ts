@@ -2,16 +2,14 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-import type { VideoSource } from '../../../src/ports/videos.ts';
-import type { VideoReference, WantedFile } from '../../../src/ports/videos.ts';
+import type { VideoReference, VideoSource, WantedFile } from '../../../src/ports/videos.ts';
 import { startFakeSites, trustingEngine } from '../../support/fake-sites.ts';
 import type { FakeSites, Site } from '../../support/fake-sites.ts';
 import { ffprobe } from '../../support/ffprobe.ts';
 import { filmSeconds, makeFilms } from '../../support/lossy-films.ts';
 import type { Film } from '../../support/lossy-films.ts';
 import { isLongProof } from '../../support/proof-scale.ts';
-import { startTestPlatform } from '../../support/sample-platform.ts';
-import type { TestPlatform } from '../../support/sample-platform.ts';
+import { platformOfFile } from '../../support/sample-platform.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 /**
@@ -86,11 +84,10 @@ function sitesOf(hls: Film, file: Film, stillsDirectory: string): Record<string,
   };
 }
 
-let platform: TestPlatform;
+const platform = platformOfFile();
 let sites: FakeSites;
 let source: VideoSource;
 beforeAll(async () => {
-  platform = await startTestPlatform();
   const { engine, directory, filmsDirectory } = platform;
   const films = makeFilms(join(directory, 'films'), engine.ffmpegPath);
   const [hls, file] = [films.get('hls'), films.get('file')];
@@ -101,10 +98,7 @@ beforeAll(async () => {
   const ytDlpPath = trustingEngine(directory, engine.ytDlpPath);
   source = platform.source({}, { ytDlpPath, proxyUrl: sites.proxyUrl });
 });
-afterAll(async () => {
-  await sites.close();
-  await platform.close();
-});
+afterAll(() => sites.close());
 
 const signal = new AbortController().signal;
 

@@ -1,30 +1,19 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 
-import { overageLedger } from '../../projections/overage-ledger.ts';
-import { runProjection } from '../../projections/runner/runner.ts';
-import { newId, newUuid, randomBits } from '../../src/system/clock-and-chance.ts';
-import { exportCommand } from '../../src/cli/ledger/export.ts';
-import type { Subscription } from '../../src/ports/event-store.ts';
-import { logUnderTest } from '../commands/log-under-test.ts';
-import { writersOf, midNovember, openUsage, queueAll, upFrom } from '../commands/usage-account.ts';
-import { createReadModels, silent, testMacs } from '../projections/read-models-under-test.ts';
-import type { TestReadModels } from '../projections/read-models-under-test.ts';
-import { isLongProof, scaled } from '../support/proof-scale.ts';
+import { overageLedger } from '../../../projections/overage-ledger.ts';
+import { exportCommand } from '../../../src/cli/ledger/export.ts';
+import { logUnderTest } from '../../commands/log-under-test.ts';
+import { writersOf, openUsage, queueAll, upFrom } from '../../commands/usage-account.ts';
+import { keptReadModels } from '../../projections/kept-read-models.ts';
+import { isLongProof, scaled } from '../../support/proof-scale.ts';
 
 /** A period of more rows than are read at once; real log and read model, without the processes around them. */
 const log = logUnderTest();
-let models: TestReadModels;
-let projecting: Subscription;
-beforeAll(async () => {
-  models = await createReadModels();
-  projecting = runProjection(overageLedger, { store: log.store, macs: testMacs, pool: models.pool, logger: silent });
-});
-afterAll(async () => {
-  await projecting.close();
-  await models[Symbol.asyncDispose]();
-});
+const kept = keptReadModels(log);
 
 it('a large period is exported page by page, and every row is compared', { timeout: 120_000 }, async () => {
+  const models = await kept.create();
+  kept.run(models, overageLedger);
   const writers = writersOf(log.store);
   const account = await openUsage(log.store, { downloads_limit: 100, overage_cents: 3 });
   const downloads = scaled(1_100, 100_000);
@@ -32,29 +21,16 @@ it('a large period is exported page by page, and every row is compared', { timeo
   let lines = 0;
   let last = '';
   const output = {
-    ...{ json: false, terminal: false, columns: undefined, tell: () => undefined },
+    json: false,
+    terminal: false,
+    columns: undefined,
+    tell: () => undefined,
     write: (text: string) => {
       lines += text.split('\n').length - 1;
       last = text;
     },
   };
-  const plans = new Map<string, never>();
-  const actor = { type: 'system', id: 'test' } as const;
-  const cli = {
-    ...{
-      macs: testMacs,
-      store: log.store,
-      pool: models.pool,
-      now: () => midNovember,
-      newUuid,
-      newId,
-      randomBits,
-      writers,
-      plans,
-      actor,
-    },
-    ...{ hasProjector: () => Promise.resolve(true), output },
-  };
+  const cli = { store: log.store, pool: models.pool, hasProjector: () => Promise.resolve(true), output };
   const asked = { account: account.accountId, period: '2026-11-01' };
   const startedMs = performance.now();
   await exportCommand(cli, { ...asked, format: 'csv' });
@@ -63,9 +39,8 @@ it('a large period is exported page by page, and every row is compared', { timeo
   if (isLongProof) console.log(`${downloads} rows in ${seconds.toFixed(1)} s, ${process.memoryUsage().rss >> 20} MiB`);
 
   await exportCommand(cli, { ...asked, format: 'json' });
-  expect(JSON.parse(`{${last.slice(last.lastIndexOf('"total_cents"'))}`)).toEqual({
-    ...{ total_cents: 3 * (downloads - 100), charges: downloads, corrections: 0 },
-  });
+  const totals = { total_cents: 3 * (downloads - 100), charges: downloads, corrections: 0 };
+  expect(JSON.parse(`{${last.slice(last.lastIndexOf('"total_cents"'))}`)).toEqual(totals);
 
   // The last row of the first page, and the first of the second.
   for (const ordinal of [1_000, 1_001]) {

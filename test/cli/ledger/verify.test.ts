@@ -1,27 +1,15 @@
 import { spawn } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { runSql } from '../http/engines-behind.ts';
-import { noDownloads, ownService } from '../http/shared-service.ts';
-import { queue } from '../support/downloads.ts';
-import { planFile } from '../support/plans.ts';
-import { cliCommand } from '../support/service.ts';
-import { waitFor } from '../support/wait-for.ts';
-import { against, expectText, saidBy } from './command-line.ts';
+import { runSql } from '../../http/engines-behind.ts';
+import { cliCommand } from '../../support/service.ts';
+import { waitFor } from '../../support/wait-for.ts';
+import { against, expectText, saidBy } from '../command-line.ts';
+import { chargedAccount, chargingService } from './charging-service.ts';
 
-// A plan with one download included, so that those after it are overage.
-// The dispatcher finds what the tests damage too, and says so.
-const plans = planFile({ downloads_limit: 1, overage_cents: 25 });
-const service = ownService({ ...noDownloads, PLANS_FILE: plans }, [
-  'the audit found a divergence: a value does not follow from the log',
-]);
-const run = (...words: string[]) => against(service())(...words);
+const service = chargingService();
+const run = against(service);
 
-async function usedAccount(): Promise<string> {
-  const { url, sampleUrl, openAccount } = service();
-  const { accountId, key } = await openAccount('test');
-  for (const item of ['private', 'gone', 'private']) await queue(url, key, { url: sampleUrl(item) });
-  return accountId;
-}
+const usedAccount = async () => (await chargedAccount(service(), 2)).accountId;
 
 interface Verdict {
   verdict: string;
@@ -31,7 +19,7 @@ interface Verdict {
 /** The newest charge of an account. */
 const last = 'account_id = $1 and revision = (select max(revision) from overage_ledger where account_id = $1)';
 
-describe('ledger verify', () => {
+describe('ledger verify', { timeout: 60_000 }, () => {
   it('says that everything agrees, also while downloads are under way', async () => {
     await using _worker = await service().startRole('worker', { MIN_FREE_DISK_MIB: '0' });
     const accountId = await usedAccount();
@@ -90,7 +78,7 @@ describe('ledger verify', () => {
     expect((await run('ledger', 'verify')).code).toBe(0);
   });
 
-  it('knows a divergence that was acknowledged, and no other', { timeout: 60_000 }, async () => {
+  it('knows a divergence that was acknowledged, and no other', async () => {
     const accountId = await usedAccount();
     const verify = async () => {
       const ran = await run('ledger', 'verify', '--account', accountId, '--json');
@@ -124,7 +112,7 @@ describe('ledger verify', () => {
     expect((await verify()).code).toBe(0);
   });
 
-  it('names a table that was dropped, as /readyz does, until a rebuild has made it', { timeout: 60_000 }, async () => {
+  it('names a table that was dropped, as /readyz does, until a rebuild has made it', async () => {
     const accountId = await usedAccount();
     expect((await run('ledger', 'verify', '--account', accountId)).code).toBe(0);
     const schema = `select from pg_indexes where tablename = 'job_timeline'`;

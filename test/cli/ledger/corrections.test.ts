@@ -1,41 +1,23 @@
 import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { countEvents, runSql } from '../http/engines-behind.ts';
-import { noDownloads, ownService } from '../http/shared-service.ts';
-import { queue } from '../support/downloads.ts';
-import { planFile } from '../support/plans.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
-import { against, expectRefusal, expectText } from './command-line.ts';
+import { countEvents, runSql } from '../../http/engines-behind.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { against, expectRefusal, expectText } from '../command-line.ts';
+import { chargedAccount, chargingService } from './charging-service.ts';
 
-// A plan with one download included, so that those after it are overage.
-// What the tests change by hand in the ledger, the audit beside the dispatcher finds too.
-const plans = planFile({ downloads_limit: 1, overage_cents: 25 });
-const service = ownService({ ...noDownloads, PLANS_FILE: plans }, [
-  'the audit found a divergence: a value does not follow from the log',
-]);
-const run = (...words: string[]) => against(service())(...words);
+const service = chargingService();
+const run = against(service);
 
 const day = async (accountId: string) =>
   (await service().cli<{ period_start: string }>('accounts', 'show', accountId)).period_start.slice(0, 10);
-
-/** An account with a download included, and so many charged. */
-async function chargedAccount(charged: number): Promise<{ accountId: string; tokens: string[] }> {
-  const { url, sampleUrl, openAccount } = service();
-  const { accountId, key } = await openAccount('test');
-  const tokens: string[] = [];
-  for (let number = 0; number <= charged; number += 1) {
-    tokens.push((await queue(url, key, { url: sampleUrl('private') })).request_token);
-  }
-  return { accountId, tokens };
-}
 
 const waive = (token: string, ...more: string[]) => ['ledger', 'waive', token, '--by', 'Ada', ...more];
 const because = (reference: string) => ['--reason', 'the file was broken', '--reference', reference];
 
 describe('ledger waive', { timeout: 120_000 }, () => {
   it('takes back a charge in parts, once for each reference, and never more than it was', async () => {
-    const { accountId, tokens } = await chargedAccount(1);
+    const { accountId, tokens } = await chargedAccount(service(), 1);
     const [, charged = ''] = tokens;
     const first = await service().cli(...waive(charged, '--cents', '10', ...because('case-1')));
     expect(first).toMatchObject({
@@ -81,7 +63,7 @@ describe('ledger waive', { timeout: 120_000 }, () => {
   });
 
   it('takes back every charge of a period whose download failed, once, and names each', async () => {
-    const { accountId, tokens } = await chargedAccount(6);
+    const { accountId, tokens } = await chargedAccount(service(), 6);
     const [included = '', broken = '', gone = '', stays = '', other = '', taken = '', later = ''] = tokens;
     const failed = (token: string, reason: string) =>
       runSql(service(), `update jobs set status = 'failed', failure_reason = '${reason}' where token = '${token}'`);
@@ -135,7 +117,7 @@ describe('ledger waive', { timeout: 120_000 }, () => {
 
 describe('ledger export', { timeout: 120_000 }, () => {
   it('gives every row as CSV and as JSON, to standard output or into a file', async () => {
-    const { accountId, tokens } = await chargedAccount(2);
+    const { accountId, tokens } = await chargedAccount(service(), 2);
     await service().cli(
       ...waive(tokens[1] ?? '', '--cents', '5', '--reason', '=HYPERLINK("x")', '--reference', 'case,"1"'),
     );
@@ -200,7 +182,7 @@ describe('ledger export', { timeout: 120_000 }, () => {
   });
 
   it('fails, and leaves no file, where the ledger differs from the log', async () => {
-    const { accountId } = await chargedAccount(1);
+    const { accountId } = await chargedAccount(service(), 1);
     const period = await day(accountId);
     await service().cli('ledger', 'show', accountId);
     await runSql(service(), 'update overage_ledger set cents = 24 where account_id = $1 and cents = 25', [accountId]);
@@ -218,7 +200,7 @@ describe('ledger export', { timeout: 120_000 }, () => {
 
 describe('accounts usage', { timeout: 120_000 }, () => {
   it('shows every period, or one', async () => {
-    const { accountId } = await chargedAccount(2);
+    const { accountId } = await chargedAccount(service(), 2);
     await service().cli('accounts', 'cap', accountId, '500');
     const period = await day(accountId);
     const usage = await service().cli<{ periods: object[] }>('accounts', 'usage', accountId);
@@ -256,7 +238,7 @@ describe('accounts usage', { timeout: 120_000 }, () => {
   });
 
   it('shows no more used than there is, after a change to less', async () => {
-    const { accountId } = await chargedAccount(1);
+    const { accountId } = await chargedAccount(service(), 1);
     await service().cli('accounts', 'terms', accountId, '--downloads', '0');
     expect(await service().cli('accounts', 'usage', accountId)).toMatchObject({
       periods: [{ downloads: { accepted: 2, credits: { used: 0, limit: 0 } } }],

@@ -1,18 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { runSql } from '../http/engines-behind.ts';
-import { noDownloads, ownService } from '../http/shared-service.ts';
-import { call } from '../support/client.ts';
-import { queue } from '../support/downloads.ts';
-import { planFile } from '../support/plans.ts';
-import { against, expectRefusal, expectText, saidBy } from './command-line.ts';
+import { runSql } from '../../http/engines-behind.ts';
+import { call } from '../../support/client.ts';
+import { against, expectRefusal, expectText, saidBy } from '../command-line.ts';
+import { chargedAccount, chargingService } from './charging-service.ts';
 
-// A plan with one download included, so that those after it are overage.
-// What the tests change by hand in the ledger, the audit beside the dispatcher finds too.
-const plans = planFile({ downloads_limit: 1, overage_cents: 25 });
-const service = ownService({ ...noDownloads, PLANS_FILE: plans }, [
-  'the audit found a divergence: a value does not follow from the log',
-]);
-const run = (...words: string[]) => against(service())(...words);
+const service = chargingService();
+const run = against(service);
 
 interface Ledger {
   account_id: string;
@@ -23,20 +16,9 @@ interface Ledger {
   behind: boolean;
 }
 
-/** An account with a download included, and two charged. */
-async function usedAccount(): Promise<{ accountId: string; key: string; tokens: string[] }> {
-  const { url, sampleUrl, openAccount } = service();
-  const { accountId, key } = await openAccount('test');
-  const tokens: string[] = [];
-  for (const item of ['private', 'gone', 'private']) {
-    tokens.push((await queue(url, key, { url: sampleUrl(item) })).request_token);
-  }
-  return { accountId, key, tokens };
-}
-
 describe('ledger show', () => {
   it('shows each charge with its event and its rate, and a total that the log agrees with', async () => {
-    const { accountId, key, tokens } = await usedAccount();
+    const { accountId, key, tokens } = await chargedAccount(service(), 2);
     const { url, sampleUrl } = service();
     const lookedUp = await call(url, `/video/metadata?url=${encodeURIComponent(sampleUrl('bars'))}`, { key });
     expect(lookedUp.status).toBe(200);
@@ -84,7 +66,7 @@ describe('ledger show', () => {
     ],
     ['too few rows', 'delete from overage_ledger where account_id = $1 and revision = 3', 'is not in the ledger'],
   ])('fails where the ledger has %s, until it is rebuilt', async (_what, damage, how) => {
-    const { accountId } = await usedAccount();
+    const { accountId } = await chargedAccount(service(), 2);
     await service().cli('ledger', 'show', accountId);
     expect(await runSql(service(), damage, [accountId])).toBe(1);
     const ran = await run('ledger', 'show', accountId, '--json');

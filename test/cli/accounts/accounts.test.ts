@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { queue } from '../support/downloads.ts';
-import { noDownloads, shareService } from '../http/shared-service.ts';
-import { against, expectRefusal, expectText } from './command-line.ts';
+import { queue } from '../../support/downloads.ts';
+import { noDownloads, shareService } from '../../http/shared-service.ts';
+import { against, expectRefusal, expectText } from '../command-line.ts';
 
 const service = shareService(noDownloads);
-const run = (...words: string[]) => against(service())(...words);
+const run = against(service);
 const unknownAccount = 'acc_aaaaaaaaaaaaaaaaaaaa';
 const anyInstant = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) as unknown;
 const instant = expect.stringMatching(/^\d{4}-\d\d-\d\dT00:00:00\.000Z$/) as unknown;

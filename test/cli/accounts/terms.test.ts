@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { noDownloads, shareService } from '../http/shared-service.ts';
-import { against, expectText, runIn } from './command-line.ts';
+import { noDownloads, shareService } from '../../http/shared-service.ts';
+import { against, expectText, runIn } from '../command-line.ts';
 
 const service = shareService(noDownloads);
-const run = (...words: string[]) => against(service())(...words);
+const run = against(service);
 const cli = (...words: string[]) => service().cli(...words);
 
 interface Shown {

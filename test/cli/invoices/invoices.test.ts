@@ -1,41 +1,40 @@
-import { readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { noDownloads, ownService } from '../http/shared-service.ts';
-import { queue } from '../support/downloads.ts';
-import { planFile } from '../support/plans.ts';
-import { runInLoadedProcess } from '../support/service.ts';
-import { makeTemporaryDirectory } from '../support/temporary-directory.ts';
-import { against, expectRefusal, expectText } from './command-line.ts';
+import { noDownloads, ownService } from '../../http/shared-service.ts';
+import { accountWithDownloads } from '../../support/downloads.ts';
+import { planFile } from '../../support/plans.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { against, expectRefusal, expectText, within } from '../command-line.ts';
 
 const plans = planFile({ downloads_limit: 1, overage_cents: 25, fee_cents: 1900 });
 const service = ownService({ ...noDownloads, PLANS_FILE: plans, INVOICE_ISSUER: 'Tally & Co' });
-const run = (...words: string[]) => against(service())(...words);
+const run = against(service);
 
 /** The command line, five weeks on: nobody else's clock is moved. */
 const later = (...words: string[]) =>
-  runInLoadedProcess(words, {
-    ...{ REELTALLY_DATA: service().dataDirectory, INVOICE_ISSUER: 'Tally & Co' },
-    ...{ REELTALLY_CLOCK_OFFSET_SECONDS: String(35 * 86_400), CLOSING_GRACE_SECONDS: '0' },
-  });
+  within({
+    REELTALLY_DATA: service().dataDirectory,
+    INVOICE_ISSUER: 'Tally & Co',
+    REELTALLY_CLOCK_OFFSET_SECONDS: String(35 * 86_400),
+    CLOSING_GRACE_SECONDS: '0',
+  })(...words);
 
 interface Shown {
-  number: number;
-  issuer: string;
+  period_start: string;
   lines: { kind: string; cents: number; charges?: { event_id: string; cents: number }[] }[];
-  total_cents: number;
-  credited_cents: number;
+}
+
+interface Ledger {
+  rows: { type: string; event_id: string }[];
 }
 
 let account: string;
 
 // An account with one download included and two charged, whose first period is over, closed and invoiced.
 beforeAll(async () => {
-  const { url, sampleUrl, openAccount } = service();
-  const opened = await openAccount('test');
-  account = opened.accountId;
-  for (const item of ['private', 'gone', 'private']) await queue(url, opened.key, { url: sampleUrl(item) });
+  ({ accountId: account } = await accountWithDownloads(service(), ['private', 'gone', 'private']));
   const issued = await later('invoices', 'issue-due', '--json');
   expect(issued.code).toBe(0);
   const { issued: invoices } = JSON.parse(issued.stdout) as { issued: { account_id: string; total_cents: number }[] };
@@ -44,10 +43,11 @@ beforeAll(async () => {
   ]);
 }, 90_000);
 
+const otherEvent = '8fe20dcc-db5c-5fa6-a408-d047d73c8a1c';
 const show = <Answer>(...words: string[]) => service().cli<Answer>('invoices', 'show', account, ...words);
 const credit = (...words: string[]) => run('invoices', 'credit', account, '2', '--reason', 'it failed', ...words);
 
-describe('invoices', () => {
+describe('invoices', { timeout: 120_000 }, () => {
   it('issue-due has nothing to do when it is asked again, and says so to people', async () => {
     const { stdout, stderr } = await later('invoices', 'issue-due');
     expect(stdout).toMatch(/\n\n0 periods ended, 0 closed, 0 invoices issued\n$/);
@@ -55,10 +55,11 @@ describe('invoices', () => {
   });
 
   it('issue-due says until when a period takes corrections that is not closed yet', async () => {
-    const { code, stdout, stderr } = await runInLoadedProcess(['invoices', 'issue-due', '--json'], {
-      ...{ REELTALLY_DATA: service().dataDirectory, CLOSING_GRACE_SECONDS: String(20 * 86_400) },
+    const { code, stdout, stderr } = await within({
+      REELTALLY_DATA: service().dataDirectory,
+      CLOSING_GRACE_SECONDS: String(20 * 86_400),
       REELTALLY_CLOCK_OFFSET_SECONDS: String(70 * 86_400),
-    });
+    })('invoices', 'issue-due', '--json');
     expect(code).toBe(0);
     const { closed, in_grace: inGrace } = JSON.parse(stdout) as { closed: string[]; in_grace: Record<string, string> };
     const [stream = '', until = ''] = Object.entries(inGrace).find(([name]) => name.includes(account)) ?? [];
@@ -81,16 +82,9 @@ describe('invoices', () => {
     expect(shown).toMatchObject({ number: 2, issuer: 'Tally & Co', total_cents: 1950 });
     const [overage] = shown.lines;
     expect(overage).toMatchObject({ kind: 'overage', cents: 50, charges: [{ cents: 25 }, { cents: 25 }] });
-    const ledger = await service().cli<{ rows: { type: string; event_id: string }[] }>(
-      ...[
-        'ledger',
-        'show',
-        account,
-        '--period',
-        (shown as unknown as { period_start: string }).period_start.slice(0, 10),
-      ],
-    );
-    const charged = ledger.rows.filter(({ type }) => type === 'OverageCharged').map((row) => row.event_id);
+    const period = shown.period_start.slice(0, 10);
+    const { rows } = await service().cli<Ledger>('ledger', 'show', account, '--period', period);
+    const charged = rows.filter(({ type }) => type === 'OverageCharged').map((row) => row.event_id);
     expect(overage?.charges?.map((charge) => charge.event_id)).toEqual(charged);
 
     expectText(
@@ -99,11 +93,9 @@ describe('invoices', () => {
     );
     expectText(await run('invoices', 'show', account, '2'), /^total +\$19\.50$/m);
     expectText(await run('invoices', 'show', account, '2', '--format', 'csv'), /^invoice_number,account_id,/);
-    const directory = makeTemporaryDirectory();
-    const file = join(directory, 'invoice.html');
+    const file = join(temporaryDirectory(), 'invoice.html');
     expectText(await later('invoices', 'show', account, '2', '--format', 'html', '--output', file), /^written to /);
     expect(readFileSync(file, 'utf8')).toMatch(/^<!doctype html>[^]*Tally &amp; Co[^]*Invoice 2/);
-    rmSync(directory, { recursive: true });
   });
 
   it('credit gives back a part once for each reference, and never more than there is', async () => {
@@ -113,22 +105,18 @@ describe('invoices', () => {
     expect(await show('1', '--credit-note')).toMatchObject({
       ...{ type: 'credit_note', number: 1, invoice_number: 2, cents: 25, issued_by: 'R. Example', reason: 'it failed' },
     });
-    expect(await show<Shown>('2')).toMatchObject({ total_cents: 1950, credited_cents: 25 });
-    const by = ['--by', 'R. Example'];
-    const [reused, exceeds, noLine, noCharge, nobody] = await Promise.all([
-      credit('--line', '1', '--cents', '26', '--reference', 'CASE-1', ...by),
-      credit('--line', '1', '--cents', '26', '--reference', 'CASE-2', ...by),
-      credit('--line', '9', '--cents', '1', '--reference', 'CASE-2', ...by),
-      credit(
-        ...['--line', '1', '--cents', '1', '--reference', 'CASE-2', ...by],
-        ...['--charge', '8fe20dcc-db5c-5fa6-a408-d047d73c8a1c'],
-      ),
-      credit('--line', '1', '--cents', '1', '--reference', 'CASE-2', '--by', ' '),
-    ]);
-    expectRefusal(reused, /another credit note has the reference CASE-1: nothing was written/);
-    expectRefusal(exceeds, /\$0\.26 is more than is left of line 1 of invoice 2/);
-    expectRefusal(noLine, /there is no line 9 of invoice 2/);
-    expectRefusal(noCharge, /line 1 of invoice 2 .* has no charge 8fe20dcc/);
+    expect(await show('2')).toMatchObject({ total_cents: 1950, credited_cents: 25 });
+    for (const [words, message] of [
+      ['--line 1 --cents 26 --reference CASE-1 --by R', /another credit note has the reference CASE-1: nothing was/],
+      ['--line 1 --cents 26 --reference CASE-2 --by R', /\$0\.26 is more than is left of line 1 of invoice 2/],
+      ['--line 9 --cents 1 --reference CASE-2 --by R', /there is no line 9 of invoice 2/],
+      [
+        `--line 1 --cents 1 --reference CASE-2 --by R --charge ${otherEvent}`,
+        /line 1 of invoice 2 .* has no charge 8f/,
+      ],
+    ] as const)
+      expectRefusal(await credit(...words.split(' ')), message);
+    const nobody = await credit('--line', '1', '--cents', '1', '--reference', 'CASE-2', '--by', ' ');
     expectRefusal(nobody, /say who gives this back \(--by\) and why \(--reason\)/);
     const { credit_notes: notes } = await service().cli<{ credit_notes: object[] }>('invoices', 'list', account);
     expect(notes).toMatchObject([{ number: 1, reference: 'CASE-1', cents: 25 }]);
@@ -136,17 +124,13 @@ describe('invoices', () => {
 
   it('refuse what there is not', async () => {
     const nobody = 'acc_aaaaaaaaaaaaaaaaaaaa';
-    const [list, showing, missing, note, file] = await Promise.all([
-      run('invoices', 'list', nobody),
-      run('invoices', 'show', account, '9'),
-      run('invoices', 'show', account, 'first'),
-      run('invoices', 'show', account, '9', '--credit-note'),
-      run('invoices', 'show', account, '2', '--output', '/nowhere/at/all'),
-    ]);
-    expectRefusal(list, /there is no account acc_a/);
-    expectRefusal(showing, /has no invoice 9; see "invoices list"/);
-    expectRefusal(missing, /give a whole number from 1 to/);
-    expectRefusal(note, /has no credit note 9;/);
-    expectRefusal(file, /\/nowhere\/at\/all cannot be written/);
+    for (const [words, message] of [
+      [['list', nobody], /there is no account acc_a/],
+      [['show', account, '9'], /has no invoice 9; see "invoices list"/],
+      [['show', account, 'first'], /give a whole number from 1 to/],
+      [['show', account, '9', '--credit-note'], /has no credit note 9;/],
+      [['show', account, '2', '--output', '/nowhere/at/all'], /\/nowhere\/at\/all cannot be written/],
+    ] as const)
+      expectRefusal(await run('invoices', ...words), message);
   });
 });

@@ -1,0 +1,42 @@
+import { expect, it } from 'vitest';
+import { usageAndJobs } from '../../../projections/usage-and-jobs.ts';
+import { newUuid } from '../../../src/system/clock-and-chance.ts';
+import { waiveCommand, waiveFailedCommand } from '../../../src/cli/ledger/waive.ts';
+import { logUnderTest } from '../../commands/log-under-test.ts';
+import { noteReads } from '../../commands/noted-reads.ts';
+import { writersOf, midNovember, openUsage, queueAll, upFrom } from '../../commands/usage-account.ts';
+import { token } from '../../domain/usage-examples.ts';
+import { keptReadModels } from '../../projections/kept-read-models.ts';
+import { testMacs } from '../../projections/read-models-under-test.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+const log = logUnderTest();
+const kept = keptReadModels(log);
+
+it('a waiver reads its period from the charge on, however much stands before', { timeout: 60_000 }, async () => {
+  const models = await kept.create();
+  kept.run(models, usageAndJobs);
+  const writers = writersOf(log.store);
+  const account = await openUsage(log.store, { downloads_limit: 0, overage_cents: 3 });
+  const { accountId, stream } = account;
+  await queueAll(writers, account, upFrom(1, 20));
+  const failed = "update jobs set status = 'failed', failure_reason = 'internal_error' where token >= $1";
+  await waitFor(async () => (await models.pool.query(failed, [token(19)])).rowCount === 2, {
+    what: 'the downloads in the read model',
+  });
+  const { store, reads } = noteReads(log.store);
+  const cli = {
+    store,
+    pool: models.pool,
+    macs: testMacs,
+    now: () => midNovember,
+    newUuid,
+    hasProjector: () => Promise.resolve(true),
+    output: { json: true, terminal: false, columns: undefined, tell: () => undefined, write: () => undefined },
+  };
+  const why = { reason: 'the file was broken', reference: 'CASE-1', by: 'Ada' };
+  await waiveCommand(cli, token(18), { ...why, cents: 1 });
+  expect(reads(stream)).toEqual([35]);
+  await waiveFailedCommand(cli, { ...why, account: accountId, period: '2026-11-01' });
+  expect(reads(stream)).toEqual([35, 37]);
+});
