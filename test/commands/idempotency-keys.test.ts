@@ -23,7 +23,7 @@ const confirmedOnce = ['UsagePeriodOpened', 'DownloadCreditDebited', 'DownloadQu
 const typesIn = async (stream: string) => (await readUsage(log.store, stream)).map(({ event }) => event.type);
 const countOf = async (stream: string, type: string) => (await typesIn(stream)).filter((each) => each === type).length;
 
-/** What a row of the read model says right now. */
+/** The read model's row as it would be right now. */
 async function rowOf(account: UsageAccount, key: string) {
   const known = await readOn(log.store, account.origin);
   return { snapshot: known.snapshot, keyed: known.keyed(hashIdempotencyKey(key), undefined) };

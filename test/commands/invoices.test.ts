@@ -129,7 +129,7 @@ describe('a credit note', () => {
     const { charges, credit } = await invoicedAccount();
     const exceeds = { refusal: 'exceeds_charge' };
     expect(await credit({ cents: 66 })).toEqual(exceeds);
-    // What was waived before the close is not given back once more.
+    // Cents that were waived before the close are not given back once more.
     expect(await credit({ charge_event_id: charges[2] ?? '', cents: 16 })).toEqual(exceeds);
     expect(await credit({ charge_event_id: charges[2] ?? '', cents: 15 })).toMatchObject({ issued: true });
     expect(await credit({ charge_event_id: charges[2] ?? '', cents: 1, reference: 'CASE-2' })).toEqual(exceeds);

@@ -21,7 +21,7 @@ import { expectUnbrokenChain } from './unbroken-chain.ts';
 /** An account whose usage is in the log, as the requests of one or more processes meet it. */
 export interface UsageAccount {
   accountId: string;
-  /** Of its first period. */
+  /** The usage stream of its first period. */
   stream: string;
   /** Knows nothing: whoever starts from it reads the stream. */
   origin: UsageSnapshot;
@@ -63,7 +63,7 @@ export async function openUsage(
   return { accountId, stream, origin: usageOrigin(stream) };
 }
 
-/** What one process knows of all accounts. */
+/** The account writers of one process. */
 export function writersOf(store: EventStore, now: () => string = () => midNovember): WriterRegistry {
   return new WriterRegistry({ store, now, newId: newUuid });
 }
@@ -107,7 +107,7 @@ export async function readUsage(store: EventStore, stream: string): Promise<Stor
   return recorded.map((event) => parseUsageEvent(event));
 }
 
-/** What folding a usage stream gives. @param upTo the last revision to fold; default: all */
+/** The fold of a usage stream. @param upTo the last revision to fold; default: all */
 export async function foldUsage(store: EventStore, stream: string, upTo = Infinity): Promise<UsageSnapshot> {
   const known = new UsageCache(usageOrigin(stream));
   for (const event of await store.read(stream, 0)) if (event.revision <= upTo) known.fold(event);
