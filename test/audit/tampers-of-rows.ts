@@ -94,8 +94,8 @@ function ofTable(table: Table): RowTamper[] {
 
 const isByAccount = (table: Table) => table === 'account_heads' || table === 'hourly_limits';
 
-/** The last column of its key. */
-const keyOf = (table: Table) => kept[table].key.at(-1) ?? '';
+/** The last column of its key, but not a position: the next one may belong to another event of the same download. */
+const keyOf = (table: Table) => kept[table].key.findLast((column) => column !== 'position') ?? '';
 
 const differing = (table: Table, kind: string, sql: string): RowTamper => ({
   kind,
