@@ -130,19 +130,21 @@ export async function readCredits(
   stream: string,
   macs: RowMacs,
 ): Promise<UsageSnapshot | NotBelieved | undefined> {
-  const { rows } = await client.query<CreditsRow>(`select ${creditsColumns('c')} from credits c where stream = $1`, [
-    stream,
-  ]);
-  return rows[0] && new CreditsMacs(macs).believed(signedUsageOf(rows[0]), rows[0].account_id);
+  const [row] = await readRows(client, [stream]);
+  return row && new CreditsMacs(macs).believed(signedUsageOf(row), row.account_id);
 }
 
 /** The rows of several periods, in any order. This transaction has just written them, so their MACs are not checked. */
 export async function readCreditsWritten(client: PoolClient, streams: readonly string[]): Promise<UsageSnapshot[]> {
+  return (await readRows(client, streams)).map(snapshotFromRow);
+}
+
+async function readRows(client: Pick<PoolClient, 'query'>, streams: readonly string[]): Promise<CreditsRow[]> {
   const { rows } = await client.query<CreditsRow>(
     `select ${creditsColumns('c')} from credits c where stream = any($1)`,
     [streams],
   );
-  return rows.map(snapshotFromRow);
+  return rows;
 }
 
 export const signedUsageOf = (row: CreditsRow): SignedUsage => ({
@@ -168,22 +170,18 @@ export class CreditsRows {
   }
 
   async apply(events: readonly ParsedEvent<UsageEvent>[], client: PoolClient): Promise<void> {
-    const streams = [...new Set(events.map(({ stream }) => stream))];
-    const { rows } = await client.query<CreditsRow>(
-      `select ${creditsColumns('c')} from credits c where stream = any($1)`,
-      [streams],
-    );
+    const rows = await readRows(client, [...new Set(events.map(({ stream }) => stream))]);
     const found = new Map(rows.map((row) => [row.stream, row]));
     const snapshots = new Map<string, UsageSnapshot>();
-    for (const { stream, revision, event, metadata } of events) {
+    for (const parsed of events) {
+      const { stream, revision } = parsed;
       const snapshot = snapshots.get(stream) ?? (await this.#stateBefore(stream, revision, found.get(stream)));
       if (revision !== snapshot.revision + 1) {
         throw new Error(
           `${stream} stands at ${String(snapshot.revision)} in credits, and ${String(revision)} came next`,
         );
       }
-      const usage = evolveUsage(snapshot.usage, event);
-      snapshots.set(stream, { stream, revision, lastHash: metadata.hash, lastTime: metadata.time, usage });
+      snapshots.set(stream, folded(snapshot, parsed));
     }
     await this.#write([...snapshots.values()], client);
   }
@@ -208,11 +206,8 @@ export class CreditsRows {
   /** @param before revision of the first event to leave out */
   async #fold(stream: string, before: number): Promise<UsageSnapshot> {
     let snapshot = nothingOf(stream);
-    for (const recorded of await this.#store.read(stream, 0, before)) {
-      const { event, revision, metadata } = parseUsageEvent(recorded);
-      const usage = evolveUsage(snapshot.usage, event);
-      snapshot = { stream, revision, lastHash: metadata.hash, lastTime: metadata.time, usage };
-    }
+    for (const recorded of await this.#store.read(stream, 0, before))
+      snapshot = folded(snapshot, parseUsageEvent(recorded));
     return snapshot;
   }
 
@@ -230,6 +225,14 @@ export class CreditsRows {
       [JSON.stringify(rows)],
     );
   }
+}
+
+function folded(
+  { usage }: UsageSnapshot,
+  { stream, revision, event, metadata }: ParsedEvent<UsageEvent>,
+): UsageSnapshot {
+  const { hash: lastHash, time: lastTime } = metadata;
+  return { stream, revision, lastHash, lastTime, usage: evolveUsage(usage, event) };
 }
 
 const nothingOf = (stream: string): UsageSnapshot => ({

@@ -26,7 +26,7 @@ export function newApiKey(randomBits: (bytes: number) => Buffer): NewApiKey {
   return { key, keyHash: hashApiKey(key), keyPrefix: key.slice(0, prefixLength) };
 }
 
-/** Whether a string has the form of a key of this service. */
+/** True if a string has the form of a key of this service. */
 export function hasApiKeyForm(key: string): boolean {
   return keyPattern.test(key) && checksum(key.slice('rtk_'.length, -checksumLength)) === key.slice(-checksumLength);
 }

@@ -61,8 +61,8 @@ export function addMetadata(
     };
     const revision = firstRevision + index;
     lastHash = chainHash(lastHash, { stream, revision, id, type: event.type, data: event.data, metadata: unchained });
-    const metadata: EventMetadata = { ...unchained, hash: lastHash };
-    return { id, type: event.type, data: event.data, metadata: { ...metadata } };
+    const metadata = { ...unchained, hash: lastHash } satisfies EventMetadata;
+    return { id, type: event.type, data: event.data, metadata };
   });
   return { events, lastHash };
 }

@@ -84,7 +84,10 @@ export async function handle<State, Event extends DomainEvent>(
     const chained = addMetadata(traced, { stream: aggregate.stream, expected, previousHash: loaded.lastHash, time });
     const append = store.append(aggregate.stream, expected, chained.events, { sendBeforeMs: deadlineMs - 100 });
     append.then(end, () => end('failed'));
-    const outcome = await within(append, deadlineMs);
+    // The adapter goes on resending the append. Nobody waits for its later outcome, or for its end at shutdown.
+    const outcome = await withDeadline(append, deadlineMs - performance.now(), () => {
+      throw new OutcomeUnknown('the log has not answered in time');
+    });
     if (outcome === 'not_sent') break;
     if (outcome === 'stored') {
       const state = events.reduce(
@@ -171,11 +174,4 @@ async function loadTail<State, Event extends DomainEvent>(
     loaded.lastHash = metadata.hash;
     loaded.lastTime = metadata.time;
   }
-}
-
-async function within<Value>(promise: Promise<Value>, deadlineMs: number): Promise<Value> {
-  // The adapter goes on resending the append. Nobody waits for its later outcome, or for its end at shutdown.
-  return withDeadline(promise, deadlineMs - performance.now(), () => {
-    throw new OutcomeUnknown('the log has not answered in time');
-  });
 }

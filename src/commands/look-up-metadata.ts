@@ -3,7 +3,7 @@ import { summariseUsage } from '../domain/usage-summary.ts';
 import type { UsageSnapshot } from '../domain/usage-state.ts';
 import type { MetadataProbe, VideoMetadata, VideoReference } from '../ports/videos.ts';
 import type { Cause } from './event-metadata.ts';
-import type { UsageAnswer } from './usage/batch.ts';
+import type { UsageAnswer, WriterCommand } from './usage/batch.ts';
 import type { WriterRegistry } from './usage/writer-registry.ts';
 
 type UsageThen = Extract<UsageAnswer, { outcome: 'accepted' }>['usage'];
@@ -33,12 +33,9 @@ export async function lookUpMetadata(
   { writers, probe }: { writers: WriterRegistry; probe: MetadataProbe },
   { accountId, lookupId, video, snapshot, cause, decisionBudgetMs, now }: LookUpRequest,
 ): Promise<LookUpAnswer> {
-  const asked = { snapshot, cause };
-  const current = await writers.ask(accountId, {
-    ...asked,
-    command: { kind: 'query' },
-    deadlineMs: performance.now() + decisionBudgetMs,
-  });
+  const ask = (command: WriterCommand) =>
+    writers.ask(accountId, { snapshot, cause, command, deadlineMs: performance.now() + decisionBudgetMs });
+  const current = await ask({ kind: 'query' });
   if (current.outcome !== 'accepted') return notCharged(current);
   if (summariseUsage(current.usage, later(now, current.time)).metadata.remaining === 0) {
     return { outcome: 'refused', refusal: 'metadata_quota_exceeded', usage: current.usage };
@@ -48,11 +45,7 @@ export async function lookUpMetadata(
     const { detail, nobodyAnswered = false } = found;
     return { outcome: 'probe_failed', detail, nobodyAnswered, usage: current.usage };
   }
-  const answer = await writers.ask(accountId, {
-    ...asked,
-    command: { kind: 'debit_metadata', lookupId, video },
-    deadlineMs: performance.now() + decisionBudgetMs,
-  });
+  const answer = await ask({ kind: 'debit_metadata', lookupId, video });
   if (answer.outcome !== 'accepted') return notCharged(answer);
   return { outcome: 'found', metadata: found.metadata, usage: answer.usage };
 }

@@ -31,7 +31,7 @@ export class RequestTokens {
     return Buffer.concat([body, check(this.#current.key, body)]).toString('base64url');
   }
 
-  /** Whether this installation has drawn the token; its job need not exist. */
+  /** True if this installation has drawn the token; its job need not exist. */
   verify(token: string): boolean {
     if (!tokenPattern.test(token)) return false;
     const bytes = Buffer.from(token, 'base64url');

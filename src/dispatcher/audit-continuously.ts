@@ -46,10 +46,7 @@ export function auditContinuously({
   lookEveryMs = 10_000,
   startOverMs = 60_000,
   missingForMs = 600_000,
-}: AuditDependencies): {
-  state: AuditState;
-  stop: () => Promise<void>;
-} {
+}: AuditDependencies): { state: AuditState; stop: () => Promise<void> } {
   const outage = outageOf({ outages, logger }, 'the audit');
   const stopping = new AbortController();
   const { signal } = stopping;

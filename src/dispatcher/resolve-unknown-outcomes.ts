@@ -27,9 +27,9 @@ const maxUnderWay = 16;
 const stepTimeoutMs = 10_000;
 
 /**
- * Keeps the promises of `pending_voids`: sends each append again, the identical bytes, until its outcome is known; takes back
- * what turns out to be stored; ends its job; and only then forgets the promise. Each step may be repeated, by this process
- * after a crash or by two at once: what was done is found in the log and not done again.
+ * Resolves pending voids. Sends each append again, the identical bytes, until its outcome is known; voids the charge if it turns
+ * out to be stored; ends its job; and only then forgets the pending void. Each step may be repeated, by this process after a
+ * crash or by two at once: the log shows the steps that are done, and they are not done again.
  */
 export function startResolving(dependencies: ResolveDependencies): { stop: () => Promise<void> } {
   const underWay = new Map<string, Promise<void>>();

@@ -112,7 +112,7 @@ async function mailRound(
 const postponedNow = ({ postponed }: MailState): string[] =>
   [...postponed].filter(([, { untilMs }]) => untilMs > performance.now()).map(([eventId]) => eventId);
 
-/** Whatever may be tried again and waits no more is done with. */
+/** Forgets warnings that may be tried again but no longer wait: they are mailed. */
 function forgetPast({ postponed }: MailState, waiting: readonly WaitingWarning[]): void {
   const stillWaiting = new Set(waiting.map(({ event_id: eventId }) => eventId));
   for (const [eventId, { untilMs }] of postponed) {

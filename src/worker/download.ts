@@ -143,13 +143,7 @@ async function fetchFile(
  */
 async function finish(
   { files, tracer, progress }: DownloadDependencies,
-  {
-    claim,
-    file,
-    record,
-    job: { token, traceparent: parent },
-    signal,
-  }: {
+  attempt: {
     claim: ClaimProof;
     file: DownloadedFile;
     record: (command: JobCommand) => Promise<boolean>;
@@ -157,6 +151,8 @@ async function finish(
     signal: AbortSignal;
   },
 ): Promise<boolean> {
+  const { claim, file, record, job, signal } = attempt;
+  const { token, traceparent: parent } = job;
   const key = { token, claimRevision: claim.revision, name: file.name };
   const { name, mime, sizeBytes, sha256, durationSeconds } = file;
   const onProgress = uploadProgress(sizeBytes, (now) => {

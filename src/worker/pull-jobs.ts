@@ -113,7 +113,7 @@ async function work(dependencies: WorkerDependencies, received: ReceivedJob, sto
 interface Claimed {
   job: QueuedJob;
   claim: ClaimProof;
-  /** Of everything that is done about the job here. */
+  /** Covers everything that this worker does about the job. */
   span: Span | undefined;
   /** Gives back its place in the quotas. */
   giveBack: () => void;

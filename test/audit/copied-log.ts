@@ -1,14 +1,10 @@
 import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { expect } from 'vitest';
 import { projections } from '../../projections/all.ts';
-import { catchUp } from '../../projections/runner/progress.ts';
-import { runProjection } from '../../projections/runner/runner.ts';
 import { connectEventStore } from '../../src/adapters/event-store/event-store.ts';
 import { openDatabase } from '../../src/embedded/event-store/database.ts';
 import { startServer } from '../../src/embedded/event-store/server.ts';
-import { silent, testMacs } from '../projections/read-models-under-test.ts';
 import type { TestReadModels } from '../projections/read-models-under-test.ts';
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts';
 import { ForgedLog } from './forged-log.ts';
@@ -36,10 +32,8 @@ export async function withLog<Result>(
 
 /** Builds all read models from a log. */
 export async function project(store: ReturnType<typeof connectEventStore>, to: TestReadModels): Promise<void> {
-  const runners = projections.map((projection) =>
-    runProjection(projection, { store, macs: testMacs, pool: to.openAnother(), logger: silent }),
-  );
-  for (const projection of projections) expect(await catchUp({ store, pool: to.pool }, projection, 20_000)).toBe(true);
+  const runners = to.run(store, ...projections);
+  await to.caughtUp();
   await Promise.all(runners.map((runner) => runner.close()));
 }
 

@@ -73,6 +73,11 @@ export class ForgedLog {
     this.setEnd(key);
   }
 
+  removeStream(key: number): void {
+    this.run('delete from events where stream_key = ?', key);
+    this.run('delete from streams where stream_key = ?', key);
+  }
+
   /** Puts an event into a stream, behind one of its events, in the order of the whole log too. */
   insert({ position, stream_key: key, revision }: Row, event: Pick<Row, 'id' | 'type' | 'data' | 'metadata'>): void {
     // Ascending keys are unique at every step: by way of negative ones.

@@ -8,14 +8,25 @@ import { Divergences, nameOf } from '../../src/audit/rules/divergence.ts';
 import type { Facts } from '../../src/audit/rules/divergence.ts';
 
 const facts = {
-  ...{ rule: 'charge_rate', account_id: 'acc_aaaaaaaaaaaaaaaa', stream: 'usage-acc_aaaaaaaaaaaaaaaa-20261101' },
-  ...{ revision: 3, field: 'data.cents', expected: 25, found: 24 },
+  rule: 'charge_rate',
+  account_id: 'acc_aaaaaaaaaaaaaaaa',
+  stream: 'usage-acc_aaaaaaaaaaaaaaaa-20261101',
+  revision: 3,
+  field: 'data.cents',
+  expected: 25,
+  found: 24,
 } satisfies Facts;
 
 const others: Partial<Facts>[] = [
-  ...[{ rule: 'charge_due' as const }, { account_id: 'acc_bbbbbbbbbbbbbbbb' }, { account_id: null }],
-  ...[{ stream: 'usage-acc_aaaaaaaaaaaaaaaa-20261201' }, { revision: 4 }, { field: 'data.rate_cents' }],
-  ...[{ expected: 26 }, { found: 23 }, { found: '24' }],
+  { rule: 'charge_due' },
+  { account_id: 'acc_bbbbbbbbbbbbbbbb' },
+  { account_id: null },
+  { stream: 'usage-acc_aaaaaaaaaaaaaaaa-20261201' },
+  { revision: 4 },
+  { field: 'data.rate_cents' },
+  { expected: 26 },
+  { found: 23 },
+  { found: '24' },
 ];
 
 it.each(others)('an acknowledged divergence is known; one with %j is new, and may be acknowledged too', (changed) => {

@@ -43,7 +43,7 @@ export class RichHistory {
   readonly #random: Random;
   #nowMs: number;
   #usage: UsagePeriod | undefined;
-  /** Whoever asks: a key of the account. */
+  /** The key of the account that makes its requests. */
   #client: Actor = system;
   #keys: string[] = [];
 

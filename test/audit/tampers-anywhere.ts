@@ -3,14 +3,8 @@ import { bytesOf, textOf } from './forged-log.ts';
 import type { ForgedLog, Row } from './forged-log.ts';
 import type { Random } from './random.ts';
 
-/** One lie that was told: what was done, and to which stream or row. */
-export interface Lie {
-  kind: string;
-  where: string;
-}
-
 /** Changes something in a log. @returns what it was; undefined where there was nothing to change */
-type Tamper = (log: ForgedLog, random: Random) => Lie | undefined;
+type Tamper = (log: ForgedLog, random: Random) => string | undefined;
 
 /** An amount, a count or an ordinal of an event's data, one more or less. */
 function withAnotherNumber({ data }: Row, random: Random): Uint8Array | undefined {
@@ -34,7 +28,7 @@ function anotherCharacter(text: string, random: Random): string {
   return text.slice(0, at) + random.pick(characters) + text.slice(at + 1);
 }
 
-/** Whether a reader would see any difference. */
+/** True if a reader would see any difference. */
 function differs(one: Uint8Array, other: Uint8Array): boolean {
   try {
     return canonicalJson(JSON.parse(textOf(one))) !== canonicalJson(JSON.parse(textOf(other)));
@@ -50,7 +44,7 @@ const flip =
     const flipped = flipBit(row[column], random);
     if (!differs(row[column], flipped)) return undefined;
     log.write(row.position, { [column]: flipped });
-    return { kind: `a bit of ${column}`, where: row.name };
+    return `a bit of ${column}`;
   };
 
 const anothers =
@@ -58,25 +52,35 @@ const anothers =
   (log, random) => {
     const row = random.pick(log.rows);
     log.write(row.position, { [column]: anotherCharacter(row[column], random) });
-    return { kind: `a character of the ${column}`, where: row.name };
+    return `a character of the ${column}`;
   };
 
+/** A change by itself, and with the chain made right again. @param change gives the event that it is about */
+const twoWays = (kind: string, change: (log: ForgedLog, random: Random) => Row | undefined): readonly Tamper[] => [
+  (log, random) => change(log, random) && kind,
+  (log, random) => {
+    const changed = change(log, random);
+    if (changed) log.rechain(changed.stream_key);
+    return changed && `${kind}, and the chain made right again`;
+  },
+];
+
+function swap(log: ForgedLog, one: Row, other: Row): void {
+  for (const [to, { id, type, data, metadata }] of [
+    [one, other],
+    [other, one],
+  ] as const)
+    log.write(to.position, { id, type, data, metadata });
+}
+
 export const anywhere: readonly Tamper[] = [
-  (log, random) => {
+  ...twoWays('a number', (log, random) => {
     const row = random.pick(log.rows);
     const data = withAnotherNumber(row, random);
     if (!data) return undefined;
     log.write(row.position, { data });
-    return { kind: 'a number', where: row.name };
-  },
-  (log, random) => {
-    const row = random.pick(log.rows);
-    const data = withAnotherNumber(row, random);
-    if (!data) return undefined;
-    log.write(row.position, { data });
-    log.rechain(row.stream_key);
-    return { kind: 'a number, and the chain made right again', where: row.name };
-  },
+    return row;
+  }),
   flip('data'),
   flip('metadata'),
   anothers('id'),
@@ -86,61 +90,44 @@ export const anywhere: readonly Tamper[] = [
     const other = anotherCharacter(name, random);
     if (log.rows.some((row) => row.name === other)) return undefined;
     log.run('update streams set name = ? where stream_key = ?', other, key);
-    return { kind: "a character of the stream's name", where: name };
+    return "a character of the stream's name";
   },
   (log, random) => {
     const [one, other] = [random.pick(log.rows), random.pick(log.rows)];
     if (one === other) return undefined;
-    for (const [to, { id, type, data, metadata }] of [
-      [one, other],
-      [other, one],
-    ] as const)
-      log.write(to.position, { id, type, data, metadata });
-    return { kind: 'two events swapped', where: one.name };
+    swap(log, one, other);
+    return 'two events swapped';
   },
   (log, random) => {
     const one = random.pick(log.rows);
     const other = log.ofStream(one.stream_key)[one.revision + 1];
     if (!other) return undefined;
-    for (const [to, { id, type, data, metadata }] of [
-      [one, other],
-      [other, one],
-    ] as const)
-      log.write(to.position, { id, type, data, metadata });
+    swap(log, one, other);
     log.rechain(one.stream_key);
-    return { kind: 'two neighbours swapped, and the chain made right again', where: one.name };
+    return 'two neighbours swapped, and the chain made right again';
   },
   (log, random) => {
-    const { position, stream_key: key, name } = random.pick(log.rows);
+    const { position, stream_key: key } = random.pick(log.rows);
     log.run('delete from events where position = ?', position);
     log.setEnd(key);
-    return { kind: 'an event deleted', where: name };
+    return 'an event deleted';
   },
   (log, random) => {
-    const { stream_key: key, revision, name } = random.pick(log.rows);
+    const { stream_key: key, revision } = random.pick(log.rows);
     log.run('delete from events where stream_key = ? and revision >= ?', key, revision);
     log.setEnd(key);
-    return { kind: 'a tail cut', where: name };
+    return 'a tail cut';
   },
   (log, random) => {
-    const { stream_key: key, name } = random.pick(log.rows);
-    log.run('delete from events where stream_key = ?', key);
-    log.run('delete from streams where stream_key = ?', key);
-    return { kind: 'a stream deleted', where: name };
+    log.removeStream(random.pick(log.rows).stream_key);
+    return 'a stream deleted';
   },
-  (log, random) => {
+  ...twoWays('an event inserted', (log, random) => {
     const row = random.pick(log.rows.slice(0, -1));
     const { data, type } = random.pick(log.rows.filter(({ name }) => name.split('-')[0] === row.name.split('-')[0]));
     log.insert(row, { id: random.uuid(), type, data, metadata: row.metadata });
-    return { kind: 'an event inserted', where: row.name };
-  },
-  (log, random) => {
-    const row = random.pick(log.rows.slice(0, -1));
-    const { data, type } = random.pick(log.rows.filter(({ name }) => name.split('-')[0] === row.name.split('-')[0]));
-    log.insert(row, { id: random.uuid(), type, data, metadata: row.metadata });
-    log.rechain(row.stream_key);
-    return { kind: 'an event inserted, and the chain made right again', where: row.name };
-  },
+    return row;
+  }),
   (log, random) => {
     const { stream_key: key } = random.pick(log.rows);
     const last = log.ofStream(key).at(-1);
@@ -148,6 +135,6 @@ export const anywhere: readonly Tamper[] = [
     if (!last || last.position === log.rows.at(-1)?.position) return undefined;
     log.insert(last, { ...last, id: random.uuid() });
     log.rechain(key);
-    return { kind: 'an event at the end, and the chain made right again', where: last.name };
+    return 'an event at the end, and the chain made right again';
   },
 ];

@@ -1,6 +1,7 @@
 import { columns } from '../../src/audit/compare/columns.ts';
 import { tables } from '../../src/audit/compare/expected-rows.ts';
 import type { Table } from '../../src/audit/compare/expected-rows.ts';
+import { kept } from '../../src/audit/compare/rows.ts';
 import type { Rule } from '../../src/audit/rules/rules.ts';
 
 /** Changes to the tables of Postgres. Each is one statement, or several; the transaction around them is taken back. */
@@ -49,7 +50,9 @@ export const comparedColumns = tables.flatMap((table) => columnsOf(table).map((c
 
 function ofColumns(table: Table): RowTamper[] {
   return columnsOf(table).map((column) => ({
-    ...{ kind: `${table}.${column} changed`, rules: rows, table },
+    kind: `${table}.${column} changed`,
+    rules: rows,
+    table,
     sql: `update ${table} t set ${column} = ${another(table, column)} where ctid = ${one(table)}`,
   }));
 }
@@ -91,48 +94,45 @@ function ofTable(table: Table): RowTamper[] {
 
 const isByAccount = (table: Table) => table === 'account_heads' || table === 'hourly_limits';
 
-function keyOf(table: Table): string {
-  const keys: Record<Table, string> = {
-    ...{ account_heads: 'account_id', api_keys: 'key_id', api_key_window: 'key_id', hourly_limits: 'account_id' },
-    ...{ credits: 'stream', jobs: 'token', job_timeline: 'token', overage_ledger: 'event_id' },
-    ...{ idempotency_keys: 'key_hash', invoices: 'event_id', usage_warnings: 'event_id' },
-  };
-  return keys[table];
-}
+/** The last column of its key, but not a position: the next one may belong to another event of the same download. */
+const keyOf = (table: Table) => kept[table].key.findLast((column) => column !== 'position') ?? '';
+
+const differing = (table: Table, kind: string, sql: string): RowTamper => ({
+  kind,
+  rules: ['row_differs'],
+  table,
+  sql,
+});
 
 const others: readonly RowTamper[] = [
-  {
-    ...{ kind: 'a revoked key set back', table: 'api_key_window', rules: ['row_differs'] },
-    sql: `update api_key_window set revoked = false where revoked`,
-  },
-  {
-    ...{ kind: 'two keys exchanged', table: 'api_key_window', rules: ['row_differs'] },
-    sql: `update api_key_window w set account_id = (select max(account_id) from account_heads) where account_id = (select min(account_id) from account_heads)`,
-  },
-  {
-    ...{ kind: 'a higher hourly limit for all', table: 'hourly_limits', rules: ['row_differs'] },
-    sql: `update hourly_limits set hourly_limit = 1000000`,
-  },
-  {
-    ...{ kind: 'an older row of credits put back', table: 'credits', rules: ['row_differs'] },
-    sql: `update credits set revision = revision - 1, downloads = greatest(downloads - 1, 0) where ctid = ${one('credits')}`,
-  },
-  {
-    ...{ kind: 'downloads given away', table: 'credits', rules: ['row_differs'] },
-    sql: `update credits set download_credits = 0 where download_credits > 0`,
-  },
-  {
-    ...{ kind: 'an invoice that is due forgotten, or one more asked for', table: 'credits', rules: ['row_differs'] },
-    sql: `update credits set period_invoice_due = not period_invoice_due where ctid = ${one('credits')}`,
-  },
-  {
-    ...{ kind: 'two rows of the ledger exchange their amounts', table: 'overage_ledger', rules: ['row_differs'] },
-    sql: `update overage_ledger l set cents = 25 - cents where ctid = ${one('overage_ledger')}`,
-  },
-  {
-    ...{ kind: 'every charge a cent less', table: 'overage_ledger', rules: ['row_differs'] },
-    sql: `update overage_ledger set cents = cents - 1 where type = 'OverageCharged'`,
-  },
+  differing('api_key_window', 'a revoked key set back', `update api_key_window set revoked = false where revoked`),
+  differing(
+    'api_key_window',
+    'two keys exchanged',
+    `update api_key_window w set account_id = (select max(account_id) from account_heads) where account_id = (select min(account_id) from account_heads)`,
+  ),
+  differing('hourly_limits', 'a higher hourly limit for all', `update hourly_limits set hourly_limit = 1000000`),
+  differing(
+    'credits',
+    'an older row of credits put back',
+    `update credits set revision = revision - 1, downloads = greatest(downloads - 1, 0) where ctid = ${one('credits')}`,
+  ),
+  differing('credits', 'downloads given away', `update credits set download_credits = 0 where download_credits > 0`),
+  differing(
+    'credits',
+    'an invoice that is due forgotten, or one more asked for',
+    `update credits set period_invoice_due = not period_invoice_due where ctid = ${one('credits')}`,
+  ),
+  differing(
+    'overage_ledger',
+    'two rows of the ledger exchange their amounts',
+    `update overage_ledger l set cents = 25 - cents where ctid = ${one('overage_ledger')}`,
+  ),
+  differing(
+    'overage_ledger',
+    'every charge a cent less',
+    `update overage_ledger set cents = cents - 1 where type = 'OverageCharged'`,
+  ),
 ];
 
 /** Constraints go first: whoever may change a table may drop them. */

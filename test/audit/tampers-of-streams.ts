@@ -4,7 +4,7 @@ import { bytesOf, textOf } from './forged-log.ts';
 import type { ForgedLog } from './forged-log.ts';
 import type { Random } from './random.ts';
 
-/** What an event store offers to whoever may write: its events are still in the log, and readers of the stream do not see them. */
+/** Any writer may hide events of a stream: they are still in the log, but readers of the stream do not see them. */
 interface StreamTamper {
   kind: string;
   rules: readonly Rule[];
@@ -20,30 +20,37 @@ async function withClient(url: string, use: (client: EventStoreDBClient) => Prom
   }
 }
 
-const hides = (kind: string, metadata: Parameters<EventStoreDBClient['setStreamMetadata']>[1]): StreamTamper => ({
-  ...{ kind, rules: ['stream_truncated'] },
-  tamper: (url, stream) => withClient(url, (client) => client.setStreamMetadata(stream, metadata)),
+const hides = (
+  kind: string,
+  tamper: (client: EventStoreDBClient, stream: string) => Promise<unknown>,
+): StreamTamper => ({
+  kind,
+  rules: ['stream_truncated'],
+  tamper: (url, stream) => withClient(url, (client) => tamper(client, stream)),
 });
 
 export const ofStreams: readonly StreamTamper[] = [
-  hides('a stream truncated by $tb', { truncateBefore: 1 }),
-  hides('a stream bounded by $maxCount', { maxCount: 2 }),
-  hides('a stream bounded by $maxAge', { maxAge: 1 }),
-  {
-    ...{ kind: 'a stream deleted softly', rules: ['stream_truncated'] },
-    tamper: (url, stream) => withClient(url, (client) => client.deleteStream(stream)),
-  },
-  {
-    ...{ kind: 'a stream tombstoned', rules: ['stream_truncated'] },
-    tamper: (url, stream) => withClient(url, (client) => client.tombstoneStream(stream)),
-  },
+  hides('a stream truncated by $tb', (client, stream) => client.setStreamMetadata(stream, { truncateBefore: 1 })),
+  hides('a stream bounded by $maxCount', (client, stream) => client.setStreamMetadata(stream, { maxCount: 2 })),
+  hides('a stream bounded by $maxAge', (client, stream) => client.setStreamMetadata(stream, { maxAge: 1 })),
+  hides('a stream deleted softly', (client, stream) => client.deleteStream(stream)),
+  hides('a stream tombstoned', (client, stream) => client.tombstoneStream(stream)),
 ];
 
 interface Forgery {
   kind: string;
-  /** @returns undefined where there was nothing to change */
-  tamper: (log: ForgedLog, random: Random) => true | undefined;
+  tamper: (log: ForgedLog, random: Random) => void;
 }
+
+/** Other values of some fields of an event. */
+const rewritten = (kind: string, wanted: string, changed: object): Forgery => ({
+  kind,
+  tamper: (log, random) => {
+    const row = random.pick(log.rows.filter(({ type }) => type === wanted));
+    log.write(row.position, { data: bytesOf({ ...(JSON.parse(textOf(row.data)) as object), ...changed }) });
+    log.rechain(row.stream_key);
+  },
+});
 
 /** Each changes the log with its chain right, and the read models are made anew from it: both tell the same story, and it is a possible one. */
 export const onlyByCheckpoint: readonly Forgery[] = [
@@ -58,7 +65,6 @@ export const onlyByCheckpoint: readonly Forgery[] = [
           .filter(({ stream_key: key, revision }) => log.ofStream(key).length === revision + 1),
       );
       log.remove(last);
-      return true;
     },
   },
   {
@@ -75,19 +81,9 @@ export const onlyByCheckpoint: readonly Forgery[] = [
       for (const row of log.rows) if (isOf(row.name)) log.run('delete from events where position = ?', row.position);
       for (const key of new Set(log.rows.filter(({ name }) => isOf(name)).map((row) => row.stream_key)))
         log.run('delete from streams where stream_key = ?', key);
-      return true;
     },
   },
-  {
-    kind: 'another video of a download',
-    tamper: (log, random) => {
-      const row = random.pick(log.rows.filter(({ type }) => type === 'DownloadQueued'));
-      const data = JSON.parse(textOf(row.data)) as object;
-      log.write(row.position, { data: bytesOf({ ...data, video_id: 'forged', url: 'https://example.com/forged' }) });
-      log.rechain(row.stream_key);
-      return true;
-    },
-  },
+  rewritten('another video of a download', 'DownloadQueued', { video_id: 'forged', url: 'https://example.com/forged' }),
   {
     kind: 'another reason for a waiver',
     tamper: (log, random) => {
@@ -96,27 +92,14 @@ export const onlyByCheckpoint: readonly Forgery[] = [
       const metadata = JSON.parse(textOf(row.metadata)) as { actor: object };
       log.write(row.position, { metadata: bytesOf({ ...metadata, actor: { ...metadata.actor, reason: 'forged' } }) });
       log.rechain(row.stream_key);
-      return true;
     },
   },
-  {
-    kind: 'another size and checksum of a file',
-    tamper: (log, random) => {
-      const row = random.pick(log.rows.filter(({ type }) => type === 'JobCompleted'));
-      const data = JSON.parse(textOf(row.data)) as object;
-      log.write(row.position, { data: bytesOf({ ...data, file_size_bytes: 1, file_sha256: 'f'.repeat(64) }) });
-      log.rechain(row.stream_key);
-      return true;
-    },
-  },
-  {
-    kind: 'another label and prefix of a key',
-    tamper: (log, random) => {
-      const row = random.pick(log.rows.filter(({ type }) => type === 'ApiKeyIssued'));
-      const data = JSON.parse(textOf(row.data)) as object;
-      log.write(row.position, { data: bytesOf({ ...data, key_prefix: 'forged', personal: { label: 'forged' } }) });
-      log.rechain(row.stream_key);
-      return true;
-    },
-  },
+  rewritten('another size and checksum of a file', 'JobCompleted', {
+    file_size_bytes: 1,
+    file_sha256: 'f'.repeat(64),
+  }),
+  rewritten('another label and prefix of a key', 'ApiKeyIssued', {
+    key_prefix: 'forged',
+    personal: { label: 'forged' },
+  }),
 ];

@@ -18,7 +18,7 @@ import { waitFor } from '../support/wait-for.ts';
 const accounts = scaled(5, 2_080);
 const downloadsEach = 100;
 const timeoutMs = scaled(120_000, 3_000_000);
-/** What is kept is what is not finished: here, a hundred charges of each open period, and a fifth of all jobs. */
+/** The audit keeps what is not finished: here, a hundred charges of each open period, and a fifth of all jobs. */
 const mostMemoryMib = 1_000;
 
 let installation: Installation;
@@ -80,7 +80,7 @@ async function verify(environment: Readonly<Record<string, string>>) {
   return { code, stdout, peakMib, seconds: (performance.now() - startedMs) / 1000 };
 }
 
-/** What Linux says of a process; nothing once it is gone. */
+/** The status of a process, as Linux tells it; empty once it is gone. */
 function readStatus(pid: number): string {
   try {
     return readFileSync(`/proc/${String(pid)}/status`, 'utf8');

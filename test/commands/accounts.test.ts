@@ -10,13 +10,13 @@ import {
   revokeApiKey,
 } from '../../src/commands/accounts.ts';
 import { hashApiKey } from '../../src/commands/api-key.ts';
-import type { EventStore } from '../../src/ports/event-store.ts';
 import { addMetadata } from '../../src/commands/event-metadata.ts';
 import { firstPreviousHash } from '../../src/commands/hash-chain.ts';
 import type { AccountEvent } from '../../src/domain/account-events.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
 import { plan } from '../domain/usage-examples.ts';
 import { logUnderTest } from './log-under-test.ts';
+import { appendingBy } from './noted-reads.ts';
 import { expectUnbrokenChain } from './unbroken-chain.ts';
 import { freshCause, readUsage } from './usage-account.ts';
 
@@ -118,16 +118,10 @@ describe('opening an account', () => {
   });
 
   it('under a reference, which a crash cut in two, is completed when it is asked for again', async () => {
-    const { store } = dependencies();
     const reference = newUuid();
-    const cut: EventStore = {
-      read: store.read.bind(store),
-      headPosition: store.headPosition.bind(store),
-      newestPosition: store.newestPosition.bind(store),
-      subscribe: store.subscribe.bind(store),
-      append: (stream, ...rest) =>
-        stream.startsWith('usage-') ? Promise.reject(new Error('the crash')) : store.append(stream, ...rest),
-    };
+    const cut = appendingBy(log.store, (stream, ...rest) =>
+      stream.startsWith('usage-') ? Promise.reject(new Error('the crash')) : log.store.append(stream, ...rest),
+    );
     const opening = { ...asked, ...owner, reference };
     await expect(openAccount({ ...dependencies(), store: cut }, opening)).rejects.toThrow('the crash');
     const opened = await openAccount(dependencies(), opening);

@@ -58,7 +58,7 @@ describe('terms of an account', () => {
         expect((await ask(writers, account, change({ overage_cents: 100 + number }))).outcome).toBe('accepted');
       const refused = { outcome: 'refused', refusal: 'too_many_plan_changes' };
       expect(await ask(writers, account, change({ overage_cents: 1 }))).toMatchObject(refused);
-      // What changes nothing is no change.
+      // A command that changes nothing is no change.
       expect(await ask(writers, account, change({ overage_cents: 100 + maxPlanChanges }))).toMatchObject({
         events: [],
       });

@@ -2,10 +2,9 @@ import { describe, expect, it } from 'vitest';
 
 import { hashIdempotencyKey, hasIdempotencyKeyForm } from '../../src/commands/idempotency.ts';
 import { readOn } from '../../src/commands/usage/usage-cache.ts';
-import type { KeyedDownload } from '../../src/domain/decide-usage.ts';
 import { usageStream } from '../../src/domain/billing-period.ts';
 import { token } from '../domain/usage-examples.ts';
-import { closeBooks } from './close-books.ts';
+import { endAndClose } from './close-books.ts';
 import { correct, queueKeyed } from './keyed-downloads.ts';
 import type { Process } from './keyed-downloads.ts';
 import { logUnderTest } from './log-under-test.ts';
@@ -20,17 +19,14 @@ const processOf = (now: () => string = () => midNovember): Process => ({
   now,
 });
 const first = { outcome: 'queued', token: token(1), overage: false };
+const confirmedOnce = ['UsagePeriodOpened', 'DownloadCreditDebited', 'DownloadQueued', 'DownloadConfirmed'];
 const typesIn = async (stream: string) => (await readUsage(log.store, stream)).map(({ event }) => event.type);
 const countOf = async (stream: string, type: string) => (await typesIn(stream)).filter((each) => each === type).length;
 
-/** What a row of the read model says right now. */
-async function rowOf(account: UsageAccount, key: string): Promise<Pick<KeyedDownload, never> & Row> {
+/** The read model's row as it would be right now. */
+async function rowOf(account: UsageAccount, key: string) {
   const known = await readOn(log.store, account.origin);
   return { snapshot: known.snapshot, keyed: known.keyed(hashIdempotencyKey(key), undefined) };
-}
-interface Row {
-  snapshot: UsageAccount['origin'];
-  keyed: KeyedDownload | undefined;
 }
 
 describe('a request that repeats an idempotency key', () => {
@@ -38,12 +34,7 @@ describe('a request that repeats an idempotency key', () => {
     const account = await openUsage(log.store);
     const api = processOf();
     for (const number of upFrom(1, 4)) expect(await queueKeyed(api, account, 'a', { number })).toMatchObject(first);
-    expect(await typesIn(account.stream)).toEqual([
-      'UsagePeriodOpened',
-      'DownloadCreditDebited',
-      'DownloadQueued',
-      'DownloadConfirmed',
-    ]);
+    expect(await typesIn(account.stream)).toEqual(confirmedOnce);
   });
 
   it('is answered before any quota is looked at, with the price of the first', async () => {
@@ -100,12 +91,7 @@ describe('a request that repeats an idempotency key', () => {
     const account = await openUsage(log.store);
     const api = processOf();
     await Promise.all(upFrom(1, 5).map((number) => queueKeyed(api, account, 'a', { number })));
-    expect(await typesIn(account.stream)).toEqual([
-      'UsagePeriodOpened',
-      'DownloadCreditDebited',
-      'DownloadQueued',
-      'DownloadConfirmed',
-    ]);
+    expect(await typesIn(account.stream)).toEqual(confirmedOnce);
   });
 
   it('is charged anew once the first was voided, with the credit that came free', async () => {
@@ -195,10 +181,8 @@ describe('an idempotency key of an earlier billing period', () => {
   it('answers with the download of a closed period, in which nothing changes any more', async () => {
     const account = await openUsage(log.store);
     await queueKeyed(processOf(), account, 'a');
-    const api = processOf(inDecember);
-    await ask(api.writers, account, { kind: 'roll_over' });
-    await closeBooks(log.store, account.stream, inDecember());
-    expect(await queueKeyed(api, account, 'a', { number: 2 })).toMatchObject(first);
+    await endAndClose(log.store, account, inDecember());
+    expect(await queueKeyed(processOf(inDecember), account, 'a', { number: 2 })).toMatchObject(first);
     expect((await typesIn(account.stream)).at(-1)).toBe('UsagePeriodClosed');
   });
 });
@@ -206,12 +190,11 @@ describe('an idempotency key of an earlier billing period', () => {
 it('a closed period of which a process knows as an open one is not ended again', async () => {
   const account = await openUsage(log.store);
   let now = midNovember;
-  const [idle, other] = [writersOf(log.store, () => now), writersOf(log.store, () => now)];
-  await ask(idle, account, { kind: 'query' });
+  const idle = processOf(() => now);
+  await ask(idle.writers, account, { kind: 'query' });
   now = '2026-12-14T12:00:00.000Z';
-  await ask(other, account, { kind: 'roll_over' });
-  await closeBooks(log.store, account.stream, now);
-  expect(await queueKeyed({ store: log.store, writers: idle, now: () => now }, account, 'a')).toMatchObject(first);
+  await endAndClose(log.store, account, now);
+  expect(await queueKeyed(idle, account, 'a')).toMatchObject(first);
   expect((await typesIn(account.stream)).slice(-2)).toEqual(['UsagePeriodEnded', 'UsagePeriodClosed']);
 });
 

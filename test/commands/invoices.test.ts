@@ -5,14 +5,13 @@ import { openAccount, openFirstPeriod } from '../../src/commands/accounts.ts';
 import { issueCreditNote } from '../../src/commands/issue-credit-note.ts';
 import type { CreditNoteRequest } from '../../src/commands/issue-credit-note.ts';
 import { issueInvoice } from '../../src/commands/issue-invoice.ts';
-import { correctCharge } from '../../src/commands/correct-charge.ts';
-import type { CorrectionCommand } from '../../src/domain/corrections.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
 import { plan, token } from '../domain/usage-examples.ts';
-import { closeBooks } from './close-books.ts';
+import { endAndClose, endPeriods } from './close-books.ts';
+import { correct } from './keyed-downloads.ts';
 import { logUnderTest } from './log-under-test.ts';
 import { expectUnbrokenChain } from './unbroken-chain.ts';
-import { ask, freshCause, writersOf, openUsage, queueAll, upFrom } from './usage-account.ts';
+import { writersOf, openUsage, queueAll, upFrom } from './usage-account.ts';
 import type { UsageAccount } from './usage-account.ts';
 
 const log = logUnderTest();
@@ -24,17 +23,13 @@ const dependencies = () => ({ store: log.store, now: () => december, newUuid });
 const issue = (stream: string, covers: 'opening' | 'period') =>
   issueInvoice(dependencies(), { stream, covers, actor, timeoutMs: 20_000 });
 
-const correct = (stream: string, command: CorrectionCommand) =>
-  correctCharge(dependencies(), { stream, command, cause: freshCause(), timeoutMs: 20_000 });
-
 /** An account whose November is closed: five downloads, of which three were charged with 25 cents each. */
 async function closedAccount(): Promise<UsageAccount> {
   const account = await openUsage(log.store, { fee_cents: 0 });
   await queueAll(writersOf(log.store), account, upFrom(1, 5));
-  await correct(account.stream, { kind: 'waive_charge', token: token(5), cents: 10, reference: 'EARLY' });
-  const closing = writersOf(log.store, () => december);
-  await ask(closing, account, { kind: 'roll_over' });
-  await closeBooks(log.store, account.stream, december);
+  const waiver = { kind: 'waive_charge', token: token(5), cents: 10, reference: 'EARLY' } as const;
+  await correct(log.store, account.stream, waiver);
+  await endAndClose(log.store, account, december);
   return account;
 }
 
@@ -67,11 +62,7 @@ describe('an invoice', () => {
   it('is refused for a period that is not closed, or is not the first', async () => {
     const account = await openUsage(log.store);
     await expect(issue(account.stream, 'period')).rejects.toThrow('the period is not closed');
-    await ask(
-      writersOf(log.store, () => december),
-      account,
-      { kind: 'roll_over' },
-    );
+    await endPeriods(log.store, account, december);
     const next = account.stream.replace('20261101', '20261201');
     await expect(issue(next, 'opening')).rejects.toThrow('is not the account');
     expect(await invoicesOf(account.accountId)).toEqual([]);
@@ -138,7 +129,7 @@ describe('a credit note', () => {
     const { charges, credit } = await invoicedAccount();
     const exceeds = { refusal: 'exceeds_charge' };
     expect(await credit({ cents: 66 })).toEqual(exceeds);
-    // What was waived before the close is not given back once more.
+    // Cents that were waived before the close are not given back once more.
     expect(await credit({ charge_event_id: charges[2] ?? '', cents: 16 })).toEqual(exceeds);
     expect(await credit({ charge_event_id: charges[2] ?? '', cents: 15 })).toMatchObject({ issued: true });
     expect(await credit({ charge_event_id: charges[2] ?? '', cents: 1, reference: 'CASE-2' })).toEqual(exceeds);

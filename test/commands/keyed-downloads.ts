@@ -8,6 +8,7 @@ import type { WriterRegistry } from '../../src/commands/usage/writer-registry.ts
 import { defaultOptions } from '../../src/domain/download-options.ts';
 import type { Quality } from '../../src/domain/download-options.ts';
 import type { CorrectionCommand } from '../../src/domain/corrections.ts';
+import type { Actor } from '../../src/domain/recorded-event.ts';
 import { token, video } from '../domain/usage-examples.ts';
 import { freshCause, midNovember } from './usage-account.ts';
 import type { UsageAccount } from './usage-account.ts';
@@ -48,7 +49,8 @@ export function correct(
   store: EventStore,
   stream: string,
   command: CorrectionCommand,
-  now: () => string = () => midNovember,
+  { now = midNovember, ...by }: { now?: string; actor?: Actor } = {},
 ): ReturnType<typeof correctCharge> {
-  return correctCharge({ store, now }, { stream, command, cause: freshCause(), timeoutMs: 10_000 });
+  const cause = { ...freshCause(), ...by };
+  return correctCharge({ store, now: () => now }, { stream, command, cause, timeoutMs: 20_000 });
 }

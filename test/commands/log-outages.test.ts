@@ -9,7 +9,17 @@ import { EventStoreProxy } from '../support/event-store-proxy.ts';
 import { deadUrl, portOf, startEventStore } from '../support/event-store.ts';
 import type { TestEventStore } from '../support/event-store.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { ask, freshCause, writersOf, midNovember, openUsage, queueAll, readUsage, tokensOf } from './usage-account.ts';
+import {
+  ask,
+  freshCause,
+  freshToken,
+  writersOf,
+  midNovember,
+  openUsage,
+  queueAll,
+  readUsage,
+  tokensOf,
+} from './usage-account.ts';
 
 let own: TestEventStore;
 let proxy: EventStoreProxy;
@@ -107,7 +117,7 @@ describe.each(silences)('when $what', ({ fall, end }) => {
         fall();
         return midNovember;
       };
-      const jobToken = newUuid().replaceAll('-', '_');
+      const jobToken = freshToken();
       // The command's time is for the silence: on a busy machine, connecting alone may take as long.
       expect(await store.ready({ timeoutMs: 10_000 })).toBe(true);
       try {

@@ -16,7 +16,7 @@ import { noteReads } from './noted-reads.ts';
 import { ask, freshCause, writersOf, midNovember, openUsage, queueAll, readUsage, upFrom } from './usage-account.ts';
 import type { UsageAccount } from './usage-account.ts';
 
-/** What comes after a charge costs no more in a period with very many charges before it: they are not read. */
+/** Commands about a charge cost no more in a period with very many charges before it, because those are not read. */
 const log = logUnderTest();
 const now = () => midNovember;
 

@@ -1,5 +1,14 @@
 import type { EventStore, WholeLog } from '../../src/ports/event-store.ts';
 
+/** The same log, with another way to append. */
+export const appendingBy = <Store extends EventStore>(store: Store, append: EventStore['append']): Store =>
+  new Proxy(store, {
+    get: (target, name) => {
+      const value: unknown = name === 'append' ? append : Reflect.get(target, name);
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+    },
+  });
+
 /** A log that notes from where on streams are read. @param append another way to append */
 export function noteReads(
   store: EventStore & WholeLog,

@@ -12,10 +12,9 @@ import {
 import type { QueuedJob } from '../../src/commands/record-job-progress.ts';
 import type { ClaimProof, JobCommand } from '../../src/domain/download-job.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
-import { queueDownload } from '../domain/usage-examples.ts';
 import { logUnderTest } from './log-under-test.ts';
 import { expectUnbrokenChain } from './unbroken-chain.ts';
-import { ask, freshCause, writersOf, openUsage } from './usage-account.ts';
+import { ask, downloadOf, freshCause, freshToken, writersOf, openUsage } from './usage-account.ts';
 
 const log = logUnderTest();
 
@@ -25,11 +24,9 @@ const file = { name: 'media.mp4', mime: 'video/mp4', sizeBytes: 1234, sha256: 'b
 /** A download that was just queued, under a token that no other test has. */
 async function queuedJob(): Promise<{ message: JobMessage; job: QueuedJob; correlationId: string }> {
   const account = await openUsage(log.store);
-  const token = newUuid().replaceAll('-', '_');
+  const token = freshToken();
   const cause = freshCause();
-  await ask(writersOf(log.store), account, { ...queueDownload(1), token } as ReturnType<typeof queueDownload>, {
-    cause,
-  });
+  await ask(writersOf(log.store), account, downloadOf(token), { cause });
   const message = { token, usageStream: account.stream, usageRevision: 2 };
   const job = await readQueuedJob(log.store, message);
   if (!job) throw new Error('the download was queued and is not there');

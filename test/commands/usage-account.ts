@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 
 import { newId, newUuid } from '../../src/system/clock-and-chance.ts';
-import { usageOrigin } from '../../src/commands/usage/usage-cache.ts';
+import { UsageCache, usageOrigin } from '../../src/commands/usage/usage-cache.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';
 import { addMetadata } from '../../src/commands/event-metadata.ts';
 import { firstPreviousHash } from '../../src/commands/hash-chain.ts';
@@ -9,6 +9,7 @@ import type { Cause } from '../../src/commands/event-metadata.ts';
 import type { WriterCommand, WriterRequest, UsageAnswer } from '../../src/commands/usage/batch.ts';
 import { WriterRegistry } from '../../src/commands/usage/writer-registry.ts';
 import { firstBillingPeriod, usageStream } from '../../src/domain/billing-period.ts';
+import type { QueueDownload } from '../../src/domain/decide-usage.ts';
 import type { Terms } from '../../src/domain/plans.ts';
 import { parseUsageEvent } from '../../src/domain/recorded-event.ts';
 import type { EventMetadata } from '../../src/domain/recorded-event.ts';
@@ -20,7 +21,7 @@ import { expectUnbrokenChain } from './unbroken-chain.ts';
 /** An account whose usage is in the log, as the requests of one or more processes meet it. */
 export interface UsageAccount {
   accountId: string;
-  /** Of its first period. */
+  /** The usage stream of its first period. */
   stream: string;
   /** Knows nothing: whoever starts from it reads the stream. */
   origin: UsageSnapshot;
@@ -62,7 +63,7 @@ export async function openUsage(
   return { accountId, stream, origin: usageOrigin(stream) };
 }
 
-/** What one process knows of all accounts. */
+/** The account writers of one process. */
 export function writersOf(store: EventStore, now: () => string = () => midNovember): WriterRegistry {
   return new WriterRegistry({ store, now, newId: newUuid });
 }
@@ -86,6 +87,12 @@ export function queueAll(
   return Promise.all(numbers.map((number) => ask(writers, account, queueDownload(number))));
 }
 
+/** A token that no other test has a job of. */
+export const freshToken = () => newUuid().replaceAll('-', '_');
+
+/** A download under a token of its own. */
+export const downloadOf = (token: string) => ({ ...(queueDownload(1) as QueueDownload), token });
+
 export const upFrom = (first: number, count: number) => Array.from({ length: count }, (_, index) => first + index);
 
 export interface StoredUsage {
@@ -98,6 +105,13 @@ export async function readUsage(store: EventStore, stream: string): Promise<Stor
   const recorded = await store.read(stream, 0);
   expectUnbrokenChain(recorded);
   return recorded.map((event) => parseUsageEvent(event));
+}
+
+/** The fold of a usage stream. @param upTo the last revision to fold; default: all */
+export async function foldUsage(store: EventStore, stream: string, upTo = Infinity): Promise<UsageSnapshot> {
+  const known = new UsageCache(usageOrigin(stream));
+  for (const event of await store.read(stream, 0)) if (event.revision <= upTo) known.fold(event);
+  return known.snapshot;
 }
 
 /** Tokens of all downloads in a stream, in their order; each must stand right behind one charge with the next ordinal. */

@@ -3,18 +3,18 @@ import { describe, expect, it } from 'vitest';
 import { newUuid } from '../../src/system/clock-and-chance.ts';
 import { issueInvoice } from '../../src/commands/issue-invoice.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';
-import { correctCharge } from '../../src/commands/correct-charge.ts';
 import { eventsPerAppend, waiveCharges } from '../../src/commands/waive-charges.ts';
-import type { CorrectionCommand } from '../../src/domain/corrections.ts';
 import { token } from '../domain/usage-examples.ts';
-import { closeBooks } from './close-books.ts';
+import { endAndClose } from './close-books.ts';
+import { correct } from './keyed-downloads.ts';
 import { logUnderTest } from './log-under-test.ts';
-import { noteReads } from './noted-reads.ts';
-import { ask, freshCause, writersOf, midNovember, openUsage, queueAll, readUsage, upFrom } from './usage-account.ts';
+import { appendingBy, noteReads } from './noted-reads.ts';
+import { writersOf, midNovember, openUsage, queueAll, readUsage, upFrom } from './usage-account.ts';
 import type { UsageAccount } from './usage-account.ts';
 
 const log = logUnderTest();
 const now = () => midNovember;
+const december = '2026-12-01T00:00:00.000Z';
 /** So long that few events fit into an append. */
 const actor = { type: 'staff', id: 'Ada', role: 'operator', reason: 'ö'.repeat(500) } as const;
 
@@ -43,19 +43,13 @@ class Killed extends Error {}
 /** A process that is killed at its n-th append: before the log has it, or right after. */
 function killedAt(append: number, when: 'before' | 'after'): EventStore {
   let appends = 0;
-  return {
-    read: (...given) => log.store.read(...given),
-    headPosition: () => log.store.headPosition(),
-    newestPosition: (...given) => log.store.newestPosition(...given),
-    subscribe: (options) => log.store.subscribe(options),
-    append: async (...given) => {
-      appends += 1;
-      if (appends === append && when === 'before') throw new Killed();
-      const outcome = await log.store.append(...given);
-      if (appends === append) throw new Killed();
-      return outcome;
-    },
-  };
+  return appendingBy(log.store, async (...given) => {
+    appends += 1;
+    if (appends === append && when === 'before') throw new Killed();
+    const outcome = await log.store.append(...given);
+    if (appends === append) throw new Killed();
+    return outcome;
+  });
 }
 
 describe('waiving many charges', () => {
@@ -90,13 +84,9 @@ describe('waiving many charges', () => {
 
   it('passes over what nothing is left of, and what is not there', async () => {
     const account = await chargedAccount(3);
-    const correct = (command: CorrectionCommand) =>
-      correctCharge(
-        { store: log.store, now },
-        { stream: account.stream, command, cause: freshCause(), timeoutMs: 20_000 },
-      );
-    await correct({ kind: 'waive_charge', token: token(1), cents: 2, reference: 'PART' });
-    await correct({ kind: 'void_download', token: token(2) });
+    const waiver = { kind: 'waive_charge', token: token(1), cents: 2, reference: 'PART' } as const;
+    await correct(log.store, account.stream, waiver);
+    await correct(log.store, account.stream, { kind: 'void_download', token: token(2) });
     const { waived } = await waive(log.store, account, [1, 2, 3, 4]);
     expect(waived.map((each) => [each.token, each.cents])).toEqual([
       [token(1), 3],
@@ -106,9 +96,7 @@ describe('waiving many charges', () => {
 
   it('is refused once the books are closed, with what was done before that', async () => {
     const account = await chargedAccount(2);
-    const december = () => '2026-12-01T00:00:00.000Z';
-    await ask(writersOf(log.store, december), account, { kind: 'roll_over' });
-    await closeBooks(log.store, account.stream, december());
+    await endAndClose(log.store, account, december);
     expect(await waive(log.store, account, [1, 2])).toEqual({ waived: [], refused: { refusal: 'period_closed' } });
   });
 
@@ -120,17 +108,15 @@ describe('waiving many charges', () => {
 
   it('leaves an invoice that fits, however many they are', { timeout: 120_000 }, async () => {
     const account = await chargedAccount(4_600);
-    const december = () => '2026-12-01T00:00:00.000Z';
     const request = { stream: account.stream, reference: 'CASE-1', timeoutMs: 60_000 };
     const brief = { ...actor, reason: 'outage' };
     await waiveCharges(
       { store: log.store, now, newUuid },
       { ...request, charges: chargesOf(upFrom(1, 4_600)), actor: brief },
     );
-    await ask(writersOf(log.store, december), account, { kind: 'roll_over' });
-    await closeBooks(log.store, account.stream, december());
+    await endAndClose(log.store, account, december);
     const invoice = await issueInvoice(
-      { store: log.store, now: december, newUuid },
+      { store: log.store, now: () => december, newUuid },
       { stream: account.stream, covers: 'period', actor: { type: 'system', id: 'test' }, timeoutMs: 60_000 },
     );
     expect(invoice?.lines).toMatchObject([

@@ -6,16 +6,13 @@ import { acknowledgementsStream } from '../../src/domain/audit-events.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
 import { noteReads } from '../commands/noted-reads.ts';
 import { GeneratedAccount, appendAll } from '../projections/generated-account.ts';
-import { keptReadModels } from '../projections/kept-read-models.ts';
-import { rememberingLogger } from '../projections/read-models-under-test.ts';
+import { readModelsOfTest, rememberingLogger } from '../projections/read-models-under-test.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const log = logUnderTest();
-const kept = keptReadModels(log);
 
 it('follows the log, tells of a divergence once, and that it is mended', async () => {
-  const models = await kept.create();
-  for (const projection of projections) kept.run(models, projection);
+  const models = await readModelsOfTest(log.store, projections);
   const account = new GeneratedAccount();
   await appendAll(log.store, [...account.open(), account.issueKey().append, account.queue(5)]);
   await appendAll(log.store, account.work());
@@ -32,7 +29,7 @@ it('follows the log, tells of a divergence once, and that it is mended', async (
     expect(audit.state.divergences).toBe(0);
 
     await models.pool.query(`update overage_ledger set cents = cents + 1 where type = 'OverageCharged'`);
-    // What was verified once is looked at again when there is one row too many, and from then on from the start.
+    // One row too many makes the audit look again at verified rows, and from then on from the start.
     await models.pool.query(
       `insert into overage_ledger select gen_random_uuid(), account_id, period_start, type, token, lookup_id, ordinal, stream,
          revision + 1000, position, time, cents, rate_cents, rate_version, request_id, actor from overage_ledger limit 1`,
@@ -54,7 +51,7 @@ it('follows the log, tells of a divergence once, and that it is mended', async (
 });
 
 it('stops at once while it waits for read models that nobody writes', { timeout: 10_000 }, async () => {
-  const models = await kept.create();
+  const models = await readModelsOfTest(log.store);
   const account = new GeneratedAccount();
   await appendAll(log.store, [...account.open(), account.issueKey().append, account.queue(5)]);
   const { query, snapshot } = createReadModelQueries(models.pool);

@@ -2,6 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 
 import { newUuid } from '../../src/system/clock-and-chance.ts';
 import { closeBooks } from '../commands/close-books.ts';
+import { appendingBy } from '../commands/noted-reads.ts';
 import { ClockIsWrong } from '../../src/ports/clock.ts';
 import { closePeriods, startClosingPeriods } from '../../src/dispatcher/close-periods.ts';
 import { addMetadata } from '../../src/commands/event-metadata.ts';
@@ -12,7 +13,6 @@ import type { UsageAccount } from '../commands/usage-account.ts';
 import { plan, queueDownload } from '../domain/usage-examples.ts';
 import { waitFor } from '../support/wait-for.ts';
 import {
-  caughtUp,
   closingUnderTest,
   countingAppends,
   dispatcherAt,
@@ -127,12 +127,9 @@ describe('the clock', () => {
     const account = await openUsage(parts.store);
     const now = () => '2026-12-02T00:00:00.000Z';
     // The next period's opening does not get through.
-    const { store } = countingAppends(parts.store);
-    const cut = {
-      ...store,
-      append: (stream: string, ...rest: [never, never, never]) =>
-        stream === account.stream ? store.append(stream, ...rest) : Promise.resolve('not_sent' as const),
-    };
+    const cut = appendingBy(parts.store, async (stream, ...rest) =>
+      stream === account.stream ? parts.store.append(stream, ...rest) : 'not_sent',
+    );
     await ask(writersOf(cut, now), account, { kind: 'roll_over' }, { timeoutMs: 1_500 });
     expect(await typesOf(parts, account, '2026-11-01')).toEqual(wholePeriod.slice(0, 2));
     expect(await typesOf(parts, account, '2026-12-01')).toEqual([]);
@@ -153,7 +150,7 @@ describe('the clock', () => {
       account.stream,
     ]);
     await roundAt(parts, { now: '2026-12-01T00:00:00.000Z' });
-    await caughtUp(parts);
+    await parts.models.caughtUp();
     const setAside = new Map<string, number>();
     const dispatcher = dispatcherAt(parts, { now: '2026-12-01T01:00:00.000Z' });
     expect((await closePeriods(dispatcher, { setAside })).heldUp).toContain(account.stream);
@@ -169,7 +166,7 @@ describe('the clock', () => {
   it('does not let an account that cannot be moved on hold up the others', async () => {
     const { pool } = parts.models;
     const [broken, sound] = [await openUsage(parts.store, noFee), await openUsage(parts.store, noFee)];
-    await caughtUp(parts);
+    await parts.models.caughtUp();
     await pool.query("update credits set stream = 'usage-acc_nobody-20261101' where account_id = $1", [
       broken.accountId,
     ]);
@@ -184,7 +181,7 @@ describe('the clock', () => {
 
   it('that is wrong ends, closes and invoices nothing', async () => {
     const account = await openUsage(parts.store, { openedAt: '2026-11-01T00:00:00.000Z' });
-    await caughtUp(parts);
+    await parts.models.caughtUp();
     const now = (): string => {
       throw new ClockIsWrong('a test says so');
     };
@@ -196,7 +193,7 @@ describe('the clock', () => {
   it('goes on from the log where somebody has changed the rows', async () => {
     const account = await openUsage(parts.store, { downloads_limit: 1, fee_cents: 1_900 });
     await queueAll(writersOf(parts.store), account, [1, 2, 3]);
-    await caughtUp(parts);
+    await parts.models.caughtUp();
     const forge = () =>
       parts.models.pool.query(
         'update credits set overage_downloads = 0, overage_cents = 0, fee_cents = 0, terms = terms || \'{"fee_cents": 0}\' where account_id = $1',

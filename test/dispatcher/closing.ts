@@ -1,10 +1,8 @@
-import { afterAll, beforeAll, expect } from 'vitest';
+import { expect } from 'vitest';
 
-import { catchUp } from '../../projections/runner/progress.ts';
-import { runProjection } from '../../projections/runner/runner.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { newUuid } from '../../src/system/clock-and-chance.ts';
-import type { EventStore, Subscription } from '../../src/ports/event-store.ts';
+import type { EventStore } from '../../src/ports/event-store.ts';
 import { WriterRegistry } from '../../src/commands/usage/writer-registry.ts';
 import { closePeriods } from '../../src/dispatcher/close-periods.ts';
 import type { ClosingRound } from '../../src/commands/close-period.ts';
@@ -13,42 +11,33 @@ import { usageStream } from '../../src/domain/billing-period.ts';
 import type { InvoiceIssued } from '../../src/domain/invoice-events.ts';
 import { parseInvoiceEvent } from '../../src/domain/recorded-event.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
+import { appendingBy } from '../commands/noted-reads.ts';
 import { readUsage } from '../commands/usage-account.ts';
 import type { UsageAccount } from '../commands/usage-account.ts';
 import { expectUnbrokenChain } from '../commands/unbroken-chain.ts';
-import { createReadModels, silent, testMacs } from '../projections/read-models-under-test.ts';
+import { readModelsOfFile, silent, testMacs } from '../projections/read-models-under-test.ts';
 import type { TestReadModels } from '../projections/read-models-under-test.ts';
 
 /** A log and the read model of credits, both real, and the dispatcher's clock at any hour. */
 export interface Closing {
-  store: EventStore;
+  readonly store: EventStore;
   models: TestReadModels;
 }
 
 export function closingUnderTest(): Closing {
   const log = logUnderTest();
-  const parts: Partial<Closing> = {};
-  let runner: Subscription;
-  beforeAll(async () => {
-    const models = await createReadModels();
-    Object.assign(parts, { store: log.store, models });
-    runner = runProjection(usageAndJobs, {
-      store: log.store,
-      macs: testMacs,
-      pool: models.openAnother(),
-      logger: silent,
-    });
-  });
-  afterAll(async () => {
-    await runner.close();
-    await parts.models?.[Symbol.asyncDispose]();
-  });
-  return parts as Closing;
+  const models = readModelsOfFile(log, usageAndJobs);
+  return {
+    models,
+    get store() {
+      return log.store;
+    },
+  };
 }
 
 type Changed = Partial<Omit<ClosePeriodsDependencies, 'now'>> & { now: string };
 
-/** What a dispatcher has at a standing hour; one of its own each time, as after a restart. */
+/** The dependencies of a dispatcher whose clock stands; fresh ones each time, as after a restart. */
 export function dispatcherAt({ store, models }: Closing, { now, ...changed }: Changed): ClosePeriodsDependencies {
   const own = { store, now: () => now, newUuid, ...changed };
   const writers = new WriterRegistry({ store: own.store, now: own.now, newId: newUuid });
@@ -62,13 +51,9 @@ export function dispatcherAt({ store, models }: Closing, { now, ...changed }: Ch
   };
 }
 
-export async function caughtUp({ store, models }: Closing): Promise<void> {
-  expect(await catchUp({ store, pool: models.pool }, usageAndJobs, 10_000)).toBe(true);
-}
-
 /** One round on a read model that knows everything. */
 export async function roundAt(parts: Closing, changed: Changed): Promise<ClosingRound> {
-  await caughtUp(parts);
+  await parts.models.caughtUp();
   return closePeriods(dispatcherAt(parts, changed), { setAside: new Map() });
 }
 
@@ -93,7 +78,7 @@ export async function invoicesOf({ store }: Closing, { accountId }: Pick<UsageAc
   return recorded.map(parseInvoiceEvent);
 }
 
-/** Of each invoice what it covers, the day its period starts, and its total. */
+/** Each invoice: what it covers, the day on which its period starts, and its total. */
 export async function issuedTo(parts: Closing, account: UsageAccount): Promise<string[]> {
   const issued = (await invoicesOf(parts, account)).map(({ event }) => event.data as InvoiceIssued);
   expect(issued.map(({ number }) => number)).toEqual(issued.map((_, index) => index + 1));
@@ -106,18 +91,10 @@ export async function issuedTo(parts: Closing, account: UsageAccount): Promise<s
 /** The same log, and how many appends to each account's streams were stored through it. */
 export function countingAppends(store: EventStore): { store: EventStore; appends: string[] } {
   const appends: string[] = [];
-  return {
-    appends,
-    store: {
-      append: async (stream, ...rest) => {
-        const outcome = await store.append(stream, ...rest);
-        if (outcome === 'stored') appends.push(stream);
-        return outcome;
-      },
-      read: (...given) => store.read(...given),
-      headPosition: () => store.headPosition(),
-      newestPosition: (...given) => store.newestPosition(...given),
-      subscribe: (options) => store.subscribe(options),
-    },
+  const append: EventStore['append'] = async (stream, ...rest) => {
+    const outcome = await store.append(stream, ...rest);
+    if (outcome === 'stored') appends.push(stream);
+    return outcome;
   };
+  return { appends, store: appendingBy(store, append) };
 }

@@ -3,22 +3,18 @@ import { afterAll, beforeAll } from 'vitest';
 
 import { readJob } from '../../projections/jobs.ts';
 import type { JobRow } from '../../projections/jobs.ts';
-import { runProjection } from '../../projections/runner/runner.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { createJobQueue } from '../../src/adapters/nats/job-queue.ts';
 import { newUuid } from '../../src/system/clock-and-chance.ts';
 import type { ConnectedEventStore } from '../../src/adapters/event-store/event-store.ts';
 import type { JobMessage, JobQueue } from '../../src/ports/job-queue.ts';
-import type { Subscription } from '../../src/ports/event-store.ts';
 import { claimJob, readQueuedJob, recordJobProgress } from '../../src/commands/record-job-progress.ts';
-import type { ClaimProof } from '../../src/domain/download-job.ts';
+import type { ClaimProof, JobCommand } from '../../src/domain/download-job.ts';
 import type { EndOfCatchUp } from '../../src/embedded/event-store/checkpoints.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
-import type { QueueDownload } from '../../src/domain/decide-usage.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
-import { ask, freshCause, writersOf, openUsage } from '../commands/usage-account.ts';
-import { queueDownload } from '../domain/usage-examples.ts';
-import { createReadModels, silent, testMacs } from '../projections/read-models-under-test.ts';
+import { ask, downloadOf, freshCause, freshToken, writersOf, openUsage } from '../commands/usage-account.ts';
+import { readModelsOfFile } from '../projections/read-models-under-test.ts';
 import type { TestReadModels } from '../projections/read-models-under-test.ts';
 import { connectTo, startNatsServer } from '../support/nats.ts';
 import type { TestNatsServer } from '../support/nats.ts';
@@ -35,21 +31,16 @@ export interface Dispatching {
 export function dispatchingUnderTest(endOfCatchUp?: EndOfCatchUp): Dispatching {
   const log = logUnderTest(endOfCatchUp);
   const parts: Partial<Dispatching> = {};
+  const models = readModelsOfFile(log, usageAndJobs);
   let server: TestNatsServer;
-  let runner: Subscription;
   beforeAll(async () => {
-    const { store } = log;
-    const models = await createReadModels();
     server = await startNatsServer();
     const nats = await connectTo(server.url);
-    Object.assign(parts, { store, models, nats, queue: createJobQueue(nats) });
-    runner = runProjection(usageAndJobs, { store, macs: testMacs, pool: models.pool, logger: silent });
+    Object.assign(parts, { store: log.store, models, nats, queue: createJobQueue(nats) });
   });
   afterAll(async () => {
-    await runner.close();
     await parts.nats?.close();
     await server.remove();
-    await parts.models?.[Symbol.asyncDispose]();
   });
   return parts as Dispatching;
 }
@@ -57,8 +48,8 @@ export function dispatchingUnderTest(endOfCatchUp?: EndOfCatchUp): Dispatching {
 /** A download that was just queued (at noon of 14 November), as its message names it. */
 export async function queueOne({ store }: Dispatching): Promise<JobMessage> {
   const account = await openUsage(store);
-  const token = newUuid().replaceAll('-', '_');
-  await ask(writersOf(store), account, { ...(queueDownload(1) as QueueDownload), token });
+  const token = freshToken();
+  await ask(writersOf(store), account, downloadOf(token));
   return { token, usageStream: account.stream, usageRevision: 2 };
 }
 
@@ -74,15 +65,16 @@ export async function claimOne(
   return proof;
 }
 
-/** The holder gives a job back, with a failure that may pass. */
-export async function releaseOne(
-  { store }: Dispatching,
-  { token }: JobMessage,
-  { claim, now }: { claim: ClaimProof; now: string },
-): Promise<void> {
-  const command = { kind: 'give_up', token, claim, reason: 'platform_error', fault: 'video' } as const;
+export async function stepOne({ store }: Dispatching, command: JobCommand, now: string): Promise<void> {
   await recordJobProgress({ store, now: () => now, newUuid }, command, { ...freshCause(), timeoutMs: 10_000 });
 }
+
+/** The holder gives a job back, with a failure that may pass. */
+export const releaseOne = (
+  parts: Dispatching,
+  { token }: JobMessage,
+  { claim, now }: { claim: ClaimProof; now: string },
+): Promise<void> => stepOne(parts, { kind: 'give_up', token, claim, reason: 'platform_error', fault: 'video' }, now);
 
 const finishedFile = {
   name: 'media.mp4',
@@ -93,14 +85,11 @@ const finishedFile = {
 };
 
 /** The holder has finished a job. */
-export async function completeOne(
-  { store }: Dispatching,
+export const completeOne = (
+  parts: Dispatching,
   { token }: JobMessage,
   { claim, now }: { claim: ClaimProof; now: string },
-): Promise<void> {
-  const command = { kind: 'complete', token, claim, file: finishedFile } as const;
-  await recordJobProgress({ store, now: () => now, newUuid }, command, { ...freshCause(), timeoutMs: 10_000 });
-}
+): Promise<void> => stepOne(parts, { kind: 'complete', token, claim, file: finishedFile }, now);
 
 /** Waits for a job's row to be as it should. */
 export function rowOf(

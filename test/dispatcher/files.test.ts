@@ -5,17 +5,15 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { newId, newUuid } from '../../src/system/clock-and-chance.ts';
 import type { JobMessage } from '../../src/ports/job-queue.ts';
 import type { FileKey } from '../../src/ports/files.ts';
-import { recordJobProgress } from '../../src/commands/record-job-progress.ts';
 import { jobStream } from '../../src/domain/download-job-events.ts';
 import { startExpiringFiles } from '../../src/dispatcher/expire-files.ts';
 import { startRemovingFiles } from '../../src/dispatcher/remove-files.ts';
 import { serveLocalStore, signingKey } from '../adapters/files/local-file-store.ts';
 import type { ServedStore } from '../adapters/files/local-file-store.ts';
-import { freshCause } from '../commands/usage-account.ts';
 import { silent } from '../projections/read-models-under-test.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { claimOne, completeOne, dispatchingUnderTest, queueOne, rowOf } from './dispatching.ts';
+import { claimOne, completeOne, dispatchingUnderTest, queueOne, rowOf, stepOne } from './dispatching.ts';
 
 const parts = dispatchingUnderTest();
 
@@ -64,9 +62,7 @@ async function failOne({ store: files }: ServedStore): Promise<JobMessage> {
     const now = `2026-11-14T13:${String(minute)}:00.000Z`;
     const claim = await claimOne(parts, message, { workerId: newId('wrk'), now });
     await files.put({ token: message.token, claimRevision: claim.revision, name: 'media.mp4' }, aFilm(), 'video/mp4');
-    const lost = { kind: 'expire_lease', token: message.token, claim } as const;
-    const cause = { ...freshCause(), timeoutMs: 10_000 };
-    await recordJobProgress({ store: parts.store, now: () => now, newUuid }, lost, cause);
+    await stepOne(parts, { kind: 'expire_lease', token: message.token, claim }, now);
   }
   await rowOf(parts, message, ({ status }) => status === 'failed');
   return message;

@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest';
 import { createPendingVoids, measurePendingVoids, signOlderVoids } from '../../src/adapters/postgres/pending-voids.ts';
 import { createRowMacs } from '../../src/adapters/postgres/row-macs.ts';
 import { newUuid } from '../../src/system/clock-and-chance.ts';
-import { ask, writersOf, openUsage } from '../commands/usage-account.ts';
+import { ask, downloadOf, freshToken, writersOf, openUsage } from '../commands/usage-account.ts';
 import { rememberingLogger, testMacs, testSecrets } from '../projections/read-models-under-test.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-import { chargeFor, download, freshToken, promised, resolvingUnderTest } from './resolving.ts';
+import { chargeFor, promised, resolvingUnderTest } from './resolving.ts';
 
 const { log, parts, appendOf, resolving, resolved, eventsIn } = resolvingUnderTest();
 
@@ -16,14 +16,14 @@ describe('a promise', () => {
     const { pool } = parts.models;
     const account = await openUsage(log.store, { downloads_limit: 0 });
     const [mine, other] = [freshToken(), freshToken()];
-    await ask(writersOf(log.store), account, download(other));
+    await ask(writersOf(log.store), account, downloadOf(other));
     const acknowledged = (await log.store.read(account.stream, 1)).map(({ id, type, data, metadata }) => ({
       id,
       type,
       data,
       metadata,
     }));
-    const append = await appendOf(account, download(mine), { isStored: true });
+    const append = await appendOf(account, downloadOf(mine), { isStored: true });
     await parts.pendingVoids.add(append, chargeFor(mine));
     const genuine = (await pool.query<{ voids: object[] }>('select voids from pending_voids')).rows[0]?.voids[0];
     const forgeries: [what: string, row: Record<string, unknown>][] = [
@@ -84,7 +84,7 @@ describe('a promise', () => {
   it('of an older version is signed when the schema is brought up to date, and kept', async () => {
     const account = await openUsage(log.store, { downloads_limit: 0 });
     const jobToken = freshToken();
-    const append = await appendOf(account, download(jobToken), { isStored: true });
+    const append = await appendOf(account, downloadOf(jobToken), { isStored: true });
     await parts.pendingVoids.add(append, chargeFor(jobToken));
     await parts.models.pool.query('update pending_voids set voids = $1', [JSON.stringify([chargeFor(jobToken)])]);
     expect(await parts.pendingVoids.list(1_000)).toEqual([]);

@@ -1,13 +1,12 @@
-import { afterEach, beforeEach } from 'vitest';
+import { beforeEach, onTestFinished } from 'vitest';
 
-import { runProjection } from '../../projections/runner/runner.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { createSmtpMailer } from '../../src/adapters/mailer.ts';
 import { newId, newUuid, randomBits } from '../../src/system/clock-and-chance.ts';
 import { openAccount } from '../../src/commands/accounts.ts';
 import { usageOrigin } from '../../src/commands/usage/usage-cache.ts';
 import type { Mailer } from '../../src/ports/billing.ts';
-import type { EventStore, Subscription } from '../../src/ports/event-store.ts';
+import type { EventStore } from '../../src/ports/event-store.ts';
 import { startMailingWarnings } from '../../src/dispatcher/send-warning-mails.ts';
 import type { MailDependencies } from '../../src/dispatcher/send-warning-mails.ts';
 import { usageStream } from '../../src/domain/billing-period.ts';
@@ -16,17 +15,17 @@ import { isRefused } from '../../src/domain/refusals.ts';
 import { freshCause, writersOf, midNovember, queueAll, readUsage, upFrom } from '../commands/usage-account.ts';
 import type { UsageAccount } from '../commands/usage-account.ts';
 import { plan } from '../domain/usage-examples.ts';
-import { createReadModels, silent, testMacs } from '../projections/read-models-under-test.ts';
+import { readModelsOfTest, silent } from '../projections/read-models-under-test.ts';
 import type { TestReadModels } from '../projections/read-models-under-test.ts';
 import { startMailServer } from '../support/mail-server.ts';
 import type { ReceivedMail, TestMailServer } from '../support/mail-server.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-/** Read models with their projection running, and a mail server; fresh for each test. */
+/** Read models with their projection running, and a mail server; fresh for each test, and gone with it. */
 export interface Mailing {
   models: TestReadModels;
   server: TestMailServer;
-  /** A dispatcher's part, as a process of its own would run it; it stops with the test at the latest. */
+  /** A dispatcher's part, as a process of its own would run it. */
   start: (changed?: Partial<MailDependencies>) => { stop: () => Promise<void> };
   /** Stops the projection. */
   stopProjecting: () => Promise<void>;
@@ -36,16 +35,12 @@ const sender = 'billing@reeltally.test';
 
 export function mailingUnderTest(log: { readonly store: EventStore }): Mailing {
   const parts: Partial<Mailing> = {};
-  let projecting: Subscription | undefined;
-  let started: { stop: () => Promise<void> }[] = [];
-  const stopProjecting = async () => {
-    await projecting?.close();
-    projecting = undefined;
-  };
   beforeEach(async () => {
-    const models = await createReadModels();
+    const models = await readModelsOfTest(log.store);
+    const [projecting] = models.run(log.store, usageAndJobs);
+    const stopProjecting = () => projecting!.close();
     const server = await startMailServer();
-    projecting = runProjection(usageAndJobs, { store: log.store, macs: testMacs, pool: models.pool, logger: silent });
+    onTestFinished(() => server.close());
     const start = (changed: Partial<MailDependencies> = {}) => {
       const mailing = startMailingWarnings({
         store: log.store,
@@ -60,17 +55,10 @@ export function mailingUnderTest(log: { readonly store: EventStore }): Mailing {
         retryMs: 50,
         ...changed,
       });
-      started.push(mailing);
+      onTestFinished(() => mailing.stop());
       return mailing;
     };
     Object.assign(parts, { models, server, start, stopProjecting });
-  });
-  afterEach(async () => {
-    await Promise.all(started.map((each) => each.stop()));
-    started = [];
-    await stopProjecting();
-    await parts.server?.close();
-    await parts.models?.[Symbol.asyncDispose]();
   });
   return parts as Mailing;
 }

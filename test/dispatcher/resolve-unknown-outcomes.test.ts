@@ -7,20 +7,27 @@ import { claimJob, readQueuedJob, recordJobProgress } from '../../src/commands/r
 import { isRefused } from '../../src/domain/refusals.ts';
 import { token, video } from '../domain/usage-examples.ts';
 import { correct } from '../commands/keyed-downloads.ts';
-import { noteReads } from '../commands/noted-reads.ts';
-import { ask, writersOf, midNovember, openUsage, freshCause } from '../commands/usage-account.ts';
+import { appendingBy, noteReads } from '../commands/noted-reads.ts';
+import {
+  ask,
+  downloadOf,
+  freshCause,
+  freshToken,
+  writersOf,
+  midNovember,
+  openUsage,
+} from '../commands/usage-account.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-import { chargeFor, download, freshToken, promised, resolvingUnderTest } from './resolving.ts';
+import { chargeFor, promised, resolvingUnderTest } from './resolving.ts';
 
-const { log, parts, appending, noting, appendOf, resolving, isPending, resolved, eventsIn, jobOf } =
-  resolvingUnderTest();
+const { log, parts, noting, appendOf, resolving, isPending, resolved, eventsIn, jobOf } = resolvingUnderTest();
 
 describe('an append of unknown outcome', () => {
   it('that was stored is taken back: the charge, then the job', async () => {
     const account = await openUsage(log.store, { downloads_limit: 0 });
     const jobToken = freshToken();
-    const append = await appendOf(account, download(jobToken), { isStored: true });
+    const append = await appendOf(account, downloadOf(jobToken), { isStored: true });
     expect(await parts.pendingVoids.add(append, chargeFor(jobToken))).toBe(true);
     const { became } = resolving();
     await resolved(account.stream);
@@ -44,9 +51,10 @@ describe('an append of unknown outcome', () => {
 
   it('is taken back without reading the many downloads before it', async () => {
     const account = await openUsage(log.store, { downloads_limit: 0 });
-    for (let earlier = 0; earlier < 30; earlier += 1) await ask(writersOf(log.store), account, download(freshToken()));
+    for (let earlier = 0; earlier < 30; earlier += 1)
+      await ask(writersOf(log.store), account, downloadOf(freshToken()));
     const [jobToken, lookupId] = [freshToken(), newUuid()];
-    const charged = await appendOf(account, download(jobToken), { isStored: true });
+    const charged = await appendOf(account, downloadOf(jobToken), { isStored: true });
     const lookedUp = await appendOf(account, { kind: 'debit_metadata', lookupId, video }, { isStored: true });
     await parts.pendingVoids.add(charged, chargeFor(jobToken));
     await parts.pendingVoids.add(lookedUp, { kind: 'lookup', lookup_id: lookupId });
@@ -62,7 +70,7 @@ describe('an append of unknown outcome', () => {
   it('that was not stored is stored now, and taken back', async () => {
     const account = await openUsage(log.store);
     const jobToken = freshToken();
-    const append = await appendOf(account, download(jobToken), { isStored: false });
+    const append = await appendOf(account, downloadOf(jobToken), { isStored: false });
     await parts.pendingVoids.add(append, chargeFor(jobToken));
     resolving();
     await resolved(account.stream);
@@ -77,8 +85,8 @@ describe('an append of unknown outcome', () => {
   it('that somebody else was quicker than is nothing', async () => {
     const account = await openUsage(log.store);
     const [lost, won] = [freshToken(), freshToken()];
-    const append = await appendOf(account, download(lost), { isStored: false });
-    await ask(writersOf(log.store), account, download(won));
+    const append = await appendOf(account, downloadOf(lost), { isStored: false });
+    await ask(writersOf(log.store), account, downloadOf(won));
     await parts.pendingVoids.add(append, chargeFor(lost));
     const { became } = resolving();
     await resolved(account.stream);
@@ -90,7 +98,7 @@ describe('an append of unknown outcome', () => {
   it('stays charged where a client has been told of it meanwhile', async () => {
     const account = await openUsage(log.store);
     const jobToken = freshToken();
-    const append = await appendOf(account, download(jobToken), { isStored: true });
+    const append = await appendOf(account, downloadOf(jobToken), { isStored: true });
     await correct(log.store, account.stream, { kind: 'confirm_download', token: jobToken });
     await parts.pendingVoids.add(append, chargeFor(jobToken));
     const { became } = resolving();
@@ -117,7 +125,7 @@ describe('an append of unknown outcome', () => {
     const tokens = [freshToken(), freshToken(), freshToken()];
     const { store, appends } = noting(true);
     const writers = writersOf(store);
-    await Promise.all(tokens.map((each) => ask(writers, account, download(each))));
+    await Promise.all(tokens.map((each) => ask(writers, account, downloadOf(each))));
     expect(appends).toHaveLength(1);
     for (const each of [tokens[0], tokens[2]]) await parts.pendingVoids.add(appends[0]!, chargeFor(each!));
     resolving();
@@ -132,7 +140,7 @@ describe('the resolver', () => {
   it('does nothing twice: not after a crash between its steps, nor beside another one', async () => {
     const account = await openUsage(log.store);
     const jobToken = freshToken();
-    const append = await appendOf(account, download(jobToken), { isStored: true });
+    const append = await appendOf(account, downloadOf(jobToken), { isStored: true });
     for (const before of ['the charge is voided', 'all is done']) {
       await parts.pendingVoids.add(append, chargeFor(jobToken));
       if (before === 'the charge is voided')
@@ -148,7 +156,7 @@ describe('the resolver', () => {
   it('ends a claim: its worker can record nothing more', async () => {
     const account = await openUsage(log.store);
     const jobToken = freshToken();
-    const append = await appendOf(account, download(jobToken), { isStored: true });
+    const append = await appendOf(account, downloadOf(jobToken), { isStored: true });
     const dependencies = { store: log.store, now: () => midNovember, newUuid };
     const message = { token: jobToken, usageStream: account.stream, usageRevision: 2 };
     const job = await readQueuedJob(log.store, message);
@@ -168,13 +176,13 @@ describe('the resolver', () => {
   it('goes on with the others where one cannot be resolved, and ends in time', async () => {
     const [stuck, fine] = [await openUsage(log.store), await openUsage(log.store)];
     const [one, other] = [freshToken(), freshToken()];
-    await parts.pendingVoids.add(await appendOf(stuck, download(one), { isStored: true }), chargeFor(token(9)));
+    await parts.pendingVoids.add(await appendOf(stuck, downloadOf(one), { isStored: true }), chargeFor(token(9)));
     const never: EventStore['append'] = (stream, ...rest) =>
       stream === fine.stream ? log.store.append(stream, ...rest) : Promise.withResolvers<never>().promise;
-    await parts.pendingVoids.add(await appendOf(fine, download(other), { isStored: true }), chargeFor(other));
+    await parts.pendingVoids.add(await appendOf(fine, downloadOf(other), { isStored: true }), chargeFor(other));
     resolving();
     await resolved(fine.stream);
-    const hanging = resolving(appending(never));
+    const hanging = resolving(appendingBy(log.store, never));
     await hanging.stop();
     expect(await isPending(stuck.stream)).toBe(true);
     await parts.models.pool.query('delete from pending_voids');
@@ -184,7 +192,7 @@ describe('the resolver', () => {
 describe('a promise', () => {
   it('is not made for a period whose books are being closed', async () => {
     const account = await openUsage(log.store);
-    const append = await appendOf(account, download(freshToken()), { isStored: true });
+    const append = await appendOf(account, downloadOf(freshToken()), { isStored: true });
     await parts.models.pool.query('insert into period_closings (stream) values ($1)', [account.stream]);
     expect(await parts.pendingVoids.add(append, chargeFor(token(1)))).toBe(false);
     expect(await isPending(account.stream)).toBe(false);
@@ -192,7 +200,7 @@ describe('a promise', () => {
 
   it('waits for whoever is about to close the books, and sees what came of it', async () => {
     const account = await openUsage(log.store);
-    const append = await appendOf(account, download(freshToken()), { isStored: true });
+    const append = await appendOf(account, downloadOf(freshToken()), { isStored: true });
     const closer = await parts.models.pool.connect();
     await closer.query('begin');
     await closer.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [account.stream]);
@@ -212,7 +220,7 @@ describe('a promise', () => {
 
   it('that another charge was added to is not forgotten', async () => {
     const account = await openUsage(log.store);
-    const append = await appendOf(account, download(freshToken()), { isStored: true });
+    const append = await appendOf(account, downloadOf(freshToken()), { isStored: true });
     await parts.pendingVoids.add(append, chargeFor(token(1)));
     const [listed] = (await parts.pendingVoids.list(1_000)).filter((each) => each.append.stream === account.stream);
     expect(listed).toEqual({

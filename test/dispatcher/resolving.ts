@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, onTestFinished } from 'vitest';
+import { beforeAll, onTestFinished } from 'vitest';
 
 import { createPendingVoids } from '../../src/adapters/postgres/pending-voids.ts';
 import { newUuid } from '../../src/system/clock-and-chance.ts';
@@ -6,31 +6,26 @@ import type { ChargeToVoid, PendingVoids, UnknownAppend } from '../../src/ports/
 import type { EventStore } from '../../src/ports/event-store.ts';
 import { readJob } from '../../src/commands/record-job-progress.ts';
 import { startResolving } from '../../src/dispatcher/resolve-unknown-outcomes.ts';
-import { queueDownload } from '../domain/usage-examples.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
-import { noteReads } from '../commands/noted-reads.ts';
+import { appendingBy } from '../commands/noted-reads.ts';
 import { ask, writersOf, midNovember, readUsage } from '../commands/usage-account.ts';
 import type { UsageAccount } from '../commands/usage-account.ts';
-import { createReadModels, silent, testMacs } from '../projections/read-models-under-test.ts';
+import { readModelsOfFile, silent, testMacs } from '../projections/read-models-under-test.ts';
 import type { TestReadModels } from '../projections/read-models-under-test.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-/** What every promise of these tests says of itself. */
+/** The process and the time that every pending void of these tests names. */
 export const promised = { process: 'api test 1', at: '2026-11-14T11:59:59.000Z' };
 
 /** A log, the table of promises, and whoever keeps them. */
 export function resolvingUnderTest() {
   const log = logUnderTest();
-  const parts = {} as { models: TestReadModels; pendingVoids: PendingVoids };
-  beforeAll(async () => {
-    const models = await createReadModels();
+  const models = readModelsOfFile();
+  const parts = { models } as { models: TestReadModels; pendingVoids: PendingVoids };
+  beforeAll(() => {
     const given = { macs: testMacs, now: () => promised.at, process: promised.process };
-    Object.assign(parts, { models, pendingVoids: createPendingVoids(models.pool, given) });
+    parts.pendingVoids = createPendingVoids(models.pool, given);
   });
-  afterAll(() => parts.models[Symbol.asyncDispose]());
-
-  /** A log with another way to append. */
-  const appending = (append: EventStore['append']): EventStore => noteReads(log.store, append).store;
 
   /** A log that notes what it is told to append to usage streams, and does it or not. */
   function noting(isStored: boolean): { store: EventStore; appends: UnknownAppend[] } {
@@ -39,7 +34,7 @@ export function resolvingUnderTest() {
       appends.push({ accountId: stream.split('-')[1] ?? '', stream, expected, events });
       return isStored ? log.store.append(stream, expected, events, options) : Promise.resolve('not_sent');
     };
-    return { store: appending(append), appends };
+    return { store: appendingBy(log.store, append), appends };
   }
 
   /** Asks for something, and gives the append in which it was, or would have been, stored. */
@@ -76,12 +71,7 @@ export function resolvingUnderTest() {
     waitFor(async () => !(await isPending(stream)), { what: 'the unknown outcome to be resolved' });
   const eventsIn = async (stream: string) => (await readUsage(log.store, stream)).map(({ event }) => event);
   const jobOf = (jobToken: string) => readJob(log.store, jobToken);
-  return { log, parts, appending, noting, appendOf, resolving, isPending, resolved, eventsIn, jobOf };
+  return { log, parts, noting, appendOf, resolving, isPending, resolved, eventsIn, jobOf };
 }
 
-/** A token that no other test has a job of. */
-/** A token that no other test has a job of. */
-export const freshToken = () => newUuid().replaceAll('-', '_');
-export const download = (jobToken: string) =>
-  ({ ...queueDownload(1), token: jobToken }) as ReturnType<typeof queueDownload>;
 export const chargeFor = (jobToken: string): ChargeToVoid => ({ kind: 'download', token: jobToken });

@@ -1,25 +1,22 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 
 import { readCredits } from '../../projections/credits.ts';
-import { catchUp } from '../../projections/runner/progress.ts';
-import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { newId, newUuid } from '../../src/system/clock-and-chance.ts';
 import { issueCreditNote } from '../../src/commands/issue-credit-note.ts';
 import { issueInvoice } from '../../src/commands/issue-invoice.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';
 import type { JobMessage } from '../../src/ports/job-queue.ts';
-import { recordJobProgress } from '../../src/commands/record-job-progress.ts';
-import { correctCharge } from '../../src/commands/correct-charge.ts';
 import { dispatchDownloads } from '../../src/dispatcher/dispatch-downloads.ts';
 import { startReturningServiceFailures } from '../../src/dispatcher/return-service-failures.ts';
-import type { QueueDownload } from '../../src/domain/decide-usage.ts';
 import type { Fault } from '../../src/domain/download-job-events.ts';
 import type { Terms } from '../../src/domain/plans.ts';
-import type { CorrectionCommand } from '../../src/domain/corrections.ts';
-import { closeBooks } from '../commands/close-books.ts';
+import { closeBooks, endPeriods } from '../commands/close-books.ts';
+import { correct } from '../commands/keyed-downloads.ts';
+import { appendingBy } from '../commands/noted-reads.ts';
 import {
   ask,
-  freshCause,
+  downloadOf,
+  freshToken,
   writersOf,
   midNovember,
   openUsage,
@@ -28,10 +25,9 @@ import {
   upFrom,
 } from '../commands/usage-account.ts';
 import type { UsageAccount } from '../commands/usage-account.ts';
-import { queueDownload } from '../domain/usage-examples.ts';
 import { believed, silent, testMacs } from '../projections/read-models-under-test.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { claimOne, dispatchingUnderTest } from './dispatching.ts';
+import { claimOne, dispatchingUnderTest, stepOne } from './dispatching.ts';
 
 const parts = dispatchingUnderTest();
 const december = '2026-12-01T00:00:00.000Z';
@@ -39,16 +35,15 @@ const reference = (number: number, of: Used) => `service-failure-${of.tokens[num
 
 interface Used {
   account: UsageAccount;
-  /** Of its downloads, from the first. */
+  /** The tokens of its downloads, from the first. */
   tokens: string[];
 }
 
 /** An account with one download included; its second and third are charged with 25 cents each. */
 async function usedAccount(terms: Partial<Terms> = {}): Promise<Used> {
   const account = await openUsage(parts.store, { downloads_limit: 1, fee_cents: 0, ...terms });
-  const tokens = upFrom(1, 3).map(() => newUuid().replaceAll('-', '_'));
-  for (const [index, own] of tokens.entries())
-    await ask(writersOf(parts.store), account, { ...(queueDownload(index + 1) as QueueDownload), token: own });
+  const tokens = upFrom(1, 3).map(freshToken);
+  for (const own of tokens) await ask(writersOf(parts.store), account, downloadOf(own));
   return { account, tokens };
 }
 
@@ -59,26 +54,11 @@ async function fail({ account, tokens }: Used, number: number, fault: Fault = 's
   for (let attempt = 1; attempt <= 3; attempt += 1) {
     const now = `2026-11-14T1${attempt}:00:00.000Z`;
     const claim = await claimOne(parts, message, { workerId: newId('wrk'), now });
-    const command = { kind: 'give_up', token: own, claim, reason: 'internal_error', fault } as const;
-    const dependencies = { store: parts.store, now: () => now, newUuid };
-    await recordJobProgress(dependencies, command, { ...freshCause(), timeoutMs: 10_000 });
+    await stepOne(parts, { kind: 'give_up', token: own, claim, reason: 'internal_error', fault }, now);
   }
 }
 
-const correct = ({ account }: Used, command: CorrectionCommand) =>
-  correctCharge(
-    { store: parts.store, now: () => december },
-    { stream: account.stream, command, cause: freshCause(), timeoutMs: 20_000 },
-  );
-
-async function end({ account }: Used): Promise<void> {
-  await ask(
-    writersOf(parts.store, () => december),
-    account,
-    { kind: 'roll_over' },
-  );
-}
-
+const end = ({ account }: Used) => endPeriods(parts.store, account, december);
 const close = ({ account }: Used) => closeBooks(parts.store, account.stream, december);
 const issue = ({ account }: Used) =>
   issueInvoice(
@@ -86,10 +66,10 @@ const issue = ({ account }: Used) =>
     { stream: account.stream, covers: 'period', actor: { type: 'system', id: 'test' }, timeoutMs: 20_000 },
   );
 
-/** What the dispatcher does about it: notes what failed on its way through the log, and gives it back. */
+/** The dispatcher's part: notes failures on its way through the log, and gives their charges back. */
 async function giveBack(store: EventStore = parts.store, now = december): Promise<void> {
   const { pool } = parts.models;
-  expect(await catchUp({ store: parts.store, pool }, usageAndJobs, 20_000)).toBe(true);
+  await parts.models.caughtUp();
   const dispatching = dispatchDownloads({ store: parts.store, queue: parts.queue, pool });
   // Its checkpoint follows events of other streams late, or not at all.
   const newest = (await parts.store.newestPosition(['usage-', 'job-'], -1n)) ?? 0n;
@@ -142,7 +122,7 @@ describe('a failure of the service', () => {
         $correlationId: (failed?.metadata as { $correlationId: string }).$correlationId,
       });
     }
-    expect(await catchUp({ store: parts.store, pool: parts.models.pool }, usageAndJobs, 20_000)).toBe(true);
+    await parts.models.caughtUp();
     const credits = believed(await readCredits(parts.models.pool, used.account.stream, testMacs));
     expect(credits?.usage).toMatchObject({ downloads: 3, downloadCredits: 0, overageDownloads: 1, overageCents: 25 });
     // The credit is there for the next download, which has the next ordinal.
@@ -201,8 +181,9 @@ describe('a failure of the service', () => {
     const [, second = '', third = ''] = used.tokens;
     await fail(used, 2);
     await fail(used, 3);
-    await correct(used, { kind: 'waive_charge', token: second, reference: 'CASE-1' });
-    await correct(used, { kind: 'waive_charge', token: third, cents: 10, reference: 'CASE-1' });
+    const [{ store }, { stream }] = [parts, used.account];
+    await correct(store, stream, { kind: 'waive_charge', token: second, reference: 'CASE-1' });
+    await correct(store, stream, { kind: 'waive_charge', token: third, cents: 10, reference: 'CASE-1' });
     await giveBack();
     const ours = (await correctionsOf(used)).map(({ event }) => event.data).slice(2);
     expect(ours).toMatchObject([{ token: third, cents: 15, reference: reference(3, used) }]);
@@ -241,17 +222,11 @@ describe('a failure of the service', () => {
     for (const number of [1, 2, 3]) await fail(used, number);
     let lost = 0;
     // Each append is stored, and nobody hears of the first: the round that made it fails.
-    const forgetful: EventStore = {
-      read: (...given) => parts.store.read(...given),
-      headPosition: () => parts.store.headPosition(),
-      newestPosition: (...given) => parts.store.newestPosition(...given),
-      subscribe: (options) => parts.store.subscribe(options),
-      append: async (...given) => {
-        const outcome = await parts.store.append(...given);
-        if (lost++ < 3) throw new Error('killed');
-        return outcome;
-      },
-    };
+    const forgetful = appendingBy(parts.store, async (...given) => {
+      const outcome = await parts.store.append(...given);
+      if (lost++ < 3) throw new Error('killed');
+      return outcome;
+    });
     await giveBack(forgetful);
     expect(lost).toBe(3);
     // The list is lost and made again, and two look at it at once.

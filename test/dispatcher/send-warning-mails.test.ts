@@ -1,15 +1,14 @@
 import { describe, expect, it } from 'vitest';
 
 import { rebuild } from '../../projections/runner/rebuild.ts';
-import { runProjection } from '../../projections/runner/runner.ts';
-import { catchUp } from '../../projections/runner/progress.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { measureWaitingWarnings } from '../../projections/usage-warnings.ts';
 import { newUuid } from '../../src/system/clock-and-chance.ts';
+import { endPeriods } from '../commands/close-books.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
 import { ask, writersOf, queueAll, readUsage, upFrom } from '../commands/usage-account.ts';
 import { lookUp } from '../domain/usage-examples.ts';
-import { createReadModels, rememberingLogger, silent, testMacs } from '../projections/read-models-under-test.ts';
+import { readModelsOfTest, rememberingLogger, testMacs } from '../projections/read-models-under-test.ts';
 import { startMailServer } from '../support/mail-server.ts';
 import { scaled } from '../support/proof-scale.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -26,8 +25,6 @@ import {
 
 const log = logUnderTest();
 const mailing = mailingUnderTest(log);
-
-const caughtUp = () => catchUp({ store: log.store, pool: mailing.models.pool }, usageAndJobs, 20_000);
 
 describe('warning mails', () => {
   it('go to the owner, once each, and are recorded with their Message-ID', async () => {
@@ -67,7 +64,7 @@ describe('warning mails', () => {
   it('of thresholds that are reached together make one mail, even if the read model has only the lower one yet', async () => {
     const { server, start, models } = mailing;
     const account = await useDownloads(log.store, 5);
-    await caughtUp();
+    await mailing.models.caughtUp();
     await mailing.stopProjecting();
     const { rows: warnings } = await models.pool.query<{ event_id: string; threshold_percent: number }>(
       'delete from usage_warnings where stream = $1 returning *',
@@ -118,18 +115,14 @@ describe('warning mails', () => {
     const writers = writersOf(log.store);
     await ask(writers, account, { kind: 'set_overage_cap', overageCapCents: 30, effective: 'now' });
     await queueAll(writers, account, upFrom(1, 6));
-    await ask(
-      writersOf(log.store, () => '2027-01-01T00:00:00.000Z'),
-      account,
-      { kind: 'roll_over' },
-    );
-    await caughtUp();
+    await endPeriods(log.store, account, '2027-01-01T00:00:00.000Z');
+    await mailing.models.caughtUp();
     start();
     const other = await useDownloads(log.store, 4);
     await mailed(log.store, other, 1);
     expect(mailsTo(server.received, account)).toEqual([]);
     // The log has the other mail before the read model does.
-    await caughtUp();
+    await mailing.models.caughtUp();
     expect((await measureWaitingWarnings(models.pool, '2027-01-01T00:00:00.000Z')).count).toBe(0);
   });
 
@@ -209,7 +202,7 @@ describe('warning mails', () => {
   it('are left to whoever has claimed them, until the claim is old', async () => {
     const { server, start, models } = mailing;
     const account = await useDownloads(log.store, 4);
-    await caughtUp();
+    await mailing.models.caughtUp();
     const { pool } = models;
     await pool.query(
       "insert into warning_mails select event_id, 'another process' from usage_warnings where stream = $1",
@@ -237,7 +230,7 @@ describe('a rebuild of the warnings', () => {
     await mailed(log.store, done, 2);
     await before.stop();
     const waiting = await useDownloads(log.store, 5);
-    await caughtUp();
+    await mailing.models.caughtUp();
     const rebuilt = await rebuild(usageAndJobs, {
       store: log.store,
       macs: testMacs,
@@ -259,22 +252,13 @@ describe('a rebuild of the warnings', () => {
     await before.stop();
     await stopProjecting();
     const mails = server.received.length;
-    await using empty = await createReadModels();
+    const empty = await readModelsOfTest(log.store);
     start({ pool: empty.pool });
-    const runner = runProjection(usageAndJobs, {
-      store: log.store,
-      macs: testMacs,
-      pool: empty.openAnother(),
-      logger: silent,
-    });
-    try {
-      const last = await useDownloads(log.store, 4);
-      await mailed(log.store, last, 1);
-      expect(mailsTo(server.received, last)).toHaveLength(1);
-      expect(server.received).toHaveLength(mails + 1);
-    } finally {
-      await runner.close();
-    }
+    empty.run(log.store, usageAndJobs);
+    const last = await useDownloads(log.store, 4);
+    await mailed(log.store, last, 1);
+    expect(mailsTo(server.received, last)).toHaveLength(1);
+    expect(server.received).toHaveLength(mails + 1);
   });
 
   it('that shows what is mailed as waiting, because it is behind, neither', async () => {
@@ -283,7 +267,7 @@ describe('a rebuild of the warnings', () => {
     const account = await useDownloads(log.store, 5);
     await mailed(log.store, account, 2);
     await before.stop();
-    await caughtUp();
+    await mailing.models.caughtUp();
     await mailing.stopProjecting();
     await models.pool.query('update usage_warnings set message_id = null');
     const other = await useDownloads(log.store, 4);

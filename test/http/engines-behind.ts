@@ -21,8 +21,7 @@ function addressesOf({ dataDirectory }: Started): { eventStoreUrl: string; datab
 }
 
 /** The events of streams with this prefix. */
-export const readEvents = (service: Started, prefix: string) =>
-  readLog(addressesOf(service).eventStoreUrl, prefix);
+export const readEvents = (service: Started, prefix: string) => readLog(addressesOf(service).eventStoreUrl, prefix);
 
 /** Events of the service's own in the streams with this prefix: a charge, a job or a key would be one more. */
 export async function countEvents(service: Started, prefix = ''): Promise<number> {
@@ -87,11 +86,7 @@ async function recordStep(service: Started, command: JobCommand): Promise<void> 
   }
 }
 
-async function waitForRow(
-  service: Started,
-  what: string,
-  query: { text: string; values: unknown[] },
-): Promise<void> {
+async function waitForRow(service: Started, what: string, query: { text: string; values: unknown[] }): Promise<void> {
   await withPostgres(service, (client) =>
     waitFor(async () => (await client.query(query)).rowCount === 1, { what, timeoutMs: 30_000 }),
   );

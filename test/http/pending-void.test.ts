@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import { Outages } from '../../src/ports/outage.ts';
 import type { Compensation } from '../../src/commands/usage/batch.ts';
 import { recordPendingVoid } from '../../src/http/pending-void.ts';
-import { openUsage } from '../commands/usage-account.ts';
-import { chargeFor, download, freshToken, resolvingUnderTest } from '../dispatcher/resolving.ts';
+import { downloadOf, freshToken, openUsage } from '../commands/usage-account.ts';
+import { chargeFor, resolvingUnderTest } from '../dispatcher/resolving.ts';
 import { silent } from '../projections/read-models-under-test.ts';
 
 const { log, parts, appendOf } = resolvingUnderTest();
@@ -14,7 +14,7 @@ async function ask(ageMs: number): Promise<boolean> {
   const account = await openUsage(log.store, { downloads_limit: 0 });
   const token = freshToken();
   const compensation: Compensation = {
-    append: await appendOf(account, download(token), { isStored: true }),
+    append: await appendOf(account, downloadOf(token), { isStored: true }),
     charge: chargeFor(token),
   };
   const caller = { accountId: account.accountId };

@@ -1,32 +1,18 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { apiKeys, listApiKeys, waitForHourlyLimit, waitForKey } from '../../projections/api-keys.ts';
-import { runProjection } from '../../projections/runner/runner.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { newId, newUuid, randomBits } from '../../src/system/clock-and-chance.ts';
 import { issueApiKey, openAccount, revokeApiKey } from '../../src/commands/accounts.ts';
 import { usageOrigin } from '../../src/commands/usage/usage-cache.ts';
-import type { Subscription } from '../../src/ports/event-store.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
 import { ask, writersOf, midNovember } from '../commands/usage-account.ts';
 import { plan } from '../domain/usage-examples.ts';
-import { createReadModels, silent, testMacs } from './read-models-under-test.ts';
-import type { TestReadModels } from './read-models-under-test.ts';
+import { readModelsOfFile } from './read-models-under-test.ts';
 
 const log = logUnderTest();
-let models: TestReadModels;
-let runners: Subscription[];
-beforeAll(async () => {
-  models = await createReadModels();
-  runners = [apiKeys, usageAndJobs].map((projection) =>
-    runProjection(projection, { store: log.store, macs: testMacs, pool: models.pool, logger: silent }),
-  );
-});
-afterAll(async () => {
-  await Promise.all(runners.map((runner) => runner.close()));
-  await models[Symbol.asyncDispose]();
-});
+const models = readModelsOfFile(log, apiKeys, usageAndJobs);
 
 const dependencies = () => ({ store: log.store, now: () => midNovember, newUuid, newId, randomBits });
 const request = { correlationId: 'req-1', actor: { type: 'system', id: 'test' } as const, timeoutMs: 10_000 };

@@ -1,41 +1,24 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { jobTimeline, readTimeline } from '../../projections/job-timeline.ts';
 import { overageLedger, readLedger } from '../../projections/overage-ledger.ts';
 import { catchUp, measureProgress } from '../../projections/runner/progress.ts';
-import { runProjection } from '../../projections/runner/runner.ts';
 import { newUuid } from '../../src/system/clock-and-chance.ts';
-import type { Subscription } from '../../src/ports/event-store.ts';
 import { claimJob, readQueuedJob } from '../../src/commands/record-job-progress.ts';
-import { correctCharge } from '../../src/commands/correct-charge.ts';
 import { defaultOptions } from '../../src/domain/download-options.ts';
 import type { Actor } from '../../src/domain/recorded-event.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
 import type { CorrectionCommand } from '../../src/domain/corrections.ts';
+import { correct as correctStored } from '../commands/keyed-downloads.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
-import { ask, freshCause, writersOf, midNovember, openUsage } from '../commands/usage-account.ts';
+import { ask, freshCause, freshToken, writersOf, midNovember, openUsage } from '../commands/usage-account.ts';
 import type { UsageAccount } from '../commands/usage-account.ts';
 import { lookUp, video } from '../domain/usage-examples.ts';
-import { createReadModels, silent, testMacs } from './read-models-under-test.ts';
-import type { TestReadModels } from './read-models-under-test.ts';
+import { createReadModels, readModelsOfFile } from './read-models-under-test.ts';
 
 const log = logUnderTest();
-let models: TestReadModels;
-let running: Subscription[] = [];
-beforeAll(async () => {
-  models = await createReadModels();
-  const { pool } = models;
-  // Two of each, of which only one may apply an event.
-  running = [overageLedger, overageLedger, jobTimeline, jobTimeline].map((projection) =>
-    runProjection(projection, { store: log.store, macs: testMacs, pool, logger: silent }),
-  );
-});
-afterAll(async () => {
-  await Promise.all(running.map((runner) => runner.close()));
-  await models[Symbol.asyncDispose]();
-});
-
-const freshToken = () => newUuid().replaceAll('-', '_');
+// Two of each, of which only one may apply an event.
+const models = readModelsOfFile(log, overageLedger, overageLedger, jobTimeline, jobTimeline);
 
 const download = (account: UsageAccount, token: string, now = midNovember, cause = freshCause()) =>
   ask(
@@ -45,23 +28,10 @@ const download = (account: UsageAccount, token: string, now = midNovember, cause
     { cause },
   );
 
-async function caughtUp(): Promise<void> {
-  for (const projection of [overageLedger, jobTimeline]) {
-    expect(await catchUp({ store: log.store, pool: models.pool }, projection, 10_000)).toBe(true);
-  }
-}
-
 const periodOf = ({ accountId }: UsageAccount) => ({ accountId, periodStart: '2026-11-01T00:00:00.000Z' });
 
-async function correct(
-  account: UsageAccount,
-  command: CorrectionCommand,
-  actor: Actor = freshCause().actor,
-): Promise<void> {
-  const cause = { ...freshCause(), actor };
-  const dependencies = { store: log.store, now: () => midNovember };
-  const corrected = await correctCharge(dependencies, { stream: account.stream, command, cause, timeoutMs: 20_000 });
-  expect(isRefused(corrected)).toBe(false);
+async function correct({ stream }: UsageAccount, command: CorrectionCommand, by?: { actor: Actor }): Promise<void> {
+  expect(isRefused(await correctStored(log.store, stream, command, by))).toBe(false);
 }
 
 const ledgerOf = ({ accountId }: UsageAccount, periodStart: string) =>
@@ -75,7 +45,7 @@ describe('the ledger', () => {
     const cause = freshCause();
     await download(account, charged, midNovember, cause);
     await ask(writersOf(log.store), account, lookUp(lookup));
-    await caughtUp();
+    await models.caughtUp();
     const stored = await log.store.read(account.stream, 0);
     const traced = (revision: number) => ({
       event_id: stored[revision]!.id,
@@ -114,7 +84,7 @@ describe('the ledger', () => {
     await download(account, freshToken());
     await download(account, freshToken(), '2026-12-05T00:00:00.000Z');
     await download(account, freshToken(), '2026-12-06T00:00:00.000Z');
-    await caughtUp();
+    await models.caughtUp();
     const november = await ledgerOf(account, '2026-11-01T00:00:00.000Z');
     const december = await ledgerOf(account, '2026-12-01T00:00:00.000Z');
     expect([november, december].map((rows) => rows.map(({ ordinal }) => ordinal))).toEqual([[1], [1, 2]]);
@@ -127,10 +97,10 @@ describe('the ledger', () => {
     await ask(writersOf(log.store), account, lookUp(lookup));
     const staff = { type: 'staff', id: 'Ada', role: 'operator', reason: 'the file was broken' } as const;
     await correct(account, { kind: 'void_download', token: credited });
-    await correct(account, { kind: 'waive_charge', token: waived, cents: 10, reference: 'case-1' }, staff);
+    await correct(account, { kind: 'waive_charge', token: waived, cents: 10, reference: 'case-1' }, { actor: staff });
     await correct(account, { kind: 'void_download', token: waived });
     await correct(account, { kind: 'void_lookup', lookupId: lookup });
-    await caughtUp();
+    await models.caughtUp();
     const rows = await ledgerOf(account, '2026-11-01T00:00:00.000Z');
     const [credit, , second, looked] = rows.map(({ event_id: id }) => id);
     const none = { ordinal: null, rate_cents: null, rate_version: null, reference: null, lookup_id: null };
@@ -152,7 +122,7 @@ describe('the ledger', () => {
     const account = await openUsage(log.store, { downloads_limit: 0, overage_cents: 7 });
     await download(account, freshToken());
     await download(account, freshToken());
-    await caughtUp();
+    await models.caughtUp();
     const periodStart = '2026-11-01T00:00:00.000Z';
     const [first] = await ledgerOf(account, periodStart);
     const upTo = BigInt(first!.position);
@@ -170,7 +140,7 @@ describe('a timeline', () => {
     const job = await readQueuedJob(log.store, message);
     const dependencies = { store: log.store, now: () => '2026-11-14T12:00:01.500Z', newUuid };
     await claimJob(dependencies, { workerId: 'wrk_aaaaaaaaaaaaaaaa', job: job!, message, timeoutMs: 20_000 });
-    await caughtUp();
+    await models.caughtUp();
     const usage = await log.store.read(account.stream, 1, 2);
     const stored = [...usage, ...(await log.store.read(`job-${token}`, 0))];
     const rows = await readTimeline(models.pool, token);
@@ -195,7 +165,7 @@ describe('a timeline', () => {
     await correct(account, { kind: 'confirm_download', token: confirmed });
     await correct(account, { kind: 'waive_charge', token: confirmed, cents: 2, reference: 'case-1' });
     await correct(account, { kind: 'void_download', token: voided });
-    await caughtUp();
+    await models.caughtUp();
     const eventsOf = async (token: string) =>
       (await readTimeline(models.pool, token)).map(({ type, cents }) => [type, cents]);
     const charge = [
@@ -209,7 +179,7 @@ describe('a timeline', () => {
   it('does not mention lookups', async () => {
     const account = await openUsage(log.store, { metadata_limit: 1 });
     await ask(writersOf(log.store), account, lookUp(newUuid()));
-    await caughtUp();
+    await models.caughtUp();
     const { rowCount } = await models.pool.query('select from job_timeline where stream = $1', [account.stream]);
     expect(rowCount).toBe(0);
   });
@@ -227,19 +197,15 @@ describe('progress', () => {
     expect(await catchUp({ store, pool: fresh.pool }, jobTimeline, 50)).toBe(false);
 
     const measuring = measure();
-    const runner = runProjection(jobTimeline, { store, macs: testMacs, pool: fresh.openAnother(), logger: silent });
-    try {
-      expect(await catchUp({ store, pool: fresh.pool }, jobTimeline, 10_000)).toBe(true);
-      await download(account, freshToken());
-      expect(await catchUp({ store, pool: fresh.pool }, jobTimeline, 10_000)).toBe(true);
-      await measuring;
-      const [after] = (await measure()).projections;
-      expect(after).toMatchObject({ position: await store.headPosition(), lag: 0n });
-      const { rows } = await fresh.pool.query<{ applied: string }>('select applied_events as applied from checkpoints');
-      expect(Number(rows[0]!.applied)).toBe(await countAll());
-    } finally {
-      await runner.close();
-    }
+    fresh.run(store, jobTimeline);
+    await fresh.caughtUp();
+    await download(account, freshToken());
+    await fresh.caughtUp();
+    await measuring;
+    const [after] = (await measure()).projections;
+    expect(after).toMatchObject({ position: await store.headPosition(), lag: 0n });
+    const { rows } = await fresh.pool.query<{ applied: string }>('select applied_events as applied from checkpoints');
+    expect(Number(rows[0]!.applied)).toBe(await countAll());
   });
 
   /** Events that concern the timeline, counted by another reader of the log. */

@@ -1,56 +1,41 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { readNewestCredits } from '../../projections/credits.ts';
 import { readJob } from '../../projections/jobs.ts';
-import { runProjection } from '../../projections/runner/runner.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { newUuid } from '../../src/system/clock-and-chance.ts';
-import { UsageCache } from '../../src/commands/usage/usage-cache.ts';
-import type { Subscription } from '../../src/ports/event-store.ts';
 import { recordJobProgress } from '../../src/commands/record-job-progress.ts';
 import type { JobCommand } from '../../src/domain/download-job.ts';
 import { defaultOptions } from '../../src/domain/download-options.ts';
 import type { UsageSnapshot } from '../../src/domain/usage-state.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
-import { ask, freshCause, writersOf, midNovember, openUsage, queueAll, upFrom } from '../commands/usage-account.ts';
+import {
+  ask,
+  foldUsage,
+  freshCause,
+  freshToken,
+  writersOf,
+  midNovember,
+  openUsage,
+  queueAll,
+  upFrom,
+} from '../commands/usage-account.ts';
 import type { UsageAccount } from '../commands/usage-account.ts';
 import { plan, queueDownload, video } from '../domain/usage-examples.ts';
-import { waitFor } from '../support/wait-for.ts';
-import { createReadModels, silent, testMacs, believed } from './read-models-under-test.ts';
-import type { TestReadModels } from './read-models-under-test.ts';
+import { believed, readModelsOfFile, testMacs } from './read-models-under-test.ts';
 
 const log = logUnderTest();
-let models: TestReadModels;
-let runner: Subscription;
-beforeAll(async () => {
-  models = await createReadModels();
-  runner = runProjection(usageAndJobs, { store: log.store, macs: testMacs, pool: models.pool, logger: silent });
-});
-afterAll(async () => {
-  await runner.close();
-  await models[Symbol.asyncDispose]();
-});
+const models = readModelsOfFile(log, usageAndJobs);
 
-/** What folding a usage stream gives. */
-async function foldOf(account: UsageAccount, stream = account.stream): Promise<UsageSnapshot> {
-  const known = new UsageCache({ ...account.origin, stream });
-  for (const event of await log.store.read(stream, 0)) known.fold(event);
-  return known.snapshot;
+async function newestRow({ accountId }: UsageAccount): Promise<UsageSnapshot> {
+  await models.caughtUp();
+  return believed(await readNewestCredits(models.pool, accountId, testMacs))!;
 }
-
-const rowAt = ({ accountId }: UsageAccount, stream: string, revision: number) =>
-  waitFor(
-    async () => {
-      const row = believed(await readNewestCredits(models.pool, accountId, testMacs));
-      return row?.stream === stream && row.revision === revision && row;
-    },
-    { what: `revision ${revision} of ${stream} in credits` },
-  );
 
 describe('the credits row of an account', () => {
   it('holds the whole state of the period, at the revision that it stands for', async () => {
     const account = await openUsage(log.store, { openedAt: '2026-10-31T09:00:00.000Z' });
-    expect(await rowAt(account, account.stream, 0)).toEqual(await foldOf(account));
+    expect(await newestRow(account)).toEqual(await foldUsage(log.store, account.stream));
     const writers = writersOf(log.store);
     const lookup = { kind: 'debit_metadata', lookupId: newUuid(), video } as const;
     await queueAll(writers, account, [1, 2, 3]);
@@ -61,8 +46,8 @@ describe('the credits row of an account', () => {
       terms: { ...plan, overage_cents: null, plan: 'sandbox' },
       effective: 'now',
     });
-    const row = await rowAt(account, account.stream, 9);
-    expect(row).toEqual(await foldOf(account));
+    const row = await newestRow(account);
+    expect(row).toEqual(await foldUsage(log.store, account.stream));
     expect(row.usage).toMatchObject({
       downloads: 3,
       overageCents: 25,
@@ -82,7 +67,7 @@ describe('the credits row of an account', () => {
       [4],
     );
     const december = account.stream.replace('20261101', '20261201');
-    expect(await rowAt(account, december, 2)).toEqual(await foldOf(account, december));
+    expect(await newestRow(account)).toEqual(await foldUsage(log.store, december));
     const { rows } = await models.pool.query(
       'select stream, phase, downloads, overage_cents, next is null as last from credits where account_id = $1 order by 1',
       [account.accountId],
@@ -96,7 +81,7 @@ describe('the credits row of an account', () => {
   it('is a place from which another process decides as if it had read everything', async () => {
     const account = await openUsage(log.store, { overage_cap_cents: 25 });
     await queueAll(writersOf(log.store), account, upFrom(1, 3));
-    const snapshot = await rowAt(account, account.stream, 7);
+    const snapshot = await newestRow(account);
     const answer = await ask(writersOf(log.store), account, queueDownload(4), { snapshot });
     expect(answer).toMatchObject({ outcome: 'refused', refusal: 'overage_cap_reached' });
   });
@@ -106,29 +91,25 @@ describe('the row of a job', () => {
   const [ann, bob] = ['wrk_aaaaaaaaaaaaaaaa', 'wrk_bbbbbbbbbbbbbbbb'];
   const file = { name: 'media.mp4', mime: 'video/mp4', sizeBytes: 1234, sha256: 'b'.repeat(64), durationSeconds: 9.5 };
 
-  async function queuedJob(number: number): Promise<{ account: UsageAccount; token: string }> {
+  async function queuedJob(): Promise<{ account: UsageAccount; token: string }> {
     const account = await openUsage(log.store);
-    const token = `${newUuid().replaceAll('-', '_')}_${number}`;
+    const token = freshToken();
     const asked = { kind: 'queue_download', token, video, ...defaultOptions, format: 'audio', quality: '720' } as const;
     await ask(writersOf(log.store), account, asked);
     return { account, token };
   }
 
   /** Each step at its own time of 14 November, and what the row says after all of them. */
-  async function rowAfter(number: number, steps: readonly [time: string, command: (token: string) => JobCommand][]) {
-    const { account, token } = await queuedJob(number);
+  async function rowAfter(steps: readonly [time: string, command: (token: string) => JobCommand][]) {
+    const { account, token } = await queuedJob();
     for (const [time, command] of steps) {
       const now = () => `2026-11-14T${time}.000Z`;
       const cause = { ...freshCause(), timeoutMs: 10_000 };
       await recordJobProgress({ store: log.store, now, newUuid }, command(token), cause);
     }
-    const row = await waitFor(
-      async () => {
-        const found = await readJob(models.pool, token);
-        return found?.revision === steps.length - 1 && found;
-      },
-      { what: `the job after ${steps.length} steps` },
-    );
+    await models.caughtUp();
+    const row = (await readJob(models.pool, token))!;
+    expect(row.revision).toBe(steps.length - 1);
     return { row, account };
   }
 
@@ -145,7 +126,7 @@ describe('the row of a job', () => {
   const held = (token: string, workerId: string, revision: number) => ({ token, claim: { workerId, revision } });
 
   it('shows what was queued, and nothing more before anybody has claimed it', async () => {
-    const { row, account } = await rowAfter(1, []);
+    const { row, account } = await rowAfter([]);
     expect(row).toMatchObject({
       account_id: account.accountId,
       usage_stream: account.stream,
@@ -166,7 +147,7 @@ describe('the row of a job', () => {
   });
 
   it('shows who holds it, and when it was claimed and started', async () => {
-    const { row } = await rowAfter(2, [
+    const { row } = await rowAfter([
       ['13:00:00', claim(ann)],
       ['13:00:01', (token) => ({ kind: 'start', ...held(token, ann, 0) })],
     ]);
@@ -181,7 +162,7 @@ describe('the row of a job', () => {
   });
 
   it('waits anew after a release, until its time', async () => {
-    const { row } = await rowAfter(3, [
+    const { row } = await rowAfter([
       ['13:00:00', claim(ann)],
       ['13:00:05', (token) => ({ kind: 'give_up', ...held(token, ann, 0), reason: 'timed_out', fault: 'video' })],
     ]);
@@ -196,7 +177,7 @@ describe('the row of a job', () => {
   });
 
   it('shows the finished file of the claim that finished it', async () => {
-    const { row } = await rowAfter(4, [
+    const { row } = await rowAfter([
       ['13:00:00', claim(ann)],
       ['13:00:05', (token) => ({ kind: 'shut_down', ...held(token, ann, 0) })],
       ['13:00:06', claim(bob)],
@@ -217,7 +198,7 @@ describe('the row of a job', () => {
   });
 
   it('shows why it has failed', async () => {
-    const { row } = await rowAfter(5, [
+    const { row } = await rowAfter([
       ['13:00:00', claim(ann)],
       ['13:00:05', (token) => ({ kind: 'give_up', ...held(token, ann, 0), reason: 'geo_blocked', fault: 'video' })],
     ]);

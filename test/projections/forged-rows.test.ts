@@ -1,57 +1,39 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 
-import { admissionSessionSettings } from '../../projections/admission/admission-statement.ts';
 import type { Admissions } from '../../projections/admission/admission.ts';
 import { apiKeys } from '../../projections/api-keys.ts';
 import { notBelieved } from '../../projections/credits-macs.ts';
 import { readCredits, readNewestCredits } from '../../projections/credits.ts';
-import { catchUp } from '../../projections/runner/progress.ts';
 import { rebuild } from '../../projections/runner/rebuild.ts';
-import { runProjection } from '../../projections/runner/runner.ts';
 import { projections } from '../../projections/all.ts';
 import { rebuildUnsigned } from '../../projections/runner/unsigned-rows.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { createRowMacs } from '../../src/adapters/postgres/row-macs.ts';
 import { deriveKeys } from '../../src/adapters/secrets.ts';
 import { hashIdempotencyKey } from '../../src/commands/idempotency.ts';
-import { UsageCache } from '../../src/commands/usage/usage-cache.ts';
 import type { Subscription } from '../../src/ports/event-store.ts';
 import { queueDownload } from '../domain/usage-examples.ts';
 import { queueKeyed, correct } from '../commands/keyed-downloads.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
-import { ask, writersOf, openUsage, queueAll } from '../commands/usage-account.ts';
+import { ask, foldUsage, writersOf, openUsage, queueAll } from '../commands/usage-account.ts';
 import type { UsageAccount } from '../commands/usage-account.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { GeneratedAccount, appendAll } from './generated-account.ts';
 import { insertKey } from './key-windows.ts';
-import { admissionsOn, createReadModels, silent, testMacs, testSecrets } from './read-models-under-test.ts';
-import type { TestReadModels } from './read-models-under-test.ts';
+import { readModelsOfFile, silent, testMacs, testSecrets } from './read-models-under-test.ts';
 
 /** Rows that somebody with access to Postgres has changed, made up, or put elsewhere. */
 
 const log = logUnderTest();
-let models: TestReadModels;
-let runners: Subscription[];
+const models = readModelsOfFile(log, apiKeys);
+let credits: Subscription[];
 let admissions: Admissions;
-beforeAll(async () => {
-  models = await createReadModels();
-  const running = { macs: testMacs, pool: models.pool, logger: silent };
-  runners = [usageAndJobs, apiKeys].map((projection) => runProjection(projection, { store: log.store, ...running }));
-  admissions = admissionsOn(models.openAnother(admissionSessionSettings));
-});
-afterAll(async () => {
-  await Promise.all(runners.map((runner) => runner.close()));
-  await models[Symbol.asyncDispose]();
+beforeAll(() => {
+  credits = models.run(log.store, usageAndJobs);
+  admissions = models.openAdmissions();
 });
 
-const caughtUp = () =>
-  waitFor(() => catchUp({ store: log.store, pool: models.pool }, usageAndJobs, 10_000), { what: 'the read model' });
-
-async function foldOf({ origin, stream }: UsageAccount) {
-  const known = new UsageCache(origin);
-  for (const event of await log.store.read(stream, 0)) known.fold(event);
-  return known.snapshot;
-}
+const foldOf = ({ stream }: UsageAccount) => foldUsage(log.store, stream);
 
 const set = (account: UsageAccount, assignment: string) =>
   models.pool.query(`update credits set ${assignment} where account_id = $1`, [account.accountId]);
@@ -60,7 +42,7 @@ const set = (account: UsageAccount, assignment: string) =>
 async function usedAccount() {
   const account = await openUsage(log.store, { downloads_limit: 2, overage_cap_cents: 500 });
   await queueAll(writersOf(log.store), account, [1, 2, 3]);
-  await caughtUp();
+  await models.caughtUp();
   const { keyHash } = await insertKey(models.pool, { accountId: account.accountId, hourlyLimit: 100 });
   return { account, usage: async () => (await admissions.admit({ keyHash }))?.usage };
 }
@@ -104,18 +86,17 @@ describe('a row of credits', () => {
     expect(await readNewestCredits(models.pool, account.accountId, testMacs)).toBe(notBelieved);
     expect(await readCredits(models.pool, account.stream, testMacs)).toBe(notBelieved);
     await ask(writersOf(log.store), account, queueDownload(9));
-    await caughtUp();
+    await models.caughtUp();
     expect(await usage()).toEqual(await foldOf(account));
   });
 
   it('that is forged while no projector runs is not signed for being folded on', async () => {
     const { account, usage } = await usedAccount();
-    const [runner] = runners;
-    await runner?.close();
+    await Promise.all(credits.map((runner) => runner.close()));
     await set(account, 'download_credits = 0, overage_cents = 0');
     await ask(writersOf(log.store), account, queueDownload(9));
-    runners[0] = runProjection(usageAndJobs, { store: log.store, macs: testMacs, pool: models.pool, logger: silent });
-    await caughtUp();
+    models.run(log.store, usageAndJobs);
+    await models.caughtUp();
     expect(await usage()).toEqual(await foldOf(account));
   });
 
@@ -151,25 +132,25 @@ describe('a row of idempotency_keys', () => {
   ])('with %s is not believed, and no later event makes it so', async (change) => {
     const account = await openUsage(log.store);
     await queueKeyed(api(), account, 'order', { number: (numbers += 1) });
-    await caughtUp();
+    await models.caughtUp();
     const genuine = await keyedBy(account, 'order');
     expect(genuine).toMatchObject({ confirmed: false, voided: false });
     await models.pool.query(`update idempotency_keys set ${change} where account_id = $1`, [account.accountId]);
     expect(await keyedBy(account, 'order')).toBe(notBelieved);
     if (genuine && genuine !== notBelieved)
       await correct(log.store, account.stream, { kind: 'confirm_download', token: genuine.token });
-    await caughtUp();
+    await models.caughtUp();
     expect(await keyedBy(account, 'order')).toBe(notBelieved);
   });
 
   it('is believed with each step that the projector has written', async () => {
     const account = await openUsage(log.store);
     await queueKeyed(api(), account, 'order', { number: (numbers += 1) });
-    await caughtUp();
+    await models.caughtUp();
     const queued = await keyedBy(account, 'order');
     if (!queued || queued === notBelieved) throw new Error('the projector is not believed');
     await correct(log.store, account.stream, { kind: 'confirm_download', token: queued.token });
-    await caughtUp();
+    await models.caughtUp();
     expect(await keyedBy(account, 'order')).toEqual({ ...queued, confirmed: true });
   });
 });
@@ -181,7 +162,7 @@ describe('a row of api_key_window', () => {
     const key = account.issueKey();
     await appendAll(log.store, [...opened, key.append]);
     const data = key.append.events[0]?.data as { key_hash: string; key_id: string; account_id: string };
-    await waitFor(() => catchUp({ store: log.store, pool: models.pool }, apiKeys, 10_000), { what: 'the key' });
+    await models.caughtUp();
     return data;
   }
   const outcomeOf = async (keyHash: string) => (await admissions.admit({ keyHash }))?.outcome;

@@ -28,7 +28,7 @@ const included = 2;
 const rateCents = 25;
 
 /**
- * What an account leaves in the log, written as the service writes it (chained, at exact revisions), but in appends
+ * The events of an account, written as the service writes it (chained, at exact revisions), but in appends
  * as large as one likes: the way to a long log in a short time. Appends must be stored in the order in which they are made.
  */
 export class GeneratedAccount {
@@ -123,7 +123,7 @@ export class GeneratedAccount {
     return this.#append(this.#usageStream, events.flat());
   }
 
-  /** What workers write about every download that was queued since: of each five, three are done (one has expired), one failed, one running. */
+  /** The jobs of all downloads that were queued since: of each five, three are done (one has expired), one failed, one running. */
   work(): Append[] {
     const unworked = this.#unworked;
     this.#unworked = [];

@@ -1,54 +1,28 @@
 import { createHash } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 
-import { admissionSessionSettings } from '../../projections/admission/admission-statement.ts';
 import type { Admission, Admissions } from '../../projections/admission/admission.ts';
 import { rebuild } from '../../projections/runner/rebuild.ts';
-import { runProjection } from '../../projections/runner/runner.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { hashIdempotencyKey } from '../../src/commands/idempotency.ts';
-import type { Subscription } from '../../src/ports/event-store.ts';
 import { token } from '../domain/usage-examples.ts';
-import { closeBooks } from '../commands/close-books.ts';
+import { closeBooks, endPeriods } from '../commands/close-books.ts';
 import { correct, queueKeyed } from '../commands/keyed-downloads.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
-import { ask, writersOf, openUsage } from '../commands/usage-account.ts';
+import { writersOf, openUsage } from '../commands/usage-account.ts';
 import type { UsageAccount } from '../commands/usage-account.ts';
-import { waitFor } from '../support/wait-for.ts';
 import { insertKey } from './key-windows.ts';
 import type { TestKey } from './key-windows.ts';
-import { admissionsOn, createReadModels, silent, testMacs, believed } from './read-models-under-test.ts';
-import type { TestReadModels } from './read-models-under-test.ts';
+import { believed, readModelsOfFile, testMacs } from './read-models-under-test.ts';
 
 const log = logUnderTest();
-let models: TestReadModels;
-let runner: Subscription;
+const models = readModelsOfFile(log, usageAndJobs);
 let admissions: Admissions;
-beforeAll(async () => {
-  models = await createReadModels();
-  runner = runProjection(usageAndJobs, { store: log.store, macs: testMacs, pool: models.pool, logger: silent });
-  admissions = admissionsOn(models.openAnother(admissionSessionSettings));
-});
-afterAll(async () => {
-  await runner.close();
-  await models[Symbol.asyncDispose]();
+beforeAll(() => {
+  admissions = models.openAdmissions();
 });
 
 const api = () => ({ store: log.store, writers: writersOf(log.store) });
-
-/** Waits for the credits row to stand at this revision, with which the others are as far. */
-async function applied({ stream }: UsageAccount, revision: number): Promise<void> {
-  await waitFor(
-    async () => {
-      const { rows } = await models.pool.query('select from credits where stream = $1 and revision >= $2', [
-        stream,
-        revision,
-      ]);
-      return rows.length === 1;
-    },
-    { what: `revision ${revision} of ${stream} in credits` },
-  );
-}
 
 /** An API key of the account. */
 const keyOf = ({ accountId }: UsageAccount): Promise<TestKey> =>
@@ -66,17 +40,17 @@ describe('the row of an idempotency key', () => {
     const key = await keyOf(account);
     expect((await admit(key, 'a'))?.keyed).toBeUndefined();
     await queueKeyed(api(), account, 'a');
-    await applied(account, 2);
+    await models.caughtUp();
     const row = { token: token(1), overage: false, stream: account.stream, revision: 2 };
     expect((await admit(key, 'a'))?.keyed).toMatchObject({ ...row, confirmed: false, voided: false });
 
     await correct(log.store, account.stream, { kind: 'void_download', token: token(1) });
-    await applied(account, 3);
+    await models.caughtUp();
     expect((await admit(key, 'a'))?.keyed).toMatchObject({ ...row, voided: true });
 
     await queueKeyed(api(), account, 'a', { number: 2 });
     await queueKeyed(api(), account, 'a', { number: 3 });
-    await applied(account, 6);
+    await models.caughtUp();
     const newer = { token: token(2), revision: 5, confirmed: true, voided: false };
     expect((await admit(key, 'a'))?.keyed).toMatchObject(newer);
     expect((await admit(key, 'b'))?.keyed).toBeUndefined();
@@ -86,20 +60,20 @@ describe('the row of an idempotency key', () => {
   it('counts as confirmed once the books of its period are closed', async () => {
     const account = await openUsage(log.store);
     const key = await keyOf(account);
-    const december = () => '2026-12-14T12:00:00.000Z';
+    const december = '2026-12-14T12:00:00.000Z';
     await queueKeyed(api(), account, 'a', { number: 5 });
-    await ask(writersOf(log.store, december), account, { kind: 'roll_over' });
-    await applied(account, 3);
+    await endPeriods(log.store, account, december);
+    await models.caughtUp();
     expect((await admit(key, 'a'))?.keyed).toMatchObject({ token: token(5), confirmed: false });
-    await closeBooks(log.store, account.stream, december());
-    await applied(account, 4);
+    await closeBooks(log.store, account.stream, december);
+    await models.caughtUp();
     expect((await admit(key, 'a'))?.keyed).toMatchObject({ token: token(5), confirmed: true, voided: false });
   });
 
   it('belongs to its account', async () => {
     const [account, another] = [await openUsage(log.store), await openUsage(log.store)];
     await queueKeyed(api(), account, 'a', { number: 11 });
-    await applied(account, 2);
+    await models.caughtUp();
     expect(believed((await admit(await keyOf(account), 'a'))?.keyed)?.token).toBe(token(11));
     expect((await admit(await keyOf(another), 'a'))?.keyed).toBeUndefined();
   });
@@ -108,7 +82,7 @@ describe('the row of an idempotency key', () => {
     const account = await openUsage(log.store);
     const writers = api();
     for (const number of [21, 22, 23]) await queueKeyed(writers, account, `key-${number}`, { number });
-    await applied(account, 6);
+    await models.caughtUp();
     const [one, other] = [await keyOf(account), await keyOf(account)];
     const jobs = { token: token(21) };
     const answers = await Promise.all([
@@ -137,7 +111,7 @@ describe('the row of an idempotency key', () => {
   it('never is older than the credits row that comes with it', async () => {
     const account = await openUsage(log.store, { downloads_limit: 1_000 });
     const key = await keyOf(account);
-    await applied(account, 0);
+    await models.caughtUp();
     const writers = api();
     const state = { isWriting: true };
     const writing = (async () => {
@@ -163,7 +137,7 @@ it('a rebuild makes the same rows', async () => {
   await queueKeyed(api(), account, 'a', { number: 32 });
   await queueKeyed(api(), account, 'b', { number: 33 });
   await correct(log.store, account.stream, { kind: 'void_download', token: token(33) });
-  await applied(account, 6);
+  await models.caughtUp();
   const pool = models.openAnother();
   const { tables } = await rebuild(usageAndJobs, { store: log.store, macs: testMacs, pool, progress: () => undefined });
   expect(tables.map(({ name, missing, surplus }) => [name, missing, surplus])).toEqual([

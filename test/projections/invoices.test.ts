@@ -2,28 +2,24 @@ import { beforeEach, describe, expect, it } from 'vitest';
 
 import { listInvoicesDue } from '../../projections/due-periods.ts';
 import { invoices, readInvoices } from '../../projections/invoices.ts';
-import { catchUp } from '../../projections/runner/progress.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { newUuid } from '../../src/system/clock-and-chance.ts';
 import { issueCreditNote } from '../../src/commands/issue-credit-note.ts';
-import { closeBooks } from '../commands/close-books.ts';
+import { endAndClose } from '../commands/close-books.ts';
+import { correct } from '../commands/keyed-downloads.ts';
 import { issueInvoice } from '../../src/commands/issue-invoice.ts';
-import { correctCharge } from '../../src/commands/correct-charge.ts';
-import type { CorrectionCommand } from '../../src/domain/corrections.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
-import { ask, freshCause, writersOf, midNovember, openUsage, queueAll, upFrom } from '../commands/usage-account.ts';
+import { ask, writersOf, midNovember, openUsage, queueAll, upFrom } from '../commands/usage-account.ts';
 import type { UsageAccount } from '../commands/usage-account.ts';
 import { plan, token } from '../domain/usage-examples.ts';
-import { keptReadModels } from './kept-read-models.ts';
+import { readModelsOfTest } from './read-models-under-test.ts';
 import { rebuildOn, rowsOf } from './runner/rebuilding.ts';
 import type { TestReadModels } from './read-models-under-test.ts';
 
 const log = logUnderTest();
-const kept = keptReadModels(log);
 let models: TestReadModels;
 beforeEach(async () => {
-  models = await kept.create();
-  for (const projection of [usageAndJobs, invoices]) kept.run(models, projection);
+  models = await readModelsOfTest(log.store, [usageAndJobs, invoices]);
 });
 
 const actor = { type: 'system', id: 'test' } as const;
@@ -32,22 +28,9 @@ const december = '2026-12-01T00:00:00.000Z';
 const issue = ({ stream }: UsageAccount, covers: 'opening' | 'period', now = december) =>
   issueInvoice({ store: log.store, now: () => now, newUuid }, { stream, covers, actor, timeoutMs: 5_000 });
 
-const correct = ({ stream }: UsageAccount, command: CorrectionCommand) =>
-  correctCharge({ store: log.store, now: () => december }, { stream, command, cause: freshCause(), timeoutMs: 5_000 });
-
-async function close(account: UsageAccount): Promise<void> {
-  await ask(
-    writersOf(log.store, () => december),
-    account,
-    { kind: 'roll_over' },
-  );
-  await closeBooks(log.store, account.stream, december);
-}
-
-/** What is due of an account, as the read model has it and as a rebuild of it has it. */
+/** The invoices due of an account, as the read model has them. */
 async function dueOf({ accountId }: UsageAccount): Promise<string[]> {
-  const { store } = log;
-  expect(await catchUp({ store, pool: models.pool }, usageAndJobs, 10_000)).toBe(true);
+  await models.caughtUp();
   const due = await listInvoicesDue(models.pool, { except: [], limit: 1_000 });
   return due
     .filter(({ account_id: id }) => id === accountId)
@@ -65,7 +48,7 @@ describe('what is due', () => {
     const account = await openUsage(log.store, terms);
     expect(await dueOf(account)).toEqual(atOpening);
     await queueAll(writersOf(log.store), account, upFrom(1, downloads));
-    await close(account);
+    await endAndClose(log.store, account, december);
     expect(await dueOf(account)).toEqual(atClose);
     expect((await rebuildOn(log.store, models, usageAndJobs)).tables).toMatchObject([
       { name: 'credits', missing: 0, surplus: 0 },
@@ -83,14 +66,14 @@ describe('what is due', () => {
     const given = { fee_cents: 0, downloads_limit: 0 };
     const [back, risen] = [await openUsage(log.store, given), await openUsage(log.store, given)];
     await queueAll(writersOf(log.store), back, [1, 2]);
-    await correct(back, { kind: 'void_download', token: token(1) });
-    await correct(back, { kind: 'waive_charge', token: token(2), reference: 'CASE-1' });
+    await correct(log.store, back.stream, { kind: 'void_download', token: token(1) });
+    await correct(log.store, back.stream, { kind: 'waive_charge', token: token(2), reference: 'CASE-1' });
     const { fee_cents: _fee, ...others } = plan;
     const change = (fee_cents: number, effective: 'now' | 'next_period') =>
       ask(writersOf(log.store), risen, { kind: 'change_plan', terms: { ...others, fee_cents }, effective });
     await change(500, 'now');
     await change(0, 'next_period');
-    for (const account of [back, risen]) await close(account);
+    for (const account of [back, risen]) await endAndClose(log.store, account, december);
     expect(await dueOf(back)).toEqual([]);
     expect(await issue(back, 'period')).toBeUndefined();
     expect(await dueOf(risen)).toEqual(['period']);
@@ -110,7 +93,7 @@ describe('the read model of invoices', () => {
       { store: log.store, now: () => december, newUuid },
       { note: { ...note, charge_event_id: null }, actor: staff, timeoutMs: 5_000 },
     );
-    expect(await catchUp({ store: log.store, pool: models.pool }, invoices, 10_000)).toBe(true);
+    await models.caughtUp();
     const recorded = await log.store.read(`invoices-${accountId}`, 0);
     const read = await readInvoices(models.pool, accountId);
     expect(read).toEqual({

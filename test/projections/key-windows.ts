@@ -17,14 +17,7 @@ export interface TestKey {
 /** A key as the projection inserts it. */
 export async function insertKey(
   pool: Pool,
-  {
-    hourlyLimit = 3,
-    revoked = false,
-    accountId = newId('acc'),
-  }: Partial<Record<'hourlyLimit', number>> & {
-    revoked?: boolean;
-    accountId?: string;
-  } = {},
+  { hourlyLimit = 3, revoked = false, accountId = newId('acc') } = {},
 ): Promise<TestKey> {
   const key = { keyHash: randomBytes(32).toString('hex'), keyId: newId('key'), accountId };
   await pool.query(

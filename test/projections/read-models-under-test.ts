@@ -2,8 +2,13 @@ import { fileURLToPath } from 'node:url';
 import type { Pool } from 'pg';
 import { pino } from 'pino';
 import type { Logger } from 'pino';
+import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
 
+import { admissionSessionSettings } from '../../projections/admission/admission-statement.ts';
 import type { Checkpoint } from '../../projections/runner/checkpoints.ts';
+import { catchUp } from '../../projections/runner/progress.ts';
+import type { Projection } from '../../projections/runner/projection.ts';
+import { runProjection } from '../../projections/runner/runner.ts';
 import { notBelieved } from '../../projections/credits-macs.ts';
 import type { NotBelieved } from '../../projections/credits-macs.ts';
 import { createAdmissions } from '../../projections/admission/admission.ts';
@@ -11,12 +16,13 @@ import type { Admissions } from '../../projections/admission/admission.ts';
 import { migrate, openPool } from '../../src/adapters/postgres/postgres.ts';
 import { createRowMacs } from '../../src/adapters/postgres/row-macs.ts';
 import { deriveKeys } from '../../src/adapters/secrets.ts';
+import type { EventStore, Subscription } from '../../src/ports/event-store.ts';
 import { positionOfEvent } from '../../src/ports/log-position.ts';
 import { createDatabase } from '../support/postgres.ts';
 
 const migrationsDirectory = fileURLToPath(new URL('../../projections/migrations', import.meta.url));
 
-/** Of a reader that has taken the event at a position. */
+/** The checkpoint of a reader that has taken the event at a position. */
 export const checkpointAt = (commit: bigint): Checkpoint => ({
   position: positionOfEvent(commit),
   eventPosition: commit,
@@ -31,7 +37,7 @@ export function rememberingLogger(level: 'info' | 'debug' = 'info'): { logger: L
   return { logger, text: () => text };
 }
 
-/** Of an installation that has never changed its secret. */
+/** The secrets of an installation that has never changed them. */
 export const testSecrets = { current: deriveKeys('a secret that is long enough for a test'), others: [] };
 export const testMacs = createRowMacs(testSecrets, { logger: silent });
 
@@ -40,12 +46,26 @@ export interface TestReadModels extends AsyncDisposable {
   pool: Pool;
   /** Another pool on the same database, as another process would have. */
   openAnother: (options?: string) => Pool;
+  openAdmissions: () => Admissions;
+  /** Keeps read models up to date, each over connections of its own as another process would, until it is closed with all. */
+  run: (store: EventStore, ...projections: readonly Projection[]) => Subscription[];
+  /** Waits until all that run have applied what is in the log now. */
+  caughtUp: (timeoutMs?: number) => Promise<void>;
+}
+
+interface ReadModelOptions {
+  queryTimeoutMs?: number;
+  logger?: Logger;
 }
 
 /** A fresh database with the current schema. */
-export async function createReadModels({ queryTimeoutMs = 10_000 } = {}): Promise<TestReadModels> {
+export async function createReadModels({
+  queryTimeoutMs = 10_000,
+  logger = silent,
+}: ReadModelOptions = {}): Promise<TestReadModels> {
   const database = await createDatabase();
   const pools: Pool[] = [];
+  const running: { store: EventStore; projection: Projection; runner: Subscription }[] = [];
   const openAnother = (options?: string): Pool => {
     const settings = { logger: silent, max: 4, queryTimeoutMs, ...(options !== undefined && { options }) };
     const pool = openPool(database.url, settings);
@@ -58,19 +78,51 @@ export async function createReadModels({ queryTimeoutMs = 10_000 } = {}): Promis
     url: database.url,
     pool,
     openAnother,
+    openAdmissions: () =>
+      createAdmissions(openAnother(admissionSessionSettings), { measureTime: () => () => undefined, macs: testMacs }),
+    run: (store, ...projections) =>
+      projections.map((projection) => {
+        const runner = runProjection(projection, { store, macs: testMacs, pool: openAnother(), logger });
+        running.push({ store, projection, runner });
+        return runner;
+      }),
+    caughtUp: async (timeoutMs = 20_000) => {
+      for (const { store, projection } of running)
+        expect(await catchUp({ store, pool }, projection, timeoutMs)).toBe(true);
+    },
     [Symbol.asyncDispose]: async () => {
+      await Promise.all(running.map(({ runner }) => runner.close()));
       await Promise.all(pools.map((each) => each.end()));
       await database.drop();
     },
   };
 }
 
-/** What was read, for a test whose rows are all the projector's own. */
+/** Read models for the running test, after which they stop and are removed. */
+export async function readModelsOfTest(
+  store: EventStore,
+  projections: readonly Projection[] = [],
+  options?: ReadModelOptions,
+): Promise<TestReadModels> {
+  const models = await createReadModels(options);
+  onTestFinished(() => models[Symbol.asyncDispose]());
+  models.run(store, ...projections);
+  return models;
+}
+
+/** The same for the tests of one file. @param log that they follow */
+export function readModelsOfFile(log?: { readonly store: EventStore }, ...projections: Projection[]): TestReadModels {
+  const models: Partial<TestReadModels> = {};
+  beforeAll(async () => {
+    Object.assign(models, await createReadModels());
+    if (log) models.run?.(log.store, ...projections);
+  });
+  afterAll(() => models[Symbol.asyncDispose]?.());
+  return models as TestReadModels;
+}
+
+/** A row that was read, for a test whose rows are all the projector's own. */
 export function believed<Value>(read: Value | NotBelieved): Value {
   if (read === notBelieved) throw new Error('a row of the projector itself is not believed');
   return read;
 }
-
-/** @param pool with the settings of admission */
-export const admissionsOn = (pool: Pool): Admissions =>
-  createAdmissions(pool, { measureTime: () => () => undefined, macs: testMacs });

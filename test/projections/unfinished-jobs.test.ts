@@ -1,17 +1,12 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import type { Pool } from 'pg';
 import { oldestWaitingSeconds } from '../../projections/unfinished-jobs.ts';
-import { createReadModels } from './read-models-under-test.ts';
-import type { TestReadModels } from './read-models-under-test.ts';
+import { readModelsOfFile } from './read-models-under-test.ts';
 
-let models: TestReadModels;
+const models = readModelsOfFile();
 beforeAll(async () => {
-  models = await createReadModels();
   await insert('done', 20_000, '2026-11-01T00:00:00Z');
   await models.pool.query('analyze jobs');
-});
-afterAll(async () => {
-  await models[Symbol.asyncDispose]();
 });
 
 async function insert(status: string, count: number, since: string): Promise<void> {

@@ -64,10 +64,12 @@ export class Comparison {
     const { queries, report } = this.#comparing;
     const missing = await findMissingColumns(queries.query, tables);
     for (const [table, names] of missing) {
-      const at = { account_id: null, stream: table, revision: -1, field: table };
       report({
         rule: 'table_missing',
-        ...at,
+        account_id: null,
+        stream: table,
+        revision: -1,
+        field: table,
         expected: 'a table with all its columns',
         found: `without ${names.join(', ')}`,
       });
@@ -225,8 +227,7 @@ export class Comparison {
     }
     for (const { key, account_id, stream, revision } of origins) {
       if (keys.has(key)) continue;
-      const at = { account_id, stream, revision, field: table };
-      report({ rule: 'row_surplus', ...at, expected: 'no row', found: key });
+      report({ rule: 'row_surplus', account_id, stream, revision, field: table, expected: 'no row', found: key });
     }
   }
 }

@@ -53,7 +53,7 @@ export const kept: Readonly<Record<Table, Kept>> = {
   },
 };
 
-/** Whether the rows of a table never change. */
+/** True if the rows of a table never change. */
 export const isFixed = (table: Table): boolean => ['overage_ledger', 'invoices', 'job_timeline'].includes(table);
 /** Large tables, of which a whole batch is first compared at once, with the types of their keys. */
 const areMany: Partial<Record<Table, readonly string[]>> = {
@@ -105,7 +105,7 @@ export async function compare(
   }
 }
 
-/** Whether Postgres refuses a value, such as a number out of range. */
+/** True if Postgres has refused a value, such as a number out of range. */
 const isOfData = (error: unknown): boolean => String((Object(error) as { code?: unknown }).code).startsWith('22');
 
 async function compareEach(

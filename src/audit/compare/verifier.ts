@@ -106,9 +106,15 @@ export class Verifier {
     const end = (await this.#options.log.headPosition()) ?? -1n;
     const ahead = snapshots.findLast(({ position }) => position > end);
     if (ahead) {
-      const at = { account_id: null, stream: '$all', revision: Number(end), field: 'position' };
-      const expected = `at least ${String(ahead.position)}, which ${ahead.table} stands for`;
-      this.divergences.report({ rule: 'log_end', ...at, expected, found: 'the end of the log' });
+      this.divergences.report({
+        rule: 'log_end',
+        account_id: null,
+        stream: '$all',
+        revision: Number(end),
+        field: 'position',
+        expected: `at least ${String(ahead.position)}, which ${ahead.table} stands for`,
+        found: 'the end of the log',
+      });
     }
     if (isBehind) {
       const names = behind.join(', ');
@@ -144,7 +150,8 @@ export class Verifier {
       while (this.#index < this.#page.length) {
         const event = this.#page[this.#index];
         if (!event || event.position > upTo) return;
-        await this.#apply(event);
+        await this.replay.apply(event);
+        this.#position = event.position;
         this.#index += 1;
       }
       if (this.#rows.early.size >= this.#pageEvents) await this.#comparison.early();
@@ -216,11 +223,6 @@ export class Verifier {
       yield page;
       page = await log.readAll(page.at(-1)?.position ?? -1n, this.#pageEvents);
     }
-  }
-
-  async #apply(event: RecordedEvent): Promise<void> {
-    await this.replay.apply(event);
-    this.#position = event.position;
   }
 
   /** Begins to read the page after the next, while the next is checked. @returns false at the end of the log */

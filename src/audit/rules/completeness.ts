@@ -27,7 +27,7 @@ interface Failure {
   event: Link;
   job: Job;
   isReturned: boolean;
-  /** Whether it should have been given back was decided. */
+  /** It was decided whether it should have been given back. */
   isJudged: boolean;
 }
 

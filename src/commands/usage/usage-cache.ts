@@ -54,7 +54,7 @@ export class UsageCache {
     return outcome ? { ...newest, [outcome]: true } : newest;
   }
 
-  /** Whether `keyed` gives the right answer with this row. */
+  /** True if `keyed` gives the right answer with this row. */
   knowsKeyed(keyHash: string, row: Place): boolean {
     return this.#tokenOfKey.has(keyHash) || this.coversAfter(row);
   }
@@ -67,7 +67,7 @@ export class UsageCache {
     return { token, overage, fingerprint, stream, revision, confirmed: false, voided: false };
   }
 
-  /** Whether the cache has everything after `row` and up to its snapshot. */
+  /** True if the cache has everything after `row` and up to its snapshot. */
   coversAfter(row: Place): boolean {
     return !isAfter(this.#since, row);
   }

@@ -29,7 +29,7 @@ export class WriterRegistry {
   }
 
   /**
-   * Whether a download of this account is in the log although the read model has no row for it.
+   * Looks in the log for a download of this account that the read model has no row for.
    *
    * @param request the read model's row that came with the miss, and the caller's budget
    * @returns undefined when the log holds no such download; `unavailable` when the log could not be read in time

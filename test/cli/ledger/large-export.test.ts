@@ -4,16 +4,14 @@ import { overageLedger } from '../../../projections/overage-ledger.ts';
 import { exportCommand } from '../../../src/cli/ledger/export.ts';
 import { logUnderTest } from '../../commands/log-under-test.ts';
 import { writersOf, openUsage, queueAll, upFrom } from '../../commands/usage-account.ts';
-import { keptReadModels } from '../../projections/kept-read-models.ts';
+import { readModelsOfTest } from '../../projections/read-models-under-test.ts';
 import { isLongProof, scaled } from '../../support/proof-scale.ts';
 
 /** A period of more rows than are read at once; real log and read model, without the processes around them. */
 const log = logUnderTest();
-const kept = keptReadModels(log);
 
 it('a large period is exported page by page, and every row is compared', { timeout: 120_000 }, async () => {
-  const models = await kept.create();
-  kept.run(models, overageLedger);
+  const models = await readModelsOfTest(log.store, [overageLedger]);
   const writers = writersOf(log.store);
   const account = await openUsage(log.store, { downloads_limit: 100, overage_cents: 3 });
   const downloads = scaled(1_100, 100_000);

@@ -6,16 +6,13 @@ import { logUnderTest } from '../../commands/log-under-test.ts';
 import { noteReads } from '../../commands/noted-reads.ts';
 import { writersOf, midNovember, openUsage, queueAll, upFrom } from '../../commands/usage-account.ts';
 import { token } from '../../domain/usage-examples.ts';
-import { keptReadModels } from '../../projections/kept-read-models.ts';
-import { testMacs } from '../../projections/read-models-under-test.ts';
+import { readModelsOfTest, testMacs } from '../../projections/read-models-under-test.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 const log = logUnderTest();
-const kept = keptReadModels(log);
 
 it('a waiver reads its period from the charge on, however much stands before', { timeout: 60_000 }, async () => {
-  const models = await kept.create();
-  kept.run(models, usageAndJobs);
+  const models = await readModelsOfTest(log.store, [usageAndJobs]);
   const writers = writersOf(log.store);
   const account = await openUsage(log.store, { downloads_limit: 0, overage_cents: 3 });
   const { accountId, stream } = account;

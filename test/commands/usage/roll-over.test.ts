@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 
 import { usageStream } from '../../../src/domain/billing-period.ts';
 import { lookUpMetadata } from '../../../src/commands/look-up-metadata.ts';
-import { correctCharge } from '../../../src/commands/correct-charge.ts';
 import { lookUp, queueDownload, sandbox, token, video } from '../../domain/usage-examples.ts';
+import { correct } from '../keyed-downloads.ts';
 import { logUnderTest } from '../log-under-test.ts';
 import {
   ask,
@@ -174,15 +174,8 @@ describe('clocks that differ', () => {
     await ask(behind, account, queueDownload(1));
     await ask(behind, account, lookUp(lookupId(1)));
     // A correction by a process whose clock is ahead: it charges nothing, and so ends nothing.
-    const confirmed = await correctCharge(
-      { store: log.store, now: () => '2026-12-01T00:00:02.000Z' },
-      {
-        stream: account.stream,
-        command: { kind: 'confirm_download', token: token(1) },
-        cause: freshCause(),
-        timeoutMs: 9_000,
-      },
-    );
+    const confirm = { kind: 'confirm_download', token: token(1) } as const;
+    const confirmed = await correct(log.store, account.stream, confirm, { now: '2026-12-01T00:00:02.000Z' });
     expect(confirmed).toMatchObject({ events: [{ type: 'DownloadConfirmed' }] });
     // The pool of November is empty, that of December is not.
     const found = { ok: true, metadata: { title: 'x', durationSeconds: 1, thumbnail: '' } } as const;

@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest';
 
-import { UsageCache } from '../../../src/commands/usage/usage-cache.ts';
 import type { WriterRegistry } from '../../../src/commands/usage/writer-registry.ts';
 import type { UsageSnapshot } from '../../../src/domain/usage-state.ts';
 import { queueDownload, token } from '../../domain/usage-examples.ts';
 import { logUnderTest } from '../log-under-test.ts';
-import { ask, freshCause, writersOf, openUsage, queueAll, upFrom } from '../usage-account.ts';
+import { ask, foldUsage, freshCause, writersOf, openUsage, queueAll, upFrom } from '../usage-account.ts';
 import type { UsageAccount } from '../usage-account.ts';
 
 const log = logUnderTest();
@@ -18,11 +17,7 @@ function find(writers: WriterRegistry, { accountId }: UsageAccount, number: numb
 }
 
 /** The row that a read model would hold of a stream, up to a revision. */
-async function rowUpTo(account: UsageAccount, revision: number): Promise<UsageSnapshot> {
-  const known = new UsageCache(account.origin);
-  for (const event of (await log.store.read(account.stream, 0)).slice(0, revision + 1)) known.fold(event);
-  return known.snapshot;
-}
+const rowUpTo = ({ stream }: UsageAccount, revision: number) => foldUsage(log.store, stream, revision);
 
 describe('a download that the read model has no row for', () => {
   it('is found in the log, where it was queued by this process or by another', async () => {

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { Pool } from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 
 import { admissionSessionSettings } from '../../../projections/admission/admission-statement.ts';
+import { createAdmissions } from '../../../projections/admission/admission.ts';
 import type { Admission, Admissions } from '../../../projections/admission/admission.ts';
 import { newId } from '../../../src/system/clock-and-chance.ts';
 import { scaled } from '../../support/proof-scale.ts';
@@ -16,18 +17,15 @@ import {
   signCredits,
 } from '../key-windows.ts';
 import type { TestKey } from '../key-windows.ts';
-import { admissionsOn, createReadModels, believed } from '../read-models-under-test.ts';
-import type { TestReadModels } from '../read-models-under-test.ts';
+import { believed, createReadModels, readModelsOfFile, testMacs } from '../read-models-under-test.ts';
 
-let models: TestReadModels;
+const models = readModelsOfFile();
 let pool: Pool;
 let admissions: Admissions;
-beforeAll(async () => {
-  models = await createReadModels();
+beforeAll(() => {
   pool = models.pool;
-  admissions = admissionsOn(models.openAnother(admissionSessionSettings));
+  admissions = models.openAdmissions();
 });
-afterAll(() => models[Symbol.asyncDispose]());
 
 async function admit({ keyHash }: TestKey): Promise<Admission> {
   const admission = await admissions.admit({ keyHash });
@@ -81,7 +79,7 @@ describe('the hourly limit is exact', () => {
   it('over two processes and any number of requests at once: each of its places is given once', async () => {
     const limit = 120;
     const key = await insertKey(pool, { hourlyLimit: limit });
-    const processes = [admissions, admissionsOn(models.openAnother(admissionSessionSettings))];
+    const processes = [admissions, models.openAdmissions()];
     const asked = Array.from({ length: scaled(1000) }, (_, index) => processes[index % 2]!.admit(key));
     const answers = await Promise.all(asked);
     const admitted = answers.filter((answer) => answer?.outcome === 'admitted');
@@ -282,7 +280,7 @@ it('no request reads a whole table', async () => {
   const session = large.openAnother(admissionSessionSettings);
   await only.query('select pg_stat_force_next_flush()');
   const before = await scans();
-  const fresh = admissionsOn(session);
+  const fresh = createAdmissions(session, { measureTime: () => () => undefined, macs: testMacs });
   for (let request = 0; request < 20; request += 1) {
     const asked = [1, 2, 3].map((token) => fresh.admit({ keyHash: key.keyHash, token: `token${request * 3 + token}` }));
     for (const answer of await Promise.all(asked)) expect(answer?.job?.status).toBe('done');

@@ -1,22 +1,18 @@
 import type { Pool } from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 
-import { admissionSessionSettings } from '../../../projections/admission/admission-statement.ts';
 import type { Admission, Admissions } from '../../../projections/admission/admission.ts';
 import { insertKey, letTimePass, pretendAdmitted, readWindow } from '../key-windows.ts';
 import type { TestKey } from '../key-windows.ts';
-import { admissionsOn, createReadModels } from '../read-models-under-test.ts';
-import type { TestReadModels } from '../read-models-under-test.ts';
+import { readModelsOfFile } from '../read-models-under-test.ts';
 
-let models: TestReadModels;
+const models = readModelsOfFile();
 let pool: Pool;
 let admissions: Admissions;
-beforeAll(async () => {
-  models = await createReadModels();
+beforeAll(() => {
   pool = models.pool;
-  admissions = admissionsOn(models.openAnother(admissionSessionSettings));
+  admissions = models.openAdmissions();
 });
-afterAll(() => models[Symbol.asyncDispose]());
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
@@ -91,7 +87,7 @@ describe('a place that is given back', () => {
 
   it('over two processes, any number at once: what is left is what was not given back', async () => {
     const key = await insertKey(pool, { hourlyLimit: 500 });
-    const processes = [admissions, admissionsOn(models.openAnother(admissionSessionSettings))];
+    const processes = [admissions, models.openAdmissions()];
     const given = await Promise.all(
       Array.from({ length: 400 }, async (_, index) => {
         const process = processes[index % 2]!;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Pool } from 'pg';
 
 /**
- * What Postgres alone takes for the same rows: COPY into empty tables of the same shape, with their indexes.
+ * The time that Postgres alone takes for the same rows: COPY into empty tables of the same shape, with their indexes.
  *
  * @param directory for the rows meanwhile
  * @returns seconds, for all the tables together

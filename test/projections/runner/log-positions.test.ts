@@ -4,8 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { projections } from '../../../projections/all.ts';
 import { readCheckpoint } from '../../../projections/runner/checkpoints.ts';
-import { catchUp, measureLag } from '../../../projections/runner/progress.ts';
-import { runProjection } from '../../../projections/runner/runner.ts';
+import { measureLag } from '../../../projections/runner/progress.ts';
 import { connectEventStore } from '../../../src/adapters/event-store/event-store.ts';
 import type { ConnectedEventStore } from '../../../src/adapters/event-store/event-store.ts';
 import { createReadModelQueries } from '../../../src/adapters/postgres/postgres.ts';
@@ -20,12 +19,11 @@ import type { TestEventStore } from '../../support/event-store.ts';
 import { freshStream } from '../../support/event-store-under-test.ts';
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { rememberingLogger, testMacs } from '../read-models-under-test.ts';
+import { readModelsOfTest, rememberingLogger } from '../read-models-under-test.ts';
 import type { TestReadModels } from '../read-models-under-test.ts';
-import { closeLiveModels, liveModels, rebuildOn, rowsOf, rowsOfQuietRunner, writeLog } from './rebuilding.ts';
+import { rebuildOn, rowsOf, rowsOfQuietRunner, writeLog } from './rebuilding.ts';
 
 const { logger, text: logged } = rememberingLogger();
-closeLiveModels();
 
 /** Runs every projection until `done`, as a projector that is started and stopped. */
 async function project<Result>(
@@ -33,19 +31,13 @@ async function project<Result>(
   models: TestReadModels,
   done: (runners: readonly Subscription[]) => Promise<Result>,
 ): Promise<Result> {
-  const runners = projections.map((projection) =>
-    runProjection(projection, { store, macs: testMacs, pool: models.openAnother(), logger }),
-  );
+  const runners = models.run(store, ...projections);
   try {
     return await done(runners);
   } finally {
     await Promise.all(runners.map((runner) => runner.close()));
   }
 }
-
-const allCaughtUp = async (store: ConnectedEventStore, { pool }: TestReadModels): Promise<void> => {
-  for (const projection of projections) expect(await catchUp({ store, pool }, projection, 20_000)).toBe(true);
-};
 
 /** Waits until every read model is said to be behind the last event of the log, where nothing has a name yet. */
 async function standBehindLastEvent(store: ConnectedEventStore, { pool }: TestReadModels): Promise<bigint> {
@@ -81,13 +73,13 @@ describe.each(endsOfCatchUp)('a log whose catch-ups end with the position of the
   });
 
   it('is followed from its first event, however long nothing of it concerned anybody', async () => {
-    const models = await liveModels(store, []);
+    const models = await readModelsOfTest(store, [], { logger });
     await others(store);
     await project(store, models, async (runners) => {
       await waitFor(() => runners.every(({ caughtUp }) => caughtUp), { what: 'the end of a log of others' });
       if (isBehind) await standBehindLastEvent(store, models);
       await writeLog(store, 1);
-      await allCaughtUp(store, models);
+      await models.caughtUp();
       for (const projection of projections)
         expect((await measureLag({ store, pool: models.pool }, projection)).lag).toBe(0n);
     });
@@ -96,13 +88,13 @@ describe.each(endsOfCatchUp)('a log whose catch-ups end with the position of the
 
   it('is applied exactly once, rebuilt and verified, across stops of the projector', async () => {
     const random = new Random(4_711);
-    const models = await liveModels(store, []);
+    const models = await readModelsOfTest(store, [], { logger });
     const verify = () => new Verifier({ log: store, queries: createReadModelQueries(models.pool) }).catchUp();
     for (let round = 0; round < 2; round += 1) {
       await project(store, models, async () => {
         await new RichHistory(store, random, '2026-01-31T10:00:00.000Z').live(1, 4);
         await others(store);
-        await allCaughtUp(store, models);
+        await models.caughtUp();
       });
       // The second start finds nothing to do, and is told so.
       const next = await project(store, models, async () =>
@@ -120,7 +112,7 @@ describe.each(endsOfCatchUp)('a log whose catch-ups end with the position of the
     for (const projection of projections)
       expect((await measureLag({ store, pool: models.pool }, projection)).lag).toBeGreaterThan(0n);
     await project(store, models, async () => {
-      await allCaughtUp(store, models);
+      await models.caughtUp();
       await verify();
     });
     await expectRowsOfLog(store, models);
@@ -145,10 +137,10 @@ describe('a log that was replaced by an older one while the read models stood be
       await server.stop();
       cpSync(folder, backup, { recursive: true });
       server = await start(port);
-      const models = await liveModels(store, []);
+      const models = await readModelsOfTest(store, [], { logger });
       await project(store, models, async () => {
         await afterCopy(store);
-        await allCaughtUp(store, models);
+        await models.caughtUp();
       });
       await project(store, models, () => standBehindLastEvent(store, models));
       await server.stop();

@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { describe, expect, it } from 'vitest';
 
-import { admissionSessionSettings } from '../../../projections/admission/admission-statement.ts';
 import type { Admissions } from '../../../projections/admission/admission.ts';
 import { apiKeys } from '../../../projections/api-keys.ts';
 import { newId } from '../../../src/system/clock-and-chance.ts';
@@ -11,12 +10,10 @@ import { scaled } from '../../support/proof-scale.ts';
 import { GeneratedAccount, appendAll } from '../generated-account.ts';
 import type { GeneratedKey } from '../generated-account.ts';
 import { insertKey, readWindow } from '../key-windows.ts';
-import { admissionsOn } from '../read-models-under-test.ts';
-import type { TestReadModels } from '../read-models-under-test.ts';
-import { caughtUp, closeLiveModels, liveModels, rebuildOn, rowsOf, writeLog } from './rebuilding.ts';
+import { readModelsOfTest } from '../read-models-under-test.ts';
+import { rebuildOn, rowsOf, writeLog } from './rebuilding.ts';
 
 const log = logUnderTest();
-closeLiveModels();
 
 /** Keys of one account; those revoked are so in the log. */
 async function issueKeys<Name extends string>(
@@ -36,8 +33,6 @@ async function issueKeys<Name extends string>(
   return Object.fromEntries(keys) as Record<Name, GeneratedKey & { accountId: string }>;
 }
 
-const admissionsOf = (models: TestReadModels) => admissionsOn(models.openAnother(admissionSessionSettings));
-
 async function use(admissions: Admissions, { keyHash }: { keyHash: string }, times = 1): Promise<void> {
   for (let time = 0; time < times; time += 1) {
     expect((await admissions.admit({ keyHash }))?.outcome).toBe('admitted');
@@ -46,12 +41,12 @@ async function use(admissions: Admissions, { keyHash }: { keyHash: string }, tim
 
 describe('a rebuild of api_keys', { timeout: 60_000 }, () => {
   it('while requests go on lets in at no moment who is revoked or has used up an hour', async () => {
-    const live = await liveModels(log.store, [apiKeys]);
+    const live = await readModelsOfTest(log.store, [apiKeys]);
     const limit = 3;
     const { revoked, full } = await issueKeys(limit, ['revoked', 'full'], ['revoked']);
     const { busy } = await issueKeys(10_000, ['busy']);
-    await caughtUp(log.store, live, apiKeys);
-    const admissions = admissionsOf(live);
+    await live.caughtUp();
+    const admissions = live.openAdmissions();
     await use(admissions, full, limit);
     let isDone = false;
     const writing = writeLog(log.store, () => !isDone);
@@ -85,13 +80,13 @@ describe('a rebuild of api_keys', { timeout: 60_000 }, () => {
   });
 
   it('sets right what somebody changed by hand, and leaves the windows alone', async () => {
-    const live = await liveModels(log.store, [apiKeys]);
+    const live = await readModelsOfTest(log.store, [apiKeys]);
     const names = ['untouched', 'opened', 'shut', 'raised', 'deleted'] as const;
     const keys = await issueKeys(30, names, ['opened']);
-    await caughtUp(log.store, live, apiKeys);
+    await live.caughtUp();
     const expected = await rowsOf(live, apiKeys);
     const rows = expected['api_key_window']!.length;
-    const admissions = admissionsOf(live);
+    const admissions = live.openAdmissions();
     for (const key of [keys.untouched, keys.raised, keys.shut]) await use(admissions, key, 3);
     const ids = [keys.opened.keyId, keys.shut.keyId, keys.raised.keyId, keys.deleted.keyId];
     await live.pool.query('update api_key_window set revoked = not revoked where key_id = any($1)', [ids.slice(0, 2)]);

@@ -2,21 +2,18 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { admissionSessionSettings } from '../../../projections/admission/admission-statement.ts';
 import { projections } from '../../../projections/all.ts';
+import { tablesOf } from '../../../projections/runner/projection.ts';
 import { rebuild } from '../../../projections/runner/rebuild.ts';
 import type { RebuildProgress } from '../../../projections/runner/rebuild.ts';
-import { runProjection } from '../../../projections/runner/runner.ts';
-import type { Subscription } from '../../../src/ports/event-store.ts';
 import { logUnderTest } from '../../commands/log-under-test.ts';
 import { scaled } from '../../support/proof-scale.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { secondsOfCopy } from './bare-copy.ts';
 import { GeneratedAccount, appendAll } from '../generated-account.ts';
 import type { GeneratedKey } from '../generated-account.ts';
-import { admissionsOn, createReadModels, silent, testMacs } from '../read-models-under-test.ts';
+import { createReadModels, testMacs } from '../read-models-under-test.ts';
 import type { TestReadModels } from '../read-models-under-test.ts';
-import { caughtUp, tablesOf } from './rebuilding.ts';
 
 /**
  * A long log: each account has a key, and a hundred downloads whose jobs have ended or are under way. Small: some thousand
@@ -30,7 +27,6 @@ const timeoutMs = scaled(120_000, 1_500_000);
 
 const log = logUnderTest();
 let models: TestReadModels;
-let runners: Subscription[] = [];
 const keys: GeneratedKey[] = [];
 
 beforeAll(async () => {
@@ -44,10 +40,7 @@ beforeAll(async () => {
   report('the log', { events, ...rateOf(events, startedMs) });
 }, timeoutMs);
 
-afterAll(async () => {
-  await Promise.all(runners.map((runner) => runner.close()));
-  await models[Symbol.asyncDispose]();
-});
+afterAll(() => models[Symbol.asyncDispose]());
 
 async function writeAccount(account: GeneratedAccount): Promise<void> {
   const opened = account.open(10_000);
@@ -72,7 +65,7 @@ function rateOf(events: number, startedMs: number): { seconds: number; events_pe
 
 /** Requests are admitted and new downloads queued, at a pace that leaves room for what is measured. */
 async function load(goOn: () => boolean): Promise<{ admitted: number; longestMs: number; queued: number }> {
-  const admissions = admissionsOn(models.openAnother(admissionSessionSettings));
+  const admissions = models.openAdmissions();
   const done = { admitted: 0, longestMs: 0, queued: 0 };
   const account = new GeneratedAccount();
   await appendAll(log.store, account.open());
@@ -99,10 +92,8 @@ async function appliedEvents(): Promise<number> {
 describe('a long log', () => {
   it('is projected by live runners, all at once', { timeout: timeoutMs }, async () => {
     const startedMs = performance.now();
-    runners = projections.map((projection) =>
-      runProjection(projection, { store: log.store, macs: testMacs, pool: models.openAnother(), logger: silent }),
-    );
-    await Promise.all(projections.map((projection) => caughtUp(log.store, models, projection, timeoutMs)));
+    models.run(log.store, ...projections);
+    await models.caughtUp(timeoutMs);
     const applied = await appliedEvents();
     report('live projection of all read models', { applied_events: applied, ...rateOf(applied, startedMs) });
   });
@@ -144,7 +135,7 @@ describe('a long log', () => {
       const shares = progress.map(({ position, target }) => Number(position) / Number(target));
       expect(shares.at(-1)).toBe(1);
       expect(progress.length).toBeGreaterThan(events / 5_000);
-      await caughtUp(log.store, models, projection);
+      await models.caughtUp();
     },
   );
 });

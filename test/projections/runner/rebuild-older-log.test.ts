@@ -5,7 +5,6 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { projections } from '../../../projections/all.ts';
 import { apiKeys } from '../../../projections/api-keys.ts';
 import { readReached } from '../../../projections/runner/checkpoints.ts';
-import { runProjection } from '../../../projections/runner/runner.ts';
 import { connectEventStore } from '../../../src/adapters/event-store/event-store.ts';
 import type { ConnectedEventStore } from '../../../src/adapters/event-store/event-store.ts';
 import { portOf, startEventStore } from '../../support/event-store.ts';
@@ -13,8 +12,8 @@ import type { TestEventStore } from '../../support/event-store.ts';
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { GeneratedAccount, appendAll } from '../generated-account.ts';
-import { rememberingLogger, testMacs } from '../read-models-under-test.ts';
-import { caughtUp, closeLiveModels, liveModels, rebuildOn, rowsOf, rowsOfQuietRunner, writeLog } from './rebuilding.ts';
+import { readModelsOfTest, rememberingLogger } from '../read-models-under-test.ts';
+import { rebuildOn, rowsOf, rowsOfQuietRunner, writeLog } from './rebuilding.ts';
 
 const { logger, text: logged } = rememberingLogger();
 const directory = makeTemporaryDirectory();
@@ -30,7 +29,6 @@ afterAll(async () => {
   await server.stop();
   rmSync(directory, { recursive: true, force: true });
 });
-closeLiveModels();
 
 /** Stops the event store, does something to its folder, and starts it again at the same address. */
 async function whileStopped(change: () => void): Promise<void> {
@@ -53,48 +51,40 @@ it(
     await writeLog(store, 3);
     await appendAll(store, [...opened, key.append, account.queue(4)]);
 
-    const live = await liveModels(store, []);
-    const runners = projections.map((projection) =>
-      runProjection(projection, { store, macs: testMacs, pool: live.openAnother(), logger }),
-    );
-    try {
-      for (const projection of projections) await caughtUp(store, live, projection);
-      const before = new Map<string, bigint>();
-      for (const { name } of projections) before.set(name, await readReached(live.pool, name));
+    const live = await readModelsOfTest(store, projections, { logger });
+    await live.caughtUp();
+    const before = new Map<string, bigint>();
+    for (const { name } of projections) before.set(name, await readReached(live.pool, name));
 
-      await whileStopped(() => {
-        rmSync(folder, { recursive: true });
-        cpSync(backup, folder, { recursive: true });
-      });
-      const head = (await store.headPosition()) ?? 0n;
+    await whileStopped(() => {
+      rmSync(folder, { recursive: true });
+      cpSync(backup, folder, { recursive: true });
+    });
+    const head = (await store.headPosition()) ?? 0n;
 
-      for (const projection of projections) {
-        const { name } = projection;
-        const refusal = `the checkpoint of ${name} (${String(before.get(name))}) is ahead of the log`;
-        await waitFor(() => logged().includes(refusal), { what: `the refusal of ${name}` });
-        await expect(rebuildOn(store, live, projection)).rejects.toThrow('beyond the end of the log');
-        expect(await readReached(live.pool, name)).toBe(before.get(name));
+    for (const projection of projections) {
+      const { name } = projection;
+      const refusal = `the checkpoint of ${name} (${String(before.get(name))}) is ahead of the log`;
+      await waitFor(() => logged().includes(refusal), { what: `the refusal of ${name}` });
+      await expect(rebuildOn(store, live, projection)).rejects.toThrow('beyond the end of the log');
+      expect(await readReached(live.pool, name)).toBe(before.get(name));
 
-        const { position, before: shown, tables } = await rebuildOn(store, live, projection, { fromOlderLog: true });
-        expect({ position, shown }).toEqual({ position: head, shown: before.get(name) });
-        for (const { surplus } of tables) expect(surplus).toBeGreaterThan(0);
-        expect(await rowsOf(live, projection)).toEqual(await rowsOfQuietRunner(store, projection));
-      }
-      const { rows } = await live.pool.query('select from api_key_window where key_id = $1', [key.keyId]);
-      expect(rows).toEqual([]);
-
-      // The runners go on by themselves, with the first event that the older log did not have.
-      await writeLog(store, 2);
-      for (const projection of projections) {
-        await caughtUp(store, live, projection);
-        expect(await rowsOf(live, projection)).toEqual(await rowsOfQuietRunner(store, projection));
-        const again = await rebuildOn(store, live, projection);
-        for (const { missing, surplus } of again.tables)
-          expect({ missing, surplus }).toEqual({ missing: 0, surplus: 0 });
-      }
-      expect((await rowsOf(live, apiKeys))['api_key_window']!.length).toBeGreaterThan(0);
-    } finally {
-      await Promise.all(runners.map((runner) => runner.close()));
+      const { position, before: shown, tables } = await rebuildOn(store, live, projection, { fromOlderLog: true });
+      expect({ position, shown }).toEqual({ position: head, shown: before.get(name) });
+      for (const { surplus } of tables) expect(surplus).toBeGreaterThan(0);
+      expect(await rowsOf(live, projection)).toEqual(await rowsOfQuietRunner(store, projection));
     }
+    const { rows } = await live.pool.query('select from api_key_window where key_id = $1', [key.keyId]);
+    expect(rows).toEqual([]);
+
+    // The runners go on by themselves, with the first event that the older log did not have.
+    await writeLog(store, 2);
+    await live.caughtUp();
+    for (const projection of projections) {
+      expect(await rowsOf(live, projection)).toEqual(await rowsOfQuietRunner(store, projection));
+      const again = await rebuildOn(store, live, projection);
+      for (const { missing, surplus } of again.tables) expect({ missing, surplus }).toEqual({ missing: 0, surplus: 0 });
+    }
+    expect((await rowsOf(live, apiKeys))['api_key_window']!.length).toBeGreaterThan(0);
   },
 );

@@ -6,28 +6,18 @@ import { projections } from '../../../projections/all.ts';
 import { jobTimeline } from '../../../projections/job-timeline.ts';
 import { overageLedger } from '../../../projections/overage-ledger.ts';
 import type { RebuildProgress } from '../../../projections/runner/rebuild.ts';
+import { tablesOf } from '../../../projections/runner/projection.ts';
 import type { RebuildableProjection } from '../../../projections/runner/projection.ts';
 import { readReached, writeCheckpoint } from '../../../projections/runner/checkpoints.ts';
 import { usageAndJobs } from '../../../projections/usage-and-jobs.ts';
 import { logUnderTest } from '../../commands/log-under-test.ts';
 import { scaled } from '../../support/proof-scale.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { checkpointAt } from '../read-models-under-test.ts';
+import { checkpointAt, readModelsOfTest } from '../read-models-under-test.ts';
 import type { TestReadModels } from '../read-models-under-test.ts';
-import {
-  caughtUp,
-  closeLiveModels,
-  dumpSchema,
-  liveModels,
-  rebuildOn,
-  rowsOf,
-  rowsOfQuietRunner,
-  tablesOf,
-  writeLog,
-} from './rebuilding.ts';
+import { dumpSchema, rebuildOn, rowsOf, rowsOfQuietRunner, writeLog } from './rebuilding.ts';
 
 const log = logUnderTest();
-closeLiveModels();
 
 /** @returns how often; a table that were read while it is being filled would have fewer rows than before */
 async function readOverAndOver(models: TestReadModels, table: string, goOn: () => boolean): Promise<number> {
@@ -42,16 +32,16 @@ async function readOverAndOver(models: TestReadModels, table: string, goOn: () =
   return reads;
 }
 
-/** Of every table that a rebuild looks at. */
+/** The result for every table that a rebuild compares. */
 const identical = (projection: RebuildableProjection) =>
   tablesOf(projection).map((name) => ({ name, rows: expect.any(Number) as number, missing: 0, surplus: 0 }));
 
 // First, while the log is short.
 describe('a rebuild', { timeout: 60_000 }, () => {
   it('says what was wrong, and sets it right', async () => {
-    const live = await liveModels(log.store, [overageLedger]);
+    const live = await readModelsOfTest(log.store, [overageLedger]);
     await writeLog(log.store, 2);
-    await caughtUp(log.store, live, overageLedger);
+    await live.caughtUp();
     const expected = await rowsOf(live, overageLedger);
     const rows = expected['overage_ledger']!.length;
     const last = 'position = (select max(position) from overage_ledger)';
@@ -63,9 +53,9 @@ describe('a rebuild', { timeout: 60_000 }, () => {
   });
 
   it('that fails leaves everything as it was, and nothing in the way of the next', async () => {
-    const live = await liveModels(log.store, [jobTimeline]);
+    const live = await readModelsOfTest(log.store, [jobTimeline]);
     await writeLog(log.store, 2);
-    await caughtUp(log.store, live, jobTimeline);
+    await live.caughtUp();
     const expected = await rowsOf(live, jobTimeline);
     const failing: RebuildableProjection = {
       ...jobTimeline,
@@ -77,14 +67,14 @@ describe('a rebuild', { timeout: 60_000 }, () => {
     await expect(rebuildOn(log.store, live, failing)).rejects.toThrow('a planted failure');
     expect(await rowsOf(live, jobTimeline)).toEqual(expected);
     await writeLog(log.store, 1);
-    await caughtUp(log.store, live, jobTimeline);
+    await live.caughtUp();
     expect((await rebuildOn(log.store, live, jobTimeline)).tables[0]).toMatchObject({ missing: 0, surplus: 0 });
   });
 
   it('gives up where a reader does not let go of the table, rather than keep all others waiting', async () => {
-    const live = await liveModels(log.store, [jobTimeline]);
+    const live = await readModelsOfTest(log.store, [jobTimeline]);
     await writeLog(log.store, 1);
-    await caughtUp(log.store, live, jobTimeline);
+    await live.caughtUp();
     const reader = await live.openAnother().connect();
     try {
       await reader.query('begin');
@@ -99,9 +89,9 @@ describe('a rebuild', { timeout: 60_000 }, () => {
   });
 
   it('waits in no circle with a reader of two of its tables', async () => {
-    const live = await liveModels(log.store, [usageAndJobs]);
+    const live = await readModelsOfTest(log.store, [usageAndJobs]);
     await writeLog(log.store, 1);
-    await caughtUp(log.store, live, usageAndJobs);
+    await live.caughtUp();
     const reader = await live.openAnother().connect();
     try {
       await reader.query('begin');
@@ -118,9 +108,9 @@ describe('a rebuild', { timeout: 60_000 }, () => {
   });
 
   it('refuses to run beside another one of the same read model', async () => {
-    const live = await liveModels(log.store, [overageLedger]);
+    const live = await readModelsOfTest(log.store, [overageLedger]);
     await writeLog(log.store, 1);
-    await caughtUp(log.store, live, overageLedger);
+    await live.caughtUp();
     const other = await live.openAnother().connect();
     try {
       await other.query("select pg_advisory_lock(hashtext('rebuild overage_ledger'))");
@@ -134,14 +124,14 @@ describe('a rebuild', { timeout: 60_000 }, () => {
   });
 
   it('is over when it says so: another one may begin at once', async () => {
-    const live = await liveModels(log.store, [overageLedger]);
+    const live = await readModelsOfTest(log.store, [overageLedger]);
     await writeLog(log.store, 1);
-    await caughtUp(log.store, live, overageLedger);
+    await live.caughtUp();
     for (let turn = 0; turn < 20; turn += 1) await rebuildOn(log.store, live, overageLedger);
   });
 
   it('refuses to go back in time, to a log older than the read model', async () => {
-    const models = await liveModels(log.store, []);
+    const models = await readModelsOfTest(log.store);
     await writeLog(log.store, 1);
     await writeCheckpoint(models.pool, overageLedger.name, checkpointAt(10n ** 18n));
     await expect(rebuildOn(log.store, models, overageLedger)).rejects.toThrow('beyond the end of the log');
@@ -154,7 +144,7 @@ describe.each(projections.map((projection) => ({ name: projection.name, projecti
   { timeout: 60_000 },
   ({ projection }) => {
     it('while the log grows ends with the rows of a runner that nothing happened to', async () => {
-      const live = await liveModels(log.store, [projection]);
+      const live = await readModelsOfTest(log.store, [projection]);
       await writeLog(log.store, scaled(5, 200));
       const writing = writeLog(log.store, scaled(20, 800));
       const progress: RebuildProgress[] = [];
@@ -165,14 +155,14 @@ describe.each(projections.map((projection) => ({ name: projection.name, projecti
       const positions = progress.map(({ position }) => position);
       expect(positions).toEqual(positions.toSorted((one, other) => (one < other ? -1 : 1)));
       await writing;
-      await caughtUp(log.store, live, projection);
+      await live.caughtUp();
       expect(await rowsOf(live, projection)).toEqual(await rowsOfQuietRunner(log.store, projection));
     });
 
     it('again and again, under load, loses and doubles nothing, and no reader notices', async () => {
-      const live = await liveModels(log.store, [projection]);
+      const live = await readModelsOfTest(log.store, [projection]);
       await writeLog(log.store, 1);
-      await caughtUp(log.store, live, projection);
+      await live.caughtUp();
       const turns = { wanted: scaled(3, 80), done: 0 };
       const isWanted = () => turns.done < turns.wanted;
       const writing = writeLog(log.store, isWanted);
@@ -189,13 +179,13 @@ describe.each(projections.map((projection) => ({ name: projection.name, projecti
       }
       await writing;
       for (const reads of await reading) expect(reads).toBeGreaterThan(1);
-      await caughtUp(log.store, live, projection);
+      await live.caughtUp();
       expect(await rowsOf(live, projection)).toEqual(await rowsOfQuietRunner(log.store, projection));
     });
 
     it('leaves everything in the shape that the migrations gave it', async () => {
-      const live = await liveModels(log.store, [projection]);
-      await caughtUp(log.store, live, projection);
+      const live = await readModelsOfTest(log.store, [projection]);
+      await live.caughtUp();
       const before = await dumpSchema(live);
       expect(JSON.stringify(before)).toContain('CREATE INDEX jobs_unfinished ON public.jobs');
       await rebuildOn(log.store, live, projection);

@@ -1,41 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { afterEach, expect } from 'vitest';
-
-import { catchUp } from '../../../projections/runner/progress.ts';
 import { rebuild } from '../../../projections/runner/rebuild.ts';
 import type { RebuildProgress, Rebuilt } from '../../../projections/runner/rebuild.ts';
+import { tablesOf } from '../../../projections/runner/projection.ts';
 import type { RebuildableProjection } from '../../../projections/runner/projection.ts';
-import { runProjection } from '../../../projections/runner/runner.ts';
-import type { EventStore, Subscription } from '../../../src/ports/event-store.ts';
+import type { EventStore } from '../../../src/ports/event-store.ts';
 import { GeneratedAccount, appendAll } from '../generated-account.ts';
-import { createReadModels, silent, testMacs } from '../read-models-under-test.ts';
+import { readModelsOfTest, testMacs } from '../read-models-under-test.ts';
 import type { TestReadModels } from '../read-models-under-test.ts';
-
-let running: Subscription[] = [];
-let databases: TestReadModels[] = [];
-
-/** For the tests of one file: whatever `liveModels` started ends with the test. */
-export function closeLiveModels(): void {
-  afterEach(async () => {
-    await Promise.all(running.map((runner) => runner.close()));
-    await Promise.all(databases.map((each) => each[Symbol.asyncDispose]()));
-    [running, databases] = [[], []];
-  });
-}
-
-/** Read models that are kept up to date. */
-export async function liveModels(
-  store: EventStore,
-  projections: readonly RebuildableProjection[],
-): Promise<TestReadModels> {
-  const models = await createReadModels();
-  databases.push(models);
-  for (const projection of projections) {
-    running.push(runProjection(projection, { store, macs: testMacs, pool: models.openAnother(), logger: silent }));
-  }
-  return models;
-}
 
 /**
  * Accounts with keys, downloads, jobs and credit notes, of which every round adds to.
@@ -57,15 +29,6 @@ export async function writeLog(store: EventStore, goOn: number | (() => boolean)
   }
 }
 
-export async function caughtUp(
-  store: EventStore,
-  { pool }: TestReadModels,
-  projection: RebuildableProjection,
-  timeoutMs = 20_000,
-): Promise<void> {
-  expect(await catchUp({ store, pool }, projection, timeoutMs)).toBe(true);
-}
-
 export const rebuildOn = (
   store: EventStore,
   models: TestReadModels,
@@ -82,11 +45,6 @@ export const rebuildOn = (
   });
 };
 
-export const tablesOf = ({ tables, corrected }: RebuildableProjection): string[] => [
-  ...tables,
-  ...(corrected ? [corrected.name] : []),
-];
-
 /** All rows of all tables, as far as they come from the log. */
 export async function rowsOf(
   { pool }: TestReadModels,
@@ -102,13 +60,13 @@ export async function rowsOf(
   return all;
 }
 
-/** What a runner that nothing happens to makes of the same log. */
+/** The rows that an undisturbed runner makes of the same log. */
 export async function rowsOfQuietRunner(
   store: EventStore,
   projection: RebuildableProjection,
 ): Promise<Record<string, string[]>> {
-  const models = await liveModels(store, [projection]);
-  await caughtUp(store, models, projection);
+  const models = await readModelsOfTest(store, [projection]);
+  await models.caughtUp();
   return rowsOf(models, projection);
 }
 
