@@ -1,9 +1,8 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { cliCommand } from '../support/service.ts';
+import { spawnCommand } from '../support/service.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { runIn } from './command-line.ts';
 
@@ -21,14 +20,7 @@ describe('the command line', () => {
   });
 
   it('ends silently when nobody reads on, as SIGPIPE would end it', async () => {
-    const child = spawn(
-      cliCommand[0] ?? '',
-      [...cliCommand.slice(1), 'urls', 'explain', 'https://youtu.be/aqz-KE-bpKQ'],
-      {
-        stdio: ['ignore', 'pipe', 'pipe'],
-        env: { PATH: process.env['PATH'] },
-      },
-    );
+    const child = spawnCommand(['urls', 'explain', 'https://youtu.be/aqz-KE-bpKQ'], {});
     let stderr = '';
     child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
     child.stdout.destroy();

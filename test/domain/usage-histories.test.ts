@@ -6,6 +6,7 @@ import { periodInvoice } from '../../src/domain/invoice-lines.ts';
 import { centsOf } from '../../src/domain/usage-events.ts';
 import { isLongProof, scaled } from '../support/proof-scale.ts';
 import { accountId, given, parsed } from './usage-examples.ts';
+import { sum } from './usage-model.ts';
 import type { UsageModel } from './usage-model.ts';
 import { startOf } from './usage-processes.ts';
 import { history, Run } from './usage-run.ts';
@@ -84,8 +85,6 @@ function comparePeriod({ log, model }: Run, period: UsageModel['current']): numb
   }
   return logged.length;
 }
-
-const sum = (numbers: readonly number[]) => numbers.reduce((total, each) => total + each, 0);
 
 describe('any history of an account, over any number of periods and processes', () => {
   const numRuns = scaled(300, 100_000);

@@ -1,21 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { call } from '../support/client.ts';
-import { startInstallation } from '../support/installation.ts';
-import type { Installation } from '../support/installation.ts';
+import { installationOfFile } from '../support/installation.ts';
 import { readUsageStream } from '../support/log.ts';
 import { scaled } from '../support/proof-scale.ts';
 
 /** The end of a billing period, met by two API processes at once; real processes, their clock of periods moved on. */
-let installation: Installation;
+const installation = installationOfFile();
 
-beforeAll(async () => {
-  installation = await startInstallation();
-  await installation.startRole('projector');
-}, 60_000);
-
-afterAll(async () => {
-  await installation[Symbol.asyncDispose]();
-});
+beforeAll(() => installation.startRole('projector'));
 
 const daySeconds = 86_400;
 const laterBy = (days: number) => ({ REELTALLY_CLOCK_OFFSET_SECONDS: String(days * daySeconds) });
@@ -46,7 +38,7 @@ describe('the first requests past the end of a period', () => {
       expect(data['period_start']).not.toBe(before.data['period_end']);
     }
 
-    const events = await readUsageStream(installation.environment['EVENTSTORE_URL'] ?? '', accountId);
+    const events = await readUsageStream(installation.environment.EVENTSTORE_URL, accountId);
     const streams = [...new Set(events.map(({ stream }) => stream))];
     expect(streams).toHaveLength(3);
     const types = streams.map((stream) => events.filter((event) => event.stream === stream).map(({ type }) => type));

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { PlanTerms, Terms } from '../../src/domain/plans.ts';
-import { UsageModel } from '../domain/usage-model.ts';
+import { sum, UsageModel } from '../domain/usage-model.ts';
 import type { LoggedEvent } from '../support/log.ts';
 
 /** The fields of usage events that the plain model reads; each event has those of its type. */
@@ -101,5 +101,3 @@ export function billsOf({ periods, chargedCents }: Pick<UsageModel, 'periods' | 
 }
 
 const feesOf = ({ current }: UsageModel) => sum(current.feesCents);
-
-const sum = (numbers: readonly number[]) => numbers.reduce((total, each) => total + each, 0);

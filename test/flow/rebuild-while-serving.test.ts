@@ -1,32 +1,26 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { projections as allProjections } from '../../projections/all.ts';
 import { within } from '../cli/command-line.ts';
 import { call } from '../support/client.ts';
 import { queue } from '../support/downloads.ts';
-import { startInstallation } from '../support/installation.ts';
-import type { Installation } from '../support/installation.ts';
+import { installationOfFile } from '../support/installation.ts';
 import { planFile } from '../support/plans.ts';
 import { scaled } from '../support/proof-scale.ts';
 import type { ServiceProcess } from '../support/service.ts';
 
 /** Every read model is rebuilt, again and again, while clients go on asking: none of them notices. */
-let installation: Installation;
+const installation = installationOfFile({
+  PLANS_FILE: planFile({ hourly_limit: 10_000, overage_cents: 5 }),
+  // Here one client asks with a revoked key, over and over.
+  UNAUTHENTICATED_HOURLY_LIMIT: '100000',
+});
 let api: ServiceProcess;
 const hourlyLimit = 4;
 
 beforeAll(async () => {
-  installation = await startInstallation({
-    PLANS_FILE: planFile({ hourly_limit: 10_000, overage_cents: 5 }),
-    // Here one client asks with a revoked key, over and over.
-    UNAUTHENTICATED_HOURLY_LIMIT: '100000',
-  });
   await installation.startRole('projector');
   api = await installation.startRole('api');
 }, 60_000);
-
-afterAll(async () => {
-  await installation[Symbol.asyncDispose]();
-});
 
 it('while everything is rebuilt, every request is answered as always', { timeout: 180_000 }, async () => {
   const [busy, revoked] = [await installation.openAccount(), await installation.openAccount()];

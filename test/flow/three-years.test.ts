@@ -1,13 +1,12 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { countDue } from '../../projections/due-periods.ts';
 import { openPool } from '../../src/adapters/postgres/postgres.ts';
 import type { InvoiceIssued } from '../../src/domain/invoice-events.ts';
 import { silent } from '../projections/read-models-under-test.ts';
 import { call } from '../support/client.ts';
 import type { Answer } from '../support/client.ts';
-import { startInstallation } from '../support/installation.ts';
-import type { Installation } from '../support/installation.ts';
+import { installationOfFile } from '../support/installation.ts';
 import { readLog } from '../support/log.ts';
 import { planFile } from '../support/plans.ts';
 import { scaled } from '../support/proof-scale.ts';
@@ -24,7 +23,18 @@ const accountCount = scaled(5, 40);
 const months = scaled(2, 36);
 const plans = ['sandbox', 'dev_100', 'studio_500', 'scale_2000', 'enterprise'] as const;
 
-let installation: Installation;
+const terms = { hourly_limit: 10_000, metadata_limit: 50 };
+const installation = installationOfFile({
+  CLOSING_GRACE_SECONDS: '1',
+  PLANS_FILE: planFile(
+    {},
+    { plan: 'sandbox', ...terms, downloads_limit: 0 },
+    { plan: 'dev_100', ...terms, fee_cents: 1_900, downloads_limit: 3, overage_cents: 25 },
+    { plan: 'studio_500', ...terms, fee_cents: 5_900, downloads_limit: 5, overage_cents: 18 },
+    { plan: 'scale_2000', ...terms, fee_cents: 14_900, downloads_limit: 7, overage_cents: 12 },
+    { plan: 'enterprise', ...terms, fee_cents: 49_900, downloads_limit: 9, overage_cents: 10 },
+  ),
+});
 let accounts: Account[];
 
 interface Sent {
@@ -69,18 +79,6 @@ const steps = fc.sample(step, accountCount * months);
 const disturbances = fc.sample(disturbance, months);
 
 beforeAll(async () => {
-  const terms = { hourly_limit: 10_000, metadata_limit: 50 };
-  installation = await startInstallation({
-    CLOSING_GRACE_SECONDS: '1',
-    PLANS_FILE: planFile(
-      {},
-      { plan: 'sandbox', ...terms, downloads_limit: 0 },
-      { plan: 'dev_100', ...terms, fee_cents: 1_900, downloads_limit: 3, overage_cents: 25 },
-      { plan: 'studio_500', ...terms, fee_cents: 5_900, downloads_limit: 5, overage_cents: 18 },
-      { plan: 'scale_2000', ...terms, fee_cents: 14_900, downloads_limit: 7, overage_cents: 12 },
-      { plan: 'enterprise', ...terms, fee_cents: 49_900, downloads_limit: 9, overage_cents: 10 },
-    ),
-  });
   await installation.startRole('projector');
   accounts = [];
   // Opened one day after the other, their periods start on every day of a month.
@@ -90,10 +88,6 @@ beforeAll(async () => {
     accounts.push({ ...opened, sent: [], waivers: [] });
   }
 }, 240_000);
-
-afterAll(async () => {
-  await installation[Symbol.asyncDispose]();
-}, 60_000);
 
 /** @returns undefined where the connection was cut before an answer came */
 async function post(url: string, key: string, idempotencyKey: string | undefined): Promise<Answer | undefined> {
@@ -176,7 +170,7 @@ const atOnce = 5;
 
 /** The dispatcher of the last day ends, closes and invoices whatever is left. */
 async function closeAllBooks(): Promise<void> {
-  const pool = openPool(installation.environment['DATABASE_URL'] ?? '', {
+  const pool = openPool(installation.environment.DATABASE_URL, {
     logger: silent,
     max: 2,
     queryTimeoutMs: 10_000,
@@ -226,7 +220,7 @@ test(
     }
     await closeAllBooks();
 
-    const url = installation.environment['EVENTSTORE_URL'] ?? '';
+    const url = installation.environment.EVENTSTORE_URL;
     const [usage, issued] = [await readLog(url, 'usage-'), await readLog(url, 'invoices-')];
     const figures = { charges: 0, periods: 0, invoices: 0, cents: 0, waivers: 0 };
     for (const account of accounts) {

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { call } from '../support/client.ts';
-import { startInstallation } from '../support/installation.ts';
-import type { Installation } from '../support/installation.ts';
+import { installationOfFile } from '../support/installation.ts';
 import { startPostgresProxy } from '../support/postgres-proxy.ts';
 import type { PostgresProxy } from '../support/postgres-proxy.ts';
 import { scrape, valueOf } from '../support/scrape.ts';
@@ -10,14 +9,13 @@ import { waitFor } from '../support/wait-for.ts';
 import { downloadsOf } from './charged-downloads.ts';
 
 /** The log takes an append and does not answer, and Postgres goes too: nothing can be promised, so that nothing is said. */
-let installation: Installation;
+const installation = installationOfFile();
 let postgres: PostgresProxy;
 let api: ServiceProcess;
 let other: ServiceProcess;
 
 beforeAll(async () => {
-  installation = await startInstallation();
-  postgres = await startPostgresProxy(installation.environment['DATABASE_URL'] ?? '');
+  postgres = await startPostgresProxy(installation.environment.DATABASE_URL);
   [api, other] = await Promise.all([
     installation.startRole('api', { DATABASE_URL: postgres.url }),
     installation.startRole('api'),
@@ -27,7 +25,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   installation.wakeEventStore();
-  await installation[Symbol.asyncDispose]();
   await postgres[Symbol.asyncDispose]();
 }, 60_000);
 
@@ -66,7 +63,7 @@ test(
       { what: 'the repeated request to be answered', timeoutMs: 30_000, pollMs: 250 },
     );
     expect((await call(other.url, '/video/download', keyed)).text).toBe(told.text);
-    const downloads = await downloadsOf(installation.environment['EVENTSTORE_URL'] ?? '', accountId);
+    const downloads = await downloadsOf(installation.environment.EVENTSTORE_URL, accountId);
     expect(downloads.map(({ token }) => token)).toEqual([expect.any(String), told.data['request_token']]);
     expect((await call(other.url, '/credits', { key })).data['downloads']).toMatchObject({ used: 2 });
   },

@@ -8,8 +8,7 @@ import { silent } from '../projections/read-models-under-test.ts';
 import { call } from '../support/client.ts';
 import { EventStoreProxy } from '../support/event-store-proxy.ts';
 import { portOf } from '../support/event-store.ts';
-import { startInstallation } from '../support/installation.ts';
-import type { Installation } from '../support/installation.ts';
+import { installationOfFile } from '../support/installation.ts';
 import { readLog } from '../support/log.ts';
 import { planFile } from '../support/plans.ts';
 import { isLongProof, scaled } from '../support/proof-scale.ts';
@@ -21,7 +20,7 @@ import { downloadsOf, standing } from './charged-downloads.ts';
  * Appends of which nobody hears in time: one API process sends them and gets no answer, another one's never arrive. Their
  * clients are told that nothing is charged, repeat some of them, and the dispatcher, killed again and again, makes it true.
  */
-let installation: Installation;
+const installation = installationOfFile({ PLANS_FILE: planFile({ hourly_limit: 5_000, downloads_limit: 100_000 }) });
 let pool: Pool;
 /** Between the log and each of the two processes. */
 let proxies: [unheard: EventStoreProxy, lost: EventStoreProxy];
@@ -30,8 +29,7 @@ let apis: { unheard: ServiceProcess; lost: ServiceProcess; healthy: ServiceProce
 const startLost = () => installation.startRole('api', { EVENTSTORE_URL: proxies[1].url });
 
 beforeAll(async () => {
-  installation = await startInstallation({ PLANS_FILE: planFile({ hourly_limit: 5_000, downloads_limit: 100_000 }) });
-  const { EVENTSTORE_URL: url = '', DATABASE_URL = '' } = installation.environment;
+  const { EVENTSTORE_URL: url, DATABASE_URL } = installation.environment;
   pool = openPool(DATABASE_URL, { logger: silent, max: 2, queryTimeoutMs: 10_000 });
   proxies = [await EventStoreProxy.start(portOf(url)), await EventStoreProxy.start(portOf(url))];
   const [healthy, unheard, lost] = await Promise.all([
@@ -45,7 +43,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await pool.end();
-  await installation[Symbol.asyncDispose]();
   await Promise.all(proxies.map((proxy) => proxy.close()));
 }, 60_000);
 
@@ -138,7 +135,7 @@ const endedJobs = "select count(*)::int as count from jobs where failure_reason 
  * @returns once it is in the log; its answer follows
  */
 async function downloadUnheard(alone: Account): Promise<{ answered: Promise<Asked> }> {
-  const { EVENTSTORE_URL: url = '' } = installation.environment;
+  const { EVENTSTORE_URL: url } = installation.environment;
   const before = (await downloadsOf(url, alone.accountId)).length;
   const { answered } = download(apis.unheard, alone);
   await waitFor(async () => (await downloadsOf(url, alone.accountId)).length > before, {
@@ -219,7 +216,7 @@ test(
       await resolve(silenced.told, accounts.lost);
     }
 
-    const { EVENTSTORE_URL: url = '' } = installation.environment;
+    const { EVENTSTORE_URL: url } = installation.environment;
     const voided = new Map<Account, number>();
     for (const account of Object.values(accounts)) {
       const downloads = await downloadsOf(url, account.accountId);

@@ -66,13 +66,6 @@ describe('a valid key', () => {
     });
     expect(answer.status).toBe(200);
   });
-
-  it('is refused from the very next request on after it was revoked', async () => {
-    const { key, keyId } = await service().openAccount('sandbox');
-    expect((await from('192.0.2.101', { key })).status).toBe(200);
-    await service().cli('keys', 'revoke', keyId);
-    expect((await from('192.0.2.101', { key })).status).toBe(401);
-  });
 });
 
 describe('the window of an address', () => {

@@ -48,20 +48,6 @@ describe('GET /credits, 200 and 429', () => {
     expect(await shown()).toEqual(['sandbox', 0, 50, '10']);
   });
 
-  it('is never behind a 202: a charge shows at once, also in X-Credits-Remaining', async () => {
-    const { url, sampleUrl } = service();
-    const { key } = demoOf(service());
-    const before = await creditsOf(url, key);
-    for (let charged = 1; charged <= 5; charged += 1) {
-      const { status } = await call(url, '/video/download', { key, body: { url: sampleUrl('private') } });
-      expect(status).toBe(202);
-      const { data, headers } = await call(url, '/credits', { key });
-      const used = before.downloads.used + charged;
-      expect(data['downloads']).toEqual({ limit: 10_000, used, remaining: 10_000 - used });
-      expect(headers.get('x-credits-remaining')).toBe(String(10_000 - used));
-    }
-  });
-
   it('takes no parameters and ignores those that are sent', async () => {
     const { status } = await call(service().url, '/credits?plan=enterprise&x', { key: demoOf(service()).key });
     expect(status).toBe(200);

@@ -1,8 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { call } from '../support/client.ts';
 import type { Answer } from '../support/client.ts';
-import { runSql } from './engines-behind.ts';
-import { issueKey, metadataPath, together } from './requests.ts';
+import { issueKey, metadataPath } from './requests.ts';
 import { noDownloads, shareService } from './shared-service.ts';
 
 const service = shareService(noDownloads);
@@ -50,14 +49,6 @@ describe('the hourly limit of a key', () => {
     }
   });
 
-  it('is exact for requests that race, and each is told another remainder', async () => {
-    const key = await freshKey();
-    const answers = await together(25, () => call(service().url, '/credits', { key }));
-    const admitted = answers.filter(({ status }) => status === 200);
-    expect(answers.filter(({ status }) => status === 429)).toHaveLength(25 - limit);
-    expect(admitted.map((answer) => windowOf(answer).remaining).sort()).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
-  });
-
   it('counts every admitted request whatever comes of it, and none that was refused for its key or its route', async () => {
     const { url, sampleUrl } = service();
     const key = await freshKey();
@@ -82,31 +73,5 @@ describe('the hourly limit of a key', () => {
     await call(url, '/credits', { key, method: 'DELETE' });
     await call(url, '/credits', { key: `${key}x` });
     expect(windowOf(await call(url, '/credits', { key })).remaining).toBe(limit - outcomes.length - 1);
-  });
-
-  it('is each key’s own', async () => {
-    const { url } = service();
-    const key = await freshKey();
-    const other = await freshKey();
-    for (let sent = 1; sent <= limit; sent += 1) await call(url, '/credits', { key });
-    expect((await call(url, '/credits', { key })).status).toBe(429);
-    expect(windowOf(await call(url, '/credits', { key: other })).remaining).toBe(limit - 1);
-  });
-
-  it('rolls: a request leaves the window an hour after it was admitted, and makes room for one', async () => {
-    const { url } = service();
-    const key = await freshKey();
-    for (let sent = 1; sent <= limit; sent += 1) await call(url, '/credits', { key });
-    expect((await call(url, '/credits', { key })).status).toBe(429);
-    // As if these had come in 59 minutes earlier, and the first one of them a minute and a second before that.
-    const earlier = `update api_key_window set base = base - interval '3540 seconds',
-      admitted_ms = array(select case when n = 1 then at - 61000 else at end from unnest(admitted_ms) with ordinality u (at, n))
-      where key_id = (select key_id from api_keys where key_prefix = $1)`;
-    expect(await runSql(service(), earlier, [key.slice(0, 12)])).toBe(1);
-    const admitted = await call(url, '/credits', { key });
-    expect([admitted.status, windowOf(admitted).remaining]).toEqual([200, 0]);
-    const refused = await call(url, '/credits', { key });
-    expect(refused.status).toBe(429);
-    expect(Number(refused.headers.get('retry-after'))).toBeLessThanOrEqual(61);
   });
 });

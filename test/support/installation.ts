@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { afterAll, beforeAll } from 'vitest';
 import { engineOfRun, prepareEngine } from './made-once.ts';
 import { startEventStore } from './event-store.ts';
 import { startNatsServer } from './nats.ts';
@@ -11,7 +12,7 @@ import { makeTemporaryDirectory } from './temporary-directory.ts';
 
 /** The engines alone, at their addresses; the service's roles are started one by one, as processes of their own. */
 export interface Installation extends AsyncDisposable {
-  environment: Environment;
+  environment: Environment & { EVENTSTORE_URL: string; DATABASE_URL: string };
   /** SIGSTOP and SIGCONT of the event store: it takes what it is sent, and says nothing. */
   silenceEventStore: () => void;
   wakeEventStore: () => void;
@@ -67,4 +68,14 @@ export async function startInstallation(given: Environment = {}): Promise<Instal
       rmSync(directory, { recursive: true, force: true });
     },
   };
+}
+
+/** The same for the tests of one file: started before them, ended after them. */
+export function installationOfFile(given: Environment = {}): Installation {
+  const installation: Partial<Installation> = {};
+  beforeAll(async () => {
+    Object.assign(installation, await startInstallation(given));
+  }, 60_000);
+  afterAll(() => installation[Symbol.asyncDispose]?.(), 60_000);
+  return installation as Installation;
 }
