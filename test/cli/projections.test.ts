@@ -1,7 +1,6 @@
 import type pg from 'pg';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { startInstallation } from '../support/installation.ts';
-import type { Installation } from '../support/installation.ts';
+import { beforeAll, expect, it } from 'vitest';
+import { installationOfFile } from '../support/installation.ts';
 import { queue } from '../support/downloads.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { withClient } from '../support/postgres.ts';
@@ -9,7 +8,9 @@ import { planFile } from '../support/plans.ts';
 import { expectRefusal, within } from './command-line.ts';
 
 /** Two downloads: one that the read models have seen, and one queued after the projector was killed. */
-let installation: Installation;
+const installation = installationOfFile({
+  PLANS_FILE: planFile({ downloads_limit: 0, overage_cents: 5, fee_cents: 1 }),
+});
 let accountId: string;
 let seen: string;
 let unseen: string;
@@ -21,9 +22,6 @@ interface Status {
 }
 
 beforeAll(async () => {
-  installation = await startInstallation({
-    PLANS_FILE: planFile({ downloads_limit: 0, overage_cents: 5, fee_cents: 1 }),
-  });
   const projector = await installation.startRole('projector');
   const api = await installation.startRole('api');
   const { key, ...opened } = await installation.openAccount();
@@ -35,10 +33,6 @@ beforeAll(async () => {
   await projector.kill();
   ({ request_token: unseen } = await queue(api.url, key, body));
 }, 60_000);
-
-afterAll(async () => {
-  await installation[Symbol.asyncDispose]();
-});
 
 const run = (...words: string[]) => within(installation.environment)(...words);
 const names = ['usage_and_jobs', 'api_keys', 'overage_ledger', 'job_timeline', 'invoices'];
@@ -94,7 +88,7 @@ interface RebuiltAll {
 }
 
 const onPostgres = <Result>(work: (client: pg.Client) => Promise<Result>) =>
-  withClient(installation.environment['DATABASE_URL'] ?? '', work);
+  withClient(installation.environment.DATABASE_URL, work);
 
 /** Every checkpoint, the dispatcher's included, as if the log had been longer. */
 const pretendLongerLog = (position: string) =>

@@ -10,10 +10,8 @@ import { waitFor } from '../support/wait-for.ts';
 it('a command outlasts an event store that says nothing for some seconds', { timeout: 90_000 }, async () => {
   await using installation = await startInstallation();
   await installation.startRole('projector');
-  const { account_id: accountId } = await installation.cli<{ account_id: string }>([
-    ...['accounts', 'open', '--email', 'owner@example.com', '--plan', 'dev_100'],
-  ]);
-  const proxy = await EventStoreProxy.start(portOf(installation.environment['EVENTSTORE_URL'] ?? ''));
+  const { accountId } = await installation.openAccount('dev_100');
+  const proxy = await EventStoreProxy.start(portOf(installation.environment.EVENTSTORE_URL));
   proxy.silence();
   const environment = { ...installation.environment, EVENTSTORE_URL: proxy.url };
   const command = spawnCommand(['keys', 'issue', '--json', accountId], environment);

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { Outage } from '../../src/ports/outage.ts';
 import { repeat } from '../../src/dispatcher/repeat.ts';
 import { rememberingLogger } from '../projections/read-models-under-test.ts';
+import { jsonLines } from '../support/log-lines.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 it('a loop whose rounds fail is two lines, with what failed and how often', async () => {
@@ -18,8 +19,7 @@ it('a loop whose rounds fail is two lines, with what failed and how often', asyn
   const loop = repeat(round, { everyMs: 1, outage });
   await waitFor(() => rounds >= 20, { what: 'rounds that work again' });
   await loop.stop();
-  const lines = text().trimEnd().split('\n');
-  expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([
+  expect(jsonLines(text())).toMatchObject([
     { level: 40, part: 'a loop', what: 'a round', err: { message: 'the server is away' } },
     { level: 40, part: 'a loop', msg: 'a part is back', failures: { 'a round': 10, 'a piece': 5 } },
   ]);

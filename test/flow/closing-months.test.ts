@@ -1,13 +1,12 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 
 import { countDue } from '../../projections/due-periods.ts';
 import { openPool } from '../../src/adapters/postgres/postgres.ts';
 import type { InvoiceIssued } from '../../src/domain/invoice-events.ts';
 import { silent } from '../projections/read-models-under-test.ts';
 import { queue } from '../support/downloads.ts';
-import { startInstallation } from '../support/installation.ts';
-import type { Installation } from '../support/installation.ts';
+import { installationOfFile } from '../support/installation.ts';
 import { readLog } from '../support/log.ts';
 import type { LoggedEvent } from '../support/log.ts';
 import { planFile } from '../support/plans.ts';
@@ -15,7 +14,9 @@ import { scaled } from '../support/proof-scale.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** Months that a dispatcher ends, closes and invoices by the clock, killed in each of them in the middle of its work. */
-let installation: Installation;
+const small = { downloads_limit: 1, overage_cents: 25, fee_cents: 1900 };
+const large = { plan: 'large', downloads_limit: 3, overage_cents: 18, fee_cents: 5900 };
+const installation = installationOfFile({ PLANS_FILE: planFile(small, large), CLOSING_GRACE_SECONDS: '1' });
 let accountIds: string[];
 
 const kills = scaled(2, 20);
@@ -23,18 +24,11 @@ const accounts = 4;
 const daySeconds = 86_400;
 
 beforeAll(async () => {
-  const small = { downloads_limit: 1, overage_cents: 25, fee_cents: 1900 };
-  const large = { plan: 'large', downloads_limit: 3, overage_cents: 18, fee_cents: 5900 };
-  installation = await startInstallation({ PLANS_FILE: planFile(small, large), CLOSING_GRACE_SECONDS: '1' });
   await installation.startRole('projector');
   const api = await installation.startRole('api');
   accountIds = await Promise.all(Array.from({ length: accounts }, () => useAccount(api.url)));
   await api.stop();
 }, 120_000);
-
-afterAll(async () => {
-  await installation[Symbol.asyncDispose]();
-});
 
 /** An included download and two charged ones, an upgrade, two within the larger allowance and one beyond it. */
 async function useAccount(url: string): Promise<string> {
@@ -77,7 +71,7 @@ test(
   'each period of each account is closed once and invoiced once, whenever the dispatcher is killed',
   { timeout: scaled(180_000, 900_000) },
   async () => {
-    const pool = openPool(installation.environment['DATABASE_URL'] ?? '', {
+    const pool = openPool(installation.environment.DATABASE_URL, {
       logger: silent,
       max: 2,
       queryTimeoutMs: 5_000,
@@ -109,7 +103,7 @@ test(
     } finally {
       await pool.end();
     }
-    const url = installation.environment['EVENTSTORE_URL'] ?? '';
+    const url = installation.environment.EVENTSTORE_URL;
     const [usage, invoices] = [await readLog(url, 'usage-'), await readLog(url, 'invoices-')];
     for (const accountId of accountIds) {
       const issued = invoices.filter(({ stream }) => stream === `invoices-${accountId}`);

@@ -8,14 +8,13 @@ import { connectEventStore } from '../../src/adapters/event-store/event-store.ts
 import { openPool } from '../../src/adapters/postgres/postgres.ts';
 import { GeneratedAccount, appendAll } from '../projections/generated-account.ts';
 import { silent } from '../projections/read-models-under-test.ts';
-import { startInstallation } from '../support/installation.ts';
-import type { Installation } from '../support/installation.ts';
+import { installationOfFile } from '../support/installation.ts';
 import { readLog } from '../support/log.ts';
 import { scaled } from '../support/proof-scale.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** A dispatcher that expires and removes files, killed over and over in the middle of it. */
-let installation: Installation;
+const installation = installationOfFile();
 let pool: Pool;
 let filesDirectory: string;
 
@@ -26,12 +25,11 @@ const [toExpire, toRemove] = [(jobs / 5) * 2, (jobs / 5) * 4];
 const foreign = 'of-another-installation';
 
 beforeAll(async () => {
-  installation = await startInstallation();
   const { environment } = installation;
   filesDirectory = join(environment['REELTALLY_DATA'] ?? '', 'files');
-  pool = openPool(environment['DATABASE_URL'] ?? '', { logger: silent, max: 2, queryTimeoutMs: 10_000 });
+  pool = openPool(environment.DATABASE_URL, { logger: silent, max: 2, queryTimeoutMs: 10_000 });
   await installation.startRole('projector');
-  const store = connectEventStore({ url: environment['EVENTSTORE_URL'] ?? '' });
+  const store = connectEventStore({ url: environment.EVENTSTORE_URL });
   try {
     const account = new GeneratedAccount();
     const works = [account.open(), [account.queue(jobs)]];
@@ -39,9 +37,7 @@ beforeAll(async () => {
   } finally {
     await store.close();
   }
-  const tokens = new Set(
-    (await readLog(environment['EVENTSTORE_URL'] ?? '', 'job-')).map(({ stream }) => stream.slice(4)),
-  );
+  const tokens = new Set((await readLog(environment.EVENTSTORE_URL, 'job-')).map(({ stream }) => stream.slice(4)));
   for (const token of [...tokens, foreign]) {
     mkdirSync(join(filesDirectory, token, '0'), { recursive: true });
     writeFileSync(join(filesDirectory, token, '0', 'media.mp4'), 'a film');
@@ -52,10 +48,7 @@ beforeAll(async () => {
   });
 }, 120_000);
 
-afterAll(async () => {
-  await pool.end();
-  await installation[Symbol.asyncDispose]();
-});
+afterAll(() => pool.end());
 
 async function count(condition: string): Promise<number> {
   const { rows } = await pool.query<{ count: number }>(`select count(*)::int as count from jobs where ${condition}`);
@@ -99,7 +92,7 @@ test(
     await killAfter(removed, toRemove, removing);
 
     expect([await expired(), alreadyExpired]).toEqual([(jobs / 5) * 3, jobs / 5]);
-    const events = await readLog(installation.environment['EVENTSTORE_URL'] ?? '', 'job-');
+    const events = await readLog(installation.environment.EVENTSTORE_URL, 'job-');
     const expiries = events.filter(({ type }) => type === 'FileExpired').map(({ stream }) => stream);
     expect(new Set(expiries).size).toBe(expiries.length);
     expect(expiries).toHaveLength((jobs / 5) * 3);

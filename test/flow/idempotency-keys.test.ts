@@ -1,7 +1,6 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startInstallation } from '../support/installation.ts';
-import type { Installation } from '../support/installation.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { installationOfFile } from '../support/installation.ts';
 import { planFile } from '../support/plans.ts';
 import { isLongProof, scaled } from '../support/proof-scale.ts';
 import type { ServiceProcess } from '../support/service.ts';
@@ -11,16 +10,9 @@ import { downloadsOf, standing } from './charged-downloads.ts';
  * Requests that are repeated with their Idempotency-Key, over two processes of which one is killed, with clients that hang
  * up, and over the end of a billing period: each key is charged once, and answered in one way.
  */
-let installation: Installation;
+const installation = installationOfFile({ PLANS_FILE: planFile({ hourly_limit: 2_000, downloads_limit: 100_000 }) });
 
-beforeAll(async () => {
-  installation = await startInstallation({ PLANS_FILE: planFile({ hourly_limit: 2_000, downloads_limit: 100_000 }) });
-  await installation.startRole('projector');
-}, 60_000);
-
-afterAll(async () => {
-  await installation[Symbol.asyncDispose]();
-}, 60_000);
+beforeAll(() => installation.startRole('projector'));
 
 const apiKeys = scaled(2, 12);
 const nextMonth = { REELTALLY_CLOCK_OFFSET_SECONDS: String(32 * 86_400) };
@@ -143,7 +135,7 @@ test('each key is charged once, and answered in one way', { timeout: scaled(120_
     await Promise.all(apis.map((api) => api.stop()));
   }
 
-  const downloads = await downloadsOf(installation.environment['EVENTSTORE_URL'] ?? '', accountId);
+  const downloads = await downloadsOf(installation.environment.EVENTSTORE_URL, accountId);
   if (isLongProof)
     console.log(
       `seed ${process.env['PROOF_SEED'] ?? ''}: ${String(total)} keys, ${JSON.stringify({ ...seen, others: [...seen.others] })}, ${String(downloads.length)} downloads`,

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 
 import { ended, queue, statusOf } from '../support/downloads.ts';
 import { readLog } from '../support/log.ts';
@@ -6,8 +6,7 @@ import type { LoggedEvent } from '../support/log.ts';
 import { planFile } from '../support/plans.ts';
 import { scaled } from '../support/proof-scale.ts';
 import { scrape, valueOf } from '../support/scrape.ts';
-import { startInstallation } from '../support/installation.ts';
-import type { Installation } from '../support/installation.ts';
+import { installationOfFile } from '../support/installation.ts';
 import type { ServiceProcess } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -25,19 +24,17 @@ function mostHeld(events: readonly LoggedEvent[], accountId: string): number {
   return most;
 }
 
-let installation: Installation;
+const installation = installationOfFile({
+  MAX_JOBS_PER_ACCOUNT: '1',
+  PLANS_FILE: planFile({ hourly_limit: 10_000 }),
+});
 let dispatcher: ServiceProcess;
 let url: string;
 
 beforeAll(async () => {
-  installation = await startInstallation({ MAX_JOBS_PER_ACCOUNT: '1', PLANS_FILE: planFile({ hourly_limit: 10_000 }) });
   await installation.startRole('projector');
   dispatcher = await installation.startRole('dispatcher');
   ({ url } = await installation.startRole('api'));
-}, 60_000);
-
-afterAll(async () => {
-  await installation[Symbol.asyncDispose]();
 }, 60_000);
 
 const download = async ({ key }: { key: string }, item = 'bars') =>
@@ -52,7 +49,7 @@ describe('a worker', { timeout: 200_000 }, () => {
     await using worker = await installation.startRole('worker', { WORKER_SLOTS: '3' });
     for (const token of waiting) expect(await ended(url, busy.key, token, 150_000)).toMatchObject({ status: 'done' });
     expect(await ended(url, other.key, late)).toMatchObject({ status: 'done' });
-    const events = await readLog(installation.environment['EVENTSTORE_URL'] ?? '', 'job-');
+    const events = await readLog(installation.environment.EVENTSTORE_URL, 'job-');
     expect(mostHeld(events, busy.accountId)).toBe(1);
     // Nobody waits for those of the account that has no place.
     const ends = events.filter(({ type }) => type === 'JobCompleted').map(({ stream }) => stream);

@@ -5,8 +5,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 
 import { within } from '../cli/command-line.ts';
 import { queue } from '../support/downloads.ts';
-import { startInstallation } from '../support/installation.ts';
-import type { Installation } from '../support/installation.ts';
+import { installationOfFile } from '../support/installation.ts';
+import { jsonLines } from '../support/log-lines.ts';
 import { readLog } from '../support/log.ts';
 import { scrape } from '../support/scrape.ts';
 import type { ServiceProcess } from '../support/service.ts';
@@ -19,11 +19,10 @@ const foreign = [
   ...[`${prefix}account-1`, `${prefix}usage-acl-1`, `${prefix}job-${randomUUID()}`, `${prefix}invoices-2026`],
 ];
 
-let installation: Installation;
+const installation = installationOfFile();
 let client: EventStoreDBClient;
 let [api, projector]: ServiceProcess[] = [];
 beforeAll(async () => {
-  installation = await startInstallation();
   client = EventStoreDBClient.connectionString(eventStoreUrl());
   await writeForeignStreams();
   const first = { EVENTSTORE_PREFIX: prefix };
@@ -31,12 +30,9 @@ beforeAll(async () => {
   // A process without a setting takes the fixed prefix.
   api = await installation.startRole('api');
 }, 120_000);
-afterAll(async () => {
-  await client.dispose();
-  await installation[Symbol.asyncDispose]();
-});
+afterAll(() => client.dispose());
 
-const eventStoreUrl = () => installation.environment['EVENTSTORE_URL'] ?? '';
+const eventStoreUrl = () => installation.environment.EVENTSTORE_URL;
 const run = (...words: string[]) => within(installation.environment)(...words);
 
 async function writeForeignStreams(): Promise<void> {
@@ -56,11 +52,8 @@ it(
   'is used under names of our own, and the streams of others are skipped and counted',
   { timeout: 60_000 },
   async () => {
-    const opened = await installation.cli<{ account_id: string }>([
-      ...['accounts', 'open', '--email', 'owner@example.com', '--plan', 'dev_100'],
-    ]);
-    accountId = opened.account_id;
-    const { key } = await installation.cli<{ key: string }>(['keys', 'issue', accountId]);
+    const { key, ...opened } = await installation.openAccount('dev_100');
+    ({ accountId } = opened);
     const { request_token: token } = await queue(api!.url, key, { url: installation.sampleUrl('bars') });
     await writeForeignStreams();
     expect(await installation.cli(['jobs', 'timeline', token])).toMatchObject({ behind: false });
@@ -103,13 +96,9 @@ it(
     const events = (await readLog(eventStoreUrl(), `${prefix}${stream}`)).length;
     await client.appendToStream(`${prefix}${stream}`, jsonEvent({ type: 'AccountTeleported', data: { to: 'Mars' } }));
     const command = `reeltally log show ${stream} --revision ${events}`;
-    const lines = () =>
-      projector!
-        .log()
-        .split('\n')
-        .filter((line) => line.includes('cannot be read'));
+    const lines = () => jsonLines(projector!.log()).filter((line) => JSON.stringify(line).includes('cannot be read'));
     await waitFor(() => lines().length > 0, { what: 'the complaint' });
-    expect(JSON.parse(lines()[0]!)).toMatchObject({ level: 50, subscription: 'api_keys', command });
+    expect(lines()[0]).toMatchObject({ level: 50, subscription: 'api_keys', command });
 
     const before = projector!.log().length;
     const words = command.split(' ').slice(1);

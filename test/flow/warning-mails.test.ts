@@ -1,33 +1,29 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import pg from 'pg';
 import { call } from '../support/client.ts';
-import { startInstallation } from '../support/installation.ts';
-import type { Installation } from '../support/installation.ts';
+import { installationOfFile } from '../support/installation.ts';
 import { readUsageStream } from '../support/log.ts';
 import { startMailServer } from '../support/mail-server.ts';
 import type { TestMailServer, Treatment } from '../support/mail-server.ts';
 import { planFile } from '../support/plans.ts';
+import { withClient } from '../support/postgres.ts';
 import { scaled } from '../support/proof-scale.ts';
 import { scrape, valueOf } from '../support/scrape.ts';
 import type { ServiceProcess } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** Warnings by mail as an owner gets them: real processes, a real mail server, and kills at the worst instant. */
-let installation: Installation;
+const plans = planFile({ downloads_limit: 5, warningPercents: [80, 100] });
+const installation = installationOfFile({ PLANS_FILE: plans });
 let mailServer: TestMailServer;
 let api: ServiceProcess;
 
 beforeAll(async () => {
-  installation = await startInstallation({ PLANS_FILE: planFile({ downloads_limit: 5, warningPercents: [80, 100] }) });
   mailServer = await startMailServer();
   await installation.startRole('projector');
   api = await installation.startRole('api');
 }, 60_000);
 
-afterAll(async () => {
-  await mailServer.close();
-  await installation[Symbol.asyncDispose]();
-});
+afterAll(() => mailServer.close());
 
 const startDispatcher = () =>
   installation.startRole('dispatcher', { SMTP_URL: mailServer.url, MAIL_FROM: 'billing@reeltally.test' });
@@ -43,7 +39,7 @@ async function warnedAccount(): Promise<{ accountId: string; key: string }> {
 }
 
 const mailedOf = async (accountId: string) =>
-  (await readUsageStream(installation.environment['EVENTSTORE_URL'] ?? '', accountId))
+  (await readUsageStream(installation.environment.EVENTSTORE_URL, accountId))
     .filter(({ type }) => type === 'UsageWarningMailed')
     .map(({ data }) => (data as { message_id: string }).message_id);
 
@@ -59,15 +55,8 @@ const mailed = (accountId: string, count = 1) =>
 const idsOfMailsAbout = (accountId: string) =>
   mailServer.received.filter(({ raw }) => raw.includes(accountId)).map(({ messageId }) => messageId);
 
-async function queryWarningMails(statement: string): Promise<number> {
-  const client = new pg.Client({ connectionString: installation.environment['DATABASE_URL'] });
-  await client.connect();
-  try {
-    return (await client.query(statement)).rowCount ?? 0;
-  } finally {
-    await client.end();
-  }
-}
+const queryWarningMails = (statement: string): Promise<number> =>
+  withClient(installation.environment.DATABASE_URL, async (client) => (await client.query(statement)).rowCount ?? 0);
 
 /** The mail server has the mail, and whoever sent it never hears of it. */
 async function killWhileMailing(): Promise<void> {

@@ -1,19 +1,16 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { call } from '../support/client.ts';
 import type { Answer } from '../support/client.ts';
-import { startInstallation } from '../support/installation.ts';
-import type { Installation } from '../support/installation.ts';
+import { installationOfFile } from '../support/installation.ts';
 import { planFile } from '../support/plans.ts';
 import type { ServiceProcess } from '../support/service.ts';
 
-let installation: Installation;
+const installation = installationOfFile({ PLANS_FILE: planFile({}) });
 let api: ServiceProcess;
 beforeAll(async () => {
-  installation = await startInstallation({ PLANS_FILE: planFile({}) });
   await installation.startRole('projector');
   api = await installation.startRole('api');
 }, 60_000);
-afterAll(() => installation[Symbol.asyncDispose](), 60_000);
 
 const told = ({ status, code, headers }: Answer) => ({
   answer: `${String(status)} ${String(code)}`,

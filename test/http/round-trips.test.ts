@@ -1,40 +1,27 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { call } from '../support/client.ts';
 import type { Answer } from '../support/client.ts';
-import { startInstallation } from '../support/installation.ts';
-import type { Installation } from '../support/installation.ts';
+import { installationOfFile } from '../support/installation.ts';
 import { startPostgresProxy } from '../support/postgres-proxy.ts';
 import type { PostgresProxy } from '../support/postgres-proxy.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-let installation: Installation;
+const installation = installationOfFile();
 let proxy: PostgresProxy;
 let url: string;
 let key: string;
 
 beforeAll(async () => {
-  installation = await startInstallation();
   await installation.startRole('projector');
   await installation.startRole('worker');
-  proxy = await startPostgresProxy(installation.environment['DATABASE_URL'] ?? '');
+  proxy = await startPostgresProxy(installation.environment.DATABASE_URL);
   url = (await installation.startRole('api', { DATABASE_URL: proxy.url })).url;
-  const opened = await installation.cli<{ account_id: string }>([
-    'accounts',
-    'open',
-    '--email',
-    'owner@example.com',
-    '--plan',
-    'dev_100',
-  ]);
-  ({ key } = await installation.cli<{ key: string }>(['keys', 'issue', opened.account_id]));
+  ({ key } = await installation.openAccount('dev_100'));
   // The first request opens the connection, which takes round trips of its own.
   await call(url, '/credits', { key });
 }, 60_000);
 
-afterAll(async () => {
-  await installation[Symbol.asyncDispose]();
-  await proxy[Symbol.asyncDispose]();
-}, 60_000);
+afterAll(() => proxy[Symbol.asyncDispose]());
 
 /** How often the API waited for Postgres to answer one request. */
 async function roundTripsOf(

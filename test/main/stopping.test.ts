@@ -2,13 +2,12 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../../src/embedded/free-port.ts';
 import { isAlive } from '../embedded/owned.ts';
 import { runIn } from '../cli/command-line.ts';
 import { EventStoreProxy } from '../support/event-store-proxy.ts';
-import { startInstallation } from '../support/installation.ts';
-import type { Installation } from '../support/installation.ts';
+import { installationOfFile } from '../support/installation.ts';
 import { prepareEngine } from '../support/made-once.ts';
 import { startRefusingEventStore } from '../support/refusing-event-store.ts';
 import { cliCommand, spawnCommand } from '../support/service.ts';
@@ -21,14 +20,12 @@ const parts = ['EVENTSTORE_URL', 'DATABASE_URL', 'NATS_URL'] as const;
 const roles = ['all', 'api', 'projector', 'dispatcher', 'worker'] as const;
 const stopLimitMs = 10_000;
 
-let installation: Installation;
+const installation = installationOfFile();
 beforeAll(async () => {
-  installation = await startInstallation();
   // The schema is there, so that a start meets the part that does not answer, and nothing else that takes long.
   await (await installation.startRole('projector')).stop();
   await prepareEngine();
 }, 60_000);
-afterAll(() => installation[Symbol.asyncDispose](), 60_000);
 
 const addressOf = (part: (typeof parts)[number]) => installation.environment[part] ?? '';
 const withPort = (url: string, port: number) => url.replace(/(@|\/\/)127\.0\.0\.1:\d+/, `$1127.0.0.1:${String(port)}`);

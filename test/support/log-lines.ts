@@ -7,3 +7,7 @@ export function unexpectedLines(log: string, expectedErrors: readonly string[] =
     return level >= 50 && !expectedErrors.includes(msg ?? '');
   });
 }
+
+/** The lines of a log that are JSON, which are all but those of other programs. */
+export const jsonLines = <Line>(log: string): Line[] =>
+  log.split('\n').flatMap((line) => (line.startsWith('{') ? (JSON.parse(line) as Line) : []));

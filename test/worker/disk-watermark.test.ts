@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { diskFreeBytes } from '../../src/system/disk.ts';
 import { createDiskWatermark } from '../../src/worker/disk-watermark.ts';
 import { rememberingLogger, silent } from '../projections/read-models-under-test.ts';
+import { jsonLines } from '../support/log-lines.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 it('a worker without room stops, says so once, and begins again with a tenth more', async () => {
@@ -21,10 +22,7 @@ it('a worker without room stops, says so once, and begins again with a tenth mor
     expect(disk.isLow).toBe(!seen.at(-1));
   }
   expect(seen).toEqual([true, true, false, false, false, false, true, true, false]);
-  const lines = text()
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line) as { msg: string; free?: object });
+  const lines = jsonLines<{ free?: object }>(text());
   expect(lines.map(({ free: low }) => low)).toEqual([{ files: 99 }, undefined, { files: 99 }]);
 });
 

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createRowMacs } from '../../../src/adapters/postgres/row-macs.ts';
 import { deriveKeys } from '../../../src/adapters/secrets.ts';
 import { rememberingLogger, silent } from '../../projections/read-models-under-test.ts';
+import { jsonLines } from '../../support/log-lines.ts';
 
 const [older, newer] = [deriveKeys('the secret that was used before'), deriveKeys('the secret that is used now')];
 const before = createRowMacs({ current: older, others: [] }, { logger: silent });
@@ -48,11 +49,7 @@ it('a row that does not verify is counted each time, and said once until it veri
     { logger, observer: { rowNotBelieved: (table) => void counted.push(table) } },
   );
   const mac = macs.sign('credits', row.text);
-  const lines = () =>
-    text()
-      .trimEnd()
-      .split('\n')
-      .filter((line) => line !== '').length;
+  const lines = () => jsonLines(text()).length;
   for (let time = 0; time < 3; time += 1) macs.verifies({ ...row, mac: null });
   expect([counted.length, lines()]).toEqual([3, 1]);
   macs.verifies({ ...row, name: 'acc_b', mac: null });

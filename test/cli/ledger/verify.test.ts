@@ -1,7 +1,7 @@
-import { spawn } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { runSql } from '../../http/engines-behind.ts';
-import { cliCommand } from '../../support/service.ts';
+import { spawnCommand } from '../../support/service.ts';
+import { jsonLines } from '../../support/log-lines.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { against, expectText, saidBy } from '../command-line.ts';
 import { chargedAccount, chargingService } from './charging-service.ts';
@@ -142,18 +142,10 @@ describe('ledger verify', { timeout: 60_000 }, () => {
   });
 
   it('goes on with the log when it watches', async () => {
-    const [program = '', ...words] = cliCommand;
-    const child = spawn(program, [...words, 'ledger', 'verify', '--watch', '--json'], {
-      env: { ...process.env, REELTALLY_DATA: service().dataDirectory },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
+    const child = spawnCommand(['ledger', 'verify', '--watch', '--json'], { REELTALLY_DATA: service().dataDirectory });
     let printed = '';
     child.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text));
-    const events = () =>
-      printed
-        .split('\n')
-        .filter(Boolean)
-        .map((line) => (JSON.parse(line) as { events: number }).events);
+    const events = () => jsonLines<{ events: number }>(printed).map((verdict) => verdict.events);
     await waitFor(() => events().length > 0, { what: 'a first verdict', timeoutMs: 20_000 });
     const [before = 0] = events();
     await usedAccount();
