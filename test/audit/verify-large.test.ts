@@ -1,17 +1,15 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { projections } from '../../projections/all.ts';
 import { catchUp } from '../../projections/runner/progress.ts';
 import { connectEventStore } from '../../src/adapters/event-store/event-store.ts';
 import { openPool } from '../../src/adapters/postgres/postgres.ts';
-import { GeneratedAccount, appendAll } from '../projections/generated-account.ts';
+import { readProcessFile } from '../../src/system/processes.ts';
+import { appendUsedAccount } from '../projections/generated-account.ts';
 import { silent } from '../projections/read-models-under-test.ts';
-import { startInstallation } from '../support/installation.ts';
-import type { Installation } from '../support/installation.ts';
+import { installationOfFile } from '../support/installation.ts';
 import { scaled } from '../support/proof-scale.ts';
-import { cliCommand } from '../support/service.ts';
+import { spawnCommand } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** The audit of a long log by the command itself: some thousand events to see that it works, long a million. */
@@ -21,26 +19,15 @@ const timeoutMs = scaled(120_000, 3_000_000);
 /** The audit keeps what is not finished: here, a hundred charges of each open period, and a fifth of all jobs. */
 const mostMemoryMib = 1_000;
 
-let installation: Installation;
-beforeAll(async () => {
-  installation = await startInstallation();
-});
-afterAll(async () => {
-  await installation[Symbol.asyncDispose]();
-});
+const installation = installationOfFile();
 
 it('verifies a long log within bounds of memory', { timeout: timeoutMs }, async () => {
   const { environment } = installation;
-  const store = connectEventStore({ url: environment['EVENTSTORE_URL'] ?? '' });
-  const pool = openPool(environment['DATABASE_URL'] ?? '', { logger: silent, max: 2, queryTimeoutMs: timeoutMs });
+  const store = connectEventStore({ url: environment.EVENTSTORE_URL });
+  const pool = openPool(environment.DATABASE_URL, { logger: silent, max: 2, queryTimeoutMs: timeoutMs });
   try {
     await using projector = await installation.startRole('projector');
-    for (let written = 0; written < accounts; written += 1) {
-      const account = new GeneratedAccount();
-      await appendAll(store, [...account.open(), account.issueKey().append, account.invoice()]);
-      await appendAll(store, [account.queue(downloadsEach)]);
-      await appendAll(store, account.work());
-    }
+    for (let written = 0; written < accounts; written += 1) await appendUsedAccount(store, downloadsEach);
     for (const projection of projections) expect(await catchUp({ store, pool }, projection, timeoutMs)).toBe(true);
     expect(projector.pid).toBeGreaterThan(0);
     const { code, stdout, peakMib, seconds } = await verify(environment);
@@ -59,32 +46,19 @@ it('verifies a long log within bounds of memory', { timeout: timeoutMs }, async 
 });
 
 async function verify(environment: Readonly<Record<string, string>>) {
-  const [program = '', ...words] = cliCommand;
   const startedMs = performance.now();
-  const child = spawn(program, [...words, 'ledger', 'verify', '--json'], {
-    env: { PATH: process.env['PATH'], ...environment },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+  const child = spawnCommand(['ledger', 'verify', '--json'], environment);
   let stdout = '';
   let peakMib = 0;
   child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
   const closed = once(child, 'close') as Promise<[number | null]>;
   const look = () => {
     if (child.exitCode !== null) return true;
-    const peak = /VmHWM:\s+(\d+) kB/.exec(readStatus(child.pid ?? 0))?.[1];
+    const peak = /VmHWM:\s+(\d+) kB/.exec(readProcessFile(child.pid ?? 0, 'status') ?? '')?.[1];
     if (peak !== undefined) peakMib = Math.round(Number(peak) / 1024);
     return false;
   };
   await waitFor(look, { what: 'the audit to end', timeoutMs, pollMs: 50 });
   const [code] = await closed;
   return { code, stdout, peakMib, seconds: (performance.now() - startedMs) / 1000 };
-}
-
-/** The status of a process, as Linux tells it; empty once it is gone. */
-function readStatus(pid: number): string {
-  try {
-    return readFileSync(`/proc/${String(pid)}/status`, 'utf8');
-  } catch {
-    return '';
-  }
 }

@@ -7,6 +7,7 @@ import { logUnderTest } from '../commands/log-under-test.ts';
 import { noteReads } from '../commands/noted-reads.ts';
 import { GeneratedAccount, appendAll } from '../projections/generated-account.ts';
 import { readModelsOfTest, rememberingLogger } from '../projections/read-models-under-test.ts';
+import { jsonLines } from '../support/log-lines.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const log = logUnderTest();
@@ -44,10 +45,9 @@ it('follows the log, tells of a divergence once, and that it is mended', async (
   } finally {
     await audit.stop();
   }
-  const said = text()
-    .split('\n')
-    .filter((line) => line.includes('the audit found a divergence'));
-  expect(new Set(said.map((line) => (JSON.parse(line) as { id: string }).id)).size).toBe(said.length);
+  const lines = jsonLines<{ id: string; msg: string }>(text());
+  const said = lines.filter(({ msg }) => msg.includes('the audit found a divergence')).map(({ id }) => id);
+  expect(new Set(said).size).toBe(said.length);
 });
 
 it('stops at once while it waits for read models that nobody writes', { timeout: 10_000 }, async () => {

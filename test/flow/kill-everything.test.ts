@@ -1,5 +1,6 @@
-import { readFileSync, readdirSync, readlinkSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { listPids, readProcessFile, readProcessLink } from '../../src/system/processes.ts';
 import { call } from '../support/client.ts';
 import { ended, pollEveryMs, queue, statusOf } from '../support/downloads.ts';
 import { readLog } from '../support/log.ts';
@@ -21,19 +22,11 @@ afterAll(async () => {
 });
 
 /** Of a process that names the folder on its command line or works in it. */
-function processesOn(directory: string): number[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
-    .filter((pid) => {
-      try {
-        const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
-        return command.includes(directory) || readlinkSync(`/proc/${pid}/cwd`).startsWith(directory);
-      } catch {
-        return false;
-      }
-    })
-    .map(Number);
-}
+const processesOn = (directory: string): number[] =>
+  listPids().filter((pid) => {
+    const isNamed = readProcessFile(pid, 'cmdline')?.includes(directory) === true;
+    return pid !== process.pid && (isNamed || readProcessLink(pid, 'cwd')?.startsWith(directory) === true);
+  });
 
 async function killEverything(): Promise<void> {
   await service.kill();

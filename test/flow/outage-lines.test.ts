@@ -5,6 +5,7 @@ import { launchPostgres } from '../../src/embedded/postgres/launch.ts';
 import { startEventStore } from '../support/event-store.ts';
 import { startInstallation } from '../support/installation.ts';
 import type { Installation } from '../support/installation.ts';
+import { jsonLines } from '../support/log-lines.ts';
 import { planFile } from '../support/plans.ts';
 import { restartable } from '../support/restartable.ts';
 import type { RestartableServer } from '../support/restartable.ts';
@@ -53,11 +54,7 @@ interface Line {
   failures?: Record<string, number>;
 }
 
-const linesOf = ({ log }: ServiceProcess): Line[] =>
-  log()
-    .split('\n')
-    .filter((line) => line.startsWith('{'))
-    .map((line) => JSON.parse(line) as Line);
+const linesOf = ({ log }: ServiceProcess) => jsonLines<Line>(log());
 const isLoss = ({ msg }: Line) => msg.startsWith('a part is lost');
 const isReturn = ({ msg }: Line) => msg === 'a part is back';
 

@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { call } from '../support/client.ts';
-import { startInstallation } from '../support/installation.ts';
-import type { Installation } from '../support/installation.ts';
+import { installationOfFile } from '../support/installation.ts';
+import { jsonLines } from '../support/log-lines.ts';
 import { readLog } from '../support/log.ts';
 import { runCommand } from '../support/service.ts';
 import type { ServiceProcess } from '../support/service.ts';
@@ -9,35 +9,22 @@ import { waitFor } from '../support/wait-for.ts';
 import { wrongClock } from '../support/wrong-clock.ts';
 
 /** Machines whose own clock is wrong, and one whose clock is set while it works; Postgres's is right throughout. */
-let installation: Installation;
+const installation = installationOfFile();
 
-beforeAll(async () => {
-  installation = await startInstallation();
-  await installation.startRole('projector');
-}, 60_000);
-
-afterAll(async () => {
-  await installation[Symbol.asyncDispose]();
-});
+beforeAll(() => installation.startRole('projector'));
 
 const daySeconds = 86_400;
 const wrongBySeconds = [5 * 3_600, -5 * 3_600, 32 * daySeconds, -32 * daySeconds];
 
 const eventsOf = async (prefix = '') =>
-  (await readLog(installation.environment['EVENTSTORE_URL'] ?? '', prefix)).filter(
-    ({ stream }) => !stream.startsWith('$'),
-  );
+  (await readLog(installation.environment.EVENTSTORE_URL, prefix)).filter(({ stream }) => !stream.startsWith('$'));
 
 const download = ({ url }: ServiceProcess, key: string) =>
   call(url, '/video/download', { key, body: { url: installation.sampleUrl('private') } });
 
 /** What a process says of its clock, each time that it does. */
 const linesOf = (process: ServiceProcess) =>
-  process
-    .log()
-    .split('\n')
-    .filter((line) => line.startsWith('{'))
-    .map((line) => JSON.parse(line) as { level: number; msg: string })
+  jsonLines<{ level: number; msg: string }>(process.log())
     .filter(({ level, msg }) => level >= 40 && !/^yt-dlp is \d+ days old/.test(msg))
     .map(({ msg }) => msg);
 

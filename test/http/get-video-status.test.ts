@@ -6,6 +6,8 @@ import { deriveKeys } from '../../src/adapters/secrets.ts';
 import { RequestTokens } from '../../src/commands/request-token.ts';
 import { call, expectError } from '../support/client.ts';
 import { queue, statusOf } from '../support/downloads.ts';
+import { refusedItems, undownloadableItems } from '../support/failing-items.ts';
+import { isLongProof } from '../support/proof-scale.ts';
 import { expireFile, waitForChange, waitForEnd } from './engines-behind.ts';
 import { creditsOf, exhaust } from './requests.ts';
 import { demoOf, shareService } from './shared-service.ts';
@@ -96,11 +98,10 @@ describe('GET /video/status, 200 of a job that is done', () => {
 });
 
 describe('GET /video/status, 200 of a job that failed', () => {
-  it.each([
-    ['private', 'private_video'],
-    ['gone', 'video_unavailable'],
-    ['live', 'live_stream'],
-  ])('says why, with success true: %s', async (item, error) => {
+  // Which item fails for what is shown where films are made; here are those that the downloader meets in different ways.
+  const met = ['private', 'gone', 'live', 'large'];
+  const failing = [...refusedItems, ...undownloadableItems].filter(([item]) => isLongProof || met.includes(item));
+  it.each(failing)('says why, with success true: %s', async (item, error) => {
     const token = await download(item);
     const data = await statusAtEnd(token);
     expect(contractFields(data)).toEqual({

@@ -10,6 +10,7 @@ import type { JobEvent } from '../../src/domain/download-job-events.ts';
 import type { DomainEvent } from '../../src/domain/recorded-event.ts';
 import type { UsageEvent } from '../../src/domain/usage-events.ts';
 import { midNovember } from '../commands/usage-account.ts';
+import type { PlanTerms } from '../../src/domain/plans.ts';
 import { plan, video } from '../domain/usage-examples.ts';
 
 export interface Append {
@@ -23,7 +24,6 @@ export interface GeneratedKey {
   keyHash: string;
 }
 
-const openedAt = '2026-11-01T00:00:00.000Z';
 const included = 2;
 const rateCents = 25;
 
@@ -33,24 +33,33 @@ const rateCents = 25;
  */
 export class GeneratedAccount {
   readonly accountId = newId('acc');
-  readonly #period = firstBillingPeriod(openedAt);
-  readonly #usageStream = usageStream(this.accountId, this.#period);
+  readonly #openedAt: string;
+  readonly #time: string;
+  readonly #period: ReturnType<typeof firstBillingPeriod>;
+  readonly #usageStream: string;
   readonly #ends = new Map<string, { revision: number; hash: string }>();
   /** Id of the event that opened the period, which the first invoice names. */
   #openedId = '';
   #downloads = 0;
   #unworked: { token: string; revision: number }[] = [];
 
-  open(hourlyLimit = plan.hourly_limit): Append[] {
+  constructor(openedAt = '2026-11-01T00:00:00.000Z', time = midNovember) {
+    this.#openedAt = openedAt;
+    this.#time = time;
+    this.#period = firstBillingPeriod(openedAt);
+    this.#usageStream = usageStream(this.accountId, this.#period);
+  }
+
+  open(changed: Partial<PlanTerms> = {}): Append[] {
     const { accountId: account_id } = this;
     const { start: period_start, end: period_end, anchorDay: anchor_day } = this.#period;
-    const terms = { ...plan, downloads_limit: included, overage_cents: rateCents, hourly_limit: hourlyLimit };
+    const terms = { ...plan, downloads_limit: included, overage_cents: rateCents, ...changed };
     const period = { account_id, anchor_day, period_start, period_end };
     const personal = { email: 'owner@example.com' };
     const opened = this.#append(
       accountStream(account_id),
       [{ type: 'AccountOpened', data: { ...period, terms, personal } }],
-      openedAt,
+      this.#openedAt,
     );
     const first = this.#append(this.#usageStream, [
       {
@@ -62,8 +71,8 @@ export class GeneratedAccount {
     return [opened, first];
   }
 
-  issueKey(): GeneratedKey & { append: Append } {
-    const [keyId, keyHash] = [newId('key'), randomBits(32).toString('hex')];
+  issueKey(keyHash = randomBits(32).toString('hex')): GeneratedKey & { append: Append } {
+    const keyId = newId('key');
     const data = { account_id: this.accountId, key_id: keyId, key_hash: keyHash, key_prefix: 'rt_live_' };
     const event: DomainEvent = { type: 'ApiKeyIssued', data: { ...data, personal: { label: 'generated' } } };
     return { keyId, keyHash, append: this.#append(accountStream(this.accountId), [event]) };
@@ -145,7 +154,7 @@ export class GeneratedAccount {
     });
   }
 
-  #append(stream: string, events: readonly DomainEvent[], time = midNovember): Append {
+  #append(stream: string, events: readonly DomainEvent[], time = this.#time): Append {
     const end = this.#ends.get(stream);
     const commandId = newUuid();
     const actor = { type: 'system', id: 'test' } as const;
@@ -172,4 +181,12 @@ export async function appendAll(store: EventStore, appends: readonly Append[]): 
     }
   });
   await Promise.all(outcomes);
+}
+
+/** A whole account: so many downloads, and their jobs behind them, in the order of the whole log too. */
+export async function appendUsedAccount(store: EventStore, downloads: number): Promise<void> {
+  const account = new GeneratedAccount();
+  await appendAll(store, [...account.open(), account.issueKey().append, account.invoice()]);
+  await appendAll(store, [account.queue(downloads)]);
+  await appendAll(store, account.work());
 }

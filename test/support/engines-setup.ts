@@ -64,8 +64,7 @@ async function claimQueue(url: string): Promise<void> {
   const connection = await connectTo(url);
   try {
     const { streams } = await connection.jetstreamManager();
-    const known: string[] = [];
-    for await (const { config } of streams.list()) known.push(config.name);
+    const known = await Array.fromAsync(streams.list(), ({ config }) => config.name);
     if (known.includes(markerQueue)) return;
     if (known.includes('DOWNLOADS')) refuse('NATS_URL');
     await streams.add({ name: markerQueue, subjects: ['engines.for.tests'] });

@@ -76,11 +76,7 @@ export function listenTo(subscription: AllStreamSubscription | StreamSubscriptio
 }
 
 /** Everything that a read gives. */
-export async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
-  const collected: Item[] = [];
-  for await (const item of items) collected.push(item);
-  return collected;
-}
+export const collect = <Item>(items: AsyncIterable<Item>): Promise<Item[]> => Array.fromAsync(items);
 
 /** The error with which something fails; fails itself where it does not. */
 export async function errorOf(promise: Promise<unknown>): Promise<Record<string, unknown> & Error> {

@@ -1,13 +1,8 @@
-import { readFileSync, readdirSync } from 'node:fs';
+import { listPids, readProcessFile } from '../../src/system/processes.ts';
 
 /** Ids of the processes, other than the test's own, that have a directory in their command line or environment. */
-export function processesNaming(directory: string): string[] {
-  return readdirSync('/proc').filter((entry) => {
-    if (!/^\d+$/.test(entry) || Number(entry) === process.pid) return false;
-    try {
-      return ['cmdline', 'environ'].some((file) => readFileSync(`/proc/${entry}/${file}`, 'utf8').includes(directory));
-    } catch {
-      return false;
-    }
-  });
-}
+export const processesNaming = (directory: string): number[] =>
+  listPids().filter(
+    (pid) =>
+      pid !== process.pid && ['cmdline', 'environ'].some((file) => readProcessFile(pid, file)?.includes(directory)),
+  );

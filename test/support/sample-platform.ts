@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll } from 'vitest';
 
-import type { VideoReference, VideoSource } from '../../src/ports/videos.ts';
+import type { VideoReference, VideoSource, WantedFile } from '../../src/ports/videos.ts';
 import { startReaper } from '../../src/downloader/sandbox/child-reaper.ts';
 import { openSandbox } from '../../src/downloader/sandbox/sandbox.ts';
 import { createEgressGuard } from '../../src/downloader/egress/guard.ts';
@@ -18,7 +18,7 @@ import { pagePath, sampleItems } from '../../src/embedded/sample-platform/items.
 import { parseVideoUrl } from '../../src/domain/video-url.ts';
 import { startSamplePlatform } from '../../src/embedded/sample-platform/sample-platform.ts';
 import { engineDirectoryOfRun, filmsOfRun, prepareEngine } from './made-once.ts';
-import { makeTemporaryDirectory } from './temporary-directory.ts';
+import { makeTemporaryDirectory, temporaryDirectory } from './temporary-directory.ts';
 
 /** Where the sample platform's extractor lies. */
 export const pluginsDirectory = fileURLToPath(new URL('../../src/downloader/yt-dlp/plugins', import.meta.url));
@@ -142,6 +142,19 @@ export async function startTestPlatform(
     },
   };
 }
+
+/** Downloads into a directory, and neither watches it nor stops it. */
+export const downloadFrom = (
+  source: VideoSource,
+  video: VideoReference,
+  wanted: Partial<WantedFile> = {},
+  directory = temporaryDirectory(),
+): ReturnType<VideoSource['download']> =>
+  source.download(
+    video,
+    { output: 'mp4', quality: 'best', item: 1, ...wanted },
+    { directory, signal: new AbortController().signal, onProgress: () => undefined },
+  );
 
 /** The same for the tests of one file: started before them, closed after them. */
 export function platformOfFile(...given: Parameters<typeof startTestPlatform>): TestPlatform {

@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { startEventStore } from '../../support/event-store.ts';
 import { collect, errorOf, foreignUrl, freshStream, testEvent } from '../../support/event-store-under-test.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { waitFor } from '../../support/wait-for.ts';
 
 const isOurs = foreignUrl === undefined;
 if (!isOurs) console.log('The server at EVENTSTORE_URL is not ours to kill: its restarts are not tested.');
@@ -59,22 +60,11 @@ describe.runIf(isOurs)('without a server', () => {
     expect(await errorOf(read)).toMatchObject({ type: 'unavailable', code: 14 });
     const after = await startEventStore({ dataDirectory, port });
     try {
-      const events = await untilItWorks(() => collect(client.readStream(stream)));
-      expect(events).toHaveLength(1);
+      const events = () => collect(client.readStream(stream)).catch(() => false as const);
+      expect(await waitFor(events, { what: 'a read to work again' })).toHaveLength(1);
     } finally {
       await client.dispose();
       await after.stop();
     }
   });
 });
-
-async function untilItWorks<Result>(attempt: () => Promise<Result>): Promise<Result> {
-  const giveUpAtMs = performance.now() + 10_000;
-  for (;;) {
-    try {
-      return await attempt();
-    } catch (error) {
-      if (performance.now() > giveUpAtMs) throw error;
-    }
-  }
-}

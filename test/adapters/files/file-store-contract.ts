@@ -26,11 +26,7 @@ export function freshKey(claimRevision = 0): FileKey {
 }
 
 /** Every token that a store lists. */
-export async function tokensIn(store: FileStore): Promise<string[]> {
-  const listed: string[] = [];
-  for await (const tokens of store.tokens()) listed.push(...tokens);
-  return listed;
-}
+export const tokensIn = async (store: FileStore): Promise<string[]> => (await Array.fromAsync(store.tokens())).flat();
 
 /** The service's expectations of every place where finished files are kept. */
 export function fileStoreContract(name: string, open: () => Promise<StoreUnderTest>): void {

@@ -1,18 +1,16 @@
 import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, test } from 'vitest';
 
 import { startReaper } from '../../../src/downloader/sandbox/child-reaper.ts';
 import { runSandboxed } from '../../../src/downloader/sandbox/process.ts';
 import type { ProcessEnding, SandboxedProcess } from '../../../src/downloader/sandbox/process.ts';
+import { isAlive } from '../../embedded/owned.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 const reaper = startReaper();
-afterAll(() => {
-  reaper.close();
-});
+afterAll(() => reaper.close());
 
 /** Runs a little program of Node's in containment. */
 async function run(program: string, limits: Partial<SandboxedProcess> = {}) {
@@ -30,15 +28,6 @@ async function run(program: string, limits: Partial<SandboxedProcess> = {}) {
     ...limits,
   });
   return { ...result, lines };
-}
-
-/** Whether a process runs; a zombie that nobody has collected yet does not. */
-function isAlive(pid: number): boolean {
-  try {
-    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
-  } catch {
-    return false;
-  }
 }
 
 /** A program that starts a child which ignores SIGTERM, prints both pids and stays. */

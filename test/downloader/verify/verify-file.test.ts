@@ -15,9 +15,7 @@ let engine: DownloaderPrograms;
 beforeAll(async () => {
   engine = await findDownloader();
 });
-afterAll(() => {
-  reaper.close();
-});
+afterAll(() => reaper.close());
 
 const picture = ['-f', 'lavfi', '-i', 'testsrc2=size=160x120:rate=10:duration=6'];
 const sound = ['-f', 'lavfi', '-i', 'sine=frequency=440:duration=6'];

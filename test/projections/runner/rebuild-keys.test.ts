@@ -22,7 +22,7 @@ async function issueKeys<Name extends string>(
   revoked: readonly Name[] = [],
 ): Promise<Record<Name, GeneratedKey & { accountId: string }>> {
   const account = new GeneratedAccount();
-  const appends = account.open(hourlyLimit);
+  const appends = account.open({ hourly_limit: hourlyLimit });
   const keys = names.map((name) => {
     const { append, ...key } = account.issueKey();
     appends.push(append);

@@ -43,7 +43,7 @@ beforeAll(async () => {
 afterAll(() => models[Symbol.asyncDispose]());
 
 async function writeAccount(account: GeneratedAccount): Promise<void> {
-  const opened = account.open(10_000);
+  const opened = account.open({ hourly_limit: 10_000 });
   const key = account.issueKey();
   keys.push(key);
   await appendAll(log.store, [...opened, key.append, account.invoice()]);

@@ -10,6 +10,7 @@ import { newUuid } from '../../../src/system/clock-and-chance.ts';
 import { writersOf, openUsage, queueAll } from '../../commands/usage-account.ts';
 import { startEventStore } from '../../support/event-store.ts';
 import type { TestEventStore } from '../../support/event-store.ts';
+import { jsonLines } from '../../support/log-lines.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { believed, checkpointAt, createReadModels, rememberingLogger, testMacs } from '../read-models-under-test.ts';
 import type { TestReadModels } from '../read-models-under-test.ts';
@@ -33,10 +34,7 @@ it('a checkpoint ahead of the log refuses to run, and says why: the log is older
   const runner = runProjection(usageAndJobs, { store, macs: testMacs, pool: models.pool, logger });
   try {
     const said = () =>
-      logged()
-        .split('\n')
-        .filter((line) => line.includes('ahead of the log'))
-        .map((line) => JSON.parse(line) as { level: number; msg: string });
+      jsonLines<{ level: number }>(logged()).filter((line) => JSON.stringify(line).includes('ahead of the log'));
     await waitFor(() => said().length >= 4, { what: 'the refusal, and more attempts' });
     // A person has to solve it: no outage, and said once.
     expect(said().filter(({ level }) => level > 20)).toMatchObject([
