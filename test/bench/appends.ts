@@ -1,16 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { EventStore, EventToAppend } from '../../src/ports/event-store.ts';
-import { ratio } from './figures.ts';
-import type { Figure } from './figures.ts';
+import { perSecond, progress, ratio, series } from './figures.ts';
+import type { Results } from './figures.ts';
 
 const inFlight = 64;
 const groupEvents = 100;
 
 /** How fast the log takes events: one append after the other, many at a time, and many in one append. */
-export async function benchAppends(
-  store: EventStore,
-  { rounds, progress }: { rounds: number; progress: (sentence: string) => void },
-): Promise<{ ratios: Figure[]; figures: Figure[] }> {
+export async function benchAppends(store: EventStore, rounds: number): Promise<Results> {
   const [alone, together, grouped]: [number[], number[], number[]] = [[], [], []];
   for (let round = 1; round <= rounds; round += 1) {
     progress(`appends, round ${round} of ${rounds}`);
@@ -33,16 +30,6 @@ export async function benchAppends(
       { name: `appends: ${groupEvents} events each, one after the other`, unit: 'events/s', values: grouped },
     ],
   };
-}
-
-async function perSecond(events: number, work: () => Promise<unknown>): Promise<number> {
-  const startedMs = performance.now();
-  await work();
-  return events / ((performance.now() - startedMs) / 1000);
-}
-
-async function series(count: number, work: () => Promise<void>): Promise<void> {
-  for (let index = 0; index < count; index += 1) await work();
 }
 
 async function appendNew(store: EventStore, count: number): Promise<void> {

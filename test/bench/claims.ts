@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { EventStore } from '../../src/ports/event-store.ts';
 import { jobStream } from '../../src/domain/download-job-events.ts';
 import type { Bench } from './engines.ts';
-import { ratio } from './figures.ts';
-import type { Figure } from './figures.ts';
+import { median, progress, ratio } from './figures.ts';
+import type { Results } from './figures.ts';
 import type { BenchAccount } from './population.ts';
 
 const samples = 10;
@@ -13,8 +13,8 @@ const samples = 10;
 export async function benchClaims(
   bench: Bench,
   store: EventStore,
-  { account, rounds, progress }: { account: BenchAccount; rounds: number; progress: (sentence: string) => void },
-): Promise<{ ratios: Figure[]; figures: Figure[] }> {
+  { account, rounds }: { account: BenchAccount; rounds: number },
+): Promise<Results> {
   const roles = [await bench.startRole('api'), await bench.startRole('dispatcher'), await bench.startRole('worker')];
   const url = roles[0]?.url ?? '';
   // The first one wakes everything up.
@@ -24,7 +24,7 @@ export async function benchClaims(
     progress(`claims, round ${round} of ${rounds}`);
     const waited: number[] = [];
     for (let sample = 0; sample < samples; sample += 1) waited.push(await claimMs(url, bench, store, account));
-    claims.push(middle(waited));
+    claims.push(median(waited));
     messages.push(await messageMs(bench));
   }
   for (const role of roles) await role.stop();
@@ -79,8 +79,5 @@ async function messageMs({ addresses }: Bench): Promise<number> {
   received.stop();
   await manager.streams.delete('BENCH');
   await connection.close();
-  return middle(waited);
+  return median(waited);
 }
-
-const middle = (values: readonly number[]): number =>
-  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN;

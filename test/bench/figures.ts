@@ -6,7 +6,25 @@ export interface Figure {
   values: number[];
 }
 
-function median(values: readonly number[]): number {
+export interface Results {
+  ratios: Figure[];
+  figures: Figure[];
+}
+
+export const progress = (sentence: string) => void process.stderr.write(`${sentence}\n`);
+
+/** @param work that does so many things */
+export async function perSecond(times: number, work: () => Promise<unknown>): Promise<number> {
+  const startedMs = performance.now();
+  await work();
+  return times / ((performance.now() - startedMs) / 1000);
+}
+
+export async function series(times: number, work: () => Promise<void>): Promise<void> {
+  for (let time = 0; time < times; time += 1) await work();
+}
+
+export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = Math.floor(sorted.length / 2);
   const upper = sorted[middle] ?? NaN;

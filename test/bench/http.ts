@@ -1,8 +1,8 @@
 import type { Pool } from 'pg';
 import type { ServiceProcess } from '../support/service.ts';
 import type { Bench } from './engines.ts';
-import { ratio } from './figures.ts';
-import type { Figure } from './figures.ts';
+import { progress, ratio } from './figures.ts';
+import type { Figure, Results } from './figures.ts';
 import { httpCases } from './http-cases.ts';
 import type { Askers } from './http-cases.ts';
 import { measure } from './load.ts';
@@ -21,7 +21,6 @@ interface HttpOptions {
   seconds: number;
   /** The running projector: part of what a download costs. */
   projector: ServiceProcess;
-  progress: (sentence: string) => void;
 }
 
 /** The API beside a bare node:http server, a bare Fastify route and a plain CRUD service, in turns. */
@@ -29,15 +28,15 @@ export async function benchHttp(
   bench: Bench,
   pool: Pool,
   askers: Askers,
-  { rounds, seconds, projector, progress }: HttpOptions,
-): Promise<{ ratios: Figure[]; figures: Figure[] }> {
+  { rounds, seconds, projector }: HttpOptions,
+): Promise<Results> {
   const targets = await startTargets(bench, pool, { askers, projector });
   const series: Series[] = [];
   // The first round warms everything up, and is not kept.
   for (let round = 0; round <= rounds; round += 1) {
     for (const { target, name, connections, requests } of turns(askers)) {
       progress(`round ${round} of ${rounds}: ${target}, ${name}`);
-      const measured = await measure(required(targets[target]), {
+      const measured = await measure(targets[target], {
         connections,
         seconds,
         ...(requests && { requests }),
@@ -147,9 +146,4 @@ function figuresOf({ target, name, rounds }: Series): Figure[] {
     values: rounds.map(({ micros }) => micros[process] ?? NaN),
   }));
   return [...figures, ...processes];
-}
-
-function required<Value>(value: Value | undefined): Value {
-  if (value === undefined) throw new Error('there is no such server');
-  return value;
 }

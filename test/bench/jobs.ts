@@ -3,10 +3,10 @@ import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { WantedFile } from '../../src/ports/videos.ts';
-import { pluginsDirectory, startTestPlatform } from '../support/sample-platform.ts';
+import { downloadFrom, pluginsDirectory, startTestPlatform } from '../support/sample-platform.ts';
 import type { TestPlatform } from '../support/sample-platform.ts';
-import { ratio } from './figures.ts';
-import type { Figure } from './figures.ts';
+import { progress, ratio } from './figures.ts';
+import type { Figure, Results } from './figures.ts';
 import { processorMicros } from './processor-time.ts';
 
 interface Job {
@@ -30,13 +30,7 @@ const jobs: readonly Job[] = [
 ];
 
 /** A job, contained and checked, beside nothing but the bare command on the same item: time on the clock and of the processors. */
-export async function benchJobs({
-  rounds,
-  progress,
-}: {
-  rounds: number;
-  progress: (sentence: string) => void;
-}): Promise<{ ratios: Figure[]; figures: Figure[] }> {
+export async function benchJobs(rounds: number): Promise<Results> {
   const platform = await startTestPlatform();
   const ratios: Figure[] = [];
   const figures: Figure[] = [];
@@ -86,9 +80,7 @@ async function runOurs(platform: TestPlatform, { item, wanted }: Job): Promise<v
   const source = sources.get(platform) ?? platform.source();
   sources.set(platform, source);
   const directory = mkdtempSync(join(platform.directory, 'job-'));
-  const signal = new AbortController().signal;
-  const options = { directory, signal, onProgress: () => undefined };
-  const result = await source.download(platform.reference(item), wanted, options);
+  const result = await downloadFrom(source, platform.reference(item), wanted, directory);
   if (!result.ok) throw new Error(`${result.reason}: ${result.detail}`);
 }
 

@@ -7,8 +7,8 @@ import { connectEventStore } from '../../src/adapters/event-store/event-store.ts
 import { benchAppends } from './appends.ts';
 import { benchClaims } from './claims.ts';
 import { startBench } from './engines.ts';
-import { tableOf } from './figures.ts';
-import type { Figure } from './figures.ts';
+import { progress, tableOf } from './figures.ts';
+import type { Results } from './figures.ts';
 import { benchHttp } from './http.ts';
 import { benchJobs } from './jobs.ts';
 import { createTokens, insertJobs, insertOthers, openAccounts, putFiles, waitUntilKeysAreKnown } from './population.ts';
@@ -34,13 +34,7 @@ const { rounds, seconds, only, json } = new Command('bench')
   .option('--json', 'print one JSON object instead of tables')
   .parse()
   .opts<{ rounds: number; seconds: number; only?: (typeof parts)[number]; json?: true }>();
-const progress = (sentence: string) => void process.stderr.write(`${sentence}\n`);
 const wanted = (part: (typeof parts)[number]) => only === undefined || only === part;
-
-interface Results {
-  ratios: Figure[];
-  figures: Figure[];
-}
 
 /** Fresh engines with so many accounts, two jobs each, and one account with a thousand keys. */
 async function withAccounts(
@@ -88,28 +82,28 @@ if (wanted('http') || wanted('appends') || wanted('claims') || wanted('waiting')
   await withAccounts({ accounts: 10_000, otherJobs: 10_000 }, async (prepared) => {
     const { bench, pool, store, one } = prepared;
     // Before there are any downloads that would be dispatched.
-    if (wanted('claims')) add(await benchClaims(bench, store, { account: one, rounds, progress }));
-    if (wanted('http')) add(await benchHttp(bench, pool, prepared, { ...prepared, rounds, seconds, progress }));
-    if (wanted('waiting')) add(await benchWaiting(bench, pool, prepared, { rounds, seconds, progress }));
-    if (wanted('appends')) add(await benchAppends(store, { rounds, progress }));
+    if (wanted('claims')) add(await benchClaims(bench, store, { account: one, rounds }));
+    if (wanted('http')) add(await benchHttp(bench, pool, prepared, { ...prepared, rounds, seconds }));
+    if (wanted('waiting')) add(await benchWaiting(bench, pool, prepared, { rounds, seconds }));
+    if (wanted('appends')) add(await benchAppends(store, rounds));
   });
 }
 if (wanted('http')) add({ ratios: [], figures: [await benchSigning(rounds)] });
 if (wanted('parser')) add(benchParser(rounds));
 if (wanted('projections')) {
   await withAccounts({ accounts: 1, otherJobs: 0 }, async ({ bench, store }) => {
-    add(await benchProjections(bench, store, { rounds: Math.min(rounds, 3), progress }));
+    add(await benchProjections(bench, store, Math.min(rounds, 3)));
   });
 }
 if (wanted('verify')) {
   // Engines of its own: rows of the read models that are not in the log would be a divergence.
   await using bench = await startBench();
-  add(await benchVerify(bench, { rounds: Math.min(rounds, 3), progress }));
+  add(await benchVerify(bench, Math.min(rounds, 3)));
 }
-if (wanted('jobs')) add(await benchJobs({ rounds, progress }));
+if (wanted('jobs')) add(await benchJobs(rounds));
 if (wanted('sizes')) {
   await withAccounts({ accounts: 500, otherJobs: 0 }, async ({ bench, pool, many: accounts, one }) => {
-    add(await benchSizes(bench, pool, { rounds, seconds: 1, accounts, one, progress }));
+    add(await benchSizes(bench, pool, { rounds, seconds: 1, accounts, one }));
   });
 }
 const all = {

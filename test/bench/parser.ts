@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { parseVideoUrl } from '../../src/domain/video-url.ts';
 import { ratio } from './figures.ts';
-import type { Figure } from './figures.ts';
+import type { Results } from './figures.ts';
 
 const parsesPerRound = 200_000;
 const file = new URL('../domain/platforms/platform-urls.json', import.meta.url);
 
 /** How many addresses a process can read in a second of processor time, beside Node's own URL parser, which is a part of that. */
-export function benchParser(rounds: number): { ratios: Figure[]; figures: Figure[] } {
+export function benchParser(rounds: number): Results {
   const { urls } = JSON.parse(readFileSync(file, 'utf8')) as { urls: { url: string }[] };
   const addresses = urls.map(({ url }) => url);
   const perSecond = (parse: (address: string) => unknown) => {

@@ -1,20 +1,16 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import pMap from 'p-map';
 import type { Pool } from 'pg';
 import { createLocalFileStore } from '../../src/adapters/files/local-file-store.ts';
 import { deriveKeys } from '../../src/adapters/secrets.ts';
-import { newId, newUuid, randomBits } from '../../src/system/clock-and-chance.ts';
+import { newUuid, randomBits } from '../../src/system/clock-and-chance.ts';
 import { newApiKey } from '../../src/commands/api-key.ts';
 import type { NewApiKey } from '../../src/commands/api-key.ts';
 import { RequestTokens } from '../../src/commands/request-token.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';
-import { addMetadata } from '../../src/commands/event-metadata.ts';
-import { firstPreviousHash } from '../../src/commands/hash-chain.ts';
-import { accountStream } from '../../src/domain/account-events.ts';
-import { firstBillingPeriod, usageStream } from '../../src/domain/billing-period.ts';
-import type { PlanTerms } from '../../src/domain/plans.ts';
-import type { DomainEvent } from '../../src/domain/recorded-event.ts';
+import { GeneratedAccount, appendAll } from '../projections/generated-account.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 export interface BenchAccount {
   id: string;
@@ -24,78 +20,26 @@ export interface BenchAccount {
   doneToken: string;
 }
 
-const terms: PlanTerms = {
-  plan: 'bench',
-  downloads_limit: 1_000_000,
-  metadata_limit: 1_000_000,
-  overage_cents: 25,
-  rate_version: 'bench',
-  fee_cents: 0,
-  hourly_limit: 120,
-  warning_percents: [80, 100],
-  service_failures_returned: true,
-};
-const eventsPerAppend = 400;
+const terms = { downloads_limit: 1_000_000, metadata_limit: 1_000_000, hourly_limit: 120, warning_percents: [80, 100] };
 
 /** Opens accounts as the service would have, event by event, but many at a time. */
 export async function openAccounts(
   store: EventStore,
   counts: { accounts: number; keys: number },
   tokens: RequestTokens,
-) {
-  const accounts = Array.from({ length: counts.accounts }, (): BenchAccount => {
+): Promise<BenchAccount[]> {
+  const opened: BenchAccount[] = [];
+  const openOne = async () => {
+    const now = new Date().toISOString();
+    const account = new GeneratedAccount(now, now);
     const keys = Array.from({ length: counts.keys }, () => newApiKey(randomBits));
-    return { id: newId('acc'), keys, queuedToken: tokens.issue(), doneToken: tokens.issue() };
-  });
+    await appendAll(store, [...account.open(terms), ...keys.map(({ keyHash }) => account.issueKey(keyHash).append)]);
+    opened.push({ id: account.accountId, keys, queuedToken: tokens.issue(), doneToken: tokens.issue() });
+  };
   // A connection that has never appended must not begin with many appends at a time.
-  await openOne(store, accounts[0]);
-  const rest = accounts.slice(1).values();
-  await Promise.all(
-    Array.from({ length: 64 }, async () => {
-      for (const account of rest) await openOne(store, account);
-    }),
-  );
-  return accounts;
-}
-
-async function openOne(store: EventStore, account: BenchAccount | undefined): Promise<void> {
-  if (!account) return;
-  const { id: account_id, keys } = account;
-  const time = new Date().toISOString();
-  const period = firstBillingPeriod(time);
-  const dates = { anchor_day: period.anchorDay, period_start: period.start, period_end: period.end };
-  await appendAll(store, accountStream(account_id), time, [
-    { type: 'AccountOpened', data: { account_id, terms, ...dates, personal: { email: 'bench@example.com' } } },
-    ...keys.map(({ keyHash: key_hash, keyPrefix: key_prefix }): DomainEvent => {
-      const data = { account_id, key_id: newId('key'), key_hash, key_prefix, personal: { label: 'bench' } };
-      return { type: 'ApiKeyIssued', data };
-    }),
-  ]);
-  await appendAll(store, usageStream(account_id, period), time, [
-    {
-      type: 'UsagePeriodOpened',
-      data: { account_id, ...dates, previous_period_start: null, terms: { ...terms, overage_cap_cents: null } },
-    },
-  ]);
-}
-
-async function appendAll(store: EventStore, stream: string, time: string, events: readonly DomainEvent[]) {
-  let previousHash = firstPreviousHash(stream);
-  for (let from = 0; from < events.length; from += eventsPerAppend) {
-    const commandId = newUuid();
-    const cause = {
-      commandId,
-      correlationId: commandId,
-      causationId: commandId,
-      actor: { type: 'system', id: 'bench' },
-    } as const;
-    const caused = events.slice(from, from + eventsPerAppend).map((event) => ({ event, cause }));
-    const expected = from === 0 ? 'no_stream' : from - 1;
-    const chained = addMetadata(caused, { stream, expected, previousHash, time });
-    previousHash = chained.lastHash;
-    const outcome = await store.append(stream, expected, chained.events);
-    if (outcome !== 'stored') throw new Error(`an account could not be opened: ${outcome}`);
-  }
+  await openOne();
+  await pMap(Array.from({ length: counts.accounts - 1 }), openOne, { concurrency: 64 });
+  return opened;
 }
 
 /** Puts jobs into the read model alone: what a poll costs does not depend on how a row came there. */
@@ -165,9 +109,6 @@ export async function resetWindows(pool: Pool, used = 60): Promise<void> {
 }
 
 export async function waitUntilKeysAreKnown(pool: Pool, keys: number): Promise<void> {
-  for (;;) {
-    const { rows } = await pool.query<{ known: number }>('select count(*)::int as known from api_key_window');
-    if (rows[0]?.known === keys) return;
-    await sleep(100);
-  }
+  const areKnown = async () => (await pool.query('select from api_key_window')).rowCount === keys;
+  await waitFor(areKnown, { what: 'all keys to be known', timeoutMs: 600_000, pollMs: 100 });
 }

@@ -1,18 +1,21 @@
-import { readFileSync, readdirSync } from 'node:fs';
+import { listPids, readProcessFile } from '../../src/system/processes.ts';
 
 /** What a process and its living descendants have used of the processors so far, in microseconds, as the kernel counts it. */
 export function processorMicros(pid: number): number {
   const children = new Map<number, number[]>();
   const ticks = new Map<number, number>();
-  for (const name of readdirSync('/proc')) {
-    if (!/^\d+$/.test(name)) continue;
-    const fields = statOf(name);
-    if (!fields) continue;
-    const [parent = 0, ...rest] = fields;
-    children.set(parent, [...(children.get(parent) ?? []), Number(name)]);
+  for (const each of listPids()) {
+    const stat = readProcessFile(each, 'stat');
+    if (stat === undefined) continue;
+    // The numbers behind the name of the program, from the parent's process number on.
+    const [parent = 0, ...rest] = stat
+      .slice(stat.lastIndexOf(')') + 4)
+      .split(' ')
+      .map(Number);
+    children.set(parent, [...(children.get(parent) ?? []), each]);
     // User and system time, of the process and of its children that have ended.
     ticks.set(
-      Number(name),
+      each,
       [9, 10, 11, 12].map((index) => rest[index] ?? 0).reduce((sum, value) => sum + value, 0),
     );
   }
@@ -23,16 +26,3 @@ export function processorMicros(pid: number): number {
 
 /** Linux counts in hundredths of a second (USER_HZ) wherever it shows times to programs. */
 const microsPerTick = 10_000;
-
-/** The numbers behind the name of the program, from the parent's process number on. */
-function statOf(pid: string): number[] | undefined {
-  try {
-    const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    return text
-      .slice(text.lastIndexOf(')') + 4)
-      .split(' ')
-      .map(Number);
-  } catch {
-    return undefined;
-  }
-}

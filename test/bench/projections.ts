@@ -11,10 +11,10 @@ import { deriveKeys } from '../../src/adapters/secrets.ts';
 import { migrate, openPool } from '../../src/adapters/postgres/postgres.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';
 import { secondsOfCopy } from '../projections/runner/bare-copy.ts';
-import { GeneratedAccount, appendAll } from '../projections/generated-account.ts';
+import { appendUsedAccount } from '../projections/generated-account.ts';
 import type { Bench } from './engines.ts';
-import { ratio } from './figures.ts';
-import type { Figure } from './figures.ts';
+import { progress, ratio } from './figures.ts';
+import type { Results } from './figures.ts';
 
 const logger = pino({ level: 'silent' });
 const database = 'bench_projections';
@@ -30,13 +30,9 @@ interface Measured {
 }
 
 /** Every read model from the beginning of the log: followed, rebuilt, and copied. */
-export async function benchProjections(
-  bench: Bench,
-  store: EventStore,
-  { rounds, progress }: { rounds: number; progress: (sentence: string) => void },
-): Promise<{ ratios: Figure[]; figures: Figure[] }> {
+export async function benchProjections(bench: Bench, store: EventStore, rounds: number): Promise<Results> {
   progress(`writing a log of ${accounts} accounts, ${accounts * downloadsEach} downloads and their jobs`);
-  for (let account = 0; account < accounts; account += 1) await writeAccount(store);
+  for (let account = 0; account < accounts; account += 1) await appendUsedAccount(store, downloadsEach);
   const measured = new Map<string, Measured[]>(projections.map(({ name }) => [name, []]));
   for (let round = 1; round <= rounds; round += 1) {
     for (const projection of projections) {
@@ -63,12 +59,6 @@ export async function benchProjections(
       { name: `${name}: bare COPY`, unit: 's', values: copySeconds },
     ]),
   };
-}
-
-async function writeAccount(store: EventStore): Promise<void> {
-  const account = new GeneratedAccount();
-  await appendAll(store, [...account.open(), account.issueKey().append]);
-  await appendAll(store, [account.queue(downloadsEach), ...account.work()]);
 }
 
 async function measureOne(bench: Bench, store: EventStore, projection: RebuildableProjection): Promise<Measured> {

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import type { Bench } from './engines.ts';
-import { ratio } from './figures.ts';
-import type { Figure } from './figures.ts';
+import { perSecond, progress, ratio, series } from './figures.ts';
+import type { Figure, Results } from './figures.ts';
 import { httpCases } from './http-cases.ts';
 import { measure } from './load.ts';
 import { insertOthers, resetWindows } from './population.ts';
@@ -13,7 +13,6 @@ interface SizesOptions {
   /** Each with two jobs of its own in the read model. */
   accounts: readonly BenchAccount[];
   one: BenchAccount;
-  progress: (sentence: string) => void;
 }
 
 const sizes = [1_000, 1_000_000] as const;
@@ -25,8 +24,8 @@ const issued = 20;
 export async function benchSizes(
   bench: Bench,
   pool: Pool,
-  { rounds, seconds, accounts, one, progress }: SizesOptions,
-): Promise<{ ratios: Figure[]; figures: Figure[] }> {
+  { rounds, seconds, accounts, one }: SizesOptions,
+): Promise<Results> {
   const api = await bench.startRole('api');
   await bench.startRole('worker');
   const figures: Figure[] = [];
@@ -46,10 +45,10 @@ export async function benchSizes(
       }
       progress(`${size} jobs, round ${round} of ${rounds}: metadata, keys`);
       const film = encodeURIComponent(`${bench.sampleUrl}/watch/bars`);
-      const metadata = await perSecond(lookups, () => ask(api.url, one, `/video/metadata?url=${film}`));
+      const metadata = await timed(lookups, () => ask(api.url, one, `/video/metadata?url=${film}`));
       if (round > 0)
         add(figures, { name: `${size} jobs: metadata, one at a time`, unit: 'requests/s', value: metadata });
-      const keys = await perSecond(issued, () => ask(api.url, accounts[round], '/auth/key', { label: 'bench' }));
+      const keys = await timed(issued, () => ask(api.url, accounts[round], '/auth/key', { label: 'bench' }));
       if (round > 0) add(figures, { name: `${size} jobs: keys, one at a time`, unit: 'requests/s', value: keys });
     }
   }
@@ -69,11 +68,7 @@ function add(figures: Figure[], { name, unit, value }: { name: string; unit: str
   else figures.push({ name, unit, values: [value] });
 }
 
-async function perSecond(times: number, work: () => Promise<void>): Promise<number> {
-  const startedMs = performance.now();
-  for (let time = 0; time < times; time += 1) await work();
-  return times / ((performance.now() - startedMs) / 1000);
-}
+const timed = (times: number, work: () => Promise<void>) => perSecond(times, () => series(times, work));
 
 async function ask(url: string, account: BenchAccount | undefined, path: string, body?: object): Promise<void> {
   const response = await fetch(`${url}/api/v1${path}`, {

@@ -5,20 +5,17 @@ import { catchUp } from '../../projections/runner/progress.ts';
 import { connectEventStore } from '../../src/adapters/event-store/event-store.ts';
 import { createReadModelQueries, openPool } from '../../src/adapters/postgres/postgres.ts';
 import { Verifier } from '../../src/audit/compare/verifier.ts';
-import { GeneratedAccount, appendAll } from '../projections/generated-account.ts';
+import { appendUsedAccount } from '../projections/generated-account.ts';
 import type { Bench } from './engines.ts';
-import { ratio } from './figures.ts';
-import type { Figure } from './figures.ts';
+import { progress, ratio } from './figures.ts';
+import type { Results } from './figures.ts';
 
 const logger = pino({ level: 'silent' });
 const accounts = 400;
 const downloadsEach = 100;
 
 /** The audit of a whole log with its read models, beside nothing but reading that log to its end. */
-export async function benchVerify(
-  bench: Bench,
-  { rounds, progress }: { rounds: number; progress: (sentence: string) => void },
-): Promise<{ ratios: Figure[]; figures: Figure[] }> {
+export async function benchVerify(bench: Bench, rounds: number): Promise<Results> {
   progress(`writing a log of ${accounts} accounts, ${accounts * downloadsEach} downloads and their jobs`);
   const projector = await bench.startRole('projector');
   const store = connectEventStore({ url: bench.addresses.EVENTSTORE_URL, logger });
@@ -27,13 +24,7 @@ export async function benchVerify(
   const bare: number[] = [];
   const verified: number[] = [];
   try {
-    for (let written = 0; written < accounts; written += 1) {
-      const account = new GeneratedAccount();
-      await appendAll(store, [...account.open(), account.issueKey().append]);
-      // A job's events come behind its download, in the order of the whole log too.
-      await appendAll(store, [account.queue(downloadsEach)]);
-      await appendAll(store, account.work());
-    }
+    for (let written = 0; written < accounts; written += 1) await appendUsedAccount(store, downloadsEach);
     for (const projection of projections) await catchUp({ store, pool }, projection, 600_000);
     await projector.stop();
     for (let round = 1; round <= rounds; round += 1) {

@@ -6,8 +6,8 @@ import type { Pool } from 'pg';
 import { scrape, valueOf } from '../support/scrape.ts';
 import { waitFor } from '../support/wait-for.ts';
 import type { Bench } from './engines.ts';
-import { ratio } from './figures.ts';
-import type { Figure } from './figures.ts';
+import { progress, ratio } from './figures.ts';
+import type { Results } from './figures.ts';
 import { httpCases } from './http-cases.ts';
 import type { Askers } from './http-cases.ts';
 import { measure } from './load.ts';
@@ -19,19 +19,13 @@ const waitingPolls = 2_000;
 /** Too many at a time would not find room among the connections that wait to be accepted. */
 const openedAtOnce = 100;
 
-interface WaitingOptions {
-  rounds: number;
-  seconds: number;
-  progress: (sentence: string) => void;
-}
-
 /** Ordinary polls of a process without and with as many waiting ones as it takes, in turns. */
 export async function benchWaiting(
   bench: Bench,
   pool: Pool,
   askers: Askers,
-  { rounds, seconds, progress }: WaitingOptions,
-): Promise<{ ratios: Figure[]; figures: Figure[] }> {
+  { rounds, seconds }: { rounds: number; seconds: number },
+): Promise<Results> {
   const api = await bench.startRole('api');
   const target = { url: api.url, processes: { service: api.pid, Postgres: bench.processes.postgres } };
   const polls = httpCases(askers).find(({ name }) => name === 'status poll');
@@ -68,7 +62,7 @@ interface WaitingSeries {
   idle: Record<string, number[]>;
 }
 
-function figuresOf(target: Target, series: WaitingSeries): { ratios: Figure[]; figures: Figure[] } {
+function figuresOf(target: Target, series: WaitingSeries): Results {
   const [without, beside] = [series.without.slice(1), series.beside.slice(1)];
   const rates = (load: readonly Measured[]) => load.map(({ perSecond }) => perSecond);
   const named = `beside ${waitingPolls} waiting polls`;
