@@ -32,8 +32,6 @@ afterAll(async () => {
 
 const cli = (...words: string[]) => installation.cli(words);
 
-const openAccount = (plan: string) => installation.openAccount(plan);
-
 /** The same request to each of the two processes at once. @returns code of the error, else the status */
 async function onBoth(path: string, key: string, body?: object): Promise<(string | number)[]> {
   const answers = await Promise.all(apis.map(({ url }) => call(url, path, { key, ...(body && { body }) })));
@@ -46,7 +44,7 @@ const both = (answer: string | number) => [answer, answer];
 describe('two warm API processes', () => {
   it('both refuse a key from the next request on after "keys revoke"', async () => {
     for (let round = 0; round < scaled(2, 10); round += 1) {
-      const { key, keyId } = await openAccount('dev_100');
+      const { key, keyId } = await installation.openAccount('dev_100');
       expect(await onBoth('/credits', key)).toEqual(both(200));
       await cli('keys', 'revoke', keyId);
       expect(await onBoth('/credits', key)).toEqual(both('unauthorized'));
@@ -55,13 +53,13 @@ describe('two warm API processes', () => {
   });
 
   it('both take a key from the first request on after "keys issue"', async () => {
-    const { accountId } = await openAccount('dev_100');
+    const { accountId } = await installation.openAccount('dev_100');
     const key = String((await cli('keys', 'issue', accountId))['key']);
     expect(await onBoth('/credits', key)).toEqual(both(200));
   });
 
   it('both obey "accounts cap" with the next request, also where both had just refused', async () => {
-    const { accountId, key } = await openAccount('dev_100');
+    const { accountId, key } = await installation.openAccount('dev_100');
     const cap = (cents: string) => cli('accounts', 'cap', accountId, cents);
     // The allowance, and one charge beyond it.
     expect(await download(key)).toEqual(both(202));
@@ -78,7 +76,7 @@ describe('two warm API processes', () => {
   });
 
   it('both obey "accounts plan" with the next request, also where both had just refused', async () => {
-    const { accountId, key } = await openAccount('sandbox');
+    const { accountId, key } = await installation.openAccount('sandbox');
     const plan = (name: string) => cli('accounts', 'plan', accountId, name, '--effective', 'now');
     expect(await download(key)).toEqual(both('download_quota_exceeded'));
     await plan('studio_500');
@@ -88,7 +86,7 @@ describe('two warm API processes', () => {
   });
 
   it('both obey the hourly limit of the new plan', async () => {
-    const { accountId, key } = await openAccount('sandbox');
+    const { accountId, key } = await installation.openAccount('sandbox');
     await exhaust(apis[0].url, key);
     expect(await onBoth('/credits', key)).toEqual(both('rate_limited'));
     await cli('accounts', 'plan', accountId, 'studio_500');

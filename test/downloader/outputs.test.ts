@@ -10,16 +10,14 @@ import type { Output, Quality } from '../../src/domain/download-options.ts';
 import { mediaSets, sampleItems } from '../../src/embedded/sample-platform/items.ts';
 import type { Rendition } from '../../src/embedded/sample-platform/items.ts';
 import { isLongProof } from '../support/proof-scale.ts';
-import { platformOfFile } from '../support/sample-platform.ts';
+import { downloadFrom, platformOfFile } from '../support/sample-platform.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const platform = platformOfFile();
 
 async function download(id: string, wanted: Partial<WantedFile>, from = platform.source()) {
   const directory = temporaryDirectory();
-  const signal = new AbortController().signal;
-  const asked = { output: 'mp4', quality: '360', item: 1, ...wanted } as const;
-  const result = await from.download(platform.reference(id), asked, { directory, signal, onProgress: () => undefined });
+  const result = await downloadFrom(from, platform.reference(id), { quality: '360', ...wanted }, directory);
   return { result, directory };
 }
 

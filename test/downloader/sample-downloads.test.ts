@@ -6,7 +6,7 @@ import type { DownloadProgress, VideoSource, WantedFile } from '../../src/ports/
 import { refusedItems, undownloadableItems } from '../support/failing-items.ts';
 import { processesNaming } from '../support/named-processes.ts';
 import { isLongProof } from '../support/proof-scale.ts';
-import { platformOfFile } from '../support/sample-platform.ts';
+import { downloadFrom, platformOfFile } from '../support/sample-platform.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -92,11 +92,9 @@ describe('an item that cannot be had', () => {
       canonicalUrl: 'https://www.youtube.com/watch?v=aqz-KE-bpKQ',
     };
     const cutOff = platform.source({}, { proxyUrl: 'http://127.0.0.1:1' });
-    const options = { directory: temporaryDirectory(), signal: never, onProgress: () => undefined };
     const startedMs = performance.now();
     expect(await cutOff.probe(video, { signal: never })).toMatchObject({ ok: false, reason: 'platform_error' });
-    const downloaded = await cutOff.download(video, best, options);
-    expect(downloaded).toMatchObject({ ok: false, reason: 'platform_error' });
+    expect(await downloadFrom(cutOff, video)).toMatchObject({ ok: false, reason: 'platform_error' });
     expect(performance.now() - startedMs).toBeLessThan(40_000);
   });
 });

@@ -40,12 +40,7 @@ const sendsOf = fc.array(
   { minLength: 1, maxLength: 20, size: 'max' },
 );
 
-interface Account {
-  accountId: string;
-  keys: string[];
-}
-
-async function openAccount(): Promise<Account> {
+async function openAccount() {
   const { accountId, key } = await installation.openAccount();
   const keys = [key];
   while (keys.length < apiKeys) keys.push((await installation.cli<{ key: string }>(['keys', 'issue', accountId])).key);

@@ -1,25 +1,7 @@
 import { expect } from 'vitest';
-import type { PlanTerms, Terms } from '../../src/domain/plans.ts';
+import type { UsageEvent, UsageEventOf } from '../../src/domain/usage-events.ts';
 import { sum, UsageModel } from '../domain/usage-model.ts';
 import type { LoggedEvent } from '../support/log.ts';
-
-/** The fields of usage events that the plain model reads; each event has those of its type. */
-interface UsageData {
-  token: string;
-  lookup_id: string;
-  cents: number;
-  reference: string;
-  effective: 'now' | 'next_period';
-  overage_cap_cents: number;
-  fee_difference_cents: number;
-  overage_cents: number;
-  overage_downloads: number;
-  downloads: number;
-  period_start: string;
-  period_end: string;
-  anchor_day: number;
-  terms: Terms;
-}
 
 /**
  * Rates an account's usage events again by the plain model of test/domain, one by one: each must be what the model makes of
@@ -31,16 +13,16 @@ interface UsageData {
 export function rateAgain(events: readonly LoggedEvent[]): UsageModel {
   const [first, ...others] = events;
   if (first?.type !== 'UsagePeriodOpened') throw new Error('an account begins with a period');
-  const { terms, anchor_day: anchorDay, ...period } = first.data as UsageData;
+  const { terms, anchor_day: anchorDay, ...period } = first.data as UsageEventOf<'UsagePeriodOpened'>['data'];
   const model = new UsageModel({ start: period.period_start, end: period.period_end }, terms, anchorDay);
   for (const event of others) rateEvent(model, event);
   return model;
 }
 
 function rateEvent(model: UsageModel, event: LoggedEvent): void {
-  const data = event.data as UsageData;
+  const { type, data } = event as LoggedEvent & UsageEvent;
   const at = `event ${String(event.revision)} of ${event.stream}`;
-  switch (event.type) {
+  switch (type) {
     case 'UsagePeriodOpened':
       model.rollTo(data.period_start);
       expect({ ...model.current.dates, terms: model.current.terms }, at).toEqual({
@@ -55,7 +37,7 @@ function rateEvent(model: UsageModel, event: LoggedEvent): void {
       break;
     case 'PlanChanged': {
       const before = feesOf(model);
-      model.changePlan(data.terms satisfies PlanTerms, data.effective);
+      model.changePlan(data.terms, data.effective);
       expect(feesOf(model) - before, at).toBe(data.fee_difference_cents);
       break;
     }

@@ -12,7 +12,7 @@ import { installationOfFile } from '../support/installation.ts';
 import { readLog } from '../support/log.ts';
 import { planFile } from '../support/plans.ts';
 import { isLongProof, scaled } from '../support/proof-scale.ts';
-import type { ServiceProcess } from '../support/service.ts';
+import type { OpenedAccount, ServiceProcess } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { downloadsOf, standing } from './charged-downloads.ts';
 
@@ -46,13 +46,8 @@ afterAll(async () => {
   await Promise.all(proxies.map((proxy) => proxy.close()));
 }, 60_000);
 
-interface Account {
-  accountId: string;
-  key: string;
-}
-
 interface Asked {
-  account: Account;
+  account: OpenedAccount;
   idempotencyKey: string | undefined;
   /** 0: the connection was cut. */
   status: number;
@@ -62,10 +57,8 @@ interface Asked {
 const asked: Asked[] = [];
 let keysMade = 0;
 
-const openAccount = (): Promise<Account> => installation.openAccount();
-
 /** @returns what is settled once the request is on its way, and once it has been answered */
-function download(api: ServiceProcess, account: Account, idempotencyKey?: string) {
+function download(api: ServiceProcess, account: OpenedAccount, idempotencyKey?: string) {
   const body = JSON.stringify({ url: installation.sampleUrl('private') });
   const request = sendRequest(`${api.url}/api/v1/video/download`, {
     method: 'POST',
@@ -97,7 +90,11 @@ function download(api: ServiceProcess, account: Account, idempotencyKey?: string
 }
 
 /** Many at the same instant, so that they share an append; every second one has an idempotency key. */
-async function downloadTogether(api: ServiceProcess, accounts: readonly Account[], each: number): Promise<Asked[]> {
+async function downloadTogether(
+  api: ServiceProcess,
+  accounts: readonly OpenedAccount[],
+  each: number,
+): Promise<Asked[]> {
   api.pause();
   const requests = accounts.flatMap((account) =>
     Array.from({ length: each }, (_, index) =>
@@ -109,7 +106,7 @@ async function downloadTogether(api: ServiceProcess, accounts: readonly Account[
   return Promise.all(requests.map(({ answered }) => answered));
 }
 
-const answer = async (api: ServiceProcess, account: Account, idempotencyKey?: string) =>
+const answer = async (api: ServiceProcess, account: OpenedAccount, idempotencyKey?: string) =>
   (await download(api, account, idempotencyKey).answered).status;
 
 /** What a client does that was told to try again. */
@@ -134,7 +131,7 @@ const endedJobs = "select count(*)::int as count from jobs where failure_reason 
  *
  * @returns once it is in the log; its answer follows
  */
-async function downloadUnheard(alone: Account): Promise<{ answered: Promise<Asked> }> {
+async function downloadUnheard(alone: OpenedAccount): Promise<{ answered: Promise<Asked> }> {
   const { EVENTSTORE_URL: url } = installation.environment;
   const before = (await downloadsOf(url, alone.accountId)).length;
   const { answered } = download(apis.unheard, alone);
@@ -151,7 +148,7 @@ async function silence({
   lost,
   both,
   alone,
-}: { each: number } & Record<'unheard' | 'lost' | 'both' | 'alone', Account>) {
+}: { each: number } & Record<'unheard' | 'lost' | 'both' | 'alone', OpenedAccount>) {
   // Each process knows its accounts, and its connection works.
   const warm = [
     answer(apis.unheard, unheard),
@@ -178,7 +175,7 @@ async function silence({
 }
 
 /** The dispatcher is not there before, is killed in the middle, and once more when it has done its work. */
-async function resolve(told: readonly Asked[], lost: Account): Promise<void> {
+async function resolve(told: readonly Asked[], lost: OpenedAccount): Promise<void> {
   const thirds = (third: number) => told.filter((_, index) => Math.floor(index / 2) % 3 === third);
   // Without these, what never arrived still fits: it is stored by the resolver itself.
   await repeat(thirds(0).filter(({ account }) => account !== lost));
@@ -201,8 +198,8 @@ test(
   'nobody is charged for a 502, and no download that was answered is voided',
   { timeout: scaled(150_000, 900_000) },
   async () => {
-    const [unheard, lost] = [await openAccount(), await openAccount()];
-    const accounts = { unheard, lost, both: await openAccount(), alone: await openAccount() };
+    const [unheard, lost] = [await installation.openAccount(), await installation.openAccount()];
+    const accounts = { unheard, lost, both: await installation.openAccount(), alone: await installation.openAccount() };
     const target = scaled(12, 500);
     const each = scaled(12, 20);
     let promised = 0;
@@ -217,7 +214,7 @@ test(
     }
 
     const { EVENTSTORE_URL: url } = installation.environment;
-    const voided = new Map<Account, number>();
+    const voided = new Map<OpenedAccount, number>();
     for (const account of Object.values(accounts)) {
       const downloads = await downloadsOf(url, account.accountId);
       const own = asked.filter((each) => each.account === account);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { call, expectError } from '../support/client.ts';
 import { creditsOf, exhaust } from './requests.ts';
+import type { Credits } from './requests.ts';
 import { demoOf, noDownloads, shareService } from './shared-service.ts';
 
 const service = shareService(noDownloads);
@@ -38,7 +39,7 @@ describe('GET /credits, 200 and 429', () => {
     const { accountId, key } = await service().openAccount('dev_100');
     const shown = async () => {
       const { data, headers } = await call(service().url, '/credits', { key });
-      const { plan, downloads, metadata } = data as unknown as Awaited<ReturnType<typeof creditsOf>>;
+      const { plan, downloads, metadata } = data as unknown as Credits;
       return [plan, downloads.limit, metadata.limit, headers.get('x-ratelimit-limit')];
     };
     expect(await shown()).toEqual(['dev_100', 100, 500, '30']);

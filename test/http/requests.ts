@@ -1,16 +1,10 @@
+import type { components } from '../../src/client/paths.ts';
 import { call } from '../support/client.ts';
 import type { Answer } from '../support/client.ts';
 
 export const metadataPath = (videoUrl: string): string => `/video/metadata?url=${encodeURIComponent(videoUrl)}`;
 
-export interface Credits {
-  plan: string;
-  downloads: { limit: number; used: number; remaining: number };
-  metadata: { limit: number; used: number; remaining: number };
-  overage: { downloads: number; cents: number };
-  period_start: string;
-  period_end: string;
-}
+export type Credits = components['schemas']['Credits'];
 
 export async function creditsOf(url: string, key: string): Promise<Credits> {
   const { data } = await call(url, '/credits', { key });

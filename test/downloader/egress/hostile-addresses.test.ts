@@ -18,7 +18,7 @@ import { chanceFrom, descriptionOf, forbiddenAddresses, lures } from '../../supp
 import { startHostilePlatform } from '../../support/hostile-platform.ts';
 import type { HostilePlatform } from '../../support/hostile-platform.ts';
 import { isLongProof, scaled } from '../../support/proof-scale.ts';
-import { findDownloader } from '../../support/sample-platform.ts';
+import { downloadFrom, findDownloader } from '../../support/sample-platform.ts';
 import { temporaryDirectoryOfFile } from '../../support/temporary-directory.ts';
 
 const seed = Number(process.env['PROOF_SEED']);
@@ -145,11 +145,8 @@ test('no answer of a platform leads yt-dlp there either', { timeout: 2_400_000 }
       const attempt = join(directory, `attempt-${index}`);
       mkdirSync(attempt);
       const canonicalUrl = `http://${platform.host}/watch/${id}`;
-      const result = await sources[index % 2]?.download(
-        { platform: 'hostile', videoId: id, canonicalUrl },
-        { output: 'mp4', quality: 'best', item: 1 },
-        { directory: attempt, signal: new AbortController().signal, onProgress: () => undefined },
-      );
+      const video = { platform: 'hostile', videoId: id, canonicalUrl };
+      const result = await downloadFrom(sources[index % 2]!, video, {}, attempt);
       expect({ kind, to, result }).toMatchObject({ kind, to, result: { ok: false } });
     }
     reaper.close();

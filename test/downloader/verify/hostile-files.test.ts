@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from '
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 
-import { platformOfFile } from '../../support/sample-platform.ts';
+import { downloadFrom, platformOfFile } from '../../support/sample-platform.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const platform = platformOfFile();
@@ -63,13 +63,8 @@ test.each(all)('$what is no finished $output', { timeout: 60_000 }, async ({ scr
   chmodSync(ytDlpPath, 0o755);
   const directory = join(folder, 'attempt');
   mkdirSync(directory);
-  const result = await platform
-    .source({}, { ytDlpPath })
-    .download(
-      platform.reference('bars'),
-      { output, quality: '360', item: 1 },
-      { directory, signal: new AbortController().signal, onProgress: () => undefined },
-    );
+  const source = platform.source({}, { ytDlpPath });
+  const result = await downloadFrom(source, platform.reference('bars'), { output, quality: '360' }, directory);
   expect(result).toMatchObject({ ok: false });
   expect(readFileSync(goodFile)).toEqual(good[output]);
   expect(readdirSync(folder).toSorted()).toEqual(['attempt', 'good', 'yt-dlp']);

@@ -8,9 +8,8 @@ import type { Film, Packaging } from '../../support/lossy-films.ts';
 import { startLossyPlatform } from '../../support/lossy-platform.ts';
 import type { Fault, FaultyFile, LossyPlatform } from '../../support/lossy-platform.ts';
 import { isLongProof, scaled } from '../../support/proof-scale.ts';
-import { startTestPlatform } from '../../support/sample-platform.ts';
+import { downloadFrom, startTestPlatform } from '../../support/sample-platform.ts';
 import type { TestPlatform } from '../../support/sample-platform.ts';
-import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 /** What is lost on the way must never be taken for a finished file: nobody can be charged for it. */
 
@@ -48,11 +47,7 @@ interface Case {
 }
 
 async function attempt({ packaging, output, faulty, announces }: Case): Promise<string> {
-  const result = await source.download(
-    lossy.reference(filmOf(packaging), faulty, announces),
-    { output, quality: 'best', item: 1 },
-    { directory: temporaryDirectory(), signal: new AbortController().signal, onProgress: () => undefined },
-  );
+  const result = await downloadFrom(source, lossy.reference(filmOf(packaging), faulty, announces), { output });
   return result.ok ? 'accepted' : `${result.reason}: ${result.detail}`;
 }
 

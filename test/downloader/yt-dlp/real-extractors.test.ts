@@ -2,15 +2,14 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-import type { VideoReference, VideoSource, WantedFile } from '../../../src/ports/videos.ts';
+import type { VideoReference, VideoSource } from '../../../src/ports/videos.ts';
 import { startFakeSites, trustingEngine } from '../../support/fake-sites.ts';
 import type { FakeSites, Site } from '../../support/fake-sites.ts';
 import { ffprobe } from '../../support/ffprobe.ts';
 import { filmSeconds, makeFilms } from '../../support/lossy-films.ts';
 import type { Film } from '../../support/lossy-films.ts';
 import { isLongProof } from '../../support/proof-scale.ts';
-import { platformOfFile } from '../../support/sample-platform.ts';
-import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { downloadFrom, platformOfFile } from '../../support/sample-platform.ts';
 
 /**
  * The engine's own extractors, unmodified, and our plugin for TikTok, against pages of the shapes that they read. The pages
@@ -102,14 +101,6 @@ afterAll(() => sites.close());
 
 const signal = new AbortController().signal;
 
-function download(video: VideoReference, wanted: Partial<WantedFile> = {}) {
-  return source.download(
-    video,
-    { output: 'mp4', quality: 'best', item: 1, ...wanted },
-    { directory: temporaryDirectory(), signal, onProgress: () => undefined },
-  );
-}
-
 describe('an extractor of the engine’s own', () => {
   const read: [string, string, string, string][] = [
     ['streamable', 'abc123', 'https://streamable.com/abc123', 'A film on Streamable'],
@@ -120,7 +111,7 @@ describe('an extractor of the engine’s own', () => {
     '%s gives metadata and a film',
     async (name, videoId, canonicalUrl, title) => {
       const video = { platform: name, videoId, canonicalUrl };
-      const [probed, file] = await Promise.all([source.probe(video, { signal }), download(video)]);
+      const [probed, file] = await Promise.all([source.probe(video, { signal }), downloadFrom(source, video)]);
       expect(probed).toMatchObject({
         ok: true,
         metadata: { title, thumbnail: expect.stringContaining('still.jpg') as string },
@@ -141,7 +132,7 @@ describe('an image post of TikTok', () => {
   test.each(isLongProof ? [...stills, [1, 1350] as const] : stills)(
     'gives its still number %d',
     async (item, height) => {
-      const file = await download(post('7300000000000000001'), { output: 'jpg', item });
+      const file = await downloadFrom(source, post('7300000000000000001'), { output: 'jpg', item });
       if (!file.ok) throw new Error(`${file.reason}: ${file.detail}`);
       expect(file).toMatchObject({ name: 'media.jpg', mime: 'image/jpeg' });
       expect(await ffprobe(file.path)).toMatchObject({ codecs: ['mjpeg'], height });
@@ -157,6 +148,6 @@ describe('an image post of TikTok', () => {
     ['a still that it does not have', '7300000000000000001', 3, 'unsupported_media'],
     ['one that is private', '7300000000000000002', 1, 'private_video'],
   ])('refuses %s', async (_what, videoId, item, reason) => {
-    expect(await download(post(videoId), { output: 'jpg', item })).toMatchObject({ ok: false, reason });
+    expect(await downloadFrom(source, post(videoId), { output: 'jpg', item })).toMatchObject({ ok: false, reason });
   });
 });
