@@ -110,7 +110,7 @@ describe('children of other users', { timeout: 60_000 }, () => {
       JSON.stringify(new URL(`../../../src/downloader/sandbox/${name}.ts`, import.meta.url).href);
     const service = `
       const { runSandboxed } = await import(${source('process')});
-      const { startReaper } = await import(${source('reaper')});
+      const { startReaper } = await import(${source('child-reaper')});
       const { openUsers } = await import(${source('users')});
       await runSandboxed({
         command: '/bin/sh', arguments: ['-c', process.argv[2]], directory: process.argv[1], searchPath: ['/usr/bin', '/bin'],
