@@ -199,20 +199,16 @@ export async function applyToJobs(
   ]);
   const jobs = new Map(rows.map(({ job }) => [job.token, job]));
   for (const parsed of changing) {
-    const { event, stream } = parsed;
-    const row =
-      event.type === 'DownloadQueued'
-        ? queuedRow(parsed, event.data, periodOfUsageStream(stream).accountId)
-        : nextRow(jobs, parsed);
+    const row = parsed.event.type === 'DownloadQueued' ? queuedRow(parsed, parsed.event.data) : nextRow(jobs, parsed);
     jobs.set(row.token, row);
   }
   await writeRows([...jobs.values()], client);
 }
 
-function queuedRow({ stream, revision, metadata }: ParsedEvent, queued: DownloadQueued, accountId: string): JobRow {
+function queuedRow({ stream, revision, metadata }: ParsedEvent, queued: DownloadQueued): JobRow {
   return {
     token: queued.token,
-    account_id: accountId,
+    account_id: periodOfUsageStream(stream).accountId,
     usage_stream: stream,
     usage_revision: revision,
     platform: queued.platform,
@@ -286,7 +282,37 @@ function jobOf(row: JobRow): Job {
   return { status, attempts, claim, notBefore: not_before, file };
 }
 
-const columns = Object.keys(queuedRow({ metadata: {} } as ParsedEvent, {} as DownloadQueued, ''));
+/** The type lets no column be forgotten. */
+const columns = Object.keys({
+  token: true,
+  account_id: true,
+  usage_stream: true,
+  usage_revision: true,
+  platform: true,
+  video_id: true,
+  url: true,
+  format: true,
+  quality: true,
+  overage: true,
+  status: true,
+  revision: true,
+  last_hash: true,
+  attempts: true,
+  worker_id: true,
+  claim_revision: true,
+  claimed_at: true,
+  not_before: true,
+  queued_at: true,
+  waiting_since: true,
+  started_at: true,
+  finished_at: true,
+  file_claim_revision: true,
+  file_name: true,
+  file_mime: true,
+  file_size_bytes: true,
+  file_expired_at: true,
+  failure_reason: true,
+} satisfies Record<keyof JobRow, true>);
 const changes = columns.filter((column) => column !== 'token').map((column) => `${column} = excluded.${column}`);
 
 async function writeRows(rows: readonly JobRow[], client: PoolClient): Promise<void> {

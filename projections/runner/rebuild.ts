@@ -6,13 +6,13 @@ import type { RowMacs } from '../../src/ports/row-macs.ts';
 import { lockCheckpoint, readCheckpoint } from './checkpoints.ts';
 import type { Checkpoint } from './checkpoints.ts';
 import { createMissingTables } from './missing-tables.ts';
+import { lockTables } from './lock-tables.ts';
 import {
   compareTable,
   constrainShadowTable,
   correctTable,
   createShadowTable,
   indexShadowTable,
-  lockTables,
   swapTable,
 } from './rebuild-tables.ts';
 import type { TableDifference } from './rebuild-tables.ts';

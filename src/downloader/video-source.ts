@@ -30,8 +30,8 @@ import type { DownloaderPrograms } from './yt-dlp/programs.ts';
 import { fileSha256 } from './file-sha256.ts';
 import { localFfmpeg, runYtDlp } from './yt-dlp/run-yt-dlp.ts';
 import type { YtDlpContext } from './yt-dlp/run-yt-dlp.ts';
-import { prepareYtDlp } from './yt-dlp/unpacked.ts';
-import type { YtDlpCommand } from './yt-dlp/unpacked.ts';
+import { prepareYtDlp } from './yt-dlp/unpack.ts';
+import type { YtDlpCommand } from './yt-dlp/unpack.ts';
 
 export interface VideoSourceOptions extends DownloaderPrograms {
   /** The folder of plugin packages. */

@@ -9,7 +9,7 @@ import type { Endpoint, EndpointDependencies } from './endpoint.ts';
 import { endOfAnswer } from './end-of-answer.ts';
 import { contractTimestamp, sendData, timestamp } from './envelope.ts';
 import { ApiError } from './errors.ts';
-import { fileLink, fileLinkOf } from './files/file-link.ts';
+import { fileLink, fileLinkOf } from './files/link-fields.ts';
 import { longestWaitSeconds, preferredWaitSeconds } from './prefer.ts';
 import type { EndpointReference } from './reference/endpoint-reference.ts';
 import { readInput, videoId } from './request-input.ts';

@@ -3,7 +3,7 @@ import { chmod, mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { installDownloader, locateDownloader } from '../downloader/yt-dlp/programs.ts';
 import type { DownloaderPrograms } from '../downloader/yt-dlp/programs.ts';
-import { othersCanReach, sharedDirectory } from '../system/reach.ts';
+import { othersCanReach, sharedDirectory } from '../system/access-of-other-users.ts';
 import { ConfigurationRefused } from './settings/config.ts';
 import type { Config } from './settings/config.ts';
 

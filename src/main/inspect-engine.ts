@@ -1,6 +1,6 @@
 import { inspectDownloader, oldEngineDays } from '../downloader/yt-dlp/versions.ts';
 import { realNowMs } from '../system/clock-and-chance.ts';
-import { prepareYtDlp } from '../downloader/yt-dlp/unpacked.ts';
+import { prepareYtDlp } from '../downloader/yt-dlp/unpack.ts';
 import type { DownloaderReport } from '../cli/engine.ts';
 import type { Config } from './settings/config.ts';
 import { sandboxDirectoryOf, openDownloaderSandbox } from './sandbox.ts';

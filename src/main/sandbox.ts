@@ -17,7 +17,7 @@ import type { Egress } from '../downloader/egress/credentials.ts';
 import { copyOf, installTree, treeSha256 } from '../downloader/yt-dlp/installed-tree.ts';
 import { localFfmpeg } from '../downloader/yt-dlp/run-yt-dlp.ts';
 import type { EgressObserver } from '../ports/observers.ts';
-import { othersCanReach, sharedDirectory } from '../system/reach.ts';
+import { othersCanReach, sharedDirectory } from '../system/access-of-other-users.ts';
 import { ConfigurationRefused, projectDirectory } from './settings/config.ts';
 import type { Config } from './settings/config.ts';
 

@@ -21,7 +21,7 @@ import { root } from '../tidy/source-files.ts';
 const commandBlocks = (page: string) => shellBlocks(page).filter(({ mark }) => !mark.startsWith('no-run'));
 const shellBlocks = (page: string) => codeBlocks(page).filter(({ language }) => language === 'sh');
 
-/** `npm run -s reeltally --`, done without npm, which takes as long as most commands. The README's are run by npm itself. */
+/** `npm run -s reeltally --`, done without npm, which takes as long as most commands. One page is run by npm itself. */
 const shortNpm = `#!/bin/sh
 [ "$1 $2 $3 $4" = "run -s reeltally --" ] || { echo "not our command line: npm $*" >&2; exit 1; }
 shift 4
@@ -82,7 +82,7 @@ async function runScript(script: string, { page, key }: Reader): Promise<void> {
   const child = spawn('sh', ['-eux', '-c', script], {
     cwd: root,
     env: {
-      PATH: page === 'README.md' ? PATH : `${directory}/bin:${PATH}`,
+      PATH: page === 'docs/platforms.md' ? PATH : `${directory}/bin:${PATH}`,
       NODE_COMPILE_CACHE,
       HOME: directory,
       FOLDER: directory,

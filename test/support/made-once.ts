@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import { startReaper } from '../../src/downloader/sandbox/child-reaper.ts';
 import { installedAt } from '../../src/downloader/yt-dlp/installed-tree.ts';
 import { bundlePackageDirectory, bundleSha256, locateDownloader } from '../../src/downloader/yt-dlp/programs.ts';
-import { prepareYtDlp } from '../../src/downloader/yt-dlp/unpacked.ts';
+import { prepareYtDlp } from '../../src/downloader/yt-dlp/unpack.ts';
 import { createSampleMedia } from '../../src/embedded/sample-platform/media.ts';
 
 /** The folder of the run, made and removed by global-setup.ts; none outside vitest. */

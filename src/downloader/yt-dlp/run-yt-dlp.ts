@@ -5,7 +5,7 @@ import { runSandboxed } from '../sandbox/process.ts';
 import type { SandboxedProcess, ProcessResult } from '../sandbox/process.ts';
 import type { Egress, EgressUsage } from '../egress/credentials.ts';
 import type { DownloaderPrograms } from './programs.ts';
-import type { YtDlpCommand } from './unpacked.ts';
+import type { YtDlpCommand } from './unpack.ts';
 
 const mebibyte = 1024 * 1024;
 const maxOutputBytes = 64 * mebibyte;

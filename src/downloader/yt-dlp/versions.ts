@@ -7,7 +7,7 @@ import { runSandboxed } from '../sandbox/process.ts';
 import { bundledYtDlpName, bundledYtDlpSha256, bundledYtDlpVersion } from './programs.ts';
 import { fileSha256 } from '../file-sha256.ts';
 import type { DownloaderPrograms } from './programs.ts';
-import type { YtDlpCommand } from './unpacked.ts';
+import type { YtDlpCommand } from './unpack.ts';
 
 interface ProgramVersion {
   program: 'yt-dlp' | 'ffmpeg' | 'ffprobe' | 'deno';

@@ -20,7 +20,7 @@ import type { ServerTask, ServerProcess, RunningServer } from '../server-process
 import { endLeftoverServer } from '../leftover-server.ts';
 import { preparePostgresProgram } from './program.ts';
 import type { PostgresProgram } from './program.ts';
-import { sharedDirectory } from '../../system/reach.ts';
+import { sharedDirectory } from '../../system/access-of-other-users.ts';
 import { readOrMakeSecret } from '../../system/private-files.ts';
 
 const databaseUser = 'reeltally';

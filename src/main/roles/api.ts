@@ -21,7 +21,7 @@ import { registerFileRoute } from '../../http/files/file-route.ts';
 import { apiErrors } from '../../http/errors.ts';
 import { registerHealthRoutes } from '../../http/health.ts';
 import { IdleReaders } from '../../http/files/idle-readers.ts';
-import { ConnectionLimits } from '../../http/files/connection-limits.ts';
+import { ConnectionLimits } from '../../http/files/connections-per-link.ts';
 import { registerMetricsRoute } from '../../http/metrics-route.ts';
 import { registerReferenceRoutes } from '../../http/reference/routes.ts';
 import { createServer } from '../../http/server.ts';
@@ -31,11 +31,11 @@ import { RequestTokens } from '../../commands/request-token.ts';
 import { createReadiness } from '../readiness.ts';
 import type { Secrets } from '../settings/secrets.ts';
 import type { Connections } from '../connect.ts';
-import { openFiles } from '../files.ts';
+import { openFiles } from '../file-store.ts';
 import { listen, localUrl } from '../listen.ts';
 import type { StartRole } from './role.ts';
 import { watchReaders, watchWaitingPolls } from '../gauges.ts';
-import { metadataTimeoutMs, shortLinkTimeoutMs } from './probe-time.ts';
+import { metadataTimeoutMs, shortLinkTimeoutMs } from './answer-timeouts.ts';
 
 /** Well below what a stop may take in all. */
 const drainMs = 5_000;

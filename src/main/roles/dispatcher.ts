@@ -20,7 +20,7 @@ import { join } from 'node:path';
 import { createFolderMailer, createSmtpMailer } from '../../adapters/mailer.ts';
 import type { Mailer } from '../../ports/billing.ts';
 import type { Config } from '../settings/config.ts';
-import { openFiles } from '../files.ts';
+import { openFiles } from '../file-store.ts';
 import { watchAudit, watchFiles, watchPendingVoids, watchPeriods, watchQueue, watchWarnings } from '../gauges.ts';
 import type { StartRole } from './role.ts';
 

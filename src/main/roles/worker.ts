@@ -17,18 +17,18 @@ import { createProber } from '../../worker/answer-metadata-requests.ts';
 import { createShortLinkAnswerer } from '../../worker/answer-short-links.ts';
 import { openAttemptsDirectory } from '../../worker/attempts-directory.ts';
 import { createDiskWatermark } from '../../worker/disk-watermark.ts';
-import { createQuotas } from '../../worker/quotas.ts';
-import type { Quotas } from '../../worker/quotas.ts';
+import { createQuotas } from '../../worker/concurrent-jobs.ts';
+import type { Quotas } from '../../worker/concurrent-jobs.ts';
 import { runWorker } from '../../worker/pull-jobs.ts';
 import { weakSandboxNotice } from '../sandbox.ts';
 import { findDownloader } from '../downloader.ts';
 import type { Config } from '../settings/config.ts';
 import type { Connections } from '../connect.ts';
-import { filesDirectory, openFiles } from '../files.ts';
+import { filesDirectory, openFiles } from '../file-store.ts';
 import { watchDisks, watchDiskWatermark } from '../gauges.ts';
 import type { StartRole } from './role.ts';
 import { reportDownloader, startSandbox } from './sandbox.ts';
-import { metadataTimeoutMs, shortLinkTimeoutMs } from './probe-time.ts';
+import { metadataTimeoutMs, shortLinkTimeoutMs } from './answer-timeouts.ts';
 
 /** The worker gives up a little before the API stops listening. */
 const probeMarginMs = 1_000;

@@ -4,11 +4,11 @@ import type { FastifyInstance } from 'fastify';
 
 import { createLocalFileStore } from '../../../src/adapters/files/local-file-store.ts';
 import type { LocalFileStore } from '../../../src/adapters/files/local-file-store.ts';
-import type { SigningKey } from '../../../src/adapters/files/signed-links.ts';
+import type { SigningKey } from '../../../src/adapters/files/link-signer.ts';
 import { readSendQueues } from '../../../src/system/send-queues.ts';
 import { registerFileRoute } from '../../../src/http/files/file-route.ts';
 import { IdleReaders } from '../../../src/http/files/idle-readers.ts';
-import { ConnectionLimits } from '../../../src/http/files/connection-limits.ts';
+import { ConnectionLimits } from '../../../src/http/files/connections-per-link.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 export const downloadBaseUrl = 'http://files.example';

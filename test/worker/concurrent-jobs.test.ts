@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { createQuotas, quotaDelayMs } from '../../src/worker/quotas.ts';
-import type { QuotaDependencies } from '../../src/worker/quotas.ts';
+import { createQuotas, quotaDelayMs } from '../../src/worker/concurrent-jobs.ts';
+import type { QuotaDependencies } from '../../src/worker/concurrent-jobs.ts';
 import { silent } from '../projections/read-models-under-test.ts';
 
 const quotasOf = (changed: Partial<QuotaDependencies> = {}) =>
