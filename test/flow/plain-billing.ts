@@ -64,7 +64,18 @@ function rateEvent(model: UsageModel, event: LoggedEvent): void {
       period.closed = true;
       break;
     }
-    default:
+    // No job is worked on here, so that none of these changes what is charged.
+    case 'DownloadQueued':
+    case 'DownloadConfirmed':
+    case 'DownloadCreditReturned':
+    case 'MetadataCreditDebited':
+    case 'MetadataCreditVoided':
+    case 'OverageCapReached':
+    case 'OverageCapMailed':
+    case 'UsageWarningReached':
+    case 'UsageWarningMailed':
+    case 'UsagePeriodEnded':
+      break;
   }
 }
 
