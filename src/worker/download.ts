@@ -66,7 +66,7 @@ export async function downloadJob(
     if (cut) {
       await record({ ...cut, token, claim });
     } else if (result.ok) {
-      const completed = await finish(dependencies, { claim, file: result, record, job, signal });
+      const completed = await finish({ ...dependencies, logger }, { claim, file: result, record, job, signal });
       if (completed) logger.info({ sizeBytes: result.sizeBytes }, 'a download is done');
     } else {
       const { reason, fault, detail } = result;
@@ -142,7 +142,7 @@ async function fetchFile(
  * @returns whether the job is completed with it
  */
 async function finish(
-  { files, tracer, progress }: DownloadDependencies,
+  { files, tracer, progress, logger }: DownloadDependencies,
   attempt: {
     claim: ClaimProof;
     file: DownloadedFile;
@@ -167,8 +167,10 @@ async function finish(
     claim,
     file: { name, mime, sizeBytes, sha256, durationSeconds },
   });
-  if (completed) await files.purge(token, key);
-  else await files.remove(key);
+  // The step is in the log, or refused: a file that stays behind changes neither.
+  await (completed ? files.purge(token, key) : files.remove(key)).catch((error: unknown) => {
+    logger.warn({ err: error }, 'unused files of a job could not be removed; the dispatcher removes them later');
+  });
   return completed;
 }
 
