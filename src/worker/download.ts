@@ -31,7 +31,7 @@ export interface DownloadDependencies extends JobDependencies {
   attemptTimeoutMs: number;
   /** Under it, each attempt gets a fresh directory of its own. */
   workDirectory: string;
-  /** The kind of an item; undefined if its address is not served here: rebuilt from platform and id, it must be the same. */
+  /** The kind of an item; undefined if it is not served here. Its stored address, read again, must give the same item. */
   kindOf: (video: VideoReference) => ItemKind | undefined;
 }
 
@@ -51,7 +51,7 @@ export async function downloadJob(
   stopping: AbortSignal,
 ): Promise<void> {
   const { token } = job;
-  const logger = dependencies.logger.child({ token, attempt: claim.revision });
+  const logger = dependencies.logger.child({ token, claimRevision: claim.revision });
   const directory = join(dependencies.workDirectory, `${token}-${String(claim.revision)}`);
   const record = (command: JobCommand) => onceClockIsRight(() => recordStep(dependencies, job, command), stopping);
   const late = AbortSignal.timeout(dependencies.attemptTimeoutMs);
@@ -98,7 +98,7 @@ async function onceClockIsRight<Value>(work: () => Promise<Value>, stopping: Abo
   }
 }
 
-/** @returns true once the step is in the log; false if another worker holds the job by now */
+/** @returns true once the step is in the log; false if this worker no longer holds the job */
 async function recordStep(dependencies: DownloadDependencies, job: QueuedJob, command: JobCommand): Promise<boolean> {
   const recorded = await recordJobProgress(dependencies, command, {
     correlationId: job.correlationId,
@@ -137,7 +137,7 @@ async function fetchFile(
 }
 
 /**
- * The file is in place before the log says so; if the claim was lost meanwhile, it goes again.
+ * The file is in place before the log says so; if the claim was lost meanwhile, it is removed again.
  *
  * @returns whether the job is completed with it
  */
