@@ -5,7 +5,7 @@ import { overageLedger } from './overage-ledger.ts';
 import type { RebuildableProjection } from './runner/projection.ts';
 import { usageAndJobs } from './usage-and-jobs.ts';
 
-/** All read models of the projector. Each has a checkpoint of its own, and can be rebuilt from the log. */
+/** All read models of the projector. Each entry has a checkpoint of its own, and can be rebuilt from the log. */
 export const projections: readonly RebuildableProjection[] = [
   usageAndJobs,
   apiKeys,

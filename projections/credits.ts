@@ -160,7 +160,8 @@ export class CreditsRows {
   readonly #macs: CreditsMacs;
   /**
    * The state that was written last, with its MAC. If the row still has this hash and MAC, the fold goes on from here, and the
-   * row is neither read nor checked. It is read if the write was not committed or another process has written since.
+   * row's values are neither converted nor checked. They are if the write was not committed or another process has written
+   * since.
    */
   readonly #written = new LRUCache<string, SignedUsage>({ max: maxRemembered });
 

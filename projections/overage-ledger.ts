@@ -6,7 +6,10 @@ import { centsOf } from '../src/domain/usage-events.ts';
 import type { LedgerEvent, UsageEvent } from '../src/domain/usage-events.ts';
 import type { RebuildableProjection } from './runner/projection.ts';
 
-/** The read model behind `ledger show`: table `overage_ledger`, one row per charge or correction, each traced to its event. */
+/**
+ * The read model behind `ledger show`: table `overage_ledger`, one row per charge (a credit at 0 cents) or correction. Each is
+ * traced to its event.
+ */
 export const overageLedger: RebuildableProjection = {
   name: 'overage_ledger',
   tables: ['overage_ledger'],

@@ -55,6 +55,7 @@ with locked as materialized (
   -- For a key it never goes backwards.
   select *, greatest(clock_ms, at[cardinality(at)]) as now_ms from read
 ), counted as materialized (
+  -- gone: the number of instants, in ascending order, that have left the window.
   select *, width_bucket(least(now_ms - ${String(windowMs)} - 1, 2000000000)::int4, at) as gone from timed
 ), granted as materialized (
   select *, cardinality(at) - gone as kept, least(requests, greatest(hourly_limit - cardinality(at) + gone, 0)) as granted
@@ -83,8 +84,8 @@ select ${nulls(ownColumns.length)}, ${jobColumns.join(', ')}, ${nulls(creditsCou
 from jobs j where j.token = any($4)`;
 
 /**
- * Rows for idempotency keys, from the same snapshot: a credits row that is newer than a miss would hide a download that was
- * queued between the two.
+ * Idempotency keys are read from the same snapshot as the credits row. If they were read earlier, a download that was queued
+ * between the two would be missed: no row was found for its key, and the revision of the credits row says that all rows are there.
  */
 const keyedSql = `
 union all

@@ -11,14 +11,6 @@ import type { AdmittedKey, AdmittedPlace } from './admission-statement.ts';
 import type { NotBelieved } from '../credits-macs.ts';
 import type { PolledJob } from '../jobs.ts';
 
-/**
- * The one round trip to Postgres of every authenticated request. It checks the key and its rolling window, and reads the
- * account's newest credits row and (for a status poll) the job's row. The requests of one tick share one statement.
- *
- * A window holds the instants of the requests admitted in the past hour, in the key's own row. A request is admitted if
- * fewer than the limit were admitted in the hour before it, by Postgres's clock, read after the row is locked. So the limit is
- * exact over any number of processes, and refused requests are not counted.
- */
 interface AdmissionRequest {
   /** SHA-256 of the raw key, hexadecimal. */
   keyHash: string;
@@ -53,6 +45,15 @@ export interface Admission {
   keyed: KeyedDownload | NotBelieved | undefined;
 }
 
+/**
+ * The one round trip to Postgres of every authenticated request. It checks the key and its rolling window, and reads the
+ * account's newest credits row and (for a status poll) the job's row. Requests of the same tick, and those that arrive while two
+ * statements are under way, share a statement.
+ *
+ * A window holds the instants of the requests admitted in the past hour, in the key's own row. A request is admitted if
+ * fewer than the limit were admitted in the hour before it, by Postgres's clock, read after the row is locked. So the limit is
+ * exact over any number of processes, and refused requests are not counted.
+ */
 export interface Admissions {
   /** @returns undefined for a key that does not exist or is revoked. @throws when Postgres is away or too slow */
   admit(request: AdmissionRequest): Promise<Admission | undefined>;
@@ -201,9 +202,9 @@ function countNew(group: readonly Pending[]): number {
 }
 
 /**
- * Admits the first `granted` requests of a key, in order of arrival.
+ * The admission of one request: the first `granted` of a key, in order of arrival, are admitted.
  *
- * @param about.index of the request among those that need a place; undefined if it was counted before
+ * @param index of the request among those that need a place; undefined if it was counted before
  */
 function admissionOf(
   key: AdmittedKey,

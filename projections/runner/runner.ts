@@ -24,7 +24,7 @@ class CheckpointMoved extends Error {
 
 /**
  * The least time between two small batches. A batch costs about the same whatever its size: under load this halves the cost of
- * the read models, and it delays them by no more than itself.
+ * the read models, and a row is late by no more than this time.
  */
 const paceMs = 20;
 const fullBatchEvents = 100;

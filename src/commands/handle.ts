@@ -56,7 +56,8 @@ export interface Handled<State, Event extends DomainEvent> {
 const readRetryMs = 100;
 
 /**
- * The one loop of a command: read, decide, add the metadata, append at the exact revision; on conflict, again.
+ * The loop of every command that does not go through the account writer: read, decide, add the metadata, append at the exact
+ * revision; on conflict, again.
  *
  * @throws {ClockIsWrong} with nothing stored
  * @throws {NotStored} when the log was away, or other writers were faster, for the whole budget

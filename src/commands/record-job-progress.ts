@@ -23,7 +23,10 @@ export interface JobDependencies {
   tracer?: Tracer | undefined;
 }
 
-/** The cause of a step of a job: the request that queued it, and the event directly before. */
+/**
+ * The request that queued the job, and the cause of the step: for a worker the job's DownloadQueued, for a void the charge. The
+ * sweep and the expiry of files name their own command for both.
+ */
 export interface JobCause {
   correlationId: string;
   causationId: string;

@@ -26,7 +26,7 @@ const stepTimeoutMs = 5_000;
 
 /**
  * Ends the time of finished files, by an event on the job's own stream at its exact revision: a round that is behind, or two
- * at once, change nothing. Nothing is removed here: see `remove-files.ts`.
+ * at once, expire no file twice or too early. Nothing is removed here: see `remove-files.ts`.
  */
 export function startExpiringFiles(dependencies: ExpireFilesDependencies): { stop: () => Promise<void> } {
   const { everyMs = defaultEveryMs } = dependencies;

@@ -18,7 +18,7 @@ export interface QueueDownload extends DownloadOptions {
   idempotency?: { keyHash: string; fingerprint: string } | undefined;
 }
 
-/** An accepted download: the one with the command's token, or the newest one with its idempotency key. */
+/** The newest accepted download with a command's idempotency key. */
 export interface PriorDownload {
   token: string;
   overage: boolean;
@@ -76,8 +76,7 @@ function decide(state: UsagePeriod, command: UsageCommand): UsageEvent[] | Refus
 }
 
 /** The download exists: it is not charged again, and from now on it cannot be voided. */
-function repeatDownload({ token, idempotency }: QueueDownload, prior: PriorDownload): UsageEvent[] | Refused {
-  if (prior.token === token) return [];
+function repeatDownload({ idempotency }: QueueDownload, prior: PriorDownload): UsageEvent[] | Refused {
   if (prior.fingerprint !== idempotency?.fingerprint) return refuse('idempotency_key_reused');
   return prior.confirmed ? [] : [{ type: 'DownloadConfirmed', data: { token: prior.token } }];
 }

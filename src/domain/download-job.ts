@@ -16,8 +16,8 @@ export const jobStatuses = ['queued', 'claimed', 'running', 'done', 'failed'] as
  * A job that is queued, claimed or running fails (`voided`) when its charge is voided. A job that is done stays done; its file
  * expires.
  *
- * A job without a stream is queued. Each writer names the revision that it decided on, so a worker whose claim was taken over can
- * append nothing more.
+ * A job without a stream is queued. A worker's command names the claim that it acts for, and each append names the revision that
+ * it was decided on: a worker whose claim has ended can append nothing more.
  */
 export interface Job {
   status: (typeof jobStatuses)[number];
@@ -85,7 +85,7 @@ export type JobCommand =
   /** Expires the file if it was finished at `completedUntil` or before. */
   | { kind: 'expire_file'; token: string; completedUntil: string };
 
-/** Identifies the claim that a command acts for. The command is refused once another worker holds the job. */
+/** Identifies the claim that a command acts for. The command is refused once that claim has ended. */
 export interface ClaimProof {
   workerId: string;
   revision: number;
@@ -113,9 +113,9 @@ export function decideJob(state: Job, command: JobCommand, now: string): JobEven
     case 'complete':
       return [completed(command)];
     case 'give_up':
-      return [failed(state, command, now)];
+      return [givenUp(state, command, now)];
     case 'expire_lease':
-      return [released(state, token, lostLease, now)];
+      return [retriedOrFailed(state, token, lostLease, now)];
     case 'shut_down':
       return [{ type: 'JobReleased', data: { token, reason: 'shutdown', not_before: now } }];
   }
@@ -168,9 +168,13 @@ function completed({ token, claim, file }: Extract<JobCommand, { kind: 'complete
   };
 }
 
-function failed(state: Job, { token, reason, fault }: Extract<JobCommand, { kind: 'give_up' }>, now: string): JobEvent {
+function givenUp(
+  state: Job,
+  { token, reason, fault }: Extract<JobCommand, { kind: 'give_up' }>,
+  now: string,
+): JobEvent {
   const { retryable } = failureReasons[reason];
-  return released(state, token, { reason, failure: reason, fault, retryable }, now);
+  return retriedOrFailed(state, token, { reason, failure: reason, fault, retryable }, now);
 }
 
 interface Release {
@@ -189,7 +193,7 @@ const lostLease: Release = {
 };
 
 /** Queues the job again if it has attempts left and a retry may help; else the job fails. */
-function released(state: Job, token: string, why: Release, now: string): JobEvent {
+function retriedOrFailed(state: Job, token: string, why: Release, now: string): JobEvent {
   if (!why.retryable || state.attempts >= maxAttempts) {
     return { type: 'JobFailed', data: { token, reason: why.failure, fault: why.fault } };
   }

@@ -17,14 +17,14 @@ export interface UsagePeriod {
   terms: Terms;
   /** Downloads accepted in this period, voided ones included; the next ordinal is one more. */
   downloads: number;
-  /** Downloads that hold a credit of the allowance. */
+  /** Used credits: downloads that hold a credit of the allowance. */
   downloadCredits: number;
   /** Downloads beyond the allowance, and their cents in all, less voids and waivers. */
   overageDownloads: number;
   overageCents: number;
   /** Lookups in this period, voided ones included; the next ordinal is one more. */
   lookups: number;
-  /** Lookups that hold a credit. */
+  /** Used metadata credits: lookups that hold one. */
   metadataCredits: number;
   /** The fee of this period, and how much of it upgrades have added since it was opened. */
   feeCents: number;

@@ -108,8 +108,8 @@ function hostOf(url: URL): string {
 }
 
 /**
- * The worker reads the stored address again (`servedVideo`), which must give the same item then. No single row of the table shows
- * that its shapes and pieces leave no room for another reading, so every rebuilt address is read again here.
+ * The worker reads the stored address again (`servedVideo`), which must give the same item then. One row alone cannot show that
+ * its addresses are read back as the same item, so every rebuilt address is read again here.
  */
 function sameWhenReread(
   result: VideoUrlResult,

@@ -120,7 +120,7 @@ async function takeOver(path: string): Promise<void> {
 }
 
 /** Verifies the one file in `media`, and hashes it. */
-async function finish(
+async function verifyAndHash(
   { options }: DownloaderContext,
   output: Output,
   announced: Announced,
@@ -205,7 +205,7 @@ async function download(
   const timeoutMs = Math.max(limits.attemptTimeoutMs - (performance.now() - startedMs), 1);
   const { metadata, hasSound, inPieces } = output;
   const announced = { durationSeconds: metadata?.exactSeconds ?? 0, hasSound, inPieces };
-  return finish(context, wanted.output, announced, { directory, signal, timeoutMs, traceparent });
+  return verifyAndHash(context, wanted.output, announced, { directory, signal, timeoutMs, traceparent });
 }
 
 /** To the caller, our own failures, such as a full disk, are failures like any other. */

@@ -75,7 +75,7 @@ export function createAuthenticate(dependencies: AuthenticateDependencies) {
     const time = timeIfKnown(now);
     request.usageHeaders = { window, creditsRemaining: creditsRemaining(usage, time ?? usage?.lastTime ?? '') };
     lastKnown.set(keyHash, request.usageHeaders);
-    // The row of the key has no valid MAC, so nobody knows whose key it is.
+    // The row of the key has no valid MAC, so nobody knows whose key it is: 503 for every endpoint (decision 29).
     if (admission.outcome === 'not_believed') throw new ApiError('unavailable');
     if (admission.outcome === 'rate_limited') {
       reply.header('retry-after', String(Math.max(1, window.resetAtSeconds - Math.floor(realNowMs() / 1000))));
@@ -89,6 +89,7 @@ export function createAuthenticate(dependencies: AuthenticateDependencies) {
       if (keyed?.voided === false) return void cutConnection(request, reply);
       throw new ApiError(whenUnavailable);
     }
+    // The account is so new that it has no credits row yet. No endpoint can serve it, so each answers 503.
     if (!admission.usage) throw new ApiError('unavailable', { away: 'read_models' });
     const caller = { keyId, keyHash, accountId, job, keyed };
     if (usage) request.caller = { ...caller, usage };

@@ -49,7 +49,7 @@ export interface Endpoint {
   polls?: true;
   /** It takes an Idempotency-Key, whose download is wanted with the admission. */
   takesIdempotencyKey?: true;
-  /** Its error while a part that it needs is away; default 503. */
+  /** Its error while a part that it needs is away; default 503. Two cases of `authenticate.ts` are 503 for all endpoints. */
   whenUnavailable?: ApiErrorCode;
 }
 

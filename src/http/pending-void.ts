@@ -7,7 +7,10 @@ import { withDeadline } from '../async/deadline.ts';
 
 /** How long a pending void may take to become durable. */
 const recordTimeoutMs = 3_000;
-/** Well within the time that a period's books stay open: a process that was suspended for longer records nothing. */
+/**
+ * Well within the time that a period's books stay open. A process that was suspended for longer cuts the connection, even if the
+ * pending void is stored.
+ */
 const maxAgeMs = 60_000;
 
 /**
@@ -26,7 +29,7 @@ export async function recordPendingVoid(
   const facts = { account: callerOf(request).accountId, reqId: request.id, ...compensation?.charge };
   const isStored = compensation !== undefined && (await addInTime(pendingVoids, compensation, { outage, facts }));
   const isRecorded = isStored && performance.now() - request.arrivedMs < maxAgeMs;
-  // Debug, because the row is in `pending_voids` and requests are counted: an outage would log a line for each.
+  // No line for each request: `Outage` logs the first at warn and the rest at debug. The row is in `pending_voids`.
   outage.failed(isRecorded ? 'a pending void is recorded' : 'a connection is cut', undefined, facts);
   return isRecorded;
 }

@@ -113,7 +113,7 @@ export const postVideoDownload: Endpoint['handler'] =
     if (!named) return cutConnection(request, reply);
     const { kind, ...video } = named;
     mustFit(kind, options);
-    // Before anything is stored: what is stored is answered, whatever the clock says by then.
+    // Read before anything is stored: a clock that turns wrong later must not keep back the answer.
     const askedAt = now();
     const answer = await queueDownload(
       { writers, store, now, newUuid },

@@ -30,8 +30,8 @@ export interface ServerDependencies
 const bodyLimitBytes = 16 * 1024;
 
 /**
- * The JSON API. A request passes, in this order: route and method (404, 405), key (401), rate (429), then its endpoint:
- * input (400), quota (402), upstream (502).
+ * The JSON API. A request passes, in this order: route and method (404, 405), `Host` (400), key (401), rate (429), then its
+ * endpoint: input (400), quota (402), upstream (502).
  */
 export function createServer(given: ServerDependencies): FastifyInstance {
   const partsAway = new PartsAway(() => performance.now());

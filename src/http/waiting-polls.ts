@@ -6,7 +6,7 @@ interface Waiting extends JobStatus {
 }
 
 interface WaitingPollsOptions {
-  /** @returns those of some jobs whose status is another one by now, with that status */
+  /** @returns the jobs whose status has changed, with the new one */
   changedJobs: (known: readonly JobStatus[]) => Promise<JobStatus[]>;
   outage: Outage;
   maxWaiting?: number;

@@ -26,7 +26,7 @@ export type ExpectedRevision = 'no_stream' | number;
 
 /**
  * - `stored`: the events are durable at exactly expected + 1 …, by this attempt or by an earlier identical one.
- * - `conflict`: the events are certainly not stored, because another process wrote to the stream first.
+ * - `conflict`: the events are certainly not stored, because somebody else wrote to the stream first.
  * - `not_sent`: the events are certainly not stored, because the log could not be reached before `sendBeforeMs`.
  */
 export type AppendOutcome = 'stored' | 'conflict' | 'not_sent';

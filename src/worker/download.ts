@@ -31,7 +31,7 @@ export interface DownloadDependencies extends JobDependencies {
   attemptTimeoutMs: number;
   /** Under it, each attempt gets a fresh directory of its own. */
   workDirectory: string;
-  /** The kind of an item; undefined if its address is not served here: rebuilt from platform and id, it must be the same. */
+  /** The kind of an item; undefined if it is not served here. Its stored address, read again, must give the same item. */
   kindOf: (video: VideoReference) => ItemKind | undefined;
 }
 
@@ -51,7 +51,7 @@ export async function downloadJob(
   stopping: AbortSignal,
 ): Promise<void> {
   const { token } = job;
-  const logger = dependencies.logger.child({ token, attempt: claim.revision });
+  const logger = dependencies.logger.child({ token, claimRevision: claim.revision });
   const directory = join(dependencies.workDirectory, `${token}-${String(claim.revision)}`);
   const record = (command: JobCommand) => onceClockIsRight(() => recordStep(dependencies, job, command), stopping);
   const late = AbortSignal.timeout(dependencies.attemptTimeoutMs);
@@ -66,7 +66,7 @@ export async function downloadJob(
     if (cut) {
       await record({ ...cut, token, claim });
     } else if (result.ok) {
-      const completed = await finish(dependencies, { claim, file: result, record, job, signal });
+      const completed = await finish({ ...dependencies, logger }, { claim, file: result, record, job, signal });
       if (completed) logger.info({ sizeBytes: result.sizeBytes }, 'a download is done');
     } else {
       const { reason, fault, detail } = result;
@@ -98,7 +98,7 @@ async function onceClockIsRight<Value>(work: () => Promise<Value>, stopping: Abo
   }
 }
 
-/** @returns true once the step is in the log; false if another worker holds the job by now */
+/** @returns true once the step is in the log; false if this worker no longer holds the job */
 async function recordStep(dependencies: DownloadDependencies, job: QueuedJob, command: JobCommand): Promise<boolean> {
   const recorded = await recordJobProgress(dependencies, command, {
     correlationId: job.correlationId,
@@ -137,12 +137,12 @@ async function fetchFile(
 }
 
 /**
- * The file is in place before the log says so; if the claim was lost meanwhile, it goes again.
+ * The file is in place before the log says so; if the claim was lost meanwhile, it is removed again.
  *
  * @returns whether the job is completed with it
  */
 async function finish(
-  { files, tracer, progress }: DownloadDependencies,
+  { files, tracer, progress, logger }: DownloadDependencies,
   attempt: {
     claim: ClaimProof;
     file: DownloadedFile;
@@ -167,8 +167,10 @@ async function finish(
     claim,
     file: { name, mime, sizeBytes, sha256, durationSeconds },
   });
-  if (completed) await files.purge(token, key);
-  else await files.remove(key);
+  // The step is in the log, or refused: a file that stays behind changes neither.
+  await (completed ? files.purge(token, key) : files.remove(key)).catch((error: unknown) => {
+    logger.warn({ err: error }, 'unused files of a job could not be removed; the dispatcher removes them later');
+  });
   return completed;
 }
 

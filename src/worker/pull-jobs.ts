@@ -92,7 +92,7 @@ async function work(dependencies: WorkerDependencies, received: ReceivedJob, sto
   }, keepAliveMs);
   let claimed: Claimed | undefined;
   try {
-    claimed = await claim(dependencies, received);
+    claimed = await takeJob(dependencies, received);
   } catch (error) {
     received.postpone(retryMs);
     throw error;
@@ -137,7 +137,7 @@ function startProcessing(tracer: Tracer | undefined, received: ReceivedJob, job:
 }
 
 /** The message is only a hint: the log holds the job, and the claim makes it this worker's. */
-async function claim(dependencies: WorkerDependencies, received: ReceivedJob): Promise<Claimed | undefined> {
+async function takeJob(dependencies: WorkerDependencies, received: ReceivedJob): Promise<Claimed | undefined> {
   const { store, logger, quotas } = dependencies;
   const { message } = received;
   if (quotas.isFull(readUsageStreamName(message.usageStream)?.accountId ?? '')) {

@@ -42,8 +42,9 @@ const readRetryMs = 100;
 const maxKept = 10_000;
 
 /**
- * Decides everything that is asked of one account's usage: downloads, metadata lookups, changes of terms, queries. A process has
- * one writer per account (`writer-registry.ts`). It is a state machine with two states:
+ * Decides the downloads, metadata requests, changes of terms and queries of one account's usage. A role or a command has one
+ * writer per account (`writer-registry.ts`). Corrections (`correct-charge.ts`) append to the same streams without it. The writer
+ * is a state machine with two states:
  *
  *     idle ──a request arrives──▶ serving one batch ──no request waits──▶ idle
  *                                  ▲             │
@@ -53,15 +54,22 @@ const maxKept = 10_000;
  *
  *  1. Catch up: take over the newest state that a request brings along, usually the account's row of the read model.
  *  2. Roll over (`roll-over.ts`): end a billing period whose time is over, then open the next one. Each is an append of its own,
- *     after which this step is done again.
+ *     after which this step is done again. It is also done again after a read that a request's idempotency key or an empty
+ *     snapshot needs.
  *  3. Decide (`batch.ts`): in memory, in order of arrival, each request on the state that the ones before it leave.
  *  4. Append the events of all requests at once, at exactly the revision that they were decided on.
  *       - stored: go on to step 5.
- *       - conflict: another process has written. Read its events and go back to step 2.
+ *       - conflict: somebody else has written, another writer or a correction. Read those events and go back to step 2.
  *       - not sent: the log is away. Go back to step 2, without the requests whose time is up.
  *     A batch without events (refusals, queries, repeats) proves by a read instead that its state is current: read the rest of
  *     the stream and go back to step 2; if there is still nothing to append, go on to step 5.
  *  5. Answer each request of the batch.
+ *
+ * Two kinds of requests leave a batch earlier:
+ *
+ *  - A request whose deadline has passed has its answer, and is not decided again.
+ *  - A request whose idempotency key has a download of an earlier period is answered `found_earlier`, without an append and
+ *    without a read that proves the state current: the stream of that period decides.
  *
  * Who waits for what:
  *
@@ -71,7 +79,7 @@ const maxKept = 10_000;
  *    be decided on a state that may or may not have changed.
  *  - A caller waits until its deadline. Then its answer is `unknown` if its events are in the append under way, or its idempotency
  *    key has or may have a download, and `not_stored` otherwise.
- *  - Processes never wait for each other: the exact revision decides which of two appends is stored.
+ *  - Writers never wait for each other: the exact revision decides which of two appends is stored.
  */
 export class AccountWriter {
   readonly #dependencies: WriterDependencies;
@@ -109,8 +117,9 @@ export class AccountWriter {
   }
 
   /**
-   * The answer to a request that ends without a decision. It is `unknown`, and not `not_stored`, if the request's idempotency
-   * key has a download already or may have one: the client would take "nothing is stored" to be about that download too.
+   * The answer to a request that ends without a known outcome. It is `unknown`, and not `not_stored`, if the request's
+   * idempotency key has a download already or may have one: the client would take "nothing is stored" to be about that download
+   * too.
    */
   #answerUndecided(request: PendingRequest): UsageAnswer {
     if (request.inFlight) return { outcome: 'unknown', compensation: request.inFlight.compensation };
@@ -161,30 +170,38 @@ export class AccountWriter {
       batch = batch.filter(({ isAnswered }) => !isAnswered);
       if (batch.length === 0) return;
       const now = this.#dependencies.now();
+      // Step 2.
       if (await this.#rollOver(cache, batch.find(mayAppend), now)) continue;
+      // Before step 3: what a request's key needs to be judged.
       if (await this.#readBetween(cache, batch)) continue;
 
       const { usage } = cache.snapshot;
+      // A snapshot from before the first event (`usageFromLog`).
       if (usage.phase === 'absent') {
         isCurrent = await this.#readTail(cache);
         if (isCurrent && cache.snapshot.usage.phase === 'absent')
           throw new Error(`${cache.snapshot.stream} does not exist`);
         continue;
       }
+      // A key of an earlier period: answered here, without an append.
       batch = withoutFoundEarlier(cache, usage, batch);
+      // Step 3.
       const { decided, events, leftOver } = decideBatch(cache, usage, batch);
       if (events.length === 0) {
         if (isCurrent) {
+          // Step 5.
           answerAll(decided, cache.snapshot);
           return;
         }
         isCurrent = await this.#readTail(cache);
         continue;
       }
+      // Step 4.
       this.#waiting.unshift(...leftOver);
       batch = decided.map(({ request }) => request);
       const outcome = await this.#append(cache, events, { now, decided });
       if (outcome === 'stored') {
+        // Step 5.
         answerAll(decided, cache.snapshot);
         return;
       }
@@ -214,19 +231,19 @@ export class AccountWriter {
   async #rollOver(cache: UsageCache, request: PendingRequest | undefined, now: string): Promise<boolean> {
     const due = rollOverDue(cache.snapshot, now);
     if (!due) return false;
-    if (!request) return due.opensNextPeriod && (await this.#followToNextPeriod(cache));
+    if (!request) return due.opensNextPeriod && (await this.#readNextPeriod(cache));
     const before = cache.snapshot;
     if (due.opensNextPeriod) cache.followToNextPeriod();
     const caused = causedByCalendar(due.event, request.cause, this.#dependencies.newId());
     const outcome = await this.#append(cache, [caused], { now, deadlineMs: request.deadlineMs });
     if (outcome === 'conflict') await this.#readTail(cache);
     if (outcome === 'not_sent') this.#answerLate([request]);
-    const isOpen = cache.snapshot.revision >= 0;
-    if (!isOpen) cache.snapshot = before;
+    const isUnwritten = cache.snapshot.revision < 0;
+    if (isUnwritten) cache.snapshot = before;
     return true;
   }
 
-  async #followToNextPeriod(cache: UsageCache): Promise<boolean> {
+  async #readNextPeriod(cache: UsageCache): Promise<boolean> {
     const { usage } = cache.snapshot;
     if (usage.phase === 'absent' || !usage.next) return false;
     const events = await this.#read(usageStream(usage.accountId, usage.next.period), 0);

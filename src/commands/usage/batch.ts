@@ -73,7 +73,7 @@ export function startPending(
   const timer = setTimeout(() => {
     onDeadline(pending);
   }, request.deadlineMs - performance.now());
-  const once =
+  const ending =
     <Value>(end: (value: Value) => void) =>
     (value: Value) => {
       pending.isAnswered = true;
@@ -82,8 +82,8 @@ export function startPending(
     };
   const pending: PendingRequest = {
     ...request,
-    answer: once(resolve),
-    fail: once(reject),
+    answer: ending(resolve),
+    fail: ending(reject),
     isAnswered: false,
     inFlight: undefined,
   };

@@ -17,7 +17,7 @@ export interface QueuedDownload extends DownloadQueued {
 type Place = Pick<UsageSnapshot, 'stream' | 'revision'>;
 
 /**
- * One process's cache of an account's usage: a snapshot that it keeps up to date, and each download that was queued, confirmed
+ * A cache of an account's usage: a snapshot that it keeps up to date, and each download that was queued, confirmed
  * or voided after the point at which the cache began. The read model has rows of everything up to that point.
  */
 export class UsageCache {
