@@ -1,7 +1,4 @@
 import { readFileSync, readdirSync, statSync } from 'node:fs';
-import { createServer } from 'node:net';
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 
@@ -11,6 +8,7 @@ import type { Mail } from '../../src/ports/billing.ts';
 import { startMailServer } from '../support/mail-server.ts';
 import type { TestMailServer } from '../support/mail-server.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { startSilentServer } from '../support/silent-server.ts';
 
 const from = 'billing@reeltally.test';
 const mail: Mail = {
@@ -87,11 +85,8 @@ describe('over SMTP', () => {
   });
 
   it('a server that accepts and says nothing is given up in time', async () => {
-    const silent = createServer(() => undefined).listen(0, '127.0.0.1');
-    await once(silent, 'listening');
-    onTestFinished(() => void silent.close());
-    const { port } = silent.address() as AddressInfo;
-    const failure = await failureOf(`smtp://127.0.0.1:${port}`, {}, 200);
+    await using silent = await startSilentServer();
+    const failure = await failureOf(`smtp://127.0.0.1:${silent.port}`, {}, 200);
     expect(failure).toMatchObject({ reason: 'away', message: 'the mail was not taken: EABORT' });
   });
 

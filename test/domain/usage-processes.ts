@@ -170,8 +170,7 @@ export class ModelProcess {
       for (const { event } of events) {
         if (event.type === 'DownloadQueued') {
           const { token, overage, idempotency } = event.data;
-          const isSame =
-            token === command.token || (idempotency && idempotency.key_hash === command.idempotency?.keyHash);
+          const isSame = idempotency && idempotency.key_hash === command.idempotency?.keyHash;
           const fingerprint = idempotency?.fingerprint ?? null;
           if (isSame) found.push({ token, overage, fingerprint, stream, confirmed: false, voided: false });
         }

@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished } from 'vitest';
@@ -11,6 +10,7 @@ import { serverPids } from '../../src/embedded/leftover-server.ts';
 import type { RunningServer } from '../../src/embedded/server-process.ts';
 import { readProcess } from '../../src/system/processes.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { listen } from '../support/listen.ts';
 
 const ownerFile = fileURLToPath(new URL('./owner.ts', import.meta.url));
 
@@ -85,9 +85,7 @@ export async function untilTestEnds(launching: Promise<RunningServer>): Promise<
 
 /** Expects that a server which is to listen on a port that is taken names it. */
 export async function expectPortTaken(launch: (port: number) => Promise<RunningServer>): Promise<void> {
-  const other = createServer().listen(0, '127.0.0.1');
-  await once(other, 'listening');
-  onTestFinished(() => void other.close());
-  const { port } = other.address() as AddressInfo;
+  await using other = await listen(createServer());
+  const { port } = other;
   await expect(launch(port)).rejects.toThrow(`Port ${port} of 127.0.0.1 is taken`);
 }

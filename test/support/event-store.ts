@@ -1,12 +1,11 @@
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { launchEventStore } from '../../src/embedded/event-store/launch.ts';
 import type { LaunchOptions } from '../../src/embedded/event-store/launch.ts';
+import { listen } from './listen.ts';
 
 export interface TestEventStore {
   url: string;
@@ -46,11 +45,8 @@ export async function startEventStore(
 
 /** The address of an event store that is not there: nobody listens at its port. */
 export async function deadUrl(): Promise<string> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
+  const { port, close } = await listen(createServer());
+  await close();
   return `esdb://127.0.0.1:${port}?tls=false`;
 }
 

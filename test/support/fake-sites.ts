@@ -1,8 +1,9 @@
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { TLSSocket, createSecureContext } from 'node:tls';
+import { listen } from './listen.ts';
 
 /** What a site answers to a path; undefined is a 404. */
 export type Site = (url: URL) => { type: string; body: string | Buffer } | undefined;
@@ -22,7 +23,6 @@ export async function startFakeSites(sites: Readonly<Record<string, Site>>): Pro
   const pem = readFileSync(new URL('fake-sites.pem', import.meta.url));
   const secureContext = createSecureContext({ cert: pem, key: pem });
   const asked: string[] = [];
-  const open = new Set<Socket>();
   const server = createServer((request, response) => {
     const url = URL.parse(request.url ?? '', `https://${request.headers.host ?? ''}`);
     const answer = url === null ? undefined : sites[url.hostname]?.(url);
@@ -30,28 +30,14 @@ export async function startFakeSites(sites: Readonly<Record<string, Site>>): Pro
     response.writeHead(answer ? 200 : 404, { 'Content-Type': answer?.type ?? 'text/plain' });
     response.end(request.method === 'HEAD' ? undefined : (answer?.body ?? 'not here'));
   });
-  server.on('connection', (socket: Socket) => {
-    open.add(socket);
-    socket.once('close', () => open.delete(socket));
-    socket.on('error', () => undefined);
-  });
   server.on('connect', (_request, socket: Socket) => {
     socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
     const secured = new TLSSocket(socket, { isServer: true, secureContext });
     secured.on('error', () => undefined);
     server.emit('connection', secured);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  return {
-    proxyUrl: `http://127.0.0.1:${port}`,
-    asked,
-    close: async () => {
-      const closed = new Promise((resolve) => server.close(resolve));
-      for (const socket of open) socket.destroy();
-      await closed;
-    },
-  };
+  const { port, close } = await listen(server);
+  return { proxyUrl: `http://127.0.0.1:${port}`, asked, close };
 }
 
 /** The engine, as a program that does not check certificates. @returns its path */

@@ -1,12 +1,13 @@
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { connect } from 'node:net';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { lookup } from 'node:dns/promises';
 
 import { createEgressGuard } from '../../src/downloader/egress/guard.ts';
 import type { EgressGuard } from '../../src/downloader/egress/guard.ts';
 import type { Canaries } from './canaries.ts';
+import { listen } from './listen.ts';
 
 /** What a name of the tests stands for, by its first word: its own first answer, and later ones. */
 const publicAddress = '93.184.216.34';
@@ -47,8 +48,7 @@ export async function startHostilePlatform(canaries: Canaries): Promise<HostileP
     else response.writeHead(404).end();
   });
   server.on('connection', () => (counts.accepted += 1));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
+  const { port, close } = await listen(server);
   const asked = new Map<string, number>();
 
   async function resolve(name: string): Promise<string[]> {
@@ -99,10 +99,6 @@ export async function startHostilePlatform(canaries: Canaries): Promise<HostileP
       return id;
     },
     counts,
-    close: async () => {
-      const closed = new Promise((resolved) => server.close(resolved));
-      server.closeAllConnections();
-      await closed;
-    },
+    close,
   };
 }

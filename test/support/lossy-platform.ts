@@ -1,10 +1,10 @@
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 
 import type { VideoReference } from '../../src/ports/videos.ts';
 import { filmSeconds } from './lossy-films.ts';
 import type { Film } from './lossy-films.ts';
+import { listen } from './listen.ts';
 
 /** What goes wrong with one file, every time that it is asked for. */
 export type Fault =
@@ -81,8 +81,7 @@ export async function startLossyPlatform(): Promise<LossyPlatform> {
     else if (bytes) send(response, bytes);
     else response.writeHead(404).end();
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
+  const { port, close } = await listen(server);
   const url = `http://127.0.0.1:${port}`;
   return {
     url,
@@ -91,10 +90,6 @@ export async function startLossyPlatform(): Promise<LossyPlatform> {
       items.set(videoId, { film, fault, announces });
       return { platform: 'sample', videoId, canonicalUrl: `${url}/watch/${videoId}` };
     },
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    close,
   };
 }

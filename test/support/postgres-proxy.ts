@@ -1,6 +1,6 @@
-import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
+import { listen } from './listen.ts';
 
 /** A TCP proxy before Postgres that counts how often a client waits for it. */
 export interface PostgresProxy extends AsyncDisposable {
@@ -24,18 +24,13 @@ export async function startPostgresProxy(target: string): Promise<PostgresProxy>
     client.on('data', count);
     client.pipe(upstream).pipe(client);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const listening = await listen(server);
   const url = new URL(target);
-  url.port = String((server.address() as AddressInfo).port);
+  url.port = String(listening.port);
   return {
     url: url.href,
     roundTrips: () => roundTrips,
-    [Symbol.asyncDispose]: async () => {
-      server.close();
-      for (const socket of sockets) socket.destroy();
-      if (server.listening) await once(server, 'close');
-    },
+    [Symbol.asyncDispose]: listening.close,
   };
 }
 

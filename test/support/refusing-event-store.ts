@@ -1,8 +1,6 @@
-import { once } from 'node:events';
 import { constants, createServer } from 'node:http2';
-import type { Http2Session } from 'node:http2';
-import type { AddressInfo } from 'node:net';
 import { status } from '@grpc/grpc-js';
+import { listen } from './listen.ts';
 
 /** An event store that knows nobody: every call is answered UNAUTHENTICATED, as a secured server answers a wrong password. */
 export interface RefusingEventStore extends AsyncDisposable {
@@ -10,9 +8,8 @@ export interface RefusingEventStore extends AsyncDisposable {
 }
 
 export async function startRefusingEventStore(): Promise<RefusingEventStore> {
-  const sessions = new Set<Http2Session>();
   const server = createServer();
-  server.on('session', (session) => sessions.add(session.on('error', () => undefined)));
+  server.on('session', (session) => session.on('error', () => undefined));
   server.on('stream', (stream) => {
     stream.on('error', () => undefined);
     stream.respond(
@@ -25,14 +22,6 @@ export async function startRefusingEventStore(): Promise<RefusingEventStore> {
       { endStream: true },
     );
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    url: `esdb://nobody:wrong-password@127.0.0.1:${String((server.address() as AddressInfo).port)}?tls=false`,
-    [Symbol.asyncDispose]: async () => {
-      server.close();
-      for (const session of sessions) session.destroy();
-      await once(server, 'close');
-    },
-  };
+  const { port, close } = await listen(server);
+  return { url: `esdb://nobody:wrong-password@127.0.0.1:${port}?tls=false`, [Symbol.asyncDispose]: close };
 }

@@ -3,11 +3,10 @@
  * main process this file is loaded.
  */
 
-import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { listen } from './listen.ts';
 import { unexpectedLines } from './log-lines.ts';
 import type { Environment, Service } from './service.ts';
 
@@ -35,11 +34,11 @@ export async function offerServices(): Promise<ServicesOfRun> {
     );
   });
   server.unref();
-  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port, close } = await listen(server);
   return {
-    url: `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`,
+    url: `http://127.0.0.1:${port}`,
     stop: async () => {
-      server.close();
+      await close();
       await Promise.all([...services.values()].map(async (starting) => end(await starting)));
     },
   };

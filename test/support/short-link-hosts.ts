@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { connect } from 'node:net';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
+import { listen } from './listen.ts';
 
 /** One server with the names of several hosts of platforms, and a `connect` that leads there whatever is asked for. */
 export interface ShortLinkHosts extends AsyncDisposable {
@@ -35,8 +36,7 @@ export async function startShortLinkHosts(answers: Readonly<Record<string, Answe
     if (answer) answer(response, request);
     else response.writeHead(404).end();
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
+  const { port, close } = await listen(server);
   return {
     connections,
     requests,
@@ -51,10 +51,7 @@ export async function startShortLinkHosts(answers: Readonly<Record<string, Answe
       new Promise((resolve, reject) =>
         server.getConnections((error, count) => (error ? reject(error) : resolve(count))),
       ),
-    [Symbol.asyncDispose]: async () => {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    [Symbol.asyncDispose]: close,
   };
 }
 

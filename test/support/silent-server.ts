@@ -1,6 +1,5 @@
-import { once } from 'node:events';
 import { createServer } from 'node:net';
-import type { AddressInfo, Socket } from 'node:net';
+import { listen } from './listen.ts';
 
 /** A server that takes every connection and whatever it is sent, and never says a word. */
 export interface SilentServer extends AsyncDisposable {
@@ -10,19 +9,10 @@ export interface SilentServer extends AsyncDisposable {
 }
 
 export async function startSilentServer(): Promise<SilentServer> {
-  const sockets = new Set<Socket>();
+  let callers = 0;
   const server = createServer((socket) => {
-    sockets.add(socket.on('error', () => undefined).resume());
+    callers += 1;
+    socket.resume();
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    port: (server.address() as AddressInfo).port,
-    hasCallers: () => sockets.size > 0,
-    [Symbol.asyncDispose]: async () => {
-      server.close();
-      for (const socket of sockets) socket.destroy();
-      if (server.listening) await once(server, 'close');
-    },
-  };
+  return { ...(await listen(server)), hasCallers: () => callers > 0 };
 }

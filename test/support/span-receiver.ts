@@ -1,7 +1,6 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
+import { listen } from './listen.ts';
 
 export interface ReceivedSpan {
   name: string;
@@ -72,18 +71,8 @@ export async function startSpanReceiver(): Promise<SpanReceiver> {
       response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
     });
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    spans,
-    text: () => received,
-    [Symbol.asyncDispose]: async () => {
-      server.close();
-      server.closeAllConnections();
-      await once(server, 'close');
-    },
-  };
+  const { port, close } = await listen(server);
+  return { url: `http://127.0.0.1:${port}`, spans, text: () => received, [Symbol.asyncDispose]: close };
 }
 
 const kinds = ['unspecified', 'internal', 'server', 'client', 'producer', 'consumer'];

@@ -1,5 +1,4 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startTracing } from '../../../src/adapters/telemetry/tracing.ts';
 import { inSpan } from '../../../src/ports/tracing.ts';
@@ -7,6 +6,7 @@ import { rememberingLogger, silent } from '../../projections/read-models-under-t
 import { startSpanReceiver } from '../../support/span-receiver.ts';
 import type { SpanReceiver } from '../../support/span-receiver.ts';
 import { waitFor } from '../../support/wait-for.ts';
+import { listen } from '../../support/listen.ts';
 
 const settings = { serviceName: 'test', version: '1.2.3', sampledShare: 1, logger: silent };
 
@@ -105,14 +105,13 @@ describe('a collector', () => {
       request.resume();
       response.writeHead(400).end();
     });
-    await new Promise<void>((resolve) => refusing.listen(0, '127.0.0.1', resolve));
+    const { port, close: closeCollector } = await listen(refusing);
     const { logger, text } = rememberingLogger();
-    const endpoint = `http://127.0.0.1:${(refusing.address() as AddressInfo).port}`;
-    const { tracer, close } = startTracing({ ...settings, logger, endpoint });
+    const { tracer, close } = startTracing({ ...settings, logger, endpoint: `http://127.0.0.1:${port}` });
     // More than fit into one message to the collector.
     for (let count = 0; count < 1_500; count += 1) tracer.start('refused', {}).end();
     await close();
-    refusing.close();
+    await closeCollector();
     expect(text().match(/traces cannot be sent/g)).toHaveLength(1);
   });
 });

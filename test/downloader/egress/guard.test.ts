@@ -1,5 +1,5 @@
 import { createServer } from 'node:net';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
@@ -7,23 +7,25 @@ import { EgressRefused, createEgressGuard } from '../../../src/downloader/egress
 import type { EgressGuardOptions } from '../../../src/downloader/egress/guard.ts';
 import { startCanaries } from '../../support/canaries.ts';
 import type { Canaries } from '../../support/canaries.ts';
+import { listen } from '../../support/listen.ts';
+import type { Listening } from '../../support/listen.ts';
 
 let canaries: Canaries;
 const server = createServer((socket) => socket.on('error', () => undefined).end('hello'));
-let port = 0;
+let listening: Listening;
 beforeAll(async () => {
   canaries = await startCanaries();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  ({ port } = server.address() as AddressInfo);
+  listening = await listen(server);
 });
 afterAll(async () => {
   expect(canaries.visits).toEqual([]);
   await canaries.close();
-  server.close();
+  await listening.close();
 });
 
 /** A guard whose public internet is one server of ours, and what it dialled and refused. */
 function guardWith(options: Partial<EgressGuardOptions> = {}) {
+  const { port } = listening;
   const dialled: string[] = [];
   const refused: string[] = [];
   const guard = createEgressGuard({
@@ -115,6 +117,7 @@ describe('the guard', () => {
 
   test('reaches what is allowed besides: exactly that host and port', async () => {
     const { guard } = guardWith({ dial: undefined as never });
+    const { port } = listening;
     const socket = await guard.connect('127.0.0.1', port);
     const heard = await new Promise((resolve) => socket.once('data', (data) => resolve(String(data))));
     expect(heard).toBe('hello');

@@ -1,5 +1,4 @@
 import { mkdirSync } from 'node:fs';
-import { connect } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -20,6 +19,7 @@ import type { HostilePlatform } from '../../support/hostile-platform.ts';
 import { isLongProof, scaled } from '../../support/proof-scale.ts';
 import { downloadFrom, findDownloader } from '../../support/sample-platform.ts';
 import { temporaryDirectoryOfFile } from '../../support/temporary-directory.ts';
+import { exchange } from './exchange.ts';
 
 const seed = Number(process.env['PROOF_SEED']);
 const pluginsDirectory = fileURLToPath(new URL('../../support/hostile-plugins', import.meta.url));
@@ -45,12 +45,7 @@ function ask(proxyUrl: string, address: string): Promise<string> {
   const target = /:\d+$/.test(host) ? host : `${host}:443`;
   const plain = `GET ${address} HTTP/1.1\r\nHost: ${host}\r\n${authorization}Connection: close\r\n\r\n`;
   const tunnel = `CONNECT ${target} HTTP/1.1\r\nHost: ${target}\r\n${authorization}\r\nGET / HTTP/1.1\r\nHost: x\r\n\r\n`;
-  return new Promise((resolve) => {
-    const socket = connect(Number(port), '127.0.0.1', () => socket.write(scheme === 'https' ? tunnel : plain));
-    let heard = '';
-    socket.setEncoding('latin1').on('data', (data: string) => (heard += data));
-    socket.on('error', () => undefined).on('close', () => resolve(heard));
-  });
+  return exchange(Number(port), scheme === 'https' ? tunnel : plain);
 }
 
 /** The greediest client there is: it follows every address that an answer holds, wherever it stands. */

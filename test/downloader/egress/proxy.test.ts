@@ -9,6 +9,9 @@ import type { EgressGuard } from '../../../src/downloader/egress/guard.ts';
 import { startEgressProxy } from '../../../src/downloader/egress/proxy.ts';
 import type { EgressProxy } from '../../../src/downloader/egress/proxy.ts';
 import { waitFor } from '../../support/wait-for.ts';
+import { listen } from '../../support/listen.ts';
+import type { Listening } from '../../support/listen.ts';
+import { exchange } from './exchange.ts';
 
 const seen: IncomingMessage[] = [];
 const site = createServer((request: IncomingMessage, response: ServerResponse) => {
@@ -18,14 +21,15 @@ const site = createServer((request: IncomingMessage, response: ServerResponse) =
   else if (request.url === '/silent') response.write('begun');
   else response.writeHead(200, { 'Keep-Alive': 'timeout=9', 'X-Own': 'kept' }).end(`${request.method} ${request.url}`);
 });
+let listening: Listening;
 let guard: EgressGuard;
 let proxy: EgressProxy;
 let host = '';
 const counted: string[] = [];
 
 beforeAll(async () => {
-  await new Promise<void>((resolve) => site.listen(0, '127.0.0.1', resolve));
-  const { port } = site.address() as AddressInfo;
+  listening = await listen(site);
+  const { port } = listening;
   host = `127.0.0.1:${port}`;
   guard = createEgressGuard({
     allowed: [{ host: '127.0.0.1', port }],
@@ -41,8 +45,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await proxy.close();
-  site.closeAllConnections();
-  site.close();
+  await listening.close();
 });
 
 /** Admits an attempt, and speaks to the proxy byte by byte. */
@@ -52,16 +55,6 @@ function admit(maxBytes = 1_000_000, to = proxy) {
   const credentials = Buffer.from(`${username}:${password}`).toString('base64');
   const authorization = `Proxy-Authorization: Basic ${credentials}\r\n`;
   return { pass, authorization, say: (text: string) => exchange(Number(port), text) };
-}
-
-/** Sends bytes and gives everything that comes back, until the connection ends. */
-function exchange(port: number, text: string): Promise<string> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1', () => socket.write(text));
-    let heard = '';
-    socket.setEncoding('latin1').on('data', (data: string) => (heard += data));
-    socket.on('error', () => undefined).on('close', () => resolve(heard));
-  });
 }
 
 const close = 'Connection: close\r\n\r\n';

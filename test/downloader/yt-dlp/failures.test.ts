@@ -1,5 +1,4 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import type { ProcessResult } from '../../../src/downloader/sandbox/process.ts';
@@ -17,6 +16,8 @@ import { scaled } from '../../support/proof-scale.ts';
 import { startTestPlatform } from '../../support/sample-platform.ts';
 import type { TestPlatform } from '../../support/sample-platform.ts';
 import { tableOf } from '../../tidy/markdown.ts';
+import { listen } from '../../support/listen.ts';
+import type { Listening } from '../../support/listen.ts';
 
 describe('what the engine prints', () => {
   test.each(engineComplaints)('%s → %s', (words, reason) => {
@@ -91,6 +92,7 @@ test('docs/failures.md has every reason with its message and whether it is tried
 
 describe('through the engine itself', () => {
   let platform: TestPlatform;
+  let listening: Listening;
   let url: string;
   /** Pages of a form that no extractor expects; the last chooses words that would be the service's own. */
   const crashes = [[], { title: 'x', renditions: [{}] }, 7, { renditions: 'no space left on device' }];
@@ -103,12 +105,12 @@ describe('through the engine itself', () => {
     return response.end(JSON.stringify({ title: 'x', refusal: words.replace(/^\[.*?\] \S+: /, '') }));
   });
   beforeAll(async () => {
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    listening = await listen(server);
+    url = `http://127.0.0.1:${listening.port}`;
     platform = await startTestPlatform([url]);
   });
   afterAll(async () => {
-    await new Promise((resolve) => server.close(resolve));
+    await listening.close();
     await platform.close();
   });
 
