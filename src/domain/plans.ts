@@ -35,7 +35,7 @@ export const maxKeysOf = ({ max_keys }: PlanTerms): number => max_keys ?? larges
 export const terms = planTerms.extend({ overage_cap_cents: cents.nullable() });
 export type Terms = z.infer<typeof terms>;
 
-/** The plan file: read only when a plan is chosen. */
+/** The plan file. Its terms count only when a plan is chosen. */
 const planFile = z.strictObject({
   rate_version: planTerms.shape.rate_version,
   warning_percents: planTerms.shape.warning_percents.default([80, 100]),
