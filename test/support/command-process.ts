@@ -8,10 +8,8 @@
 import { fork } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { runCommandLine } from '../../src/main/command-line.ts';
 
 interface Command {
-  id: number;
   words: readonly string[];
   environment: Readonly<Record<string, string>>;
 }
@@ -23,16 +21,16 @@ export interface Ran {
 }
 
 const file = fileURLToPath(import.meta.url);
-const waiting = new Map<number, PromiseWithResolvers<Ran>>();
+/** Commands that are not answered yet. They are answered in the order in which they were sent. */
+const waiting: PromiseWithResolvers<Ran>[] = [];
 let child: ChildProcess | undefined;
 
 /** @param environment all variables that the command sees */
 export async function runLoaded(words: readonly string[], environment: Command['environment']): Promise<Ran> {
   child ??= start();
   const ran = Promise.withResolvers<Ran>();
-  const id = waiting.size === 0 ? 0 : Math.max(...waiting.keys()) + 1;
-  waiting.set(id, ran);
-  child.send({ id, words, environment } satisfies Command);
+  waiting.push(ran);
+  child.send({ words, environment } satisfies Command);
   return await ran.promise;
 }
 
@@ -43,22 +41,20 @@ function start(): ChildProcess {
     env: { PATH, NODE_COMPILE_CACHE },
     execArgv: ['--disable-warning=ExperimentalWarning'],
   });
-  started.on('message', ({ id, ...ran }: Ran & { id: number }) => {
-    waiting.get(id)?.resolve(ran);
-    waiting.delete(id);
-  });
+  started.on('message', (ran: Ran) => waiting.shift()?.resolve(ran));
   started.once('exit', (code) => {
     child = undefined;
-    for (const each of waiting.values())
+    for (const each of waiting.splice(0))
       each.reject(new Error(`the process of the commands ended with ${String(code)}`));
-    waiting.clear();
   });
   started.unref();
   started.channel?.unref();
   return started;
 }
 
+/** Loads the command line, which the process of the test itself does not need. */
 async function run({ words, environment }: Command): Promise<Ran> {
+  const { runCommandLine } = await import('../../src/main/command-line.ts');
   let stdout = '';
   let stderr = '';
   const code = await runCommandLine({
@@ -76,6 +72,6 @@ async function run({ words, environment }: Command): Promise<Ran> {
 if (process.argv[1] === file) {
   let underWay: Promise<unknown> = Promise.resolve();
   process.on('message', (command: Command) => {
-    underWay = underWay.then(async () => process.send?.({ id: command.id, ...(await run(command)) }));
+    underWay = underWay.then(async () => process.send?.(await run(command)));
   });
 }
