@@ -15,7 +15,7 @@ import { parseUsageEvent } from '../../src/domain/recorded-event.ts';
 import type { EventMetadata } from '../../src/domain/recorded-event.ts';
 import type { UsageEvent } from '../../src/domain/usage-events.ts';
 import type { UsageSnapshot } from '../../src/domain/usage-state.ts';
-import { plan, queueDownload } from '../domain/usage-examples.ts';
+import { opened, queueDownload } from '../domain/usage-examples.ts';
 import { expectUnbrokenChain } from './unbroken-chain.ts';
 
 /** An account whose usage is in the log, as the requests of one or more processes meet it. */
@@ -46,17 +46,8 @@ export async function openUsage(
   const accountId = newId('acc');
   const { start, end, anchorDay } = firstBillingPeriod(openedAt);
   const stream = usageStream(accountId, { start });
-  const event: UsageEvent = {
-    type: 'UsagePeriodOpened',
-    data: {
-      account_id: accountId,
-      anchor_day: anchorDay,
-      period_start: start,
-      period_end: end,
-      previous_period_start: null,
-      terms: { ...plan, overage_cap_cents: null, ...terms },
-    },
-  };
+  const { type, data } = opened(terms, { start, end }, anchorDay);
+  const event: UsageEvent = { type, data: { ...data, account_id: accountId } };
   const point = { stream, expected: 'no_stream', previousHash: firstPreviousHash(stream), time: openedAt } as const;
   const { events } = addMetadata([{ event, cause: freshCause() }], point);
   expect(await store.append(stream, 'no_stream', events)).toBe('stored');

@@ -1,6 +1,7 @@
-import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
-import type { AddressInfo, Server, Socket } from 'node:net';
+import type { Server, Socket } from 'node:net';
+import { listen } from './listen.ts';
+import type { Listening } from './listen.ts';
 
 export type WayThrough = 'to_server' | 'to_client';
 
@@ -13,7 +14,7 @@ interface ConnectionState {
 
 /** A TCP proxy before an event store that loses connections at an exact byte, or swallows everything. */
 export class EventStoreProxy {
-  readonly #server: Server;
+  readonly #listening: Listening;
   readonly #sockets = new Set<Socket>();
   readonly #targetPort: number;
   #cut: { way: WayThrough; afterBytes: number } | undefined;
@@ -23,21 +24,19 @@ export class EventStoreProxy {
   /** How many connections have come. */
   connections = 0;
 
-  private constructor(server: Server, targetPort: number) {
-    this.#server = server;
+  private constructor(server: Server, listening: Listening, targetPort: number) {
+    this.#listening = listening;
     this.#targetPort = targetPort;
     server.on('connection', (client) => this.#join(client));
   }
 
   static async start(targetPort: number): Promise<EventStoreProxy> {
     const server = createServer();
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    return new EventStoreProxy(server, targetPort);
+    return new EventStoreProxy(server, await listen(server), targetPort);
   }
 
   get url(): string {
-    return `esdb://127.0.0.1:${(this.#server.address() as AddressInfo).port}?tls=false`;
+    return `esdb://127.0.0.1:${this.#listening.port}?tls=false`;
   }
 
   /** Lets exactly so many more bytes through in one direction, then cuts the connection; once. */
@@ -64,9 +63,8 @@ export class EventStoreProxy {
   }
 
   async close(): Promise<void> {
-    this.#server.close();
     this.cutAll();
-    if (this.#server.listening) await once(this.#server, 'close');
+    await this.#listening.close();
   }
 
   #join(client: Socket): void {

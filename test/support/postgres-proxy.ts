@@ -1,5 +1,4 @@
 import { connect, createServer } from 'node:net';
-import type { Socket } from 'node:net';
 import { listen } from './listen.ts';
 
 /** A TCP proxy before Postgres that counts how often a client waits for it. */
@@ -12,15 +11,12 @@ export interface PostgresProxy extends AsyncDisposable {
 
 export async function startPostgresProxy(target: string): Promise<PostgresProxy> {
   const { hostname, port } = new URL(target);
-  const sockets = new Set<Socket>();
   let roundTrips = 0;
   const server = createServer((client) => {
     const upstream = connect(Number(port), hostname);
     const count = countMessages(() => (roundTrips += 1));
-    for (const socket of [client, upstream]) {
-      sockets.add(socket);
-      socket.on('error', () => undefined);
-    }
+    client.once('close', () => upstream.destroy());
+    upstream.on('error', () => undefined);
     client.on('data', count);
     client.pipe(upstream).pipe(client);
   });

@@ -50,7 +50,7 @@ export interface ServiceProcess extends AsyncDisposable, Started {
   resume: () => void;
 }
 
-/** What tests do with a running service, whoever has started it. */
+/** A running service as tests use it; another process may have started it. */
 export interface ServiceInUse extends Started {
   sampleUrl: (item: string) => string;
   /** Another process of the same installation. */

@@ -4,7 +4,7 @@ import { listen } from './listen.ts';
 /** A server that takes every connection and whatever it is sent, and never says a word. */
 export interface SilentServer extends AsyncDisposable {
   port: number;
-  /** Whether anybody has come so far. */
+  /** True once anybody has connected. */
   hasCallers: () => boolean;
 }
 
