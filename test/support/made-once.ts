@@ -50,15 +50,25 @@ export function engineDirectoryOfRun(): string | undefined {
   return directory === undefined ? undefined : join(directory, 'engine');
 }
 
-/** For the environment of whatever uses it. */
-export function engineOfRun(): { ENGINE_DIRECTORY?: string } {
+/**
+ * Settings of processes that use the engine of the run. Its programs are named one by one, so that they are taken as they are: to
+ * hash them is a fifth of a service's start.
+ */
+export function engineOfRun(): Record<string, string> {
   const directory = engineDirectoryOfRun();
-  return directory === undefined ? {} : { ENGINE_DIRECTORY: directory };
+  if (directory === undefined) return {};
+  const bin = join(installedAt({ directory, name: 'bundle', sha256: bundleSha256 }), 'bin');
+  const programs = {
+    YTDLP_PATH: join(bin, 'yt-dlp'),
+    FFMPEG_PATH: join(bin, 'ffmpeg'),
+    FFPROBE_PATH: join(bin, 'ffprobe'),
+  };
+  return { ENGINE_DIRECTORY: directory, ...(existsSync(bin) && programs) };
 }
 
 /**
  * Installs the engine of the run as links to the files of the package, which take no time: several services that start at once
- * would each copy it. Where links are not to be had, they do. Whoever runs it hashes it all the same.
+ * would each copy it. Where links are not to be had, they do.
  */
 export function linkEngine(directory: string): void {
   const packageDirectory = bundlePackageDirectory();

@@ -204,7 +204,7 @@ async function firstLine(child: ChildProcess, exited: Promise<[number | null]>, 
 export function spawnCommand(words: readonly string[], environment: Environment, started: StartedBy = asItIs) {
   const [command = '', ...given] = started([...cliCommand, ...words]);
   return spawn(command, given, {
-    env: { ...cleanEnvironment(), ...environment },
+    env: environmentWith(environment),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
 }
@@ -253,7 +253,7 @@ export function startOnTerminal(command: readonly string[], environment: Environ
     'script',
     ['--quiet', '--return', '--command', `stty cols ${String(columns)}; exec ${quoted}`, '/dev/null'],
     {
-      env: { ...cleanEnvironment(), TERM: 'xterm', ...environment },
+      env: environmentWith({ TERM: 'xterm', ...environment }),
       stdio: ['pipe', 'pipe', 'inherit'],
     },
   );
@@ -277,7 +277,7 @@ export function startOnTerminal(command: readonly string[], environment: Environ
  * own are looked at by test/docs/commands.test.ts and test/cli/usage.test.ts.
  */
 export async function runInLoadedProcess(words: readonly string[], environment: Environment): Promise<Ran> {
-  return await runLoaded(words, { ...cleanEnvironment(), ...environment });
+  return await runLoaded(words, environmentWith(environment));
 }
 
 /** @throws where the command exits with another code than 0 */
@@ -307,8 +307,9 @@ export async function openAccount(
   return { accountId, key, keyId };
 }
 
-/** Nothing of the caller's own settings reaches the processes under test. */
-function cleanEnvironment(): Environment {
+/** The environment of a process under test, which nothing of the caller's own settings reaches. */
+function environmentWith(given: Environment): Environment {
   const { PATH = '', HOME = '/nonexistent', NODE_COMPILE_CACHE = '' } = process.env;
-  return { PATH, HOME, NODE_COMPILE_CACHE, ...engineOfRun() };
+  const engine = given['ENGINE_DIRECTORY'] === undefined ? engineOfRun() : {};
+  return { PATH, HOME, NODE_COMPILE_CACHE, ...engine, ...given };
 }

@@ -29,7 +29,9 @@ export function checkNames(names: readonly string[], settings: readonly string[]
   return {
     unknown: others.filter(isOurs).map((name) => ({ name, setting: nearest(name, settings).setting })),
     similar: others.flatMap((name) => {
-      const { setting, distance } = nearest(name, settings);
+      // The distance is at least the difference of the lengths. Only a few settings are left to compare.
+      const candidates = settings.filter((each) => Math.abs(each.length - name.length) <= tolerance(each));
+      const { setting, distance } = nearest(name, candidates);
       return !isOurs(name) && distance <= tolerance(setting) ? [{ name, setting }] : [];
     }),
   };
