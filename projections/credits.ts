@@ -5,7 +5,7 @@ import type { RowMacs } from '../src/ports/row-macs.ts';
 import { parseUsageEvent } from '../src/domain/recorded-event.ts';
 import type { ParsedEvent } from '../src/domain/recorded-event.ts';
 import type { UsageEvent } from '../src/domain/usage-events.ts';
-import { evolveUsage } from '../src/domain/usage.ts';
+import { evolveUsage } from '../src/domain/evolve-usage.ts';
 import { initialUsage } from '../src/domain/usage-state.ts';
 import type { UsagePeriod, UsageSnapshot } from '../src/domain/usage-state.ts';
 import { CreditsMacs, notBelieved } from './credits-macs.ts';

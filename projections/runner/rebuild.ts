@@ -6,7 +6,7 @@ import type { RowMacs } from '../../src/ports/row-macs.ts';
 import { lockCheckpoint, readCheckpoint } from './checkpoints.ts';
 import type { Checkpoint } from './checkpoints.ts';
 import { createMissingTables } from './missing-tables.ts';
-import { lockTables } from './lock-tables.ts';
+import { lockTables } from './retry-table-locks.ts';
 import {
   compareTable,
   constrainShadowTable,

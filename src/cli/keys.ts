@@ -12,7 +12,7 @@ import { untilShown } from './waiting.ts';
 import { accountIdArgument, referenceArgument } from './arguments.ts';
 import { requestOf } from './dependencies.ts';
 import type { CliDependencies, RunCommand } from './dependencies.ts';
-import { currentUsage, requireAccount } from './accounts/current-usage.ts';
+import { currentUsage, requireAccount } from './accounts/find-account-usage.ts';
 
 interface IssueOptions {
   label: string;

@@ -3,8 +3,8 @@ import type { Acknowledgements } from '../domain/acknowledgements.ts';
 import { acknowledgementsStream } from '../domain/audit-events.ts';
 import type { AuditEvent, DivergenceAcknowledged } from '../domain/audit-events.ts';
 import { parseAuditEvent } from '../domain/recorded-event.ts';
-import { handle } from './handle.ts';
-import type { Aggregate } from './handle.ts';
+import { handle } from './handle-command.ts';
+import type { Aggregate } from './handle-command.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import type { Cause } from './event-metadata.ts';
 

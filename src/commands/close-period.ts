@@ -6,7 +6,7 @@ import { parseUsageEvent } from '../domain/recorded-event.ts';
 import type { Actor } from '../domain/recorded-event.ts';
 import { isRefused } from '../domain/refusals.ts';
 import type { UsageSnapshot } from '../domain/usage-state.ts';
-import { handle } from './handle.ts';
+import { handle } from './handle-command.ts';
 import type { PeriodClosings } from '../ports/billing.ts';
 import type { EventStore } from '../ports/event-store.ts';
 

@@ -4,8 +4,8 @@ import { parseUsageEvent } from '../domain/recorded-event.ts';
 import type { Refused } from '../domain/refusals.ts';
 import type { UsageEvent } from '../domain/usage-events.ts';
 import type { UsageSnapshot } from '../domain/usage-state.ts';
-import { beforeRevision, handle, load } from './handle.ts';
-import type { Aggregate, Handled } from './handle.ts';
+import { beforeRevision, handle, load } from './handle-command.ts';
+import type { Aggregate, Handled } from './handle-command.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import type { Cause } from './event-metadata.ts';
 

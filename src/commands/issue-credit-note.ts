@@ -8,7 +8,7 @@ import { isRefused } from '../domain/refusals.ts';
 import type { Refused } from '../domain/refusals.ts';
 import type { UsageEventOf } from '../domain/usage-events.ts';
 import { evolveCorrections, newCorrections } from '../domain/corrections.ts';
-import { handle, load } from './handle.ts';
+import { handle, load } from './handle-command.ts';
 import { accountInvoices } from './issue-invoice.ts';
 import type { InvoiceDependencies } from './issue-invoice.ts';
 import type { EventStore } from '../ports/event-store.ts';

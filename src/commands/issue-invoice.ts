@@ -7,8 +7,8 @@ import { parseInvoiceEvent, parseUsageEvent } from '../domain/recorded-event.ts'
 import type { Actor, ParsedEvent } from '../domain/recorded-event.ts';
 import { isRefused } from '../domain/refusals.ts';
 import type { UsageEvent, UsageEventOf } from '../domain/usage-events.ts';
-import { handle } from './handle.ts';
-import type { Aggregate } from './handle.ts';
+import { handle } from './handle-command.ts';
+import type { Aggregate } from './handle-command.ts';
 import type { EventStore } from '../ports/event-store.ts';
 
 export interface InvoiceDependencies {

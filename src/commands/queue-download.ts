@@ -1,8 +1,8 @@
 import type { DownloadOptions } from '../domain/download-options.ts';
 import { isRefused, refuse } from '../domain/refusals.ts';
 import type { UsagePeriod, UsageSnapshot } from '../domain/usage-state.ts';
-import { NotStored, OutcomeUnknown } from './handle.ts';
-import { fingerprintOf } from './idempotency.ts';
+import { NotStored, OutcomeUnknown } from './handle-command.ts';
+import { fingerprintOf } from './idempotency-key-hash.ts';
 import type { KeyedDownload } from '../domain/decide-usage.ts';
 import { ClockIsWrong } from '../ports/clock.ts';
 import { EventStoreClosed, EventStoreUnavailable } from '../ports/event-store.ts';

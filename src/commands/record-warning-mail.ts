@@ -2,11 +2,11 @@ import { decideMailRecord, evolveMailRecord, mailCoverage, newMailRecord } from 
 import type { Notice, ReachedNotice } from '../domain/mail-record.ts';
 import { parseUsageEvent } from '../domain/recorded-event.ts';
 import { isRefused } from '../domain/refusals.ts';
-import { evolveUsage } from '../domain/usage.ts';
+import { evolveUsage } from '../domain/evolve-usage.ts';
 import { initialUsage } from '../domain/usage-state.ts';
 import type { UsagePeriod, Usage } from '../domain/usage-state.ts';
 import type { EventStore } from '../ports/event-store.ts';
-import { beforeRevision, handle } from './handle.ts';
+import { beforeRevision, handle } from './handle-command.ts';
 
 /** A warning, or an overage cap that was reached, as the log has it. */
 export interface LoggedWarning {

@@ -6,7 +6,7 @@ import { parseJobEvent, parseUsageEvent } from '../domain/recorded-event.ts';
 import { isRefused } from '../domain/refusals.ts';
 import type { Refusal } from '../domain/refusals.ts';
 import type { UsageSnapshot } from '../domain/usage-state.ts';
-import { handle } from './handle.ts';
+import { handle } from './handle-command.ts';
 import { accountInvoices } from './issue-invoice.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import type { Cause } from './event-metadata.ts';

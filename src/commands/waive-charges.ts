@@ -3,7 +3,7 @@ import type { UsageEventOf } from '../domain/usage-events.ts';
 import { isRefused } from '../domain/refusals.ts';
 import type { Actor } from '../domain/recorded-event.ts';
 import type { Refused } from '../domain/refusals.ts';
-import { handle } from './handle.ts';
+import { handle } from './handle-command.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import { correctionsOf } from './correct-charge.ts';
 

@@ -3,7 +3,7 @@ import { refuse } from './refusals.ts';
 import type { Refused } from './refusals.ts';
 import type { UsageEvent } from './usage-events.ts';
 import { closePeriod } from './usage-periods.ts';
-import { evolveUsage } from './usage.ts';
+import { evolveUsage } from './evolve-usage.ts';
 import { initialUsage } from './usage-state.ts';
 import type { Usage } from './usage-state.ts';
 

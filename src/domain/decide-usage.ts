@@ -5,7 +5,7 @@ import { refuse } from './refusals.ts';
 import type { Refused } from './refusals.ts';
 import type { Effective, UsageEvent } from './usage-events.ts';
 import { capReached, warningsReached } from './usage-notices.ts';
-import { evolveUsage } from './usage.ts';
+import { evolveUsage } from './evolve-usage.ts';
 import type { UsagePeriod } from './usage-state.ts';
 
 /** Decisions on an open billing period. All charges are decided here; changes of the plan in `change-plan.ts`. */

@@ -8,10 +8,10 @@ import { createServer } from 'node:net';
 import type { AddressInfo, Server } from 'node:net';
 import { join } from 'node:path';
 
-import type { Sandbox } from './sandbox/sandbox.ts';
+import type { Sandbox } from './sandbox/open-sandbox.ts';
 import type { Reaper } from './sandbox/child-reaper.ts';
-import { runSandboxed } from './sandbox/process.ts';
-import type { SandboxedProcess, ProcessResult } from './sandbox/process.ts';
+import { runSandboxed } from './sandbox/run-sandboxed.ts';
+import type { SandboxedProcess, ProcessResult } from './sandbox/run-sandboxed.ts';
 import { measureDirectory } from './sandbox/resource-use.ts';
 import { listPids, readProcessFile } from '../system/processes.ts';
 import type { Egress } from './egress/credentials.ts';

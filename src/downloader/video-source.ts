@@ -16,11 +16,11 @@ import type {
 import type { Output } from '../domain/download-options.ts';
 import type { Reaper } from './sandbox/child-reaper.ts';
 import type { Namespaces } from './sandbox/launch.ts';
-import type { ProcessResult } from './sandbox/process.ts';
+import type { ProcessResult } from './sandbox/run-sandboxed.ts';
 import type { Egress } from './egress/credentials.ts';
 import { downloadArguments, metadataArguments } from './yt-dlp/arguments.ts';
 import type { DownloaderLimits, ExtractorRun } from './yt-dlp/arguments.ts';
-import { failure, processFailure, silentRefusal } from './failures.ts';
+import { failure, processFailure, silentRefusal } from './download-failures.ts';
 import { followDownload, parseMetadata } from './yt-dlp/output.ts';
 import type { AnnouncedMetadata } from './yt-dlp/output.ts';
 import type { Announced, Verdict } from './verify/packets.ts';

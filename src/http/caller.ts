@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { AdmittedPlace } from '../../projections/admission/admission-statement.ts';
 import type { PolledJob } from '../../projections/jobs.ts';
-import { hashIdempotencyKey, hasIdempotencyKeyForm } from '../commands/idempotency.ts';
+import { hashIdempotencyKey, hasIdempotencyKeyForm } from '../commands/idempotency-key-hash.ts';
 import type { KeyedDownload } from '../domain/decide-usage.ts';
 import type { Cause } from '../commands/event-metadata.ts';
 import type { Actor } from '../domain/recorded-event.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { issueApiKey } from '../commands/accounts.ts';
-import { NotStored, OutcomeUnknown } from '../commands/handle.ts';
+import { NotStored, OutcomeUnknown } from '../commands/handle-command.ts';
 import { EventStoreUnavailable } from '../ports/event-store.ts';
 import { keyLabel } from '../domain/account-events.ts';
 import { maxKeysOf } from '../domain/plans.ts';

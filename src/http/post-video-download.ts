@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { hasIdempotencyKeyForm } from '../commands/idempotency.ts';
+import { hasIdempotencyKeyForm } from '../commands/idempotency-key-hash.ts';
 import { queueDownload } from '../commands/queue-download.ts';
 import { audioFormats, defaultOptions, formats, maxItem, misfit, qualities } from '../domain/download-options.ts';
 import type { DownloadOptions, ItemKind } from '../domain/download-options.ts';

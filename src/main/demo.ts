@@ -6,7 +6,7 @@ import type { AccountDependencies, AccountRequest } from '../commands/accounts.t
 import { isRefused } from '../domain/refusals.ts';
 import { waitForKey } from '../../projections/api-keys.ts';
 import { newId, newUuid, randomBits } from '../system/clock-and-chance.ts';
-import { ConfigurationRefused } from './settings/config.ts';
+import { ConfigurationRefused } from './settings/configuration-refused.ts';
 import type { Connections } from './connect.ts';
 
 const demoEmail = 'demo@example.com';

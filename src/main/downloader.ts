@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { installDownloader, locateDownloader } from '../downloader/yt-dlp/programs.ts';
 import type { DownloaderPrograms } from '../downloader/yt-dlp/programs.ts';
 import { othersCanReach, sharedDirectory } from '../system/access-of-other-users.ts';
-import { ConfigurationRefused } from './settings/config.ts';
+import { ConfigurationRefused } from './settings/configuration-refused.ts';
 import type { Config } from './settings/config.ts';
 
 export const workDirectoryOf = ({ WORK_DIRECTORY, dataDirectory }: Config): string =>

@@ -7,7 +7,7 @@ import { launchNatsServer } from '../embedded/nats-server.ts';
 import { launchPostgres } from '../embedded/postgres/launch.ts';
 import { startSamplePlatform } from '../embedded/sample-platform/sample-platform.ts';
 import { findDownloader } from './downloader.ts';
-import { ConfigurationRefused } from './settings/config.ts';
+import { ConfigurationRefused } from './settings/configuration-refused.ts';
 import type { Config } from './settings/config.ts';
 import type { Addresses } from './settings/instance.ts';
 

@@ -3,7 +3,7 @@ import { realNowMs } from '../system/clock-and-chance.ts';
 import { prepareYtDlp } from '../downloader/yt-dlp/unpack.ts';
 import type { DownloaderReport } from '../cli/engine.ts';
 import type { Config } from './settings/config.ts';
-import { sandboxDirectoryOf, openDownloaderSandbox } from './sandbox.ts';
+import { sandboxDirectoryOf, openDownloaderSandbox } from './downloader-sandbox.ts';
 import { findDownloader, workDirectoryOf } from './downloader.ts';
 
 /** Tries yt-dlp and ffmpeg, and the guards of their sandbox, as a worker does at its start. */

@@ -3,7 +3,7 @@ import type { Pool } from 'pg';
 import { projections } from '../../projections/all.ts';
 import { findMissingTables } from '../../projections/runner/missing-tables.ts';
 import { tablesOf } from '../../projections/runner/projection.ts';
-import { measureClock } from '../adapters/postgres/postgres.ts';
+import { measureClock } from '../adapters/postgres/measure-clock.ts';
 import type { Connections } from './connect.ts';
 
 interface Readiness {

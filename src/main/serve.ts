@@ -6,7 +6,7 @@ import type { Config } from './settings/config.ts';
 import type { Started } from '../cli/start-screen.ts';
 import { connect } from './connect.ts';
 import type { Connections } from './connect.ts';
-import { isLocalDemo } from './sandbox.ts';
+import { isLocalDemo } from './downloader-sandbox.ts';
 import { prepareDemo } from './demo.ts';
 import { startEmbeddedServers } from './embedded-servers.ts';
 import { watchAppends } from './gauges.ts';

@@ -1,4 +1,4 @@
-import { ConfigurationRefused } from './settings/config.ts';
+import { ConfigurationRefused } from './settings/configuration-refused.ts';
 
 const reasons: readonly (readonly [RegExp, string])[] = [
   [/ECONNREFUSED|CONNECTION_REFUSED/, 'no server listens there'],

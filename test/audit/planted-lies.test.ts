@@ -4,7 +4,7 @@ import { projections } from '../../projections/all.ts';
 import { tablesOf } from '../../projections/runner/projection.ts';
 import { rules } from '../../src/audit/rules/rules.ts';
 import type { Rule } from '../../src/audit/rules/rules.ts';
-import { createReadModelQueries } from '../../src/adapters/postgres/postgres.ts';
+import { createReadModelQueries } from '../../src/adapters/postgres/read-model-queries.ts';
 import type { ReadModelQueries } from '../../src/audit/compare/comparison.ts';
 import type { Divergence } from '../../src/audit/rules/divergence.ts';
 import { Verifier } from '../../src/audit/compare/verifier.ts';

@@ -20,7 +20,7 @@ import type { CorrectionCommand } from '../../src/domain/corrections.ts';
 import { decideMailRecord, evolveMailRecord, newMailRecord } from '../../src/domain/mail-record.ts';
 import { endPeriod, openNextPeriod } from '../../src/domain/usage-periods.ts';
 import type { UsageEvent } from '../../src/domain/usage-events.ts';
-import { evolveUsage } from '../../src/domain/usage.ts';
+import { evolveUsage } from '../../src/domain/evolve-usage.ts';
 import { initialUsage } from '../../src/domain/usage-state.ts';
 import type { UsagePeriod } from '../../src/domain/usage-state.ts';
 import { plan, video } from '../domain/usage-examples.ts';

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { projections } from '../../projections/all.ts';
 import { catchUp } from '../../projections/runner/progress.ts';
 import { connectEventStore } from '../../src/adapters/event-store/event-store.ts';
-import { openPool } from '../../src/adapters/postgres/postgres.ts';
+import { openPool } from '../../src/adapters/postgres/pool.ts';
 import { readProcessFile } from '../../src/system/processes.ts';
 import { appendUsedAccount } from '../projections/generated-account.ts';
 import { silent } from '../projections/read-models-under-test.ts';

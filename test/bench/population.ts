@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import pMap from 'p-map';
 import type { Pool } from 'pg';
 import { createLocalFileStore } from '../../src/adapters/files/local-file-store.ts';
-import { deriveKeys } from '../../src/adapters/secrets.ts';
+import { deriveKeys } from '../../src/adapters/derive-keys.ts';
 import { newUuid, randomBits } from '../../src/system/clock-and-chance.ts';
 import { newApiKey } from '../../src/commands/api-key.ts';
 import type { NewApiKey } from '../../src/commands/api-key.ts';

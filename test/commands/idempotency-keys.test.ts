@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { hashIdempotencyKey, hasIdempotencyKeyForm } from '../../src/commands/idempotency.ts';
+import { hashIdempotencyKey, hasIdempotencyKeyForm } from '../../src/commands/idempotency-key-hash.ts';
 import { readOn } from '../../src/commands/usage/usage-cache.ts';
 import { usageStream } from '../../src/domain/billing-period.ts';
 import { token } from '../domain/usage-examples.ts';

@@ -1,5 +1,5 @@
 import { newUuid } from '../../src/system/clock-and-chance.ts';
-import { hashIdempotencyKey } from '../../src/commands/idempotency.ts';
+import { hashIdempotencyKey } from '../../src/commands/idempotency-key-hash.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';
 import { queueDownload } from '../../src/commands/queue-download.ts';
 import type { QueueDownloadAnswer, QueueDownloadRequest } from '../../src/commands/queue-download.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { newUuid } from '../../src/system/clock-and-chance.ts';
-import { NotStored } from '../../src/commands/handle.ts';
+import { NotStored } from '../../src/commands/handle-command.ts';
 import type { EventStore, EventToAppend } from '../../src/ports/event-store.ts';
 import { readWarning, recordWarningMail } from '../../src/commands/record-warning-mail.ts';
 import type { LoggedWarning } from '../../src/commands/record-warning-mail.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { projections } from '../../projections/all.ts';
-import { createReadModelQueries } from '../../src/adapters/postgres/postgres.ts';
+import { createReadModelQueries } from '../../src/adapters/postgres/read-model-queries.ts';
 import { auditContinuously } from '../../src/dispatcher/audit-continuously.ts';
 import { acknowledgementsStream } from '../../src/domain/audit-events.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';

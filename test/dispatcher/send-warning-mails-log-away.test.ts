@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { connectEventStore } from '../../src/adapters/event-store/event-store.ts';
 import type { ConnectedEventStore } from '../../src/adapters/event-store/event-store.ts';
-import { openPool } from '../../src/adapters/postgres/postgres.ts';
+import { openPool } from '../../src/adapters/postgres/pool.ts';
 import { newUuid } from '../../src/system/clock-and-chance.ts';
 import type { UsageAccount } from '../commands/usage-account.ts';
 import { silent } from '../projections/read-models-under-test.ts';

@@ -7,7 +7,7 @@ import type { ParsedEvent } from '../../src/domain/recorded-event.ts';
 import type { UsageEvent } from '../../src/domain/usage-events.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
 import { closePeriod, endPeriod } from '../../src/domain/usage-periods.ts';
-import { evolveUsage } from '../../src/domain/usage.ts';
+import { evolveUsage } from '../../src/domain/evolve-usage.ts';
 import { initialUsage } from '../../src/domain/usage-state.ts';
 import type { UsagePeriod } from '../../src/domain/usage-state.ts';
 import { charge, opened, parsed, planChanged, waiverOf } from './usage-examples.ts';

@@ -7,7 +7,7 @@ import { invoicesStream } from '../../src/domain/invoice-events.ts';
 import { isOurStream } from '../../src/domain/streams.ts';
 import { newId, randomBits } from '../../src/system/clock-and-chance.ts';
 import { RequestTokens } from '../../src/commands/request-token.ts';
-import { deriveKeys } from '../../src/adapters/secrets.ts';
+import { deriveKeys } from '../../src/adapters/derive-keys.ts';
 
 describe('a stream is ours', () => {
   const accountId = newId('acc');

@@ -4,7 +4,7 @@ import type { PlanTerms, Terms } from '../../src/domain/plans.ts';
 import type { Effective, UsageEvent, UsageEventOf } from '../../src/domain/usage-events.ts';
 import type { EventMetadata, ParsedEvent } from '../../src/domain/recorded-event.ts';
 import type { UsageCommand } from '../../src/domain/decide-usage.ts';
-import { evolveUsage } from '../../src/domain/usage.ts';
+import { evolveUsage } from '../../src/domain/evolve-usage.ts';
 import { initialUsage } from '../../src/domain/usage-state.ts';
 import type { UsagePeriod } from '../../src/domain/usage-state.ts';
 

@@ -8,7 +8,7 @@ import { decideCorrection, evolveCorrections, newCorrections } from '../../src/d
 import type { CorrectionCommand } from '../../src/domain/corrections.ts';
 import { endPeriod, openNextPeriod } from '../../src/domain/usage-periods.ts';
 import type { UsageEvent } from '../../src/domain/usage-events.ts';
-import { evolveUsage } from '../../src/domain/usage.ts';
+import { evolveUsage } from '../../src/domain/evolve-usage.ts';
 import { initialUsage } from '../../src/domain/usage-state.ts';
 import type { Usage } from '../../src/domain/usage-state.ts';
 

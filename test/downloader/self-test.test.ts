@@ -1,13 +1,13 @@
 import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
 
-import type { Sandbox } from '../../src/downloader/sandbox/sandbox.ts';
+import type { Sandbox } from '../../src/downloader/sandbox/open-sandbox.ts';
 import { testSandbox } from '../../src/downloader/self-test.ts';
 import type { GuardReport } from '../../src/downloader/self-test.ts';
 import { createEgressGuard } from '../../src/downloader/egress/guard.ts';
 import type { EgressGuard } from '../../src/downloader/egress/guard.ts';
 import { startEgressProxy } from '../../src/downloader/egress/proxy.ts';
-import { requireGuards } from '../../src/main/sandbox.ts';
+import { requireGuards } from '../../src/main/downloader-sandbox.ts';
 import { sandboxOfFile } from '../support/sandbox.ts';
 
 const { directory, reaper, sandbox: openedSandbox } = sandboxOfFile();

@@ -1,4 +1,4 @@
-import { hashIdempotencyKey } from '../../src/commands/idempotency.ts';
+import { hashIdempotencyKey } from '../../src/commands/idempotency-key-hash.ts';
 import { readUsageStream } from '../support/log.ts';
 import type { LoggedEvent } from '../support/log.ts';
 

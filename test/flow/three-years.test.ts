@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { beforeAll, expect, test } from 'vitest';
 import { countDue } from '../../projections/due-periods.ts';
-import { openPool } from '../../src/adapters/postgres/postgres.ts';
+import { openPool } from '../../src/adapters/postgres/pool.ts';
 import type { InvoiceIssued } from '../../src/domain/invoice-events.ts';
 import { silent } from '../projections/read-models-under-test.ts';
 import { call } from '../support/client.ts';

@@ -3,7 +3,7 @@ import { request as sendRequest } from 'node:http';
 import { text } from 'node:stream/consumers';
 import type { Pool } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openPool } from '../../src/adapters/postgres/postgres.ts';
+import { openPool } from '../../src/adapters/postgres/pool.ts';
 import { silent } from '../projections/read-models-under-test.ts';
 import { call } from '../support/client.ts';
 import { EventStoreProxy } from '../support/event-store-proxy.ts';

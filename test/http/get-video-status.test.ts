@@ -2,7 +2,7 @@ import { hash, randomBytes } from 'node:crypto';
 import { readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { deriveKeys } from '../../src/adapters/secrets.ts';
+import { deriveKeys } from '../../src/adapters/derive-keys.ts';
 import { RequestTokens } from '../../src/commands/request-token.ts';
 import { call, expectError } from '../support/client.ts';
 import { queue, statusOf } from '../support/downloads.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
-import { ConfigurationRefused, environment, readConfig } from '../../src/main/settings/config.ts';
+import { ConfigurationRefused } from '../../src/main/settings/configuration-refused.ts';
+import { environment, readConfig } from '../../src/main/settings/config.ts';
 
 const read = (EVENTSTORE_URL: string) => readConfig({ EVENTSTORE_URL }).EVENTSTORE_URL;
 

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
 
-import { openSandbox } from '../../src/downloader/sandbox/sandbox.ts';
-import type { Sandbox } from '../../src/downloader/sandbox/sandbox.ts';
+import { openSandbox } from '../../src/downloader/sandbox/open-sandbox.ts';
+import type { Sandbox } from '../../src/downloader/sandbox/open-sandbox.ts';
 import { startReaper } from '../../src/downloader/sandbox/child-reaper.ts';
 import type { Reaper } from '../../src/downloader/sandbox/child-reaper.ts';
 import { temporaryDirectoryOfFile } from './temporary-directory.ts';

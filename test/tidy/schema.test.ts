@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { openPool } from '../../src/adapters/postgres/postgres.ts';
+import { openPool } from '../../src/adapters/postgres/pool.ts';
 import { createReadModels, silent } from '../projections/read-models-under-test.ts';
 import type { TestReadModels } from '../projections/read-models-under-test.ts';
 import { createDatabase } from '../support/postgres.ts';

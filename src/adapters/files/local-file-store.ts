@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path';
 
 import type { FileKey, FileStore } from '../../ports/files.ts';
 import { checkedToken, contentTypeOf, isToken, keyPath } from './file-key.ts';
-import { createSignedLinks } from './link-signer.ts';
-import type { LinkOptions } from './link-signer.ts';
+import { createSignedLinks } from './signed-links.ts';
+import type { LinkOptions } from './signed-links.ts';
 
 export interface LocalFileStoreOptions extends LinkOptions {
   directory: string;

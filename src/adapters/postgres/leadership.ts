@@ -3,7 +3,7 @@ import type { Pool } from 'pg';
 import type { Logger } from 'pino';
 import { outageOf } from '../../ports/outage.ts';
 import type { Outages } from '../../ports/outage.ts';
-import { endInTime } from './postgres.ts';
+import { endInTime } from './pool.ts';
 import { sleep } from '../../async/sleep.ts';
 
 /** The locks of roles that act in one process at a time. The numbers only have to differ from each other. */

@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import type { ChargeToVoid, PendingVoids, PendingVoidCharge, UnknownAppend } from '../../ports/billing.ts';
 import type { EventToAppend } from '../../ports/event-store.ts';
 import type { RowMacs } from '../../ports/row-macs.ts';
-import { inTransaction } from './postgres.ts';
+import { inOwnSession } from './own-session.ts';
 
 interface Row {
   append_id: string;
@@ -56,7 +56,7 @@ export function createPendingVoids(pool: Pool, { macs, now, process }: PendingVo
       const row = rowOf(append);
       const promised = { ...charge, promised: { process, at: now() } };
       const signed = { ...promised, mac: macs.sign('pending_voids', textOf(row, promised)) };
-      return inTransaction(pool, 'begin', async (client) => {
+      return inOwnSession(pool, 'begin', async (client) => {
         await client.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [row.stream]);
         // A separate statement, which sees everything that was committed before the lock was taken.
         const { rowCount } = await client.query(

@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import type { RowObserver } from '../../ports/observers.ts';
 import type { RowMacs } from '../../ports/row-macs.ts';
-import type { DerivedKeys } from '../secrets.ts';
+import type { DerivedKeys } from '../derive-keys.ts';
 
 /** The most rows that are remembered as logged; beyond it, a row may be logged again. */
 const maxSaid = 10_000;

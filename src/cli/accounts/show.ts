@@ -8,7 +8,7 @@ import { comingTerms, isOverAt, termsAt } from '../../domain/usage-periods.ts';
 import { accountIdArgument } from '../arguments.ts';
 import type { CliDependencies, RunCommand } from '../dependencies.ts';
 import { facts, print } from '../output.ts';
-import { currentUsage, requireAccount } from './current-usage.ts';
+import { currentUsage, requireAccount } from './find-account-usage.ts';
 import { capText, describeTerms } from './describe-terms.ts';
 
 export function addShowAccount(accounts: Command, run: RunCommand): void {

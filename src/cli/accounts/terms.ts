@@ -15,7 +15,7 @@ import { commandTimeoutMs, untilShown } from '../waiting.ts';
 import { largestAllowance, largestHourlyLimit, largestMaxKeys } from '../../domain/plans.ts';
 import { accountIdArgument, centsArgument, centsOrNoneArgument, wholeArgument } from '../arguments.ts';
 import type { CliDependencies, RunCommand } from '../dependencies.ts';
-import { currentUsage, snapshotOf } from './current-usage.ts';
+import { currentUsage, snapshotOf } from './find-account-usage.ts';
 import { describeTerms, planNamed } from './describe-terms.ts';
 
 /** Changes of what an account pays for: in force from a moment on, or from the next billing period. */

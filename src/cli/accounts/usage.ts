@@ -14,7 +14,7 @@ import type { Output } from '../output.ts';
 import { table } from '../table.ts';
 import { caughtUp } from '../waiting.ts';
 import { accountIdArgument, dayArgument } from '../arguments.ts';
-import { requireAccount } from './current-usage.ts';
+import { requireAccount } from './find-account-usage.ts';
 import type { CliDependencies, RunCommand } from '../dependencies.ts';
 
 export function addAccountUsage(accounts: Command, run: RunCommand): void {

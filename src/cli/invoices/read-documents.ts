@@ -1,6 +1,6 @@
 import { invoices as invoicesModel, readInvoices } from '../../../projections/invoices.ts';
 import type { AccountInvoices } from '../../../projections/invoices.ts';
-import { requireAccount } from '../accounts/current-usage.ts';
+import { requireAccount } from '../accounts/find-account-usage.ts';
 import type { CliDependencies } from '../dependencies.ts';
 import { caughtUp } from '../waiting.ts';
 

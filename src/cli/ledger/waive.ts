@@ -5,7 +5,7 @@ import { readCredits } from '../../../projections/credits.ts';
 import { listFailedOverage, readJob } from '../../../projections/jobs.ts';
 import { usageAndJobs } from '../../../projections/usage-and-jobs.ts';
 import { waiverName } from '../../domain/corrections.ts';
-import { OutcomeUnknown } from '../../commands/handle.ts';
+import { OutcomeUnknown } from '../../commands/handle-command.ts';
 import { waiveCharges } from '../../commands/waive-charges.ts';
 import { usageStream } from '../../domain/billing-period.ts';
 import { failureReasonNames } from '../../domain/failure-reasons.ts';

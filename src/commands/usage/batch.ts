@@ -4,7 +4,7 @@ import { later } from '../../domain/instant.ts';
 import { isRefused } from '../../domain/refusals.ts';
 import type { Refusal } from '../../domain/refusals.ts';
 import type { UsageEvent } from '../../domain/usage-events.ts';
-import { evolveUsage } from '../../domain/usage.ts';
+import { evolveUsage } from '../../domain/evolve-usage.ts';
 import type { UsagePeriod, UsageSnapshot } from '../../domain/usage-state.ts';
 import type { UsageCache } from './usage-cache.ts';
 import type { ChargeToVoid, UnknownAppend } from '../../ports/billing.ts';

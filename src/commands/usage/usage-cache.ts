@@ -1,6 +1,6 @@
 import type { KeyedDownload } from '../../domain/decide-usage.ts';
 import type { DownloadQueued } from '../../domain/usage-events.ts';
-import { evolveUsage } from '../../domain/usage.ts';
+import { evolveUsage } from '../../domain/evolve-usage.ts';
 import { initialUsage } from '../../domain/usage-state.ts';
 import type { UsageSnapshot } from '../../domain/usage-state.ts';
 import { usageStream } from '../../domain/billing-period.ts';

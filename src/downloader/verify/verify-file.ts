@@ -5,7 +5,7 @@ import type { Reaper } from '../sandbox/child-reaper.ts';
 import type { ChildObserver } from '../../ports/observers.ts';
 import type { Output } from '../../domain/download-options.ts';
 import type { Namespaces } from '../sandbox/launch.ts';
-import { runSandboxed } from '../sandbox/process.ts';
+import { runSandboxed } from '../sandbox/run-sandboxed.ts';
 import { countPackets, judgePackets, packetEntries, refuse } from './packets.ts';
 import type { Announced, Verdict } from './packets.ts';
 

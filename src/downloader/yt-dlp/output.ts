@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import type { DownloadProgress, VideoMetadata } from '../../ports/videos.ts';
-import { cleanDetail } from './failures.ts';
+import { cleanDetail } from './failure-phrases.ts';
 import { marks } from './arguments.ts';
 
 const maxUrlCharacters = 2048;

@@ -1,8 +1,8 @@
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-import { runSandboxed } from '../sandbox/process.ts';
-import type { SandboxedProcess, ProcessResult } from '../sandbox/process.ts';
+import { runSandboxed } from '../sandbox/run-sandboxed.ts';
+import type { SandboxedProcess, ProcessResult } from '../sandbox/run-sandboxed.ts';
 import type { Egress, EgressUsage } from '../egress/credentials.ts';
 import type { DownloaderPrograms } from './programs.ts';
 import type { YtDlpCommand } from './unpack.ts';

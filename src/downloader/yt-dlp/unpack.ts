@@ -13,7 +13,7 @@ import type { Reaper } from '../sandbox/child-reaper.ts';
 import { installTree } from './installed-tree.ts';
 import { bundledYtDlpName, bundledYtDlpSha256 } from './programs.ts';
 import { fileSha256 } from '../file-sha256.ts';
-import { runSandboxed } from '../sandbox/process.ts';
+import { runSandboxed } from '../sandbox/run-sandboxed.ts';
 import { sendSignal } from '../../system/processes.ts';
 import { withDeadline } from '../../async/deadline.ts';
 

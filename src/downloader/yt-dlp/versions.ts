@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 
 import type { Namespaces } from '../sandbox/launch.ts';
 import type { Reaper } from '../sandbox/child-reaper.ts';
-import { runSandboxed } from '../sandbox/process.ts';
+import { runSandboxed } from '../sandbox/run-sandboxed.ts';
 import { bundledYtDlpName, bundledYtDlpSha256, bundledYtDlpVersion } from './programs.ts';
 import { fileSha256 } from '../file-sha256.ts';
 import type { DownloaderPrograms } from './programs.ts';

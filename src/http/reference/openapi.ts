@@ -12,7 +12,7 @@ import type {
   Parameter,
   Reference,
   Response,
-} from './document.ts';
+} from './openapi-types.ts';
 import type { Example } from './examples.ts';
 import { ReferenceSchemas } from './schemas.ts';
 

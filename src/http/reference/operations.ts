@@ -1,4 +1,4 @@
-import type { OpenApiDocument, Operation } from './document.ts';
+import type { OpenApiDocument, Operation } from './openapi-types.ts';
 
 export interface ListedOperation extends Operation {
   method: 'get' | 'post';

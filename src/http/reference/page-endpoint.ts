@@ -1,4 +1,4 @@
-import { resolve } from './document.ts';
+import { resolve } from './openapi-types.ts';
 import type {
   ErrorResponse,
   Examples,
@@ -7,7 +7,7 @@ import type {
   Parameter,
   Response,
   Operation,
-} from './document.ts';
+} from './openapi-types.ts';
 import { code, html, prose, table } from '../../documents/html.ts';
 import type { Html } from '../../documents/html.ts';
 import type { ListedOperation } from './operations.ts';

@@ -1,5 +1,5 @@
-import { resolve } from './document.ts';
-import type { ErrorResponse, Header, JsonSchema, OpenApiDocument } from './document.ts';
+import { resolve } from './openapi-types.ts';
+import type { ErrorResponse, Header, JsonSchema, OpenApiDocument } from './openapi-types.ts';
 import { html, Html, prose, table } from '../../documents/html.ts';
 import { endpointSection, errorRow, methodBadge, pathPrefix } from './page-endpoint.ts';
 import { operationsOf } from './operations.ts';

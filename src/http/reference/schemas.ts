@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { JsonSchema } from './document.ts';
+import type { JsonSchema } from './openapi-types.ts';
 
 /** zod's schemas as schemas of the document; those with an id of their own are gathered and referred to. */
 export class ReferenceSchemas {

@@ -7,7 +7,7 @@ import type { JobStatus } from '../../../projections/jobs.ts';
 import type { LocalFileStore } from '../../adapters/files/local-file-store.ts';
 import { observeAdmissions, observeConnections, observeRequests } from '../../adapters/telemetry/observers.ts';
 import { maxOpenFiles } from '../../system/open-files.ts';
-import { endInTime, openPool } from '../../adapters/postgres/postgres.ts';
+import { endInTime, openPool } from '../../adapters/postgres/pool.ts';
 import { createProbeClient } from '../../adapters/nats/metadata-channel.ts';
 import { followProgress } from '../../adapters/nats/progress-channel.ts';
 import { readSendQueues } from '../../system/send-queues.ts';

@@ -3,7 +3,7 @@ import { readCredits } from '../../../projections/credits.ts';
 import { createJobQueue } from '../../adapters/nats/job-queue.ts';
 import { leadWhenAlone } from '../../adapters/postgres/leadership.ts';
 import { observeFiles, observeJobs, observeMails, observeVoids } from '../../adapters/telemetry/observers.ts';
-import { createReadModelQueries } from '../../adapters/postgres/postgres.ts';
+import { createReadModelQueries } from '../../adapters/postgres/read-model-queries.ts';
 import { newUuid } from '../../system/clock-and-chance.ts';
 import { WriterRegistry } from '../../commands/usage/writer-registry.ts';
 import { auditContinuously } from '../../dispatcher/audit-continuously.ts';

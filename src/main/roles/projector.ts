@@ -2,7 +2,7 @@ import { projections } from '../../../projections/all.ts';
 import { runProjection } from '../../../projections/runner/runner.ts';
 import { rebuildUnsigned } from '../../../projections/runner/unsigned-rows.ts';
 import { leadWhenAlone } from '../../adapters/postgres/leadership.ts';
-import { openPool } from '../../adapters/postgres/postgres.ts';
+import { openPool } from '../../adapters/postgres/pool.ts';
 import { watchProjections } from '../gauges.ts';
 import type { StartRole } from './role.ts';
 

@@ -20,14 +20,14 @@ import { createDiskWatermark } from '../../worker/disk-watermark.ts';
 import { createQuotas } from '../../worker/concurrent-jobs.ts';
 import type { Quotas } from '../../worker/concurrent-jobs.ts';
 import { runWorker } from '../../worker/pull-jobs.ts';
-import { weakSandboxNotice } from '../sandbox.ts';
+import { weakSandboxNotice } from '../downloader-sandbox.ts';
 import { findDownloader } from '../downloader.ts';
 import type { Config } from '../settings/config.ts';
 import type { Connections } from '../connect.ts';
 import { filesDirectory, openFiles } from '../file-store.ts';
 import { watchDisks, watchDiskWatermark } from '../gauges.ts';
 import type { StartRole } from './role.ts';
-import { reportDownloader, startSandbox } from './sandbox.ts';
+import { reportDownloader, startSandbox } from './start-sandbox.ts';
 import { metadataTimeoutMs, shortLinkTimeoutMs } from './answer-timeouts.ts';
 
 /** The worker gives up a little before the API stops listening. */

@@ -1,11 +1,12 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import { readPlanCatalogue } from '../../domain/plans.ts';
 import type { PlanCatalogue } from '../../domain/plans.ts';
 import { printable } from '../printable.ts';
+import { ConfigurationRefused } from './configuration-refused.ts';
+import { readPlanFile } from './plan-file.ts';
 import * as kinds from './setting-kinds.ts';
 import { checkNames, isFromKubernetes } from './misspelt-settings.ts';
 import type { Misspelt } from './misspelt-settings.ts';
@@ -13,11 +14,6 @@ import type { Misspelt } from './misspelt-settings.ts';
 /** The only reader of the environment: once, validated, frozen. A bad value is a refusal to start that names it. */
 
 export const projectDirectory = fileURLToPath(new URL('../../..', import.meta.url));
-
-/** A setting or a part that is missing or wrong; the message tells what to do. */
-export class ConfigurationRefused extends Error {
-  override readonly name = 'ConfigurationRefused';
-}
 
 const { address, anyText, flag, webAddress, whole } = kinds;
 
@@ -140,7 +136,7 @@ export function readConfig(variables: NodeJS.ProcessEnv = process.env): Config {
     ...settings,
     dataDirectory: resolve(settings.REELTALLY_DATA ?? join(projectDirectory, '.reeltally')),
     allEmbedded: !settings.EVENTSTORE_URL && !settings.DATABASE_URL && !settings.NATS_URL,
-    plans: readPlans(settings.PLANS_FILE),
+    plans: readPlanFile(settings.PLANS_FILE),
     version: readVersion(),
     similarNames: similar,
   };
@@ -164,16 +160,6 @@ function refuseHalfOfS3({ S3_BUCKET, FILES_DIRECTORY, S3_ACCESS_KEY_ID, S3_SECRE
     );
   if ((S3_ACCESS_KEY_ID === undefined) !== (S3_SECRET_ACCESS_KEY === undefined))
     throw new ConfigurationRefused('S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY: set both, or neither.');
-}
-
-function readPlans(file: string): PlanCatalogue {
-  if (!existsSync(file)) throw new ConfigurationRefused(`PLANS_FILE: there is no file ${file}`);
-  try {
-    return readPlanCatalogue(JSON.parse(readFileSync(file, 'utf8')));
-  } catch (error) {
-    const why = error instanceof z.ZodError ? z.prettifyError(error) : String(error);
-    throw new ConfigurationRefused(`PLANS_FILE: ${file} cannot be used:\n${why}`);
-  }
 }
 
 /** Version of this service, from its package. */

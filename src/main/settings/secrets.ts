@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Pool } from 'pg';
-import { deriveKeys } from '../../adapters/secrets.ts';
-import type { DerivedKeys } from '../../adapters/secrets.ts';
+import { deriveKeys } from '../../adapters/derive-keys.ts';
+import type { DerivedKeys } from '../../adapters/derive-keys.ts';
 import { readOrMakeSecret } from '../../system/private-files.ts';
-import { ConfigurationRefused } from './config.ts';
+import { ConfigurationRefused } from './configuration-refused.ts';
 import type { Config } from './config.ts';
 
 export interface Secrets {

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { ConfigurationRefused } from './config.ts';
+import { ConfigurationRefused } from './configuration-refused.ts';
 import type { Config } from './config.ts';
 
 /** The first start of an installation fixes the prefix of its streams, for ever. */

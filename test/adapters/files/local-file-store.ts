@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 
 import { createLocalFileStore } from '../../../src/adapters/files/local-file-store.ts';
 import type { LocalFileStore } from '../../../src/adapters/files/local-file-store.ts';
-import type { SigningKey } from '../../../src/adapters/files/link-signer.ts';
+import type { SigningKey } from '../../../src/adapters/files/signed-links.ts';
 import { readSendQueues } from '../../../src/system/send-queues.ts';
 import { registerFileRoute } from '../../../src/http/files/file-route.ts';
 import { IdleReaders } from '../../../src/http/files/idle-readers.ts';

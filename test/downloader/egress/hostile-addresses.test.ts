@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
 import { startReaper } from '../../../src/downloader/sandbox/child-reaper.ts';
-import { openSandbox } from '../../../src/downloader/sandbox/sandbox.ts';
-import type { Sandbox } from '../../../src/downloader/sandbox/sandbox.ts';
+import { openSandbox } from '../../../src/downloader/sandbox/open-sandbox.ts';
+import type { Sandbox } from '../../../src/downloader/sandbox/open-sandbox.ts';
 import type { Namespaces } from '../../../src/downloader/sandbox/launch.ts';
 import { startEgressProxy } from '../../../src/downloader/egress/proxy.ts';
 import type { EgressProxy } from '../../../src/downloader/egress/proxy.ts';

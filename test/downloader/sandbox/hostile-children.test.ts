@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
-import { runSandboxed } from '../../../src/downloader/sandbox/process.ts';
+import { runSandboxed } from '../../../src/downloader/sandbox/run-sandboxed.ts';
 import { measureDirectory } from '../../../src/downloader/sandbox/resource-use.ts';
 import { hostileChildren } from '../../support/hostile-children.ts';
 import { processesNaming } from '../../support/named-processes.ts';

@@ -17,8 +17,8 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { openUsers } from '../../../src/downloader/sandbox/users.ts';
 import type { Users } from '../../../src/downloader/sandbox/users.ts';
 import { startReaper } from '../../../src/downloader/sandbox/child-reaper.ts';
-import { runSandboxed } from '../../../src/downloader/sandbox/process.ts';
-import type { SandboxedProcess } from '../../../src/downloader/sandbox/process.ts';
+import { runSandboxed } from '../../../src/downloader/sandbox/run-sandboxed.ts';
+import type { SandboxedProcess } from '../../../src/downloader/sandbox/run-sandboxed.ts';
 import { processesOf } from '../../../src/downloader/sandbox/resource-use.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { openDirectory } from '../../support/without-namespaces.ts';
@@ -109,7 +109,7 @@ describe('children of other users', { timeout: 60_000 }, () => {
     const source = (name: string) =>
       JSON.stringify(new URL(`../../../src/downloader/sandbox/${name}.ts`, import.meta.url).href);
     const service = `
-      const { runSandboxed } = await import(${source('process')});
+      const { runSandboxed } = await import(${source('run-sandboxed')});
       const { startReaper } = await import(${source('child-reaper')});
       const { openUsers } = await import(${source('users')});
       await runSandboxed({

@@ -7,7 +7,7 @@ import { readCheckpoint } from '../../../projections/runner/checkpoints.ts';
 import { measureLag } from '../../../projections/runner/progress.ts';
 import { connectEventStore } from '../../../src/adapters/event-store/event-store.ts';
 import type { ConnectedEventStore } from '../../../src/adapters/event-store/event-store.ts';
-import { createReadModelQueries } from '../../../src/adapters/postgres/postgres.ts';
+import { createReadModelQueries } from '../../../src/adapters/postgres/read-model-queries.ts';
 import type { Subscription } from '../../../src/ports/event-store.ts';
 import { endsOfCatchUp } from '../../../src/embedded/event-store/checkpoints.ts';
 import { Verifier } from '../../../src/audit/compare/verifier.ts';

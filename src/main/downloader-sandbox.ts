@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import { chmod } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { openSandbox, sandboxKindOf } from '../downloader/sandbox/sandbox.ts';
-import type { Sandbox, SandboxKind } from '../downloader/sandbox/sandbox.ts';
+import { openSandbox, sandboxKindOf } from '../downloader/sandbox/open-sandbox.ts';
+import type { Sandbox, SandboxKind } from '../downloader/sandbox/open-sandbox.ts';
 import type { Namespaces } from '../downloader/sandbox/launch.ts';
 import { startReaper } from '../downloader/sandbox/child-reaper.ts';
 import type { Reaper } from '../downloader/sandbox/child-reaper.ts';
@@ -18,7 +18,8 @@ import { copyOf, installTree, treeSha256 } from '../downloader/yt-dlp/installed-
 import { localFfmpeg } from '../downloader/yt-dlp/run-yt-dlp.ts';
 import type { EgressObserver } from '../ports/observers.ts';
 import { othersCanReach, sharedDirectory } from '../system/access-of-other-users.ts';
-import { ConfigurationRefused, projectDirectory } from './settings/config.ts';
+import { ConfigurationRefused } from './settings/configuration-refused.ts';
+import { projectDirectory } from './settings/config.ts';
 import type { Config } from './settings/config.ts';
 
 import { isRoot, othersCanPassTo, passable } from './downloader.ts';

@@ -2,9 +2,9 @@ import { downloaderAgeDays, inspectDownloader, oldEngineDays } from '../../downl
 import { observeEgress, showEngine, showGuards } from '../../adapters/telemetry/worker-observers.ts';
 import type { DownloaderPrograms } from '../../downloader/yt-dlp/programs.ts';
 import type { Connections } from '../connect.ts';
-import { sandboxDirectoryOf, openDownloaderSandbox, requireGuards, requireSandbox } from '../sandbox.ts';
+import { sandboxDirectoryOf, openDownloaderSandbox, requireGuards, requireSandbox } from '../downloader-sandbox.ts';
 import { workDirectoryOf } from '../downloader.ts';
-import type { DownloaderSandbox } from '../sandbox.ts';
+import type { DownloaderSandbox } from '../downloader-sandbox.ts';
 import type { InstalledDownloader } from '../downloader.ts';
 
 /**

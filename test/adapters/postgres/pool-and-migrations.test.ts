@@ -7,7 +7,8 @@ import type { Pool } from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
 
 import { startHeartbeat } from '../../../src/adapters/postgres/heartbeat.ts';
-import { migrate, openPool } from '../../../src/adapters/postgres/postgres.ts';
+import { migrate } from '../../../src/adapters/postgres/migrations.ts';
+import { openPool } from '../../../src/adapters/postgres/pool.ts';
 import { createDatabase } from '../../support/postgres.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { waitFor } from '../../support/wait-for.ts';

@@ -1,10 +1,10 @@
 import type { DownloadFailure, WantedFile } from '../ports/videos.ts';
 import type { Fault } from '../domain/download-job-events.ts';
 import type { FailureReason } from '../domain/failure-reasons.ts';
-import type { ProcessEnding, ProcessResult } from './sandbox/process.ts';
+import type { ProcessEnding, ProcessResult } from './sandbox/run-sandboxed.ts';
 import type { DownloadOutput } from './yt-dlp/output.ts';
 import type { DownloaderLimits } from './yt-dlp/arguments.ts';
-import { cleanDetail, ytDlpFailure } from './yt-dlp/failures.ts';
+import { cleanDetail, ytDlpFailure } from './yt-dlp/failure-phrases.ts';
 
 interface EndingReason {
   reason: FailureReason;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { deriveKeys } from '../../src/adapters/secrets.ts';
+import { deriveKeys } from '../../src/adapters/derive-keys.ts';
 
 describe('the keys of a secret', () => {
   it('are the same for ever: links and tokens that clients hold depend on them', () => {

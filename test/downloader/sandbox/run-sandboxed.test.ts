@@ -3,8 +3,8 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, test } from 'vitest';
 
 import { startReaper } from '../../../src/downloader/sandbox/child-reaper.ts';
-import { runSandboxed } from '../../../src/downloader/sandbox/process.ts';
-import type { ProcessEnding, SandboxedProcess } from '../../../src/downloader/sandbox/process.ts';
+import { runSandboxed } from '../../../src/downloader/sandbox/run-sandboxed.ts';
+import type { ProcessEnding, SandboxedProcess } from '../../../src/downloader/sandbox/run-sandboxed.ts';
 import { isAlive } from '../../embedded/owned.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { waitFor } from '../../support/wait-for.ts';
@@ -150,7 +150,7 @@ describe('a contained process', () => {
   });
 
   test('dies with its children when our own process is killed', async () => {
-    const contained = fileURLToPath(new URL('../../../src/downloader/sandbox/process.ts', import.meta.url));
+    const contained = fileURLToPath(new URL('../../../src/downloader/sandbox/run-sandboxed.ts', import.meta.url));
     const keeping = fileURLToPath(new URL('../../../src/downloader/sandbox/child-reaper.ts', import.meta.url));
     const parentProgram = `
       const { runSandboxed } = await import(${JSON.stringify(contained)});

@@ -1,15 +1,15 @@
 import { createServer } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-import type { ProcessResult } from '../../../src/downloader/sandbox/process.ts';
-import { processFailure } from '../../../src/downloader/failures.ts';
+import type { ProcessResult } from '../../../src/downloader/sandbox/run-sandboxed.ts';
+import { processFailure } from '../../../src/downloader/download-failures.ts';
 import {
   cleanDetail,
   failureRow,
   searchedWords,
   ytDlpFailure,
   ytDlpFailures,
-} from '../../../src/downloader/yt-dlp/failures.ts';
+} from '../../../src/downloader/yt-dlp/failure-phrases.ts';
 import { failureReasons } from '../../../src/domain/failure-reasons.ts';
 import { engineComplaints } from '../../support/engine-complaints.ts';
 import { scaled } from '../../support/proof-scale.ts';

@@ -1,0 +1,33 @@
+import type { Pool } from 'pg';
+import { sleep } from '../../async/sleep.ts';
+import type { Clock } from './clock.ts';
+
+/** Asks Postgres for its time. @throws when it is away */
+export async function measureClock(pool: Pool, { measureTime }: Pick<Clock, 'measureTime'>): Promise<void> {
+  const told = measureTime();
+  const { rows } = await pool.query<{ ms: string }>('select extract(epoch from clock_timestamp()) * 1000 as ms');
+  told(Number(rows[0]?.ms));
+}
+
+const defaultMeasureEveryMs = 2_000;
+
+/** Measures the clock regularly. While Postgres is away, the time continues from the last measurement. */
+export function keepMeasuring(
+  pool: Pool,
+  clock: Pick<Clock, 'measureTime'>,
+  everyMs = defaultMeasureEveryMs,
+): { stop: () => Promise<void> } {
+  const stopping = new AbortController();
+  const running = (async () => {
+    while (!stopping.signal.aborted) {
+      await measureClock(pool, clock).catch(() => undefined);
+      await sleep(everyMs, stopping.signal);
+    }
+  })();
+  return {
+    stop: async () => {
+      stopping.abort();
+      await running;
+    },
+  };
+}

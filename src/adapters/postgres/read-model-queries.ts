@@ -1,0 +1,29 @@
+import type { Pool } from 'pg';
+import { inOwnSession } from './own-session.ts';
+
+type Query = (sql: string, values: unknown[]) => Promise<Record<string, unknown>[]>;
+
+/** The audit's queries: one by one, or several as of one instant. */
+export function createReadModelQueries(pool: Pool): {
+  query: Query;
+  snapshot: <Result>(work: (query: Query) => Promise<Result>) => Promise<Result>;
+} {
+  const queryOf =
+    (client: Pick<Pool, 'query'>): Query =>
+    async (sql, values) =>
+      (await client.query<Record<string, unknown>>(sql, values)).rows;
+  return {
+    query: queryOf(pool),
+    snapshot: (work) =>
+      inOwnSession(pool, 'begin isolation level repeatable read read only', (client) =>
+        // A refused query must not end the transaction.
+        work(async (sql, values) => {
+          await client.query('savepoint query');
+          return queryOf(client)(sql, values).catch(async (error: unknown) => {
+            await client.query('rollback to savepoint query');
+            throw error;
+          });
+        }),
+      ),
+  };
+}
