@@ -41,20 +41,20 @@ interface Field {
 
 const propertiesOf = (schema: z.ZodType) => z.toJSONSchema(schema) as Property;
 
-/** The page describes these once, and names them where they stand. */
-const described = [
-  ['terms', terms],
-  ['plan terms', planTerms],
-] as const;
 const fieldNames = (property: Property) => Object.keys(property.properties ?? {}).join();
+/** The page describes these once, and names them where they stand. */
+const described = new Map([
+  [fieldNames(propertiesOf(terms)), 'terms'],
+  [fieldNames(propertiesOf(planTerms)), 'plan terms'],
+]);
 
 function fieldsOf(property: Property, prefix = ''): Field[] {
   return Object.entries(property.properties ?? {}).flatMap(([name, inner]) => fieldsOfOne(prefix + name, inner));
 }
 
 function fieldsOfOne(name: string, property: Property): Field[] {
-  const known = described.find(([, schema]) => fieldNames(propertiesOf(schema)) === fieldNames(property));
-  if (known) return [{ name, type: known[0], values: [] }];
+  const known = described.get(fieldNames(property));
+  if (known !== undefined) return [{ name, type: known, values: [] }];
   if (property.properties) return fieldsOf(property, `${name}.`);
   if (property.oneOf) return merge(property.oneOf.flatMap((variant) => fieldsOfOne(name, variant)));
   if (property.$ref !== undefined) return [{ name, type: 'any', values: [] }];

@@ -28,7 +28,13 @@ export function pages(): string[] {
   return ['README.md', ...inDocs.sort().map((name) => `docs/${name}`)];
 }
 
-const readPage = (path: string): Token[] => marked.lexer(readFileSync(join(root, path), 'utf8'));
+const readPages = new Map<string, Token[]>();
+
+function readPage(path: string): Token[] {
+  const tokens = readPages.get(path) ?? marked.lexer(readFileSync(join(root, path), 'utf8'));
+  readPages.set(path, tokens);
+  return tokens;
+}
 
 export function codeBlocks(path: string): CodeBlock[] {
   return readPage(path).filter(isCode).map(readCode);

@@ -21,6 +21,8 @@ const forbiddenFolders = [
 /** Time, chance and the environment come in here and are handed on from here. Embedded parts are processes of their own. */
 const mayAskTheMachine = ['src/system/clock-and-chance.ts', 'src/main/settings/config.ts', 'src/embedded/'];
 
+const machineWords = /\bDate\b|\bMath\b|\bprocess\b|\brandomUUID\b/;
+
 /** What a node asks the machine for, if it does. */
 function askedOf(node: ts.Node): string | undefined {
   if (ts.isPropertyAccessExpression(node)) {
@@ -34,9 +36,10 @@ function askedOf(node: ts.Node): string | undefined {
   return undefined;
 }
 
-function findings(files: SourceFile[], find: (node: ts.Node) => string | undefined): string[] {
+/** @param words without one of which a file is not parsed, as it has nothing to find */
+function findings(files: SourceFile[], words: RegExp, find: (node: ts.Node) => string | undefined): string[] {
   const found: string[] = [];
-  for (const file of files) {
+  for (const file of files.filter(({ text }) => words.test(text))) {
     visitNodes(file, (node, lineOf) => {
       const what = find(node);
       if (what !== undefined) found.push(`${file.path}:${lineOf(node)} ${what}`);
@@ -50,11 +53,11 @@ describe('the sources', () => {
     const files = sourceFiles('src', 'projections').filter(
       ({ path }) => !mayAskTheMachine.some((allowed) => path.startsWith(allowed)),
     );
-    expect(findings(files, askedOf)).toEqual([]);
+    expect(findings(files, machineWords, askedOf)).toEqual([]);
   });
 
   it('have no test that is left out', () => {
-    const leftOut = findings(sourceFiles('test'), (node) => {
+    const leftOut = findings(sourceFiles('test'), /\.(?:skip|only|todo|fails)\b/, (node) => {
       if (!ts.isPropertyAccessExpression(node) || !['skip', 'only', 'todo', 'fails'].includes(node.name.text)) return;
       const runner = node.expression.getText().split('.')[0] ?? '';
       return ['it', 'test', 'describe', 'suite', 'bench'].includes(runner) ? node.getText() : undefined;
@@ -73,6 +76,7 @@ describe('the sources', () => {
 
   it('have no file that only passes on what others export', () => {
     const barrels = sourceFiles('src', 'projections').filter(({ path, text }) => {
+      if (!/^export .*from /m.test(text)) return false;
       const { statements } = ts.createSourceFile(path, text, ts.ScriptTarget.Latest);
       const passesOn = (statement: ts.Statement): boolean =>
         ts.isExportDeclaration(statement) || ts.isImportDeclaration(statement);
@@ -89,7 +93,7 @@ describe('these rules themselves', () => {
       `const sentence = 'process.env';`,
       `Date.now(); new Date(); new Date(0); Math.random(); process.env['X']; crypto.randomUUID(); Date();`,
     ].join('\n');
-    expect(findings([{ path: 'example.ts', text }], askedOf)).toEqual([
+    expect(findings([{ path: 'example.ts', text }], machineWords, askedOf)).toEqual([
       ...['Date.now', 'new Date()', 'Math.random', 'process.env', 'randomUUID', 'Date()'].map(
         (what) => `example.ts:3 ${what}`,
       ),
