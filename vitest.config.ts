@@ -71,6 +71,7 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: unitTests,
           globalSetup: ['test/support/global-setup.ts'],
+          isolate: false,
         },
       },
       // Files share processes with everything that is loaded in them: loading it takes longer than most of these tests.

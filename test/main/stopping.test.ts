@@ -9,6 +9,7 @@ import { runIn } from '../cli/command-line.ts';
 import { EventStoreProxy } from '../support/event-store-proxy.ts';
 import { installationOfFile } from '../support/installation.ts';
 import { prepareEngine } from '../support/made-once.ts';
+import { isLongProof } from '../support/proof-scale.ts';
 import { startRefusingEventStore } from '../support/refusing-event-store.ts';
 import { cliCommand, spawnCommand } from '../support/service.ts';
 import { startSilentServer } from '../support/silent-server.ts';
@@ -18,6 +19,13 @@ import { waitFor } from '../support/wait-for.ts';
 
 const parts = ['EVENTSTORE_URL', 'DATABASE_URL', 'NATS_URL'] as const;
 const roles = ['all', 'api', 'projector', 'dispatcher', 'worker'] as const;
+/** Each role beside role all, at one of the parts; the long proof has every role at every part. */
+const someRoles = {
+  EVENTSTORE_URL: ['all', 'api', 'worker'],
+  DATABASE_URL: ['all', 'projector'],
+  NATS_URL: ['all', 'dispatcher'],
+} as const;
+const rolesAt = (part: (typeof parts)[number]): readonly string[] => (isLongProof ? roles : someRoles[part]);
 const stopLimitMs = 10_000;
 
 const installation = installationOfFile();
@@ -51,14 +59,14 @@ async function stopped(child: ChildProcess): Promise<{ code: number | null; inTi
 describe('SIGTERM while a part has never said a word', () => {
   it.each(parts)('%s: each role ends in time', { timeout: 90_000 }, async (part) => {
     const ended = await Promise.all(
-      roles.map(async (role) => {
+      rolesAt(part).map(async (role) => {
         await using silent: SilentServer = await startSilentServer();
         const child = serve(role, { [part]: withPort(addressOf(part), silent.port) });
         await waitFor(() => silent.hasCallers(), { what: `${role} to call ${part}`, timeoutMs: 60_000 });
         return { role, ...(await stopped(child)) };
       }),
     );
-    expect(ended).toEqual(roles.map((role) => ({ role, code: 0, inTime: true })));
+    expect(ended).toEqual(rolesAt(part).map((role) => ({ role, code: 0, inTime: true })));
   });
 });
 
@@ -134,11 +142,11 @@ describe('the end of the npm that started it', () => {
   });
 });
 
-/** Starts each role with settings that it cannot use, and waits for its end. */
-const startsInVain = (wrong: Record<string, string>) =>
+/** Starts roles with a setting that they cannot use, and waits for their end. */
+const startsInVain = (part: (typeof parts)[number], url: string) =>
   Promise.all(
-    roles.map(async (role) => {
-      const environment = { ...installation.environment, REELTALLY_DATA: temporaryDirectory(), ...wrong };
+    rolesAt(part).map(async (role) => {
+      const environment = { ...installation.environment, REELTALLY_DATA: temporaryDirectory(), [part]: url };
       const { code, stderr } = await runIn(environment)('serve', '--json', '--role', role);
       return { role, code, stderr };
     }),
@@ -149,29 +157,31 @@ describe('a server that is away at the start', () => {
 
   it.each(parts)('%s: one line with its name, host and variable', { timeout: 90_000 }, async (part) => {
     const port = await freePort();
-    const told = await startsInVain({ [part]: withPort(addressOf(part), port) });
+    const told = await startsInVain(part, withPort(addressOf(part), port));
     const line = `reeltally: ${names[part]} at 127.0.0.1:${String(port)} (${part}) cannot be used: no server listens there\n`;
-    expect(told).toEqual(roles.map((role) => ({ role, code: 1, stderr: line })));
+    expect(told).toEqual(rolesAt(part).map((role) => ({ role, code: 1, stderr: line })));
   });
 });
 
 describe('a server that refuses us at the start', () => {
+  const withWrongPassword = (part: (typeof parts)[number]) => addressOf(part).replace(/:[^:@/]+@/, ':wrong-password@');
+
   it.each([
-    ['Postgres', () => ({ DATABASE_URL: addressOf('DATABASE_URL').replace(/:[^:@/]+@/, ':wrong-password@') })],
-    ['NATS', () => ({ NATS_URL: addressOf('NATS_URL').replace(/:[^:@/]+@/, ':wrong-password@') })],
-  ])('%s: one line and exit 1', { timeout: 60_000 }, async (part, wrong) => {
-    await expectRefusals(part, wrong());
+    ['Postgres', 'DATABASE_URL'],
+    ['NATS', 'NATS_URL'],
+  ] as const)('%s: one line and exit 1', { timeout: 60_000 }, async (name, part) => {
+    await expectRefusals(name, part, withWrongPassword(part));
   });
 
   it('the event store: one line and exit 1', { timeout: 60_000 }, async () => {
     await using refusing = await startRefusingEventStore();
-    await expectRefusals('The event store', { EVENTSTORE_URL: refusing.url });
+    await expectRefusals('The event store', 'EVENTSTORE_URL', refusing.url);
   });
 
-  async function expectRefusals(part: string, wrong: Record<string, string>): Promise<void> {
-    for (const { role, code, stderr } of await startsInVain(wrong)) {
+  async function expectRefusals(name: string, part: (typeof parts)[number], url: string): Promise<void> {
+    for (const { role, code, stderr } of await startsInVain(part, url)) {
       expect({ role, code }).toEqual({ role, code: 1 });
-      expect(stderr, role).toMatch(new RegExp(`^reeltally: ${part} .*\n$`));
+      expect(stderr, role).toMatch(new RegExp(`^reeltally: ${name} .*\n$`));
       expect(stderr).not.toContain('wrong-password');
     }
   }
