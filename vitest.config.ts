@@ -52,6 +52,8 @@ export const settings = {
   setupFiles: ['test/support/generated-cases.ts'],
   // Processes and not threads: tests start servers, send signals and read process numbers.
   pool: 'forks',
+  // Files share them, with everything that is loaded: loading it takes longer than many of these tests.
+  isolate: false,
   // Much of a test's time is spent waiting for other processes, so that there may be more files at a time than cores.
   maxWorkers: 4,
   sequence: { seed, sequencer: LongestFirst },
@@ -71,11 +73,9 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: unitTests,
           globalSetup: ['test/support/global-setup.ts'],
-          isolate: false,
         },
       },
-      // Files share processes with everything that is loaded in them: loading it takes longer than most of these tests.
-      { extends: true, test: { name: 'unit', include: unitTests, isolate: false } },
+      { extends: true, test: { name: 'unit', include: unitTests } },
     ],
   },
 });

@@ -1,11 +1,19 @@
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** A TCP port of 127.0.0.1 that was free a moment ago; another process may take it first. */
+/** Below the ports that Linux gives to outgoing connections, one of which could take the port before its server listens. */
+const firstPort = 10_000;
+const lastPort = 32_767;
+const attempts = 100;
+
+/** A TCP port of 127.0.0.1 that was free a moment ago; another server may take it first. */
 export async function freePort(): Promise<number> {
-  const port = await listenOnce(0);
-  if (port === undefined) throw new Error('No TCP port of 127.0.0.1 is free.');
-  return port;
+  for (let attempt = 0; attempt < attempts; attempt += 1) {
+    const port = randomInt(firstPort, lastPort + 1);
+    if (await isPortFree(port)) return port;
+  }
+  throw new Error(`No TCP port of 127.0.0.1 from ${String(firstPort)} to ${String(lastPort)} is free.`);
 }
 
 /** @param port undefined: any will do. @throws when it is taken */
@@ -14,21 +22,16 @@ export async function requireFreePort(port: number | undefined, program: string)
   throw new Error(`Port ${port} of 127.0.0.1 is taken: ${program} cannot listen there.`);
 }
 
+/** Listens on a port for a moment. */
 export async function isPortFree(port: number): Promise<boolean> {
-  return (await listenOnce(port)) !== undefined;
-}
-
-/** Listens for a moment; undefined when that is not possible. */
-async function listenOnce(port: number): Promise<number | undefined> {
   const server = createServer();
   try {
     server.listen(port, '127.0.0.1');
     await once(server, 'listening');
   } catch {
-    return undefined;
+    return false;
   }
-  const address = server.address();
   server.close();
   await once(server, 'close');
-  return address !== null && typeof address === 'object' ? address.port : undefined;
+  return true;
 }
