@@ -10,7 +10,7 @@ export default defineConfig({
     ...settings,
     include: [
       'test/adapters/event-store/**/*.test.ts',
-      'test/adapters/postgres/{postgres,leadership}.test.ts',
+      'test/adapters/postgres/{pool-and-migrations,leadership}.test.ts',
       'test/adapters/nats/*.test.ts',
       'test/projections/admission/admission.test.ts',
       'test/commands/log-outages.test.ts',
