@@ -1,14 +1,17 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { engineOfRun } from '../support/made-once.ts';
 import { apiClient } from '../support/client.ts';
 import { ended, queue } from '../support/downloads.ts';
-import { cliCommand, runInLoadedProcess, startService } from '../support/service.ts';
-import type { Service } from '../support/service.ts';
+import { runLoaded } from '../support/command-process.ts';
+import { runInLoadedProcess, startService } from '../support/service.ts';
+import type { Environment, Service } from '../support/service.ts';
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts';
 import { codeBlocks, pages } from '../tidy/markdown.ts';
 import { root } from '../tidy/source-files.ts';
@@ -21,24 +24,37 @@ import { root } from '../tidy/source-files.ts';
 const commandBlocks = (page: string) => shellBlocks(page).filter(({ mark }) => !mark.startsWith('no-run'));
 const shellBlocks = (page: string) => codeBlocks(page).filter(({ language }) => language === 'sh');
 
-/** `npm run -s reeltally --`, done without npm, which takes as long as most commands. One page is run by npm itself. */
-const shortNpm = `#!/bin/sh
+/**
+ * `npm run -s reeltally --`, done by a process that has the command line loaded: npm and a process of its own take longer than
+ * most commands. One page is run by npm itself.
+ */
+const shortNpm = (socket: string) => `#!/bin/sh
 [ "$1 $2 $3 $4" = "run -s reeltally --" ] || { echo "not our command line: npm $*" >&2; exit 1; }
 shift 4
-exec ${cliCommand.join(' ')} "$@"
+exec ${process.execPath} ${join(root, 'test/docs/send-command.ts')} ${socket} "$@"
 `;
+
+const loaded = createServer({ allowHalfOpen: true }, (connection) => {
+  void text(connection)
+    .then((sent) => JSON.parse(sent) as { words: string[]; environment: Environment })
+    .then(({ words, environment }) => runLoaded(words, environment))
+    .then((ran) => connection.end(JSON.stringify(ran)));
+});
 
 let directory: string;
 let service: Service;
 beforeAll(async () => {
   directory = makeTemporaryDirectory();
   mkdirSync(join(directory, 'bin'));
-  writeFileSync(join(directory, 'bin', 'npm'), shortNpm, { mode: 0o755 });
+  const socket = join(directory, 'commands');
+  await once(loaded.listen(socket), 'listening');
+  writeFileSync(join(directory, 'bin', 'npm'), shortNpm(socket), { mode: 0o755 });
   // What a page leaves to the reader's eye is a failure here: curl says nothing of a status that is no success.
   writeFileSync(join(directory, '.curlrc'), 'fail-with-body\n');
   service = await startService({ REELTALLY_DATA: join(directory, 'data') });
 }, 60_000);
 afterAll(async () => {
+  loaded.close();
   await service.stop();
   rmSync(directory, { recursive: true, force: true });
 }, 60_000);
