@@ -16,7 +16,7 @@ const unitTests = [
   'test/{domain,documents}/**/*.test.ts',
   // The schema is read from a database.
   'test/tidy/!(schema).test.ts',
-  'test/{adapters/postgres/clock,adapters/derive-keys,audit/known-divergences,dispatcher/warning-mail-text,docs/billing}.test.ts',
+  'test/{adapters/postgres/business-clock,adapters/derive-keys,audit/known-divergences,dispatcher/warning-mail-text,docs/billing}.test.ts',
   'test/cli/{job-story,progress-bar,table}.test.ts',
   'test/commands/{api-key,event-metadata,request-token}.test.ts',
   'test/downloader/yt-dlp/{arguments,installed-tree,output}.test.ts',

@@ -3,8 +3,8 @@ import type { Pool, PoolClient } from 'pg';
 import type { RowMacs } from '../src/ports/row-macs.ts';
 import { periodOfUsageStream } from '../src/domain/billing-period.ts';
 import type { AccountEvent } from '../src/domain/account-events.ts';
-import { parseAccountEvent, parseUsageEvent } from '../src/domain/recorded-event.ts';
-import type { ParsedEvent } from '../src/domain/recorded-event.ts';
+import { parseAccountEvent, parseUsageEvent } from '../src/domain/parse-event.ts';
+import type { ParsedEvent } from '../src/domain/parse-event.ts';
 import type { RebuildableProjection } from './runner/projection.ts';
 
 /**

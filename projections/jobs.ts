@@ -5,7 +5,7 @@ import { evolveJob, initialJob } from '../src/domain/download-job.ts';
 import type { Job } from '../src/domain/download-job.ts';
 import type { FailureReason } from '../src/domain/failure-reasons.ts';
 import { later } from '../src/domain/instant.ts';
-import type { ParsedEvent } from '../src/domain/recorded-event.ts';
+import type { ParsedEvent } from '../src/domain/parse-event.ts';
 import type { DownloadQueued, UsageEvent } from '../src/domain/usage-events.ts';
 
 /** The read model behind GET /video/status: table `jobs`. */

@@ -1,10 +1,10 @@
-import { parseInvoiceEvent, parseJobEvent, parseUsageEvent } from '../src/domain/recorded-event.ts';
-import type { ParsedEvent } from '../src/domain/recorded-event.ts';
+import { parseInvoiceEvent, parseJobEvent, parseUsageEvent } from '../src/domain/parse-event.ts';
+import type { ParsedEvent } from '../src/domain/parse-event.ts';
 import type { JobEvent } from '../src/domain/download-job-events.ts';
 import type { UsageEvent } from '../src/domain/usage-events.ts';
 import { CreditsRows } from './credits.ts';
 import { applyToIdempotencyKeys } from './idempotency-keys.ts';
-import { applyToInvoicesDue } from './invoices-due.ts';
+import { applyToInvoicesDue } from './mark-invoices-due.ts';
 import { applyToJobs } from './jobs.ts';
 import type { RebuildableProjection } from './runner/projection.ts';
 import { applyToUsageWarnings } from './usage-warnings.ts';

@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
 import { periodOfUsageStream } from '../src/domain/billing-period.ts';
-import type { ParsedEvent } from '../src/domain/recorded-event.ts';
+import type { ParsedEvent } from '../src/domain/parse-event.ts';
 import type { UsageEvent } from '../src/domain/usage-events.ts';
 
 /**

@@ -4,11 +4,11 @@ import type { AccountDependencies } from '../commands/accounts.ts';
 import type { ClosingRound } from '../commands/close-period.ts';
 import type { WriterRegistry } from '../commands/usage/writer-registry.ts';
 import type { PlanCatalogue } from '../domain/plans.ts';
-import type { Actor } from '../domain/recorded-event.ts';
+import type { Actor } from '../domain/parse-event.ts';
 import type { EventStore, WholeLog } from '../ports/event-store.ts';
 import type { RowMacs } from '../ports/row-macs.ts';
 import type { Output } from './output.ts';
-import { commandTimeoutMs } from './waiting.ts';
+import { commandTimeoutMs } from './wait-for-read-models.ts';
 
 /** Everything that a command may use of a running service. */
 export interface CliDependencies extends AccountDependencies {

@@ -8,7 +8,7 @@ import type { Refusal } from '../domain/refusals.ts';
 import { termsAt } from '../domain/usage-periods.ts';
 import { CommandFailed, facts, print, requireText } from './output.ts';
 import { table } from './table.ts';
-import { untilShown } from './waiting.ts';
+import { untilShown } from './wait-for-read-models.ts';
 import { accountIdArgument, referenceArgument } from './arguments.ts';
 import { requestOf } from './dependencies.ts';
 import type { CliDependencies, RunCommand } from './dependencies.ts';

@@ -2,7 +2,7 @@ import { Argument } from 'commander';
 import type { Command } from 'commander';
 import type { Pool } from 'pg';
 import { projections } from '../../projections/all.ts';
-import { measureProgress } from '../../projections/runner/progress.ts';
+import { measureProgress } from '../../projections/runner/wait-for-checkpoint.ts';
 import { RebuildRefused, rebuild } from '../../projections/runner/rebuild.ts';
 import type { RebuildableProjection } from '../../projections/runner/projection.ts';
 import type { Rebuilt } from '../../projections/runner/rebuild.ts';

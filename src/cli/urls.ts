@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { ItemKind } from '../domain/download-options.ts';
-import { parseVideoUrl } from '../domain/video-url.ts';
+import { parseVideoUrl } from '../domain/parse-video-url.ts';
 import { facts, print } from './output.ts';
 import type { Output } from './output.ts';
 

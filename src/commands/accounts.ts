@@ -4,8 +4,8 @@ import { decideAccount, evolveAccount, initialAccount } from '../domain/account.
 import type { Account, AccountCommand, ApiKey } from '../domain/account.ts';
 import { usageStream } from '../domain/billing-period.ts';
 import type { PlanTerms } from '../domain/plans.ts';
-import { parseAccountEvent, parseUsageEvent } from '../domain/recorded-event.ts';
-import type { Actor } from '../domain/recorded-event.ts';
+import { parseAccountEvent, parseUsageEvent } from '../domain/parse-event.ts';
+import type { Actor } from '../domain/parse-event.ts';
 import { isRefused, refuse } from '../domain/refusals.ts';
 import type { Refused } from '../domain/refusals.ts';
 import type { UsageEvent } from '../domain/usage-events.ts';

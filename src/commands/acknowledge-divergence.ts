@@ -2,7 +2,7 @@ import { decideAcknowledgement, evolveAcknowledgements, initialAcknowledgements 
 import type { Acknowledgements } from '../domain/acknowledgements.ts';
 import { acknowledgementsStream } from '../domain/audit-events.ts';
 import type { AuditEvent, DivergenceAcknowledged } from '../domain/audit-events.ts';
-import { parseAuditEvent } from '../domain/recorded-event.ts';
+import { parseAuditEvent } from '../domain/parse-event.ts';
 import { handle } from './handle-command.ts';
 import type { Aggregate } from './handle-command.ts';
 import type { EventStore } from '../ports/event-store.ts';

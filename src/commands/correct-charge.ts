@@ -1,6 +1,6 @@
 import { decideCorrection, evolveCorrections, newCorrections } from '../domain/corrections.ts';
 import type { CorrectionCommand, Corrections } from '../domain/corrections.ts';
-import { parseUsageEvent } from '../domain/recorded-event.ts';
+import { parseUsageEvent } from '../domain/parse-event.ts';
 import type { Refused } from '../domain/refusals.ts';
 import type { UsageEvent } from '../domain/usage-events.ts';
 import type { UsageSnapshot } from '../domain/usage-state.ts';

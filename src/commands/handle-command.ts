@@ -1,7 +1,7 @@
 import { withDeadline } from '../async/deadline.ts';
 import { sleep } from '../async/sleep.ts';
 import { later } from '../domain/instant.ts';
-import type { DomainEvent, ParsedEvent } from '../domain/recorded-event.ts';
+import type { DomainEvent, ParsedEvent } from '../domain/parse-event.ts';
 import { isRefused } from '../domain/refusals.ts';
 import type { Refused } from '../domain/refusals.ts';
 import { EventStoreUnavailable } from '../ports/event-store.ts';

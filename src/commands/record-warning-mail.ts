@@ -1,6 +1,6 @@
 import { decideMailRecord, evolveMailRecord, mailCoverage, newMailRecord } from '../domain/mail-record.ts';
 import type { Notice, ReachedNotice } from '../domain/mail-record.ts';
-import { parseUsageEvent } from '../domain/recorded-event.ts';
+import { parseUsageEvent } from '../domain/parse-event.ts';
 import { isRefused } from '../domain/refusals.ts';
 import { evolveUsage } from '../domain/evolve-usage.ts';
 import { initialUsage } from '../domain/usage-state.ts';

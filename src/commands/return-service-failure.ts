@@ -2,7 +2,7 @@ import { decideInvoices } from '../domain/invoice.ts';
 import { periodOfUsageStream } from '../domain/billing-period.ts';
 import { isServiceFailure } from '../domain/failed-job-keeps-charge.ts';
 import { jobStream } from '../domain/download-job-events.ts';
-import { parseJobEvent, parseUsageEvent } from '../domain/recorded-event.ts';
+import { parseJobEvent, parseUsageEvent } from '../domain/parse-event.ts';
 import { isRefused } from '../domain/refusals.ts';
 import type { Refusal } from '../domain/refusals.ts';
 import type { UsageSnapshot } from '../domain/usage-state.ts';

@@ -1,4 +1,4 @@
-import type { DomainEvent } from '../domain/recorded-event.ts';
+import type { DomainEvent } from '../domain/parse-event.ts';
 import type { AppendOutcome } from '../ports/event-store.ts';
 import type { Cause } from './event-metadata.ts';
 import type { Span, Tracer } from '../ports/tracing.ts';

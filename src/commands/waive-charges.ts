@@ -1,7 +1,7 @@
 import { decideCorrection } from '../domain/corrections.ts';
 import type { UsageEventOf } from '../domain/usage-events.ts';
 import { isRefused } from '../domain/refusals.ts';
-import type { Actor } from '../domain/recorded-event.ts';
+import type { Actor } from '../domain/parse-event.ts';
 import type { Refused } from '../domain/refusals.ts';
 import { handle } from './handle-command.ts';
 import type { EventStore } from '../ports/event-store.ts';

@@ -12,7 +12,7 @@ import { readJobOrigin } from '../commands/record-job-progress.ts';
 import type { EventStore, RecordedEvent, Subscription } from '../ports/event-store.ts';
 import type { JobMessage, JobQueue } from '../ports/job-queue.ts';
 import { isServiceFailure } from '../domain/failed-job-keeps-charge.ts';
-import { parseJobEvent, parseUsageEvent } from '../domain/recorded-event.ts';
+import { parseJobEvent, parseUsageEvent } from '../domain/parse-event.ts';
 import pMap from 'p-map';
 
 export interface DispatchDependencies {

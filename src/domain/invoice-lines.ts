@@ -1,6 +1,6 @@
 import type { InvoiceDraft } from './invoice.ts';
 import type { InvoiceLine } from './invoice-events.ts';
-import type { ParsedEvent } from './recorded-event.ts';
+import type { ParsedEvent } from './parse-event.ts';
 import type { UsageEvent, UsageEventOf } from './usage-events.ts';
 
 /** The lines of invoices, made from the events of a usage stream alone. */

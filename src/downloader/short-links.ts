@@ -2,8 +2,8 @@ import { request } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { connect as connectTls } from 'node:tls';
-import { platformAt, parseVideoUrl } from '../domain/video-url.ts';
-import type { PlatformConfiguration } from '../domain/platforms/table.ts';
+import { platformAt, parseVideoUrl } from '../domain/parse-video-url.ts';
+import type { PlatformConfiguration } from '../domain/platforms/platforms.ts';
 
 export interface ShortLinkOptions extends PlatformConfiguration {
   /** Connects to allowed destinations. Its name resolution and its refusals guard these requests. */

@@ -4,7 +4,7 @@ import type { PolledJob } from '../../projections/jobs.ts';
 import { hashIdempotencyKey, hasIdempotencyKeyForm } from '../commands/idempotency-key-hash.ts';
 import type { KeyedDownload } from '../domain/decide-usage.ts';
 import type { Cause } from '../commands/event-metadata.ts';
-import type { Actor } from '../domain/recorded-event.ts';
+import type { Actor } from '../domain/parse-event.ts';
 import type { UsageSnapshot } from '../domain/usage-state.ts';
 import type { ApiErrorCode } from './errors.ts';
 import type { UsageHeaders } from './usage-headers.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { maxUrlCharacters, parseVideoUrl } from '../domain/video-url.ts';
+import { maxUrlCharacters, parseVideoUrl } from '../domain/parse-video-url.ts';
 import type { ShortLinks } from '../ports/videos.ts';
-import type { ParsedVideo, ShortLink } from '../domain/video-url.ts';
+import type { ParsedVideo, ShortLink } from '../domain/parse-video-url.ts';
 import { ApiError } from './errors.ts';
 import type { ApiErrorCode } from './errors.ts';
 import type { PartsAway } from './retry-after.ts';

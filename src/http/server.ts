@@ -5,7 +5,7 @@ import { createAuthenticate } from './authenticate.ts';
 import type { AuthenticateDependencies } from './authenticate.ts';
 import { apiPrefix, endpoints } from './endpoints.ts';
 import type { EndpointDependencies } from './endpoint.ts';
-import { BrokenRequests } from './broken-request.ts';
+import { BrokenRequests } from './unparseable-request.ts';
 import { noRoute } from './no-route.ts';
 import { ClockIsWrong } from '../ports/clock.ts';
 import type { RequestObserver } from '../ports/observers.ts';

@@ -1,7 +1,7 @@
 import { projections } from '../../projections/all.ts';
 import { countDue } from '../../projections/due-periods.ts';
 import { oldestOverdueSeconds } from '../../projections/kept-files.ts';
-import { measureLag } from '../../projections/runner/progress.ts';
+import { measureLag } from '../../projections/runner/wait-for-checkpoint.ts';
 import { oldestWaitingSeconds } from '../../projections/unfinished-jobs.ts';
 import { measureWaitingWarnings } from '../../projections/usage-warnings.ts';
 import { diskFreeBytes } from '../system/disk.ts';

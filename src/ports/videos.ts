@@ -1,7 +1,7 @@
 import type { Output, Quality } from '../domain/download-options.ts';
 import type { Fault } from '../domain/download-job-events.ts';
 import type { FailureReason } from '../domain/failure-reasons.ts';
-import type { ShortLink } from '../domain/video-url.ts';
+import type { ShortLink } from '../domain/parse-video-url.ts';
 
 /** One item of one platform. The service keeps nothing else of a client's URL. */
 export interface VideoReference {

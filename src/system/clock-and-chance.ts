@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 
 /** The only place that reads the clock, draws random numbers and makes ids. */
 
-/** This machine's clock, in milliseconds since 1970. Decisions use Postgres's clock instead: see `clock.ts`. */
+/** This machine's clock, in milliseconds since 1970. Decisions use Postgres's clock instead: see `adapters/postgres/business-clock.ts`. */
 export const realNowMs = (): number => Date.now();
 
 export const newUuid = (): string => randomUUID();

@@ -14,8 +14,8 @@ import { isRefused } from '../domain/refusals.ts';
 import { downloadJob } from './download.ts';
 import type { DownloadDependencies } from './download.ts';
 import type { DiskWatermark } from './disk-watermark.ts';
-import { quotaDelayMs } from './concurrent-jobs.ts';
-import type { Quotas } from './concurrent-jobs.ts';
+import { quotaDelayMs } from './concurrency-limits.ts';
+import type { Quotas } from './concurrency-limits.ts';
 import { sleep } from '../async/sleep.ts';
 
 export interface WorkerDependencies extends DownloadDependencies {

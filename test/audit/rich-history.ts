@@ -10,8 +10,8 @@ import { decideInvoices, evolveInvoices, initialInvoices } from '../../src/domai
 import type { InvoiceCommand } from '../../src/domain/invoice.ts';
 import { openingInvoice, periodInvoice } from '../../src/domain/invoice-lines.ts';
 import type { PlanTerms } from '../../src/domain/plans.ts';
-import { parseUsageEvent } from '../../src/domain/recorded-event.ts';
-import type { Actor, DomainEvent } from '../../src/domain/recorded-event.ts';
+import { parseUsageEvent } from '../../src/domain/parse-event.ts';
+import type { Actor, DomainEvent } from '../../src/domain/parse-event.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
 import type { Refused } from '../../src/domain/refusals.ts';
 import { decideClosing, evolveClosing, initialClosing } from '../../src/domain/closing.ts';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { expect, it } from 'vitest';
 import { projections } from '../../projections/all.ts';
-import { catchUp } from '../../projections/runner/progress.ts';
+import { catchUp } from '../../projections/runner/wait-for-checkpoint.ts';
 import { connectEventStore } from '../../src/adapters/event-store/event-store.ts';
 import { openPool } from '../../src/adapters/postgres/pool.ts';
 import { readProcessFile } from '../../src/system/processes.ts';

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { parseVideoUrl } from '../../src/domain/video-url.ts';
+import { parseVideoUrl } from '../../src/domain/parse-video-url.ts';
 import { ratio } from './figures.ts';
 import type { Results } from './figures.ts';
 

@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { pino } from 'pino';
 import { projections } from '../../projections/all.ts';
-import { catchUp } from '../../projections/runner/progress.ts';
+import { catchUp } from '../../projections/runner/wait-for-checkpoint.ts';
 import { rebuild } from '../../projections/runner/rebuild.ts';
 import type { RebuildableProjection } from '../../projections/runner/projection.ts';
 import { runProjection } from '../../projections/runner/runner.ts';

@@ -1,7 +1,7 @@
 import { EventStoreDBClient, START } from '@eventstore/db-client';
 import { pino } from 'pino';
 import { projections } from '../../projections/all.ts';
-import { catchUp } from '../../projections/runner/progress.ts';
+import { catchUp } from '../../projections/runner/wait-for-checkpoint.ts';
 import { connectEventStore } from '../../src/adapters/event-store/event-store.ts';
 import { createReadModelQueries } from '../../src/adapters/postgres/read-model-queries.ts';
 import { openPool } from '../../src/adapters/postgres/pool.ts';

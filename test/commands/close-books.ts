@@ -1,6 +1,6 @@
 import { handle } from '../../src/commands/handle-command.ts';
 import { decideClosing, evolveClosing, initialClosing } from '../../src/domain/closing.ts';
-import { parseUsageEvent } from '../../src/domain/recorded-event.ts';
+import { parseUsageEvent } from '../../src/domain/parse-event.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';
 import { ask, freshCause, writersOf } from './usage-account.ts';

@@ -8,7 +8,7 @@ import type { WriterRegistry } from '../../src/commands/usage/writer-registry.ts
 import { defaultOptions } from '../../src/domain/download-options.ts';
 import type { Quality } from '../../src/domain/download-options.ts';
 import type { CorrectionCommand } from '../../src/domain/corrections.ts';
-import type { Actor } from '../../src/domain/recorded-event.ts';
+import type { Actor } from '../../src/domain/parse-event.ts';
 import { token, video } from '../domain/usage-examples.ts';
 import { freshCause, midNovember } from './usage-account.ts';
 import type { UsageAccount } from './usage-account.ts';

@@ -9,7 +9,7 @@ import type { ClosingRound } from '../../src/commands/close-period.ts';
 import type { ClosePeriodsDependencies } from '../../src/dispatcher/close-periods.ts';
 import { usageStream } from '../../src/domain/billing-period.ts';
 import type { InvoiceIssued } from '../../src/domain/invoice-events.ts';
-import { parseInvoiceEvent } from '../../src/domain/recorded-event.ts';
+import { parseInvoiceEvent } from '../../src/domain/parse-event.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
 import { appendingBy } from '../commands/noted-reads.ts';
 import { readUsage } from '../commands/usage-account.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { repetitionAfter } from '../../src/dispatcher/sweep.ts';
+import { repetitionAfter } from '../../src/dispatcher/sweep-lost-jobs.ts';
 import { dispatchingUnderTest, queueOne, rowOf, takeMessages } from './dispatching.ts';
 import { sweep, sweepOnce } from './sweeping.ts';
 

@@ -2,8 +2,8 @@ import type { Dispatching } from './dispatching.ts';
 import { onTestFinished } from 'vitest';
 
 import { newId, newUuid } from '../../src/system/clock-and-chance.ts';
-import { startSweeping } from '../../src/dispatcher/sweep.ts';
-import type { SweepDependencies } from '../../src/dispatcher/sweep.ts';
+import { startSweeping } from '../../src/dispatcher/sweep-lost-jobs.ts';
+import type { SweepDependencies } from '../../src/dispatcher/sweep-lost-jobs.ts';
 import { silent } from '../projections/read-models-under-test.ts';
 import { waitFor } from '../support/wait-for.ts';
 

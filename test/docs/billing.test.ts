@@ -10,7 +10,7 @@ import type { InvoiceLine } from '../../src/domain/invoice-events.ts';
 import { formatCents } from '../../src/domain/money.ts';
 import { readPlanCatalogue } from '../../src/domain/plans.ts';
 import type { PlanTerms } from '../../src/domain/plans.ts';
-import type { EventMetadata, ParsedEvent } from '../../src/domain/recorded-event.ts';
+import type { EventMetadata, ParsedEvent } from '../../src/domain/parse-event.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
 import type { Refused } from '../../src/domain/refusals.ts';
 import { decideClosing, evolveClosing, initialClosing } from '../../src/domain/closing.ts';

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { maxPlanChanges } from '../../src/domain/change-plan.ts';
 import { periodInvoice } from '../../src/domain/invoice-lines.ts';
 import { decideInvoices, initialInvoices } from '../../src/domain/invoice.ts';
-import type { ParsedEvent } from '../../src/domain/recorded-event.ts';
+import type { ParsedEvent } from '../../src/domain/parse-event.ts';
 import type { UsageEvent } from '../../src/domain/usage-events.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
 import { closePeriod, endPeriod } from '../../src/domain/usage-periods.ts';

@@ -2,7 +2,7 @@ import type { BillingPeriod } from '../../src/domain/billing-period.ts';
 import { defaultOptions } from '../../src/domain/download-options.ts';
 import type { PlanTerms, Terms } from '../../src/domain/plans.ts';
 import type { Effective, UsageEvent, UsageEventOf } from '../../src/domain/usage-events.ts';
-import type { EventMetadata, ParsedEvent } from '../../src/domain/recorded-event.ts';
+import type { EventMetadata, ParsedEvent } from '../../src/domain/parse-event.ts';
 import type { UsageCommand } from '../../src/domain/decide-usage.ts';
 import { evolveUsage } from '../../src/domain/evolve-usage.ts';
 import { initialUsage } from '../../src/domain/usage-state.ts';

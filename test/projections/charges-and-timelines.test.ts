@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest';
 
 import { jobTimeline, readTimeline } from '../../projections/job-timeline.ts';
 import { overageLedger, readLedger } from '../../projections/overage-ledger.ts';
-import { catchUp, measureProgress } from '../../projections/runner/progress.ts';
+import { catchUp, measureProgress } from '../../projections/runner/wait-for-checkpoint.ts';
 import { newUuid } from '../../src/system/clock-and-chance.ts';
 import { claimJob, readQueuedJob } from '../../src/commands/record-job-progress.ts';
 import { defaultOptions } from '../../src/domain/download-options.ts';
-import type { Actor } from '../../src/domain/recorded-event.ts';
+import type { Actor } from '../../src/domain/parse-event.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
 import type { CorrectionCommand } from '../../src/domain/corrections.ts';
 import { correct as correctStored } from '../commands/keyed-downloads.ts';

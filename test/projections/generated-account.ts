@@ -7,7 +7,7 @@ import { firstBillingPeriod, usageStream } from '../../src/domain/billing-period
 import { invoicesStream } from '../../src/domain/invoice-events.ts';
 import { jobStream } from '../../src/domain/download-job-events.ts';
 import type { JobEvent } from '../../src/domain/download-job-events.ts';
-import type { DomainEvent } from '../../src/domain/recorded-event.ts';
+import type { DomainEvent } from '../../src/domain/parse-event.ts';
 import type { UsageEvent } from '../../src/domain/usage-events.ts';
 import { midNovember } from '../commands/usage-account.ts';
 import type { PlanTerms } from '../../src/domain/plans.ts';

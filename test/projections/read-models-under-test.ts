@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
 
 import { admissionSessionSettings } from '../../projections/admission/admission-statement.ts';
 import type { Checkpoint } from '../../projections/runner/checkpoints.ts';
-import { catchUp } from '../../projections/runner/progress.ts';
+import { catchUp } from '../../projections/runner/wait-for-checkpoint.ts';
 import type { Projection } from '../../projections/runner/projection.ts';
 import { runProjection } from '../../projections/runner/runner.ts';
 import { notBelieved } from '../../projections/credits-macs.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import type { Address, Platform } from '../../src/domain/platforms/platform.ts';
-import { platforms } from '../../src/domain/platforms/table.ts';
+import type { Address, Platform } from '../../src/domain/platforms/platform-row.ts';
+import { platforms } from '../../src/domain/platforms/platforms.ts';
 
 /**
  * Addresses made from the shapes of the platforms, by a reading of the shapes of its own.

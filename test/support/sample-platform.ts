@@ -15,7 +15,7 @@ import { locateDownloader } from '../../src/downloader/yt-dlp/programs.ts';
 import type { DownloaderPrograms } from '../../src/downloader/yt-dlp/programs.ts';
 import { localFfmpeg } from '../../src/downloader/yt-dlp/run-yt-dlp.ts';
 import { pagePath, sampleItems } from '../../src/embedded/sample-platform/items.ts';
-import { parseVideoUrl } from '../../src/domain/video-url.ts';
+import { parseVideoUrl } from '../../src/domain/parse-video-url.ts';
 import { startSamplePlatform } from '../../src/embedded/sample-platform/sample-platform.ts';
 import { engineDirectoryOfRun, filmsOfRun, prepareEngine } from './made-once.ts';
 import { makeTemporaryDirectory, temporaryDirectory } from './temporary-directory.ts';

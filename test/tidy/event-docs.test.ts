@@ -7,7 +7,7 @@ import { jobEventSchemas } from '../../src/domain/download-job-events.ts';
 import { failureReasonNames } from '../../src/domain/failure-reasons.ts';
 import { invoiceEventSchemas, invoiceLine } from '../../src/domain/invoice-events.ts';
 import { planTerms, terms } from '../../src/domain/plans.ts';
-import { eventMetadata } from '../../src/domain/recorded-event.ts';
+import { eventMetadata } from '../../src/domain/parse-event.ts';
 import { usageEventSchemas } from '../../src/domain/usage-events.ts';
 import { codeIn, sections, tableOf } from './markdown.ts';
 

@@ -13,7 +13,7 @@ import { isAfter } from '../../ports/log-position.ts';
 import type { Outage } from '../../ports/outage.ts';
 import { ReaderRefused } from '../../ports/event-store.ts';
 import type { LogPosition, Subscription, SubscriptionOptions } from '../../ports/event-store.ts';
-import { UnreadableEvent } from '../../domain/recorded-event.ts';
+import { UnreadableEvent } from '../../domain/parse-event.ts';
 import type { Connection } from './connection.ts';
 import { isConnectionBroken } from './errors.ts';
 import { Arrivals, SubscriptionDropped } from './subscription-arrivals.ts';

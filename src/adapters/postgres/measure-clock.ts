@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import { sleep } from '../../async/sleep.ts';
-import type { Clock } from './clock.ts';
+import type { Clock } from './business-clock.ts';
 
 /** Asks Postgres for its time. @throws when it is away */
 export async function measureClock(pool: Pool, { measureTime }: Pick<Clock, 'measureTime'>): Promise<void> {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { RecordedEvent } from '../rules/log.ts';
+import type { RecordedEvent } from '../rules/audited-log.ts';
 import type { Report } from '../rules/divergence.ts';
 import { tables } from './expected-rows.ts';
 import type { Entry, ExpectedRows, Table } from './expected-rows.ts';

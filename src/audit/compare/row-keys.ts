@@ -1,4 +1,4 @@
-import type { RecordedEvent } from '../rules/log.ts';
+import type { RecordedEvent } from '../rules/audited-log.ts';
 import { centsTaken } from '../rules/cents-taken.ts';
 import { accountOf, parseStreamName } from '../rules/streams.ts';
 import type { Link } from '../rules/event-schemas.ts';

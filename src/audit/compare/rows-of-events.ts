@@ -1,7 +1,7 @@
 import type { Account, ApiKey } from '../rules/account.ts';
 import type { Job } from '../rules/job.ts';
 import type { Charge, Period } from '../rules/period.ts';
-import type { RecordedEvent } from '../rules/log.ts';
+import type { RecordedEvent } from '../rules/audited-log.ts';
 import { centsTaken } from '../rules/cents-taken.ts';
 import type { Completeness } from '../rules/completeness.ts';
 import type { Link } from '../rules/event-schemas.ts';

@@ -1,4 +1,4 @@
-import type { Log, RecordedEvent } from '../rules/log.ts';
+import type { Log, RecordedEvent } from '../rules/audited-log.ts';
 import { Comparison } from './comparison.ts';
 import type { ReadModelQueries } from './comparison.ts';
 import { Divergences, nameOf } from '../rules/divergence.ts';

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { RecordedEvent } from './log.ts';
+import type { RecordedEvent } from './audited-log.ts';
 import { differingFields, valueAt } from './divergence.ts';
 import type { Report } from './divergence.ts';
 import type { Link } from './event-schemas.ts';

@@ -4,7 +4,7 @@ import { linesOf } from './invoices.ts';
 import type { Invoices } from './invoices.ts';
 import type { Job } from './job.ts';
 import type { Period } from './period.ts';
-import type { RecordedEvent } from './log.ts';
+import type { RecordedEvent } from './audited-log.ts';
 import type { Report } from './divergence.ts';
 import type { Link } from './event-schemas.ts';
 import { accountOf, parseStreamName, usageStream } from './streams.ts';

@@ -7,7 +7,7 @@ import { findWrongField, withDefaults } from './event-schemas.ts';
 import type { Link } from './event-schemas.ts';
 import { Invoices } from './invoices.ts';
 import { Job } from './job.ts';
-import type { Log, RecordedEvent } from './log.ts';
+import type { Log, RecordedEvent } from './audited-log.ts';
 import { Period, isServiceFailure } from './period.ts';
 import { parseStreamName, usageStream } from './streams.ts';
 import type { StreamName } from './streams.ts';

@@ -8,7 +8,7 @@ import type { UsagePeriod, UsageSnapshot } from '../../domain/usage-state.ts';
 import { requestOf } from '../dependencies.ts';
 import type { CliDependencies } from '../dependencies.ts';
 import { CommandFailed } from '../output.ts';
-import { commandTimeoutMs } from '../waiting.ts';
+import { commandTimeoutMs } from '../wait-for-read-models.ts';
 
 /** @throws {CommandFailed} if the account was never opened */
 export async function requireAccount({ store }: Pick<CliDependencies, 'store'>, accountId: string) {

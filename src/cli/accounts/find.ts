@@ -5,13 +5,13 @@ import { readNewestCredits } from '../../../projections/credits.ts';
 import { readAccount } from '../../commands/accounts.ts';
 import { countActiveKeys } from '../../domain/account.ts';
 import { accountIdPattern, accountStream } from '../../domain/account-events.ts';
-import { parseAccountEvent } from '../../domain/recorded-event.ts';
+import { parseAccountEvent } from '../../domain/parse-event.ts';
 import { CommandFailed } from '../output.ts';
 import { printPage, takePage } from '../pagination.ts';
 import type { PageOptions } from '../pagination.ts';
 import { createCountBar } from '../progress-bar.ts';
 import { table } from '../table.ts';
-import { caughtUp } from '../waiting.ts';
+import { caughtUp } from '../wait-for-read-models.ts';
 import { addPageOptions } from '../arguments.ts';
 import type { CliDependencies, RunCommand } from '../dependencies.ts';
 

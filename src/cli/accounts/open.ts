@@ -7,7 +7,7 @@ import { referenceArgument } from '../arguments.ts';
 import { requestOf } from '../dependencies.ts';
 import type { CliDependencies, RunCommand } from '../dependencies.ts';
 import { CommandFailed, facts, print, requireText } from '../output.ts';
-import { untilShown } from '../waiting.ts';
+import { untilShown } from '../wait-for-read-models.ts';
 import { planNamed } from './describe-terms.ts';
 
 interface OpenOptions {

@@ -11,7 +11,7 @@ import type { Refusal } from '../../domain/refusals.ts';
 import type { Effective, UsageEvent } from '../../domain/usage-events.ts';
 import type { UsagePeriod } from '../../domain/usage-state.ts';
 import { CommandFailed, print } from '../output.ts';
-import { commandTimeoutMs, untilShown } from '../waiting.ts';
+import { commandTimeoutMs, untilShown } from '../wait-for-read-models.ts';
 import { largestAllowance, largestHourlyLimit, largestMaxKeys } from '../../domain/plans.ts';
 import { accountIdArgument, centsArgument, centsOrNoneArgument, wholeArgument } from '../arguments.ts';
 import type { CliDependencies, RunCommand } from '../dependencies.ts';

@@ -12,7 +12,7 @@ import type { UsagePeriod } from '../../domain/usage-state.ts';
 import { CommandFailed, print } from '../output.ts';
 import type { Output } from '../output.ts';
 import { table } from '../table.ts';
-import { caughtUp } from '../waiting.ts';
+import { caughtUp } from '../wait-for-read-models.ts';
 import { accountIdArgument, dayArgument } from '../arguments.ts';
 import { requireAccount } from './find-account-usage.ts';
 import type { CliDependencies, RunCommand } from '../dependencies.ts';

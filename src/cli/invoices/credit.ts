@@ -9,7 +9,7 @@ import { accountIdArgument, addDecisionOptions, amountArgument, fromOneArgument,
 import type { StaffDecision } from '../arguments.ts';
 import type { CliDependencies, RunCommand } from '../dependencies.ts';
 import { CommandFailed, facts, print } from '../output.ts';
-import { commandTimeoutMs } from '../waiting.ts';
+import { commandTimeoutMs } from '../wait-for-read-models.ts';
 
 export function addCreditInvoice(invoices: Command, run: RunCommand): void {
   const command = invoices

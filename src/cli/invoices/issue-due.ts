@@ -6,7 +6,7 @@ import { formatCents } from '../../domain/money.ts';
 import type { CliDependencies, RunCommand } from '../dependencies.ts';
 import { CommandFailed, print } from '../output.ts';
 import { table } from '../table.ts';
-import { caughtUp } from '../waiting.ts';
+import { caughtUp } from '../wait-for-read-models.ts';
 
 export function addIssueDueInvoices(invoices: Command, run: RunCommand): void {
   invoices

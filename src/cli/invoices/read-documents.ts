@@ -2,7 +2,7 @@ import { invoices as invoicesModel, readInvoices } from '../../../projections/in
 import type { AccountInvoices } from '../../../projections/invoices.ts';
 import { requireAccount } from '../accounts/find-account-usage.ts';
 import type { CliDependencies } from '../dependencies.ts';
-import { caughtUp } from '../waiting.ts';
+import { caughtUp } from '../wait-for-read-models.ts';
 
 /** An account's invoices and credit notes, as far as the read model has them. */
 export async function readDocuments(

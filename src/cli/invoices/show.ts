@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { invoicesStream } from '../../domain/invoice-events.ts';
 import type { InvoiceIssued } from '../../domain/invoice-events.ts';
 import { formatCents } from '../../domain/money.ts';
-import { parseUsageEvent } from '../../domain/recorded-event.ts';
+import { parseUsageEvent } from '../../domain/parse-event.ts';
 import type { EventStore } from '../../ports/event-store.ts';
 import { formatDays } from '../../documents/days.ts';
 import { creditNoteCsv, invoiceCsv } from '../../documents/invoice-csv.ts';

@@ -3,7 +3,7 @@ import { InvalidArgumentError } from 'commander';
 import type { Command } from 'commander';
 import { acknowledgeDivergence } from '../../commands/acknowledge-divergence.ts';
 import type { DivergenceAcknowledged } from '../../domain/audit-events.ts';
-import { commandTimeoutMs } from '../waiting.ts';
+import { commandTimeoutMs } from '../wait-for-read-models.ts';
 import { CommandFailed, facts, print } from '../output.ts';
 import { inWords, newVerifier } from './verify.ts';
 import type { VerifyDependencies } from './verify.ts';

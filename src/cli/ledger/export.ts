@@ -9,10 +9,10 @@ import { ledgerRow, overageLedger, readLedger } from '../../../projections/overa
 import type { LedgerRow } from '../../../projections/overage-ledger.ts';
 import { readReached } from '../../../projections/runner/checkpoints.ts';
 import { usageStream } from '../../domain/billing-period.ts';
-import { parseUsageEvent } from '../../domain/recorded-event.ts';
+import { parseUsageEvent } from '../../domain/parse-event.ts';
 import { LedgerTotals, differenceBetween } from './show.ts';
 import { CommandFailed, print } from '../output.ts';
-import { caughtUp } from '../waiting.ts';
+import { caughtUp } from '../wait-for-read-models.ts';
 import { accountIdArgument, dayArgument } from '../arguments.ts';
 import type { CliDependencies, RunCommand } from '../dependencies.ts';
 

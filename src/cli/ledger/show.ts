@@ -3,16 +3,16 @@ import { ledgerRow, overageLedger, readLedger } from '../../../projections/overa
 import type { LedgerRow } from '../../../projections/overage-ledger.ts';
 import { notBelieved } from '../../../projections/credits-macs.ts';
 import { readNewestCredits } from '../../../projections/credits.ts';
-import { waitForCheckpoint } from '../../../projections/runner/progress.ts';
+import { waitForCheckpoint } from '../../../projections/runner/wait-for-checkpoint.ts';
 import { readAccount } from '../../commands/accounts.ts';
 import type { RecordedEvent } from '../../ports/event-store.ts';
 import { usageStream } from '../../domain/billing-period.ts';
 import { formatCents } from '../../domain/money.ts';
-import { parseUsageEvent } from '../../domain/recorded-event.ts';
+import { parseUsageEvent } from '../../domain/parse-event.ts';
 import { CommandFailed, print } from '../output.ts';
 import type { Output } from '../output.ts';
 import { table } from '../table.ts';
-import { untilShown } from '../waiting.ts';
+import { untilShown } from '../wait-for-read-models.ts';
 import { accountIdArgument, dayArgument } from '../arguments.ts';
 import type { CliDependencies, RunCommand } from '../dependencies.ts';
 

@@ -16,7 +16,7 @@ import { formatCents } from '../../domain/money.ts';
 import { isRefused } from '../../domain/refusals.ts';
 import type { Refusal } from '../../domain/refusals.ts';
 import { CommandFailed, facts, print } from '../output.ts';
-import { caughtUp } from '../waiting.ts';
+import { caughtUp } from '../wait-for-read-models.ts';
 import { accountIdArgument, addDecisionOptions, amountArgument, dayArgument, staffActor } from '../arguments.ts';
 import type { StaffDecision } from '../arguments.ts';
 import type { CliDependencies, RunCommand } from '../dependencies.ts';

@@ -4,7 +4,7 @@ import { evolveUsage } from '../../domain/evolve-usage.ts';
 import { initialUsage } from '../../domain/usage-state.ts';
 import type { UsageSnapshot } from '../../domain/usage-state.ts';
 import { usageStream } from '../../domain/billing-period.ts';
-import { parseUsageEvent } from '../../domain/recorded-event.ts';
+import { parseUsageEvent } from '../../domain/parse-event.ts';
 import type { EventStore, RecordedEvent } from '../../ports/event-store.ts';
 import { firstPreviousHash } from '../hash-chain.ts';
 

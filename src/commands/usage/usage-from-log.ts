@@ -1,6 +1,6 @@
 import { accountStream } from '../../domain/account-events.ts';
 import { usageStream } from '../../domain/billing-period.ts';
-import { parseAccountEvent } from '../../domain/recorded-event.ts';
+import { parseAccountEvent } from '../../domain/parse-event.ts';
 import type { UsagePeriod, UsageSnapshot } from '../../domain/usage-state.ts';
 import { UsageCache, usageOrigin } from './usage-cache.ts';
 import type { EventStore } from '../../ports/event-store.ts';

@@ -1,4 +1,4 @@
-import type { Platform } from './platform.ts';
+import type { Platform } from './platform-row.ts';
 
 /** Hosts of its app's share button, which uses several. */
 const bilibiliShort = ['b23.tv', 'www.b23.tv', 'bili22.cn', 'bili23.cn', 'bili33.cn', 'bili2233.cn'];

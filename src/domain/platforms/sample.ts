@@ -1,4 +1,4 @@
-import type { Platform } from './platform.ts';
+import type { Platform } from './platform-row.ts';
 
 /** The sample platform of demo mode and tests. */
 export const samplePlatform = (origin: string): Platform => ({

@@ -1,4 +1,4 @@
-import type { Platform } from './platform.ts';
+import type { Platform } from './platform-row.ts';
 
 export const soundcloud: Platform = {
   name: 'soundcloud',

@@ -1,4 +1,4 @@
-import type { Platform } from './platform.ts';
+import type { Platform } from './platform-row.ts';
 
 /** Read off yt-dlp's extractor and the forms that YouTube itself has handed out over the years. */
 export const youtube: Platform = {

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { EventStore } from '../../ports/event-store.ts';
 import type { FileKey } from '../../ports/files.ts';
 import { jobStream } from '../../domain/download-job-events.ts';
-import { parseJobEvent } from '../../domain/recorded-event.ts';
+import { parseJobEvent } from '../../domain/parse-event.ts';
 import { withDeadline } from '../../async/deadline.ts';
 
 const maxKept = 10_000;

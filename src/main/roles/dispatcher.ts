@@ -15,7 +15,7 @@ import { startRemovingFiles } from '../../dispatcher/remove-files.ts';
 import { startReturningServiceFailures } from '../../dispatcher/return-service-failures.ts';
 import { startResolving } from '../../dispatcher/resolve-unknown-outcomes.ts';
 import { startMailingWarnings } from '../../dispatcher/send-warning-mails.ts';
-import { startSweeping } from '../../dispatcher/sweep.ts';
+import { startSweeping } from '../../dispatcher/sweep-lost-jobs.ts';
 import { join } from 'node:path';
 import { createFolderMailer, createSmtpMailer } from '../../adapters/mailer.ts';
 import type { Mailer } from '../../ports/billing.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseVideoUrl } from '../../../src/domain/video-url.ts';
+import { parseVideoUrl } from '../../../src/domain/parse-video-url.ts';
 
 const hex32 = '0123456789abcdef0123456789abcdef';
 const uuid = '01234567-89ab-cdef-0123-456789abcdef';

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { projections } from '../../../projections/all.ts';
 import { readCheckpoint } from '../../../projections/runner/checkpoints.ts';
-import { measureLag } from '../../../projections/runner/progress.ts';
+import { measureLag } from '../../../projections/runner/wait-for-checkpoint.ts';
 import { connectEventStore } from '../../../src/adapters/event-store/event-store.ts';
 import type { ConnectedEventStore } from '../../../src/adapters/event-store/event-store.ts';
 import { createReadModelQueries } from '../../../src/adapters/postgres/read-model-queries.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { parseVideoUrl, servedVideo } from '../../src/domain/video-url.ts';
+import { parseVideoUrl, servedVideo } from '../../src/domain/parse-video-url.ts';
 
 const id = 'dQw4w9WgXcQ';
 const youtubeVideo = {

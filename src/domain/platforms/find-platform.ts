@@ -1,8 +1,8 @@
-import type { Address, Platform } from './platform.ts';
-import { compileShape, compileTemplate } from './shape.ts';
-import type { CompiledShape, Template } from './shape.ts';
-import { configuredPlatforms, platforms } from './table.ts';
-import type { PlatformConfiguration } from './table.ts';
+import type { Address, Platform } from './platform-row.ts';
+import { compileShape, compileTemplate } from './address-pattern.ts';
+import type { CompiledShape, Template } from './address-pattern.ts';
+import { configuredPlatforms, platforms } from './platforms.ts';
+import type { PlatformConfiguration } from './platforms.ts';
 
 /** One form of a host's addresses. */
 export interface Rule {

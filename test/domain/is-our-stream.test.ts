@@ -4,7 +4,7 @@ import { accountStream } from '../../src/domain/account-events.ts';
 import { usageStream } from '../../src/domain/billing-period.ts';
 import { jobStream } from '../../src/domain/download-job-events.ts';
 import { invoicesStream } from '../../src/domain/invoice-events.ts';
-import { isOurStream } from '../../src/domain/streams.ts';
+import { isOurStream } from '../../src/domain/is-our-stream.ts';
 import { newId, randomBits } from '../../src/system/clock-and-chance.ts';
 import { RequestTokens } from '../../src/commands/request-token.ts';
 import { deriveKeys } from '../../src/adapters/derive-keys.ts';

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { expect, it } from 'vitest';
-import { tellWait } from '../../src/cli/waiting.ts';
+import { tellWait } from '../../src/cli/wait-for-read-models.ts';
 import { EventStoreProxy } from '../support/event-store-proxy.ts';
 import { portOf } from '../support/event-store.ts';
 import { startInstallation } from '../support/installation.ts';

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { platforms } from '../../../src/domain/platforms/table.ts';
-import { parseVideoUrl, platformAt } from '../../../src/domain/video-url.ts';
-import type { ParsedVideo, VideoUrlResult } from '../../../src/domain/video-url.ts';
+import { platforms } from '../../../src/domain/platforms/platforms.ts';
+import { parseVideoUrl, platformAt } from '../../../src/domain/parse-video-url.ts';
+import type { ParsedVideo, VideoUrlResult } from '../../../src/domain/parse-video-url.ts';
 import { addressesOf, shapesOfTable } from '../../support/generated-addresses.ts';
 
 interface Sample {

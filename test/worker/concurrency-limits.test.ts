@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { createQuotas, quotaDelayMs } from '../../src/worker/concurrent-jobs.ts';
-import type { QuotaDependencies } from '../../src/worker/concurrent-jobs.ts';
+import { createQuotas, quotaDelayMs } from '../../src/worker/concurrency-limits.ts';
+import type { QuotaDependencies } from '../../src/worker/concurrency-limits.ts';
 import { silent } from '../projections/read-models-under-test.ts';
 
 const quotasOf = (changed: Partial<QuotaDependencies> = {}) =>

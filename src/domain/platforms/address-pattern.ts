@@ -1,4 +1,4 @@
-import type { Platform } from './platform.ts';
+import type { Platform } from './platform-row.ts';
 
 /** Named pieces of an address; those that are missing are undefined. */
 export type Pieces = Readonly<Record<string, string | undefined>>;
@@ -21,7 +21,7 @@ export interface CompiledShape {
   fragment: RegExp | undefined;
 }
 
-/** Compiles a shape of `platform.ts`. @throws when it names a piece that the row does not describe */
+/** Compiles a shape of `platform-row.ts`. @throws when it names a piece that the row does not describe */
 export function compileShape(shape: string, { pieces, ignoresCase = false }: Platform): CompiledShape {
   const [page = '', fragment] = shape.split('#', 2);
   const [path = '', query] = page.split('?', 2);

@@ -1,4 +1,4 @@
-import type { Platform } from './platform.ts';
+import type { Platform } from './platform-row.ts';
 import { pinterest, reddit, tumblr } from './boards-and-blogs.ts';
 import { bilibili, odnoklassniki, rutube, vk } from './regional-sites.ts';
 import { bluesky, facebook, instagram, snapchat, tiktok, twitter } from './social-networks.ts';

@@ -1,6 +1,6 @@
 import type { PoolClient } from 'pg';
 import type { InvoiceEvent } from '../src/domain/invoice-events.ts';
-import type { ParsedEvent } from '../src/domain/recorded-event.ts';
+import type { ParsedEvent } from '../src/domain/parse-event.ts';
 import type { UsageEvent } from '../src/domain/usage-events.ts';
 import { owesInvoice, owesOpeningInvoice } from '../src/domain/usage-periods.ts';
 import { readCreditsWritten } from './credits.ts';

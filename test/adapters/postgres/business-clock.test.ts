@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createClock } from '../../../src/adapters/postgres/clock.ts';
+import { createClock } from '../../../src/adapters/postgres/business-clock.ts';
 import { ClockIsWrong } from '../../../src/ports/clock.ts';
 
 const startMs = Date.parse('2026-11-21T12:00:00.000Z');

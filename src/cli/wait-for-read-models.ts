@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import type { Projection } from '../../projections/runner/projection.ts';
-import { catchUp } from '../../projections/runner/progress.ts';
+import { catchUp } from '../../projections/runner/wait-for-checkpoint.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import type { Output } from './output.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { parseAccountEvent, parseJobEvent, parseUsageEvent } from '../../src/domain/recorded-event.ts';
+import { parseAccountEvent, parseJobEvent, parseUsageEvent } from '../../src/domain/parse-event.ts';
 import {
   capReached,
   capSet,

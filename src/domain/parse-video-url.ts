@@ -2,16 +2,16 @@
  * Reads the address that a client sends, and finds the one item that it names.
  *
  * The service keeps only the pieces of the client's string that the platform's row describes, and rebuilds from them the
- * address that it stores and fetches. A platform is a row of `platforms/table.ts`; adding a platform means adding a row.
+ * address that it stores and fetches. A platform is a row of `platforms/platforms.ts`; adding a platform means adding a row.
  */
 
 import type { ItemKind } from './download-options.ts';
-import { siteOf, siteOfOrigin } from './platforms/hosts.ts';
-import type { Rule, Site } from './platforms/hosts.ts';
-import type { Platform } from './platforms/platform.ts';
-import type { PlatformConfiguration } from './platforms/table.ts';
-import { matchShape } from './platforms/shape.ts';
-import type { Pieces } from './platforms/shape.ts';
+import { siteOf, siteOfOrigin } from './platforms/find-platform.ts';
+import type { Rule, Site } from './platforms/find-platform.ts';
+import type { Platform } from './platforms/platform-row.ts';
+import type { PlatformConfiguration } from './platforms/platforms.ts';
+import { matchShape } from './platforms/address-pattern.ts';
+import type { Pieces } from './platforms/address-pattern.ts';
 
 export const maxUrlCharacters = 2048;
 
