@@ -4,6 +4,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { engineOfRun } from '../support/made-once.ts';
@@ -24,6 +25,7 @@ import { root } from '../tidy/source-files.ts';
 const commandBlocks = (page: string) => shellBlocks(page).filter(({ mark }) => !mark.startsWith('no-run'));
 const shellBlocks = (page: string) => codeBlocks(page).filter(({ language }) => language === 'sh');
 
+const sender = fileURLToPath(new URL('send-command.ts', import.meta.url));
 /**
  * `npm run -s reeltally --`, done by a process that has the command line loaded: npm and a process of its own take longer than
  * most commands. One page is run by npm itself.
@@ -31,7 +33,7 @@ const shellBlocks = (page: string) => codeBlocks(page).filter(({ language }) => 
 const shortNpm = (socket: string) => `#!/bin/sh
 [ "$1 $2 $3 $4" = "run -s reeltally --" ] || { echo "not our command line: npm $*" >&2; exit 1; }
 shift 4
-exec ${process.execPath} ${join(root, 'test/docs/send-command.ts')} ${socket} "$@"
+exec ${process.execPath} ${sender} ${socket} "$@"
 `;
 
 const loaded = createServer({ allowHalfOpen: true }, (connection) => {
