@@ -15,7 +15,7 @@ import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const platform = platformOfFile();
 
-async function download(id: string, wanted: Partial<WantedFile>, from = platform.source()) {
+async function download(id: string, wanted: Partial<WantedFile>, from = platform.usualSource) {
   const directory = temporaryDirectory();
   const result = await downloadFrom(from, platform.reference(id), { quality: '360', ...wanted }, directory);
   return { result, directory };
@@ -26,7 +26,7 @@ async function factsOf(
   id: string,
   wanted: Partial<WantedFile>,
   mime: string,
-  from = platform.source(),
+  from = platform.usualSource,
 ): Promise<string> {
   const { result, directory } = await download(id, wanted, from);
   expect(result).toMatchObject({ ok: true });
@@ -116,9 +116,9 @@ describe('a still of an image post becomes a JPG', () => {
   });
 
   test('its metadata is that of the post', async () => {
-    const probed = await platform
-      .source()
-      .probe(platform.reference('stills'), { signal: new AbortController().signal });
+    const probed = await platform.usualSource.probe(platform.reference('stills'), {
+      signal: new AbortController().signal,
+    });
     const thumbnail = `${platform.url}/thumbnails/stills.svg`;
     expect(probed).toEqual({ ok: true, metadata: { title: 'Three stills', durationSeconds: 0, thumbnail } });
   });

@@ -15,7 +15,7 @@ const platform = platformOfFile();
 const never = new AbortController().signal;
 
 function probe(id: string) {
-  return platform.source().probe(platform.reference(id), { signal: never });
+  return platform.usualSource.probe(platform.reference(id), { signal: never });
 }
 
 interface Attempt {
@@ -30,7 +30,7 @@ const best: WantedFile = { ...smallest, quality: 'best' };
 
 function download(id: string, wanted: WantedFile = smallest, attempt: Attempt = {}) {
   const {
-    from = platform.source(),
+    from = platform.usualSource,
     directory = temporaryDirectory(),
     signal = never,
     onProgress = () => undefined,
@@ -68,7 +68,7 @@ describe('an item that cannot be had', () => {
 
   test('of an unknown platform is refused without being fetched', async () => {
     const video = { ...platform.reference('bars'), platform: 'constructor' };
-    expect(await platform.source().probe(video, { signal: never })).toMatchObject({
+    expect(await platform.usualSource.probe(video, { signal: never })).toMatchObject({
       ok: false,
       reason: 'unsupported_media',
     });
@@ -77,7 +77,7 @@ describe('an item that cannot be had', () => {
   test('whose address is an option, or belongs to another extractor, is refused', async () => {
     for (const canonicalUrl of ['--exec=touch /tmp/x', 'file:///etc/hostname', `${platform.url}/media/bars/360p.mp4`]) {
       const video = { ...platform.reference('bars'), canonicalUrl };
-      expect(await platform.source().probe(video, { signal: never })).toMatchObject({
+      expect(await platform.usualSource.probe(video, { signal: never })).toMatchObject({
         ok: false,
         reason: 'unsupported_media',
       });

@@ -45,14 +45,13 @@ export async function startInstallation(given: Environment = {}): Promise<Instal
     ...given,
   };
   const running: ServiceProcess[] = [];
-  let unpacking: Promise<void> | undefined;
   return {
     environment,
     silenceEventStore: () => process.kill(eventStore.pid, 'SIGSTOP'),
     wakeEventStore: () => process.kill(eventStore.pid, 'SIGCONT'),
     sampleUrl: (item) => `${platform.url}/watch/${item}`,
     startRole: async (role, more = {}) => {
-      if (role === 'worker') await (unpacking ??= prepareEngine());
+      if (role === 'worker') await prepareEngine();
       const started = await startProcess(role, { ...environment, ...more });
       running.push(started);
       return started;

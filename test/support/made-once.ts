@@ -79,8 +79,15 @@ export function linkEngine(directory: string): void {
   if (status !== 0) rmSync(target, { recursive: true, force: true });
 }
 
-/** Unpacks the engine of the run, unless that is done already, so that no download waits for it. */
-export async function prepareEngine(): Promise<void> {
+let preparing: Promise<void> | undefined;
+
+/** Unpacks the engine of the run, unless that is done already, so that no download waits for it. Each process looks once. */
+export function prepareEngine(): Promise<void> {
+  preparing ??= unpackEngine();
+  return preparing;
+}
+
+async function unpackEngine(): Promise<void> {
   const directory = engineDirectoryOfRun();
   if (directory === undefined) return;
   const { ytDlpPath } = await locateDownloader({}, process.env['PATH'] ?? '');

@@ -40,6 +40,8 @@ export interface TestPlatform {
   filmsDirectory: string;
   reference(id: string): VideoReference;
   /** The real engine, reading this platform and a few real ones. `close` ends it. */
+  usualSource: VideoSource;
+  /** Another one, which tries anew at its first use whether yt-dlp starts: that takes as long as most downloads of tests. */
   source(limits?: Partial<DownloaderLimits>, more?: { proxyUrl?: string; ytDlpPath?: string }): VideoSource;
   close(): Promise<void>;
 }
@@ -113,26 +115,27 @@ export async function startTestPlatform(
     const videos = readings.flatMap((parsed) => (parsed.ok ? (parsed.video ?? []) : []));
     return videos.find((video) => video.platform === name)?.extractor;
   };
+  const source: TestPlatform['source'] = (limits = {}, { proxyUrl, ...more } = {}) =>
+    createVideoSource({
+      ...engine,
+      ...more,
+      egress: proxyUrl === undefined ? proxy : throughOtherProxy(proxyUrl),
+      namespaces: namespacesFor({ proxyUrl, ...more }),
+      reaper,
+      pluginsDirectory,
+      extractorOf,
+      limits: { ...testLimits, ...limits },
+      workDirectory: join(directory, 'work'),
+      unpackedDirectory: engineDirectory,
+    });
   return {
     url: platform.url,
     engine,
     directory,
     filmsDirectory,
     reference: (id) => ({ platform: 'sample', videoId: id, canonicalUrl: platform.url + pathOf(id) }),
-    source(limits = {}, { proxyUrl, ...more } = {}) {
-      return createVideoSource({
-        ...engine,
-        ...more,
-        egress: proxyUrl === undefined ? proxy : throughOtherProxy(proxyUrl),
-        namespaces: namespacesFor({ proxyUrl, ...more }),
-        reaper,
-        pluginsDirectory,
-        extractorOf,
-        limits: { ...testLimits, ...limits },
-        workDirectory: join(directory, 'work'),
-        unpackedDirectory: engineDirectory,
-      });
-    },
+    usualSource: source(),
+    source,
     async close() {
       reaper.close();
       await proxy.close();

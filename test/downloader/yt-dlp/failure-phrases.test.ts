@@ -115,7 +115,7 @@ describe('through the engine itself', () => {
   });
 
   test('each complaint comes out as its reason', { timeout: 3_600_000 }, async () => {
-    const source = platform.source();
+    const source = platform.usualSource;
     const count = Math.min(scaled(4, engineComplaints.length), engineComplaints.length);
     const step = Math.floor(engineComplaints.length / count);
     const numbers = Array.from({ length: count }, (_, index) => index * step);
@@ -130,7 +130,7 @@ describe('through the engine itself', () => {
   });
 
   test('a page that crashes the extractor is the failure of its platform', { timeout: 120_000 }, async () => {
-    const source = platform.source();
+    const source = platform.usualSource;
     for (const index of crashes.keys()) {
       const canonicalUrl = `${url}/watch/crash-${index}`;
       const video = { platform: 'sample', videoId: `crash-${index}`, canonicalUrl };

@@ -24,7 +24,7 @@ let films: ReadonlyMap<Packaging, Film>;
 beforeAll(async () => {
   lossy = await startLossyPlatform();
   platform = await startTestPlatform([lossy.url]);
-  source = platform.source();
+  source = platform.usualSource;
   films = makeFilms(`${platform.directory}/films`, platform.engine.ffmpegPath);
 });
 afterAll(async () => {
