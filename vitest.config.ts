@@ -24,17 +24,18 @@ const unitTests = [
 ];
 /** The longest files, which start first, so that none is left to run alone at the end. */
 const longest = [
-  'docs/commands',
+  'downloader/sample-downloads',
+  'downloader/outputs',
   'main/stopping',
   'flow/kill-everything',
-  'flow/wrong-clocks',
-  'main/sandboxes',
-  'downloader/outputs',
-  'downloader/sample-downloads',
-  'main/interrupting',
+  'docs/commands',
   'flow/quotas',
-  'audit/planted-lies',
   'flow/files-in-a-bucket',
+  'projections/runner/rebuild',
+  'main/sandboxes',
+  'http/slow-readers',
+  'flow/three-years',
+  'flow/wrong-clocks',
 ];
 
 class LongestFirst extends BaseSequencer {

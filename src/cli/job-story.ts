@@ -3,7 +3,7 @@ import type { TimelineRow } from '../../projections/job-timeline.ts';
 import type { ReleaseReason } from '../domain/download-job-events.ts';
 import { failureReasons } from '../domain/failure-reasons.ts';
 import type { FailureReason } from '../domain/failure-reasons.ts';
-import { formatCents } from '../domain/money.ts';
+import { formatCents } from '../domain/cents.ts';
 import type { Actor, DomainEvent } from '../domain/parse-event.ts';
 
 /** Describes the events of a download in words, for customer support. */

@@ -6,7 +6,7 @@ import type { TimelineRow } from '../../projections/job-timeline.ts';
 import { listJobs, readJob } from '../../projections/jobs.ts';
 import type { JobFilter } from '../../projections/jobs.ts';
 import { periodOfUsageStream } from '../domain/billing-period.ts';
-import { formatCents } from '../domain/money.ts';
+import { formatCents } from '../domain/cents.ts';
 import type { Actor } from '../domain/parse-event.ts';
 import { correctionsOf, describeEvent, reasonText } from './job-story.ts';
 import type { Correction } from './job-story.ts';

@@ -1,7 +1,7 @@
 import type { UsageCommand } from '../domain/decide-usage.ts';
 import type { UsageSnapshot } from '../domain/usage-state.ts';
 import type { Cause } from './event-metadata.ts';
-import type { UsageAnswer } from './usage/batch.ts';
+import type { UsageAnswer } from './usage/decide-batch.ts';
 import type { WriterRegistry } from './usage/writer-registry.ts';
 
 /** Changes the terms of an account. The change counts from its append on, for the next decision of every process. */

@@ -3,7 +3,7 @@ import { summariseUsage } from '../domain/usage-summary.ts';
 import type { UsageSnapshot } from '../domain/usage-state.ts';
 import type { MetadataProbe, VideoMetadata, VideoReference } from '../ports/videos.ts';
 import type { Cause } from './event-metadata.ts';
-import type { UsageAnswer, WriterCommand } from './usage/batch.ts';
+import type { UsageAnswer, WriterCommand } from './usage/decide-batch.ts';
 import type { WriterRegistry } from './usage/writer-registry.ts';
 
 type UsageThen = Extract<UsageAnswer, { outcome: 'accepted' }>['usage'];

@@ -10,7 +10,7 @@ import type { EventStore } from '../ports/event-store.ts';
 import type { VideoReference } from '../ports/videos.ts';
 import type { Cause } from './event-metadata.ts';
 import { correctCharge, readCorrections } from './correct-charge.ts';
-import type { UsageAnswer } from './usage/batch.ts';
+import type { UsageAnswer } from './usage/decide-batch.ts';
 import type { WriterRegistry } from './usage/writer-registry.ts';
 
 export interface QueueDownloadRequest {

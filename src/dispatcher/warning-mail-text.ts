@@ -1,6 +1,6 @@
 import type { LoggedWarning } from '../commands/record-warning-mail.ts';
 import type { Mail } from '../ports/billing.ts';
-import { formatCents } from '../domain/money.ts';
+import { formatCents } from '../domain/cents.ts';
 import type { Terms } from '../domain/plans.ts';
 import type { Notice } from '../domain/mail-record.ts';
 import type { UsagePeriod } from '../domain/usage-state.ts';

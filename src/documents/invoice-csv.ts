@@ -1,5 +1,5 @@
 import { stringify } from 'csv-stringify/sync';
-import { formatCents } from '../domain/money.ts';
+import { formatCents } from '../domain/cents.ts';
 import type { CreditNoteDocument, DocumentLine, InvoiceDocument } from './invoice-document.ts';
 import { formatRevisions } from './revisions.ts';
 

@@ -1,4 +1,4 @@
-import { formatCents } from '../domain/money.ts';
+import { formatCents } from '../domain/cents.ts';
 import { formatDay, formatDays } from './days.ts';
 import { html, Html, table } from './html.ts';
 import type { CreditNoteDocument, DocumentLine, InvoiceDocument } from './invoice-document.ts';

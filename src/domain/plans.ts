@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { cents } from './money.ts';
+import { cents } from './cents.ts';
 
 /** Far beyond any plan, and within the range of the tables' columns. */
 export const largestAllowance = 1_000_000_000;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { accountId } from './account-events.ts';
 import { audioFormats, formats, maxItem, qualities } from './download-options.ts';
 import { instant } from './instant.ts';
-import { cents } from './money.ts';
+import { cents } from './cents.ts';
 import { planTerms, terms } from './plans.ts';
 
 /** Streams `usage-{accountId}-{yyyymmdd}`, one per account and billing period (see `usageStream`). */

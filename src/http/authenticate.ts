@@ -14,6 +14,7 @@ import { callerOf, idempotencyKeyHashOf } from './caller.ts';
 import type { EndpointDependencies } from './endpoint.ts';
 import { cutConnection } from './envelope.ts';
 import { ApiError } from './errors.ts';
+import { rateLimitRetryAfterSeconds } from './retry-after.ts';
 import type { PartsAway } from './retry-after.ts';
 import { admitFromLog } from './usage-without-valid-mac.ts';
 import type { UsageHeaders } from './usage-headers.ts';
@@ -78,7 +79,7 @@ export function createAuthenticate(dependencies: AuthenticateDependencies) {
     // The row of the key has no valid MAC, so nobody knows whose key it is: 503 for every endpoint (decision 29).
     if (admission.outcome === 'not_believed') throw new ApiError('unavailable');
     if (admission.outcome === 'rate_limited') {
-      reply.header('retry-after', String(Math.max(1, window.resetAtSeconds - Math.floor(realNowMs() / 1000))));
+      reply.header('retry-after', String(rateLimitRetryAfterSeconds(window.resetAtSeconds, realNowMs())));
       throw new ApiError('rate_limited');
     }
     request.place = admission.place;

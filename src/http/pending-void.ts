@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { PendingVoids } from '../ports/billing.ts';
 import type { Outage, Outages } from '../ports/outage.ts';
-import type { Compensation } from '../commands/usage/batch.ts';
+import type { Compensation } from '../commands/usage/decide-batch.ts';
 import { callerOf } from './caller.ts';
 import { withDeadline } from '../async/deadline.ts';
 

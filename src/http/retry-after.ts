@@ -1,12 +1,19 @@
 /** The parts that answers of the API depend on. */
 export type ApiPart = 'postgres' | 'event_store' | 'read_models' | 'workers' | 'file_store';
 
+/** For a link with too many connections: one of them may end soon. */
+export const linkRetryAfterSeconds = 10;
+
+/** For a key whose hourly limit is used up: the seconds until its window has a place again. */
+export const rateLimitRetryAfterSeconds = (resetAtSeconds: number, nowMs: number): number =>
+  Math.max(1, resetAtSeconds - Math.floor(nowMs / 1000));
+
 const longestSeconds = 30;
 /** A part that nobody has missed for so long may have been back in between. */
 const forgottenMs = 120_000;
 
 /**
- * Computes Retry-After: half as long as the part has been away. Waiting then lengthens an outage by at most half, and waiting
+ * Computes Retry-After for a part that is away: half as long as it has been away. Waiting then lengthens an outage by at most half, and waiting
  * clients do not all return in the same second.
  *
  * @returns whole seconds, from 1 to 30

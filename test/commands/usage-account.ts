@@ -6,7 +6,7 @@ import type { EventStore } from '../../src/ports/event-store.ts';
 import { addMetadata } from '../../src/commands/event-metadata.ts';
 import { firstPreviousHash } from '../../src/commands/hash-chain.ts';
 import type { Cause } from '../../src/commands/event-metadata.ts';
-import type { WriterCommand, WriterRequest, UsageAnswer } from '../../src/commands/usage/batch.ts';
+import type { WriterCommand, WriterRequest, UsageAnswer } from '../../src/commands/usage/decide-batch.ts';
 import { WriterRegistry } from '../../src/commands/usage/writer-registry.ts';
 import { firstBillingPeriod, usageStream } from '../../src/domain/billing-period.ts';
 import type { QueueDownload } from '../../src/domain/decide-usage.ts';

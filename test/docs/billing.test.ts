@@ -7,7 +7,7 @@ import { decideUsage } from '../../src/domain/decide-usage.ts';
 import type { UsageCommand } from '../../src/domain/decide-usage.ts';
 import { openingInvoice, periodInvoice } from '../../src/domain/invoice-lines.ts';
 import type { InvoiceLine } from '../../src/domain/invoice-events.ts';
-import { formatCents } from '../../src/domain/money.ts';
+import { formatCents } from '../../src/domain/cents.ts';
 import { readPlanCatalogue } from '../../src/domain/plans.ts';
 import type { PlanTerms } from '../../src/domain/plans.ts';
 import type { EventMetadata, ParsedEvent } from '../../src/domain/parse-event.ts';

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { expect, test } from 'vitest';
 import { Outages } from '../../src/ports/outage.ts';
-import type { Compensation } from '../../src/commands/usage/batch.ts';
+import type { Compensation } from '../../src/commands/usage/decide-batch.ts';
 import { recordPendingVoid } from '../../src/http/pending-void.ts';
 import { downloadOf, freshToken, openUsage } from '../commands/usage-account.ts';
 import { chargeFor, resolvingUnderTest } from '../dispatcher/resolving.ts';

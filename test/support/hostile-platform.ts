@@ -4,8 +4,8 @@ import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { lookup } from 'node:dns/promises';
 
-import { createEgressGuard } from '../../src/downloader/egress/guard.ts';
-import type { EgressGuard } from '../../src/downloader/egress/guard.ts';
+import { createEgressGuard } from '../../src/downloader/egress/connection-guard.ts';
+import type { EgressGuard } from '../../src/downloader/egress/connection-guard.ts';
 import type { Canaries } from './canaries.ts';
 import { listen } from './listen.ts';
 

@@ -1,13 +1,14 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
-import { engineOfRun, prepareEngine } from './made-once.ts';
+import { engineOfRun, filmsOfRun, prepareEngine } from './made-once.ts';
 import { startEventStore } from './event-store.ts';
 import { startNatsServer } from './nats.ts';
 import { createDatabase } from './postgres.ts';
 import { openAccount, runCli, startProcess } from './service.ts';
 import type { Environment, OpenedAccount, ServiceProcess } from './service.ts';
-import { startTestPlatform } from './sample-platform.ts';
+import { startSamplePlatform } from '../../src/embedded/sample-platform/sample-platform.ts';
+import { findDownloader } from './sample-platform.ts';
 import { makeTemporaryDirectory } from './temporary-directory.ts';
 
 /** The engines alone, at their addresses; the service's roles are started one by one, as processes of their own. */
@@ -32,7 +33,9 @@ export async function startInstallation(given: Environment = {}): Promise<Instal
   const eventStore = await startEventStore();
   const nats = await startNatsServer();
   const database = await createDatabase();
-  const platform = await startTestPlatform([], { isUnpacked: false });
+  const { ffmpegPath } = await findDownloader();
+  const cacheDirectory = filmsOfRun() ?? join(directory, 'films');
+  const platform = await startSamplePlatform({ cacheDirectory, ffmpegPath });
   const environment = {
     REELTALLY_DATA: join(directory, 'data'),
     REELTALLY_SECRET: 'a secret that is long enough for a test',

@@ -6,7 +6,7 @@ import { afterAll, beforeAll } from 'vitest';
 import type { VideoReference, VideoSource, WantedFile } from '../../src/ports/videos.ts';
 import { startReaper } from '../../src/downloader/sandbox/child-reaper.ts';
 import { openSandbox } from '../../src/downloader/sandbox/open-sandbox.ts';
-import { createEgressGuard } from '../../src/downloader/egress/guard.ts';
+import { createEgressGuard } from '../../src/downloader/egress/connection-guard.ts';
 import { startEgressProxy } from '../../src/downloader/egress/proxy.ts';
 import type { Egress } from '../../src/downloader/egress/credentials.ts';
 import { createVideoSource } from '../../src/downloader/video-source.ts';

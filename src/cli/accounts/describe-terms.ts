@@ -1,4 +1,4 @@
-import { formatCents } from '../../domain/money.ts';
+import { formatCents } from '../../domain/cents.ts';
 import { maxKeysOf } from '../../domain/plans.ts';
 import type { PlanCatalogue, PlanTerms, Terms } from '../../domain/plans.ts';
 import { CommandFailed } from '../output.ts';

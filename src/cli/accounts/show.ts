@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { countActiveKeys } from '../../domain/account.ts';
-import { formatCents } from '../../domain/money.ts';
+import { formatCents } from '../../domain/cents.ts';
 import { maxKeysOf } from '../../domain/plans.ts';
 import type { Terms } from '../../domain/plans.ts';
 import { summariseUsage } from '../../domain/usage-summary.ts';

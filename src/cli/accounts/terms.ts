@@ -6,7 +6,7 @@ import { changeTerms } from '../../commands/change-terms.ts';
 import type { TermsChange } from '../../commands/change-terms.ts';
 import { maxPlanChanges, resultOfPlanChange } from '../../domain/change-plan.ts';
 import type { TermsChanges } from '../../domain/change-plan.ts';
-import { formatCents } from '../../domain/money.ts';
+import { formatCents } from '../../domain/cents.ts';
 import type { Refusal } from '../../domain/refusals.ts';
 import type { Effective, UsageEvent } from '../../domain/usage-events.ts';
 import type { UsagePeriod } from '../../domain/usage-state.ts';

@@ -4,7 +4,7 @@ import type { PeriodInvoice } from '../../../projections/account-periods.ts';
 import { notBelieved } from '../../../projections/credits-macs.ts';
 import { usageAndJobs } from '../../../projections/usage-and-jobs.ts';
 import { readPeriods } from '../../commands/usage/usage-from-log.ts';
-import { formatCents } from '../../domain/money.ts';
+import { formatCents } from '../../domain/cents.ts';
 import { comingTerms } from '../../domain/usage-periods.ts';
 import { poolOf } from '../../domain/usage-summary.ts';
 import type { Pool } from '../../domain/usage-summary.ts';

@@ -2,7 +2,7 @@ import { InvalidArgumentError } from 'commander';
 import type { Command } from 'commander';
 import { issueCreditNote } from '../../commands/issue-credit-note.ts';
 import type { CreditNoteRequest } from '../../commands/issue-credit-note.ts';
-import { formatCents } from '../../domain/money.ts';
+import { formatCents } from '../../domain/cents.ts';
 import { isRefused } from '../../domain/refusals.ts';
 import type { Refusal } from '../../domain/refusals.ts';
 import { accountIdArgument, addDecisionOptions, amountArgument, fromOneArgument, staffActor } from '../arguments.ts';

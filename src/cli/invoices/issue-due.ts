@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { listPeriodsInGrace } from '../../../projections/due-periods.ts';
 import { usageAndJobs } from '../../../projections/usage-and-jobs.ts';
 import type { InvoiceIssued } from '../../domain/invoice-events.ts';
-import { formatCents } from '../../domain/money.ts';
+import { formatCents } from '../../domain/cents.ts';
 import type { CliDependencies, RunCommand } from '../dependencies.ts';
 import { CommandFailed, print } from '../output.ts';
 import { table } from '../table.ts';

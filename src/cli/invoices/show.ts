@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { writeFileSync } from 'node:fs';
 import { invoicesStream } from '../../domain/invoice-events.ts';
 import type { InvoiceIssued } from '../../domain/invoice-events.ts';
-import { formatCents } from '../../domain/money.ts';
+import { formatCents } from '../../domain/cents.ts';
 import { parseUsageEvent } from '../../domain/parse-event.ts';
 import type { EventStore } from '../../ports/event-store.ts';
 import { formatDays } from '../../documents/days.ts';

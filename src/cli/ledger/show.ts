@@ -7,7 +7,7 @@ import { waitForCheckpoint } from '../../../projections/runner/wait-for-checkpoi
 import { readAccount } from '../../commands/accounts.ts';
 import type { RecordedEvent } from '../../ports/event-store.ts';
 import { usageStream } from '../../domain/billing-period.ts';
-import { formatCents } from '../../domain/money.ts';
+import { formatCents } from '../../domain/cents.ts';
 import { parseUsageEvent } from '../../domain/parse-event.ts';
 import { CommandFailed, print } from '../output.ts';
 import type { Output } from '../output.ts';

@@ -12,7 +12,7 @@ import { failureReasonNames } from '../../domain/failure-reasons.ts';
 import type { FailureReason } from '../../domain/failure-reasons.ts';
 import { createCountBar } from '../progress-bar.ts';
 import { correctCharge } from '../../commands/correct-charge.ts';
-import { formatCents } from '../../domain/money.ts';
+import { formatCents } from '../../domain/cents.ts';
 import { isRefused } from '../../domain/refusals.ts';
 import type { Refusal } from '../../domain/refusals.ts';
 import { CommandFailed, facts, print } from '../output.ts';

@@ -19,8 +19,8 @@ import {
   startPending,
   timeOfAppend,
   withoutFoundEarlier,
-} from './batch.ts';
-import type { CausedEvent, DecidedRequest, PendingRequest, UsageAnswer, WriterRequest } from './batch.ts';
+} from './decide-batch.ts';
+import type { CausedEvent, DecidedRequest, PendingRequest, UsageAnswer, WriterRequest } from './decide-batch.ts';
 import { causedByCalendar, rollOverDue } from './roll-over.ts';
 
 export interface WriterDependencies {
@@ -56,7 +56,7 @@ const maxKept = 10_000;
  *  2. Roll over (`roll-over.ts`): end a billing period whose time is over, then open the next one. Each is an append of its own,
  *     after which this step is done again. It is also done again after a read that a request's idempotency key or an empty
  *     snapshot needs.
- *  3. Decide (`batch.ts`): in memory, in order of arrival, each request on the state that the ones before it leave.
+ *  3. Decide (`decide-batch.ts`): in memory, in order of arrival, each request on the state that the ones before it leave.
  *  4. Append the events of all requests at once, at exactly the revision that they were decided on.
  *       - stored: go on to step 5.
  *       - conflict: somebody else has written, another writer or a correction. Read those events and go back to step 2.

@@ -6,7 +6,7 @@ import { EventStoreUnavailable } from '../../ports/event-store.ts';
 import type { Cause } from '../event-metadata.ts';
 import { AccountWriter } from './account-writer.ts';
 import type { WriterDependencies } from './account-writer.ts';
-import type { UsageAnswer, WriterRequest } from './batch.ts';
+import type { UsageAnswer, WriterRequest } from './decide-batch.ts';
 
 const maxIdleBytes = 64 * 1024 * 1024;
 

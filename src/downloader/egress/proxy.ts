@@ -6,8 +6,8 @@ import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 
 import type { EgressObserver } from '../../ports/observers.ts';
-import { EgressRefused } from './guard.ts';
-import type { Destination, EgressGuard } from './guard.ts';
+import { EgressRefused } from './connection-guard.ts';
+import type { Destination, EgressGuard } from './connection-guard.ts';
 import { Permits } from './credentials.ts';
 import type { Egress, Permit } from './credentials.ts';
 

@@ -1,6 +1,7 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
 
+import { linkRetryAfterSeconds } from '../retry-after.ts';
 import { contentDisposition } from '../../domain/content-disposition.ts';
 import type { FileKey } from '../../ports/files.ts';
 import { endOfAnswer } from '../end-of-answer.ts';
@@ -22,8 +23,6 @@ interface LinkedFiles {
   >;
   openFile(path: string): Promise<OpenFile | undefined>;
 }
-
-const retryAfterSeconds = 10;
 
 const otherMethods: HTTPMethods[] = ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
@@ -91,7 +90,7 @@ export function registerFileRoute(server: FastifyInstance, options: FileRouteOpt
     // Nobody would hear of its end any more.
     if (request.raw.socket.destroyed) return reply.hijack();
     const giveBack = places.take({ link: verdict.link, address: request.ip });
-    if (!giveBack) return refuse(request, reply.header('Retry-After', retryAfterSeconds), 429);
+    if (!giveBack) return refuse(request, reply.header('Retry-After', linkRetryAfterSeconds), 429);
     const ended = endOfAnswer(request, reply);
     const unwatch = readers.watch(request.raw.socket);
     ended.addEventListener('abort', () => {

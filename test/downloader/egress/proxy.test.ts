@@ -4,8 +4,8 @@ import { connect, createServer as createListener } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-import { createEgressGuard } from '../../../src/downloader/egress/guard.ts';
-import type { EgressGuard } from '../../../src/downloader/egress/guard.ts';
+import { createEgressGuard } from '../../../src/downloader/egress/connection-guard.ts';
+import type { EgressGuard } from '../../../src/downloader/egress/connection-guard.ts';
 import { startEgressProxy } from '../../../src/downloader/egress/proxy.ts';
 import type { EgressProxy } from '../../../src/downloader/egress/proxy.ts';
 import { waitFor } from '../../support/wait-for.ts';

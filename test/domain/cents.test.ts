@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { cents, formatCents } from '../../src/domain/money.ts';
+import { cents, formatCents } from '../../src/domain/cents.ts';
 
 describe('an amount', () => {
   it.each([

@@ -3,8 +3,8 @@ import type { Socket } from 'node:net';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-import { EgressRefused, createEgressGuard } from '../../../src/downloader/egress/guard.ts';
-import type { EgressGuardOptions } from '../../../src/downloader/egress/guard.ts';
+import { EgressRefused, createEgressGuard } from '../../../src/downloader/egress/connection-guard.ts';
+import type { EgressGuardOptions } from '../../../src/downloader/egress/connection-guard.ts';
 import { startCanaries } from '../../support/canaries.ts';
 import type { Canaries } from '../../support/canaries.ts';
 import { listen } from '../../support/listen.ts';
