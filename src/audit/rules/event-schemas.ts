@@ -1,5 +1,5 @@
-import { anything, count, flag, instant, nullable, optional, part, text } from './event-fields.ts';
-import type { Schema, ValueOf, WrongField } from './event-fields.ts';
+import { anything, count, flag, instant, nullable, optional, part, text } from './field-kinds.ts';
+import type { Schema, ValueOf, WrongField } from './field-kinds.ts';
 import type { RecordedEvent } from './audited-log.ts';
 
 /** Written from docs/events.md, and not from the code of the service. */
