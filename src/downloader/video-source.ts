@@ -64,7 +64,7 @@ interface DownloaderContext extends YtDlpContext {
 }
 
 function createContext(options: VideoSourceOptions): DownloaderContext {
-  const { reaper, namespaces, workDirectory } = options;
+  const { reaper } = options;
   let preparing: Promise<YtDlpCommand> | undefined;
   return {
     options,
@@ -72,9 +72,7 @@ function createContext(options: VideoSourceOptions): DownloaderContext {
       (preparing ??= prepareYtDlp({
         ytDlpPath: options.ytDlpPath,
         directory: options.unpackedDirectory,
-        trialDirectory: workDirectory,
         reaper,
-        namespaces,
         onProblem: (error) => options.logger?.warn({ err: error }, 'yt-dlp is started packed, which is slower'),
       })),
   };

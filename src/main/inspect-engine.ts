@@ -18,9 +18,7 @@ export async function inspectThisDownloader(config: Config): Promise<DownloaderR
     const ytDlp = await prepareYtDlp({
       ytDlpPath: downloader.ytDlpPath,
       directory: downloader.directory,
-      trialDirectory: workDirectory,
       reaper,
-      namespaces,
       onProblem: () => undefined,
     });
     const nowMs = realNowMs();

@@ -95,7 +95,7 @@ async function unpackEngine(): Promise<void> {
   try {
     // Where it cannot be unpacked, each test's own engine says so.
     const onProblem = () => undefined;
-    await prepareYtDlp({ ytDlpPath, directory, trialDirectory: join(directory, '..', 'trials'), reaper, onProblem });
+    await prepareYtDlp({ ytDlpPath, directory, reaper, onProblem });
   } finally {
     reaper.close();
   }

@@ -14,9 +14,9 @@ test('a worker that starts removes what others have left, and nothing that may b
     const seconds = nowMs / 1000 - ageSeconds;
     utimesSync(join(work, name), seconds, seconds);
   };
-  const old = ['probe-old', 'trial-old', 'cell/self-test-old', 'cell/version-old'];
+  const old = ['probe-old', 'cell/self-test-old', 'cell/version-old'];
   for (const name of ['attempts/wrk_gone', 'attempts/wrk_alive', 'of-the-operator', ...old]) leave(name, 7_200);
-  for (const name of ['probe-new', 'trial-new']) leave(name, 3_599);
+  leave('probe-new', 3_599);
   const directory = await openAttemptsDirectory(work, {
     workerId: 'wrk_new',
     living: new Set(['wrk_alive', 'wrk_new']),
@@ -24,6 +24,6 @@ test('a worker that starts removes what others have left, and nothing that may b
   });
   expect(directory).toBe(join(work, 'attempts', 'wrk_new'));
   expect(readdirSync(join(work, 'attempts')).sort()).toEqual(['wrk_alive', 'wrk_new']);
-  expect(readdirSync(work).sort()).toEqual(['attempts', 'cell', 'of-the-operator', 'probe-new', 'trial-new']);
+  expect(readdirSync(work).sort()).toEqual(['attempts', 'cell', 'of-the-operator', 'probe-new']);
   expect(readdirSync(join(work, 'cell'))).toEqual([]);
 });

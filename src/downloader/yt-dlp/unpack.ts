@@ -5,15 +5,13 @@
  */
 
 import { spawn } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
-import type { Namespaces } from '../sandbox/launch.ts';
 import type { Reaper } from '../sandbox/child-reaper.ts';
 import { installTree } from './installed-tree.ts';
 import { bundledYtDlpName, bundledYtDlpSha256 } from './programs.ts';
 import { fileSha256 } from '../file-sha256.ts';
-import { runSandboxed } from '../sandbox/run-sandboxed.ts';
 import { sendSignal } from '../../system/processes.ts';
 import { withDeadline } from '../../async/deadline.ts';
 
@@ -55,39 +53,11 @@ async function unpack(packedPath: string, loader: string, target: string, reaper
   }
 }
 
-/** Tries to start the unpacked yt-dlp in a fresh directory. A timeout counts as a success, since a busy machine is slow. */
-async function starts(
-  ytDlp: YtDlpCommand,
-  { trialDirectory, reaper, namespaces }: Pick<Preparation, 'trialDirectory' | 'reaper' | 'namespaces'>,
-): Promise<boolean> {
-  const trial = await mkdtemp(join(trialDirectory, 'trial-'));
-  let version = '';
-  const result = await runSandboxed({
-    command: ytDlp.command,
-    arguments: [...ytDlp.prefix, '--ignore-config', '--version'],
-    environment: ytDlp.environment,
-    directory: trial,
-    searchPath: [],
-    timeoutMs: unpackTimeoutMs,
-    signal: new AbortController().signal,
-    maxOutputBytes: 64 * 1024,
-    onLine: (line) => (version = line),
-    reaper,
-    namespaces,
-  });
-  await rm(trial, { recursive: true, force: true });
-  return result.ending === 'timed_out' || (result.exitCode === 0 && /^\d{4}\.\d{2}\.\d{2}/.test(version));
-}
-
 export interface Preparation {
   ytDlpPath: string;
   /** For the unpacked files, which are kept between runs of the service. */
   directory: string;
-  /** For the directory of the trial run. */
-  trialDirectory: string;
   reaper: Reaper;
-  /** The namespaces of the trial run. */
-  namespaces?: Namespaces | undefined;
   onProblem: (error: unknown) => void;
 }
 
@@ -95,8 +65,7 @@ export interface Preparation {
  * Prepares the cheapest way to start yt-dlp. For any build but the pinned one, and after any failure, it is the plain command,
  * which always works.
  */
-export async function prepareYtDlp(options: Preparation): Promise<YtDlpCommand> {
-  const { ytDlpPath, directory, reaper } = options;
+export async function prepareYtDlp({ ytDlpPath, directory, reaper, onProblem }: Preparation): Promise<YtDlpCommand> {
   const plain: YtDlpCommand = { command: ytDlpPath, prefix: [], environment: {} };
   const packedPath = join(dirname(ytDlpPath), bundledYtDlpName);
   const sha256 = await fileSha256(packedPath).catch(() => undefined);
@@ -105,7 +74,7 @@ export async function prepareYtDlp(options: Preparation): Promise<YtDlpCommand> 
   try {
     const place = { directory, name: 'yt-dlp', sha256: unpackedSha256 };
     const target = await installTree((path) => unpack(packedPath, loader, path, reaper), place);
-    const unpacked: YtDlpCommand = {
+    return {
       command: loader,
       // Not as an environment variable, because the programs that yt-dlp starts would then load its libraries.
       prefix: ['--library-path', target, packedPath],
@@ -115,11 +84,8 @@ export async function prepareYtDlp(options: Preparation): Promise<YtDlpCommand> 
         _PYI_PARENT_PROCESS_LEVEL: '0',
       },
     };
-    await mkdir(options.trialDirectory, { recursive: true, mode: 0o700 });
-    if (await starts(unpacked, options)) return unpacked;
-    throw new Error('The unpacked yt-dlp does not start.');
   } catch (error) {
-    options.onProblem(error);
+    onProblem(error);
     return plain;
   }
 }
