@@ -1,3 +1,5 @@
+import { runInBackground } from '../../src/async/background.ts';
+import type { Background } from '../../src/async/background.ts';
 import { sleep } from '../../src/async/sleep.ts';
 import type { Logger } from 'pino';
 import type { Pool } from 'pg';
@@ -20,23 +22,12 @@ const retryMs = 10_000;
  * Rebuilds the read models with rows that have no MAC (from an older version) or the MAC of a secret that is not configured any
  * more. Until then such rows are not believed: decisions start from the log instead, and keys are not admitted.
  */
-export function rebuildUnsigned(
-  projections: readonly RebuildableProjection[],
-  dependencies: Dependencies,
-): { stop: () => Promise<void> } {
-  const stopping = new AbortController();
-  const { signal } = stopping;
-  const running = (async () => {
+export function rebuildUnsigned(projections: readonly RebuildableProjection[], dependencies: Dependencies): Background {
+  return runInBackground(async (stopping) => {
     for (const projection of projections) {
-      while (!signal.aborted && !(await isDone(dependencies, projection, signal))) await sleep(retryMs, signal);
+      while (!stopping.aborted && !(await isDone(dependencies, projection, stopping))) await sleep(retryMs, stopping);
     }
-  })();
-  return {
-    stop: async () => {
-      stopping.abort();
-      await running;
-    },
-  };
+  });
 }
 
 async function isDone(

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import type { ReadModelQueries } from '../audit/compare/comparison.ts';
 import { Verifier, readAcknowledged } from '../audit/compare/verifier.ts';
 import type { WholeLog } from '../ports/event-store.ts';
+import { runInBackground } from '../async/background.ts';
 import { sleep } from '../async/sleep.ts';
 
 /** State of the continuous audit, for the metrics. */
@@ -48,17 +49,7 @@ export function auditContinuously({
   missingForMs = 600_000,
 }: AuditDependencies): { state: AuditState; stop: () => Promise<void> } {
   const outage = outageOf({ outages, logger }, 'the audit');
-  const stopping = new AbortController();
-  const { signal } = stopping;
   const state: AuditState = { events: 0, divergences: 0, known: 0, caughtUpMs: performance.now() };
-  const pause = (ms: number) => sleep(ms, signal);
-  const rest = async (tookMs: number) => {
-    await pause(tookMs * restShare);
-    signal.throwIfAborted();
-  };
-  const progress = ({ events }: { events: number }) => (state.events = events);
-  const begin = async () =>
-    new Verifier({ log, queries, pageEvents, missingForMs, signal, rest, progress }, await readAcknowledged(log));
   const logged = new Set<string>();
   const tell = ({ divergences }: Verifier) => {
     Object.assign(state, { divergences: divergences.counts.new, known: divergences.counts.known });
@@ -70,9 +61,17 @@ export function auditContinuously({
       logger.error(divergence, 'the audit found a divergence: a value does not follow from the log');
     }
   };
-  const running = (async () => {
+  const { stop } = runInBackground(async (signal) => {
+    const pause = (ms: number) => sleep(ms, signal);
+    const rest = async (tookMs: number) => {
+      await pause(tookMs * restShare);
+      signal.throwIfAborted();
+    };
+    const progress = ({ events }: { events: number }) => (state.events = events);
+    const begin = async () =>
+      new Verifier({ log, queries, pageEvents, missingForMs, signal, rest, progress }, await readAcknowledged(log));
     let verifier: Verifier | undefined;
-    while (!signal.aborted) {
+    do {
       try {
         verifier ??= await begin();
         await verifier.catchUp();
@@ -83,18 +82,12 @@ export function auditContinuously({
         outage.works();
         await pause(state.divergences > 0 ? startOverMs : lookEveryMs);
       } catch (error) {
-        if (stopping.signal.aborted) return;
+        if (signal.aborted) return;
         if (verifier && verifier.divergences.counts.new > 0) tell(verifier);
         outage.failed('a look at the log', error);
         await pause(lookEveryMs);
       }
-    }
-  })();
-  return {
-    state,
-    stop: async () => {
-      stopping.abort();
-      await running;
-    },
-  };
+    } while (!signal.aborted);
+  });
+  return { state, stop };
 }

@@ -1,5 +1,7 @@
 import { ClockIsWrong } from '../ports/clock.ts';
 import type { Outage } from '../ports/outage.ts';
+import { runInBackground } from '../async/background.ts';
+import type { Background } from '../async/background.ts';
 import { sleep } from '../async/sleep.ts';
 
 /**
@@ -10,27 +12,20 @@ import { sleep } from '../async/sleep.ts';
 export function repeat(
   work: (stopping: AbortSignal) => Promise<unknown>,
   { everyMs, outage }: { everyMs: number; outage: Outage },
-): { stop: () => Promise<void> } {
-  const stopping = new AbortController();
-  const round = async (): Promise<void> => {
+): Background {
+  const round = async (stopping: AbortSignal): Promise<void> => {
     const before = outage.failures;
     try {
-      await work(stopping.signal);
+      await work(stopping);
       if (outage.failures === before) outage.works();
     } catch (error) {
       if (!(error instanceof ClockIsWrong)) outage.failed('a round', error);
     }
   };
-  const running = (async () => {
-    while (!stopping.signal.aborted) {
-      await round();
-      await sleep(everyMs, stopping.signal);
+  return runInBackground(async (stopping) => {
+    while (!stopping.aborted) {
+      await round(stopping);
+      await sleep(everyMs, stopping);
     }
-  })();
-  return {
-    stop: async () => {
-      stopping.abort();
-      await running;
-    },
-  };
+  });
 }

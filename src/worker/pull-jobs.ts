@@ -16,6 +16,7 @@ import type { DownloadDependencies } from './download.ts';
 import type { DiskWatermark } from './disk-watermark.ts';
 import { quotaDelayMs } from './concurrency-limits.ts';
 import type { Quotas } from './concurrency-limits.ts';
+import { runInBackground } from '../async/background.ts';
 import { sleep } from '../async/sleep.ts';
 
 export interface WorkerDependencies extends DownloadDependencies {
@@ -43,14 +44,10 @@ const claimTimeoutMs = 600_000;
 
 /** Pulls a job only for a free slot; from the claim on, lease and sweeper carry the job, not the queue. */
 export function runWorker(dependencies: WorkerDependencies): Worker {
-  const stopping = new AbortController();
-  const slots = Array.from({ length: dependencies.slots }, () => runSlot(dependencies, stopping.signal));
-  return {
-    close: async () => {
-      stopping.abort();
-      await Promise.all(slots);
-    },
-  };
+  const { stop } = runInBackground((stopping) =>
+    Promise.all(Array.from({ length: dependencies.slots }, () => runSlot(dependencies, stopping))),
+  );
+  return { close: stop };
 }
 
 async function runSlot(dependencies: WorkerDependencies, stopping: AbortSignal): Promise<void> {

@@ -8,9 +8,9 @@ export type Run = (...words: string[]) => Promise<Ran>;
 
 /** Runs commands against the running service of a file. */
 export const against =
-  (service: () => ServiceInUse): Run =>
+  (service: ServiceInUse): Run =>
   (...words) =>
-    within({ REELTALLY_DATA: service().dataDirectory })(...words);
+    within({ REELTALLY_DATA: service.dataDirectory })(...words);
 
 /** Runs commands in a process that is loaded already. */
 export const within =

@@ -10,15 +10,15 @@ import { expectRefusal, expectText } from './command-line.ts';
 const service = shareService();
 
 const environment = (more: Record<string, string> = {}) => ({
-  REELTALLY_KEY: demoOf(service()).key,
-  REELTALLY_URL: service().url,
+  REELTALLY_KEY: demoOf(service).key,
+  REELTALLY_URL: service.url,
   ...more,
 });
 
 describe('download', () => {
   it('queues, waits, and saves the whole file', { timeout: 60_000 }, async () => {
     const file = join(temporaryDirectory(), 'bars.mp4');
-    const words = ['download', service().sampleUrl('bars'), '-o', file, '--quality', '360'];
+    const words = ['download', service.sampleUrl('bars'), '-o', file, '--quality', '360'];
     const ran = await runInLoadedProcess(words, environment());
     expectText(ran, /^\S+bars\.mp4: \d+ bytes, video\/mp4\n$/);
     expect(ran.stdout).toContain(`: ${String(statSync(file).size)} bytes`);
@@ -26,9 +26,9 @@ describe('download', () => {
 
   it('finds the API through the data folder, and tells a program the token', { timeout: 60_000 }, async () => {
     const file = join(temporaryDirectory(), 'sound.m4a');
-    const given = { REELTALLY_KEY: demoOf(service()).key, REELTALLY_DATA: service().dataDirectory };
+    const given = { REELTALLY_KEY: demoOf(service).key, REELTALLY_DATA: service.dataDirectory };
     const options = ['--format', 'audio', '--audio-format', 'm4a', '--out', file, '--json'];
-    const ran = await runInLoadedProcess(['download', service().sampleUrl('bars'), ...options], given);
+    const ran = await runInLoadedProcess(['download', service.sampleUrl('bars'), ...options], given);
     expect(JSON.parse(ran.stdout)).toEqual({
       request_token: expect.any(String) as string,
       file,
@@ -39,7 +39,7 @@ describe('download', () => {
 
   it('shows on a terminal how far it is, and leaves the result alone', { timeout: 60_000 }, async () => {
     const file = join(temporaryDirectory(), 'a.mp4');
-    const { code, screen } = await runOnTerminal(['download', service().sampleUrl('bars'), '-o', file], environment());
+    const { code, screen } = await runOnTerminal(['download', service.sampleUrl('bars'), '-o', file], environment());
     expect(code).toBe(0);
     expect(screen).toMatch(/\r\u001b\[K(queued|claimed|running|done)/);
     expect(screen.split('\r\u001b[K').at(-1)).toMatch(/^\S+a\.mp4: \d+ bytes, video\/mp4\n$/);
@@ -47,7 +47,7 @@ describe('download', () => {
 
   it('says why a download has failed, with its token, and leaves no file', { timeout: 60_000 }, async () => {
     const directory = temporaryDirectory();
-    const words = ['download', service().sampleUrl('private'), '-o', join(directory, 'a.mp4')];
+    const words = ['download', service.sampleUrl('private'), '-o', join(directory, 'a.mp4')];
     const ran = await runInLoadedProcess(words, environment());
     expectRefusal(ran, /^reeltally: .+ \(private_video\); request token [\w-]+\n$/);
     expect(readdirSync(directory)).toEqual([]);
@@ -61,7 +61,7 @@ describe('download', () => {
     );
     expectRefusal(
       await runInLoadedProcess(
-        ['download', service().sampleUrl('bars'), '-o', out],
+        ['download', service.sampleUrl('bars'), '-o', out],
         environment({ REELTALLY_KEY: 'rtk_no' }),
       ),
       /^reeltally: .+ \(unauthorized\)\n$/,
@@ -70,7 +70,7 @@ describe('download', () => {
   });
 
   it('says what is missing before anything is queued', async () => {
-    const url = service().sampleUrl('bars');
+    const url = service.sampleUrl('bars');
     const { REELTALLY_URL } = environment();
     expectRefusal(
       await runInLoadedProcess(['download', url, '-o', 'a.mp4'], { REELTALLY_URL }),
@@ -86,7 +86,7 @@ describe('download', () => {
   it('goes on trying while the API is away, and then says so', { timeout: 60_000 }, async () => {
     const url = `http://127.0.0.1:${String(await freePort())}`;
     const out = join(temporaryDirectory(), 'a.mp4');
-    const words = ['download', service().sampleUrl('bars'), '-o', out];
+    const words = ['download', service.sampleUrl('bars'), '-o', out];
     expectRefusal(
       await runInLoadedProcess(words, environment({ REELTALLY_URL: url })),
       /^reeltally: the API does not answer at REELTALLY_URL: ECONNREFUSED\n$/,

@@ -15,8 +15,8 @@ interface Timeline {
 }
 
 async function twoDownloads() {
-  const account = await accountWithDownloads(service(), ['private', 'gone']);
-  for (const token of account.tokens) await waitForEnd(service(), token);
+  const account = await accountWithDownloads(service, ['private', 'gone']);
+  for (const token of account.tokens) await waitForEnd(service, token);
   return account;
 }
 
@@ -29,7 +29,7 @@ describe('jobs show and timeline', { timeout: 120_000 }, () => {
   it('tell a download’s whole story, with what it cost', async () => {
     const { accountId, keyId, tokens } = downloads;
     const [included = '', charged = ''] = tokens;
-    const { cli } = service();
+    const { cli } = service;
     const streamOf = (rows: Timeline['rows']) => new Set(rows.map(({ stream }) => stream));
 
     const first = await cli<Timeline>('jobs', 'timeline', included);
@@ -82,7 +82,7 @@ describe('jobs show and timeline', { timeout: 120_000 }, () => {
   });
 
   it('tell what was given back, why, and by whom', async () => {
-    const { cli } = service();
+    const { cli } = service;
     const [, charged = ''] = downloads.tokens;
     const why = ['--reason', 'the film was cut', '--reference', 'case-7', '--by', 'Ada'];
     expectText(await run('ledger', 'waive', charged, ...why), /./);

@@ -17,8 +17,8 @@ interface Issued {
 
 describe('keys issue, list and revoke', () => {
   it('issue a key that works when the command returns, list it without the key, and revoke it for good', async () => {
-    const { cli, url } = service();
-    const { accountId, keyId: firstKeyId } = await service().openAccount('sandbox');
+    const { cli, url } = service;
+    const { accountId, keyId: firstKeyId } = await service.openAccount('sandbox');
     const issued = await cli<Issued>('keys', 'issue', accountId, '--label', 'the printer');
     const { key, key_id: keyId, key_prefix: keyPrefix } = issued;
     expect(issued).toEqual({
@@ -53,7 +53,7 @@ describe('keys issue, list and revoke', () => {
   });
 
   it('tell people that a key is shown once', async () => {
-    const { accountId } = await service().openAccount('sandbox');
+    const { accountId } = await service.openAccount('sandbox');
     const ran = await run('keys', 'issue', accountId);
     expectText(ran, /^key +rtk_\w{49}$/m);
     expectText(ran, /\n\nThe key is shown only once; nobody can show it again\.\n$/);

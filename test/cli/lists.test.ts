@@ -22,11 +22,11 @@ let first: AccountWithDownloads;
 const others: string[] = [];
 
 beforeAll(async () => {
-  first = await accountWithDownloads(service(), Array<string>(5).fill('clip'), 'dev_100');
-  for (let count = 0; count < 2; count += 1) others.push((await service().openAccount('dev_100')).accountId);
+  first = await accountWithDownloads(service, Array<string>(5).fill('clip'), 'dev_100');
+  for (let count = 0; count < 2; count += 1) others.push((await service.openAccount('dev_100')).accountId);
   // Until the last is in the read model.
-  await service().cli('jobs', 'timeline', first.tokens.at(-1) ?? '');
-  await service().cli('ledger', 'show', first.accountId);
+  await service.cli('jobs', 'timeline', first.tokens.at(-1) ?? '');
+  await service.cli('ledger', 'show', first.accountId);
 }, 60_000);
 
 const ids = ({ accounts }: Accounts) => accounts.map(({ account_id: id }) => id);
@@ -34,7 +34,7 @@ const ids = ({ accounts }: Accounts) => accounts.map(({ account_id: id }) => id)
 async function pagesOf<Page extends { next: string | null }>(...words: string[]): Promise<Page[]> {
   const pages: Page[] = [];
   for (let next: string | null = ''; next !== null;) {
-    const page: Page = await service().cli<Page>(...words, ...(next === '' ? [] : ['--after', next]));
+    const page: Page = await service.cli<Page>(...words, ...(next === '' ? [] : ['--after', next]));
     pages.push(page);
     next = page.next;
   }
@@ -43,7 +43,7 @@ async function pagesOf<Page extends { next: string | null }>(...words: string[])
 
 describe('accounts list', () => {
   it('has each account once, whatever the size of a page', async () => {
-    const whole = await service().cli<Accounts>('accounts', 'list');
+    const whole = await service.cli<Accounts>('accounts', 'list');
     expect(whole.next).toBeNull();
     expect(ids(whole)).toEqual(ids(whole).toSorted());
     expect(ids(whole)).toEqual(expect.arrayContaining([first.accountId, ...others]) as string[]);
@@ -65,7 +65,7 @@ describe('accounts list', () => {
 
 describe('accounts find', { timeout: 120_000 }, () => {
   it('knows an account by its id, its e-mail address and the start of a key', async () => {
-    const { cli } = service();
+    const { cli } = service;
     const { account_id: own } = await cli<{ account_id: string }>(
       ...['accounts', 'open', '--email', 'Ada.Lovelace@Example.org', '--plan', 'sandbox'],
     );
@@ -93,7 +93,7 @@ describe('jobs list', { timeout: 120_000 }, () => {
   const listed = ({ jobs }: Jobs) => jobs.map(({ token }) => token);
 
   it('has the newest first, by account, status and time, a page at a time', async () => {
-    const { cli } = service();
+    const { cli } = service;
     const { accountId } = first;
     const all = first.tokens.toReversed();
     const of = (...words: string[]) => cli<Jobs>('jobs', 'list', '--account', accountId, ...words);

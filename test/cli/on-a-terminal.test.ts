@@ -12,7 +12,7 @@ const run = against(service);
 let account: AccountWithDownloads;
 
 beforeAll(async () => {
-  account = await accountWithDownloads(service(), ['private', 'private']);
+  account = await accountWithDownloads(service, ['private', 'private']);
 }, 60_000);
 
 const wordsOf = (command: string) =>
@@ -35,7 +35,7 @@ it.each([
   'urls explain https://youtu.be/aqz-KE-bpKQ',
 ])('%s', async (command) => {
   const words = wordsOf(command);
-  const { code, screen } = await runOnTerminal(words, { REELTALLY_DATA: service().dataDirectory });
+  const { code, screen } = await runOnTerminal(words, { REELTALLY_DATA: service.dataDirectory });
   const piped = await run(...words);
   // The log grows meanwhile.
   const text = (written: string) => written.replaceAll(/\d+/g, 'N');
@@ -49,7 +49,7 @@ it.each(['jobs timeline TOKEN', 'jobs list', 'accounts list', 'ledger show ACCOU
   'nothing of %s goes beyond 80 columns, or is left out',
   async (command) => {
     const words = wordsOf(command);
-    const { code, screen } = await runOnTerminal(words, { REELTALLY_DATA: service().dataDirectory }, { columns: 80 });
+    const { code, screen } = await runOnTerminal(words, { REELTALLY_DATA: service.dataDirectory }, { columns: 80 });
     const piped = await run(...words);
     expect(code).toBe(0);
     expect(Math.max(...screen.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
@@ -60,6 +60,6 @@ it.each(['jobs timeline TOKEN', 'jobs list', 'accounts list', 'ledger show ACCOU
 
 it('a rebuild shows how far it has come', async () => {
   const words = ['projections', 'rebuild', 'overage_ledger'];
-  const { code, screen } = await runOnTerminal(words, { REELTALLY_DATA: service().dataDirectory });
+  const { code, screen } = await runOnTerminal(words, { REELTALLY_DATA: service.dataDirectory });
   expect({ code, screen }).toEqual({ code: 0, screen: expect.stringMatching(/\[#{30}\] 100 %/) as string });
 });

@@ -5,7 +5,7 @@ import { expectRefusal, expectText, runIn } from './command-line.ts';
 
 const service = shareService(noDownloads);
 /** Processes of their own, because several ask at once. */
-const run = (...words: string[]) => runIn({ REELTALLY_DATA: service().dataDirectory })(...words);
+const run = (...words: string[]) => runIn({ REELTALLY_DATA: service.dataDirectory })(...words);
 const open = (reference: string, email = 'owner@example.com', plan = 'dev_100') =>
   run('accounts', 'open', '--json', '--email', email, '--plan', plan, '--reference', reference);
 const issue = (accountId: string) => run('keys', 'issue', '--json', accountId, '--reference', 'ci', '--label', 'ci');
@@ -24,10 +24,10 @@ describe('a reference', () => {
       const third = answered(await open('order-1'));
       expect([second, third]).toEqual([first, first]);
       const accountId = String(first?.['account_id']);
-      const { invoices } = await service().cli<{ invoices: unknown[] }>('invoices', 'list', accountId);
+      const { invoices } = await service.cli<{ invoices: unknown[] }>('invoices', 'list', accountId);
       expect(invoices).toHaveLength(1);
       // Another plan by now is no difference from what was asked for then.
-      await service().cli('accounts', 'plan', accountId, 'studio_500');
+      await service.cli('accounts', 'plan', accountId, 'studio_500');
       expect(answered(await open('order-1'))).toEqual(first);
     },
   );
@@ -50,13 +50,13 @@ describe('a reference', () => {
     expect(shown).toHaveLength(1);
     const again = answered(await issue(accountId));
     for (const answer of [...issued, again]) expect({ ...answer, key: null }).toEqual({ ...shown[0], key: null });
-    const { status } = await call(service().url, '/credits', { key: String(shown[0]?.['key']) });
+    const { status } = await call(service.url, '/credits', { key: String(shown[0]?.['key']) });
     expect(status).toBe(200);
-    const { keys } = await service().cli<{ keys: unknown[] }>('keys', 'list', accountId);
+    const { keys } = await service.cli<{ keys: unknown[] }>('keys', 'list', accountId);
     expect(keys).toHaveLength(1);
 
     expectText(await run('keys', 'issue', accountId, '--reference', 'ci'), /^key +-$/m);
-    await service().cli('keys', 'revoke', String(again['key_id']));
+    await service.cli('keys', 'revoke', String(again['key_id']));
     expectText(
       await run('keys', 'issue', accountId, '--reference', 'ci'),
       /was shown once, .*, and has been revoked since\./,

@@ -1,14 +1,14 @@
 import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { ownService } from '../http/shared-service.ts';
+import { shareService } from '../http/shared-service.ts';
 import { unexpectedLines } from '../support/log-lines.ts';
 import { call } from '../support/client.ts';
 import type { Environment } from '../support/service.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { expectRefusal, runIn } from './command-line.ts';
 
-const service = ownService();
+const service = shareService();
 
 async function expectNoStart(environment: Environment, message: RegExp, role = 'all'): Promise<void> {
   const ran = await runIn(environment)('serve', '--json', '--role', role);
@@ -81,7 +81,7 @@ describe('serve refuses the environment', () => {
 
 describe('a running service', () => {
   it('lets nobody else read what holds an address with its password, nor look into its folder', () => {
-    const { dataDirectory } = service();
+    const { dataDirectory } = service;
     const modeOf = (name: string) => (statSync(join(dataDirectory, name)).mode & 0o777).toString(8);
     expect(modeOf('.')).toBe('700');
     expect(['instance.json', 'secret', 'nats/password'].map(modeOf)).toEqual(Array<string>(3).fill('600'));
@@ -102,7 +102,7 @@ it('serve tells of variables that are nearly settings, each in a line', async ()
 
 describe('serve refuses beside a running service', () => {
   it('a second start on its data directory, naming the process that has it', async () => {
-    const { dataDirectory, pid } = service();
+    const { dataDirectory, pid } = service;
     const inUse = new RegExp(
       `^reeltally: The data folder \\S+ is in use by process ${String(pid)}\\. Stop that process`,
     );
@@ -110,27 +110,27 @@ describe('serve refuses beside a running service', () => {
   });
 
   it('a port that is taken, before anything is started', async () => {
-    const { port } = new URL(service().url);
+    const { port } = new URL(service.url);
     const taken = new RegExp(
       `^reeltally: Port ${port} of 127\\.0\\.0\\.1 is in use by another program\\. Set PORT to another port, or to 0 `,
     );
     const other = join(temporaryDirectory(), 'data');
     await Promise.all([
       expectNoStart({ REELTALLY_DATA: other, PORT: port }, taken),
-      expectNoStart({ REELTALLY_DATA: service().dataDirectory, PORT: port }, taken, 'api'),
-      expectNoStart({ REELTALLY_DATA: service().dataDirectory, HEALTH_PORT: port }, /Set HEALTH_PORT to/, 'projector'),
+      expectNoStart({ REELTALLY_DATA: service.dataDirectory, PORT: port }, taken, 'api'),
+      expectNoStart({ REELTALLY_DATA: service.dataDirectory, HEALTH_PORT: port }, /Set HEALTH_PORT to/, 'projector'),
     ]);
     // The folder was taken, and nothing was put into it but what says so.
     expect(readdirSync(other).filter((name) => !/^(lock|holder|format)/.test(name))).toEqual([]);
   });
 
   it('a process with another secret', async () => {
-    const environment = { REELTALLY_DATA: service().dataDirectory, PORT: '0', REELTALLY_SECRET: 'x'.repeat(40) };
+    const environment = { REELTALLY_DATA: service.dataDirectory, PORT: '0', REELTALLY_SECRET: 'x'.repeat(40) };
     await expectNoStart(environment, /^reeltally: The secret differs from that of the other processes/, 'api');
   });
 
   it('and the running one goes on', async () => {
-    expect((await call(service().url, '/credits', { key: service().demo?.key ?? '' })).status).toBe(200);
-    expect(existsSync(join(service().dataDirectory, 'instance.json'))).toBe(true);
+    expect((await call(service.url, '/credits', { key: service.demo?.key ?? '' })).status).toBe(200);
+    expect(existsSync(join(service.dataDirectory, 'instance.json'))).toBe(true);
   });
 });

@@ -4,29 +4,27 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { exhaust } from '../http/requests.ts';
 import { unexpectedLines } from '../support/log-lines.ts';
 import { call } from '../support/client.ts';
-import { startInstallation } from '../support/installation.ts';
-import type { Installation } from '../support/installation.ts';
+import { installationOfFile } from '../support/installation.ts';
 import { scaled } from '../support/proof-scale.ts';
 import type { ServiceProcess } from '../support/service.ts';
 import { temporaryDirectoryOfFile } from '../support/temporary-directory.ts';
 
 /** What an operator's command has acknowledged holds for the next request, whichever process answers it. */
-let installation: Installation;
 let apis: [ServiceProcess, ServiceProcess];
-const directory = temporaryDirectoryOfFile();
+
+// The real plans, but Dev 100 with one download included, so that it runs out at once. Nobody downloads anything here.
+const plans = readFileSync(join(import.meta.dirname, '../../deploy/plans.json'), 'utf8');
+const file = join(temporaryDirectoryOfFile(), 'plans.json');
+writeFileSync(file, plans.replace('"downloads_limit": 100,', '"downloads_limit": 1,'));
+const installation = installationOfFile({ PLANS_FILE: file });
 
 beforeAll(async () => {
-  // The real plans, but Dev 100 with one download included, so that it runs out at once. Nobody downloads anything here.
-  const plans = readFileSync(join(import.meta.dirname, '../../deploy/plans.json'), 'utf8');
-  const file = join(directory, 'plans.json');
-  writeFileSync(file, plans.replace('"downloads_limit": 100,', '"downloads_limit": 1,'));
-  installation = await startInstallation({ PLANS_FILE: file });
   await installation.startRole('projector');
   apis = await Promise.all([installation.startRole('api'), installation.startRole('api')]);
 }, 60_000);
 
 afterAll(async () => {
-  await installation[Symbol.asyncDispose]();
+  await Promise.all(apis.map((api) => api.stop()));
   for (const api of apis) expect(unexpectedLines(api.log())).toEqual([]);
 }, 60_000);
 

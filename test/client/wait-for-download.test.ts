@@ -8,8 +8,8 @@ const service = shareService();
 
 describe('the typed client', () => {
   it('waits for a download with a request for each of its steps', async () => {
-    const { url, sampleUrl } = service();
-    const { key } = await service().openAccount('dev_100');
+    const { url, sampleUrl } = service;
+    const { key } = await service.openAccount('dev_100');
     const { request_token: token } = await queue(url, key, { url: sampleUrl('bars'), quality: '360' });
     expect(await waitForDownload(apiClient(url, key), token)).toMatchObject({ status: 'done', request_token: token });
     const { headers } = await call(url, '/credits', { key });
@@ -19,16 +19,16 @@ describe('the typed client', () => {
   });
 
   it('says why there is nothing to wait for', async () => {
-    const { url } = service();
-    const { key } = await service().openAccount('dev_100');
+    const { url } = service;
+    const { key } = await service.openAccount('dev_100');
     const waiting = waitForDownload(apiClient(url, key), 'no-such-token');
     await expect(waiting).rejects.toThrow(StatusRefused);
     await expect(waiting).rejects.toMatchObject({ code: 'not_found' });
   });
 
   it('gives up when it is told to', async () => {
-    const { url, sampleUrl } = service();
-    const { key } = await service().openAccount('dev_100');
+    const { url, sampleUrl } = service;
+    const { key } = await service.openAccount('dev_100');
     const { request_token: token } = await queue(url, key, { url: sampleUrl('slow') });
     const giving = new AbortController();
     const waiting = waitForDownload(apiClient(url, key), token, giving);

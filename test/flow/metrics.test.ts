@@ -2,8 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync, readdirSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { newApiKey } from '../../src/commands/api-key.ts';
+import { ownService } from '../http/shared-service.ts';
 import { exhaust, issueKey } from '../http/requests.ts';
 import { rawExchange } from '../http/raw-request.ts';
 import { call } from '../support/client.ts';
@@ -11,13 +12,10 @@ import { ended, queue } from '../support/downloads.ts';
 import { planFile } from '../support/plans.ts';
 import { scrape, valueOf } from '../support/scrape.ts';
 import type { ScrapedMetric } from '../support/scrape.ts';
-import { startService } from '../support/service.ts';
-import type { Service } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { root } from '../tidy/source-files.ts';
 
 /** One of each: what is counted below has happened once before, as real requests and real downloads. */
-let service: Service;
 let accountId: string;
 let keys: string[];
 let tokens: string[];
@@ -25,9 +23,10 @@ let tokens: string[];
 /** Room for the polls of two slow downloads. */
 const hourlyLimit = 200;
 
+const service = ownService({
+  PLANS_FILE: planFile({ downloads_limit: 2, hourly_limit: hourlyLimit, warningPercents: [80, 100] }),
+});
 beforeAll(async () => {
-  const plans = planFile({ downloads_limit: 2, hourly_limit: hourlyLimit, warningPercents: [80, 100] });
-  service = await startService({ PLANS_FILE: plans }, { postgres: 'of the run' });
   const account = await service.openAccount('test');
   ({ accountId } = account);
   const { url, sampleUrl } = service;
@@ -48,10 +47,6 @@ beforeAll(async () => {
   await call(url, '/credits', { key: second });
   keys = [key, second];
 }, 90_000);
-
-afterAll(async () => {
-  await service[Symbol.asyncDispose]();
-});
 
 describe('GET /metrics', () => {
   it('answers without a key, in Prometheus’ format, outside the API', async () => {

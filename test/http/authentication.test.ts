@@ -11,13 +11,13 @@ const hourlyLimit = 20;
 const service = ownService({ TRUSTED_PROXIES: '127.0.0.1', UNAUTHENTICATED_HOURLY_LIMIT: String(hourlyLimit) });
 
 const from = (address: string, { headers = {}, ...asked }: Asked = {}) =>
-  call(service().url, '/credits', { ...asked, headers: { 'x-forwarded-for': address, ...headers } });
+  call(service.url, '/credits', { ...asked, headers: { 'x-forwarded-for': address, ...headers } });
 const remaining = ({ headers }: { headers: Headers }) => Number(headers.get('x-ratelimit-remaining'));
 
 describe('a request without a valid key', () => {
   it('is answered 401 with the same bytes, whatever is wrong with the key', async () => {
-    const { key } = demoOf(service());
-    const { cli, openAccount } = service();
+    const { key } = demoOf(service);
+    const { cli, openAccount } = service;
     const revoked = await openAccount('sandbox');
     await cli('keys', 'revoke', revoked.keyId);
     const wrongChecksum = `${key.slice(0, -1)}${key.endsWith('x') ? 'y' : 'x'}`;
@@ -52,9 +52,9 @@ describe('a request without a valid key', () => {
   });
 
   it('is not helped by a key in the query or in the body', async () => {
-    const { key } = demoOf(service());
-    const query = await call(service().url, `/credits?api_key=${key}&access_token=${key}`);
-    const body = await call(service().url, '/auth/key', { body: { key, access_token: key } });
+    const { key } = demoOf(service);
+    const query = await call(service.url, `/credits?api_key=${key}&access_token=${key}`);
+    const body = await call(service.url, '/auth/key', { body: { key, access_token: key } });
     expect([query.status, body.status]).toEqual([401, 401]);
   });
 });
@@ -62,7 +62,7 @@ describe('a request without a valid key', () => {
 describe('a valid key', () => {
   it.each(['Bearer', 'bearer', 'BEARER', 'Bearer  '])('is taken with the scheme written %j', async (scheme) => {
     const answer = await from('192.0.2.100', {
-      headers: { authorization: `${scheme} ${demoOf(service()).key}` },
+      headers: { authorization: `${scheme} ${demoOf(service).key}` },
     });
     expect(answer.status).toBe(200);
   });
@@ -84,18 +84,18 @@ describe('the window of an address', () => {
     expect([past.status, past.code, remaining(past)]).toEqual([401, 'unauthorized', 0]);
     expect(past.headers.get('connection')).toBe('close');
     // Whoever has a valid key is not kept out by others at the same address.
-    expect((await from(address, { key: demoOf(service()).key })).status).toBe(200);
+    expect((await from(address, { key: demoOf(service).key })).status).toBe(200);
   });
 
   it('is shown by 404 and 405, with or without a key, and these count nowhere', async () => {
     const address = '198.51.100.2';
-    const { key } = demoOf(service());
+    const { key } = demoOf(service);
     await from(address);
     const keyBefore = remaining(await from(address, { key }));
     const headers = { 'x-forwarded-for': address };
     for (const asked of [{ headers }, { headers, key }]) {
-      const unknownPath = await call(service().url, '/no/such/path', asked);
-      const wrongMethod = await call(service().url, '/credits', { ...asked, method: 'DELETE' });
+      const unknownPath = await call(service.url, '/no/such/path', asked);
+      const wrongMethod = await call(service.url, '/credits', { ...asked, method: 'DELETE' });
       expect([unknownPath.status, wrongMethod.status]).toEqual([404, 405]);
       for (const answer of [unknownPath, wrongMethod]) {
         expect(answer.headers.get('x-ratelimit-limit')).toBe(String(hourlyLimit));
@@ -118,8 +118,8 @@ describe('the window of an address', () => {
 
   it('is that of the connection where nobody forwards, whatever a client claims behind the trusted proxy', async () => {
     const path = '/api/v1/credits';
-    const alone = await rawRequest(service().url, { method: 'GET', path });
-    const again = await rawRequest(service().url, { method: 'GET', path, headers: { forwarded: 'for=203.0.113.1' } });
+    const alone = await rawRequest(service.url, { method: 'GET', path });
+    const again = await rawRequest(service.url, { method: 'GET', path, headers: { forwarded: 'for=203.0.113.1' } });
     const left = (headers: Record<string, string>) => Number(headers['x-ratelimit-remaining']);
     expect(left(again.headers)).toBe(left(alone.headers) - 1);
     // The proxy appends what it saw; what stands before that is the client's own invention.

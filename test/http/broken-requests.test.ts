@@ -14,7 +14,7 @@ const host = 'Host: 127.0.0.1\r\n';
 
 /** Sends the parts one after the other. @returns all that comes back until the connection is closed */
 async function exchange(...parts: string[]): Promise<string> {
-  const { hostname, port } = new URL(service().url);
+  const { hostname, port } = new URL(service.url);
   const socket = connect({ host: hostname, port: Number(port), noDelay: true });
   // Where the service has closed the connection already, the next part is lost.
   socket.on('error', () => undefined);
@@ -24,10 +24,10 @@ async function exchange(...parts: string[]): Promise<string> {
 
 describe('bytes that are no HTTP', () => {
   it('behind a download never have it answered with 400: it may be charged', async () => {
-    const { key } = demoOf(service());
+    const { key } = demoOf(service);
     const answers: string[] = [];
     for (let index = 0; index < tries; index += 1) {
-      const body = JSON.stringify({ url: service().sampleUrl('private') });
+      const body = JSON.stringify({ url: service.sampleUrl('private') });
       const head = `POST ${apiPrefix}/video/download HTTP/1.1\r\n${host}Authorization: Bearer ${key}\r\n`;
       const request = `${head}Content-Type: application/json\r\nContent-Length: ${String(body.length)}\r\n\r\n${body}`;
       answers.push(await (index % 2 === 0 ? exchange(request + garbage) : exchange(request, garbage)));
@@ -38,8 +38,8 @@ describe('bytes that are no HTTP', () => {
   });
 
   it('behind a request for a file are not answered inside it', async () => {
-    const { key } = demoOf(service());
-    const { url, sampleUrl } = service();
+    const { key } = demoOf(service);
+    const { url, sampleUrl } = service;
     const { request_token: token } = await queue(url, key, { url: sampleUrl('bars') });
     const done = await ended(url, key, token);
     if (done.status !== 'done') throw new Error('the download failed');
@@ -53,7 +53,7 @@ describe('bytes that are no HTTP', () => {
 
 describe('405 method_not_allowed', () => {
   it('for methods that nobody knows, on the paths of endpoints', async () => {
-    const { url } = service();
+    const { url } = service;
     const ask = async (line: string) => {
       const { status, code, headers } = await rawExchange(url, `${line}\r\n${host}\r\n`);
       return [status, code, headers['allow'], headers['connection']];
@@ -66,7 +66,7 @@ describe('405 method_not_allowed', () => {
 
   it('for a tunnel', async () => {
     const tunnel = `CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n`;
-    const { status, code, headers } = await rawExchange(service().url, tunnel);
+    const { status, code, headers } = await rawExchange(service.url, tunnel);
     expect([status, code, headers['allow']]).toEqual([405, 'method_not_allowed', 'GET, POST']);
   });
 });

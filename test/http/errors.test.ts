@@ -14,8 +14,8 @@ const service = ownService({}, [
   'a request failed inside the service',
   'Postgres could not be asked to admit a request',
 ]);
-const bearer = () => `Bearer ${demoOf(service()).key}`;
-const get = (path: string) => rawRequest(service().url, { method: 'GET', path, headers: { authorization: bearer() } });
+const bearer = () => `Bearer ${demoOf(service).key}`;
+const get = (path: string) => rawRequest(service.url, { method: 'GET', path, headers: { authorization: bearer() } });
 
 describe('404 not_found, in the envelope', () => {
   it.each([
@@ -29,7 +29,7 @@ describe('404 not_found, in the envelope', () => {
 
   it('for any method, with or without a body', async () => {
     for (const method of ['GET', 'POST', 'PUT', 'QUERY', 'OPTIONS', 'PROPFIND']) {
-      const { status, code } = await rawRequest(service().url, { method, path: '/api/v1/nothing', body: '{' });
+      const { status, code } = await rawRequest(service.url, { method, path: '/api/v1/nothing', body: '{' });
       expect([method, status, code]).toEqual([method, 404, 'not_found']);
     }
   });
@@ -43,7 +43,7 @@ describe('405 method_not_allowed, with Allow', () => {
     'for every method of $path but $right',
     async ({ right, path }) => {
       for (const method of methods.filter((other) => other !== right)) {
-        const answer = await rawRequest(service().url, {
+        const answer = await rawRequest(service.url, {
           method,
           path: `${apiPrefix}${path}?a=b`,
           headers: method === 'PUT' ? { authorization: bearer() } : {},
@@ -55,7 +55,7 @@ describe('405 method_not_allowed, with Allow', () => {
   );
 
   it('for every way to write an endpoint’s path', async () => {
-    const { url } = service();
+    const { url } = service;
     for (const path of ['/api/v1/credit%73', `${url}/api/v1/credits`, '/api/v1/credits#top', '/api/v1/credits?']) {
       expect([path, (await get(path)).status]).toEqual([path, 200]);
       const { status, headers } = await rawRequest(url, { method: 'DELETE', path });
@@ -66,7 +66,7 @@ describe('405 method_not_allowed, with Allow', () => {
   it('also for a preflight of a browser: there is no CORS here', async () => {
     const headers = { origin: 'https://example.com', 'access-control-request-method': 'POST' };
     const path = '/api/v1/video/download';
-    const answer = await rawRequest(service().url, { method: 'OPTIONS', path, headers });
+    const answer = await rawRequest(service.url, { method: 'OPTIONS', path, headers });
     expect(answer.status).toBe(405);
     expect(Object.keys(answer.headers).filter((name) => name.startsWith('access-control'))).toEqual([]);
   });
@@ -87,7 +87,7 @@ describe('400 invalid_request for what is not HTTP', () => {
     ['a head that is too large', `GET /api/v1/credits HTTP/1.1\r\n${host}X-Large: ${'x'.repeat(40_000)}\r\n\r\n`],
     ['a head without Host', 'GET /api/v1/credits HTTP/1.1\r\nConnection: close\r\n\r\n'],
   ])('%s', async (_, bytes) => {
-    const { status, code, headers } = await rawExchange(service().url, bytes);
+    const { status, code, headers } = await rawExchange(service.url, bytes);
     expect([status, code]).toEqual([400, 'invalid_request']);
     expect(headers['connection']).toBe('close');
   });
@@ -95,17 +95,17 @@ describe('400 invalid_request for what is not HTTP', () => {
   it('a chunk that is none, in the body of a request with a key', async () => {
     const head = `POST /api/v1/video/download HTTP/1.1\r\n${host}Authorization: ${bearer()}\r\n`;
     const type = 'Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n';
-    await expectError(rawExchange(service().url, `${head}${type}zz\r\n{}\r\n0\r\n\r\n`), '400 invalid_request');
+    await expectError(rawExchange(service.url, `${head}${type}zz\r\n{}\r\n0\r\n\r\n`), '400 invalid_request');
   });
 
   it('but what follows a request that was to be the last one is not looked at', async () => {
     const last = `GET /api/v1/credits HTTP/1.1\r\n${host}Authorization: ${bearer()}\r\nConnection: close\r\n\r\n`;
-    const { status } = await rawExchange(service().url, `${last}hello\r\n\r\n`);
+    const { status } = await rawExchange(service.url, `${last}hello\r\n\r\n`);
     expect(status).toBe(200);
   });
 
   it('and the service goes on when a client leaves in the middle of its body', async () => {
-    const { hostname, port } = new URL(service().url);
+    const { hostname, port } = new URL(service.url);
     const socket = connect({ host: hostname, port: Number(port) });
     const head = `POST /api/v1/video/download HTTP/1.1\r\n${host}Authorization: ${bearer()}\r\nContent-Length: 100\r\n\r\n`;
     socket.end(`${head}{"url":`);
@@ -117,7 +117,7 @@ describe('400 invalid_request for what is not HTTP', () => {
 describe('what HTTP leaves to the server', () => {
   it('an old client, which sends no Host, is served', async () => {
     const { status } = await rawExchange(
-      service().url,
+      service.url,
       `GET /api/v1/credits HTTP/1.0\r\nAuthorization: ${bearer()}\r\n\r\n`,
     );
     expect(status).toBe(200);
@@ -127,32 +127,32 @@ describe('what HTTP leaves to the server', () => {
     for (const headers of [{ expect: 'a-miracle' }, { connection: 'upgrade', upgrade: 'websocket' }]) {
       const path = '/api/v1/credits';
       const asked = { method: 'GET', path, headers: { ...headers, authorization: bearer() } };
-      expect((await rawRequest(service().url, asked)).status).toBe(200);
+      expect((await rawRequest(service.url, asked)).status).toBe(200);
     }
   });
 });
 
 describe('500 internal_error', () => {
   it('says nothing of what went wrong; the log does', async () => {
-    const { url, sampleUrl } = service();
-    const { key } = demoOf(service());
+    const { url, sampleUrl } = service;
+    const { key } = demoOf(service);
     const { request_token: token } = await queue(url, key, { url: sampleUrl('private') });
-    await waitForEnd(service(), token);
+    await waitForEnd(service, token);
     // A row that the projection would never write.
-    await runSql(service(), "update jobs set status = 'done' where token = $1", [token]);
+    await runSql(service, "update jobs set status = 'done' where token = $1", [token]);
     const { status, code, message } = await call(url, `/video/status?token=${token}`, { key });
     expect([status, code]).toEqual([500, 'internal_error']);
     expect(message).not.toMatch(/file|token|job/i);
-    expect(service().log()).toContain('is done without a file');
+    expect(service.log()).toContain('is done without a file');
   });
 });
 
 describe('while Postgres cannot admit anybody', () => {
   it('502 enqueue_failed for a download, else 503 unavailable, with the headers that were last known', async () => {
-    const { url, sampleUrl } = service();
-    const { key } = demoOf(service());
+    const { url, sampleUrl } = service;
+    const { key } = demoOf(service);
     const known = await call(url, '/credits', { key });
-    await runSql(service(), 'alter table api_key_window rename to api_key_window_away');
+    await runSql(service, 'alter table api_key_window rename to api_key_window_away');
     try {
       const download = await call(url, '/video/download', { key, body: { url: sampleUrl('bars') } });
       expect([download.status, download.code, download.headers.get('retry-after')]).toEqual([
@@ -167,7 +167,7 @@ describe('while Postgres cannot admit anybody', () => {
         }
       }
     } finally {
-      await runSql(service(), 'alter table api_key_window_away rename to api_key_window');
+      await runSql(service, 'alter table api_key_window_away rename to api_key_window');
     }
     expect((await call(url, '/credits', { key })).data).toEqual(known.data);
   });

@@ -7,14 +7,14 @@ import { creditsOf, exhaust, issueKey, metadataPath, together } from './requests
 import { demoOf, ownService } from './shared-service.ts';
 
 const service = ownService();
-const lookUpUrl = (url: string, key: string) => call(service().url, metadataPath(url), { key });
-const lookUp = (item: string, key: string) => lookUpUrl(service().sampleUrl(item), key);
+const lookUpUrl = (url: string, key: string) => call(service.url, metadataPath(url), { key });
+const lookUp = (item: string, key: string) => lookUpUrl(service.sampleUrl(item), key);
 
 describe('GET /video/metadata, 200', () => {
   it('has exactly the fields of the contract', async () => {
-    const { url, sampleUrl, samplePlatformUrl } = service();
+    const { url, sampleUrl, samplePlatformUrl } = service;
     const address = `${sampleUrl('bars')}?from=elsewhere#t=3`;
-    const { status, data } = await call(url, metadataPath(address), { key: demoOf(service()).key });
+    const { status, data } = await call(url, metadataPath(address), { key: demoOf(service).key });
     expect(status).toBe(200);
     expect(data).toEqual({
       platform: 'sample',
@@ -30,13 +30,13 @@ describe('GET /video/metadata, 200', () => {
   });
 
   it('takes one metadata credit each time, and no download credit', async () => {
-    const { key } = demoOf(service());
-    const before = await creditsOf(service().url, key);
+    const { key } = demoOf(service);
+    const before = await creditsOf(service.url, key);
     const first = await lookUp('vertical', key);
     const again = await lookUp('vertical', key);
     expect(again.text).toBe(first.text);
     expect(again.headers.get('x-credits-remaining')).toBe(String(before.downloads.remaining));
-    const after = await creditsOf(service().url, key);
+    const after = await creditsOf(service.url, key);
     expect(after.metadata.used).toBe(before.metadata.used + 2);
     expect(after.downloads).toEqual(before.downloads);
     expect(after.overage).toEqual(before.overage);
@@ -50,27 +50,27 @@ describe('GET /video/metadata, 400', () => {
     ['with two urls', '?url=https%3A%2F%2Fyoutu.be%2FdQw4w9WgXcQ&url=https%3A%2F%2Fyoutu.be%2FdQw4w9WgXcQ'],
     ['with something that is no http address', '?url=ftp%3A%2F%2Fwww.youtube.com%2Fwatch%3Fv%3DdQw4w9WgXcQ'],
   ])('invalid_request %s', async (_, query) => {
-    const { key } = demoOf(service());
-    await expectError(call(service().url, `/video/metadata${query}`, { key }), '400 invalid_request');
+    const { key } = demoOf(service);
+    await expectError(call(service.url, `/video/metadata${query}`, { key }), '400 invalid_request');
   });
 
   it('unsupported_platform for the address of another site', async () => {
-    const { key } = demoOf(service());
+    const { key } = demoOf(service);
     await expectError(lookUpUrl('https://example.com/watch?v=1', key), '400 unsupported_platform');
   });
 });
 
 describe('GET /video/metadata, 401', () => {
   it('wants a key', async () => {
-    await expectError(call(service().url, metadataPath(service().sampleUrl('bars'))), '401 unauthorized');
+    await expectError(call(service.url, metadataPath(service.sampleUrl('bars'))), '401 unauthorized');
   });
 });
 
 describe('GET /video/metadata, 402 and 429', () => {
   it('metadata_quota_exceeded once the 50 of the free plan are used up, and not one earlier; then rate_limited', async () => {
-    const { url } = service();
-    const { accountId, key } = await service().openAccount('sandbox');
-    await service().cli('accounts', 'terms', accountId, '--keys', '7');
+    const { url } = service;
+    const { accountId, key } = await service.openAccount('sandbox');
+    await service.cli('accounts', 'terms', accountId, '--keys', '7');
     const keys = [key, ...(await Promise.all(Array.from({ length: 6 }, () => issueKey(url, key))))];
     // The first key has four requests left, the others have ten each: 52 lookups, and two requests to look at the credits.
     const answers = await together(52, (index) => lookUp('bars', keys[1 + (index % 6)] ?? ''));
@@ -90,8 +90,8 @@ describe('GET /video/metadata, 402 and 429', () => {
 
 describe('GET /video/metadata, 502', () => {
   it('metadata_unavailable for what the platform does not tell, and nothing is charged', async () => {
-    const { key } = demoOf(service());
-    const before = await creditsOf(service().url, key);
+    const { key } = demoOf(service);
+    const before = await creditsOf(service.url, key);
     const items = ['private', 'gone', 'geo', 'no-such-item'];
     const answers = await Promise.all(items.map((item) => lookUp(item, key)));
     expect(answers.map(({ status, code }) => `${String(status)} ${String(code)}`)).toEqual(
@@ -99,15 +99,15 @@ describe('GET /video/metadata, 502', () => {
     );
     // The platform's own words, which may hold anything, stay inside.
     expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
-    expect(await creditsOf(service().url, key)).toEqual(before);
+    expect(await creditsOf(service.url, key)).toEqual(before);
   });
 
   it('metadata_unavailable for a platform that cannot be reached', async () => {
-    const { key } = demoOf(service());
-    const before = await creditsOf(service().url, key);
+    const { key } = demoOf(service);
+    const before = await creditsOf(service.url, key);
     // No such video, for where the platform can be reached.
     await expectError(lookUpUrl('https://www.youtube.com/watch?v=00000000000', key), '502 metadata_unavailable');
-    expect(await creditsOf(service().url, key)).toEqual(before);
+    expect(await creditsOf(service.url, key)).toEqual(before);
   });
 });
 
@@ -118,11 +118,11 @@ describe('X-Credits-Remaining of a lookup that comes to nothing', () => {
     ['402 metadata_quota_exceeded', '0', 'bars'],
     ['502 metadata_unavailable', '50', 'private'],
   ])('%s is what the log says, while the read model is behind', async (outcome, included, item) => {
-    const { url, sampleUrl, cli } = service();
-    const { accountId, key } = await service().openAccount('dev_100');
+    const { url, sampleUrl, cli } = service;
+    const { accountId, key } = await service.openAccount('dev_100');
     await cli('accounts', 'terms', accountId, '--metadata', included);
     const { downloads } = await creditsOf(url, key);
-    await whileCreditsStandStill(service(), async () => {
+    await whileCreditsStandStill(service, async () => {
       await queue(url, key, { url: sampleUrl('private') });
       const answer = await lookUp(item, key);
       expect(`${String(answer.status)} ${String(answer.code)}`).toBe(outcome);

@@ -21,13 +21,13 @@ const times = ['queued_at', 'started_at', 'finished_at', 'progress'];
 const contractFields = (data: object) => Object.fromEntries(Object.entries(data).filter(([k]) => !times.includes(k)));
 
 async function statusAtEnd(token: string): Promise<Record<string, unknown>> {
-  await waitForEnd(service(), token);
-  return (await statusOf(service().url, demoOf(service()).key, token)).data;
+  await waitForEnd(service, token);
+  return (await statusOf(service.url, demoOf(service).key, token)).data;
 }
 
 async function download(item: string, more: object = {}): Promise<string> {
-  const { url, sampleUrl } = service();
-  return (await queue(url, demoOf(service()).key, { url: sampleUrl(item), ...more })).request_token;
+  const { url, sampleUrl } = service;
+  return (await queue(url, demoOf(service).key, { url: sampleUrl(item), ...more })).request_token;
 }
 
 let video: Promise<string> | undefined;
@@ -38,8 +38,8 @@ const finishedAudio = (): Promise<string> => (audio ??= download('bars', { forma
 
 describe('GET /video/status, 200 of a job on its way', () => {
   it('knows a job as soon as it is queued, and goes forward only', async () => {
-    const { key } = demoOf(service());
-    const { url } = service();
+    const { key } = demoOf(service);
+    const { url } = service;
     const token = await finishedVideo();
     const seen: string[] = [];
     while (seen.at(-1) !== 'done') {
@@ -48,7 +48,7 @@ describe('GET /video/status, 200 of a job on its way', () => {
       expect(data).toMatchObject({ request_token: token, video_id: 'bars', queued_at: timestamp });
       if (data['status'] !== 'done') expect(Object.keys(contractFields(data))).toHaveLength(3);
       if (seen.at(-1) !== data['status']) seen.push(String(data['status']));
-      if (data['status'] !== 'done') await waitForChange(service(), token, String(data['status']));
+      if (data['status'] !== 'done') await waitForChange(service, token, String(data['status']));
     }
     const order = ['queued', 'claimed', 'running', 'done'];
     expect(seen).toEqual(order.filter((status) => seen.includes(status)));
@@ -56,11 +56,11 @@ describe('GET /video/status, 200 of a job on its way', () => {
   });
 
   it('costs no credit', async () => {
-    const { key } = demoOf(service());
+    const { key } = demoOf(service);
     const token = await finishedVideo();
-    const before = await creditsOf(service().url, key);
-    await statusOf(service().url, key, token);
-    expect(await creditsOf(service().url, key)).toEqual(before);
+    const before = await creditsOf(service.url, key);
+    await statusOf(service.url, key, token);
+    expect(await creditsOf(service.url, key)).toEqual(before);
   });
 });
 
@@ -69,10 +69,10 @@ describe('GET /video/status, 200 of a job that is done', () => {
     ['video', 'video/mp4', () => finishedVideo()],
     ['audio', 'audio/mpeg', () => finishedAudio()],
   ])('gives another link to the finished %s at each poll, and each works', async (_, mime, tokenOf) => {
-    const { key } = demoOf(service());
+    const { key } = demoOf(service);
     const token = await tokenOf();
     const first = await statusAtEnd(token);
-    const { data: second } = await statusOf(service().url, key, token);
+    const { data: second } = await statusOf(service.url, key, token);
     const expected = {
       status: 'done',
       request_token: token,
@@ -121,23 +121,23 @@ describe('GET /video/status, 400', () => {
     ['with two tokens', '?token=a&token=b'],
     ['with a token under another name', '?request_token=a'],
   ])('invalid_request %s', async (_, query) => {
-    const { key } = demoOf(service());
-    await expectError(call(service().url, `/video/status${query}`, { key }), '400 invalid_request');
+    const { key } = demoOf(service);
+    await expectError(call(service.url, `/video/status${query}`, { key }), '400 invalid_request');
   });
 });
 
 describe('GET /video/status, 401', () => {
   it('wants a key', async () => {
-    await expectError(call(service().url, path(await finishedVideo())), '401 unauthorized');
+    await expectError(call(service.url, path(await finishedVideo())), '401 unauthorized');
   });
 });
 
 describe('GET /video/status, 404 and 429', () => {
   it('answers another account’s token, an unknown one and a malformed one with the same bytes; then rate_limited', async () => {
-    const { url, dataDirectory } = service();
-    const { key } = await service().openAccount('sandbox');
+    const { url, dataDirectory } = service;
+    const { key } = await service.openAccount('sandbox');
     const foreign = await finishedVideo();
-    await waitForEnd(service(), foreign);
+    await waitForEnd(service, foreign);
     const secret = readFileSync(join(dataDirectory, 'secret'), 'utf8').trim();
     const unknown = new RequestTokens(deriveKeys(secret).tokenKey, [], randomBytes).issue();
     const forged = `${foreign.slice(0, -1)}${foreign.endsWith('A') ? 'B' : 'A'}`;
@@ -160,7 +160,7 @@ describe('GET /video/status, 404 and 429', () => {
 
   it('knows the unknown token’s form: of a job it would have been a token', async () => {
     // Otherwise the test above would show nothing about tokens that pass their check.
-    const secret = readFileSync(join(service().dataDirectory, 'secret'), 'utf8').trim();
+    const secret = readFileSync(join(service.dataDirectory, 'secret'), 'utf8').trim();
     const tokens = new RequestTokens(deriveKeys(secret).tokenKey, [], randomBytes);
     expect(tokens.verify(await finishedVideo())).toBe(true);
   });
@@ -168,12 +168,12 @@ describe('GET /video/status, 404 and 429', () => {
 
 describe('GET /video/status, 502', () => {
   it('delivery_failed while the file is not there', async () => {
-    const { dataDirectory } = service();
+    const { dataDirectory } = service;
     const token = await finishedVideo();
     const { download_url: link } = await statusAtEnd(token);
     const place = join(dataDirectory, 'files', token);
     renameSync(place, `${place}-elsewhere`);
-    await expectError(statusOf(service().url, demoOf(service()).key, token), '502 delivery_failed');
+    await expectError(statusOf(service.url, demoOf(service).key, token), '502 delivery_failed');
     const file = await fetch(String(link));
     expect(file.status).toBe(404);
     await file.body?.cancel();
@@ -185,8 +185,8 @@ describe('GET /video/status, 502', () => {
     // The last test of all that looks at it.
     const token = await finishedAudio();
     const { download_url: link } = await statusAtEnd(token);
-    await expireFile(service(), token);
-    await expectError(statusOf(service().url, demoOf(service()).key, token), '502 delivery_failed');
+    await expireFile(service, token);
+    await expectError(statusOf(service.url, demoOf(service).key, token), '502 delivery_failed');
     const file = await fetch(String(link));
     expect([file.status, (await file.arrayBuffer()).byteLength > 0]).toEqual([200, true]);
   });

@@ -7,12 +7,12 @@ const service = ownService();
 
 describe('health checks', () => {
   it('/healthz says that the process turns, without a key', async () => {
-    const response = await fetch(`${service().url}/healthz`);
+    const response = await fetch(`${service.url}/healthz`);
     expect([response.status, await response.json()]).toEqual([200, { status: 'ok' }]);
   });
 
   it('/readyz says what it depends on', async () => {
-    const response = await fetch(`${service().url}/readyz`);
+    const response = await fetch(`${service.url}/readyz`);
     expect([response.status, await response.json()]).toEqual([
       200,
       { status: 'ready', postgres: 'ok', event_store: 'ok', nats: 'ok' },
@@ -20,7 +20,7 @@ describe('health checks', () => {
   });
 
   it('a role without an API listens for them too, and shows a clock that was shifted', async () => {
-    await using projector = await service().startRole('projector', { REELTALLY_CLOCK_OFFSET_SECONDS: '86400' });
+    await using projector = await service.startRole('projector', { REELTALLY_CLOCK_OFFSET_SECONDS: '86400' });
     const response = await fetch(`${projector.url}/readyz`);
     expect(await response.json()).toMatchObject({ status: 'ready', clock_offset_seconds: '86400' });
     const api = await fetch(`${projector.url}/api/v1/credits`);
@@ -30,7 +30,7 @@ describe('health checks', () => {
 
   it('a worker without room for files is ready, and says that downloads wait; so does its start', async () => {
     const words = ['serve', '--role', 'worker'];
-    const starting = spawnCommand(words, { REELTALLY_DATA: service().dataDirectory, MIN_FREE_DISK_MIB: '999000000' });
+    const starting = spawnCommand(words, { REELTALLY_DATA: service.dataDirectory, MIN_FREE_DISK_MIB: '999000000' });
     onTestFinished(() => {
       starting.kill();
     });

@@ -19,13 +19,13 @@ let key = '';
 let before: { credits: Credits; events: number };
 
 beforeAll(async () => {
-  ({ key } = await service().openAccount('test'));
-  before = { credits: await creditsOf(service().url, key), events: await countEvents(service()) };
+  ({ key } = await service.openAccount('test'));
+  before = { credits: await creditsOf(service.url, key), events: await countEvents(service) };
 }, 60_000);
 
 afterAll(async () => {
-  const credits = await creditsOf(service().url, key);
-  expect({ credits, events: await countEvents(service()) }).toEqual(before);
+  const credits = await creditsOf(service.url, key);
+  expect({ credits, events: await countEvents(service) }).toEqual(before);
 }, 60_000);
 
 const video = 'https://www.youtube.com/watch?v=dQw4w9WgXcQ';
@@ -35,7 +35,7 @@ const json = 'application/json';
 async function post(body: string | Buffer, contentType: string | undefined = json, more: Record<string, string> = {}) {
   const type = contentType === '' ? {} : { 'content-type': contentType };
   const headers = { authorization: `Bearer ${key}`, ...type, ...more };
-  return await rawRequest(service().url, { method: 'POST', path: '/api/v1/video/download', headers, body });
+  return await rawRequest(service.url, { method: 'POST', path: '/api/v1/video/download', headers, body });
 }
 
 /** A body of exactly this many bytes. */
@@ -84,8 +84,8 @@ describe.each([
   ],
 ])('an address that is answered with %s', (expected, addresses) => {
   it.each(addresses)('%j', async (address) => {
-    const lookup = await call(service().url, metadataPath(address), { key });
-    const download = await call(service().url, '/video/download', { key, body: { url: address } });
+    const lookup = await call(service.url, metadataPath(address), { key });
+    const download = await call(service.url, '/video/download', { key, body: { url: address } });
     expect([lookup.status, lookup.code]).toEqual([400, expected]);
     expect([download.status, download.code]).toEqual([400, expected]);
   });
@@ -93,9 +93,9 @@ describe.each([
 
 describe('the address of a video', () => {
   it('of the sample platform is taken only as its very own', async () => {
-    const { samplePlatformUrl, sampleUrl } = service();
+    const { samplePlatformUrl, sampleUrl } = service;
     const platform = samplePlatformUrl ?? '';
-    const ask = async (url: string) => (await call(service().url, '/video/download', { key, body: { url } })).code;
+    const ask = async (url: string) => (await call(service.url, '/video/download', { key, body: { url } })).code;
     expect(await ask(sampleUrl('bars'))).toBe(ok);
     for (const address of [
       platform,
@@ -108,8 +108,8 @@ describe('the address of a video', () => {
 
   it('may have 2048 characters', async () => {
     const address = `${video}&pad=${'x'.repeat(2_048 - video.length - '&pad='.length)}`;
-    expect((await call(service().url, '/video/download', { key, body: { url: address } })).code).toBe(ok);
-    expect((await call(service().url, metadataPath(address), { key })).code).toBe('metadata_quota_exceeded');
+    expect((await call(service.url, '/video/download', { key, body: { url: address } })).code).toBe(ok);
+    expect((await call(service.url, metadataPath(address), { key })).code).toBe('metadata_quota_exceeded');
   });
 
   it('may hold half a character in JSON: that is malformed, not a fault of ours', async () => {
@@ -212,7 +212,7 @@ describe('a body that is taken', () => {
 
 describe('a query', () => {
   it('may hold parameters that nobody knows', async () => {
-    const { code } = await call(service().url, `${metadataPath(video)}&colour=red&url[]=x&__proto__=1&=`, { key });
+    const { code } = await call(service.url, `${metadataPath(video)}&colour=red&url[]=x&__proto__=1&=`, { key });
     expect(code).toBe('metadata_quota_exceeded');
   });
 
@@ -229,6 +229,6 @@ describe('a query', () => {
   ])('is answered with invalid_request: %j', async (query) => {
     const headers = { authorization: `Bearer ${key}` };
     const path = `/api/v1/video/metadata${query}`;
-    await expectError(rawRequest(service().url, { method: 'GET', path, headers }), '400 invalid_request');
+    await expectError(rawRequest(service.url, { method: 'GET', path, headers }), '400 invalid_request');
   });
 });

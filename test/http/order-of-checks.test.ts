@@ -11,7 +11,7 @@ let limited = '';
 let poor = '';
 
 beforeAll(async () => {
-  const { url, sampleUrl, openAccount, cli } = service();
+  const { url, sampleUrl, openAccount, cli } = service;
   const { accountId, key } = await openAccount('sandbox');
   await cli('accounts', 'terms', accountId, '--keys', '8');
   limited = await issueKey(url, key);
@@ -21,9 +21,9 @@ beforeAll(async () => {
   await exhaust(url, limited);
 }, 60_000);
 
-const statusOf = async (path: string, asked: Asked) => (await call(service().url, path, asked)).status;
+const statusOf = async (path: string, asked: Asked) => (await call(service.url, path, asked)).status;
 const tooLarge = 'x'.repeat(20_000);
-const unreachable = () => metadataPath(service().sampleUrl('private'));
+const unreachable = () => metadataPath(service.sampleUrl('private'));
 
 describe('of two things that are wrong, the earlier one is answered', () => {
   it.each([
@@ -58,7 +58,7 @@ describe('of two things that are wrong, the earlier one is answered', () => {
     expect(await statusOf('/video/metadata', { key })).toBe(429);
     expect(await statusOf('/video/download', { key, body: '{' })).toBe(429);
     expect(await statusOf('/video/download', { key, body: tooLarge })).toBe(429);
-    expect(await statusOf('/video/download', { key, body: { url: service().sampleUrl('bars') } })).toBe(429);
+    expect(await statusOf('/video/download', { key, body: { url: service.sampleUrl('bars') } })).toBe(429);
     expect(await statusOf(unreachable(), { key })).toBe(429);
   });
 
@@ -67,13 +67,11 @@ describe('of two things that are wrong, the earlier one is answered', () => {
     expect(await statusOf('/video/metadata', { key })).toBe(400);
     expect(await statusOf(metadataPath('https://example.com/'), { key })).toBe(400);
     expect(await statusOf('/video/download', { key, body: { url: 'https://example.com/' } })).toBe(400);
-    expect(await statusOf('/video/download', { key, body: { url: service().sampleUrl('bars'), quality: 1 } })).toBe(
-      400,
-    );
+    expect(await statusOf('/video/download', { key, body: { url: service.sampleUrl('bars'), quality: 1 } })).toBe(400);
   });
 
   it('a quota that is empty before a platform that does not answer', async () => {
     expect(await statusOf(unreachable(), { key: poor })).toBe(402);
-    expect(await statusOf('/video/download', { key: poor, body: { url: service().sampleUrl('bars') } })).toBe(402);
+    expect(await statusOf('/video/download', { key: poor, body: { url: service.sampleUrl('bars') } })).toBe(402);
   });
 });

@@ -25,7 +25,7 @@ function expectPage({ headers, text }: Awaited<ReturnType<typeof ask>>): void {
 
 describe('the start page', () => {
   it('says to people what this is, and where the reference is', async () => {
-    const page = await ask(`${service().url}/`, browser);
+    const page = await ask(`${service.url}/`, browser);
     expect(page.status).toBe(200);
     expectPage(page);
     for (const link of ['href="/docs"', 'href="/openapi.json"']) expect(page.text).toContain(link);
@@ -34,7 +34,7 @@ describe('the start page', () => {
   it.each(['*/*', 'application/json', 'text/html;q=0.5, application/json', 'text/html;q=0', 'text/plain', ''])(
     'is JSON for a program that accepts %j',
     async (accept) => {
-      const { status, headers, text } = await ask(`${service().url}/`, accept);
+      const { status, headers, text } = await ask(`${service.url}/`, accept);
       expect([status, headers.get('content-type'), headers.get('vary')]).toEqual([200, 'application/json', 'Accept']);
       const { success, data } = JSON.parse(text) as { success: boolean; data: object };
       expect([success, data]).toEqual([true, expect.objectContaining({ docs: '/docs', openapi: '/openapi.json' })]);
@@ -42,15 +42,15 @@ describe('the start page', () => {
   );
 
   it('is there for HEAD', async () => {
-    const { status, headers, text } = await ask(`${service().url}/`, browser, 'HEAD');
+    const { status, headers, text } = await ask(`${service.url}/`, browser, 'HEAD');
     expect([status, headers.get('content-type'), text]).toEqual([200, 'text/html; charset=utf-8', '']);
   });
 });
 
 describe('a dead link', () => {
   it('says to people what happened and what to do, and to programs its code', { timeout: 90_000 }, async () => {
-    const { url, sampleUrl, dataDirectory } = service();
-    const { key } = demoOf(service());
+    const { url, sampleUrl, dataDirectory } = service;
+    const { key } = demoOf(service);
     const { request_token: token } = await queue(url, key, { url: sampleUrl('bars'), quality: '360' });
     const done = await ended(url, key, token);
     if (done.status !== 'done') throw new Error('the download failed');

@@ -9,11 +9,11 @@ const service = shareService(noDownloads);
 
 /** The sample film that fails at once, so that the worker behind has little to do. */
 const queue = (key: string, more: object = {}): Promise<Answer> =>
-  call(service().url, '/video/download', { key, body: { url: service().sampleUrl('private'), ...more } });
+  call(service.url, '/video/download', { key, body: { url: service.sampleUrl('private'), ...more } });
 
 describe('POST /video/download, 202', () => {
   it('has exactly the fields of the contract, with the defaults for what was not said', async () => {
-    const { status, data } = await queue(demoOf(service()).key);
+    const { status, data } = await queue(demoOf(service).key);
     expect(status).toBe(202);
     expect(data).toEqual({
       request_token: expect.stringMatching(/^[\w-]{24,64}$/) as unknown,
@@ -27,28 +27,28 @@ describe('POST /video/download, 202', () => {
   });
 
   it.each(['best', '2160', '1440', '1080', '720', '480', '360'])('takes quality %s', async (quality) => {
-    const { status, data } = await queue(demoOf(service()).key, { quality });
+    const { status, data } = await queue(demoOf(service).key, { quality });
     expect([status, data['quality']]).toEqual([202, quality]);
   });
 
   it.each(['video', 'audio'])('takes format %s', async (format) => {
-    const { status, data } = await queue(demoOf(service()).key, { format });
+    const { status, data } = await queue(demoOf(service).key, { format });
     expect([status, data['format']]).toEqual([202, format]);
   });
 
   it.each([{ format: 'audio', audio_format: 'm4a' }, { audio_format: 'mp3' }, { item: 1 }])(
     'takes %j',
     async (more) => {
-      expect((await queue(demoOf(service()).key, more)).status).toBe(202);
+      expect((await queue(demoOf(service).key, more)).status).toBe(202);
     },
   );
 
   it('takes a still of an image post, and stores what was asked for, defaults included', async () => {
-    const { key } = demoOf(service());
-    const url = service().sampleUrl('stills').replace('/watch/', '/photo/');
+    const { key } = demoOf(service);
+    const url = service.sampleUrl('stills').replace('/watch/', '/photo/');
     const { status, data } = await queue(key, { url, item: 3 });
     expect([status, data['video_id'], data['format']]).toEqual([202, 'stills', 'video']);
-    const { rows } = await service().cli<{ rows: { type: string; data: object }[] }>(
+    const { rows } = await service.cli<{ rows: { type: string; data: object }[] }>(
       ...['jobs', 'timeline', String(data['request_token'])],
     );
     expect(rows.find(({ type }) => type === 'DownloadQueued')?.data).toMatchObject({
@@ -59,15 +59,15 @@ describe('POST /video/download, 202', () => {
   });
 
   it('takes one credit each time, already counted in X-Credits-Remaining, and gives each its own token', async () => {
-    const { key } = demoOf(service());
-    const before = await creditsOf(service().url, key);
+    const { key } = demoOf(service);
+    const before = await creditsOf(service.url, key);
     const answers = [await queue(key), await queue(key)];
     expect(answers.map(({ headers }) => headers.get('x-credits-remaining'))).toEqual([
       String(before.downloads.remaining - 1),
       String(before.downloads.remaining - 2),
     ]);
     expect(new Set(answers.map(({ data }) => data['request_token'])).size).toBe(2);
-    const after = await creditsOf(service().url, key);
+    const after = await creditsOf(service.url, key);
     expect(after.downloads.used).toBe(before.downloads.used + 2);
     expect(after.metadata).toEqual(before.metadata);
   });
@@ -75,8 +75,8 @@ describe('POST /video/download, 202', () => {
 
 describe('POST /video/download, 202 beyond the allowance', () => {
   it('sells the 101st download of Dev 100 as overage, up to the cap that the owner has set', async () => {
-    const { url, cli } = service();
-    const { accountId, key } = await service().openAccount('dev_100');
+    const { url, cli } = service;
+    const { accountId, key } = await service.openAccount('dev_100');
     const keys = [key, ...(await Promise.all(Array.from({ length: 4 }, () => issueKey(url, key))))];
 
     // All at once: however they race, exactly one is the 101st.
@@ -121,44 +121,44 @@ describe('POST /video/download, 400', () => {
     ['an unknown sound', { url: 'https://youtu.be/dQw4w9WgXcQ', format: 'audio', audio_format: 'wav' }],
     ['a still of a video', { url: 'https://youtu.be/dQw4w9WgXcQ', item: 2 }],
   ])('invalid_request for %s', async (_, body) => {
-    const asked = { key: demoOf(service()).key, method: 'POST', ...(body && { body }) };
-    await expectError(call(service().url, '/video/download', asked), '400 invalid_request');
+    const asked = { key: demoOf(service).key, method: 'POST', ...(body && { body }) };
+    await expectError(call(service.url, '/video/download', asked), '400 invalid_request');
   });
 
   it('invalid_request for the sound of an image post', async () => {
-    const url = service().sampleUrl('stills').replace('/watch/', '/photo/');
-    const { status, code, message } = await queue(demoOf(service()).key, { url, format: 'audio' });
+    const url = service.sampleUrl('stills').replace('/watch/', '/photo/');
+    const { status, code, message } = await queue(demoOf(service).key, { url, format: 'audio' });
     expect([status, code]).toEqual([400, 'invalid_request']);
     expect(message).toMatch(/^format: /);
   });
 
   it('unsupported_platform for the address of another site', async () => {
     const elsewhere = { url: 'https://example.com/watch?v=1' };
-    await expectError(queue(demoOf(service()).key, elsewhere), '400 unsupported_platform');
+    await expectError(queue(demoOf(service).key, elsewhere), '400 unsupported_platform');
   });
 });
 
 describe('POST /video/download, 401', () => {
   it('wants a key', async () => {
     const body = { url: 'https://youtu.be/x' };
-    await expectError(call(service().url, '/video/download', { body }), '401 unauthorized');
+    await expectError(call(service.url, '/video/download', { body }), '401 unauthorized');
   });
 });
 
 describe('POST /video/download, 402 and 429 on the free plan', () => {
   it('download_quota_exceeded from the first download on, and nothing is stored; then rate_limited', async () => {
-    const { accountId, key } = await service().openAccount('sandbox');
-    const before = await creditsOf(service().url, key);
-    const events = await countEvents(service(), `usage-${accountId}-`);
+    const { accountId, key } = await service.openAccount('sandbox');
+    const before = await creditsOf(service.url, key);
+    const events = await countEvents(service, `usage-${accountId}-`);
     const refused = await together(3, () => queue(key));
     expect(refused.map(({ status, code }) => [status, code])).toEqual(
       refused.map(() => [402, 'download_quota_exceeded']),
     );
     expect(refused[0]?.headers.get('x-credits-remaining')).toBe('0');
-    expect(await creditsOf(service().url, key)).toEqual(before);
-    expect(await countEvents(service(), `usage-${accountId}-`)).toBe(events);
+    expect(await creditsOf(service.url, key)).toEqual(before);
+    expect(await countEvents(service, `usage-${accountId}-`)).toBe(events);
 
-    await exhaust(service().url, key);
+    await exhaust(service.url, key);
     await expectError(queue(key), '429 rate_limited');
   });
 });

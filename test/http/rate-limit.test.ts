@@ -9,13 +9,13 @@ const limit = 10;
 let firstKey = '';
 
 beforeAll(async () => {
-  const opened = await service().openAccount('sandbox');
-  await service().cli('accounts', 'terms', opened.accountId, '--keys', '100');
+  const opened = await service.openAccount('sandbox');
+  await service.cli('accounts', 'terms', opened.accountId, '--keys', '100');
   firstKey = opened.key;
 }, 60_000);
 
 /** A key of the free plan with an untouched window. */
-const freshKey = () => issueKey(service().url, firstKey);
+const freshKey = () => issueKey(service.url, firstKey);
 
 const windowOf = ({ headers }: Answer) => ({
   limit: Number(headers.get('x-ratelimit-limit')),
@@ -27,7 +27,7 @@ describe('the hourly limit of a key', () => {
   it('lets 10 requests of the free plan through, refuses the 11th, and says exactly where it stands', async () => {
     const key = await freshKey();
     const beforeMs = Date.now();
-    const first = await call(service().url, '/credits', { key });
+    const first = await call(service.url, '/credits', { key });
     const afterMs = Date.now();
     const { resetAtSeconds } = windowOf(first);
     // The first request leaves the window an hour after it came in, rounded up.
@@ -35,13 +35,13 @@ describe('the hourly limit of a key', () => {
     expect(resetAtSeconds).toBeLessThanOrEqual(Math.ceil((afterMs + 3_600_001) / 1000));
 
     for (let sent = 2; sent <= limit; sent += 1) {
-      const answer = await call(service().url, '/credits', { key });
+      const answer = await call(service.url, '/credits', { key });
       expect(answer.status).toBe(200);
       expect(answer.headers.has('retry-after')).toBe(false);
       expect(windowOf(answer)).toEqual({ limit, remaining: limit - sent, resetAtSeconds });
     }
     for (let refused = 0; refused < 3; refused += 1) {
-      const answer = await call(service().url, '/credits', { key });
+      const answer = await call(service.url, '/credits', { key });
       expect([answer.status, answer.code]).toEqual([429, 'rate_limited']);
       expect(windowOf(answer)).toEqual({ limit, remaining: 0, resetAtSeconds });
       const retryAtSeconds = Math.round(Date.now() / 1000) + Number(answer.headers.get('retry-after'));
@@ -50,7 +50,7 @@ describe('the hourly limit of a key', () => {
   });
 
   it('counts every admitted request whatever comes of it, and none that was refused for its key or its route', async () => {
-    const { url, sampleUrl } = service();
+    const { url, sampleUrl } = service;
     const key = await freshKey();
     const outcomes = [
       () => call(url, '/credits', { key }),

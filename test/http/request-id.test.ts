@@ -25,8 +25,8 @@ describe('X-Request-Id', () => {
     ['a dead link', 'GET', '/files/a/0/media.mp4'],
     ['another method on a link', 'POST', '/files/a/0/media.mp4'],
   ])('is ours, on %s', async (_, method, path) => {
-    const { url } = service();
-    const headers = { 'x-request-id': clients, authorization: `Bearer ${demoOf(service()).key}` };
+    const { url } = service;
+    const headers = { 'x-request-id': clients, authorization: `Bearer ${demoOf(service).key}` };
     const ids = [];
     for (let time = 0; time < 2; time += 1) {
       const response = await fetch(url + path, { method, headers });
@@ -42,22 +42,22 @@ describe('X-Request-Id', () => {
     'FETCH /api/v1/credits HTTP/1.1\r\nHost: a\r\n\r\n',
     'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n',
   ])('is on answers to what Node makes no request of: %j', async (bytes) => {
-    const { headers } = await rawExchange(service().url, bytes);
+    const { headers } = await rawExchange(service.url, bytes);
     expect(headers['x-request-id']).toMatch(uuid);
   });
 
   it('is on the answers of roles that serve health alone', async () => {
-    await using projector = await service().startRole('projector');
+    await using projector = await service.startRole('projector');
     const { headers } = await fetch(`${projector.url}/healthz`, { headers: { 'x-request-id': clients } });
     expect(headers.get('x-request-id')).toMatch(uuid);
   });
 
   it('stands as $correlationId in the events of its request', async () => {
-    const { url, sampleUrl } = service();
-    const { accountId, key } = await service().openAccount('dev_100');
+    const { url, sampleUrl } = service;
+    const { accountId, key } = await service.openAccount('dev_100');
     await queue(url, key, { url: sampleUrl('bars') });
     const { headers } = await call(url, '/video/download', { key, body: { url: sampleUrl('private') } });
-    const events = await readEvents(service(), `usage-${accountId}`);
+    const events = await readEvents(service, `usage-${accountId}`);
     const { $correlationId } = events.at(-1)?.metadata as { $correlationId: string };
     expect(headers.get('x-request-id')).toBe($correlationId);
   });

@@ -1,27 +1,22 @@
 import { afterAll, beforeAll, expect } from 'vitest';
 import { unexpectedLines } from '../support/log-lines.ts';
 import { inUse, startService } from '../support/service.ts';
-import type { Environment, Service, ServiceInUse, Started } from '../support/service.ts';
+import type { Environment, Running, Service, ServiceInUse } from '../support/service.ts';
 
 /** For tests that need charges and no films: the worker finds too little room, and leaves every job queued. */
 export const noDownloads: Environment = { MIN_FREE_DISK_MIB: '1000000000' };
 
 /** A service that other test files use at the same time, with an account of this file's own in place of the demo's. */
-export function shareService(environment: Environment = {}): () => ServiceInUse {
-  let service: ServiceInUse | undefined;
-
+export function shareService(environment: Environment = {}): ServiceInUse {
+  const service: Partial<ServiceInUse> = {};
   beforeAll(async () => {
     const { TEST_SERVICES = '' } = process.env;
     const response = await fetch(TEST_SERVICES, { method: 'POST', body: JSON.stringify(environment) });
     if (!response.ok) throw new Error(await response.text());
-    const used = inUse((await response.json()) as Started);
-    service = { ...used, demo: await used.openAccount('enterprise') };
+    const used = inUse((await response.json()) as Running);
+    Object.assign(service, used, { demo: await used.openAccount('enterprise') });
   }, 60_000);
-
-  return () => {
-    if (!service) throw new Error('the service has not started');
-    return service;
-  };
+  return service as ServiceInUse;
 }
 
 /**
@@ -34,23 +29,17 @@ export function ownService(
   environment: Environment = {},
   expectedErrors: readonly string[] = [],
   { postgres = 'of the run' }: { postgres?: 'embedded' | 'of the run' } = {},
-): () => Service {
-  let service: Service | undefined;
-
+): Service {
+  const service: Partial<Service> = {};
   beforeAll(async () => {
-    service = await startService(environment, { postgres });
+    Object.assign(service, await startService(environment, { postgres }));
   }, 60_000);
-
   afterAll(async () => {
-    await using stopping = service;
-    expect(await stopping?.stop()).toBe(0);
-    expect(unexpectedLines(stopping?.log() ?? '', expectedErrors)).toEqual([]);
+    await using stopping = service as Service;
+    expect(await stopping.stop()).toBe(0);
+    expect(unexpectedLines(stopping.log(), expectedErrors)).toEqual([]);
   }, 60_000);
-
-  return () => {
-    if (!service) throw new Error('the service has not started');
-    return service;
-  };
+  return service as Service;
 }
 
 /** The account and key that a demo start makes: plan enterprise, 500 requests an hour. */

@@ -6,34 +6,34 @@ import { creditsOf, metadataPath } from './requests.ts';
 import { demoOf, noDownloads, shareService } from './shared-service.ts';
 
 const service = shareService(noDownloads);
-const shortLink = (id: string) => `${service().samplePlatformUrl ?? ''}/s/${id}`;
-const lookUp = (url: string, key: string) => call(service().url, metadataPath(url), { key });
+const shortLink = (id: string) => `${service.samplePlatformUrl ?? ''}/s/${id}`;
+const lookUp = (url: string, key: string) => call(service.url, metadataPath(url), { key });
 
 describe('a short link', () => {
   it('is looked up, and answered as the item that it stands for', async () => {
-    const { key } = demoOf(service());
+    const { key } = demoOf(service);
     const short = await lookUp(shortLink('bars'), key);
     expect(short.status).toBe(200);
-    expect(short.data).toMatchObject({ video_id: 'bars', url: service().sampleUrl('bars') });
-    expect(short.text).toBe((await lookUp(service().sampleUrl('bars'), key)).text);
+    expect(short.data).toMatchObject({ video_id: 'bars', url: service.sampleUrl('bars') });
+    expect(short.text).toBe((await lookUp(service.sampleUrl('bars'), key)).text);
   });
 
   it('is downloaded as that item: only its own id and address are kept, and both addresses are one request', async () => {
-    const { key } = demoOf(service());
+    const { key } = demoOf(service);
     const download = (url: string) =>
-      call(service().url, '/video/download', { key, body: { url }, headers: { 'idempotency-key': 'short-link-test' } });
+      call(service.url, '/video/download', { key, body: { url }, headers: { 'idempotency-key': 'short-link-test' } });
     const first = await download(shortLink('bars'));
     expect(first.status).toBe(202);
     expect(first.data).toMatchObject({ platform: 'sample', video_id: 'bars' });
-    expect((await download(service().sampleUrl('bars'))).text).toBe(first.text);
-    const timeline = JSON.stringify(await service().cli('jobs', 'timeline', String(first.data['request_token'])));
-    expect(timeline).toContain(service().sampleUrl('bars'));
+    expect((await download(service.sampleUrl('bars'))).text).toBe(first.text);
+    const timeline = JSON.stringify(await service.cli('jobs', 'timeline', String(first.data['request_token'])));
+    expect(timeline).toContain(service.sampleUrl('bars'));
     expect(timeline).not.toContain('/s/');
   });
 
   it.each(['away', 'loop'])('that leads nowhere (%s) is unsupported_platform, and nothing is charged', async (id) => {
-    const { url } = service();
-    const { key } = demoOf(service());
+    const { url } = service;
+    const { key } = demoOf(service);
     const before = await creditsOf(url, key);
     await expectError(lookUp(shortLink(id), key), '400 unsupported_platform');
     await expectError(call(url, '/video/download', { key, body: { url: shortLink(id) } }), '400 unsupported_platform');
@@ -41,17 +41,17 @@ describe('a short link', () => {
   });
 
   it('that no worker can look up is the endpoint’s own 502', async () => {
-    const { key } = demoOf(service());
+    const { key } = demoOf(service);
     const nats = await startNatsServer();
     try {
-      await using api = await service().startRole('api', { NATS_URL: nats.url });
+      await using api = await service.startRole('api', { NATS_URL: nats.url });
       const looked = await call(api.url, metadataPath(shortLink('bars')), { key });
       expect([looked.status, looked.code]).toEqual([502, 'metadata_unavailable']);
       const queued = await call(api.url, '/video/download', { key, body: { url: shortLink('bars') } });
       expect([queued.status, queued.code]).toEqual([502, 'enqueue_failed']);
       // Unless its key has a download: that one is queued and charged.
       const again = { key, body: { url: shortLink('bars') }, headers: { 'idempotency-key': 'not-looked-up' } };
-      expect((await call(service().url, '/video/download', again)).status).toBe(202);
+      expect((await call(service.url, '/video/download', again)).status).toBe(202);
       const isCut = () =>
         call(api.url, '/video/download', again).then(
           () => false,

@@ -26,8 +26,8 @@ const largeBytes = 64 * mebibyte;
 let token: string;
 
 beforeAll(async () => {
-  const { url, sampleUrl, dataDirectory } = service();
-  const { key } = demoOf(service());
+  const { url, sampleUrl, dataDirectory } = service;
+  const { key } = demoOf(service);
   token = (await queue(url, key, { url: sampleUrl('bars'), quality: '360' })).request_token;
   expect(await ended(url, key, token)).toMatchObject({ status: 'done' });
   // More than the kernel takes for a client that reads nothing.
@@ -37,7 +37,7 @@ beforeAll(async () => {
 const revisionOf = (link: string): string => new URL(link).pathname.split('/')[3] ?? '';
 
 async function newLink(): Promise<string> {
-  const { data } = await statusOf(service().url, demoOf(service()).key, token);
+  const { data } = await statusOf(service.url, demoOf(service).key, token);
   return String(data['download_url']);
 }
 
@@ -67,7 +67,7 @@ describe('readers that take a file slowly', () => {
   it('hold a quarter of a mebibyte each, at most', { timeout: 60_000 }, async () => {
     const readers = scaled(200, 1_000);
     const wide = { MAX_CONNECTIONS_PER_LINK: '10000', MAX_CONNECTIONS_PER_ADDRESS: '10000', LINK_IDLE_SECONDS: '600' };
-    await using api = await service().startRole('api', wide);
+    await using api = await service.startRole('api', wide);
     const { pathname, search } = new URL(await newLink());
     // What the first answers need is not theirs alone.
     await Promise.all(Array.from({ length: 20 }, () => begin(api.url + pathname + search)));
@@ -78,7 +78,7 @@ describe('readers that take a file slowly', () => {
 
   it('are cut once they have taken nothing for as long as is set, and not before', async () => {
     const cut = async () =>
-      valueOf((await scrape(service().url)).metrics, 'reeltally_requests_total', {
+      valueOf((await scrape(service.url)).metrics, 'reeltally_requests_total', {
         route: '/files/*',
         status: 'cut',
       }) ?? 0;
@@ -107,8 +107,8 @@ describe('readers that take a file slowly', () => {
 describe('429 too_many_connections', () => {
   it('beyond what a link may have at a time; each that ends makes room', { timeout: 60_000 }, async () => {
     // None of these readers is cut before the others are there, however busy the machine is.
-    await using api = await service().startRole('api', { LINK_IDLE_SECONDS: '600' });
-    const newLinkThere = async () => (await newLink()).replace(service().url, api.url);
+    await using api = await service.startRole('api', { LINK_IDLE_SECONDS: '600' });
+    const newLinkThere = async () => (await newLink()).replace(service.url, api.url);
     const link = await newLinkThere();
     const readers = await Promise.all(Array.from({ length: perLink }, () => begin(link, '192.0.2.2')));
     expect(readers.map(({ statusCode }) => statusCode)).toEqual(readers.map(() => 200));
@@ -151,7 +151,7 @@ describe('the connections of a process', () => {
     { timeout: 60_000 },
     async () => {
       const limited = (command: readonly string[]) => ['prlimit', '--nofile=400', '--', ...command];
-      await using api = await startProcess('api', { REELTALLY_DATA: service().dataDirectory, PORT: '0' }, limited);
+      await using api = await startProcess('api', { REELTALLY_DATA: service.dataDirectory, PORT: '0' }, limited);
       const sockets = Array.from({ length: 500 }, () =>
         connect({ port: Number(new URL(api.url).port), host: '127.0.0.1' }),
       );

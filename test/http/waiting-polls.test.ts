@@ -17,11 +17,11 @@ const service = ownService(noDownloads);
 const statusPath = (token: string) => `/video/status?token=${token}`;
 
 async function newJob(): Promise<{ token: string; key: string }> {
-  const { url, sampleUrl } = service();
-  const key = await issueKey(url, demoOf(service()).key);
+  const { url, sampleUrl } = service;
+  const key = await issueKey(url, demoOf(service).key);
   const { request_token: token } = await queue(url, key, { url: sampleUrl('bars') });
   // Before that, it is the log that knows it.
-  await waitForJob(service(), token);
+  await waitForJob(service, token);
   return { token, key };
 }
 
@@ -45,15 +45,15 @@ const applied = ({ headers }: Answer): string | null => headers.get('preference-
 
 describe('a poll that waits', () => {
   it('is answered once the status is another one, at every process, and takes one slot of the hour', async () => {
-    const { url } = service();
-    await using other = await service().startRole('api');
+    const { url } = service;
+    await using other = await service.startRole('api');
     const job = await newJob();
     const { headers } = await call(url, statusPath(job.token), job);
     const left = Number(headers.get('x-ratelimit-remaining'));
     const each = scaled(10, 200);
     const waiting = [url, other.url].map((origin) => together(each, () => poll(origin, job, 'wait=60')));
     await Promise.all([untilWaiting(url, each), untilWaiting(other.url, each)]);
-    await takeJob(service(), job.token);
+    await takeJob(service, job.token);
     const answers = (await Promise.all(waiting)).flat();
     expect(new Set(answers.map(({ data }) => data['status']))).toEqual(new Set(['claimed']));
     expect(new Set(answers.map(applied))).toEqual(new Set(['wait=60']));
@@ -65,22 +65,22 @@ describe('a poll that waits', () => {
   it('is answered with what there is when the time is over, however long a request may take to arrive', async () => {
     const job = await newJob();
     let answer: Answer | undefined;
-    const seconds = await secondsOf(async () => (answer = await poll(service().url, job, 'respond-async, Wait=12')));
+    const seconds = await secondsOf(async () => (answer = await poll(service.url, job, 'respond-async, Wait=12')));
     expect(seconds).toBeGreaterThan(12);
     expect(seconds).toBeLessThan(16);
     expect(answer && [answer.status, answer.data['status'], applied(answer)]).toEqual([200, 'queued', 'wait=12']);
   }, 60_000);
 
   it('waits for a job that only the log knows yet', async () => {
-    const { url, sampleUrl } = service();
-    const { key } = demoOf(service());
+    const { url, sampleUrl } = service;
+    const { key } = demoOf(service);
     const { request_token: token } = await queue(url, key, { url: sampleUrl('bars') });
     const answer = await poll(url, { token, key }, 'wait=1');
     expect([answer.data['status'], applied(answer)]).toEqual(['queued', 'wait=1']);
   });
 
   it('gives its place back when its client goes away', async () => {
-    const { url } = service();
+    const { url } = service;
     const { token, key } = await newJob();
     const headers = { authorization: `Bearer ${key}`, prefer: 'wait=60' };
     const sent = get(`${url}/api/v1${statusPath(token)}`, { headers, agent: false });
@@ -91,7 +91,7 @@ describe('a poll that waits', () => {
   });
 
   it('is answered at once when its process is to stop', async () => {
-    await using other = await service().startRole('api');
+    await using other = await service.startRole('api');
     const job = await newJob();
     const answer = poll(other.url, job, 'wait=60');
     await untilWaiting(other.url, 1);
@@ -100,14 +100,14 @@ describe('a poll that waits', () => {
   });
 
   it('is answered 401 if its key was revoked meanwhile', async () => {
-    const { url, sampleUrl } = service();
-    const { key, keyId } = await service().openAccount('dev_100');
+    const { url, sampleUrl } = service;
+    const { key, keyId } = await service.openAccount('dev_100');
     const { request_token: token } = await queue(url, key, { url: sampleUrl('bars') });
-    await waitForJob(service(), token);
+    await waitForJob(service, token);
     const answer = poll(url, { token, key }, 'wait=60');
     await untilWaiting(url, 1);
-    await service().cli('keys', 'revoke', keyId);
-    await takeJob(service(), token);
+    await service.cli('keys', 'revoke', keyId);
+    await takeJob(service, token);
     await expectError(answer, '401 unauthorized');
   });
 });
@@ -120,10 +120,10 @@ describe('a preference', () => {
     ['wait=7, wait=1', 'wait=7'],
     ['wait=0', 'wait=0'],
   ])('%s is taken as %s, and an ended job is answered at once', async (prefer, taken) => {
-    const { url } = service();
+    const { url } = service;
     const job = await newJob();
-    await takeJob(service(), job.token, { failing: true });
-    for (const status of ['queued', 'claimed']) await waitForChange(service(), job.token, status);
+    await takeJob(service, job.token, { failing: true });
+    for (const status of ['queued', 'claimed']) await waitForChange(service, job.token, status);
     const answer = await poll(url, job, prefer);
     expect([answer.data['status'], applied(answer)]).toEqual(['failed', taken]);
   });
@@ -131,7 +131,7 @@ describe('a preference', () => {
   it.each(['wait', 'wait=', 'wait=-1', 'wait=1.5', 'wait=1s', 'respond-async', 'wait=x, wait=60', ''])(
     'that is malformed, or another one, is ignored: %s',
     async (prefer) => {
-      const answer = await poll(service().url, await newJob(), prefer);
+      const answer = await poll(service.url, await newJob(), prefer);
       expect([answer.data['status'], applied(answer)]).toEqual(['queued', null]);
     },
   );

@@ -35,8 +35,11 @@ export interface Started {
   notices: string[];
 }
 
-export interface ServiceProcess extends AsyncDisposable, Started {
+export interface Running extends Started {
   pid: number;
+}
+
+export interface ServiceProcess extends AsyncDisposable, Running {
   /** Fulfilled with the exit code when it has ended, for whatever reason. */
   ended: Promise<number | null>;
   /** What it has written to standard error so far. */
@@ -51,7 +54,7 @@ export interface ServiceProcess extends AsyncDisposable, Started {
 }
 
 /** A running service as tests use it; another process may have started it. */
-export interface ServiceInUse extends Started {
+export interface ServiceInUse extends Running {
   sampleUrl: (item: string) => string;
   /** Another process of the same installation. */
   startRole: (
@@ -141,7 +144,7 @@ async function serviceOn(dataDirectory: string, given: Environment): Promise<Ser
 
 /** @param environment its own; where it listens and keeps its data is in its data directory too */
 export function inUse(
-  started: Started,
+  started: Running,
   environment: Environment = { REELTALLY_DATA: started.dataDirectory },
 ): ServiceInUse {
   return {

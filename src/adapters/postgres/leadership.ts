@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import { outageOf } from '../../ports/outage.ts';
 import type { Outages } from '../../ports/outage.ts';
 import { endInTime } from './pool.ts';
+import { runInBackground } from '../../async/background.ts';
 import { sleep } from '../../async/sleep.ts';
 
 /** The locks of roles that act in one process at a time. The numbers only have to differ from each other. */
@@ -29,12 +30,10 @@ export function leadWhenAlone(
   { url, logger, outages, lead }: { url: string; logger: Logger; outages?: Outages; lead: () => () => Promise<void> },
 ): Leadership {
   const outage = outageOf({ outages, logger }, `the leadership of the ${role}`);
-  const stopping = new AbortController();
-  const isStopping = () => stopping.signal.aborted;
   let leading = false;
 
-  const run = async (): Promise<void> => {
-    while (!stopping.signal.aborted) {
+  const run = async (stopping: AbortSignal): Promise<void> => {
+    do {
       const client = new Client({
         connectionString: url,
         connectionTimeoutMillis: 3_000,
@@ -46,32 +45,29 @@ export function leadWhenAlone(
       try {
         await client.connect();
         outage.works();
-        if (await acquire(client, lockIds[role], stopping.signal)) {
+        if (await acquire(client, lockIds[role], stopping)) {
           logger.info({ role }, 'leading');
           leading = true;
           const stop = lead();
-          await holdOn(client, AbortSignal.any([stopping.signal, lost.signal])).finally(stop);
+          await holdOn(client, AbortSignal.any([stopping, lost.signal])).finally(stop);
           if (lost.signal.aborted) outage.failed('the connection', undefined);
         }
       } catch (error) {
-        if (!isStopping()) outage.failed('the lock', error);
+        if (!stopping.aborted) outage.failed('the lock', error);
       } finally {
         leading = false;
         await endInTime(client.end());
       }
-      await sleep(retryMs, stopping.signal);
-    }
+      await sleep(retryMs, stopping);
+    } while (!stopping.aborted);
   };
 
-  const running = run();
+  const { stop: close } = runInBackground(run);
   return {
     get leading() {
       return leading;
     },
-    close: async () => {
-      stopping.abort();
-      await running;
-    },
+    close,
   };
 }
 

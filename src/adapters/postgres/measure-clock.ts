@@ -1,4 +1,6 @@
 import type { Pool } from 'pg';
+import { runInBackground } from '../../async/background.ts';
+import type { Background } from '../../async/background.ts';
 import { sleep } from '../../async/sleep.ts';
 import type { Clock } from './business-clock.ts';
 
@@ -16,18 +18,11 @@ export function keepMeasuring(
   pool: Pool,
   clock: Pick<Clock, 'measureTime'>,
   everyMs = defaultMeasureEveryMs,
-): { stop: () => Promise<void> } {
-  const stopping = new AbortController();
-  const running = (async () => {
-    while (!stopping.signal.aborted) {
+): Background {
+  return runInBackground(async (stopping) => {
+    while (!stopping.aborted) {
       await measureClock(pool, clock).catch(() => undefined);
-      await sleep(everyMs, stopping.signal);
+      await sleep(everyMs, stopping);
     }
-  })();
-  return {
-    stop: async () => {
-      stopping.abort();
-      await running;
-    },
-  };
+  });
 }

@@ -11,7 +11,7 @@ const instant = expect.stringMatching(/^\d{4}-\d\d-\d\dT00:00:00\.000Z$/) as unk
 
 describe('accounts open', () => {
   it('opens an account whose first period is there when it returns', async () => {
-    const { cli } = service();
+    const { cli } = service;
     const opened = await cli<{ account_id: string }>(
       'accounts',
       'open',
@@ -66,9 +66,9 @@ describe('accounts open', () => {
 
 describe('accounts show, plan and cap', () => {
   it('tell people how an account stands, and change what it pays for', async () => {
-    const { url, sampleUrl } = service();
-    const { accountId, key } = await service().openAccount('dev_100');
-    expect(await service().cli('accounts', 'cap', accountId, '5000')).toEqual({
+    const { url, sampleUrl } = service;
+    const { accountId, key } = await service.openAccount('dev_100');
+    expect(await service.cli('accounts', 'cap', accountId, '5000')).toEqual({
       account_id: accountId,
       overage_cap_cents: 5000,
       effective: 'now',
@@ -88,11 +88,11 @@ describe('accounts show, plan and cap', () => {
     expectText(await run('accounts', 'cap', accountId, 'none'), /overage charges have no cap from now on\n$/);
     // Told twice, it is the same.
     expectText(await run('accounts', 'cap', accountId, 'none'), /overage charges have no cap from now on\n$/);
-    expect(await service().cli('accounts', 'cap', accountId, 'none')).toMatchObject({
+    expect(await service.cli('accounts', 'cap', accountId, 'none')).toMatchObject({
       changed: false,
       in_force_from: null,
     });
-    expect(await service().cli('accounts', 'show', accountId)).toMatchObject({
+    expect(await service.cli('accounts', 'show', accountId)).toMatchObject({
       plan: 'dev_100',
       downloads: { limit: 100, used: 1, remaining: 99 },
       overage_cap_cents: null,

@@ -4,7 +4,7 @@ import { against, expectText, runIn } from '../command-line.ts';
 
 const service = shareService(noDownloads);
 const run = against(service);
-const cli = (...words: string[]) => service().cli(...words);
+const cli = (...words: string[]) => service.cli(...words);
 
 interface Shown {
   period_start: string;
@@ -14,8 +14,8 @@ interface Shown {
   downloads: { limit: number };
   coming: { from: string; terms: Record<string, unknown> } | null;
 }
-const show = (accountId: string) => service().cli<Shown>('accounts', 'show', accountId);
-const open = (plan: string) => service().openAccount(plan);
+const show = (accountId: string) => service.cli<Shown>('accounts', 'show', accountId);
+const open = (plan: string) => service.openAccount(plan);
 
 describe('accounts plan', { timeout: 120_000 }, () => {
   it('brings a dearer plan into force at once, and says what more the period costs', async () => {
@@ -117,7 +117,7 @@ describe('accounts terms', { timeout: 120_000 }, () => {
   it('of five commands at once all survive', async () => {
     const { accountId } = await open('dev_100');
     const named = ['--downloads 7', '--metadata 8', '--overage-cents 9', '--fee-cents 5000', '--hourly 11'];
-    const asProcesses = runIn({ REELTALLY_DATA: service().dataDirectory });
+    const asProcesses = runIn({ REELTALLY_DATA: service.dataDirectory });
     const ran = await Promise.all(
       named.map((words) => asProcesses('accounts', 'terms', accountId, ...words.split(' '), '--json')),
     );

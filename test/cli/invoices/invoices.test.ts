@@ -15,7 +15,7 @@ const run = against(service);
 /** The command line, five weeks on: nobody else's clock is moved. */
 const later = (...words: string[]) =>
   within({
-    REELTALLY_DATA: service().dataDirectory,
+    REELTALLY_DATA: service.dataDirectory,
     INVOICE_ISSUER: 'Tally & Co',
     REELTALLY_CLOCK_OFFSET_SECONDS: String(35 * 86_400),
     CLOSING_GRACE_SECONDS: '0',
@@ -34,7 +34,7 @@ let account: string;
 
 // An account with one download included and two charged, whose first period is over, closed and invoiced.
 beforeAll(async () => {
-  ({ accountId: account } = await accountWithDownloads(service(), ['private', 'gone', 'private']));
+  ({ accountId: account } = await accountWithDownloads(service, ['private', 'gone', 'private']));
   const issued = await later('invoices', 'issue-due', '--json');
   expect(issued.code).toBe(0);
   const { issued: invoices } = JSON.parse(issued.stdout) as { issued: { account_id: string; total_cents: number }[] };
@@ -44,7 +44,7 @@ beforeAll(async () => {
 }, 90_000);
 
 const otherEvent = '8fe20dcc-db5c-5fa6-a408-d047d73c8a1c';
-const show = <Answer>(...words: string[]) => service().cli<Answer>('invoices', 'show', account, ...words);
+const show = <Answer>(...words: string[]) => service.cli<Answer>('invoices', 'show', account, ...words);
 const credit = (...words: string[]) => run('invoices', 'credit', account, '2', '--reason', 'it failed', ...words);
 
 describe('invoices', { timeout: 120_000 }, () => {
@@ -56,7 +56,7 @@ describe('invoices', { timeout: 120_000 }, () => {
 
   it('issue-due says until when a period takes corrections that is not closed yet', async () => {
     const { code, stdout, stderr } = await within({
-      REELTALLY_DATA: service().dataDirectory,
+      REELTALLY_DATA: service.dataDirectory,
       CLOSING_GRACE_SECONDS: String(20 * 86_400),
       REELTALLY_CLOCK_OFFSET_SECONDS: String(70 * 86_400),
     })('invoices', 'issue-due', '--json');
@@ -68,7 +68,7 @@ describe('invoices', { timeout: 120_000 }, () => {
   });
 
   it('list shows every invoice of an account', async () => {
-    const { invoices } = await service().cli<{ invoices: object[] }>('invoices', 'list', account);
+    const { invoices } = await service.cli<{ invoices: object[] }>('invoices', 'list', account);
     expect(invoices).toMatchObject([
       { number: 1, covers: 'opening', total_cents: 1900 },
       { number: 2, covers: 'period', total_cents: 1950 },
@@ -83,7 +83,7 @@ describe('invoices', { timeout: 120_000 }, () => {
     const [overage] = shown.lines;
     expect(overage).toMatchObject({ kind: 'overage', cents: 50, charges: [{ cents: 25 }, { cents: 25 }] });
     const period = shown.period_start.slice(0, 10);
-    const { rows } = await service().cli<Ledger>('ledger', 'show', account, '--period', period);
+    const { rows } = await service.cli<Ledger>('ledger', 'show', account, '--period', period);
     const charged = rows.filter(({ type }) => type === 'OverageCharged').map((row) => row.event_id);
     expect(overage?.charges?.map((charge) => charge.event_id)).toEqual(charged);
 
@@ -118,7 +118,7 @@ describe('invoices', { timeout: 120_000 }, () => {
       expectRefusal(await credit(...words.split(' ')), message);
     const nobody = await credit('--line', '1', '--cents', '1', '--reference', 'CASE-2', '--by', ' ');
     expectRefusal(nobody, /say who gives this back \(--by\) and why \(--reason\)/);
-    const { credit_notes: notes } = await service().cli<{ credit_notes: object[] }>('invoices', 'list', account);
+    const { credit_notes: notes } = await service.cli<{ credit_notes: object[] }>('invoices', 'list', account);
     expect(notes).toMatchObject([{ number: 1, reference: 'CASE-1', cents: 25 }]);
   });
 

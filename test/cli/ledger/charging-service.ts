@@ -7,7 +7,7 @@ import type { Service } from '../../support/service.ts';
  * A service whose plan includes one download, so that those after it are overage. The tests change the ledger by hand, which
  * the audit beside the dispatcher finds too.
  */
-export function chargingService(): () => Service {
+export function chargingService(): Service {
   const plans = planFile({ downloads_limit: 1, overage_cents: 25 });
   return ownService({ ...noDownloads, PLANS_FILE: plans }, [
     'the audit found a divergence: a value does not follow from the log',

@@ -10,16 +10,16 @@ const service = chargingService();
 const run = against(service);
 
 const day = async (accountId: string) =>
-  (await service().cli<{ period_start: string }>('accounts', 'show', accountId)).period_start.slice(0, 10);
+  (await service.cli<{ period_start: string }>('accounts', 'show', accountId)).period_start.slice(0, 10);
 
 const waive = (token: string, ...more: string[]) => ['ledger', 'waive', token, '--by', 'Ada', ...more];
 const because = (reference: string) => ['--reason', 'the file was broken', '--reference', reference];
 
 describe('ledger waive', { timeout: 120_000 }, () => {
   it('takes back a charge in parts, once for each reference, and never more than it was', async () => {
-    const { accountId, tokens } = await chargedAccount(service(), 1);
+    const { accountId, tokens } = await chargedAccount(service, 1);
     const [, charged = ''] = tokens;
-    const first = await service().cli(...waive(charged, '--cents', '10', ...because('case-1')));
+    const first = await service.cli(...waive(charged, '--cents', '10', ...because('case-1')));
     expect(first).toMatchObject({
       account_id: accountId,
       token: charged,
@@ -27,9 +27,9 @@ describe('ledger waive', { timeout: 120_000 }, () => {
       reference: 'case-1',
       overage_downloads: 0,
     });
-    const events = await countEvents(service(), `usage-${accountId}`);
-    expect(await service().cli(...waive(charged, '--cents', '10', ...because('case-1')))).toEqual(first);
-    expect(await countEvents(service(), `usage-${accountId}`)).toBe(events);
+    const events = await countEvents(service, `usage-${accountId}`);
+    expect(await service.cli(...waive(charged, '--cents', '10', ...because('case-1')))).toEqual(first);
+    expect(await countEvents(service, `usage-${accountId}`)).toBe(events);
 
     expectRefusal(
       await run(...waive(charged, '--cents', '16', ...because('case-2'))),
@@ -47,7 +47,7 @@ describe('ledger waive', { timeout: 120_000 }, () => {
     );
 
     // The ledger has the net sum, each correction beside what it corrects, and who decided it and why.
-    const ledger = await service().cli<{ rows: Record<string, unknown>[] }>('ledger', 'show', accountId);
+    const ledger = await service.cli<{ rows: Record<string, unknown>[] }>('ledger', 'show', accountId);
     const charge = ledger.rows[1]?.['event_id'];
     const actor = { type: 'staff', id: 'Ada', role: 'operator', reason: 'the file was broken' };
     expect(ledger).toMatchObject({ total_cents: 0, log: { total_cents: 0, charges: 2, corrections: 2 } });
@@ -63,10 +63,10 @@ describe('ledger waive', { timeout: 120_000 }, () => {
   });
 
   it('takes back every charge of a period whose download failed, once, and names each', async () => {
-    const { accountId, tokens } = await chargedAccount(service(), 6);
+    const { accountId, tokens } = await chargedAccount(service, 6);
     const [included = '', broken = '', gone = '', stays = '', other = '', taken = '', later = ''] = tokens;
     const failed = (token: string, reason: string) =>
-      runSql(service(), `update jobs set status = 'failed', failure_reason = '${reason}' where token = '${token}'`);
+      runSql(service, `update jobs set status = 'failed', failure_reason = '${reason}' where token = '${token}'`);
     await failed(broken, 'internal_error');
     await failed(gone, 'internal_error');
     await failed(other, 'private_video');
@@ -75,7 +75,7 @@ describe('ledger waive', { timeout: 120_000 }, () => {
     await failed(taken, 'voided');
     await failed(later, 'internal_error');
     const ofAnother = `usage-${accountId}-20300101`;
-    await runSql(service(), `update jobs set usage_stream = '${ofAnother}' where token = '${later}'`);
+    await runSql(service, `update jobs set usage_stream = '${ofAnother}' where token = '${later}'`);
     const period = await day(accountId);
     const bulk = (...more: string[]) => [
       ...['ledger', 'waive', '--failed', '--account', accountId, '--period', period, '--by', 'Ada'],
@@ -83,12 +83,12 @@ describe('ledger waive', { timeout: 120_000 }, () => {
       ...more,
     ];
     const ours = bulk('--failure-reason', 'internal_error');
-    expect(await service().cli(...ours)).toMatchObject({ waived: 2, cents: 50, tokens: [broken, gone] });
-    expect(await service().cli(...ours)).toMatchObject({ failed_charges: 2, waived: 0, cents: 0, tokens: [] });
+    expect(await service.cli(...ours)).toMatchObject({ waived: 2, cents: 50, tokens: [broken, gone] });
+    expect(await service.cli(...ours)).toMatchObject({ failed_charges: 2, waived: 0, cents: 0, tokens: [] });
     const { stdout, stderr, code } = await run(...bulk());
     expect(stdout).toBe('1 charge waived, $0.25 in all; 2 more had nothing left to waive\n');
     expect([code, stderr]).toEqual([0, expect.stringMatching(/^waived +100 % +3 events /)]);
-    const ledger = await service().cli<{ rows: Record<string, unknown>[] }>('ledger', 'show', accountId);
+    const ledger = await service.cli<{ rows: Record<string, unknown>[] }>('ledger', 'show', accountId);
     const waived = ledger.rows.filter(({ type }) => type === 'ChargeWaived').map(({ token }) => token);
     expect(waived).toEqual([broken, gone, other]);
     expect(waived).not.toContain(stays);
@@ -117,15 +117,15 @@ describe('ledger waive', { timeout: 120_000 }, () => {
 
 describe('ledger export', { timeout: 120_000 }, () => {
   it('gives every row as CSV and as JSON, to standard output or into a file', async () => {
-    const { accountId, tokens } = await chargedAccount(service(), 2);
-    await service().cli(
+    const { accountId, tokens } = await chargedAccount(service, 2);
+    await service.cli(
       ...waive(tokens[1] ?? '', '--cents', '5', '--reason', '=HYPERLINK("x")', '--reference', 'case,"1"'),
     );
     const period = await day(accountId);
     const exported = ['ledger', 'export', '--account', accountId, '--period', period];
-    const { rows } = await service().cli<{ rows: Record<string, unknown>[] }>('ledger', 'show', accountId);
+    const { rows } = await service.cli<{ rows: Record<string, unknown>[] }>('ledger', 'show', accountId);
 
-    expect(await service().cli(...exported)).toEqual({
+    expect(await service.cli(...exported)).toEqual({
       account_id: accountId,
       period_start: `${period}T00:00:00.000Z`,
       stream: `usage-${accountId}-${period.replaceAll('-', '')}`,
@@ -152,7 +152,7 @@ describe('ledger export', { timeout: 120_000 }, () => {
     const directory = temporaryDirectory();
     const file = join(directory, 'ledger.csv');
     writeFileSync(file, 'an older one');
-    expect(await service().cli(...exported, '--format', 'csv', '--output', file)).toEqual({
+    expect(await service.cli(...exported, '--format', 'csv', '--output', file)).toEqual({
       ...{ account_id: accountId, period_start: `${period}T00:00:00.000Z`, file, format: 'csv' },
       ...{ total_cents: 45, charges: 3, corrections: 1, behind: false },
     });
@@ -165,7 +165,7 @@ describe('ledger export', { timeout: 120_000 }, () => {
   });
 
   it('refuses what there is not, and what it cannot write', async () => {
-    const { accountId } = await service().openAccount('test');
+    const { accountId } = await service.openAccount('test');
     const period = await day(accountId);
     const exported = (start: string, ...more: string[]) =>
       run('ledger', 'export', '--account', accountId, '--period', start, ...more);
@@ -182,10 +182,10 @@ describe('ledger export', { timeout: 120_000 }, () => {
   });
 
   it('fails, and leaves no file, where the ledger differs from the log', async () => {
-    const { accountId } = await chargedAccount(service(), 1);
+    const { accountId } = await chargedAccount(service, 1);
     const period = await day(accountId);
-    await service().cli('ledger', 'show', accountId);
-    await runSql(service(), 'update overage_ledger set cents = 24 where account_id = $1 and cents = 25', [accountId]);
+    await service.cli('ledger', 'show', accountId);
+    await runSql(service, 'update overage_ledger set cents = 24 where account_id = $1 and cents = 25', [accountId]);
     const file = join(temporaryDirectory(), 'ledger.json');
     const exported = ['ledger', 'export', '--account', accountId, '--period', period];
     expectRefusal(await run(...exported, '--output', file), /nothing was written.*event \d+ of usage-.* differs/);
@@ -200,10 +200,10 @@ describe('ledger export', { timeout: 120_000 }, () => {
 
 describe('accounts usage', { timeout: 120_000 }, () => {
   it('shows every period, or one', async () => {
-    const { accountId } = await chargedAccount(service(), 2);
-    await service().cli('accounts', 'cap', accountId, '500');
+    const { accountId } = await chargedAccount(service, 2);
+    await service.cli('accounts', 'cap', accountId, '500');
     const period = await day(accountId);
-    const usage = await service().cli<{ periods: object[] }>('accounts', 'usage', accountId);
+    const usage = await service.cli<{ periods: object[] }>('accounts', 'usage', accountId);
     expect(usage).toMatchObject({
       account_id: accountId,
       behind: false,
@@ -217,12 +217,12 @@ describe('accounts usage', { timeout: 120_000 }, () => {
       ],
     });
     await runSql(
-      service(),
+      service,
       `insert into invoices values ($1, 'InvoiceIssued', 1, gen_random_uuid(), 0, '', 0, now(), 'opening', $2, 1900, '{}', '{}')`,
       [accountId, `${period}T00:00:00.000Z`],
     );
     const invoices = [{ number: 1, covers: 'opening', total_cents: 1900 }];
-    expect(await service().cli('accounts', 'usage', accountId, '--period', period)).toMatchObject({
+    expect(await service.cli('accounts', 'usage', accountId, '--period', period)).toMatchObject({
       periods: [{ ...usage.periods[0]!, invoices }],
     });
     expectText(
@@ -238,9 +238,9 @@ describe('accounts usage', { timeout: 120_000 }, () => {
   });
 
   it('shows no more used than there is, after a change to less', async () => {
-    const { accountId } = await chargedAccount(service(), 1);
-    await service().cli('accounts', 'terms', accountId, '--downloads', '0');
-    expect(await service().cli('accounts', 'usage', accountId)).toMatchObject({
+    const { accountId } = await chargedAccount(service, 1);
+    await service.cli('accounts', 'terms', accountId, '--downloads', '0');
+    expect(await service.cli('accounts', 'usage', accountId)).toMatchObject({
       periods: [{ downloads: { accepted: 2, credits: { used: 0, limit: 0 } } }],
     });
   });

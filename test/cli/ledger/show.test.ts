@@ -18,11 +18,11 @@ interface Ledger {
 
 describe('ledger show', () => {
   it('shows each charge with its event and its rate, and a total that the log agrees with', async () => {
-    const { accountId, key, tokens } = await chargedAccount(service(), 2);
-    const { url, sampleUrl } = service();
+    const { accountId, key, tokens } = await chargedAccount(service, 2);
+    const { url, sampleUrl } = service;
     const lookedUp = await call(url, `/video/metadata?url=${encodeURIComponent(sampleUrl('bars'))}`, { key });
     expect(lookedUp.status).toBe(200);
-    const ledger = await service().cli<Ledger>('ledger', 'show', accountId);
+    const ledger = await service.cli<Ledger>('ledger', 'show', accountId);
     const today = ledger.period_start.slice(0, 10);
     const stream = `usage-${accountId}-${today.replaceAll('-', '')}`;
     const event_id = expect.stringMatching(/^[0-9a-f-]{36}$/) as unknown;
@@ -37,10 +37,10 @@ describe('ledger show', () => {
       { ...credit, type: 'MetadataCreditDebited', revision: 7, token: null },
     ]);
     // From a row to the job that it paid for, and to the same event there.
-    const timeline = await service().cli<{ rows: { event_id: string }[] }>('jobs', 'timeline', tokens[1] ?? '');
+    const timeline = await service.cli<{ rows: { event_id: string }[] }>('jobs', 'timeline', tokens[1] ?? '');
     expect(timeline.rows[0]?.event_id).toBe(ledger.rows[1]?.event_id);
 
-    expect(await service().cli('ledger', 'show', accountId, '--period', today)).toEqual(ledger);
+    expect(await service.cli('ledger', 'show', accountId, '--period', today)).toEqual(ledger);
     const text = await run('ledger', 'show', accountId);
     expectText(text, /^time +type +for +event +stream +revision +rate +charge\n/);
     expectText(text, / OverageCharged .* 3 +\$0\.25 \(test\) +\$0\.25\n/);
@@ -49,8 +49,8 @@ describe('ledger show', () => {
   });
 
   it('of an account that has used nothing is empty', async () => {
-    const { accountId } = await service().openAccount('test');
-    expect(await service().cli('ledger', 'show', accountId)).toMatchObject({ total_cents: 0, rows: [] });
+    const { accountId } = await service.openAccount('test');
+    expect(await service.cli('ledger', 'show', accountId)).toMatchObject({ total_cents: 0, rows: [] });
   });
 
   it.each([
@@ -66,9 +66,9 @@ describe('ledger show', () => {
     ],
     ['too few rows', 'delete from overage_ledger where account_id = $1 and revision = 3', 'is not in the ledger'],
   ])('fails where the ledger has %s, until it is rebuilt', async (_what, damage, how) => {
-    const { accountId } = await chargedAccount(service(), 2);
-    await service().cli('ledger', 'show', accountId);
-    expect(await runSql(service(), damage, [accountId])).toBe(1);
+    const { accountId } = await chargedAccount(service, 2);
+    await service.cli('ledger', 'show', accountId);
+    expect(await runSql(service, damage, [accountId])).toBe(1);
     const ran = await run('ledger', 'show', accountId, '--json');
     expect(ran.code).toBe(1);
     expect(saidBy(ran)).toMatch(
@@ -78,9 +78,9 @@ describe('ledger show', () => {
     expect(saidBy(ran)).toContain(how);
     expect((JSON.parse(ran.stdout) as Ledger).log).toEqual({ total_cents: 50, charges: 3, corrections: 0 });
 
-    const rebuilt = await service().cli('projections', 'rebuild', 'overage_ledger');
+    const rebuilt = await service.cli('projections', 'rebuild', 'overage_ledger');
     expect(rebuilt).toMatchObject({ name: 'overage_ledger', identical: false });
-    expect(await service().cli('ledger', 'show', accountId)).toMatchObject({ total_cents: 50 });
+    expect(await service.cli('ledger', 'show', accountId)).toMatchObject({ total_cents: 50 });
     const again = await run('projections', 'rebuild', 'overage_ledger');
     expect(again.code).toBe(0);
     expect(again.stdout).toMatch(/^overage_ledger is rebuilt from \d+ events in .*\nThe old tables were identical:/);
@@ -91,7 +91,7 @@ describe('ledger show', () => {
   it('refuses an account and a period that there are not', async () => {
     const nobody = 'acc_aaaaaaaaaaaaaaaaaaaa';
     expectRefusal(await run('ledger', 'show', nobody), /there is no account acc_a/);
-    const { accountId } = await service().openAccount('test');
+    const { accountId } = await service.openAccount('test');
     expectRefusal(await run('ledger', 'show', accountId, '--period', '2020-02-29'), /no billing period that starts on/);
   });
 });

@@ -9,7 +9,7 @@ import { chargedAccount, chargingService } from './charging-service.ts';
 const service = chargingService();
 const run = against(service);
 
-const usedAccount = async () => (await chargedAccount(service(), 2)).accountId;
+const usedAccount = async () => (await chargedAccount(service, 2)).accountId;
 
 interface Verdict {
   verdict: string;
@@ -21,7 +21,7 @@ const last = 'account_id = $1 and revision = (select max(revision) from overage_
 
 describe('ledger verify', { timeout: 60_000 }, () => {
   it('says that everything agrees, also while downloads are under way', async () => {
-    await using _worker = await service().startRole('worker', { MIN_FREE_DISK_MIB: '0' });
+    await using _worker = await service.startRole('worker', { MIN_FREE_DISK_MIB: '0' });
     const accountId = await usedAccount();
     const all = await run('ledger', 'verify', '--json');
     expect(all).toMatchObject({ code: 0, stderr: '' });
@@ -31,7 +31,7 @@ describe('ledger verify', { timeout: 60_000 }, () => {
     });
     const one = await run('ledger', 'verify', '--account', accountId, '--json');
     expect(JSON.parse(one.stdout)).toMatchObject({ verdict: 'verified', accounts: 1 });
-    const { period_start: start } = await service().cli<{ period_start: string }>('accounts', 'show', accountId);
+    const { period_start: start } = await service.cli<{ period_start: string }>('accounts', 'show', accountId);
     expectText(
       await run('ledger', 'verify', '--account', accountId, '--period', start.slice(0, 10)),
       /^Verified: \d+ events of 1 accounts, up to position \d+\. Log, ledger and invoices agree\.\n$/,
@@ -50,7 +50,7 @@ describe('ledger verify', { timeout: 60_000 }, () => {
   ])('names %s, until it is rebuilt', async (_what, damage, field, projection) => {
     const accountId = await usedAccount();
     expect((await run('ledger', 'verify', '--account', accountId)).code).toBe(0);
-    expect(await runSql(service(), damage, [accountId])).toBe(1);
+    expect(await runSql(service, damage, [accountId])).toBe(1);
     const ran = await run('ledger', 'verify', '--account', accountId, '--json');
     expect(ran.code).toBe(1);
     const { verdict, divergences } = JSON.parse(ran.stdout) as Verdict;
@@ -67,14 +67,14 @@ describe('ledger verify', { timeout: 60_000 }, () => {
   it('names a balance that was changed, for people', async () => {
     const accountId = await usedAccount();
     expect((await run('ledger', 'verify', '--account', accountId)).code).toBe(0);
-    await runSql(service(), 'update credits set overage_cents = 0 where account_id = $1', [accountId]);
+    await runSql(service, 'update credits set overage_cents = 0 where account_id = $1', [accountId]);
     const text = await run('ledger', 'verify');
     expect(text.code).toBe(1);
     const named = ['id +[0-9a-f]{16}', 'known +no', 'rule +row_differs', 'stream +\\S+', 'revision +\\d+'];
     const values = ['field +credits.overage_cents', 'expected +50', 'found +0'];
     const head = `${accountId}: 1 new, 0 known\n`;
     expect(text.stdout).toMatch(new RegExp(`^${[head, ...named, ...values].join('\n')}\n$`));
-    await runSql(service(), 'update credits set overage_cents = 50 where account_id = $1', [accountId]);
+    await runSql(service, 'update credits set overage_cents = 50 where account_id = $1', [accountId]);
     expect((await run('ledger', 'verify')).code).toBe(0);
   });
 
@@ -85,7 +85,7 @@ describe('ledger verify', { timeout: 60_000 }, () => {
       return { code: ran.code, stderr: ran.stderr, ...(JSON.parse(ran.stdout) as Verdict) };
     };
     expect((await verify()).code).toBe(0);
-    await runSql(service(), `update jobs set quality = 'forged' where account_id = $1`, [accountId]);
+    await runSql(service, `update jobs set quality = 'forged' where account_id = $1`, [accountId]);
     const before = await verify();
     const [first, second, third] = before.divergences[0]?.divergences ?? [];
     expect({ code: before.code, field: first?.field }).toEqual({ code: 1, field: 'jobs.quality' });
@@ -103,7 +103,7 @@ describe('ledger verify', { timeout: 60_000 }, () => {
     expect(known).toMatchObject({ code: 3, verdict: 'known_divergences', new: 0, known: 3 });
     expect(saidBy(known)).toBe('reeltally: nothing new: all 3 divergences are acknowledged\n');
     await runSql(
-      service(),
+      service,
       `update jobs set quality = 'another' where token = (select min(token) from jobs where account_id = $1)`,
       [accountId],
     );
@@ -116,13 +116,13 @@ describe('ledger verify', { timeout: 60_000 }, () => {
     const accountId = await usedAccount();
     expect((await run('ledger', 'verify', '--account', accountId)).code).toBe(0);
     const schema = `select from pg_indexes where tablename = 'job_timeline'`;
-    const indexes = await runSql(service(), schema);
-    await runSql(service(), 'drop table job_timeline');
+    const indexes = await runSql(service, schema);
+    await runSql(service, 'drop table job_timeline');
     const ran = await run('ledger', 'verify', '--json');
     expect(ran.code).toBe(1);
     expect(ran.stdout).toContain('"rule": "table_missing"');
     const ready = async () => {
-      const response = await fetch(`${service().url}/readyz`);
+      const response = await fetch(`${service.url}/readyz`);
       return `${String(response.status)} ${await response.text()}`;
     };
     const missing = 'the table job_timeline is missing: \\"projections rebuild job_timeline\\" makes it';
@@ -130,7 +130,7 @@ describe('ledger verify', { timeout: 60_000 }, () => {
     expect(await ready()).toMatch(/^503 /);
     expect((await run('projections', 'rebuild', 'job_timeline')).code).toBe(0);
     await waitFor(async () => (await ready()).startsWith('200 '), { what: '/readyz to be well' });
-    expect(await runSql(service(), schema)).toBe(indexes);
+    expect(await runSql(service, schema)).toBe(indexes);
     expect((await run('ledger', 'verify', '--account', accountId)).code).toBe(0);
   });
 
@@ -142,7 +142,7 @@ describe('ledger verify', { timeout: 60_000 }, () => {
   });
 
   it('goes on with the log when it watches', async () => {
-    const child = spawnCommand(['ledger', 'verify', '--watch', '--json'], { REELTALLY_DATA: service().dataDirectory });
+    const child = spawnCommand(['ledger', 'verify', '--watch', '--json'], { REELTALLY_DATA: service.dataDirectory });
     let printed = '';
     child.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text));
     const events = () => jsonLines<{ events: number }>(printed).map((verdict) => verdict.events);

@@ -33,7 +33,7 @@ async function expectExample(name: string, summary: string, asked: Asked & { key
   const { key, ...request } = asked;
   const { method, path, query, body } = request;
   const search = query ? `?${String(new URLSearchParams(query))}` : '';
-  const { status, headers, text } = await call(service().url, path + search, {
+  const { status, headers, text } = await call(service.url, path + search, {
     method,
     ...(key !== undefined && { key }),
     ...(body && { body }),
@@ -45,7 +45,7 @@ async function expectExample(name: string, summary: string, asked: Asked & { key
   const response = { status, headers: Object.fromEntries(shown), body: JSON.parse(text) as object };
   const example = steady(
     { summary, request, response },
-    { [service().url]: 'https://api.example.com', [service().samplePlatformUrl ?? '-']: 'https://videos.example.com' },
+    { [service.url]: 'https://api.example.com', [service.samplePlatformUrl ?? '-']: 'https://videos.example.com' },
   );
   written.add(name);
   await expect(`${JSON.stringify(example, null, 2)}\n`).toMatchFileSnapshot(
@@ -54,22 +54,22 @@ async function expectExample(name: string, summary: string, asked: Asked & { key
 }
 
 /** An account with a key of its own, so that counts do not depend on other tests. */
-const newKey = async (plan: string): Promise<string> => (await service().openAccount(plan)).key;
-const bars = () => service().sampleUrl('bars');
+const newKey = async (plan: string): Promise<string> => (await service.openAccount(plan)).key;
+const bars = () => service.sampleUrl('bars');
 
 describe('the examples of the reference', () => {
   const polled = (token: string, key: string) =>
     ({ method: 'GET', path: '/video/status', query: { token }, key }) as const;
   /** A key whose window is untouched. */
   const freshKey = async () => {
-    const answer = await call(service().url, '/auth/key', { key: demoOf(service()).key, method: 'POST' });
+    const answer = await call(service.url, '/auth/key', { key: demoOf(service).key, method: 'POST' });
     return String(answer.data['key']);
   };
   let slow: string;
 
   it('getDownloadStatus, while it is under way', { timeout: 90_000 }, async () => {
-    const { url, sampleUrl } = service();
-    const { key } = demoOf(service());
+    const { url, sampleUrl } = service;
+    const { key } = demoOf(service);
     const keyOfRunning = await freshKey();
     slow = (await queue(url, key, { url: sampleUrl('slow') })).request_token;
     await waitFor(async () => (await statusOf(url, key, slow)).data['progress'] !== undefined, {
@@ -91,7 +91,7 @@ describe('the examples of the reference', () => {
     await expectExample('getVideoMetadata.200', 'A video', { ...asked, query: { url: bars() } });
     const elsewhere = { url: 'https://example.com/watch?v=1' };
     await expectExample('getVideoMetadata.400', 'The address of another site', { ...asked, query: elsewhere });
-    const gone = { url: service().sampleUrl('gone') };
+    const gone = { url: service.sampleUrl('gone') };
     await expectExample('getVideoMetadata.502', 'A video that is gone', { ...asked, query: gone });
   });
 
@@ -108,11 +108,11 @@ describe('the examples of the reference', () => {
 
   it('getCredits', async () => {
     const key = await newKey('dev_100');
-    await queue(service().url, key, { url: service().sampleUrl('private') });
+    await queue(service.url, key, { url: service.sampleUrl('private') });
     await expectExample('getCredits.200', 'After one download', { method: 'GET', path: '/credits', key });
     await expectExample('getCredits.401', 'Without a key', { method: 'GET', path: '/credits' });
     const poor = await newKey('sandbox');
-    await exhaust(service().url, poor);
+    await exhaust(service.url, poor);
     await expectExample('getCredits.429', 'The eleventh request in an hour', {
       method: 'GET',
       path: '/credits',
@@ -128,7 +128,7 @@ describe('the examples of the reference', () => {
 
   // The slow download has had the time of the other tests.
   it('getDownloadStatus, at its end', { timeout: 90_000 }, async () => {
-    await ended(service().url, demoOf(service()).key, slow);
+    await ended(service.url, demoOf(service).key, slow);
     await expectExample('getDownloadStatus.200-done', 'One that is done', polled(slow, await freshKey()));
   });
 

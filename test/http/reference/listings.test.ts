@@ -17,19 +17,19 @@ const run = promisify(execFile);
 async function listingFor(operationId: string, language: 'curl' | 'typescript' | 'python'): Promise<string> {
   const operation = operations.find((each) => each.operationId === operationId);
   if (!operation) throw new Error(`no operation ${operationId}`);
-  const listed = requestListing(operation, `${service().url}/api/v1`)[language];
+  const listed = requestListing(operation, `${service.url}/api/v1`)[language];
   return await ofThisService(listed);
 }
 
 async function ofThisService(listed: string): Promise<string> {
-  const { key } = demoOf(service());
-  const queued = await call(service().url, '/video/download', { key, body: { url: service().sampleUrl('bars') } });
+  const { key } = demoOf(service);
+  const queued = await call(service.url, '/video/download', { key, body: { url: service.sampleUrl('bars') } });
   return listed
-    .replaceAll('https://videos.example.com/watch/bars', service().sampleUrl('bars'))
+    .replaceAll('https://videos.example.com/watch/bars', service.sampleUrl('bars'))
     .replaceAll(/Ak3JvV0m7Qd2Zb8cXrY5nTg0example0/g, String(queued.data['request_token']));
 }
 
-const environment = () => ({ ...process.env, KEY: demoOf(service()).key });
+const environment = () => ({ ...process.env, KEY: demoOf(service).key });
 
 async function inNode(code: string): Promise<unknown> {
   const { stdout } = await run(process.execPath, ['--input-type=module', '-e', code], { env: environment() });
@@ -45,7 +45,7 @@ describe('the requests that the reference lists', () => {
   });
 
   it('the retried download is queued once, however often it is sent', { timeout: 60_000 }, async () => {
-    const chapter = await ofThisService(retries(operations, `${service().url}/api/v1`).text);
+    const chapter = await ofThisService(retries(operations, `${service.url}/api/v1`).text);
     const listed = (language: string) => {
       const [, text = ''] = new RegExp(`<pre class="${language}"><code>([^<]*)</code>`).exec(chapter) ?? [];
       return text

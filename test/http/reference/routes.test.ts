@@ -20,7 +20,7 @@ function expectOutsideTheApi({ headers }: Response): void {
 
 describe('GET /openapi.json', () => {
   it('is the document, without a key and with the version of the package', async () => {
-    const response = await fetch(`${service().url}/openapi.json`);
+    const response = await fetch(`${service.url}/openapi.json`);
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/json']);
     expectOutsideTheApi(response);
     expect(await response.json()).toEqual(
@@ -31,7 +31,7 @@ describe('GET /openapi.json', () => {
 
 describe('GET /docs', () => {
   it('is one page that needs nothing from elsewhere', async () => {
-    const response = await fetch(`${service().url}/docs`);
+    const response = await fetch(`${service.url}/docs`);
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
     expectOutsideTheApi(response);
     const page = await response.text();
@@ -48,13 +48,13 @@ describe('GET /docs', () => {
   });
 
   it('has every endpoint, error, reason and example, and the address of this service', async () => {
-    const page = await (await fetch(`${service().url}/docs`)).text();
+    const page = await (await fetch(`${service.url}/docs`)).text();
     const words = [
       ...endpoints.flatMap(({ path, reference }) => [path, `id="${reference.operationId}"`]),
       ...Object.keys(apiErrors),
       ...failureReasonNames,
       ...readExamples().map(({ summary }) => summary),
-      `${service().url}/api/v1/video/download`,
+      `${service.url}/api/v1/video/download`,
     ];
     expect(words.filter((word) => !page.includes(word))).toEqual([]);
   });
