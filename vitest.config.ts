@@ -22,7 +22,7 @@ const unitTests = [
   'test/downloader/yt-dlp/{arguments,installed-tree,output}.test.ts',
   'test/{http/retry-after,main/shutdown,worker/attempts-directory}.test.ts',
 ];
-/** The longest files, which start first, so that none is left to run alone at the end. */
+/** The longest files, and some that mostly wait: they start first, so that none is left to run alone at the end. */
 const longest = [
   'downloader/sample-downloads',
   'downloader/outputs',
@@ -36,6 +36,10 @@ const longest = [
   'http/slow-readers',
   'flow/three-years',
   'flow/wrong-clocks',
+  'http/give-back-rate-limit',
+  'main/full-disk',
+  'cli/wait-for-read-models',
+  'cli/on-a-terminal',
 ];
 
 class LongestFirst extends BaseSequencer {

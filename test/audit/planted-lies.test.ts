@@ -30,7 +30,7 @@ import { ofStreams, onlyByCheckpoint } from './tampers-of-streams.ts';
  */
 const accounts = scaled(4, 8);
 /** The number of kinds of each sort in this run: all of them in the long form. */
-const kinds = scaled(10, 1_000);
+const kinds = scaled(6, 1_000);
 const seed = Number(process.env['PROOF_SEED'] ?? 20_261_121);
 const timeoutMs = scaled(120_000, 1_800_000);
 
