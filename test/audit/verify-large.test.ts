@@ -58,7 +58,7 @@ async function verify(environment: Readonly<Record<string, string>>) {
     if (peak !== undefined) peakMib = Math.round(Number(peak) / 1024);
     return false;
   };
-  await waitFor(look, { what: 'the audit to end', timeoutMs, pollMs: 50 });
+  await waitFor(look, { what: 'the audit to end', timeoutMs });
   const [code] = await closed;
   return { code, stdout, peakMib, seconds: (performance.now() - startedMs) / 1000 };
 }

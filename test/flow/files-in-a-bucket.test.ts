@@ -116,7 +116,7 @@ describe('a download', { timeout: 90_000 }, () => {
     const token = await download();
     // The client tries three times by itself.
     const refused = () => s3.requests.filter((request) => request.startsWith('PUT') && request.includes(token)).length;
-    await waitFor(() => refused() > 3, { what: 'a second upload', timeoutMs: 60_000, pollMs: 50 });
+    await waitFor(() => refused() > 3, { what: 'a second upload', timeoutMs: 60_000 });
     s3.failWith(undefined);
     expect(await ended(service.url, key, token)).toMatchObject({ status: 'done' });
     const types = (await readLog(eventStoreUrl(), `job-${token}`)).map(({ type }) => type);

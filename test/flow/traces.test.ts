@@ -45,7 +45,7 @@ async function lastDownload(): Promise<{ root: TraceNode; spans: ReceivedSpan[] 
       const complete = others.length === 0 && spans.some((span) => described(span) === 'append job: JobCompleted');
       return root && complete && { root, spans };
     },
-    { what: 'all spans of a download', pollMs: 50 },
+    { what: 'all spans of a download' },
   );
 }
 
@@ -132,7 +132,7 @@ describe('other requests and other ends', () => {
     await call(service.url, '/credits', {});
     // Spans of the tests before it come later than their requests.
     const seen = () => receiver.spans.filter(({ kind, startMs }) => kind === 'server' && startMs >= begunMs);
-    await waitFor(() => seen().length >= 2, { what: 'two spans', pollMs: 50 });
+    await waitFor(() => seen().length >= 2, { what: 'two spans' });
     expect(seen().map(({ name, attributes }) => [name, attributes['http.response.status_code']])).toEqual([
       ['GET /api/v1/credits', 200],
       ['GET /api/v1/credits', 401],

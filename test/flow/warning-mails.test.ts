@@ -49,7 +49,7 @@ const mailed = (accountId: string, count = 1) =>
       const ids = await mailedOf(accountId);
       return ids.length >= count && ids;
     },
-    { what: `${count} mails of ${accountId}`, timeoutMs: 30_000, pollMs: 50 },
+    { what: `${count} mails of ${accountId}`, timeoutMs: 30_000 },
   );
 
 const idsOfMailsAbout = (accountId: string) =>
@@ -120,7 +120,7 @@ describe('while the mail server is away', () => {
     await using dispatcher = await startDispatcher();
     const { accountId, key } = await warnedAccount();
     const failed = async () => (await countOf(dispatcher, 'reeltally_warning_mail_failures_total')) > 0;
-    await waitFor(failed, { what: 'an attempt in vain', timeoutMs: 20_000, pollMs: 50 });
+    await waitFor(failed, { what: 'an attempt in vain', timeoutMs: 20_000 });
     const { metrics } = await scrape(dispatcher.url);
     expect(valueOf(metrics, 'reeltally_warnings_waiting')).toBe(1);
     expect(valueOf(metrics, 'reeltally_oldest_waiting_warning_seconds')).toBeGreaterThan(0);
@@ -129,7 +129,7 @@ describe('while the mail server is away', () => {
     const before = await queue();
     const body = { url: installation.sampleUrl('bars') };
     expect((await call(api.url, '/video/download', { key, body })).status).toBe(202);
-    await waitFor(async () => (await queue()) > before, { what: 'the download to be dispatched', pollMs: 50 });
+    await waitFor(async () => (await queue()) > before, { what: 'the download to be dispatched' });
     mailServer = await startMailServer({ port: mailServer.port });
     const ids = await mailed(accountId, 2);
     expect(idsOfMailsAbout(accountId).sort()).toEqual(ids.toSorted());

@@ -32,7 +32,7 @@ const waitingAt = async (url: string): Promise<number> =>
   valueOf((await scrape(url)).metrics, 'reeltally_waiting_polls') ?? NaN;
 
 async function untilWaiting(url: string, count: number): Promise<void> {
-  await waitFor(async () => (await waitingAt(url)) === count, { what: `${String(count)} polls to wait`, pollMs: 50 });
+  await waitFor(async () => (await waitingAt(url)) === count, { what: `${String(count)} polls to wait` });
 }
 
 async function secondsOf(work: () => Promise<unknown>): Promise<number> {

@@ -1,5 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
+/** Between two looks, the longer the more time has gone by: a look may ask other processes, which then have less time to work. */
+const pauseMs = (waitedMs: number) => Math.min(5 + waitedMs / 20, 50);
+
 /**
  * Waits until a condition holds; the only way in which tests wait.
  *
@@ -8,13 +11,14 @@ import { setTimeout as delay } from 'node:timers/promises';
  */
 export async function waitFor<Result>(
   condition: () => Result | undefined | false | Promise<Result | undefined | false>,
-  { timeoutMs = 10_000, pollMs = 5, what }: { timeoutMs?: number; pollMs?: number; what: string },
+  { timeoutMs = 10_000, pollMs, what }: { timeoutMs?: number; pollMs?: number; what: string },
 ): Promise<Result> {
-  const giveUpAtMs = performance.now() + timeoutMs;
+  const startedMs = performance.now();
   for (;;) {
     const result = await condition();
     if (result !== undefined && result !== false) return result;
-    if (performance.now() > giveUpAtMs) throw new Error(`Waited ${timeoutMs} ms in vain for ${what}.`);
-    await delay(pollMs);
+    const waitedMs = performance.now() - startedMs;
+    if (waitedMs > timeoutMs) throw new Error(`Waited ${timeoutMs} ms in vain for ${what}.`);
+    await delay(pollMs ?? pauseMs(waitedMs));
   }
 }
