@@ -14,7 +14,7 @@ import type { ServiceProcess } from '../support/service.ts';
 
 /** Holds over any number of API processes: the cap to the cent, by the append that charges, and the hourly limit to the request. */
 const requests = scaled(300, 2_000);
-const rounds = scaled(2, 20);
+const rounds = scaled(1, 20);
 const included = 20;
 const rateCents = 7;
 

@@ -200,7 +200,7 @@ test(
   async () => {
     const [unheard, lost] = [await installation.openAccount(), await installation.openAccount()];
     const accounts = { unheard, lost, both: await installation.openAccount(), alone: await installation.openAccount() };
-    const target = scaled(12, 500);
+    const target = scaled(8, 500);
     const each = scaled(12, 20);
     let promised = 0;
     let rounds = 0;

@@ -30,7 +30,7 @@ async function startPostgres(directory: string, undo: AsyncDisposableStack): Pro
   const server = await launchPostgres({
     dataDirectory: join(directory, 'postgres'),
     // Files run side by side, each with pools of its own. Nothing here has to survive a power cut; commits stay synchronous.
-    settings: { max_connections: '400', fsync: 'off', full_page_writes: 'off' },
+    settings: { max_connections: '400', fsync: 'off', full_page_writes: 'off', autovacuum: 'off' },
   });
   undo.defer(async () => {
     await server.stop();
