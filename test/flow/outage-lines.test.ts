@@ -11,7 +11,7 @@ import { restartable } from '../support/restartable.ts';
 import type { RestartableServer } from '../support/restartable.ts';
 import type { ServiceProcess } from '../support/service.ts';
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { pauseOfClient, waitFor } from '../support/wait-for.ts';
 
 const directories: string[] = [];
 const servers = new Map<string, RestartableServer>();
@@ -73,6 +73,7 @@ it.each([
       // As clients do, and whatever watches over the processes.
       await fetch(`${processes.at(-1)?.url ?? ''}/api/v1/credits`, { headers }).catch(() => undefined);
       await Promise.all(processes.map(({ url }) => fetch(`${url}/readyz`).catch(() => undefined)));
+      await pauseOfClient();
     }
   });
   await server.stop();

@@ -7,6 +7,7 @@ import { installationOfFile } from '../support/installation.ts';
 import { planFile } from '../support/plans.ts';
 import { scaled } from '../support/proof-scale.ts';
 import type { ServiceProcess } from '../support/service.ts';
+import { pauseOfClient } from '../support/wait-for.ts';
 
 /** Every read model is rebuilt, again and again, while clients go on asking: none of them notices. */
 const installation = installationOfFile({
@@ -44,6 +45,7 @@ it('while everything is rebuilt, every request is answered as always', { timeout
       ]);
       expect(answers.map(({ status }) => status)).toEqual([200, 200, 401, 429]);
       expect(answers[0].data).toMatchObject({ downloads: { used: tokens.length } });
+      await pauseOfClient();
     }
   })();
   const rebuilding = (async () => {

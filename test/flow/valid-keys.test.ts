@@ -10,7 +10,7 @@ import { restartable } from '../support/restartable.ts';
 import type { RestartableServer } from '../support/restartable.ts';
 import type { ServiceProcess } from '../support/service.ts';
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { pauseOfClient, waitFor } from '../support/wait-for.ts';
 
 /** A key that somebody was shown is never told to be unknown, whatever is restarted or rebuilt. */
 const directory = makeTemporaryDirectory();
@@ -56,7 +56,10 @@ it('a key that was shown is never 401, through restarts, outages and rebuilds', 
   const unknown: string[] = [];
   const load = { isOver: false };
   const repeatedly = async (work: (round: number) => Promise<void>) => {
-    for (let round = 0; !load.isOver; round += 1) await work(round);
+    for (let round = 0; !load.isOver; round += 1) {
+      await work(round);
+      await pauseOfClient();
+    }
   };
   const using = Array.from({ length: 4 }, () =>
     repeatedly(async (round) => {

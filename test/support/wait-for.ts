@@ -22,3 +22,6 @@ export async function waitFor<Result>(
     await delay(pollMs ?? pauseMs(waitedMs));
   }
 }
+
+/** Clients that ask all the while pause between two requests, so that what they ask has time for its work. */
+export const pauseOfClient = (): Promise<void> => delay(20);
