@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { launchNatsServer } from '../../src/embedded/nats-server.ts';
 import { launchPostgres } from '../../src/embedded/postgres/launch.ts';
@@ -10,10 +9,10 @@ import { planFile } from '../support/plans.ts';
 import { restartable } from '../support/restartable.ts';
 import type { RestartableServer } from '../support/restartable.ts';
 import type { ServiceProcess } from '../support/service.ts';
-import { makeTemporaryDirectory } from '../support/temporary-directory.ts';
+import { temporaryDirectoryOfFile } from '../support/temporary-directory.ts';
 import { pauseOfClient, waitFor } from '../support/wait-for.ts';
 
-const directories: string[] = [];
+const [postgresData, natsData, logData] = [1, 2, 3].map(temporaryDirectoryOfFile) as [string, string, string];
 const servers = new Map<string, RestartableServer>();
 const roles = ['api', 'projector', 'dispatcher', 'worker'] as const;
 let installation: Installation;
@@ -21,11 +20,6 @@ let processes: ServiceProcess[];
 let key: string;
 
 beforeAll(async () => {
-  const [postgresData, natsData, logData] = [1, 2, 3].map(() => {
-    const directory = makeTemporaryDirectory();
-    directories.push(directory);
-    return directory;
-  }) as [string, string, string];
   const launched = await Promise.all([
     restartable((at) => launchPostgres({ dataDirectory: postgresData, ...at })),
     restartable((at) => launchNatsServer({ dataDirectory: natsData, ...at })),
@@ -42,7 +36,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await installation[Symbol.asyncDispose]();
   await Promise.all([...servers.values()].map((server) => server.stop()));
-  for (const directory of directories) rmSync(directory, { recursive: true, force: true });
 }, 60_000);
 
 interface Line {

@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { launchPostgres } from '../../src/embedded/postgres/launch.ts';
 import { within, saidBy } from '../cli/command-line.ts';
@@ -9,11 +8,11 @@ import { planFile } from '../support/plans.ts';
 import { restartable } from '../support/restartable.ts';
 import type { RestartableServer } from '../support/restartable.ts';
 import type { ServiceProcess } from '../support/service.ts';
-import { makeTemporaryDirectory } from '../support/temporary-directory.ts';
+import { temporaryDirectoryOfFile } from '../support/temporary-directory.ts';
 import { pauseOfClient, waitFor } from '../support/wait-for.ts';
 
 /** A key that somebody was shown is never told to be unknown, whatever is restarted or rebuilt. */
-const directory = makeTemporaryDirectory();
+const directory = temporaryDirectoryOfFile();
 let postgres: RestartableServer;
 let installation: Installation;
 let api: ServiceProcess;
@@ -33,7 +32,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await installation[Symbol.asyncDispose]();
   await postgres.stop();
-  rmSync(directory, { recursive: true, force: true });
 }, 60_000);
 
 const cli = (...words: string[]) => within(installation.environment)(...words, '--json');

@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
-import type { AddressInfo, Server } from 'node:net';
 import { networkInterfaces } from 'node:os';
+import { listen } from './listen.ts';
 
 export interface Canaries {
   /** Where they listen: `host:port`, IPv6 in brackets. */
@@ -10,19 +10,14 @@ export interface Canaries {
   close(): Promise<void>;
 }
 
-async function listen(host: string, onVisit: (address: string) => void): Promise<{ server: Server; address: string }> {
+async function startCanary(host: string, onVisit: (address: string) => void) {
   const server = createServer((socket) => {
-    socket.on('error', () => undefined);
     onVisit(address);
     socket.end('HTTP/1.1 200 OK\r\nContent-Length: 6\r\nConnection: close\r\n\r\nsecret');
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(0, host, resolve);
-  });
-  const { port } = server.address() as AddressInfo;
+  const { port, close } = await listen(server, host);
   const address = `${host.includes(':') ? `[${host}]` : host}:${port}`;
-  return { server, address };
+  return { close, address };
 }
 
 /** Listeners on every kind of address of this machine that nobody may ever connect to, who say so when somebody does. */
@@ -34,13 +29,13 @@ export async function startCanaries(): Promise<Canaries> {
   const visits: string[] = [];
   const onVisit = (address: string) => visits.push(address);
   const hosts = ['127.0.0.1', '127.0.0.1', '127.0.0.2', '::1', ...outward];
-  const started = await Promise.allSettled(hosts.map((host) => listen(host, onVisit)));
+  const started = await Promise.allSettled(hosts.map((host) => startCanary(host, onVisit)));
   const listening = started.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
   return {
     addresses: listening.map(({ address }) => address),
     visits,
     close: async () => {
-      await Promise.all(listening.map(({ server }) => new Promise((resolve) => server.close(resolve))));
+      await Promise.all(listening.map((canary) => canary.close()));
     },
   };
 }
