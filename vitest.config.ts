@@ -60,7 +60,7 @@ export const settings = {
   // Files share them, with everything that is loaded: loading it takes longer than many of these tests.
   isolate: false,
   // Much of a test's time is spent waiting for other processes, so that there may be more files at a time than cores.
-  maxWorkers: 5,
+  maxWorkers: 6,
   sequence: { seed, sequencer: LongestFirst },
   testTimeout: isLong ? 600_000 : 30_000,
   hookTimeout: 30_000,

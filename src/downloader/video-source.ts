@@ -15,6 +15,7 @@ import type {
 } from '../ports/videos.ts';
 import type { Output } from '../domain/download-options.ts';
 import type { Reaper } from './sandbox/child-reaper.ts';
+import { hasAll } from './sandbox/launch.ts';
 import type { Namespaces } from './sandbox/launch.ts';
 import type { ProcessResult } from './sandbox/run-sandboxed.ts';
 import type { Egress } from './egress/credentials.ts';
@@ -32,6 +33,7 @@ import { localFfmpeg, runYtDlp } from './yt-dlp/run-yt-dlp.ts';
 import type { YtDlpContext } from './yt-dlp/run-yt-dlp.ts';
 import { prepareYtDlp } from './yt-dlp/unpack.ts';
 import type { YtDlpCommand } from './yt-dlp/unpack.ts';
+import { fingerprintOf, keepWarm, startWarmParent, tryFork } from './yt-dlp/warm-parent.ts';
 
 export interface VideoSourceOptions extends DownloaderPrograms {
   /** The folder of plugin packages. */
@@ -64,18 +66,52 @@ interface DownloaderContext extends YtDlpContext {
 }
 
 function createContext(options: VideoSourceOptions): DownloaderContext {
-  const { reaper } = options;
+  const { ytDlpPath, unpackedDirectory, reaper, logger } = options;
   let preparing: Promise<YtDlpCommand> | undefined;
-  return {
-    options,
-    ytDlp: () =>
-      (preparing ??= prepareYtDlp({
-        ytDlpPath: options.ytDlpPath,
-        directory: options.unpackedDirectory,
-        reaper,
-        onProblem: (error) => options.logger?.warn({ err: error }, 'yt-dlp is started packed, which is slower'),
-      })),
-  };
+  const ytDlp = () =>
+    (preparing ??= prepareYtDlp({
+      ytDlpPath,
+      directory: unpackedDirectory,
+      reaper,
+      onProblem: (error) => logger?.warn({ err: error }, 'yt-dlp is started packed, which is slower'),
+    }));
+  return { options, ytDlp, forker: forkerOf(options, ytDlp) };
+}
+
+/** Forks yt-dlp where all namespaces are to be had, and the pinned build, whose inside is known. */
+function forkerOf(options: VideoSourceOptions, ytDlp: () => Promise<YtDlpCommand>): YtDlpContext['forker'] {
+  const { namespaces = {}, pluginsDirectory, reaper, logger } = options;
+  if (!hasAll(namespaces)) return () => Promise.resolve(undefined);
+  const warm = keepWarm({
+    start: async () => {
+      const parent = await startWarmParent(await ytDlp(), { pluginsDirectory, namespaces, reaper });
+      try {
+        await inDirectory(options, 'warm', (directory) => tryFork(parent, { directory, reaper }));
+      } catch (error) {
+        parent.retire();
+        throw error;
+      }
+      return parent;
+    },
+    fingerprint: () => fingerprintOf([options.ytDlpPath], pluginsDirectory),
+    onProblem: (error) => logger?.warn({ err: error }, 'yt-dlp is started anew for each download, which is slower'),
+  });
+  return async () => ((await ytDlp()).prefix.length === 0 ? undefined : await warm());
+}
+
+/** Does something in a folder of its own, which is removed afterwards. */
+async function inDirectory<Result>(
+  { workDirectory }: VideoSourceOptions,
+  name: string,
+  work: (directory: string) => Promise<Result>,
+): Promise<Result> {
+  await mkdir(workDirectory, { recursive: true, mode: 0o700 });
+  const directory = await mkdtemp(join(workDirectory, `${name}-`));
+  try {
+    return await work(directory);
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
 }
 
 /** The extractor and the address of an item; undefined for a platform that has no extractor here. */
@@ -223,15 +259,7 @@ export function createVideoSource(options: VideoSourceOptions): VideoSource {
   const context = createContext(options);
   return {
     probe: (video, { signal }) =>
-      caught(async () => {
-        await mkdir(options.workDirectory, { recursive: true, mode: 0o700 });
-        const directory = await mkdtemp(join(options.workDirectory, 'probe-'));
-        try {
-          return await probe(context, video, { directory, signal });
-        } finally {
-          await rm(directory, { recursive: true, force: true });
-        }
-      }),
+      caught(() => inDirectory(options, 'probe', (directory) => probe(context, video, { directory, signal }))),
     download: (video, wanted, attempt) =>
       caught(async () => {
         try {

@@ -1,8 +1,11 @@
 import { withDeadline } from '../async/deadline.ts';
 import type { Logger } from 'pino';
 
-/** How long a stop may take in all; what starts processes (npm, systemd, a container's runtime) waits for at least that. */
-const stopLimitMs = 9_500;
+/**
+ * How long a stop may take in all. The programs that start processes (npm, systemd, a container runtime) wait for at least ten
+ * seconds; a second of these is left to a machine that is busy.
+ */
+const stopLimitMs = 9_000;
 /** Time that each stage leaves to each of the stages behind it. */
 const leftToOthersMs = 700;
 /** Limit of the start's current step: the parts that it uses keep running until then. */

@@ -47,13 +47,13 @@ export function listProcesses(): ProcessFacts[] {
   return listPids().flatMap((pid) => readProcess(pid) ?? []);
 }
 
-/** A process, its descendants, and every process of its group or session. */
-export function familyOf(leader: number, processes: readonly ProcessFacts[]): number[] {
-  const family = new Set([leader]);
+/** Processes, their descendants, and every process of their groups or sessions. */
+export function familyOf(leaders: readonly number[], processes: readonly ProcessFacts[]): number[] {
+  const family = new Set(leaders);
   for (let before = 0; before < family.size;) {
     before = family.size;
     for (const { pid, parent, group, session } of processes) {
-      if (family.has(parent) || group === leader || session === leader) family.add(pid);
+      if (family.has(parent) || leaders.includes(group) || leaders.includes(session)) family.add(pid);
     }
   }
   return [...family];

@@ -19,9 +19,9 @@ import { billsOf, rateAgain } from './plain-billing.ts';
  * differ by days, kills in the middle of every month, terms and caps that change while downloads race. What clients were told
  * and what was invoiced must be what a plain model makes of it, to the cent.
  */
-const accountCount = scaled(4, 40);
-const months = scaled(2, 36);
 const plans = ['sandbox', 'dev_100', 'studio_500', 'scale_2000', 'enterprise'] as const;
+const accountCount = scaled(plans.length, 40);
+const months = scaled(2, 36);
 
 const terms = { hourly_limit: 10_000, metadata_limit: 50 };
 const installation = installationOfFile({

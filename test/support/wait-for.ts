@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { scaled } from './proof-scale.ts';
 
 /** Between two looks, the longer the more time has gone by: a look may ask other processes, which then have less time to work. */
 const pauseMs = (waitedMs: number) => Math.min(5 + waitedMs / 20, 50);
@@ -23,5 +24,5 @@ export async function waitFor<Result>(
   }
 }
 
-/** Clients that ask all the while pause between two requests, so that what they ask has time for its work. */
-export const pauseOfClient = (): Promise<void> => delay(20);
+/** Clients that ask all the while pause between two requests, so that a usual run leaves time to other tests. */
+export const pauseOfClient = (): Promise<void> => delay(scaled(20, 0));

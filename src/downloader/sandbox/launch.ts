@@ -1,5 +1,7 @@
 /** The command line of a child: programs that make its namespaces and drop its privileges, then the child itself. */
 
+import { basename, dirname } from 'node:path';
+
 import type { Users } from './users.ts';
 
 /** The files of this machine that children see. */
@@ -34,14 +36,17 @@ export interface ProcessLimits {
   maxProcessorSeconds?: number;
 }
 
-export interface Launch {
-  command: string;
-  arguments: readonly string[];
+interface Place {
   directory: string;
   limits: ProcessLimits;
   namespaces: Namespaces;
   /** A number that only this run has. It is set as RLIMIT_LOCKS, by which survivors are found. */
   mark: number;
+}
+
+export interface Launch extends Place {
+  command: string;
+  arguments: readonly string[];
 }
 
 const maxOpenFiles = 1_024;
@@ -51,21 +56,36 @@ const maxProcesses = 1_024;
 const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 const quoted = (texts: readonly string[]): string => texts.map(quote).join(' ');
 
-/** Commands that give the child a root with the programs, read-only, and the attempt's directory, and nothing else. */
-function viewCommands({ root, table, folders, files, links }: View, directory: string): string[] {
+/** One command for the links of a folder that have the names of their targets, as most do: each program takes time to start. */
+function linkCommands(links: View['links'], inside: (path: string) => string): string[] {
+  const placeOf = ([target, path]: (typeof links)[number]) =>
+    basename(target) === basename(path) ? dirname(path) : path;
+  const places = Map.groupBy(links, placeOf);
+  return [...places].map(([place, found]) => `ln -s ${quoted([...found.map(([target]) => target), inside(place)])}`);
+}
+
+/**
+ * Commands that give a process a root with the programs, read-only, and, for a child, the attempt's directory and its own
+ * processes, and nothing else.
+ */
+function viewCommands({ root, table, folders, files, links }: View, directory?: string): string[] {
   const inside = (path: string) => `${root}${path}`;
-  const parents = [...files, ...links.map(([, path]) => path)].map((path) => inside(path.replace(/\/[^/]*$/, '')));
+  const parents = [...files, ...links.map(([, path]) => path)].map((path) => inside(dirname(path)));
+  const own = directory === undefined ? [] : [directory];
+  const proc = quote(inside('/proc'));
   return [
     `mount -t tmpfs -o size=1m,nr_inodes=1k,mode=755 none ${quote(root)}`,
-    `mkdir -p ${quoted([...folders, directory, '/proc', '/.old', '/tmp'].map(inside))} ${quoted(parents)}`,
+    `mkdir -p ${quoted([...folders, ...own, '/proc', '/.old', '/tmp'].map(inside))} ${quoted(parents)}`,
     ...(files.length > 0 ? [`touch ${quoted(files.map(inside))}`] : []),
-    ...links.map(([target, path]) => `ln -s ${quoted([target, inside(path)])}`),
+    ...linkCommands(links, inside),
     `mount --all --fstab ${quote(table)}`,
-    `mount --rbind ${quoted([directory, inside(directory)])}`,
-    `mount -t proc proc ${quote(inside('/proc'))}`,
+    ...own.map((path) => `mount --rbind ${quoted([path, inside(path)])}`),
+    // Without processes of its own, it has those of the machine, which only the commands below need.
+    directory === undefined ? `mount --rbind /proc ${proc}` : `mount -t proc proc ${proc}`,
     `cd ${quote(root)}`,
     'pivot_root . .old',
     'umount -l /.old',
+    ...(directory === undefined ? ['umount -l /proc'] : []),
     'mount -o remount,ro /',
   ];
 }
@@ -84,53 +104,104 @@ function limitCommands({ maxFileBytes, maxMemoryBytes, maxProcessorSeconds }: Pr
   ];
 }
 
+/** Descriptors after 0, 1 and 2, in the order of `handles`. */
+interface Started {
+  command: string;
+  arguments: string[];
+  handles: number[];
+}
+
+const ownPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+/** A failure before the child starts is ours, and is told by its message. */
+const begin = [
+  'set -e; trap \'[ "$started" ] || echo "The child could not be put into its place." >&2\' EXIT',
+  `path=$PATH; PATH=${ownPath}`,
+];
+const end = 'PATH=$path; started=1; set +e; unset PWD OLDPWD';
+// From Linux 6.14 on, this limits only the namespace; before, the file cannot be written.
+const limitPids = '{ echo 512 > /proc/sys/kernel/pid_max; } 2>/dev/null || :';
+const closeHandles = 'exec 3<&- 4<&-';
+const dropAll = '--no-new-privs --inh-caps=-all --bounding-set=-all';
+const ownNamespaces = ['--user', '--map-root-user', '--mount', '--pid', '--ipc', '--fork', '--kill-child'];
+
+/** Joins the network, if there is one, before the command line. */
+function joined(nsenter: Namespaces['nsenter'], [command = '', ...rest]: readonly string[]): Started {
+  if (nsenter === undefined) return { command, arguments: rest, handles: [] };
+  const { program, user, network } = nsenter;
+  const join = ['--preserve-credentials', '--user=/proc/self/fd/3', '--net=/proc/self/fd/4', '--'];
+  return { command: program, arguments: [...join, command, ...rest], handles: [user, network] };
+}
+
+const shell = (commands: readonly string[], words: readonly string[] = []): string[] => [
+  ...['/bin/sh', '-c', commands.join('\n'), 'sh'],
+  ...words,
+];
+
+/** The commands that bring a child's shell into its place. */
+function placeCommands({ namespaces, directory, limits, mark }: Place): string[] {
+  const { unshare, view, nsenter } = namespaces;
+  return [
+    ...begin,
+    ...(nsenter === undefined ? [] : [closeHandles]),
+    ...(view === undefined ? [] : viewCommands(view, directory)),
+    ...(unshare === undefined ? [] : [limitPids]),
+    `cd ${quote(directory)}`,
+    ...limitCommands(limits, mark),
+  ];
+}
+
 /**
  * The command line that starts a child in its namespaces and under its limits. If one of them fails, the child does not start.
  * `handles` are to be inherited as file descriptors from 3 on.
  */
-export function launch(run: Launch): { command: string; arguments: string[]; handles: number[] } {
-  const { setpriv, unshare, view, nsenter, users } = run.namespaces;
-  const ownPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
-  const isolated = unshare !== undefined;
+export function launch(run: Launch): Started {
+  const { setpriv, unshare, nsenter, users } = run.namespaces;
+  // Only the root user, of a namespace or of the machine, has capabilities to lose.
+  const isRoot = process.getuid?.() === 0 && users === undefined;
+  const drops = unshare !== undefined || isRoot ? dropAll : '--no-new-privs --inh-caps=-all';
+  const privileges = setpriv === undefined ? '' : `${quote(setpriv)} ${drops} -- `;
+  // The first process of a namespace ignores signals without a handler, and adopts orphans: it stays the shell.
+  const first = [
+    `trap : TERM; ${privileges}"$@" & child=$!`,
+    'wait "$child"; code=$?; if kill -0 "$child" 2>/dev/null; then wait "$child"; code=$?; fi; exit "$code"',
+  ];
   const commands = [
-    // A failure before the child starts is ours, and is told by its message.
-    'set -e; trap \'[ "$started" ] || echo "The child could not be put into its place." >&2\' EXIT',
-    `path=$PATH; PATH=${ownPath}`,
-    ...(nsenter === undefined ? [] : ['exec 3<&- 4<&-']),
-    ...(view === undefined ? [] : viewCommands(view, run.directory)),
-    // From Linux 6.14 on, this limits only the namespace; before, the file cannot be written.
-    ...(isolated ? ['{ echo 512 > /proc/sys/kernel/pid_max; } 2>/dev/null || :'] : []),
-    `cd ${quote(run.directory)}`,
-    ...limitCommands(run.limits, run.mark),
+    ...placeCommands(run),
     // The view may not show the program.
     '[ -x "$1" ] || { echo "$1 cannot be started." >&2; exit 126; }',
-    'PATH=$path; started=1; set +e; unset PWD OLDPWD',
+    end,
+    ...(unshare === undefined ? [`exec ${privileges}"$@"`] : first),
   ];
-  // Only the root user, of a namespace or of the machine, has capabilities to lose.
-  const drop = '--no-new-privs --inh-caps=-all --bounding-set=-all';
-  const isRoot = process.getuid?.() === 0 && users === undefined;
-  const drops = isolated || isRoot ? drop : '--no-new-privs --inh-caps=-all';
-  const privileges = setpriv === undefined ? '' : `${quote(setpriv)} ${drops} -- `;
-  if (isolated) {
-    // The first process of a namespace ignores signals without a handler, and adopts orphans: it stays the shell.
-    commands.push(`trap : TERM; ${privileges}"$@" & child=$!`);
-    commands.push(
-      'wait "$child"; code=$?; if kill -0 "$child" 2>/dev/null; then wait "$child"; code=$?; fi; exit "$code"',
-    );
-  } else {
-    commands.push(`exec ${privileges}"$@"`);
-  }
-  const shell = ['/bin/sh', '-c', commands.join('\n'), 'sh', run.command, ...run.arguments];
-  const separate = isolated
-    ? [unshare, '--user', '--map-root-user', '--mount', '--pid', '--ipc', '--fork', '--kill-child', '--', ...shell]
-    : shell;
-  const joined =
-    nsenter === undefined
-      ? separate
-      : [
-          ...[nsenter.program, '--preserve-credentials', '--user=/proc/self/fd/3', '--net=/proc/self/fd/4', '--'],
-          ...separate,
-        ];
-  const [command = '', ...rest] = joined;
-  return { command, arguments: rest, handles: nsenter === undefined ? [] : [nsenter.user, nsenter.network] };
+  const child = shell(commands, [run.command, ...run.arguments]);
+  return joined(nsenter, unshare === undefined ? child : [unshare, ...ownNamespaces, '--', ...child]);
+}
+
+/** All parts: what a child needs that is forked elsewhere and enters them. */
+export type AllNamespaces = Required<Pick<Namespaces, 'setpriv' | 'unshare' | 'view' | 'nsenter'>>;
+
+export function hasAll(namespaces: Namespaces): namespaces is AllNamespaces {
+  const { setpriv, unshare, view, nsenter } = namespaces;
+  return setpriv !== undefined && unshare !== undefined && view !== undefined && nsenter !== undefined;
+}
+
+/** The file descriptor, after those of the network, by which a holder says that it is in its place, and a child is told its job. */
+export const jobDescriptor = 5;
+
+/**
+ * A holder: the first process of the namespaces of a child that is forked elsewhere. It says so once they are made, and ends
+ * with the exit code that it reads.
+ */
+export function launchHolder(run: Place & { namespaces: AllNamespaces }): Started {
+  const { unshare, nsenter } = run.namespaces;
+  const commands = [...placeCommands(run), end, `echo >&${jobDescriptor}; read -r code; exit "$code"`];
+  return joined(nsenter, [unshare, ...ownNamespaces, '--', ...shell(commands)]);
+}
+
+/**
+ * The process from which such children are forked. It sees the programs, and has no network and no folder to write to. It
+ * belongs to the users' namespace in which those of its children are made, since only so may they enter these.
+ */
+export function launchParent(command: readonly string[], { nsenter, unshare, view }: AllNamespaces): Started {
+  const commands = [...begin, closeHandles, ...viewCommands(view), end, 'exec "$@"'];
+  return joined(nsenter, [unshare, '--mount', '--ipc', '--net', '--', ...shell(commands, command)]);
 }

@@ -4,7 +4,9 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import type { ChildEnding, ChildObserver } from '../../ports/observers.ts';
-import { launch } from './launch.ts';
+import { handOver } from './hand-over.ts';
+import type { Forker } from './hand-over.ts';
+import { launch, launchHolder } from './launch.ts';
 import type { Namespaces } from './launch.ts';
 import type { Reaper } from './child-reaper.ts';
 import { endMarked, markVariable } from './marked-processes.ts';
@@ -18,7 +20,8 @@ import { until } from '../../async/until.ts';
 import { withDeadline } from '../../async/deadline.ts';
 
 export interface SandboxedProcess extends ResourceLimits, OutputLimits {
-  command: string;
+  /** A program, or what forks the child, whose namespaces it then has. */
+  command: string | Forker;
   arguments: readonly string[];
   /** The child's whole PATH. Nothing of our own environment reaches it. */
   searchPath: readonly string[];
@@ -81,16 +84,26 @@ export async function runSandboxed(run: SandboxedProcess): Promise<ProcessResult
   const [home, temporary] = [join(run.directory, 'home'), join(run.directory, 'tmp')];
   for (const directory of [home, temporary]) await mkdir(directory, { recursive: true, mode: 0o700 });
   if (run.signal.aborted) return nothing;
-  const { namespaces = {} } = run;
+  const { command } = run;
+  const forker = typeof command === 'string' ? undefined : command;
+  const namespaces: Namespaces = forker?.namespaces ?? run.namespaces ?? {};
   const user = await namespaces.users?.of(run.directory);
   const mark = randomBits(6).readUIntBE(0, 6) + 1;
-  const started = launch({ ...run, namespaces, limits: kernelLimits(run), mark });
+  const limits = kernelLimits(run);
+  const started =
+    typeof command === 'string'
+      ? launch({ ...run, command, namespaces, limits, mark })
+      : launchHolder({ ...run, namespaces: command.namespaces, limits, mark });
   const own = { PATH: run.searchPath.join(':'), HOME: home, TMPDIR: temporary, LANG: 'C.UTF-8' };
+  const environment = { ...run.environment, ...own, [markVariable]: String(mark) };
   const child = spawn(started.command, started.arguments, {
     cwd: run.directory,
     detached: true,
-    env: { ...run.environment, ...own, [markVariable]: String(mark) },
-    stdio: ['ignore', 'pipe', 'pipe', ...started.handles, ...(run.handles ?? [])],
+    env: environment,
+    stdio:
+      forker === undefined
+        ? ['ignore', 'pipe', 'pipe', ...started.handles, ...(run.handles ?? [])]
+        : ['pipe', 'pipe', 'pipe', ...started.handles, 'pipe'],
     // libuv drops all further groups when it is given a user.
     ...user,
   });
@@ -105,8 +118,13 @@ export async function runSandboxed(run: SandboxedProcess): Promise<ProcessResult
   // Failed signals are reported here later; the group is ended by other means then.
   child.on('error', () => undefined);
   const killed = Promise.withResolvers<undefined>();
+  /** The groups of the run: that of the process started here, and that of a child forked elsewhere. */
+  const leaders = [pid];
+  const signal = (name: NodeJS.Signals) => {
+    for (const leader of leaders) sendSignal(-leader, name);
+  };
   const kill = () => {
-    sendSignal(-pid, 'SIGKILL');
+    signal('SIGKILL');
     // The kernel ends a namespace with its first process. Without one, processes that left the group have to be searched for.
     const rest = namespaces.unshare === undefined ? endMarked(marked) : Promise.resolve();
     rest.then(() => killed.resolve(undefined), killed.reject);
@@ -116,7 +134,7 @@ export async function runSandboxed(run: SandboxedProcess): Promise<ProcessResult
   const end = (why: ChildEnding) => {
     if (ending !== 'exited') return;
     ending = why;
-    sendSignal(-pid, 'SIGTERM');
+    signal('SIGTERM');
     grace = setTimeout(kill, graceMs);
   };
   const onAbort = () => end('aborted');
@@ -124,7 +142,21 @@ export async function runSandboxed(run: SandboxedProcess): Promise<ProcessResult
   const timer = setTimeout(() => end('timed_out'), run.timeoutMs);
   const stopped = new AbortController();
   const stderr = watchOutput(run, child, () => end('output_flood'));
-  const watching = watchUse(run, { leader: pid, uid: user?.uid, stopped: stopped.signal }, end);
+  const watching = watchUse(run, { leaders, uid: user?.uid, stopped: stopped.signal }, end);
+  if (forker !== undefined) {
+    const job = { arguments: run.arguments, directory: run.directory, environment };
+    void handOver(child, { forker, mark, job }).then(
+      (forked) => {
+        if (forked === undefined) return;
+        leaders.push(forked.leader);
+        void forked.exitCode.then(() => leaders.pop());
+        if (ending !== 'exited') signal('SIGTERM');
+      },
+      () => {
+        if (ending === 'exited') ending = 'not_started';
+      },
+    );
+  }
   // Processes that outlive the leader serve nobody, and would keep the pipes open.
   child.once('exit', kill);
   const exitCode = await closed(child, killed.promise);
@@ -132,7 +164,7 @@ export async function runSandboxed(run: SandboxedProcess): Promise<ProcessResult
   clearTimeout(grace);
   run.signal.removeEventListener('abort', onAbort);
   stopped.abort();
-  await Promise.all([sweepGroup(pid), killed.promise]);
+  await Promise.all([...leaders.map(sweepGroup), killed.promise]);
   run.reaper.release(pid);
   // The last measurement is made after the child's end.
   await watching;

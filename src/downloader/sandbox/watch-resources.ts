@@ -29,12 +29,12 @@ const familyPollMs = 500;
 /** Measures the child's use of resources until `stopped`, and once more; calls `over` for each limit that it exceeds. */
 export async function watchUse(
   limits: ResourceLimits,
-  { leader, uid, stopped }: { leader: number; uid: number | undefined; stopped: AbortSignal },
+  { leaders, uid, stopped }: { leaders: readonly number[]; uid: number | undefined; stopped: AbortSignal },
   over: (what: ChildEnding) => void,
 ): Promise<void> {
   const { maxDirectoryBytes = Infinity, maxMemoryBytes = defaultMemoryBytes } = limits;
   const allowedBytes = maxDirectoryBytes - Math.min(maxDirectoryBytes / 2, maxReserveBytes);
-  let family = [leader];
+  let family: readonly number[] = leaders;
   let lookedMs = performance.now();
   for (let last = false; !last;) {
     last = stopped.aborted;
@@ -43,7 +43,7 @@ export async function watchUse(
     if (leftBytes < 0) over('directory_full');
     if (entries > maxFiles) over('too_many_files');
     if (!last && performance.now() - lookedMs > familyPollMs) {
-      family = uid === undefined ? familyOf(leader, listProcesses()) : processesOf(uid);
+      family = uid === undefined ? familyOf(leaders, listProcesses()) : processesOf(uid);
       if (family.length > maxProcesses) over('too_many_processes');
       if (memoryBytes(family) > maxMemoryBytes) over('memory_full');
       lookedMs = performance.now();

@@ -1,6 +1,7 @@
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+import type { Forker } from '../sandbox/hand-over.ts';
 import { runSandboxed } from '../sandbox/run-sandboxed.ts';
 import type { SandboxedProcess, ProcessResult } from '../sandbox/run-sandboxed.ts';
 import type { Egress, EgressUsage } from '../egress/credentials.ts';
@@ -30,7 +31,11 @@ export interface YtDlpContext {
     };
   /** The command that starts yt-dlp, prepared at first use. */
   ytDlp: () => Promise<YtDlpCommand>;
+  /** Gives the process that forks yt-dlp instead; undefined where each run starts it. */
+  forker: () => Promise<Forker | undefined>;
 }
+
+type Run = Pick<SandboxedProcess, 'arguments' | 'directory' | 'timeoutMs' | 'signal' | 'onLine'>;
 
 /**
  * Runs yt-dlp once, in a sandbox, with an egress credential that is revoked at its end.
@@ -38,22 +43,23 @@ export interface YtDlpContext {
  * @param fetches whether it fetches a file; otherwise its traffic and disk space are only enough for pages
  */
 export async function runYtDlp(
-  { options, ytDlp }: YtDlpContext,
-  {
-    fetches,
-    ...run
-  }: Pick<SandboxedProcess, 'arguments' | 'directory' | 'timeoutMs' | 'signal' | 'onLine'> & { fetches: boolean },
+  { options, ytDlp, forker }: YtDlpContext,
+  { fetches, ...run }: Run & { fetches: boolean },
 ): Promise<ProcessResult> {
   const { command, prefix, environment } = await ytDlp();
+  const forks = await forker();
+  const started =
+    forks === undefined
+      ? { command, arguments: [...prefix, ...run.arguments], environment }
+      : { command: forks, environment: {} };
   const fileBytes = fetches ? 2 * options.limits.maxFileSizeBytes : 0;
   const credential = options.egress.admit({ maxBytes: fileBytes + spareTrafficBytes });
   let usage: EgressUsage | undefined;
   const result = await runSandboxed({
     ...run,
-    command,
-    arguments: [...prefix, ...run.arguments],
+    ...started,
     environment: {
-      ...environment,
+      ...started.environment,
       ...proxyVariables(credential.proxyUrl),
       REELTALLY_FFMPEG: options.ffmpegPath,
       REELTALLY_FFPROBE: options.ffprobePath,

@@ -1,6 +1,5 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
 import { startReaper } from '../../../src/downloader/sandbox/child-reaper.ts';
@@ -19,11 +18,12 @@ import type { HostilePlatform } from '../../support/hostile-platform.ts';
 import { isLongProof, scaled } from '../../support/proof-scale.ts';
 import { downloadFrom, findDownloader } from '../../support/sample-platform.ts';
 import { temporaryDirectoryOfFile } from '../../support/temporary-directory.ts';
+import { allPluginsIn } from '../../support/warm-parent.ts';
 import { exchange } from './exchange.ts';
 
 const seed = Number(process.env['PROOF_SEED']);
-const pluginsDirectory = fileURLToPath(new URL('../../support/hostile-plugins', import.meta.url));
 const directory = temporaryDirectoryOfFile();
+const pluginsDirectory = allPluginsIn(directory);
 let canaries: Canaries;
 let platform: HostilePlatform;
 

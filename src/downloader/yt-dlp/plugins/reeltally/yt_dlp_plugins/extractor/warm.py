@@ -1,0 +1,196 @@
+"""Forks a child for each attempt, so that the engine is loaded once and not each time.
+
+The worker starts the engine with the one address of this extractor, and it stays here. It reads the numbers and marks of
+holders: processes that keep the namespaces of one attempt. For each it forks a child, which enters these namespaces, takes over the
+outputs, and only then reads what it is to do, from the holder. So nothing of an attempt is ever in the process from which
+the next child is forked.
+"""
+
+import ctypes
+import gc
+import json
+import os
+import random
+import resource
+import select
+import signal
+import sys
+import traceback
+
+import yt_dlp
+from yt_dlp.extractor.common import InfoExtractor
+
+PIDFD_GETFD = 438
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 1, 4, 24, 38
+CAPABILITY_VERSION_3 = 0x20080522
+MAX_CAPABILITIES = 64
+MAX_LIMITS = 16
+RLIMIT_LOCKS = 10
+MAX_FILES = 65_536
+NAMESPACES = ('user', 'mnt', 'pid', 'ipc', 'net')
+NO_PRIVILEGES = {**dict.fromkeys(('CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb'), '0' * 16), 'NoNewPrivs': '1'}
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def checked(result):
+    if result < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return result
+
+
+def say(text):
+    os.write(1, f'{text}\n'.encode())
+
+
+def exit_code(status):
+    """As a shell tells it."""
+    code = os.waitstatus_to_exitcode(status)
+    return code if code >= 0 else 128 - code
+
+
+def silence(*numbers):
+    null = os.open(os.devnull, os.O_RDWR)
+    for number in numbers:
+        os.dup2(null, number)
+    os.close(null)
+
+
+def take_place(holder):
+    """Enters the namespaces, all but that of processes, which is for children only. Returns what is to be done there."""
+    process = os.pidfd_open(holder)
+    # Its job (jobDescriptor of launch.ts), its output and its errors.
+    taken = [checked(libc.syscall(PIDFD_GETFD, process, number, 0)) for number in (5, 1, 2)]
+    for number, file in enumerate(taken):
+        os.dup2(file, number)
+    os.setns(process, os.CLONE_NEWUSER | os.CLONE_NEWNS | os.CLONE_NEWIPC | os.CLONE_NEWNET)
+    processes = os.open('/proc/1/ns/pid', os.O_RDONLY)
+    os.setns(processes, os.CLONE_NEWPID)
+    with open(0, closefd=False) as job:
+        return json.loads(job.readline())
+
+
+def drop_privileges():
+    for capability in range(MAX_CAPABILITIES):
+        libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
+    checked(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+    header, none = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION_3, 0), (ctypes.c_uint32 * 6)()
+    checked(libc.capset(header, none))
+    # The kernel took it away with the other user: the child may read about itself, as every other.
+    checked(libc.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0))
+
+
+def require_place():
+    """Looks at each guard as it is, before anything of a platform is read."""
+    with open('/proc/self/status') as file:
+        status = dict(line.split(':', 1) for line in file)
+    wrong = [name for name, value in NO_PRIVILEGES.items() if status[name].strip() != value]
+    wrong += [name for name in os.listdir('/proc/self/fd') if int(name) > 2 and os.path.exists(f'/proc/self/fd/{name}')]
+    if wrong:
+        raise PermissionError(f'{", ".join(wrong)} is not as it should be')
+
+
+def be_child(job, mark):
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    checked(libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))
+    for name in NAMESPACES:
+        if os.readlink(f'/proc/self/ns/{name}') != os.readlink(f'/proc/1/ns/{name}'):
+            raise PermissionError(f'the namespace {name} is another one')
+    if resource.prlimit(1, RLIMIT_LOCKS)[0] != mark:
+        raise PermissionError('the holder is another one')
+    # Those that the first process of the namespaces set for itself.
+    for number in range(MAX_LIMITS):
+        resource.setrlimit(number, resource.prlimit(1, number))
+    os.chdir(job['directory'])
+    os.environ.clear()
+    os.environ.update(job['environment'])
+    drop_privileges()
+    require_place()
+    random.seed()
+
+
+def run(arguments):
+    """Runs the engine with these arguments. Its plugins are loaded, and would wrap one another if they were once more."""
+    yt_dlp._load_all_plugins = lambda: None
+    try:
+        yt_dlp.main(arguments)
+    except SystemExit as ended:
+        return ended.code
+    except BaseException:
+        # As the interpreter tells it.
+        traceback.print_exc()
+        return 1
+
+
+def exit_with(code):
+    if isinstance(code, str):
+        print(code, file=sys.stderr)
+        code = 1
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code or 0)
+
+
+def fork_child(job, mark):
+    child = os.fork()
+    if child == 0:
+        be_child(job, mark)
+        exit_with(run(job['arguments']))
+    # The outputs end with the child.
+    silence(1, 2)
+    checked(libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))
+    os._exit(exit_code(os.waitpid(child, 0)[1]))
+
+
+def fork_into(holder, mark):
+    """Two forks: only the second child is in a namespace of processes that the first has entered."""
+    try:
+        os.setsid()
+        # Meant for the child, which is in the same group.
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        job = take_place(holder)
+        silence(0)
+        os.closerange(3, MAX_FILES)
+        fork_child(job, mark)
+    except BaseException as error:
+        os.write(2, f'The child could not be put into its place.\n{error!r}\n'.encode())
+    finally:
+        os._exit(125)
+
+
+def serve():
+    """Forks a child for each holder that comes in, and tells how each ended, until nothing more can come."""
+    asked, children, is_open = b'', {}, True
+    say('ready')
+    while is_open or children:
+        readable, _, _ = select.select([*children, *([0] if is_open else [])], [], [])
+        for file in readable:
+            if file in children:
+                holder, child = children.pop(file)
+                os.close(file)
+                say(f'ended {holder} {exit_code(os.waitpid(child, 0)[1])}')
+                continue
+            received = os.read(0, 4096)
+            is_open = received != b''
+            *lines, asked = (asked + received).split(b'\n')
+            for line in lines:
+                holder, mark = map(int, line.split())
+                child = os.fork()
+                if child == 0:
+                    fork_into(holder, mark)
+                children[os.pidfd_open(child)] = (holder, child)
+                say(f'forked {holder} {child}')
+
+
+class WarmIE(InfoExtractor):
+    IE_NAME = 'reeltally:warm'
+    IE_DESC = 'The engine itself, loaded once'
+    _VALID_URL = r'reeltally:warm$'
+
+    def _real_extract(self, url):
+        gc.collect()
+        gc.freeze()
+        try:
+            serve()
+        finally:
+            os._exit(0)
