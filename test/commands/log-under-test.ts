@@ -1,3 +1,4 @@
+import { pino } from 'pino';
 import { afterAll, beforeAll } from 'vitest';
 
 import { connectEventStore } from '../../src/adapters/event-store/event-store.ts';
@@ -17,7 +18,10 @@ export function logUnderTest(endOfCatchUp?: EndOfCatchUp): LogUnderTest {
   let own: TestEventStore | undefined;
   beforeAll(async () => {
     own = foreignUrl === undefined ? await startEventStore({ endOfCatchUp }) : undefined;
-    log.store = connectEventStore({ url: own?.url ?? foreignUrl ?? '' });
+    log.store = connectEventStore({
+      url: own?.url ?? foreignUrl ?? '',
+      logger: pino({ level: 'warn' }, pino.destination(2)),
+    });
   });
   afterAll(async () => {
     await log.store?.close();

@@ -28,15 +28,22 @@ export async function startEventStore(
     endOfCatchUp: options.endOfCatchUp,
     ...(options.port === undefined ? {} : { port: options.port }),
   });
+  let isWanted = true;
+  void launched.exited.then(() => {
+    // Its clients would only say that they wait for it.
+    if (isWanted) console.error(`The event store ${launched.pid} of a test ended by itself: ${launched.lastWords()}`);
+  });
   return {
     url: launched.url,
     pid: launched.pid,
     dataDirectory,
     kill: async () => {
+      isWanted = false;
       killIfAlive(launched.pid);
       await launched.exited;
     },
     stop: async () => {
+      isWanted = false;
       await launched.stop();
       if (options.dataDirectory === undefined) await rm(dataDirectory, { recursive: true, force: true });
     },
