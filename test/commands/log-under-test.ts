@@ -1,11 +1,11 @@
-import { pino } from 'pino';
-import { afterAll, beforeAll } from 'vitest';
+import { afterAll, beforeAll, beforeEach, onTestFailed } from 'vitest';
 
 import { connectEventStore } from '../../src/adapters/event-store/event-store.ts';
 import type { ConnectedEventStore } from '../../src/adapters/event-store/event-store.ts';
 import type { EndOfCatchUp } from '../../src/embedded/event-store/checkpoints.ts';
 import { startEventStore } from '../support/event-store.ts';
 import type { TestEventStore } from '../support/event-store.ts';
+import { rememberingLogger } from '../projections/read-models-under-test.ts';
 import { foreignUrl } from '../support/event-store-under-test.ts';
 
 export interface LogUnderTest {
@@ -16,12 +16,11 @@ export interface LogUnderTest {
 export function logUnderTest(endOfCatchUp?: EndOfCatchUp): LogUnderTest {
   const log: Partial<LogUnderTest> = {};
   let own: TestEventStore | undefined;
+  const { logger, text } = rememberingLogger();
+  beforeEach(() => onTestFailed(() => console.error(text())));
   beforeAll(async () => {
     own = foreignUrl === undefined ? await startEventStore({ endOfCatchUp }) : undefined;
-    log.store = connectEventStore({
-      url: own?.url ?? foreignUrl ?? '',
-      logger: pino({ level: 'warn' }, pino.destination(2)),
-    });
+    log.store = connectEventStore({ url: own?.url ?? foreignUrl ?? '', logger });
   });
   afterAll(async () => {
     await log.store?.close();
