@@ -37,6 +37,8 @@ const timeoutMs = scaled(120_000, 1_800_000);
 /** In the last period of each account, long enough behind everything that the service should have done something about it. */
 const auditedAt = '2024-04-15T00:00:00.000Z';
 
+const firstOpenedAt = '2024-01-31T10:00:00.000Z';
+
 const random = new Random(seed);
 const original = temporaryDirectoryOfFile();
 const inCopy = <Result>(work: (directory: string) => Promise<Result>) => inCopyOf(original, work);
@@ -61,9 +63,9 @@ function verify(
 
 beforeAll(async () => {
   await withLog(original, async (store) => {
-    const opened = ['2024-01-31T10:00:00.000Z', '2024-01-30T23:59:59.999Z', '2024-02-01T00:00:00.000Z'];
+    const opened = [firstOpenedAt, '2024-01-30T23:59:59.999Z', '2024-02-01T00:00:00.000Z'];
     for (let account = 0; account < accounts; account += 1) {
-      const history = new RichHistory(store, random, opened[account % opened.length] ?? '');
+      const history = new RichHistory(store, random, opened[account % opened.length] ?? firstOpenedAt);
       await history.live(2, 40);
       if (account === 0) await history.acknowledge();
     }
@@ -101,7 +103,9 @@ it('passes over the streams of others', { timeout: timeoutMs }, async () => {
 
 it('agrees on invoices from before, which have a line for each waiver', { timeout: timeoutMs }, async () => {
   await inCopy(async (copy) => {
-    expect(forge(copy, writeOlderInvoices)).toBeGreaterThan(0);
+    // A few accounts may have been waived nothing that was invoiced: others join them until one has.
+    while (forge(copy, writeOlderInvoices) === 0)
+      await withLog(copy, (store) => new RichHistory(store, random, firstOpenedAt).live(2, 40));
     await using older = await createReadModels();
     await withLog(copy, (store) => project(store, older));
     expect(await verify(copy, {}, createReadModelQueries(older.pool))).toEqual([]);

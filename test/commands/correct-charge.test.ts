@@ -4,6 +4,7 @@ import { correctCharge } from '../../src/commands/correct-charge.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
 import { token } from '../domain/usage-examples.ts';
 import { scaled } from '../support/proof-scale.ts';
+import { pauseOfClient } from '../support/wait-for.ts';
 import { logUnderTest } from './log-under-test.ts';
 import {
   freshCause,
@@ -33,6 +34,7 @@ it(
         const answers = await queueAll(writers, account, upFrom(next, 5));
         expect(new Set(outcomesOf(answers))).toEqual(new Set(['accepted']));
         next += 5;
+        await pauseOfClient();
       }
       return next - 1;
     })();
