@@ -54,10 +54,12 @@ async function look(
   const { pendingVoids, outage, now } = dependencies;
   // With a wrong clock nothing is appended, not even what was decided with a right one.
   now();
+  // What is listed may end before this process has the list: such a row is left to the next look.
+  const begun = new Set(underWay.keys());
   for (const pending of await pendingVoids.list(maxListed)) {
     const { stream, events } = pending.append;
     const appendId = events[0]?.id ?? '';
-    if (underWay.has(appendId)) continue;
+    if (begun.has(appendId)) continue;
     while (underWay.size >= maxUnderWay && !stopping.aborted)
       await unlessAborted(Promise.race(underWay.values()), stopping, () => undefined);
     if (stopping.aborted) return;

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 
 import { measurePendingVoids } from '../../src/adapters/postgres/pending-voids.ts';
@@ -151,6 +152,32 @@ describe('the resolver', () => {
     }
     expect((await eventsIn(account.stream)).filter(({ type }) => type === 'DownloadVoided')).toHaveLength(1);
     expect(await log.store.read(`job-${jobToken}`, 0)).toHaveLength(1);
+  });
+
+  it('resolves once what it had listed again just before it was resolved', async () => {
+    const account = await openUsage(log.store, { downloads_limit: 0 });
+    const jobToken = freshToken();
+    const append = await appendOf(account, downloadOf(jobToken), { isStored: true });
+    await parts.pendingVoids.add(append, chargeFor(jobToken));
+    let looks = 0;
+    const removed = Promise.withResolvers<undefined>();
+    const { became } = resolving(log.store, {
+      ...parts.pendingVoids,
+      list: async (limit) => {
+        const listed = await parts.pendingVoids.list(limit);
+        looks += 1;
+        if (looks === 2) await removed.promise;
+        await setImmediate();
+        return listed;
+      },
+      remove: async (pending) => {
+        await waitFor(() => looks === 2, { what: 'another look' });
+        await parts.pendingVoids.remove(pending);
+        removed.resolve(undefined);
+      },
+    });
+    await waitFor(() => looks > 3, { what: 'two looks more' });
+    expect(became).toEqual(['voided']);
   });
 
   it('ends a claim: its worker can record nothing more', async () => {

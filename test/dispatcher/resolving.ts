@@ -50,11 +50,11 @@ export function resolvingUnderTest() {
     return append;
   }
 
-  function resolving(store: EventStore = log.store) {
+  function resolving(store: EventStore = log.store, pendingVoids = parts.pendingVoids) {
     const became: string[] = [];
     const resolver = startResolving({
       store,
-      pendingVoids: parts.pendingVoids,
+      pendingVoids,
       newUuid,
       logger: silent,
       now: () => midNovember,
