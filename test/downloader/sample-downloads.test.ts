@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 import type { DownloadProgress, VideoSource, WantedFile } from '../../src/ports/videos.ts';
+import { listProcesses, readProcessFile } from '../../src/system/processes.ts';
 import { refusedItems, undownloadableItems } from '../support/failing-items.ts';
 import { processesNaming } from '../support/named-processes.ts';
 import { isLongProof } from '../support/proof-scale.ts';
@@ -149,4 +150,24 @@ describe('a download under way', () => {
     const result = await download('bars', smallest, { signal: AbortSignal.abort() });
     expect(result).toMatchObject({ ok: false, reason: 'internal_error' });
   });
+});
+
+test('a process to fork from that cannot be tried is ended, and downloads go on without it', async ({ skip }) => {
+  if (!platform.canFork) return skip('children are not forked here');
+  const ours = () =>
+    listProcesses()
+      .filter(
+        ({ pid, parent }) => parent === process.pid && readProcessFile(pid, 'cmdline')?.includes('reeltally:warm'),
+      )
+      .map(({ pid }) => pid);
+  const before = ours();
+  const workDirectory = join(temporaryDirectory(), 'a-file');
+  writeFileSync(workDirectory, 'in the place of the folder');
+  const warned: string[] = [];
+  const logger = { warn: (_details: object, message: string) => void warned.push(message) };
+  const from = platform.source({}, { workDirectory, logger });
+  expect(await download('bars', smallest, { from })).toMatchObject({ ok: true });
+  expect(warned).toEqual(['yt-dlp is started anew for each download, which is slower']);
+  const isLeft = (pid: number) => !before.includes(pid);
+  await waitFor(() => !ours().some(isLeft), { what: 'the end of the process to fork from' });
 });

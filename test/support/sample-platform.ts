@@ -9,7 +9,9 @@ import { openSandbox } from '../../src/downloader/sandbox/open-sandbox.ts';
 import { createEgressGuard } from '../../src/downloader/egress/connection-guard.ts';
 import { startEgressProxy } from '../../src/downloader/egress/proxy.ts';
 import type { Egress } from '../../src/downloader/egress/credentials.ts';
+import { hasAll } from '../../src/downloader/sandbox/launch.ts';
 import { createVideoSource } from '../../src/downloader/video-source.ts';
+import type { VideoSourceOptions } from '../../src/downloader/video-source.ts';
 import type { DownloaderLimits } from '../../src/downloader/yt-dlp/arguments.ts';
 import { locateDownloader } from '../../src/downloader/yt-dlp/programs.ts';
 import type { DownloaderPrograms } from '../../src/downloader/yt-dlp/programs.ts';
@@ -31,6 +33,8 @@ const testLimits: DownloaderLimits = {
   maxVideoSide: 2160,
 };
 
+type MoreOfSource = { proxyUrl?: string } & Partial<Pick<VideoSourceOptions, 'ytDlpPath' | 'workDirectory' | 'logger'>>;
+
 export interface TestPlatform {
   url: string;
   engine: DownloaderPrograms;
@@ -42,7 +46,9 @@ export interface TestPlatform {
   /** The real engine, reading this platform and a few real ones. `close` ends it. */
   usualSource: VideoSource;
   /** Another one, which tries anew at its first use whether yt-dlp starts: that takes as long as most downloads of tests. */
-  source(limits?: Partial<DownloaderLimits>, more?: { proxyUrl?: string; ytDlpPath?: string }): VideoSource;
+  source(limits?: Partial<DownloaderLimits>, more?: MoreOfSource): VideoSource;
+  /** Whether this machine has all that it takes to fork yt-dlp. */
+  canFork: boolean;
   close(): Promise<void>;
 }
 
@@ -117,6 +123,7 @@ export async function startTestPlatform(
   };
   const source: TestPlatform['source'] = (limits = {}, { proxyUrl, ...more } = {}) =>
     createVideoSource({
+      workDirectory: join(directory, 'work'),
       ...engine,
       ...more,
       egress: proxyUrl === undefined ? proxy : throughOtherProxy(proxyUrl),
@@ -125,7 +132,6 @@ export async function startTestPlatform(
       pluginsDirectory,
       extractorOf,
       limits: { ...testLimits, ...limits },
-      workDirectory: join(directory, 'work'),
       unpackedDirectory: engineDirectory,
     });
   return {
@@ -136,6 +142,7 @@ export async function startTestPlatform(
     reference: (id) => ({ platform: 'sample', videoId: id, canonicalUrl: platform.url + pathOf(id) }),
     usualSource: source(),
     source,
+    canFork: hasAll(sandbox.namespaces),
     async close() {
       reaper.close();
       await proxy.close();
