@@ -3,8 +3,8 @@ import { afterAll, beforeAll, beforeEach, onTestFailed } from 'vitest';
 import { connectEventStore } from '../../src/adapters/event-store/event-store.ts';
 import type { ConnectedEventStore } from '../../src/adapters/event-store/event-store.ts';
 import type { EndOfCatchUp } from '../../src/embedded/event-store/checkpoints.ts';
-import { startEventStore } from '../support/event-store.ts';
-import type { TestEventStore } from '../support/event-store.ts';
+import { openEventStore } from '../support/shared-event-stores.ts';
+import type { SharedEventStore } from '../support/shared-event-stores.ts';
 import { rememberingLogger } from '../projections/read-models-under-test.ts';
 import { foreignUrl } from '../support/event-store-under-test.ts';
 
@@ -15,11 +15,11 @@ export interface LogUnderTest {
 /** A log for the tests of one file, and the one connection to it that a process may have. */
 export function logUnderTest(endOfCatchUp?: EndOfCatchUp): LogUnderTest {
   const log: Partial<LogUnderTest> = {};
-  let own: TestEventStore | undefined;
+  let own: SharedEventStore | undefined;
   const { logger, text } = rememberingLogger();
   beforeEach(() => onTestFailed(() => console.error(text())));
   beforeAll(async () => {
-    own = foreignUrl === undefined ? await startEventStore({ endOfCatchUp }) : undefined;
+    own = foreignUrl === undefined ? await openEventStore(endOfCatchUp) : undefined;
     log.store = connectEventStore({ url: own?.url ?? foreignUrl ?? '', logger });
   });
   afterAll(async () => {

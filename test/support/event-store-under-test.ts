@@ -10,9 +10,9 @@ import type {
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
 
 import type { EndOfCatchUp } from '../../src/embedded/event-store/checkpoints.ts';
-import { startEventStore } from './event-store.ts';
-import type { TestEventStore } from './event-store.ts';
 import { givenEngines } from './given-engines.ts';
+import { openEventStore } from './shared-event-stores.ts';
+import type { SharedEventStore } from './shared-event-stores.ts';
 import { waitFor } from './wait-for.ts';
 
 /** Another server's address: the suites then say whether that one gives the same answers. */
@@ -21,21 +21,20 @@ export const foreignUrl: string | undefined = givenEngines.eventStoreUrl;
 export interface UnderTest {
   url: string;
   client: EventStoreDBClient;
-  /** Undefined where the server is not ours to kill. */
-  own: TestEventStore | undefined;
 }
 
 /** One server for the tests of a file or block, and one client, since only one of a process may append. */
 export function eventStoreUnderTest(endOfCatchUp?: EndOfCatchUp): UnderTest {
   const underTest: Partial<UnderTest> = {};
+  let own: SharedEventStore | undefined;
   beforeAll(async () => {
-    underTest.own = foreignUrl === undefined ? await startEventStore({ endOfCatchUp }) : undefined;
-    underTest.url = underTest.own?.url ?? foreignUrl ?? '';
+    own = foreignUrl === undefined ? await openEventStore(endOfCatchUp) : undefined;
+    underTest.url = own?.url ?? foreignUrl ?? '';
     underTest.client = EventStoreDBClient.connectionString(underTest.url);
   });
   afterAll(async () => {
     await underTest.client?.dispose();
-    await underTest.own?.stop();
+    await own?.stop();
   });
   return underTest as UnderTest;
 }

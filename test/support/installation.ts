@@ -2,13 +2,13 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
 import { engineOfRun, filmsOfRun, prepareEngine } from './made-once.ts';
-import { startEventStore } from './event-store.ts';
 import { startNatsServer } from './nats.ts';
 import { createDatabase } from './postgres.ts';
 import { openAccount, runCli, startProcess } from './service.ts';
 import type { Environment, OpenedAccount, ServiceProcess } from './service.ts';
 import { startSamplePlatform } from '../../src/embedded/sample-platform/sample-platform.ts';
 import { findDownloader } from './sample-platform.ts';
+import { openEventStore } from './shared-event-stores.ts';
 import { makeTemporaryDirectory } from './temporary-directory.ts';
 
 /** The engines alone, at their addresses; the service's roles are started one by one, as processes of their own. */
@@ -30,7 +30,7 @@ export interface Installation extends AsyncDisposable {
 
 export async function startInstallation(given: Environment = {}): Promise<Installation> {
   const directory = makeTemporaryDirectory();
-  const eventStore = await startEventStore();
+  const eventStore = await openEventStore();
   const nats = await startNatsServer();
   const database = await createDatabase();
   const { ffmpegPath } = await findDownloader();
