@@ -51,9 +51,10 @@ export function peerUser(connection: Connection, readTable: ReadTable = readSock
       const table = readTable(name);
       for (const user of usersBetween(ours, theirs, table)) users.ours.add(user);
       for (const user of usersBetween(theirs, ours, table)) users.theirs.add(user);
+      // Each table takes milliseconds, and an end is in one of them only: most often both ends are in the first.
+      const [user] = users.theirs;
+      if (users.ours.size === 1 && users.theirs.size === 1) return user;
     }
-    const [user] = users.theirs;
-    if (users.ours.size === 1 && users.theirs.size === 1) return user;
   }
   return undefined;
 }
