@@ -22,6 +22,7 @@ const endingReasons: Record<Exclude<ProcessEnding, 'exited'>, EndingReason> = {
   memory_full: { reason: 'internal_error', detail: 'The downloader wanted too much memory.' },
   output_flood: { reason: 'platform_error', detail: 'The downloader printed too much.' },
   traffic_spent: { reason: 'too_large', detail: 'The downloader wanted more bytes than an attempt may carry.' },
+  cut_off: { reason: 'internal_error', fault: 'service', detail: 'The downloader was cut off.' },
   not_started: { reason: 'internal_error', fault: 'service', detail: 'The downloader could not be started.' },
 };
 
@@ -33,7 +34,11 @@ export function failure(reason: FailureReason, detail: string, fault: Fault = 'v
 export function processFailure(result: ProcessResult): DownloadFailure | undefined {
   if (result.ending !== 'exited') {
     const { reason, fault, detail } = endingReasons[result.ending];
-    return failure(reason, result.ending === 'not_started' ? `${detail} ${result.stderr}` : detail, fault);
+    return failure(
+      reason,
+      ['not_started', 'cut_off'].includes(result.ending) ? `${detail} ${result.stderr}` : detail,
+      fault,
+    );
   }
   return result.exitCode === 0 ? undefined : { ok: false, ...ytDlpFailure(result.stderr) };
 }

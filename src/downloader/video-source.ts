@@ -1,5 +1,5 @@
 import { chmod, lchown, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 
 import type { ChildObserver } from '../ports/observers.ts';
 import { inSpan } from '../ports/tracing.ts';
@@ -93,7 +93,10 @@ function forkerOf(options: VideoSourceOptions, ytDlp: () => Promise<YtDlpCommand
       }
       return parent;
     },
-    fingerprint: () => fingerprintOf([options.ytDlpPath], pluginsDirectory),
+    fingerprint: async () => {
+      const { command, prefix } = await ytDlp();
+      return fingerprintOf([options.ytDlpPath, command, ...prefix.filter(isAbsolute)], pluginsDirectory);
+    },
     onProblem: (error) => logger?.warn({ err: error }, 'yt-dlp is started anew for each download, which is slower'),
   });
   return async () => ((await ytDlp()).prefix.length === 0 ? undefined : await warm());

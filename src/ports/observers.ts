@@ -75,10 +75,11 @@ export interface FileObserver {
   filesRemoved(of: (typeof removals)[number], removed: RemovedFiles): void;
 }
 
-/** How a child process ended. Only `exited` means that it ended by itself. */
+/** How a child process ended. Only `exited` means that it ended by itself; `cut_off`: the process that forked it has ended. */
 export const childEndings = [
   'exited',
   'not_started',
+  'cut_off',
   'aborted',
   'timed_out',
   'directory_full',

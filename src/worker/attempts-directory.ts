@@ -4,7 +4,7 @@ import { join } from 'node:path';
 /** These directories exist for seconds, and their maker removes them unless it was killed: an older one is abandoned. */
 const leftoverMs = 3_600_000;
 const passing: readonly { parent: string; names: RegExp }[] = [
-  { parent: '.', names: /^probe-/ },
+  { parent: '.', names: /^(?:probe|warm)-/ },
   { parent: 'cell', names: /^(?:self-test|trial|version)-/ },
 ];
 

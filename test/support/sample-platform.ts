@@ -67,7 +67,7 @@ function makeDirectories(...directories: string[]): string[] {
 }
 
 /** A proxy of the test's own in place of the guarded one. */
-function throughOtherProxy(proxyUrl: string): Egress {
+export function throughOtherProxy(proxyUrl: string): Egress {
   const usage = { receivedBytes: 0, sentBytes: 0, connections: 0, refusals: 0, exhausted: false };
   return { admit: () => ({ proxyUrl, close: () => usage }) };
 }

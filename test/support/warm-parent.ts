@@ -7,12 +7,12 @@ import { hasAll } from '../../src/downloader/sandbox/launch.ts';
 import { openSandbox } from '../../src/downloader/sandbox/open-sandbox.ts';
 import { runSandboxed } from '../../src/downloader/sandbox/run-sandboxed.ts';
 import type { ProcessResult, SandboxedProcess } from '../../src/downloader/sandbox/run-sandboxed.ts';
-import { localFfmpeg } from '../../src/downloader/yt-dlp/run-yt-dlp.ts';
+import { localFfmpeg, runYtDlp } from '../../src/downloader/yt-dlp/run-yt-dlp.ts';
 import { prepareYtDlp } from '../../src/downloader/yt-dlp/unpack.ts';
 import { startWarmParent } from '../../src/downloader/yt-dlp/warm-parent.ts';
 import type { WarmParent } from '../../src/downloader/yt-dlp/warm-parent.ts';
 import { engineDirectoryOfRun } from './made-once.ts';
-import { findDownloader, pluginsDirectory } from './sample-platform.ts';
+import { findDownloader, pluginsDirectory, throughOtherProxy } from './sample-platform.ts';
 
 const hostilePlugins = fileURLToPath(new URL('hostile-plugins', import.meta.url));
 
@@ -34,12 +34,18 @@ export interface TestParent extends AsyncDisposable {
     more: Pick<SandboxedProcess, 'directory'> & Partial<SandboxedProcess>,
     from?: WarmParent,
   ): Promise<ProcessResult>;
-  startAnother: () => Promise<WarmParent>;
+  startAnother: (limits?: { forkTimeoutMs: number }) => Promise<WarmParent>;
+  /** Runs yt-dlp as an attempt does. */
+  runAsService: (
+    from: WarmParent,
+    run: Pick<SandboxedProcess, 'arguments' | 'directory' | 'onLine'>,
+  ) => Promise<ProcessResult>;
 }
 
 /** @returns undefined where this machine does not allow all namespaces, and no child is forked */
 export async function startTestParent(directory: string): Promise<TestParent | undefined> {
-  const { ytDlpPath } = await findDownloader();
+  const programs = await findDownloader();
+  const { ytDlpPath } = programs;
   const engine = engineDirectoryOfRun() ?? join(directory, 'engine');
   const plugins = allPluginsIn(directory);
   const sandbox = await openSandbox({
@@ -57,7 +63,8 @@ export async function startTestParent(directory: string): Promise<TestParent | u
     throw error;
   };
   const ytDlp = await prepareYtDlp({ ytDlpPath, directory: engine, reaper, onProblem });
-  const startAnother = () => startWarmParent(ytDlp, { pluginsDirectory: plugins, namespaces, reaper });
+  const startAnother = (limits = {}) =>
+    startWarmParent(ytDlp, { pluginsDirectory: plugins, namespaces, reaper, ...limits });
   const parent = await startAnother();
   return {
     ytDlpPath,
@@ -72,6 +79,13 @@ export async function startTestParent(directory: string): Promise<TestParent | u
         ...{ maxOutputBytes: 1_000_000, onLine: () => undefined },
         ...more,
       });
+    },
+    runAsService: (from, run) => {
+      const egress = throughOtherProxy('http://127.0.0.1:9');
+      const options = { ...programs, namespaces, reaper, egress, limits: { maxFileSizeBytes: 1_000_000 } };
+      const context = { options, ytDlp: () => Promise.resolve(ytDlp), forker: () => Promise.resolve(from) };
+      const signal = new AbortController().signal;
+      return runYtDlp(context, { ...run, fetches: false, timeoutMs: 30_000, signal });
     },
     [Symbol.asyncDispose]: async () => {
       reaper.close();

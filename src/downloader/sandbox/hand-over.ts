@@ -9,6 +9,7 @@ import type { AllNamespaces } from './launch.ts';
 export interface Forked {
   /** The process that waits for the child, and leads the group in which both are. */
   leader: number;
+  /** Rejects if what forked it has ended, and the child with that. */
   exitCode: Promise<number>;
 }
 
@@ -32,6 +33,9 @@ export interface Job {
   environment: Readonly<Record<string, string>>;
 }
 
+/** Of a holder without a child. */
+const lostCode = 125;
+
 /**
  * Waits until the holder has made its namespaces, has the child forked, and lets the holder end as the child does.
  *
@@ -51,12 +55,13 @@ export async function handOver(
   });
   if (!(await isInPlace)) return undefined;
   channel.write(`${JSON.stringify(job)}\n`);
+  const end = (code: number) => holder.stdin?.end(`${code}\n`);
   try {
     const forked = await forker.fork(holder.pid, mark);
-    void forked.exitCode.then((code) => holder.stdin?.end(`${code}\n`));
+    forked.exitCode.then(end, () => end(lostCode));
     return forked;
   } catch (error) {
-    holder.stdin?.end('125\n');
+    end(lostCode);
     throw error;
   }
 }

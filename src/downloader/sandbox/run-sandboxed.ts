@@ -130,6 +130,7 @@ export async function runSandboxed(run: SandboxedProcess): Promise<ProcessResult
     rest.then(() => killed.resolve(undefined), killed.reject);
   };
   let ending = 'exited' as ChildEnding;
+  let problem = '';
   let grace: NodeJS.Timeout | undefined;
   const end = (why: ChildEnding) => {
     if (ending !== 'exited') return;
@@ -145,17 +146,15 @@ export async function runSandboxed(run: SandboxedProcess): Promise<ProcessResult
   const watching = watchUse(run, { leaders, uid: user?.uid, stopped: stopped.signal }, end);
   if (forker !== undefined) {
     const job = { arguments: run.arguments, directory: run.directory, environment };
-    void handOver(child, { forker, mark, job }).then(
-      (forked) => {
-        if (forked === undefined) return;
-        leaders.push(forked.leader);
-        void forked.exitCode.then(() => leaders.pop());
-        if (ending !== 'exited') signal('SIGTERM');
-      },
-      () => {
-        if (ending === 'exited') ending = 'not_started';
-      },
-    );
+    const lost = (why: ChildEnding) => (error: unknown) => {
+      if (ending === 'exited') [ending, problem] = [why, String(error)];
+    };
+    void handOver(child, { forker, mark, job }).then((forked) => {
+      if (forked === undefined) return;
+      leaders.push(forked.leader);
+      void forked.exitCode.catch(lost('cut_off')).then(() => leaders.pop());
+      if (ending !== 'exited') signal('SIGTERM');
+    }, lost('not_started'));
   }
   // Processes that outlive the leader serve nobody, and would keep the pipes open.
   child.once('exit', kill);
@@ -171,5 +170,5 @@ export async function runSandboxed(run: SandboxedProcess): Promise<ProcessResult
   if (ending === 'exited' && neverStarted({ exitCode, stderr: stderr() })) ending = 'not_started';
   clearTimeout(grace);
   run.observer?.childEnded(ending);
-  return { ending, exitCode, stderr: stderr() };
+  return { ending, exitCode, stderr: stderr() + problem };
 }

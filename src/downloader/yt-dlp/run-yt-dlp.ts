@@ -1,6 +1,7 @@
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+import { unlessAborted } from '../../async/deadline.ts';
 import type { Forker } from '../sandbox/hand-over.ts';
 import { runSandboxed } from '../sandbox/run-sandboxed.ts';
 import type { SandboxedProcess, ProcessResult } from '../sandbox/run-sandboxed.ts';
@@ -47,30 +48,35 @@ export async function runYtDlp(
   { fetches, ...run }: Run & { fetches: boolean },
 ): Promise<ProcessResult> {
   const { command, prefix, environment } = await ytDlp();
-  const forks = await forker();
-  const started =
-    forks === undefined
-      ? { command, arguments: [...prefix, ...run.arguments], environment }
-      : { command: forks, environment: {} };
+  const forks = await unlessAborted(forker(), run.signal, () => undefined);
   const fileBytes = fetches ? 2 * options.limits.maxFileSizeBytes : 0;
   const credential = options.egress.admit({ maxBytes: fileBytes + spareTrafficBytes });
   let usage: EgressUsage | undefined;
-  const result = await runSandboxed({
-    ...run,
-    ...started,
-    environment: {
-      ...started.environment,
-      ...proxyVariables(credential.proxyUrl),
-      REELTALLY_FFMPEG: options.ffmpegPath,
-      REELTALLY_FFPROBE: options.ffprobePath,
-    },
-    namespaces: options.namespaces,
-    // The directory of yt-dlp also holds the JavaScript runtime that it needs for some platforms.
-    searchPath: [dirname(options.ytDlpPath)],
-    maxDirectoryBytes: fileBytes + spareDirectoryBytes,
-    maxOutputBytes,
-    reaper: options.reaper,
-    observer: options.observer,
-  }).finally(() => (usage = credential.close()));
+  const start = (started: Pick<SandboxedProcess, 'command' | 'arguments' | 'environment'>) =>
+    runSandboxed({
+      ...run,
+      ...started,
+      environment: {
+        ...started.environment,
+        ...proxyVariables(credential.proxyUrl),
+        REELTALLY_FFMPEG: options.ffmpegPath,
+        REELTALLY_FFPROBE: options.ffprobePath,
+      },
+      namespaces: options.namespaces,
+      // The directory of yt-dlp also holds the JavaScript runtime that it needs for some platforms.
+      searchPath: [dirname(options.ytDlpPath)],
+      maxDirectoryBytes: fileBytes + spareDirectoryBytes,
+      maxOutputBytes,
+      reaper: options.reaper,
+      observer: options.observer,
+    });
+  const anew = { command, arguments: [...prefix, ...run.arguments], environment };
+  const ended = async (): Promise<ProcessResult> => {
+    if (forks === undefined) return await start(anew);
+    const forked = await start({ command: forks, arguments: run.arguments });
+    // What it was to be forked from may end or be replaced just then.
+    return forked.ending === 'not_started' ? await start(anew) : forked;
+  };
+  const result = await ended().finally(() => (usage = credential.close()));
   return usage?.exhausted === true && result.exitCode !== 0 ? { ...result, ending: 'traffic_spent' } : result;
 }

@@ -21,8 +21,6 @@ import type { AllNamespaces } from '../sandbox/launch.ts';
 import type { YtDlpCommand } from './unpack.ts';
 
 const startTimeoutMs = 20_000;
-/** As a shell tells of a child that was killed. */
-const killedCode = 137;
 
 export interface WarmParent extends Forker {
   /** How many it has forked. */
@@ -57,25 +55,39 @@ function spawnParent(
   return child as unknown as Child;
 }
 
-/** Children that it was asked for and that have not ended. */
+/** @returns the children that it was asked for and that have not ended, by the marks of their runs */
 function listen(child: Child): { ready: Promise<'ready'>; asked: Map<number, Asked> } {
   const asked = new Map<number, Asked>();
   const ready = Promise.withResolvers<'ready'>();
   createInterface({ input: child.stdout }).on('line', (line) => {
-    const [what, ...numbers] = line.split(' ');
-    const [holder = 0, value = 0] = numbers.map(Number);
-    const request = asked.get(holder);
+    const [what, mark, ...words] = line.split(' ');
+    const request = asked.get(Number(mark));
     if (what === 'ready') ready.resolve('ready');
-    else if (what === 'forked') request?.forked.resolve({ leader: value, exitCode: request.exitCode.promise });
-    else if (what === 'ended') request?.exitCode.resolve(value);
+    else if (what === 'forked')
+      request?.forked.resolve({ leader: Number(words[0]), exitCode: request.exitCode.promise });
+    else if (what === 'refused') fail(request, new Error(words.join(' ')));
+    else if (what === 'ended') request?.exitCode.resolve(Number(words[0]));
   });
   return { ready: ready.promise, asked };
+}
+
+function fail(request: Asked | undefined, error: Error): void {
+  request?.forked.reject(error);
+  request?.exitCode.reject(error);
+}
+
+interface Place {
+  pluginsDirectory: string;
+  namespaces: AllNamespaces;
+  reaper: Reaper;
+  /** It is ended if a fork takes longer. */
+  forkTimeoutMs?: number;
 }
 
 /** @throws with what it says when it does not start */
 export async function startWarmParent(
   ytDlp: YtDlpCommand,
-  { reaper, ...place }: { pluginsDirectory: string; namespaces: AllNamespaces; reaper: Reaper },
+  { reaper, forkTimeoutMs = 5_000, ...place }: Place,
 ): Promise<WarmParent> {
   const child = spawnParent(ytDlp, place);
   const ended = once(child, 'exit').catch((error: unknown) => [error]);
@@ -90,10 +102,7 @@ export async function startWarmParent(
   void ended.then(() => {
     hasEnded = true;
     reaper.release(pid);
-    for (const { forked, exitCode } of asked.values()) {
-      forked.reject(new Error('the parent ended'));
-      exitCode.resolve(killedCode);
-    }
+    for (const request of asked.values()) fail(request, new Error(`the parent ended: ${said.trim()}`));
   });
   const first = await withDeadline(Promise.race([ready, ended]), startTimeoutMs, () => 'too late');
   if (first !== 'ready') {
@@ -106,13 +115,17 @@ export async function startWarmParent(
   return {
     namespaces: place.namespaces,
     fork: async (holder, mark) => {
-      if (hasEnded) throw new Error('the parent has ended');
+      if (hasEnded || child.stdin.writableEnded) throw new Error('the parent has ended, or forks no more');
       const request: Asked = { forked: Promise.withResolvers(), exitCode: Promise.withResolvers() };
-      asked.set(holder, request);
-      void request.exitCode.promise.then(() => asked.delete(holder));
+      asked.set(mark, request);
+      const forget = () => void asked.delete(mark);
+      request.exitCode.promise.then(forget, forget);
       forks += 1;
       child.stdin.write(`${holder} ${mark}\n`);
-      return await request.forked.promise;
+      return await withDeadline(request.forked.promise, forkTimeoutMs, () => {
+        sendSignal(-pid, 'SIGKILL');
+        throw new Error(`the parent forked nothing within ${forkTimeoutMs} ms`);
+      });
     },
     forks: () => forks,
     ended,

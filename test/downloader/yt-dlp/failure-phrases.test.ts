@@ -64,7 +64,7 @@ describe('what the engine prints', () => {
 
   test('what the service alone has done is its fault: an engine that does not start, an attempt that is stopped', () => {
     const ended = (ending: ProcessResult['ending']) => processFailure({ ending, exitCode: null, stderr: '' })?.fault;
-    expect([ended('not_started'), ended('aborted')]).toEqual(['service', 'service']);
+    expect([ended('not_started'), ended('cut_off'), ended('aborted')]).toEqual(['service', 'service', 'service']);
     const ofTheItem = ['timed_out', 'directory_full', 'memory_full', 'too_many_processes', 'traffic_spent'] as const;
     expect(new Set(ofTheItem.map(ended))).toEqual(new Set(['video']));
   });

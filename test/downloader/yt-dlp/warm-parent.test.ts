@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { appendFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -101,10 +102,79 @@ test('a parent that is killed takes its children along, and their attempts end',
   const running = warm.run('script', ['echo under way; sleep 60', 'sh', directory], {
     ...{ directory, onLine: (line) => line === 'under way' && process.kill(parent, 'SIGKILL') },
   });
-  expect(await running).toMatchObject({ ending: 'exited', exitCode: 137 });
+  // It is not the video's fault.
+  expect(await running).toMatchObject({ ending: 'cut_off' });
   expect(processesNaming(directory)).toEqual([]);
   const { ending } = await warm.run('script', [':'], { directory: warm.folder('late') });
   expect(ending).toBe('not_started');
+});
+
+test('a parent that cannot fork says why, and goes on with the children that it has', async ({ skip }) => {
+  const warm = await warmParent();
+  if (warm === undefined) return skip('children are not forked here');
+  const [parent = 0] = processesOf(warm);
+  const limitFiles = (limit: string) => spawnSync('prlimit', ['--pid', String(parent), `--nofile=${limit}:`]);
+  const limited = warm.run('script', ['echo under way; read -r line < "$0"', join(warm.folder('one'), 'pipe')], {
+    directory: warm.folder('one'),
+    onLine: (line) => line === 'under way' && begun.resolve(undefined),
+  });
+  const begun = Promise.withResolvers<undefined>();
+  spawnSync('mkfifo', ['-m', '666', join(warm.folder('one'), 'pipe')]);
+  await begun.promise;
+  limitFiles('4');
+  const refused = await warm.run('script', [':'], { directory: warm.folder('two') });
+  expect(refused).toMatchObject({
+    ending: 'not_started',
+    stderr: expect.stringContaining('Errno 24') as string,
+  });
+  limitFiles('1024');
+  expect((await warm.run('script', ['exit 7'], { directory: warm.folder('three') })).exitCode).toBe(7);
+  appendFileSync(join(warm.folder('one'), 'pipe'), 'go on\n');
+  expect(await limited).toMatchObject({ ending: 'exited', exitCode: 0 });
+});
+
+test('a parent that does not answer is ended', async ({ skip }) => {
+  const warm = await warmParent();
+  if (warm === undefined) return skip('children are not forked here');
+  const parent = await warm.startAnother({ forkTimeoutMs: 200 });
+  const [first, second = 0] = processesOf(warm);
+  expect(first).toBeDefined();
+  process.kill(second, 'SIGSTOP');
+  const { ending } = await warm.run('script', [':'], { directory: warm.folder('unanswered') }, parent);
+  expect(ending).toBe('not_started');
+  await parent.ended;
+});
+
+test('a parent that is retired forks no more, although it still has a child', async ({ skip }) => {
+  const warm = await warmParent();
+  if (warm === undefined) return skip('children are not forked here');
+  const parent = await warm.startAnother();
+  const stopping = new AbortController();
+  const begun = Promise.withResolvers<undefined>();
+  const directory = warm.folder('last');
+  const onLine = () => begun.resolve(undefined);
+  const last = warm.run('script', ['echo; sleep 60'], { directory, onLine, signal: stopping.signal }, parent);
+  await begun.promise;
+  parent.retire();
+  const { ending } = await warm.run('script', [':'], { directory: warm.folder('late') }, parent);
+  expect(ending).toBe('not_started');
+  stopping.abort();
+  await last;
+  await parent.ended;
+});
+
+test('a run for which nothing can be forked starts yt-dlp anew', async ({ skip }) => {
+  const warm = await warmParent();
+  if (warm === undefined) return skip('children are not forked here');
+  const parent = await warm.startAnother();
+  parent.retire();
+  const lines: string[] = [];
+  const { exitCode } = await warm.runAsService(parent, {
+    arguments: ['--ignore-config', '--version'],
+    directory: warm.folder('anew'),
+    onLine: (line) => lines.push(line),
+  });
+  expect({ exitCode, lines }).toEqual({ exitCode: 0, lines: [expect.stringMatching(/^20\d\d\./)] });
 });
 
 test('a parent is followed by another after its last child, at its end, and when a file was changed', async ({

@@ -10,10 +10,10 @@ import ctypes
 import gc
 import json
 import os
-import random
 import resource
 import select
 import signal
+import ssl
 import sys
 import traceback
 
@@ -57,7 +57,7 @@ def silence(*numbers):
 
 
 def take_place(holder):
-    """Enters the namespaces, all but that of processes, which is for children only. Returns what is to be done there."""
+    """Enters the namespaces. That of processes takes effect for children only: hence the second fork."""
     process = os.pidfd_open(holder)
     # Its job (jobDescriptor of launch.ts), its output and its errors.
     taken = [checked(libc.syscall(PIDFD_GETFD, process, number, 0)) for number in (5, 1, 2)]
@@ -66,8 +66,6 @@ def take_place(holder):
     os.setns(process, os.CLONE_NEWUSER | os.CLONE_NEWNS | os.CLONE_NEWIPC | os.CLONE_NEWNET)
     processes = os.open('/proc/1/ns/pid', os.O_RDONLY)
     os.setns(processes, os.CLONE_NEWPID)
-    with open(0, closefd=False) as job:
-        return json.loads(job.readline())
 
 
 def drop_privileges():
@@ -76,7 +74,7 @@ def drop_privileges():
     checked(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
     header, none = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION_3, 0), (ctypes.c_uint32 * 6)()
     checked(libc.capset(header, none))
-    # The kernel took it away with the other user: the child may read about itself, as every other.
+    # With another namespace of users the kernel has taken from it that it may read its own /proc/self.
     checked(libc.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0))
 
 
@@ -90,7 +88,8 @@ def require_place():
         raise PermissionError(f'{", ".join(wrong)} is not as it should be')
 
 
-def be_child(job, mark):
+def be_child(mark):
+    """Checks that it is where it should be, and only then reads what it is to do. Returns its arguments."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     checked(libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))
     for name in NAMESPACES:
@@ -98,6 +97,9 @@ def be_child(job, mark):
             raise PermissionError(f'the namespace {name} is another one')
     if resource.prlimit(1, RLIMIT_LOCKS)[0] != mark:
         raise PermissionError('the holder is another one')
+    with open(0, closefd=False) as file:
+        job = json.loads(file.readline())
+    silence(0)
     # Those that the first process of the namespaces set for itself.
     for number in range(MAX_LIMITS):
         resource.setrlimit(number, resource.prlimit(1, number))
@@ -106,7 +108,9 @@ def be_child(job, mark):
     os.environ.update(job['environment'])
     drop_privileges()
     require_place()
-    random.seed()
+    # Python reseeds its own generator; OpenSSL sees a fork by the process number, which may be the same in another namespace.
+    ssl.RAND_add(os.urandom(32), 32)
+    return job['arguments']
 
 
 def run(arguments):
@@ -131,31 +135,40 @@ def exit_with(code):
     os._exit(code or 0)
 
 
-def fork_child(job, mark):
+def fork_child(mark):
     child = os.fork()
     if child == 0:
-        be_child(job, mark)
-        exit_with(run(job['arguments']))
-    # The outputs end with the child.
-    silence(1, 2)
+        exit_with(run(be_child(mark)))
+    # The job is the child's, and the outputs end with it.
+    silence(0, 1, 2)
     checked(libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))
     os._exit(exit_code(os.waitpid(child, 0)[1]))
 
 
 def fork_into(holder, mark):
-    """Two forks: only the second child is in a namespace of processes that the first has entered."""
     try:
         os.setsid()
         # Meant for the child, which is in the same group.
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        job = take_place(holder)
-        silence(0)
+        take_place(holder)
         os.closerange(3, MAX_FILES)
-        fork_child(job, mark)
+        fork_child(mark)
     except BaseException as error:
         os.write(2, f'The child could not be put into its place.\n{error!r}\n'.encode())
     finally:
         os._exit(125)
+
+
+def fork_leader(holder, mark):
+    child = os.fork()
+    if child == 0:
+        fork_into(holder, mark)
+    try:
+        return os.pidfd_open(child), child
+    except OSError:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        raise
 
 
 def serve():
@@ -166,20 +179,22 @@ def serve():
         readable, _, _ = select.select([*children, *([0] if is_open else [])], [], [])
         for file in readable:
             if file in children:
-                holder, child = children.pop(file)
+                mark, child = children.pop(file)
                 os.close(file)
-                say(f'ended {holder} {exit_code(os.waitpid(child, 0)[1])}')
+                say(f'ended {mark} {exit_code(os.waitpid(child, 0)[1])}')
                 continue
             received = os.read(0, 4096)
             is_open = received != b''
             *lines, asked = (asked + received).split(b'\n')
             for line in lines:
                 holder, mark = map(int, line.split())
-                child = os.fork()
-                if child == 0:
-                    fork_into(holder, mark)
-                children[os.pidfd_open(child)] = (holder, child)
-                say(f'forked {holder} {child}')
+                try:
+                    file, child = fork_leader(holder, mark)
+                except OSError as error:
+                    say(f'refused {mark} {error}')
+                    continue
+                children[file] = (mark, child)
+                say(f'forked {mark} {child}')
 
 
 class WarmIE(InfoExtractor):
@@ -192,5 +207,8 @@ class WarmIE(InfoExtractor):
         gc.freeze()
         try:
             serve()
-        finally:
             os._exit(0)
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(1)
