@@ -86,7 +86,7 @@ export function checkpointAfter(before: Checkpoint | undefined, { events, positi
 }
 
 /** The values of the columns `position`, `prepare_position` and `event_position`. */
-export function checkpointValues(checkpoint: Checkpoint | undefined): (string | null)[] {
+function checkpointValues(checkpoint: Checkpoint | undefined): (string | null)[] {
   if (!checkpoint) return [null, null, null];
   const { position, eventPosition } = checkpoint;
   if (position.prepare >= position.commit) return [String(position.commit), null, null];
@@ -95,6 +95,49 @@ export function checkpointValues(checkpoint: Checkpoint | undefined): (string | 
     String(position.prepare),
     eventPosition === undefined ? null : String(eventPosition),
   ];
+}
+
+/** A checkpoint that moves on, and the events that its reader takes. */
+interface Move {
+  name: string;
+  before: Checkpoint | undefined;
+  after: Checkpoint;
+  events: { length: number };
+}
+
+/**
+ * Moves those checkpoints that are where they are expected, and locks them until the transaction ends.
+ *
+ * @param waits for one that somebody has locked; otherwise it stays where it is
+ * @returns the names of those that were moved
+ */
+export async function moveCheckpoints(
+  client: PoolClient,
+  moves: readonly Move[],
+  { waits }: { waits: boolean },
+): Promise<Set<string>> {
+  const values = moves.map(({ name, before, after, events }) => [
+    name,
+    events.length,
+    ...checkpointValues(after),
+    ...checkpointValues(before).slice(0, 2),
+  ]);
+  const { rows } = await client.query<{ name: string }>(
+    `with next as (
+       select * from unnest($1::text[], $2::int[], $3::numeric[], $4::numeric[], $5::numeric[], $6::numeric[], $7::numeric[])
+         n (name, events, position, prepare_position, event_position, expected, expected_prepare)
+     ), unmoved as (
+       select name from checkpoints c join next n using (name)
+       where (c.position, c.prepare_position) is not distinct from (n.expected, n.expected_prepare)
+       for update of c ${waits ? '' : 'skip locked'}
+     )
+     update checkpoints c
+     set position = n.position, prepare_position = n.prepare_position, event_position = n.event_position,
+       applied_events = applied_events + n.events
+     from next n join unmoved using (name) where c.name = n.name returning c.name`,
+    [0, 1, 2, 3, 4, 5, 6].map((column) => values.map((value) => value[column])),
+  );
+  return new Set(rows.map(({ name }) => name));
 }
 
 /** Sets the checkpoint without comparing it, for readers that may take events twice. */

@@ -1,13 +1,16 @@
+import { runInBackground } from '../../src/async/background.ts';
 import { sleep } from '../../src/async/sleep.ts';
 import type { Logger } from 'pino';
 import type { Pool } from 'pg';
 import type { ProjectionObserver } from '../../src/ports/observers.ts';
-import type { EventStore, LogBatch, Subscription } from '../../src/ports/event-store.ts';
+import { ReaderRefused } from '../../src/ports/event-store.ts';
+import type { EventStore, LogBatch, LogPosition, Subscription } from '../../src/ports/event-store.ts';
+import { isAfter } from '../../src/ports/log-position.ts';
 import type { RowMacs } from '../../src/ports/row-macs.ts';
-import { checkpointAfter, checkpointValues, openCheckpoint, resumePosition } from './checkpoints.ts';
-import type { Checkpoint } from './checkpoints.ts';
-import type { Apply, Projection } from './projection.ts';
-import { inPoolTransaction } from './transaction.ts';
+import { applyBatch } from './apply-batch.ts';
+import type { Follower } from './apply-batch.ts';
+import { openCheckpoint, resumePosition } from './checkpoints.ts';
+import type { Projection } from './projection.ts';
 
 export interface RunnerDependencies {
   store: EventStore;
@@ -17,11 +20,6 @@ export interface RunnerDependencies {
   observer?: ProjectionObserver;
 }
 
-/** Another projector has moved the checkpoint: the events that it applied must not be applied again. */
-class CheckpointMoved extends Error {
-  override readonly name = 'CheckpointMoved';
-}
-
 /**
  * The least time between two small batches. A batch costs about the same whatever its size: under load this halves the cost of
  * the read models, and a row is late by no more than this time.
@@ -29,58 +27,161 @@ class CheckpointMoved extends Error {
 const paceMs = 20;
 const fullBatchEvents = 100;
 
+/** How often read models that read the log by themselves are asked if they have caught up. */
+const returnMs = 1_000;
+
 /**
- * Keeps a read model up to date: applies batches in order, each in one transaction with its checkpoint. The checkpoint is
- * compared and set, so two runners may overlap and every event is still applied exactly once.
+ * Keeps read models up to date through one reader of the log, so that each event is fetched and parsed once. A read model that
+ * fails, is held by its rebuild or begins behind the others leaves them, and reads the log by itself until it has caught up.
  */
-export function runProjection(
-  projection: Projection,
-  { store, pool, macs, logger, observer }: RunnerDependencies,
-): Subscription {
-  const apply = projection.start({ store, macs });
-  let checkpoint: Checkpoint | undefined;
-  let isFirst = true;
-  return store.subscribe({
-    name: projection.name,
-    streamPrefixes: projection.streamPrefixes,
-    from: async () => {
-      // Creates the row before the first batch, so a batch only compares and sets it.
-      checkpoint = await openCheckpoint(pool, projection.name);
-      const position = await resumePosition(store, projection.name, checkpoint);
-      logger[isFirst ? 'info' : 'debug'](
-        { projection: projection.name, position: position?.commit.toString() },
-        'projection starts',
-      );
-      isFirst = false;
-      return position;
-    },
-    apply: async (batch) => {
-      const startedMs = performance.now();
-      const next = checkpointAfter(checkpoint, batch);
-      await applyBatch(projection.name, batch, { pool, apply, expected: checkpoint, next });
-      checkpoint = next;
-      observer?.batchApplied(projection.name, batch.events.length);
-      // The first batch of a burst is applied at once, and the next one collects what follows.
-      if (batch.events.length < fullBatchEvents) await sleep(Math.max(0, paceMs - (performance.now() - startedMs)));
-    },
+export function runProjections(
+  projections: readonly Projection[],
+  dependencies: RunnerDependencies,
+): Pick<Subscription, 'close'> {
+  const apart = new Map<Projection, Subscription>();
+  const leave = (projection: Projection) => void apart.set(projection, runProjection(projection, dependencies));
+  const startCommon = ({ isFirst }: { isFirst: boolean }) => {
+    const together = projections.filter((projection) => !apart.has(projection));
+    return new LogFollower(together, dependencies, { leave, laggardsLeave: isFirst }).subscribe();
+  };
+  let common = startCommon({ isFirst: true });
+  const returning = runInBackground(async (stopping) => {
+    while (!stopping.aborted) {
+      await sleep(returnMs, stopping);
+      const caughtUp = [...apart].filter(([, subscription]) => subscription.caughtUp);
+      if (caughtUp.length === 0) continue;
+      await Promise.all([common, ...caughtUp.map(([, subscription]) => subscription)].map((each) => each.close()));
+      for (const [projection] of caughtUp) apart.delete(projection);
+      common = startCommon({ isFirst: false });
+    }
   });
+  return {
+    close: async () => {
+      await returning.stop();
+      await common.close();
+      await Promise.all([...apart.values()].map((subscription) => subscription.close()));
+    },
+  };
 }
 
-async function applyBatch(
-  name: string,
-  { events }: LogBatch,
-  change: { pool: Pool; apply: Apply; expected: Checkpoint | undefined; next: Checkpoint },
-): Promise<void> {
-  const { pool, apply, expected, next } = change;
-  await inPoolTransaction(pool, async (client) => {
-    // Comes before any other write, so that a second runner waits here and then gives way.
-    const { rowCount } = await client.query(
-      `update checkpoints
-       set position = $3, prepare_position = $4, event_position = $5, applied_events = applied_events + $2
-       where name = $1 and (position, prepare_position) is not distinct from ($6::numeric, $7::numeric)`,
-      [name, events.length, ...checkpointValues(next), ...checkpointValues(expected).slice(0, 2)],
-    );
-    if (rowCount !== 1) throw new CheckpointMoved(`another projector has moved the checkpoint of ${name}`);
-    if (events.length > 0) await apply(events, client);
-  });
+/**
+ * Keeps one read model up to date: applies batches in order, each in one transaction with its checkpoint. The checkpoint is
+ * compared and set, so two runners may overlap and every event is still applied exactly once.
+ */
+export const runProjection = (projection: Projection, dependencies: RunnerDependencies): Subscription =>
+  new LogFollower([projection], dependencies).subscribe();
+
+interface Leaving {
+  /** Takes over a read model that cannot go on with the others. The last one stays. */
+  leave: (projection: Projection) => void;
+  /** Whether those that begin behind the furthest leave; those that have just caught up are behind by a moment. */
+  laggardsLeave: boolean;
 }
+
+/** Read models that follow the log together. */
+class LogFollower {
+  readonly #dependencies: RunnerDependencies;
+  readonly #leaving: Leaving;
+  #followers: readonly Follower[];
+  #isFirst = true;
+
+  constructor(
+    projections: readonly Projection[],
+    dependencies: RunnerDependencies,
+    leaving: Leaving = { leave: () => undefined, laggardsLeave: false },
+  ) {
+    this.#dependencies = dependencies;
+    this.#leaving = leaving;
+    this.#followers = projections.map((projection) => ({
+      projection,
+      apply: projection.start(dependencies),
+      checkpoint: undefined,
+      position: undefined,
+    }));
+  }
+
+  subscribe(): Subscription {
+    const [one, ...others] = this.#followers.map(({ projection }) => projection);
+    return this.#dependencies.store.subscribe({
+      name: one && others.length === 0 ? one.name : 'read models',
+      streamPrefixes: [...new Set(this.#followers.flatMap(({ projection }) => projection.streamPrefixes))],
+      from: () => this.#open(),
+      apply: (batch) => this.#apply(batch),
+    });
+  }
+
+  /** @returns the position of the read model that is furthest behind */
+  async #open(): Promise<LogPosition | undefined> {
+    for (const follower of this.#followers) {
+      try {
+        await this.#openOne(follower);
+      } catch (error) {
+        if (!(error instanceof ReaderRefused) || this.#followers.length === 1) throw error;
+        this.#setApart([follower]);
+      }
+    }
+    if (this.#isFirst && this.#leaving.laggardsLeave) {
+      const isLaggard = (one: Follower) => this.#followers.some((other) => isBehind(one, other));
+      this.#setApart(this.#followers.filter(isLaggard));
+    }
+    this.#isFirst = false;
+    return this.#followers.reduce((one, other) => (isBehind(one, other) ? one : other)).position;
+  }
+
+  async #openOne(follower: Follower): Promise<void> {
+    const { pool, store, logger } = this.#dependencies;
+    const { name } = follower.projection;
+    // Creates the row before the first batch, so a batch only compares and sets it.
+    follower.checkpoint = await openCheckpoint(pool, name);
+    follower.position = await resumePosition(store, name, follower.checkpoint);
+    const position = follower.position?.commit.toString();
+    logger[this.#isFirst ? 'info' : 'debug']({ projection: name, position }, 'projection starts');
+  }
+
+  async #apply(batch: LogBatch): Promise<void> {
+    const startedMs = performance.now();
+    const due = this.#followers.filter(({ position }) => isAfter(batch.position, position));
+    // The one that was furthest behind may have left.
+    if (due.length === 0) return;
+    try {
+      const taken = await this.#applyTo(due, batch);
+      this.#setApart(due.filter((follower) => !taken.has(follower)));
+    } catch (error) {
+      if (this.#followers.length === 1) throw error;
+      await this.#applyToEach(due, batch);
+    }
+    // The first batch of a burst is applied at once, and the next one collects what follows.
+    if (batch.events.length < fullBatchEvents) await sleep(Math.max(0, paceMs - (performance.now() - startedMs)));
+  }
+
+  async #applyTo(due: readonly Follower[], batch: LogBatch): Promise<ReadonlyMap<Follower, number>> {
+    const { pool, observer } = this.#dependencies;
+    const taken = await applyBatch(pool, due, batch);
+    for (const [{ projection }, events] of taken) observer?.batchApplied(projection.name, events);
+    return taken;
+  }
+
+  /** Finds out whose failure it was. @throws if all of them fail: then it is none of theirs */
+  async #applyToEach(due: readonly Follower[], batch: LogBatch): Promise<void> {
+    const failed: Follower[] = [];
+    let failure: unknown;
+    for (const follower of due) {
+      try {
+        await this.#applyTo([follower], batch);
+      } catch (error) {
+        failed.push(follower);
+        failure = error;
+      }
+    }
+    if (failed.length === this.#followers.length) throw failure;
+    this.#setApart(failed);
+  }
+
+  #setApart(left: readonly Follower[]): void {
+    this.#followers = this.#followers.filter((follower) => !left.includes(follower));
+    for (const { projection } of left) this.#leaving.leave(projection);
+  }
+}
+
+const isBehind = (one: Follower, other: Follower): boolean =>
+  other.position !== undefined && isAfter(other.position, one.position);

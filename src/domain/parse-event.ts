@@ -104,7 +104,7 @@ export class UnreadableEvent extends Error {
 }
 
 function parserOf<Event extends DomainEvent>(schemas: Readonly<Record<Event['type'], z.ZodType>>) {
-  return (recorded: Recorded): ParsedEvent<Event> => {
+  const parse = (recorded: Recorded): ParsedEvent<Event> => {
     const { stream, revision, id, position, type, data, metadata } = recorded;
     const schema = Object.hasOwn(schemas, type) ? schemas[type as Event['type']] : undefined;
     if (!schema) throw new UnreadableEvent(recorded, `no event of this kind of stream is called ${type}`);
@@ -114,5 +114,12 @@ function parserOf<Event extends DomainEvent>(schemas: Readonly<Record<Event['typ
     } catch (error) {
       throw new UnreadableEvent(recorded, error instanceof z.ZodError ? z.prettifyError(error) : String(error));
     }
+  };
+  // Several read models take the same event.
+  const known = new WeakMap<Recorded, ParsedEvent<Event>>();
+  return (recorded: Recorded): ParsedEvent<Event> => {
+    const parsed = known.get(recorded) ?? parse(recorded);
+    known.set(recorded, parsed);
+    return parsed;
   };
 }

@@ -12,7 +12,7 @@ import type { CorrectionCommand } from '../../src/domain/corrections.ts';
 import { lookUp, token } from '../domain/usage-examples.ts';
 import { queueKeyed } from './keyed-downloads.ts';
 import { logUnderTest } from './log-under-test.ts';
-import { noteReads } from './noted-reads.ts';
+import { appendingBy, noteReads } from './noted-reads.ts';
 import { ask, freshCause, writersOf, midNovember, openUsage, queueAll, readUsage, upFrom } from './usage-account.ts';
 import type { UsageAccount } from './usage-account.ts';
 
@@ -40,7 +40,7 @@ async function usedAccount() {
 /** The append that a command comes to, which is not made. */
 async function appendOf(run: (store: EventStore) => Promise<unknown>): Promise<readonly EventToAppend[]> {
   const appends: (readonly EventToAppend[])[] = [];
-  const { store } = noteReads(log.store, (_stream, _expected, events) => {
+  const store = appendingBy(log.store, (_stream, _expected, events) => {
     appends.push(events);
     return Promise.resolve('not_sent');
   });

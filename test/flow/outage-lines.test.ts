@@ -54,7 +54,7 @@ const isReturn = ({ msg }: Line) => msg === 'a part is back';
 it.each([
   ['DATABASE_URL', ['the admission of requests', 'the leadership of the projector']],
   ['NATS_URL', ['NATS']],
-  ['EVENTSTORE_URL', ['the event store', 'the subscription of usage_and_jobs']],
+  ['EVENTSTORE_URL', ['the event store', 'the subscription of read models']],
 ])('an outage of %s is two lines for each part, whatever is tried', { timeout: 120_000 }, async (name, among) => {
   const server = servers.get(name)!;
   const before = processes.map((process) => linesOf(process).length);

@@ -1,5 +1,6 @@
+import { apiKeys } from '../../../projections/api-keys.ts';
 import { projections } from '../../../projections/all.ts';
-import { runProjection } from '../../../projections/runner/runner.ts';
+import { runProjections } from '../../../projections/runner/runner.ts';
 import { rebuildUnsigned } from '../../../projections/runner/unsigned-rows.ts';
 import { leadWhenAlone } from '../../adapters/postgres/leadership.ts';
 import { openPool } from '../../adapters/postgres/pool.ts';
@@ -8,6 +9,9 @@ import type { StartRole } from './role.ts';
 
 /** Its queries compare whole tables. */
 const wholeTableMs = 3_600_000;
+
+/** Keys come last: requests wait for the rows that they lock. */
+const inOrder = [...projections.filter((projection) => projection !== apiKeys), apiKeys];
 
 export const startProjector: StartRole = (connections) => {
   const { store, pool, macs, logger, outages, addresses } = connections;
@@ -18,13 +22,11 @@ export const startProjector: StartRole = (connections) => {
     outages,
     lead: () => {
       observer.begin();
-      const running = projections.map((projection) =>
-        runProjection(projection, { store, pool, macs, logger, observer }),
-      );
+      const running = runProjections(inOrder, { store, pool, macs, logger, observer });
       const wholeTables = openPool(addresses.databaseUrl, { logger, outages, max: 4, queryTimeoutMs: wholeTableMs });
       const signing = rebuildUnsigned(projections, { store, pool: wholeTables, macs, logger });
       return async () => {
-        await Promise.all([signing.stop(), ...running.map((subscription) => subscription.close())]);
+        await Promise.all([signing.stop(), running.close()]);
         await wholeTables.end();
       };
     },

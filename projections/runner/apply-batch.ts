@@ -1,0 +1,69 @@
+import type { Pool } from 'pg';
+import type { LogBatch, LogPosition, RecordedEvent } from '../../src/ports/event-store.ts';
+import { isAfter, positionOfEvent } from '../../src/ports/log-position.ts';
+import { checkpointAfter, moveCheckpoints } from './checkpoints.ts';
+import type { Checkpoint } from './checkpoints.ts';
+import type { Apply, Projection } from './projection.ts';
+import { inPoolTransaction } from './transaction.ts';
+
+/** A read model, and how far it has followed the log. */
+export interface Follower {
+  projection: Projection;
+  apply: Apply;
+  checkpoint: Checkpoint | undefined;
+  /** It has taken everything up to here. */
+  position: LogPosition | undefined;
+}
+
+/** Another projector, or a rebuild, has moved the checkpoint: the events that it applied must not be applied again. */
+class CheckpointMoved extends Error {
+  override readonly name = 'CheckpointMoved';
+}
+
+/**
+ * Applies a batch to read models in one transaction, which also moves their checkpoints.
+ *
+ * @param followers several give way to whoever has locked or moved the checkpoint of one of them; one alone waits for a lock
+ * @returns the number of events that each of them has taken; nothing was applied to those that are missing
+ * @throws {CheckpointMoved} if none of them could take it
+ */
+export async function applyBatch(
+  pool: Pool,
+  followers: readonly Follower[],
+  batch: LogBatch,
+): Promise<Map<Follower, number>> {
+  const moves = followers.map((follower) => ({
+    follower,
+    name: follower.projection.name,
+    before: follower.checkpoint,
+    after: checkpointAfter(follower.checkpoint, batch),
+    events: eventsFor(follower, batch.events),
+  }));
+  const taken = await inPoolTransaction(pool, async (client) => {
+    // Comes before any other write, so that a second runner waits here and then gives way.
+    const names = await moveCheckpoints(client, moves, { waits: moves.length === 1 });
+    if (names.size === 0)
+      throw new CheckpointMoved(
+        `another projector has moved the checkpoint of ${moves.map(({ name }) => name).join(', ')}`,
+      );
+    const own = moves.filter(({ name }) => names.has(name));
+    for (const { follower, events } of own) if (events.length > 0) await follower.apply(events, client);
+    return own;
+  });
+  for (const { follower, after } of taken) {
+    follower.checkpoint = after;
+    follower.position = batch.position;
+  }
+  return new Map(taken.map(({ follower, events }) => [follower, events.length]));
+}
+
+function eventsFor(
+  { projection: { streamPrefixes }, position }: Follower,
+  events: readonly RecordedEvent[],
+): RecordedEvent[] {
+  return events.filter(
+    (event) =>
+      streamPrefixes.some((prefix) => event.stream.startsWith(prefix)) &&
+      isAfter(positionOfEvent(event.position), position),
+  );
+}
