@@ -7,7 +7,7 @@ import type { Apply, Projection } from './projection.ts';
 import { inPoolTransaction } from './transaction.ts';
 
 /** A read model, and how far it has followed the log. */
-export interface Follower {
+export interface RunningProjection {
   projection: Projection;
   apply: Apply;
   checkpoint: Checkpoint | undefined;
@@ -23,21 +23,21 @@ class CheckpointMoved extends Error {
 /**
  * Applies a batch to read models in one transaction, which also moves their checkpoints.
  *
- * @param followers several give way to whoever has locked or moved the checkpoint of one of them; one alone waits for a lock
+ * @param projections several give way to whoever has locked or moved the checkpoint of one of them; one alone waits for a lock
  * @returns the number of events that each of them has taken; nothing was applied to those that are missing
  * @throws {CheckpointMoved} if none of them could take it
  */
 export async function applyBatch(
   pool: Pool,
-  followers: readonly Follower[],
+  projections: readonly RunningProjection[],
   batch: LogBatch,
-): Promise<Map<Follower, number>> {
-  const moves = followers.map((follower) => ({
-    follower,
-    name: follower.projection.name,
-    before: follower.checkpoint,
-    after: checkpointAfter(follower.checkpoint, batch),
-    events: eventsFor(follower, batch.events),
+): Promise<Map<RunningProjection, number>> {
+  const moves = projections.map((running) => ({
+    running,
+    name: running.projection.name,
+    before: running.checkpoint,
+    after: checkpointAfter(running.checkpoint, batch),
+    events: eventsFor(running, batch.events),
   }));
   const taken = await inPoolTransaction(pool, async (client) => {
     // Comes before any other write, so that a second runner waits here and then gives way.
@@ -47,18 +47,18 @@ export async function applyBatch(
         `another projector has moved the checkpoint of ${moves.map(({ name }) => name).join(', ')}`,
       );
     const own = moves.filter(({ name }) => names.has(name));
-    for (const { follower, events } of own) if (events.length > 0) await follower.apply(events, client);
+    for (const { running, events } of own) if (events.length > 0) await running.apply(events, client);
     return own;
   });
-  for (const { follower, after } of taken) {
-    follower.checkpoint = after;
-    follower.position = batch.position;
+  for (const { running, after } of taken) {
+    running.checkpoint = after;
+    running.position = batch.position;
   }
-  return new Map(taken.map(({ follower, events }) => [follower, events.length]));
+  return new Map(taken.map(({ running, events }) => [running, events.length]));
 }
 
 function eventsFor(
-  { projection: { streamPrefixes }, position }: Follower,
+  { projection: { streamPrefixes }, position }: RunningProjection,
   events: readonly RecordedEvent[],
 ): RecordedEvent[] {
   return events.filter(

@@ -8,7 +8,7 @@ import type { EventStore, LogBatch, LogPosition, Subscription } from '../../src/
 import { isAfter } from '../../src/ports/log-position.ts';
 import type { RowMacs } from '../../src/ports/row-macs.ts';
 import { applyBatch } from './apply-batch.ts';
-import type { Follower } from './apply-batch.ts';
+import type { RunningProjection } from './apply-batch.ts';
 import { openCheckpoint, resumePosition } from './checkpoints.ts';
 import type { Projection } from './projection.ts';
 
@@ -42,7 +42,7 @@ export function runProjections(
   const leave = (projection: Projection) => void apart.set(projection, runProjection(projection, dependencies));
   const startCommon = ({ isFirst }: { isFirst: boolean }) => {
     const together = projections.filter((projection) => !apart.has(projection));
-    return new LogFollower(together, dependencies, { leave, laggardsLeave: isFirst }).subscribe();
+    return new ProjectionRunner(together, dependencies, { leave, laggardsLeave: isFirst }).subscribe();
   };
   let common = startCommon({ isFirst: true });
   const returning = runInBackground(async (stopping) => {
@@ -69,7 +69,7 @@ export function runProjections(
  * compared and set, so two runners may overlap and every event is still applied exactly once.
  */
 export const runProjection = (projection: Projection, dependencies: RunnerDependencies): Subscription =>
-  new LogFollower([projection], dependencies).subscribe();
+  new ProjectionRunner([projection], dependencies).subscribe();
 
 interface Leaving {
   /** Takes over a read model that cannot go on with the others. The last one stays. */
@@ -79,10 +79,10 @@ interface Leaving {
 }
 
 /** Read models that follow the log together. */
-class LogFollower {
+class ProjectionRunner {
   readonly #dependencies: RunnerDependencies;
   readonly #leaving: Leaving;
-  #followers: readonly Follower[];
+  #projections: readonly RunningProjection[];
   #isFirst = true;
 
   constructor(
@@ -92,7 +92,7 @@ class LogFollower {
   ) {
     this.#dependencies = dependencies;
     this.#leaving = leaving;
-    this.#followers = projections.map((projection) => ({
+    this.#projections = projections.map((projection) => ({
       projection,
       apply: projection.start(dependencies),
       checkpoint: undefined,
@@ -101,10 +101,10 @@ class LogFollower {
   }
 
   subscribe(): Subscription {
-    const [one, ...others] = this.#followers.map(({ projection }) => projection);
+    const [one, ...others] = this.#projections.map(({ projection }) => projection);
     return this.#dependencies.store.subscribe({
       name: one && others.length === 0 ? one.name : 'read models',
-      streamPrefixes: [...new Set(this.#followers.flatMap(({ projection }) => projection.streamPrefixes))],
+      streamPrefixes: [...new Set(this.#projections.flatMap(({ projection }) => projection.streamPrefixes))],
       from: () => this.#open(),
       apply: (batch) => this.#apply(batch),
     });
@@ -112,49 +112,49 @@ class LogFollower {
 
   /** @returns the position of the read model that is furthest behind */
   async #open(): Promise<LogPosition | undefined> {
-    for (const follower of this.#followers) {
+    for (const running of this.#projections) {
       try {
-        await this.#openOne(follower);
+        await this.#openOne(running);
       } catch (error) {
-        if (!(error instanceof ReaderRefused) || this.#followers.length === 1) throw error;
-        this.#setApart([follower]);
+        if (!(error instanceof ReaderRefused) || this.#projections.length === 1) throw error;
+        this.#setApart([running]);
       }
     }
     if (this.#isFirst && this.#leaving.laggardsLeave) {
-      const isLaggard = (one: Follower) => this.#followers.some((other) => isBehind(one, other));
-      this.#setApart(this.#followers.filter(isLaggard));
+      const isLaggard = (one: RunningProjection) => this.#projections.some((other) => isBehind(one, other));
+      this.#setApart(this.#projections.filter(isLaggard));
     }
     this.#isFirst = false;
-    return this.#followers.reduce((one, other) => (isBehind(one, other) ? one : other)).position;
+    return this.#projections.reduce((one, other) => (isBehind(one, other) ? one : other)).position;
   }
 
-  async #openOne(follower: Follower): Promise<void> {
+  async #openOne(running: RunningProjection): Promise<void> {
     const { pool, store, logger } = this.#dependencies;
-    const { name } = follower.projection;
+    const { name } = running.projection;
     // Creates the row before the first batch, so a batch only compares and sets it.
-    follower.checkpoint = await openCheckpoint(pool, name);
-    follower.position = await resumePosition(store, name, follower.checkpoint);
-    const position = follower.position?.commit.toString();
+    running.checkpoint = await openCheckpoint(pool, name);
+    running.position = await resumePosition(store, name, running.checkpoint);
+    const position = running.position?.commit.toString();
     logger[this.#isFirst ? 'info' : 'debug']({ projection: name, position }, 'projection starts');
   }
 
   async #apply(batch: LogBatch): Promise<void> {
     const startedMs = performance.now();
-    const due = this.#followers.filter(({ position }) => isAfter(batch.position, position));
+    const due = this.#projections.filter(({ position }) => isAfter(batch.position, position));
     // The one that was furthest behind may have left.
     if (due.length === 0) return;
     try {
       const taken = await this.#applyTo(due, batch);
-      this.#setApart(due.filter((follower) => !taken.has(follower)));
+      this.#setApart(due.filter((running) => !taken.has(running)));
     } catch (error) {
-      if (this.#followers.length === 1) throw error;
+      if (this.#projections.length === 1) throw error;
       await this.#applyToEach(due, batch);
     }
     // The first batch of a burst is applied at once, and the next one collects what follows.
     if (batch.events.length < fullBatchEvents) await sleep(Math.max(0, paceMs - (performance.now() - startedMs)));
   }
 
-  async #applyTo(due: readonly Follower[], batch: LogBatch): Promise<ReadonlyMap<Follower, number>> {
+  async #applyTo(due: readonly RunningProjection[], batch: LogBatch): Promise<ReadonlyMap<RunningProjection, number>> {
     const { pool, observer } = this.#dependencies;
     const taken = await applyBatch(pool, due, batch);
     for (const [{ projection }, events] of taken) observer?.batchApplied(projection.name, events);
@@ -162,26 +162,26 @@ class LogFollower {
   }
 
   /** Finds out whose failure it was. @throws if all of them fail: then it is none of theirs */
-  async #applyToEach(due: readonly Follower[], batch: LogBatch): Promise<void> {
-    const failed: Follower[] = [];
+  async #applyToEach(due: readonly RunningProjection[], batch: LogBatch): Promise<void> {
+    const failed: RunningProjection[] = [];
     let failure: unknown;
-    for (const follower of due) {
+    for (const running of due) {
       try {
-        await this.#applyTo([follower], batch);
+        await this.#applyTo([running], batch);
       } catch (error) {
-        failed.push(follower);
+        failed.push(running);
         failure = error;
       }
     }
-    if (failed.length === this.#followers.length) throw failure;
+    if (failed.length === this.#projections.length) throw failure;
     this.#setApart(failed);
   }
 
-  #setApart(left: readonly Follower[]): void {
-    this.#followers = this.#followers.filter((follower) => !left.includes(follower));
+  #setApart(left: readonly RunningProjection[]): void {
+    this.#projections = this.#projections.filter((running) => !left.includes(running));
     for (const { projection } of left) this.#leaving.leave(projection);
   }
 }
 
-const isBehind = (one: Follower, other: Follower): boolean =>
+const isBehind = (one: RunningProjection, other: RunningProjection): boolean =>
   other.position !== undefined && isAfter(other.position, one.position);
