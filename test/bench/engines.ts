@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { launchPostgres } from '../../src/embedded/postgres/launch.ts';
 import { startEventStore } from '../support/event-store.ts';
 import { startNatsServer } from '../support/nats.ts';
+import { startRedis } from './redis.ts';
 import { startTestPlatform } from '../support/sample-platform.ts';
 import { startProcess } from '../support/service.ts';
 import type { Environment, ServiceProcess } from '../support/service.ts';
@@ -20,9 +21,9 @@ export interface Bench extends AsyncDisposable {
   addresses: { EVENTSTORE_URL: string; DATABASE_URL: string; NATS_URL: string };
   /** Of the sample platform. */
   sampleUrl: string;
-  processes: { postgres: number; 'event store': number };
+  processes: { postgres: number; 'event store': number; Redis?: number };
   startRole: (role: 'api' | 'projector' | 'dispatcher' | 'worker', more?: Environment) => Promise<ServiceProcess>;
-  startContender: (file: string) => Promise<{ url: string; pid: number }>;
+  startContender: (file: string, kind?: string) => Promise<{ url: string; pid: number }>;
 }
 
 export async function startBench(): Promise<Bench> {
@@ -31,6 +32,7 @@ export async function startBench(): Promise<Bench> {
   const eventStore = await startEventStore({ dataDirectory: join(directory, 'log') });
   const nats = await startNatsServer();
   const platform = await startTestPlatform();
+  const redis = await startRedis(directory);
   const secret = 'a secret that is long enough for a bench';
   const addresses = { EVENTSTORE_URL: eventStore.url, DATABASE_URL: postgres.url, NATS_URL: nats.url };
   const running: { stop: () => Promise<unknown> }[] = [];
@@ -39,7 +41,7 @@ export async function startBench(): Promise<Bench> {
     secret,
     addresses,
     sampleUrl: platform.url,
-    processes: { postgres: postgres.pid, 'event store': eventStore.pid },
+    processes: { postgres: postgres.pid, 'event store': eventStore.pid, ...(redis && { Redis: redis.pid }) },
     startRole: async (role, more = {}) => {
       const own = { REELTALLY_SECRET: secret, REELTALLY_DATA: directory, SAMPLE_PLATFORM_URL: platform.url, PORT: '0' };
       const environment = { ...addresses, ...own, ...more };
@@ -47,13 +49,17 @@ export async function startBench(): Promise<Bench> {
       running.push(started);
       return started;
     },
-    startContender: async (file) => {
-      const contender = await startContender(file, { DATABASE_URL: postgres.url });
+    startContender: async (file, kind) => {
+      const contender = await startContender([file, ...(kind ? [kind] : [])], {
+        DATABASE_URL: postgres.url,
+        REDIS_URL: redis?.url,
+      });
       running.push(contender);
       return contender;
     },
     [Symbol.asyncDispose]: async () => {
       for (const part of running.toReversed()) await part.stop();
+      await redis?.stop();
       await platform.close();
       await nats.remove();
       await eventStore.stop();
@@ -63,9 +69,9 @@ export async function startBench(): Promise<Bench> {
   };
 }
 
-async function startContender(file: string, environment: NodeJS.ProcessEnv) {
+async function startContender([file, ...args]: [file: string, ...args: string[]], environment: NodeJS.ProcessEnv) {
   const path = fileURLToPath(new URL(`./contenders/${file}`, import.meta.url));
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', path], {
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', path, ...args], {
     env: { PATH: process.env['PATH'], NODE_ENV: 'production', ...environment },
     stdio: ['ignore', 'pipe', 'inherit'],
   });

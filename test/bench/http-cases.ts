@@ -21,6 +21,7 @@ export interface Askers {
 }
 
 export function httpCases({ many, withFile, one }: Askers): HttpCase[] {
+  const posts = ask(many, post);
   const polls = ask(many, (account) => get(account, `/api/v1/video/status?token=${account.queuedToken}`));
   return [
     { name: 'status poll', connections, requests: polls },
@@ -31,7 +32,8 @@ export function httpCases({ many, withFile, one }: Askers): HttpCase[] {
       requests: ask(withFile, (account) => get(account, `/api/v1/video/status?token=${account.doneToken}`)),
     },
     { name: 'credits', connections, requests: ask(many, (account) => get(account, '/api/v1/credits')) },
-    { name: 'downloads, 10 000 accounts', connections, requests: ask(many, post) },
+    { name: 'downloads, 10 000 accounts', connections, requests: posts },
+    { name: 'downloads, 10 000 accounts, 4 connections', connections: 4, requests: posts.slice(0, 4) },
     { name: 'downloads, one account', connections, requests: ask([one], post) },
   ];
 }

@@ -1,4 +1,8 @@
+import pMap from 'p-map';
 import type { Pool } from 'pg';
+import { projections } from '../../projections/all.ts';
+import { catchUp } from '../../projections/runner/wait-for-checkpoint.ts';
+import type { EventStore } from '../../src/ports/event-store.ts';
 import type { ServiceProcess } from '../support/service.ts';
 import type { Bench } from './engines.ts';
 import { progress, ratio } from './figures.ts';
@@ -21,22 +25,28 @@ interface HttpOptions {
   seconds: number;
   /** The running projector: part of what a download costs. */
   projector: ServiceProcess;
+  store: EventStore;
 }
 
-/** The API beside a bare node:http server, a bare Fastify route and a plain CRUD service, in turns. */
+const settleLimitMs = 60_000;
+
+/** The API beside a bare node:http server, a bare Fastify route, and CRUD services without and with a queue, in turns. */
 export async function benchHttp(
   bench: Bench,
   pool: Pool,
   askers: Askers,
-  { rounds, seconds, projector }: HttpOptions,
+  { rounds, seconds, projector, store }: HttpOptions,
 ): Promise<Results> {
-  const targets = await startTargets(bench, pool, { askers, projector });
+  const targets = await startTargets(bench, pool, { askers, projector, store });
+  if (!targets.BullMQ) progress('BullMQ is left out: there is no redis-server on the PATH');
   const series: Series[] = [];
   // The first round warms everything up, and is not kept.
   for (let round = 0; round <= rounds; round += 1) {
-    for (const { target, name, connections, requests } of turns(askers)) {
+    for (const { target, name, connections, requests } of turns(askers, targets)) {
+      const server = targets[target];
+      if (!server) continue;
       progress(`round ${round} of ${rounds}: ${target}, ${name}`);
-      const measured = await measure(targets[target], {
+      const measured = await measure(server, {
         connections,
         seconds,
         ...(requests && { requests }),
@@ -48,14 +58,17 @@ export async function benchHttp(
   return { ratios: ratiosOf(series), figures: series.flatMap(figuresOf) };
 }
 
-type TargetName = 'node:http' | 'fastify' | 'crud' | 'reeltally';
+type TargetName = 'node:http' | 'fastify' | 'crud' | QueueName | 'reeltally';
+/** What the CRUD service may hand downloads to. */
+const queueNames = ['graphile-worker', 'BullMQ', 'procedure'] as const;
+type QueueName = (typeof queueNames)[number];
+type Targets = Partial<Record<TargetName, Target>>;
 
-function turns(askers: Askers) {
-  const cases = httpCases(askers);
-  const answered = cases.flatMap((one) => [
-    { target: 'crud' as const, ...one },
-    { target: 'reeltally' as const, ...one },
-  ]);
+function turns(askers: Askers, targets: Targets) {
+  const answered = httpCases(askers).flatMap((one) => {
+    const queues = one.name.startsWith('downloads') ? queueNames.filter((name) => targets[name]) : [];
+    return (['crud', ...queues, 'reeltally'] as const).map((target) => ({ target, ...one }));
+  });
   const bare = (['node:http', 'fastify'] as const).flatMap((target) => [
     { target, name: 'fixed answer', connections: 64, requests: undefined },
     { target, name: 'fixed answer, 4 connections', connections: 4, requests: undefined },
@@ -66,25 +79,37 @@ function turns(askers: Askers) {
 async function startTargets(
   bench: Bench,
   pool: Pool,
-  { askers, projector }: { askers: Askers; projector: ServiceProcess },
-): Promise<Record<TargetName, Target>> {
+  { askers, projector, store }: Pick<HttpOptions, 'projector' | 'store'> & { askers: Askers },
+): Promise<Targets> {
   const node = await bench.startContender('bare-node.ts');
   const fastify = await bench.startContender('bare-fastify.ts');
-  const crud = await bench.startContender('crud-service.ts');
+  const { postgres, Redis, 'event store': eventStore } = bench.processes;
+  const startCrud = async (kind?: QueueName): Promise<Target> => {
+    const { url, pid } = await bench.startContender('crud-service.ts', kind);
+    return {
+      url,
+      processes: { service: pid, Postgres: postgres, ...(kind === 'BullMQ' && Redis !== undefined && { Redis }) },
+    };
+  };
+  const crud = await startCrud();
   await populateCrud(pool, askers);
   const api = await bench.startRole('api');
   return {
     'node:http': { url: node.url, processes: { service: node.pid } },
     fastify: { url: fastify.url, processes: { service: fastify.pid } },
-    crud: { url: crud.url, processes: { service: crud.pid, Postgres: bench.processes.postgres } },
+    crud,
+    'graphile-worker': await startCrud('graphile-worker'),
+    ...(Redis !== undefined && { BullMQ: await startCrud('BullMQ') }),
+    procedure: await startCrud('procedure'),
     reeltally: {
       url: api.url,
       processes: {
         service: api.pid,
         projector: projector.pid,
-        Postgres: bench.processes.postgres,
-        'event store': bench.processes['event store'],
+        Postgres: postgres,
+        'event store': eventStore,
       },
+      settled: () => pMap(projections, (projection) => catchUp({ store, pool }, projection, settleLimitMs)),
     },
   };
 }
@@ -116,21 +141,23 @@ function seriesOf(series: Series[], target: string, name: string): Series {
 }
 
 function ratiosOf(series: readonly Series[]): Figure[] {
-  const rates = (target: string, name: string) =>
-    series.find((one) => one.target === target && one.name === name)?.rounds.map(({ perSecond }) => perSecond) ?? [];
+  const rates = ({ rounds }: Series) => rounds.map(({ perSecond }) => perSecond);
   return series
     .filter(({ target }) => target === 'reeltally')
-    .flatMap(({ name }) => {
-      const fixed = name.endsWith('4 connections') ? 'fixed answer, 4 connections' : 'fixed answer';
-      const own = rates('reeltally', name);
-      const bare = (['node:http', 'fastify'] as const).map((target) =>
-        ratio(`${name}: to a fixed answer of ${target}`, own, rates(target, fixed)),
-      );
-      return [
-        ratio(`${name}: to the CRUD service`, own, rates('crud', name)),
-        ...(name.startsWith('downloads') ? [] : bare),
-      ];
+    .flatMap((own) => {
+      const fixed = own.name.endsWith('4 connections') ? 'fixed answer, 4 connections' : 'fixed answer';
+      const others = series.filter(({ name, target }) => name === own.name && target !== 'reeltally');
+      const bare = own.name.startsWith('downloads') ? [] : series.filter(({ name }) => name === fixed);
+      return [...others, ...bare].map((other) => {
+        const against = bare.includes(other) ? `a fixed answer of ${other.target}` : crudNamed(other.target);
+        return ratio(`${own.name}: to ${against}`, rates(own), rates(other));
+      });
     });
+}
+
+function crudNamed(target: string): string {
+  if (target === 'crud') return 'the CRUD service';
+  return target === 'procedure' ? 'one stored procedure' : `the CRUD service with ${target}`;
 }
 
 function figuresOf({ target, name, rounds }: Series): Figure[] {

@@ -7,6 +7,8 @@ export interface Target {
   url: string;
   /** By what they are called in the table. */
   processes: Readonly<Record<string, number>>;
+  /** Waits for work that an answer has left behind: it counts for the processor time, and must not burden the next server. */
+  settled?: () => Promise<unknown>;
 }
 
 export interface Load {
@@ -25,7 +27,7 @@ export interface Measured {
 }
 
 /** @throws where a request failed or was refused: a rate of errors is no rate */
-export async function measure({ url, processes }: Target, load: Load): Promise<Measured> {
+export async function measure({ url, processes, settled }: Target, load: Load): Promise<Measured> {
   const before = timesOf(processes);
   let connection = 0;
   const running = autocannon({
@@ -39,6 +41,7 @@ export async function measure({ url, processes }: Target, load: Load): Promise<M
     }),
   });
   const result = await running;
+  await settled?.();
   const after = timesOf(processes);
   const answered = result['2xx'];
   if (result.errors + result.timeouts + result.non2xx > 0) {
