@@ -219,12 +219,13 @@ export class CreditsRows {
       this.#written.set(snapshot.stream, { snapshot, mac });
       return [{ ...rowOf(snapshot, snapshot.usage), mac }];
     });
-    await client.query(
-      `insert into credits (${written.join(', ')})
+    await client.query({
+      name: 'write-credits',
+      text: `insert into credits (${written.join(', ')})
        select ${written.join(', ')} from jsonb_populate_recordset(null::credits, $1)
        on conflict (account_id, period_start) do update set ${changes.join(', ')}`,
-      [JSON.stringify(rows)],
-    );
+      values: [JSON.stringify(rows)],
+    });
   }
 }
 

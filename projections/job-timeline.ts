@@ -15,9 +15,11 @@ export const jobTimeline: RebuildableProjection = {
       rowsOf(event.stream.startsWith('usage-') ? parseUsageEvent(event) : parseJobEvent(event), event.data),
     );
     if (rows.length === 0) return;
-    await client.query('insert into job_timeline select * from json_populate_recordset(null::job_timeline, $1::json)', [
-      JSON.stringify(rows),
-    ]);
+    await client.query({
+      name: 'write-job-timeline',
+      text: 'insert into job_timeline select * from json_populate_recordset(null::job_timeline, $1::json)',
+      values: [JSON.stringify(rows)],
+    });
   },
 };
 

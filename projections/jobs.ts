@@ -193,16 +193,27 @@ export async function applyToJobs(
 ): Promise<void> {
   const changing = events.filter(({ event, stream }) => event.type === 'DownloadQueued' || stream.startsWith('job-'));
   if (changing.length === 0) return;
-  const tokens = [...new Set(changing.map(({ event }) => (event.data as { token: string }).token))];
-  const { rows } = await client.query<{ job: JobRow }>('select to_jsonb(j) as job from jobs j where token = any($1)', [
-    tokens,
-  ]);
-  const jobs = new Map(rows.map(({ job }) => [job.token, job]));
+  const jobs = await readJobsBefore(changing, client);
   for (const parsed of changing) {
     const row = parsed.event.type === 'DownloadQueued' ? queuedRow(parsed, parsed.event.data) : nextRow(jobs, parsed);
     jobs.set(row.token, row);
   }
   await writeRows([...jobs.values()], client);
+}
+
+/** The rows that the events change, without those that they create. */
+async function readJobsBefore(
+  events: readonly (ParsedEvent<UsageEvent> | ParsedEvent<JobEvent>)[],
+  client: PoolClient,
+): Promise<Map<string, JobRow>> {
+  const created = new Set(events.map(({ event }) => (event.type === 'DownloadQueued' ? event.data.token : undefined)));
+  const tokens = events.map(({ event }) => (event.data as { token: string }).token);
+  const missing = [...new Set(tokens)].filter((token) => !created.has(token));
+  if (missing.length === 0) return new Map();
+  const { rows } = await client.query<{ job: JobRow }>('select to_jsonb(j) as job from jobs j where token = any($1)', [
+    missing,
+  ]);
+  return new Map(rows.map(({ job }) => [job.token, job]));
 }
 
 function queuedRow({ stream, revision, metadata }: ParsedEvent, queued: DownloadQueued): JobRow {
@@ -316,10 +327,11 @@ const columns = Object.keys({
 const changes = columns.filter((column) => column !== 'token').map((column) => `${column} = excluded.${column}`);
 
 async function writeRows(rows: readonly JobRow[], client: PoolClient): Promise<void> {
-  await client.query(
-    `insert into jobs (${columns.join(', ')})
+  await client.query({
+    name: 'write-jobs',
+    text: `insert into jobs (${columns.join(', ')})
      select ${columns.join(', ')} from jsonb_populate_recordset(null::jobs, $1)
      on conflict (token) do update set ${changes.join(', ')}`,
-    [JSON.stringify(rows)],
-  );
+    values: [JSON.stringify(rows)],
+  });
 }

@@ -18,10 +18,11 @@ export const overageLedger: RebuildableProjection = {
   start: () => async (events, client) => {
     const rows = events.flatMap((event) => ledgerRow(parseUsageEvent(event)) ?? []);
     if (rows.length === 0) return;
-    await client.query(
-      'insert into overage_ledger select * from json_populate_recordset(null::overage_ledger, $1::json)',
-      [JSON.stringify(rows)],
-    );
+    await client.query({
+      name: 'write-overage-ledger',
+      text: 'insert into overage_ledger select * from json_populate_recordset(null::overage_ledger, $1::json)',
+      values: [JSON.stringify(rows)],
+    });
   },
 };
 

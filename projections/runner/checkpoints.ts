@@ -122,8 +122,9 @@ export async function moveCheckpoints(
     ...checkpointValues(after),
     ...checkpointValues(before).slice(0, 2),
   ]);
-  const { rows } = await client.query<{ name: string }>(
-    `with next as (
+  const { rows } = await client.query<{ name: string }>({
+    name: waits ? 'move-checkpoints' : 'move-free-checkpoints',
+    text: `with next as (
        select * from unnest($1::text[], $2::int[], $3::numeric[], $4::numeric[], $5::numeric[], $6::numeric[], $7::numeric[])
          n (name, events, position, prepare_position, event_position, expected, expected_prepare)
      ), unmoved as (
@@ -135,8 +136,8 @@ export async function moveCheckpoints(
      set position = n.position, prepare_position = n.prepare_position, event_position = n.event_position,
        applied_events = applied_events + n.events
      from next n join unmoved using (name) where c.name = n.name returning c.name`,
-    [0, 1, 2, 3, 4, 5, 6].map((column) => values.map((value) => value[column])),
-  );
+    values: [0, 1, 2, 3, 4, 5, 6].map((column) => values.map((value) => value[column])),
+  });
   return new Set(rows.map(({ name }) => name));
 }
 

@@ -23,6 +23,8 @@ interface Series {
 interface HttpOptions {
   rounds: number;
   seconds: number;
+  /** The beginning of the names of those that are measured. */
+  cases: string;
   /** The running projector: part of what a download costs. */
   projector: ServiceProcess;
   store: EventStore;
@@ -35,14 +37,14 @@ export async function benchHttp(
   bench: Bench,
   pool: Pool,
   askers: Askers,
-  { rounds, seconds, projector, store }: HttpOptions,
+  { rounds, seconds, cases, projector, store }: HttpOptions,
 ): Promise<Results> {
   const targets = await startTargets(bench, pool, { askers, projector, store });
   if (!targets.BullMQ) progress('BullMQ is left out: there is no redis-server on the PATH');
   const series: Series[] = [];
   // The first round warms everything up, and is not kept.
   for (let round = 0; round <= rounds; round += 1) {
-    for (const { target, name, connections, requests } of turns(askers, targets)) {
+    for (const { target, name, connections, requests } of turns(askers, targets, cases)) {
       const server = targets[target];
       if (!server) continue;
       progress(`round ${round} of ${rounds}: ${target}, ${name}`);
@@ -64,11 +66,13 @@ const queueNames = ['graphile-worker', 'BullMQ', 'procedure'] as const;
 type QueueName = (typeof queueNames)[number];
 type Targets = Partial<Record<TargetName, Target>>;
 
-function turns(askers: Askers, targets: Targets) {
-  const answered = httpCases(askers).flatMap((one) => {
-    const queues = one.name.startsWith('downloads') ? queueNames.filter((name) => targets[name]) : [];
-    return (['crud', ...queues, 'reeltally'] as const).map((target) => ({ target, ...one }));
-  });
+function turns(askers: Askers, targets: Targets, cases: string) {
+  const answered = httpCases(askers)
+    .filter(({ name }) => name.startsWith(cases))
+    .flatMap((one) => {
+      const queues = one.name.startsWith('downloads') ? queueNames.filter((name) => targets[name]) : [];
+      return (['crud', ...queues, 'reeltally'] as const).map((target) => ({ target, ...one }));
+    });
   const bare = (['node:http', 'fastify'] as const).flatMap((target) => [
     { target, name: 'fixed answer', connections: 64, requests: undefined },
     { target, name: 'fixed answer, 4 connections', connections: 4, requests: undefined },

@@ -24,16 +24,17 @@ const count = (text: string) => {
   return Number(text);
 };
 const parts = ['http', 'appends', 'claims', 'projections', 'verify', 'sizes', 'parser', 'jobs', 'waiting'] as const;
-const { rounds, seconds, only, json } = new Command('bench')
+const { rounds, seconds, only, cases, json } = new Command('bench')
   .description(
     'measures the service beside what could stand in its place; on loopback only, for about a quarter of an hour',
   )
   .option('--rounds <n>', 'how often everything is measured, in turns', count, 4)
   .option('--seconds <n>', 'how long each server is under load in a round', count, 2)
   .addOption(new Option('--only <part>', 'measure this part alone').choices(parts))
+  .option('--cases <name>', 'of the part "http", only the requests whose names begin so, e.g. "downloads"', '')
   .option('--json', 'print one JSON object instead of tables')
   .parse()
-  .opts<{ rounds: number; seconds: number; only?: (typeof parts)[number]; json?: true }>();
+  .opts<{ rounds: number; seconds: number; only?: (typeof parts)[number]; cases: string; json?: true }>();
 const wanted = (part: (typeof parts)[number]) => only === undefined || only === part;
 
 /** Fresh engines with so many accounts, two jobs each, and one account with a thousand keys. */
@@ -83,7 +84,7 @@ if (wanted('http') || wanted('appends') || wanted('claims') || wanted('waiting')
     const { bench, pool, store, one } = prepared;
     // Before there are any downloads that would be dispatched.
     if (wanted('claims')) add(await benchClaims(bench, store, { account: one, rounds }));
-    if (wanted('http')) add(await benchHttp(bench, pool, prepared, { ...prepared, rounds, seconds }));
+    if (wanted('http')) add(await benchHttp(bench, pool, prepared, { ...prepared, rounds, seconds, cases }));
     if (wanted('waiting')) add(await benchWaiting(bench, pool, prepared, { rounds, seconds }));
     if (wanted('appends')) add(await benchAppends(store, rounds));
   });
