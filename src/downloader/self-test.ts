@@ -47,6 +47,8 @@ export interface SelfTestOptions {
 }
 
 const timeLimitMs = 30_000;
+/** For children that will not end: what is tried is the end, not the patience. */
+const graceMs = 100;
 const diskBytes = 1024 * 1024;
 /** For the folders themselves. */
 const diskMarginBytes = 64 * 1024;
@@ -195,6 +197,7 @@ async function observe(options: SelfTestOptions, directory: string): Promise<Out
       directory: join(directory, folder),
       searchPath: ['/usr/bin', '/bin'],
       timeoutMs: timeLimitMs,
+      graceMs,
       signal: new AbortController().signal,
       maxOutputBytes: 64 * 1024,
       onLine: (line) => lines.push(line),
