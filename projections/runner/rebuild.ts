@@ -1,8 +1,4 @@
-import { sleep } from '../../src/async/sleep.ts';
 import type { Pool, PoolClient } from 'pg';
-import { coveredUpTo, positionOfEvent } from '../../src/ports/log-position.ts';
-import type { EventStore, LogPosition, RecordedEvent } from '../../src/ports/event-store.ts';
-import type { RowMacs } from '../../src/ports/row-macs.ts';
 import { lockCheckpoint, readCheckpoint } from './checkpoints.ts';
 import type { Checkpoint } from './checkpoints.ts';
 import { createMissingTables } from './missing-tables.ts';
@@ -17,33 +13,23 @@ import {
 } from './rebuild-tables.ts';
 import type { TableDifference } from './rebuild-tables.ts';
 import { tablesOf } from './projection.ts';
-import type { Apply, Projection, RebuildableProjection } from './projection.ts';
+import type { Projection, RebuildableProjection } from './projection.ts';
+import { Replay, replayTogether } from './replay.ts';
+import type { ReplayDependencies, ReplayGoal } from './replay.ts';
 import { inTransaction } from './transaction.ts';
 
-export interface RebuildDependencies {
-  store: EventStore;
-  /** Without a statement timeout, because whole tables are compared. */
+export interface RebuildDependencies extends ReplayDependencies {
+  /** Without a statement timeout, because whole tables are compared. It needs two connections, and one for each read model. */
   pool: Pool;
-  macs: RowMacs;
-  /** Called after every batch. */
-  progress: (progress: RebuildProgress) => void;
   /**
    * Accepts a log that ends before the read model's position. The later rows are given up, and the runner, which refuses to run
    * until then, goes on from the end of the log.
    */
   fromOlderLog?: boolean;
-  /** Ends the rebuild, with the live read model unchanged. */
-  signal?: AbortSignal;
-}
-
-export interface RebuildProgress {
-  events: number;
-  position: bigint;
-  /** Position of the live read model, at which the replay ends. */
-  target: bigint;
 }
 
 export interface Rebuilt {
+  name: string;
   /** Commit position that the new tables have reached. */
   position: bigint;
   /** The position that the live read model had reached; beyond `position` only if the log was older. */
@@ -59,55 +45,89 @@ export class RebuildRefused extends Error {
 
 /** A replay is always a little behind. After this many rounds the live runner waits for the rest of it. */
 const maxRounds = 10;
-const maxTransactionEvents = 1_000;
 /** Time for which Postgres waits for this process in the last step. */
 const maxIdle = '20s';
 const closeEnoughPositions = 2_000n;
 
 /**
- * Rebuilds a read model beside the live one. The log is replayed into shadow tables of the same names, in a schema of their own
- * that the projection finds through the search path. The live runner goes on meanwhile. At the end its checkpoint is locked for
- * a moment, the replay goes on to exactly that position, and the tables are compared and swapped in one transaction.
+ * Rebuilds read models beside the live ones. The log is replayed into shadow tables of the same names, in a schema of their own
+ * that the projection finds through the search path. The live runner goes on meanwhile. The log is read once for all of them.
+ * At the end of each its checkpoint is locked for a moment, the replay goes on to exactly that position, and the tables are
+ * compared and swapped in one transaction.
  *
- * @throws {RebuildRefused} and other errors; the live read model is then unchanged
+ * @returns each as soon as it is swapped
+ * @throws {RebuildRefused} and other errors; the live read models that were not returned are then unchanged
  */
-export async function rebuild(projection: RebuildableProjection, dependencies: RebuildDependencies): Promise<Rebuilt> {
+export async function* rebuildTogether(
+  projections: readonly RebuildableProjection[],
+  dependencies: RebuildDependencies,
+): AsyncGenerator<Rebuilt> {
   const { pool } = dependencies;
-  const { name } = projection;
   const lock = await pool.connect();
-  const shadow = await pool.connect();
+  const shadows: PoolClient[] = [];
   try {
-    const { rows } = await lock.query<{ alone: boolean }>('select pg_try_advisory_lock(hashtext($1)) as alone', [
-      `rebuild ${name}`,
-    ]);
-    if (rows[0]?.alone !== true) throw new RebuildRefused(`another rebuild of ${name} is under way`);
-    const target = async () => targetOf(name, standsFor(await readCheckpoint(pool, name)), dependencies);
-    let ahead = await target();
-    await createMissingTables(tablesOf(projection), lock);
-    await createShadow(projection, lock, shadow);
-    const replay = new Replay(projection, dependencies, shadow);
-    const followUp = async () => {
-      for (let round = 1; round <= maxRounds && ahead - replay.reached > closeEnoughPositions; round += 1) {
-        await replay.upTo(ahead);
-        ahead = await target();
-      }
-    };
-    await followUp();
-    for (const table of projection.tables) {
-      if (projection.onlyAdds) await constrainShadowTable(table, shadowSchema(projection), lock);
-      await indexShadowTable(table, shadowSchema(projection), lock);
+    const rebuilds: Rebuild[] = [];
+    for (const projection of projections) {
+      const shadow = await pool.connect();
+      shadows.push(shadow);
+      rebuilds.push(await beginRebuild(projection, { dependencies, lock, shadow }));
     }
-    // Replays the events that came while the indexes were made, to keep the last step, in which the live runner waits, short.
-    ahead = await target();
-    await followUp();
-    return await replace(projection, { replay, lock, dependencies });
+    await replayTogether(rebuilds, dependencies);
+    for (const one of rebuilds) yield await endRebuild(one, { dependencies, lock });
   } finally {
-    // The end of the session would release the lock too, but later: the next rebuild might be refused.
+    // The end of the session would release the locks too, but later: the next rebuild might be refused.
     await lock.query('select pg_advisory_unlock_all()').catch(() => undefined);
     // Ends the sessions, and with them the search path and anything that a failure left open.
-    shadow.release(true);
-    lock.release(true);
+    for (const client of [...shadows, lock]) client.release(true);
   }
+}
+
+/** Rebuilds one read model alone, as `rebuildTogether`. */
+export async function rebuild(projection: RebuildableProjection, dependencies: RebuildDependencies): Promise<Rebuilt> {
+  const [rebuilt] = await Array.fromAsync(rebuildTogether([projection], dependencies));
+  if (!rebuilt) throw new Error(`${projection.name} was not rebuilt`);
+  return rebuilt;
+}
+
+/** A rebuild under way, with the position that the live read model had when it began. */
+interface Rebuild extends ReplayGoal {
+  projection: RebuildableProjection;
+}
+
+async function beginRebuild(
+  projection: RebuildableProjection,
+  { dependencies, lock, shadow }: { dependencies: RebuildDependencies; lock: PoolClient; shadow: PoolClient },
+): Promise<Rebuild> {
+  const { name } = projection;
+  const { rows } = await lock.query<{ alone: boolean }>('select pg_try_advisory_lock(hashtext($1)) as alone', [
+    `rebuild ${name}`,
+  ]);
+  if (rows[0]?.alone !== true) throw new RebuildRefused(`another rebuild of ${name} is under way`);
+  const target = await liveTarget(name, dependencies);
+  await createMissingTables(tablesOf(projection), lock);
+  await createShadow(projection, lock, shadow);
+  return { projection, target, replay: new Replay(projection, dependencies, shadow) };
+}
+
+async function endRebuild(
+  { projection, replay }: Rebuild,
+  { dependencies, lock }: { dependencies: RebuildDependencies; lock: PoolClient },
+): Promise<Rebuilt> {
+  const followUp = async () => {
+    for (let round = 1; round <= maxRounds; round += 1) {
+      const target = await liveTarget(projection.name, dependencies);
+      if (target - replay.reached <= closeEnoughPositions) return;
+      await replayTogether([{ replay, target }], dependencies);
+    }
+  };
+  await followUp();
+  for (const table of projection.tables) {
+    if (projection.onlyAdds) await constrainShadowTable(table, shadowSchema(projection), lock);
+    await indexShadowTable(table, shadowSchema(projection), lock);
+  }
+  // Replays the events that came while the indexes were made, to keep the last step, in which the live runner waits, short.
+  await followUp();
+  return await replace(projection, { replay, lock, dependencies });
 }
 
 /** Schema of the shadow tables. A rebuild that was killed has left its tables there. */
@@ -137,6 +157,9 @@ async function createShadow(projection: RebuildableProjection, lock: PoolClient,
  */
 const standsFor = (checkpoint: Checkpoint | undefined): bigint => checkpoint?.eventPosition ?? 0n;
 
+const liveTarget = async (name: string, dependencies: RebuildDependencies): Promise<bigint> =>
+  targetOf(name, standsFor(await readCheckpoint(dependencies.pool, name)), dependencies);
+
 /**
  * The position at which the replay ends: that of the live read model, so that both can be compared.
  *
@@ -157,85 +180,6 @@ async function targetOf(
   );
 }
 
-class Replay {
-  readonly #projection: Projection;
-  readonly #dependencies: RebuildDependencies;
-  readonly #client: PoolClient;
-  readonly #applyEvents: Apply;
-  #position: LogPosition | undefined;
-  events = 0;
-
-  constructor(projection: Projection, dependencies: RebuildDependencies, client: PoolClient) {
-    this.#projection = projection;
-    this.#dependencies = dependencies;
-    this.#client = client;
-    this.#applyEvents = projection.start(dependencies);
-  }
-
-  /** Commit position up to which all events are applied. */
-  get reached(): bigint {
-    return coveredUpTo(this.#position);
-  }
-
-  /** Applies everything up to exactly this commit position, which the log has reached. */
-  async upTo(target: bigint): Promise<void> {
-    if (target <= this.reached) return;
-    // Deliveries may be small. A transaction for each would take most of the time.
-    let waiting: RecordedEvent[] = [];
-    let delivered = this.#position;
-    let failure: Error | undefined;
-    let underWay: Promise<void> = Promise.resolve();
-    // Reads the next events while one batch is applied, and no further.
-    const applyWaiting = async () => {
-      await underWay;
-      if (failure) return;
-      const [events, position] = [waiting, delivered];
-      waiting = [];
-      underWay = this.#apply(events, { position, target }).catch((error: unknown) => {
-        failure = error instanceof Error ? error : new Error(String(error));
-      });
-    };
-    const subscription = this.#dependencies.store.subscribe({
-      name: `rebuild of ${this.#projection.name}`,
-      streamPrefixes: this.#projection.streamPrefixes,
-      from: () => Promise.resolve(delivered),
-      apply: async ({ events, position }) => {
-        if (failure || coveredUpTo(delivered) >= target) return;
-        waiting.push(...events.filter((event) => event.position <= target));
-        delivered = coveredUpTo(position) < target ? position : positionOfEvent(target);
-        if (waiting.length >= maxTransactionEvents) await applyWaiting();
-      },
-    });
-    try {
-      // At the end of the log, only events of other streams are left below the target.
-      while (!failure && coveredUpTo(delivered) < target && !subscription.caughtUp) {
-        this.#dependencies.signal?.throwIfAborted();
-        await sleep(5);
-      }
-    } finally {
-      await subscription.close();
-      await underWay;
-    }
-    delivered = positionOfEvent(target);
-    await applyWaiting();
-    await underWay;
-    // The subscription alone would retry without end, but here a caller waits for the result.
-    if (failure) throw failure;
-  }
-
-  async #apply(
-    events: readonly RecordedEvent[],
-    { position, target }: { position: LogPosition | undefined; target: bigint },
-  ): Promise<void> {
-    await inTransaction(this.#client, async () => {
-      if (events.length > 0) await this.#applyEvents(events, this.#client);
-    });
-    this.events += events.length;
-    this.#position = position;
-    this.#dependencies.progress({ events: this.events, position: this.reached, target });
-  }
-}
-
 /** The last step, during which the live runner waits: compares the tables and swaps them. */
 async function replace(
   projection: RebuildableProjection,
@@ -251,7 +195,7 @@ async function replace(
     // From here on the live runner waits, and its tables and checkpoint do not change.
     const before = standsFor(await lockCheckpoint(lock, name));
     const position = await targetOf(name, before, dependencies);
-    await replay.upTo(position);
+    await replayTogether([{ replay, target: position }], dependencies);
     const differences: TableDifference[] = [];
     for (const table of tables) differences.push(await compareTable({ name: table }, schema, lock));
     if (corrected) {
@@ -272,6 +216,6 @@ async function replace(
     // Last, because requests wait for the rows that it locks.
     if (corrected) await correctTable(corrected, schema, lock);
     await lock.query(`drop schema ${schema} cascade`);
-    return { position, before, events: replay.events, tables: differences };
+    return { name, position, before, events: replay.events, tables: differences };
   });
 }

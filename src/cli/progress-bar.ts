@@ -1,8 +1,8 @@
-import type { RebuildProgress } from '../../projections/runner/rebuild.ts';
+import type { ReplayProgress } from '../../projections/runner/replay.ts';
 import type { Output } from './output.ts';
 
 export interface ProgressBar {
-  show: (progress: RebuildProgress) => void;
+  show: (progress: ReplayProgress) => void;
   /** Whatever is said next begins on a line of its own. */
   end: () => void;
 }
@@ -34,6 +34,7 @@ export function createProgressBar({ json, tell, terminal }: Output, name: string
     },
     end: () => {
       if (shown) tell('\n');
+      shown = false;
     },
   };
 }

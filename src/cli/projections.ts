@@ -3,8 +3,7 @@ import type { Command } from 'commander';
 import type { Pool } from 'pg';
 import { projections } from '../../projections/all.ts';
 import { measureProgress } from '../../projections/runner/wait-for-checkpoint.ts';
-import { RebuildRefused, rebuild } from '../../projections/runner/rebuild.ts';
-import type { RebuildableProjection } from '../../projections/runner/projection.ts';
+import { RebuildRefused, rebuildTogether } from '../../projections/runner/rebuild.ts';
 import type { Rebuilt } from '../../projections/runner/rebuild.ts';
 import { dispatchCheckpoint, readCheckpoint, writeCheckpoint } from '../../projections/runner/checkpoints.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
@@ -73,33 +72,26 @@ async function rebuildCommand(
   { fromOlderLog = false }: { fromOlderLog?: boolean } = {},
 ): Promise<void> {
   const wanted = projections.filter((projection) => [projection.name, everyName].includes(name));
-  const described = [];
-  for (const projection of wanted) {
-    const { data, text } = await rebuildOne(cli, projection, fromOlderLog);
-    described.push(data);
-    // A person sees each as soon as it is done; a program gets one document.
-    if (!cli.output.json) print(cli.output, data, wanted.length > 1 ? `${text}\n` : text);
+  const described: object[] = [];
+  const startedMs = performance.now();
+  const bar = createProgressBar(cli.output, name);
+  try {
+    for await (const rebuilt of rebuildTogether(wanted, { ...cli, fromOlderLog, progress: bar.show })) {
+      bar.end();
+      if (fromOlderLog && rebuilt.name === usageAndJobs.name) await putDispatcherBack(cli.pool, rebuilt.position);
+      const seconds = Number(((performance.now() - startedMs) / 1000).toFixed(3));
+      const { data, text } = describeRebuilt(cli.output, { ...rebuilt, seconds });
+      described.push(data);
+      // A person sees each as soon as it is done; a program gets one document.
+      if (!cli.output.json) print(cli.output, data, wanted.length > 1 ? `${text}\n` : text);
+    }
+  } catch (error) {
+    throw error instanceof RebuildRefused ? new CommandFailed(error.message) : error;
+  } finally {
+    bar.end();
   }
   const [only] = described;
   if (cli.output.json && only) print(cli.output, name === everyName ? { projections: described } : only, '');
-}
-
-async function rebuildOne(
-  cli: CliDependencies,
-  projection: RebuildableProjection,
-  fromOlderLog: boolean,
-): Promise<{ data: object; text: string }> {
-  const { name } = projection;
-  const startedMs = performance.now();
-  const bar = createProgressBar(cli.output, name);
-  const rebuilt = await rebuild(projection, { ...cli, fromOlderLog, progress: bar.show })
-    .catch((error: unknown) => {
-      throw error instanceof RebuildRefused ? new CommandFailed(error.message) : error;
-    })
-    .finally(bar.end);
-  if (fromOlderLog && projection === usageAndJobs) await putDispatcherBack(cli.pool, rebuilt.position);
-  const seconds = Number(((performance.now() - startedMs) / 1000).toFixed(3));
-  return describeRebuilt(cli.output, name, { ...rebuilt, seconds });
 }
 
 /** The dispatcher refuses an older log too. What it may miss by going on from its end, the sweeper finds among the jobs. */
@@ -111,8 +103,7 @@ async function putDispatcherBack(pool: Pool, position: bigint): Promise<void> {
 
 function describeRebuilt(
   output: Output,
-  name: string,
-  { events, position, before, tables, seconds }: Rebuilt & { seconds: number },
+  { name, events, position, before, tables, seconds }: Rebuilt & { seconds: number },
 ): { data: object; text: string } {
   const differs = tables.some(({ missing, surplus }) => missing + surplus > 0);
   const data = {

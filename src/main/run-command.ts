@@ -33,7 +33,7 @@ export async function runCommand(
   // A failure is told in one sentence; repeated attempts are not worth a line to the person who waits.
   const settings = { ...config, LOG_LEVEL: config.LOG_LEVEL ?? 'error' } as const;
   const logger = createLogger(settings, 'cli', 'warn', { write: output.tell });
-  const pool = openPool(databaseUrl, { logger, max: 4, queryTimeoutMs, connectionTimeoutMs: commandTimeoutMs });
+  const pool = openPool(databaseUrl, { logger, max: 8, queryTimeoutMs, connectionTimeoutMs: commandTimeoutMs });
   const prefix = await readStreamPrefix(pool, config).catch(async (error: unknown) => {
     await pool.end();
     if (error instanceof ConfigurationRefused) throw error;

@@ -68,7 +68,7 @@ export async function createReadModels({
   const pools: Pool[] = [];
   const running: { store: EventStore; projection: Projection; runner: Subscription }[] = [];
   const openAnother = (options?: string): Pool => {
-    const settings = { logger: silent, max: 4, queryTimeoutMs, ...(options !== undefined && { options }) };
+    const settings = { logger: silent, max: 8, queryTimeoutMs, ...(options !== undefined && { options }) };
     const pool = openPool(database.url, settings);
     pools.push(pool);
     return pool;

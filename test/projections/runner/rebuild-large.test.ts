@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { projections } from '../../../projections/all.ts';
 import { tablesOf } from '../../../projections/runner/projection.ts';
 import { rebuild } from '../../../projections/runner/rebuild.ts';
-import type { RebuildProgress } from '../../../projections/runner/rebuild.ts';
+import type { ReplayProgress } from '../../../projections/runner/replay.ts';
 import { logUnderTest } from '../../commands/log-under-test.ts';
 import { scaled } from '../../support/proof-scale.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -102,7 +102,7 @@ describe('a long log', () => {
     'gives identical rows of $name when that is rebuilt under load',
     { timeout: timeoutMs },
     async ({ name, projection }) => {
-      const progress: RebuildProgress[] = [];
+      const progress: ReplayProgress[] = [];
       let isDone = false;
       const loading = load(() => !isDone);
       const startedMs = performance.now();

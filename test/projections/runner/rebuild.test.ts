@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { projections } from '../../../projections/all.ts';
 import { jobTimeline } from '../../../projections/job-timeline.ts';
 import { overageLedger } from '../../../projections/overage-ledger.ts';
-import type { RebuildProgress } from '../../../projections/runner/rebuild.ts';
+import type { ReplayProgress } from '../../../projections/runner/replay.ts';
 import { tablesOf } from '../../../projections/runner/projection.ts';
 import type { RebuildableProjection } from '../../../projections/runner/projection.ts';
 import { readReached, writeCheckpoint } from '../../../projections/runner/checkpoints.ts';
@@ -13,8 +13,10 @@ import { usageAndJobs } from '../../../projections/usage-and-jobs.ts';
 import { logUnderTest } from '../../commands/log-under-test.ts';
 import { scaled } from '../../support/proof-scale.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { checkpointAt, readModelsOfTest } from '../read-models-under-test.ts';
+import { checkpointAt, readModelsOfTest, testMacs } from '../read-models-under-test.ts';
 import type { TestReadModels } from '../read-models-under-test.ts';
+import { rebuildTogether } from '../../../projections/runner/rebuild.ts';
+import { changedLog } from '../../commands/noted-reads.ts';
 import { dumpSchema, rebuildOn, rowsOf, rowsOfQuietRunner, writeLog } from './rebuilding.ts';
 
 const log = logUnderTest();
@@ -69,6 +71,33 @@ describe('a rebuild', { timeout: 60_000 }, () => {
     await writeLog(log.store, 1);
     await live.caughtUp();
     expect((await rebuildOn(log.store, live, jobTimeline)).tables[0]).toMatchObject({ missing: 0, surplus: 0 });
+  });
+
+  it('of all read models reads the log once, and gives identical rows while the log grows', async () => {
+    const live = await readModelsOfTest(log.store, projections);
+    await writeLog(log.store, 5);
+    await live.caughtUp();
+    const reads: string[] = [];
+    const store = changedLog(log.store, {
+      subscribe: (options) => {
+        reads.push([...options.streamPrefixes].sort().join(' '));
+        return log.store.subscribe(options);
+      },
+    });
+    const dependencies = { store, macs: testMacs, pool: live.pool, progress: () => undefined };
+    const quiet = await Array.fromAsync(rebuildTogether(projections, dependencies));
+    expect(reads).toEqual(['account- invoices- job- usage-']);
+    expect(quiet.map(({ name, tables }) => ({ name, tables }))).toEqual(
+      projections.map((projection) => ({ name: projection.name, tables: identical(projection) })),
+    );
+    let isDone = false;
+    const writing = writeLog(log.store, () => !isDone);
+    const busy = await Array.fromAsync(rebuildTogether(projections, dependencies)).finally(() => (isDone = true));
+    await writing;
+    expect(busy.map(({ tables }) => tables)).toEqual(projections.map(identical));
+    await live.caughtUp();
+    for (const projection of projections)
+      expect(await rowsOf(live, projection)).toEqual(await rowsOfQuietRunner(log.store, projection));
   });
 
   it('gives up where a reader does not let go of the table, rather than keep all others waiting', async () => {
@@ -147,7 +176,7 @@ describe.each(projections.map((projection) => ({ name: projection.name, projecti
       const live = await readModelsOfTest(log.store, [projection]);
       await writeLog(log.store, scaled(5, 200));
       const writing = writeLog(log.store, scaled(20, 800));
-      const progress: RebuildProgress[] = [];
+      const progress: ReplayProgress[] = [];
       const rebuilt = await rebuildOn(log.store, live, projection, { progress });
       expect(rebuilt.tables).toEqual(identical(projection));
       expect(rebuilt.before).toBe(rebuilt.position);

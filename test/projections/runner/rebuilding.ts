@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { rebuild } from '../../../projections/runner/rebuild.ts';
-import type { RebuildProgress, Rebuilt } from '../../../projections/runner/rebuild.ts';
+import type { ReplayProgress } from '../../../projections/runner/replay.ts';
+import type { Rebuilt } from '../../../projections/runner/rebuild.ts';
 import { tablesOf } from '../../../projections/runner/projection.ts';
 import type { RebuildableProjection } from '../../../projections/runner/projection.ts';
 import type { EventStore } from '../../../src/ports/event-store.ts';
@@ -33,7 +34,7 @@ export const rebuildOn = (
   store: EventStore,
   models: TestReadModels,
   projection: RebuildableProjection,
-  options: { progress?: RebuildProgress[]; fromOlderLog?: boolean } = {},
+  options: { progress?: ReplayProgress[]; fromOlderLog?: boolean } = {},
 ): Promise<Rebuilt> => {
   const { progress = [], fromOlderLog = false } = options;
   return rebuild(projection, {

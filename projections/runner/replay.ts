@@ -1,0 +1,132 @@
+import { sleep } from '../../src/async/sleep.ts';
+import type { PoolClient } from 'pg';
+import { coveredUpTo, isAfter, positionOfEvent } from '../../src/ports/log-position.ts';
+import type { EventStore, LogPosition, RecordedEvent } from '../../src/ports/event-store.ts';
+import type { RowMacs } from '../../src/ports/row-macs.ts';
+import type { Apply, Projection } from './projection.ts';
+import { inTransaction } from './transaction.ts';
+
+export interface ReplayDependencies {
+  store: EventStore;
+  macs: RowMacs;
+  /** Called after every batch. */
+  progress: (progress: ReplayProgress) => void;
+  /** Ends the replay. */
+  signal?: AbortSignal;
+}
+
+export interface ReplayProgress {
+  events: number;
+  position: bigint;
+  /** The position at which the replay ends. */
+  target: bigint;
+}
+
+/** A commit position that a replay is to reach exactly. */
+export interface ReplayGoal {
+  replay: Replay;
+  target: bigint;
+}
+
+const maxTransactionEvents = 1_000;
+
+/** Makes the rows of a read model anew, through a connection that finds the tables for them. */
+export class Replay {
+  readonly #projection: Projection;
+  readonly #client: PoolClient;
+  readonly #applyEvents: Apply;
+  position: LogPosition | undefined;
+  events = 0;
+
+  constructor(projection: Projection, dependencies: ReplayDependencies, client: PoolClient) {
+    this.#projection = projection;
+    this.#client = client;
+    this.#applyEvents = projection.start(dependencies);
+  }
+
+  get streamPrefixes(): readonly string[] {
+    return this.#projection.streamPrefixes;
+  }
+
+  /** Commit position up to which all events are applied. */
+  get reached(): bigint {
+    return coveredUpTo(this.position);
+  }
+
+  /** @param read everything in the log from an earlier position up to this one, for several read models perhaps */
+  async apply(
+    read: readonly RecordedEvent[],
+    { position, target }: { position: LogPosition; target: bigint },
+  ): Promise<void> {
+    if (this.reached >= target) return;
+    const events = read.filter(
+      (event) =>
+        event.position <= target &&
+        isAfter(positionOfEvent(event.position), this.position) &&
+        this.streamPrefixes.some((prefix) => event.stream.startsWith(prefix)),
+    );
+    if (events.length > 0) await inTransaction(this.#client, () => this.#applyEvents(events, this.#client));
+    this.events += events.length;
+    this.position = coveredUpTo(position) < target ? position : positionOfEvent(target);
+  }
+}
+
+/** Reads the log once for all replays, each of which applies everything up to exactly its goal, which the log has reached. */
+export async function replayTogether(goals: readonly ReplayGoal[], dependencies: ReplayDependencies): Promise<void> {
+  const behind = goals.filter(({ replay, target }) => target > replay.reached);
+  const [first] = behind;
+  if (!first) return;
+  const last = behind.reduce((most, { target }) => (target > most ? target : most), 0n);
+  // Deliveries may be small. A transaction for each would take most of the time.
+  let waiting: RecordedEvent[] = [];
+  let delivered = behind.reduce(
+    (least, { replay: { position } }) => (least && isAfter(least, position) ? position : least),
+    first.replay.position,
+  );
+  let events = Math.max(...behind.map(({ replay }) => replay.events));
+  let failure: Error | undefined;
+  let underWay: Promise<void> = Promise.resolve();
+  const apply = async (read: readonly RecordedEvent[], position: LogPosition) => {
+    const applied = await Promise.allSettled(
+      behind.map(({ replay, target }) => replay.apply(read, { position, target })),
+    );
+    for (const each of applied) if (each.status === 'rejected') throw each.reason;
+    events += read.length;
+    dependencies.progress({ events, position: coveredUpTo(position), target: last });
+  };
+  // Reads the next events while one batch is applied, and no further.
+  const applyWaiting = async (position: LogPosition) => {
+    await underWay;
+    if (failure) return;
+    const read = waiting;
+    waiting = [];
+    underWay = apply(read, position).catch((error: unknown) => {
+      failure = error instanceof Error ? error : new Error(String(error));
+    });
+  };
+  const subscription = dependencies.store.subscribe({
+    name: 'rebuild',
+    streamPrefixes: [...new Set(behind.flatMap(({ replay }) => replay.streamPrefixes))],
+    from: () => Promise.resolve(delivered),
+    apply: async ({ events: read, position }) => {
+      if (failure || coveredUpTo(delivered) >= last) return;
+      waiting.push(...read.filter((event) => event.position <= last));
+      delivered = coveredUpTo(position) < last ? position : positionOfEvent(last);
+      if (waiting.length >= maxTransactionEvents) await applyWaiting(delivered);
+    },
+  });
+  try {
+    // At the end of the log, only events of other streams are left below the goal.
+    while (!failure && coveredUpTo(delivered) < last && !subscription.caughtUp) {
+      dependencies.signal?.throwIfAborted();
+      await sleep(5);
+    }
+  } finally {
+    await subscription.close();
+    await underWay;
+  }
+  await applyWaiting(positionOfEvent(last));
+  await underWay;
+  // The subscription alone would retry without end, but here a caller waits for the result.
+  if (failure) throw failure;
+}
