@@ -20,6 +20,8 @@ export interface Aggregate<State, Event extends DomainEvent> {
   evolve: (state: State, event: Event, at: { revision: number; id: string; time: string }) => State;
   /** State of a long stream to read on from, usually that of a read model. */
   known?: Loaded<State>;
+  /** The stream is probably empty: it is only read if the command refuses, or the append at no revision conflicts. */
+  presumedEmpty?: boolean;
 }
 
 export interface Handling<State, Event extends DomainEvent> {
@@ -71,11 +73,15 @@ export async function handle<State, Event extends DomainEvent>(
   const deadlineMs = performance.now() + timeoutMs;
   // After a conflict only the new events are read: on a busy stream, reading all of it again would always be too late.
   const loaded = knownAtFirst(aggregate);
+  let isPresumed = aggregate.presumedEmpty ?? false;
   while (performance.now() < deadlineMs) {
-    if (!(await loadIfReachable(store, aggregate, loaded))) continue;
+    if (!isPresumed && !(await loadIfReachable(store, aggregate, loaded))) continue;
+    const mayBeWrong = isPresumed;
+    isPresumed = false;
     // The decision and the stored events use the same instant.
     const time = later(now(), loaded.lastTime);
     const events = decide(loaded.state, time);
+    if (mayBeWrong && (isRefused(events) || events.length === 0)) continue;
     if (isRefused(events)) return events;
     if (events.length === 0) return { state: loaded.state, events, revision: loaded.revision, loaded };
 

@@ -60,29 +60,41 @@ export async function readQueuedJob(store: EventStore, message: JobMessage): Pro
   };
 }
 
-/** Records one step of a job, on its own stream, at the exact revision (`domain/download-job.ts`). */
+/**
+ * Records one step of a job, on its own stream, at the exact revision (`domain/download-job.ts`).
+ *
+ * @param presumedNew the job probably has no step yet, so its stream is not read first
+ */
 export async function recordJobProgress(
   { store, now, newUuid, observer, tracer }: JobDependencies,
   command: JobCommand,
   { timeoutMs, ...cause }: JobCause,
+  presumedNew = false,
 ): Promise<Handled<Job, JobEvent> | Refused> {
-  const handled = await handle(store, jobOf(command.token), {
-    decide: (state, at) => decideJob(state, command, at),
-    cause: { commandId: newUuid(), ...cause },
-    now,
-    timeoutMs,
-    tracer,
-  });
+  const handled = await handle(
+    store,
+    { ...jobOf(command.token), presumedEmpty: presumedNew },
+    {
+      decide: (state, at) => decideJob(state, command, at),
+      cause: { commandId: newUuid(), ...cause },
+      now,
+      timeoutMs,
+      tracer,
+    },
+  );
   if (observer && !isRefused(handled)) for (const event of handled.events) observer.stepRecorded(event);
   return handled;
 }
 
-/** @returns the proof of the claim that was just made */
+/**
+ * @param claim.presumedNew as for `recordJobProgress`
+ * @returns the proof of the claim that was just made
+ */
 export async function claimJob(
   dependencies: JobDependencies,
-  claim: { workerId: string; job: QueuedJob; message: JobMessage; timeoutMs: number },
+  claim: { workerId: string; job: QueuedJob; message: JobMessage; timeoutMs: number; presumedNew?: boolean },
 ): Promise<ClaimProof | Refused> {
-  const { workerId, job, message, timeoutMs } = claim;
+  const { workerId, job, message, timeoutMs, presumedNew } = claim;
   const { token, usageStream, usageRevision } = message;
   const handled = await recordJobProgress(
     dependencies,
@@ -94,6 +106,7 @@ export async function claimJob(
       timeoutMs,
       traceparent: job.traceparent,
     },
+    presumedNew,
   );
   return isRefused(handled) ? handled : { workerId, revision: handled.revision };
 }

@@ -10,7 +10,8 @@ import type { Checkpoint } from '../../projections/runner/checkpoints.ts';
 import { noteServiceFailures } from '../../projections/service-failures.ts';
 import { readJobOrigin } from '../commands/record-job-progress.ts';
 import type { EventStore, RecordedEvent, Subscription } from '../ports/event-store.ts';
-import type { JobMessage, JobQueue } from '../ports/job-queue.ts';
+import { messageId } from '../ports/job-queue.ts';
+import type { JobQueue } from '../ports/job-queue.ts';
 import { isServiceFailure } from '../domain/failed-job-keeps-charge.ts';
 import { parseJobEvent, parseUsageEvent } from '../domain/parse-event.ts';
 import pMap from 'p-map';
@@ -70,12 +71,3 @@ function serviceFailure(recorded: RecordedEvent): string[] {
   const { event } = parseJobEvent(recorded);
   return isServiceFailure(event) ? [event.data.token] : [];
 }
-
-/**
- * Names a message, so that the queue takes it once.
- *
- * @param jobRevision revision of the job's last event, -1 if it has none
- * @param repetition 0 at first; the sweeper counts on from 1
- */
-export const messageId = (token: JobMessage['token'], jobRevision: number, repetition: number) =>
-  `${token}:${String(jobRevision)}:${String(repetition)}`;

@@ -4,9 +4,9 @@ import { forgetOldWorkers, listClaimedJobs, listWaitingJobs } from '../../projec
 import type { ClaimedJob, WaitingJob } from '../../projections/unfinished-jobs.ts';
 import { recordJobProgress } from '../commands/record-job-progress.ts';
 import type { JobDependencies } from '../commands/record-job-progress.ts';
-import type { JobQueue } from '../ports/job-queue.ts';
 import { isRefused } from '../domain/refusals.ts';
-import { messageId } from './dispatch-downloads.ts';
+import { messageId } from '../ports/job-queue.ts';
+import type { JobQueue } from '../ports/job-queue.ts';
 import { outageOf } from '../ports/outage.ts';
 import type { Outage, Outages } from '../ports/outage.ts';
 import { repeat } from './repeat.ts';

@@ -11,6 +11,8 @@ export interface ReceivedJob {
   message: JobMessage;
   /** Identifies the span that sent the message, if it was traced. */
   traceparent: string | undefined;
+  /** The job had no step yet when the message was sent. */
+  isNew: boolean;
   /** Number of deliveries, this one included. */
   deliveries: number;
   /** Ends the message: the log has the claim now, or there is nothing to do. */
@@ -20,6 +22,18 @@ export interface ReceivedJob {
   /** Has the message delivered again, to any worker, after a delay. */
   postpone(delayMs: number): void;
 }
+
+/**
+ * Names a message, so that the queue takes it once.
+ *
+ * @param jobRevision revision of the job's last event, -1 if it has none
+ * @param repetition 0 at first; the sweeper counts on from 1
+ */
+export const messageId = (token: JobMessage['token'], jobRevision: number, repetition: number) =>
+  `${token}:${String(jobRevision)}:${String(repetition)}`;
+
+/** @param id a `messageId` */
+export const isOfNewJob = (id: string): boolean => /:-1:\d+$/.test(id);
 
 /** Name of the queue of downloads. */
 export const downloadQueue = 'downloads.queued';

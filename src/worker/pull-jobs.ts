@@ -177,7 +177,13 @@ async function claimQueued(
   const span = startProcessing(tracer, received, queued);
   const job = span ? { ...queued, traceparent: span.traceparent } : queued;
   const proof = await inSpan(tracer, { name: 'claim', parent: job.traceparent }, (traceparent) =>
-    claimJob(dependencies, { workerId, job: { ...job, traceparent }, message, timeoutMs: claimTimeoutMs }),
+    claimJob(dependencies, {
+      workerId,
+      job: { ...job, traceparent },
+      message,
+      timeoutMs: claimTimeoutMs,
+      presumedNew: received.isNew,
+    }),
   ).catch((error: unknown) => {
     span?.end({ errorType: 'unavailable' });
     throw error;

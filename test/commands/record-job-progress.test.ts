@@ -13,6 +13,7 @@ import type { QueuedJob } from '../../src/commands/record-job-progress.ts';
 import type { ClaimProof, JobCommand } from '../../src/domain/download-job.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
 import { logUnderTest } from './log-under-test.ts';
+import { noteReads } from './noted-reads.ts';
 import { expectUnbrokenChain } from './unbroken-chain.ts';
 import { ask, downloadOf, freshCause, freshToken, writersOf, openUsage } from './usage-account.ts';
 
@@ -33,8 +34,8 @@ async function queuedJob(): Promise<{ message: JobMessage; job: QueuedJob; corre
   return { message, job, correlationId: cause.correlationId };
 }
 
-function claim({ message, job }: { message: JobMessage; job: QueuedJob }, workerId = newId('wrk')) {
-  return claimJob(dependencies(), { workerId, job, message, timeoutMs: 10_000 });
+function claim({ message, job }: { message: JobMessage; job: QueuedJob }, presumedNew = false) {
+  return claimJob(dependencies(), { workerId: newId('wrk'), job, message, timeoutMs: 10_000, presumedNew });
 }
 
 function step(job: QueuedJob, command: JobCommand, now?: string) {
@@ -66,13 +67,38 @@ describe('a message about a queued download', () => {
 });
 
 describe('a claim', () => {
-  it('is one of many: of all workers that try at once, one holds the job', async () => {
+  it.each([
+    ['', false],
+    [', although each presumes that it is the first', true],
+  ])('is one of many: of all workers that try at once, one holds the job%s', async (_, presumedNew) => {
     const queued = await queuedJob();
-    const answers = await Promise.all(Array.from({ length: 8 }, () => claim(queued)));
+    const answers = await Promise.all(Array.from({ length: 8 }, () => claim(queued, presumedNew)));
     const claims = answers.filter((answer) => !isRefused(answer));
     expect(claims).toHaveLength(1);
     expect(answers.filter(isRefused)).toEqual(Array.from({ length: 7 }, () => ({ refusal: 'job_not_claimable' })));
     expect((await readJob(log.store, queued.message.token)).claim).toMatchObject(claims[0]!);
+  });
+
+  it('of a new job reads nothing first, and a wrong presumption is corrected', async () => {
+    const queued = await queuedJob();
+    const { token } = queued.message;
+    const { store, reads } = noteReads(log.store);
+    const presuming = { ...queued, workerId: newId('wrk'), timeoutMs: 10_000, presumedNew: true };
+    const first = proofOf(await claimJob({ ...dependencies(), store }, presuming));
+    expect([first.revision, reads(`job-${token}`)]).toEqual([0, []]);
+    expect(await claimJob({ ...dependencies(), store }, presuming)).toEqual({ refusal: 'job_not_claimable' });
+    await step(queued.job, { kind: 'expire_lease', token, claim: first });
+    const later = { ...dependencies('2026-11-14T10:00:02.000Z'), store };
+    expect(proofOf(await claimJob(later, presuming)).revision).toBe(2);
+    expectUnbrokenChain(await log.store.read(`job-${token}`, 0));
+    // A refusal comes from the log, never from a presumption.
+    const unclaimed = await queuedJob();
+    const lost = { kind: 'shut_down', token: unclaimed.message.token, claim: first } as const;
+    const cause = { correlationId: newUuid(), causationId: newUuid(), actor: { type: 'system', id: 'wrk' } } as const;
+    expect(await recordJobProgress(later, lost, { ...cause, timeoutMs: 10_000 }, true)).toEqual({
+      refusal: 'claim_lost',
+    });
+    expect(reads(`job-${unclaimed.message.token}`)).toEqual([0]);
   });
 
   it('goes back to the request that queued the download, and says where that was', async () => {

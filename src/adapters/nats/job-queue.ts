@@ -1,7 +1,7 @@
 import { AckPolicy, DiscardPolicy, RetentionPolicy, StorageType, headers, nanos, NatsError } from 'nats';
 import type { Consumer, JetStreamClient, JetStreamManager, JsMsg, MsgHdrs, NatsConnection } from 'nats';
 import { z } from 'zod';
-import { downloadQueue } from '../../ports/job-queue.ts';
+import { downloadQueue, isOfNewJob } from '../../ports/job-queue.ts';
 import type { JobMessage, JobQueue, ReceivedJob } from '../../ports/job-queue.ts';
 import { inSpan } from '../../ports/tracing.ts';
 import type { Tracer } from '../../ports/tracing.ts';
@@ -162,6 +162,7 @@ function receivedJob(received: JsMsg): ReceivedJob | undefined {
   return {
     message,
     traceparent: received.headers?.has('traceparent') ? received.headers.get('traceparent') : undefined,
+    isNew: isOfNewJob(received.headers?.get('Nats-Msg-Id') ?? ''),
     deliveries: received.info.deliveryCount,
     acknowledge: () => received.ack(),
     keepAlive: () => received.working(),
