@@ -8,9 +8,11 @@ import { queue } from '../support/downloads.ts';
 import { runSql, waitForEnd } from './engines-behind.ts';
 import { rawExchange, rawRequest } from './raw-request.ts';
 import { metadataPath } from './requests.ts';
+import { auditFoundDivergence } from '../support/log-lines.ts';
 import { demoOf, ownService } from './shared-service.ts';
 
 const service = ownService({}, [
+  auditFoundDivergence,
   'a request failed inside the service',
   'Postgres could not be asked to admit a request',
 ]);

@@ -8,6 +8,9 @@ export function unexpectedLines(log: string, expectedErrors: readonly string[] =
   });
 }
 
+/** An error that a test expects if it changes rows by hand: the audit beside the dispatcher may look meanwhile. */
+export const auditFoundDivergence = 'the audit found a divergence: a value does not follow from the log';
+
 /** The lines of a log that are JSON, which are all but those of other programs. */
 export const jsonLines = <Line>(log: string): Line[] =>
   log.split('\n').flatMap((line) => (line.startsWith('{') ? (JSON.parse(line) as Line) : []));

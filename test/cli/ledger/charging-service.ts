@@ -1,5 +1,6 @@
 import { noDownloads, ownService } from '../../http/shared-service.ts';
 import { accountWithDownloads } from '../../support/downloads.ts';
+import { auditFoundDivergence } from '../../support/log-lines.ts';
 import { planFile } from '../../support/plans.ts';
 import type { Service } from '../../support/service.ts';
 
@@ -9,9 +10,7 @@ import type { Service } from '../../support/service.ts';
  */
 export function chargingService(): Service {
   const plans = planFile({ downloads_limit: 1, overage_cents: 25 });
-  return ownService({ ...noDownloads, PLANS_FILE: plans }, [
-    'the audit found a divergence: a value does not follow from the log',
-  ]);
+  return ownService({ ...noDownloads, PLANS_FILE: plans }, [auditFoundDivergence]);
 }
 
 /** An account with the included download, and so many charged ones. */
