@@ -40,7 +40,8 @@ export async function benchHttp(
   { rounds, seconds, cases, projector, store }: HttpOptions,
 ): Promise<Results> {
   const targets = await startTargets(bench, pool, { askers, projector, store });
-  if (!targets.BullMQ) progress('BullMQ is left out: there is no redis-server on the PATH');
+  if (!targets.BullMQ)
+    progress('BullMQ is left out: it needs a redis-server on the PATH, and "npm install --no-save bullmq ioredis"');
   const series: Series[] = [];
   // The first round warms everything up, and is not kept.
   for (let round = 0; round <= rounds; round += 1) {

