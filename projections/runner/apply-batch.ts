@@ -15,7 +15,7 @@ export interface RunningProjection {
   position: LogPosition | undefined;
 }
 
-/** Another projector, or a rebuild, has moved the checkpoint: the events that it applied must not be applied again. */
+/** Another projector, or a rebuild, holds or has moved the checkpoint: events that it applied must not be applied again. */
 class CheckpointMoved extends Error {
   override readonly name = 'CheckpointMoved';
 }
@@ -23,8 +23,8 @@ class CheckpointMoved extends Error {
 /**
  * Applies a batch to read models in one transaction, which also moves their checkpoints.
  *
- * @param projections several give way to whoever has locked or moved the checkpoint of one of them; one alone waits for a lock
- * @returns the number of events that each of them has taken; nothing was applied to those that are missing
+ * @returns the number of events that each of them has taken; those whose checkpoint somebody holds or has moved are missing, and
+ *   nothing was applied to them: no read model waits for the lock of another
  * @throws {CheckpointMoved} if none of them could take it
  */
 export async function applyBatch(
@@ -40,11 +40,11 @@ export async function applyBatch(
     events: eventsFor(running, batch.events),
   }));
   const taken = await inPoolTransaction(pool, async (client) => {
-    // Comes before any other write, so that a second runner waits here and then gives way.
-    const names = await moveCheckpoints(client, moves, { waits: moves.length === 1 });
+    // Comes before any other write, so that a second runner gives way here.
+    const names = await moveCheckpoints(client, moves);
     if (names.size === 0)
       throw new CheckpointMoved(
-        `another projector has moved the checkpoint of ${moves.map(({ name }) => name).join(', ')}`,
+        `somebody else holds or has moved the checkpoint of ${moves.map(({ name }) => name).join(', ')}`,
       );
     const own = moves.filter(({ name }) => names.has(name));
     for (const { running, events } of own) if (events.length > 0) await running.apply(events, client);

@@ -106,16 +106,12 @@ interface Move {
 }
 
 /**
- * Moves those checkpoints that are where they are expected, and locks them until the transaction ends.
+ * Moves those checkpoints that are where they are expected, and locks them until the transaction ends. One that somebody has
+ * locked stays where it is.
  *
- * @param waits for one that somebody has locked; otherwise it stays where it is
  * @returns the names of those that were moved
  */
-export async function moveCheckpoints(
-  client: PoolClient,
-  moves: readonly Move[],
-  { waits }: { waits: boolean },
-): Promise<Set<string>> {
+export async function moveCheckpoints(client: PoolClient, moves: readonly Move[]): Promise<Set<string>> {
   const values = moves.map(({ name, before, after, events }) => [
     name,
     events.length,
@@ -123,14 +119,14 @@ export async function moveCheckpoints(
     ...checkpointValues(before).slice(0, 2),
   ]);
   const { rows } = await client.query<{ name: string }>({
-    name: waits ? 'move-checkpoints' : 'move-free-checkpoints',
+    name: 'move-checkpoints',
     text: `with next as (
        select * from unnest($1::text[], $2::int[], $3::numeric[], $4::numeric[], $5::numeric[], $6::numeric[], $7::numeric[])
          n (name, events, position, prepare_position, event_position, expected, expected_prepare)
      ), unmoved as (
        select name from checkpoints c join next n using (name)
        where (c.position, c.prepare_position) is not distinct from (n.expected, n.expected_prepare)
-       for update of c ${waits ? '' : 'skip locked'}
+       for update of c skip locked
      )
      update checkpoints c
      set position = n.position, prepare_position = n.prepare_position, event_position = n.event_position,

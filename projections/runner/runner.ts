@@ -50,7 +50,9 @@ export function runProjections(
       await sleep(returnMs, stopping);
       const caughtUp = [...apart].filter(([, subscription]) => subscription.caughtUp);
       if (caughtUp.length === 0) continue;
-      await Promise.all([common, ...caughtUp.map(([, subscription]) => subscription)].map((each) => each.close()));
+      // First: the others go on while one of them ends its last batch.
+      await Promise.all(caughtUp.map(([, subscription]) => subscription.close()));
+      await common.close();
       for (const [projection] of caughtUp) apart.delete(projection);
       common = startCommon({ isFirst: false });
     }
@@ -148,6 +150,7 @@ class ProjectionRunner {
       this.#setApart(due.filter((running) => !taken.has(running)));
     } catch (error) {
       if (this.#projections.length === 1) throw error;
+      this.#dependencies.logger.warn({ err: error }, 'a batch is applied to each read model by itself');
       await this.#applyToEach(due, batch);
     }
     // The first batch of a burst is applied at once, and the next one collects what follows.

@@ -79,6 +79,7 @@ export class SupervisedSubscription implements Subscription {
         await this.#connectAndFollow();
       } catch (error) {
         if (this.#mustStop()) return;
+        this.#isCaughtUp = false;
         if (error instanceof QuietSubscription) {
           this.#supervision.logger?.debug({ subscription: this.#options.name }, 'quiet for long; subscribing again');
           continue;

@@ -1,6 +1,7 @@
 import type { Pool } from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { projections } from '../../../projections/all.ts';
+import { invoices } from '../../../projections/invoices.ts';
 import { jobTimeline } from '../../../projections/job-timeline.ts';
 import { overageLedger } from '../../../projections/overage-ledger.ts';
 import type { RebuildableProjection } from '../../../projections/runner/projection.ts';
@@ -9,7 +10,9 @@ import { catchUp } from '../../../projections/runner/wait-for-checkpoint.ts';
 import type { EventStore } from '../../../src/ports/event-store.ts';
 import { logUnderTest } from '../../commands/log-under-test.ts';
 import { changedLog } from '../../commands/noted-reads.ts';
+import { scaled } from '../../support/proof-scale.ts';
 import { waitFor } from '../../support/wait-for.ts';
+import { GeneratedAccount, appendAll } from '../generated-account.ts';
 import { readModelsOfTest, silent, testMacs } from '../read-models-under-test.ts';
 import type { TestReadModels } from '../read-models-under-test.ts';
 import { rowsOf, rowsOfQuietRunner, writeLog } from './rebuilding.ts';
@@ -55,9 +58,24 @@ async function runAll(
   return { models, readers, close };
 }
 
-const caughtUp = async ({ pool }: { pool: Pool }, of: readonly RebuildableProjection[] = projections) => {
-  for (const projection of of) expect(await catchUp({ store: log.store, pool }, projection, 20_000)).toBe(true);
+const caughtUp = async (
+  { pool }: { pool: Pool },
+  of: readonly RebuildableProjection[] = projections,
+  timeoutMs = 20_000,
+) => {
+  for (const projection of of) expect(await catchUp({ store: log.store, pool }, projection, timeoutMs)).toBe(true);
 };
+
+/** As the last step of a rebuild does it. @returns what lets go of it again */
+async function lockCheckpoint(models: TestReadModels, { name }: RebuildableProjection): Promise<() => Promise<void>> {
+  const rebuild = await models.openAnother().connect();
+  await rebuild.query('begin');
+  await rebuild.query('select from checkpoints where name = $1 for update', [name]);
+  return async () => {
+    await rebuild.query('commit');
+    rebuild.release();
+  };
+}
 
 /** Every read model has the rows of one that was made alone, and the common reader is the only one. */
 async function expectTogetherAgain({ models, readers }: Running): Promise<void> {
@@ -67,7 +85,8 @@ async function expectTogetherAgain({ models, readers }: Running): Promise<void> 
   await waitFor(() => readers.join() === 'read models', { what: 'the common reader alone' });
 }
 
-const others = projections.filter((projection) => projection !== overageLedger);
+const without = (one: RebuildableProjection) => projections.filter((projection) => projection !== one);
+const others = without(overageLedger);
 
 describe('read models that read the log together', { timeout: 60_000 }, () => {
   it('have the rows of those that read it alone, over a log that grows and over one that is there', async () => {
@@ -105,14 +124,57 @@ describe('read models that read the log together', { timeout: 60_000 }, () => {
     const live = await runAll();
     await writeLog(log.store, 2);
     await caughtUp(live.models);
-    const rebuild = await live.models.openAnother().connect();
-    await rebuild.query('begin');
-    await rebuild.query('select from checkpoints where name = $1 for update', [overageLedger.name]);
+    const unlock = await lockCheckpoint(live.models, overageLedger);
     await writeLog(log.store, 2);
     await caughtUp(live.models, others);
     expect(live.readers).toEqual(['read models', 'overage_ledger']);
-    await rebuild.query('commit');
-    rebuild.release();
+    await unlock();
+    await expectTogetherAgain(live);
+  });
+
+  it.each([
+    ['nothing comes for it', invoices],
+    ['events come for it', overageLedger],
+  ])('never wait for a locked checkpoint while %s, however often its read model returns', async (_, locked) => {
+    const live = await runAll();
+    const account = new GeneratedAccount();
+    await appendAll(log.store, account.open());
+    await caughtUp(live.models);
+    const unlock = await lockCheckpoint(live.models, locked);
+    const beginMs = performance.now();
+    await appendAll(log.store, [account.issueKey().append]);
+    while (performance.now() - beginMs < scaled(5_000, 30_000)) {
+      await appendAll(log.store, [account.queue(1)]);
+      await caughtUp(live.models, without(locked), 8_000);
+    }
+    await unlock();
+    await expectTogetherAgain(live);
+  });
+
+  it('never wait for a locked checkpoint when another of them fails', async () => {
+    let isBroken = false;
+    const failing: RebuildableProjection = {
+      ...jobTimeline,
+      start: (tools) => {
+        const apply = jobTimeline.start(tools);
+        return async (events, client) => {
+          await apply(events, client);
+          if (!isBroken) return;
+          isBroken = false;
+          throw new Error('a planted failure');
+        };
+      },
+    };
+    const live = await runAll(projections.map((projection) => (projection === jobTimeline ? failing : projection)));
+    const account = new GeneratedAccount();
+    await appendAll(log.store, account.open());
+    await caughtUp(live.models);
+    const unlock = await lockCheckpoint(live.models, overageLedger);
+    isBroken = true;
+    // One event for both.
+    await appendAll(log.store, [account.queue(1)]);
+    await caughtUp(live.models, without(overageLedger), 8_000);
+    await unlock();
     await expectTogetherAgain(live);
   });
 
