@@ -150,7 +150,6 @@ class ProjectionRunner {
       this.#setApart(due.filter((running) => !taken.has(running)));
     } catch (error) {
       if (this.#projections.length === 1) throw error;
-      this.#dependencies.logger.warn({ err: error }, 'a batch is applied to each read model by itself');
       await this.#applyToEach(due, batch);
     }
     // The first batch of a burst is applied at once, and the next one collects what follows.
