@@ -13,6 +13,8 @@ import type { CreditsRow } from '../credits.ts';
 import { keyedDownloadColumns, keyedDownloadFromText } from '../idempotency-keys.ts';
 import { polledJobColumns, polledJobFromText } from '../jobs.ts';
 import type { PolledJob } from '../jobs.ts';
+import { coveredEventFromText, coveredEventSql } from '../runner/checkpoints.ts';
+import { usageAndJobs } from '../usage-and-jobs.ts';
 
 /** The statement behind `admission.ts`, and the reading of its rows. */
 
@@ -33,6 +35,7 @@ const ownColumns = [
   'case when g.kept > 0 then g.at[g.gone + 1] else g.now_ms end as oldest',
   'g.now_ms',
   'g.clock_ms',
+  coveredEventSql(usageAndJobs.name),
 ];
 const jobColumns = polledJobColumns('j');
 const creditsCount = creditsColumns('c').split(',').length;
@@ -126,6 +129,7 @@ const creditsFrom = ownColumns.length + jobColumns.length;
 const keyedFrom = creditsFrom + creditsCount;
 const baseAt = ownColumns.findIndex((column) => column.endsWith(' as base_ms'));
 const clockAt = ownColumns.indexOf('g.clock_ms');
+const coveredAt = ownColumns.length - 1;
 const streamAt = creditsFrom + creditsColumnIndex('stream');
 
 /** The session settings that the statement's plan, and the reading of its texts, need; a pool of its own has them. */
@@ -250,9 +254,11 @@ export class AdmissionStatement {
     return rowCount === 1;
   }
 
-  /** Only the MAC may be null among the key's own columns. */
+  /** Only the MAC and the last column may be null among the key's own columns. */
   #keyOf(hash: string, row: TextRow, fields: readonly FieldDef[]): AdmittedKey {
     const [, keyId = '', accountId = '', mac, hourlyLimit, kept, granted, baseMs, oldest, nowMs] = row as string[];
+    const usage = this.#usageOf(row, accountId, fields);
+    const coversUpTo = coveredEventFromText(row[coveredAt]);
     return {
       keyId,
       accountId,
@@ -262,7 +268,7 @@ export class AdmissionStatement {
       granted: Number(granted),
       oldestMs: Number(baseMs) + Number(oldest),
       place: { hash, baseMs: baseMs ?? '', instantMs: Number(nowMs) },
-      usage: this.#usageOf(row, accountId, fields),
+      usage: typeof usage === 'object' ? { ...usage, coversUpTo } : usage,
     };
   }
 

@@ -53,6 +53,16 @@ function checkpointOf(row: Row | undefined): Checkpoint | undefined {
   };
 }
 
+/** Subquery of the newest commit position of an event up to which a reader has taken everything; null if none is known. */
+export const coveredEventSql = (name: string): string =>
+  `(select case when prepare_position is null then position else event_position end from checkpoints where name = '${name}')`;
+
+export function coveredEventFromText(text: string | null | undefined): bigint | undefined {
+  if (!text) return undefined;
+  const position = BigInt(text);
+  return isPosition(positionOfEvent(position)) ? position : undefined;
+}
+
 /** The commit position up to which a reader has taken all of its events; 0 before the first event. */
 export async function readReached(pool: Pool, name: string): Promise<bigint> {
   return coveredUpTo((await readCheckpoint(pool, name))?.position);

@@ -59,4 +59,6 @@ export interface UsageSnapshot {
   lastHash: string;
   lastTime: string;
   usage: Usage;
+  /** Of a row of the read model: it has every event of the account up to this commit position of the log. */
+  coversUpTo?: bigint | undefined;
 }

@@ -88,6 +88,7 @@ function tellingWaits(store: EventStore & WholeLog, output: Output): EventStore 
     append: (...asked) => told(store.append(...asked)),
     read: (...asked) => told(store.read(...asked)),
     readAll: (...asked) => told(store.readAll(...asked)),
+    readTail: (...asked) => told(store.readTail(...asked)),
     headPosition: () => told(store.headPosition()),
     newestPosition: (...asked) => told(store.newestPosition(...asked)),
     subscribe: (options) => store.subscribe(options),

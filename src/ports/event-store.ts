@@ -55,6 +55,15 @@ export interface EventStore {
    */
   read(stream: string, fromRevision: number, maxCount?: number): Promise<RecordedEvent[]>;
 
+  /**
+   * Every event after the commit position of an event, in order, with at least those that were stored before the call.
+   *
+   * @param maxCount with the events of other systems
+   * @returns undefined if there are more
+   * @throws {EventStoreUnavailable}
+   */
+  readTail(after: bigint, maxCount: number): Promise<RecordedEvent[] | undefined>;
+
   /** Position of the newest event of the whole log, or undefined when it is empty. @throws {EventStoreUnavailable} */
   headPosition(): Promise<bigint | undefined>;
 

@@ -132,6 +132,12 @@ export function connectEventStore({
         from = last;
       }
     },
+    readTail: async (after, maxCount) => {
+      // The server's read includes the event at the position itself, and one more shows that there are too many.
+      const events = await readLog({ fromPosition: positionOfEvent(after), maxCount: maxCount + 2 });
+      const later = events.filter(({ position }) => position > after);
+      return later.length > maxCount ? undefined : oursAmong(later);
+    },
     headPosition: async () => {
       const [head] = await readLog({ direction: BACKWARDS, fromPosition: END, maxCount: 1 });
       return head?.position;

@@ -1,4 +1,5 @@
 import { periodOfUsageStream, usageStream } from '../../domain/billing-period.ts';
+import type { LogTail } from './log-tail.ts';
 import { UsageCache, readOn } from './usage-cache.ts';
 import type { UnknownAppend } from '../../ports/billing.ts';
 import type { AppendOutcome, EventStore, RecordedEvent } from '../../ports/event-store.ts';
@@ -25,6 +26,7 @@ import { causedByCalendar, rollOverDue } from './roll-over.ts';
 
 export interface WriterDependencies {
   store: EventStore;
+  logTail: LogTail;
   now: () => string;
   newId: () => string;
   tracer?: Tracer | undefined;
@@ -62,7 +64,7 @@ const maxKept = 10_000;
  *       - conflict: somebody else has written, another writer or a correction. Read those events and go back to step 2.
  *       - not sent: the log is away. Go back to step 2, without the requests whose time is up.
  *     A batch without events (refusals, queries, repeats) proves by a read instead that its state is current: read the rest of
- *     the stream and go back to step 2; if there is still nothing to append, go on to step 5.
+ *     the stream (or, together with other accounts, the end of the log: `log-tail.ts`) and go back to step 2; if there is still nothing to append, go on to step 5.
  *  5. Answer each request of the batch.
  *
  * Two kinds of requests leave a batch earlier:
@@ -317,10 +319,20 @@ export class AccountWriter {
 
   /** @returns whether the cache is now current; false when the log could not be read */
   async #readTail(cache: UsageCache): Promise<boolean> {
-    const events = await this.#read(cache.snapshot.stream, cache.snapshot.revision + 1);
+    const { stream, revision } = cache.snapshot;
+    const events = (await this.#sharedTail(cache)) ?? (await this.#read(stream, revision + 1));
     if (!events) return false;
     for (const event of events) cache.fold(event);
     return true;
+  }
+
+  /** @returns undefined if the stream itself is to be read */
+  async #sharedTail({ coversUpTo, snapshot: { stream, revision } }: UsageCache): Promise<RecordedEvent[] | undefined> {
+    if (coversUpTo === undefined) return undefined;
+    const tail = await this.#dependencies.logTail.readAfter(coversUpTo);
+    const events = tail?.filter((event) => event.stream === stream && event.revision > revision);
+    const isGap = events?.[0] && events[0].revision !== revision + 1;
+    return isGap ? undefined : events;
   }
 
   #read(stream: string, fromRevision: number): Promise<RecordedEvent[] | undefined> {

@@ -22,6 +22,8 @@ type Place = Pick<UsageSnapshot, 'stream' | 'revision'>;
  */
 export class UsageCache {
   snapshot: UsageSnapshot;
+  /** Every event of the account up to this commit position of the log is in the snapshot; undefined: no position is known. */
+  coversUpTo: bigint | undefined;
   #since: Place;
   readonly #queued = new Map<string, QueuedDownload>();
   /** The token of the newest download with an idempotency key, by the hash of the key. */
@@ -31,6 +33,7 @@ export class UsageCache {
 
   constructor(snapshot: UsageSnapshot) {
     this.snapshot = snapshot;
+    this.coversUpTo = snapshot.coversUpTo;
     this.#since = snapshot;
   }
 
@@ -74,6 +77,8 @@ export class UsageCache {
 
   /** Goes on from this snapshot if it is newer. */
   adopt(snapshot: UsageSnapshot): void {
+    const { coversUpTo = -1n } = snapshot;
+    if (coversUpTo > (this.coversUpTo ?? -1n)) this.coversUpTo = coversUpTo;
     if (!isAfter(snapshot, this.snapshot)) return;
     this.snapshot = snapshot;
     this.#since = snapshot;

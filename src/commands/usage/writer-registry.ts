@@ -7,6 +7,7 @@ import type { Cause } from '../event-metadata.ts';
 import { AccountWriter } from './account-writer.ts';
 import type { WriterDependencies } from './account-writer.ts';
 import type { UsageAnswer, WriterRequest } from './decide-batch.ts';
+import { LogTail } from './log-tail.ts';
 
 const maxIdleBytes = 64 * 1024 * 1024;
 
@@ -19,8 +20,8 @@ export class WriterRegistry {
     sizeCalculation: ({ sizeBytes }) => sizeBytes,
   });
 
-  constructor(dependencies: WriterDependencies) {
-    this.#dependencies = dependencies;
+  constructor(dependencies: Omit<WriterDependencies, 'logTail'>) {
+    this.#dependencies = { ...dependencies, logTail: new LogTail(dependencies.store) };
   }
 
   /** @see AccountWriter.ask */

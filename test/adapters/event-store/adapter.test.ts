@@ -136,6 +136,21 @@ describe('a read', () => {
     expect(await store.headPosition()).toBeGreaterThanOrEqual(last!.position);
   });
 
+  test('gives everything after an event, unless that is more than wanted; the events of others count', async () => {
+    const isOurs = (stream: string) => stream.startsWith('wanted');
+    const store = openAdapter({ url: server.url, streams: { prefix: '', isOurs } });
+    const [wanted, other] = [freshStream('wanted'), freshStream('other')];
+    await appendNumbers(store, wanted, 0, 3);
+    const [second] = await store.read(wanted, 1);
+    const numbers = async (after: bigint, maxCount: number) => (await store.readTail(after, maxCount))?.map(numberOf);
+    await appendNumbers(store, other, 0, 99);
+    await appendNumbers(store, wanted, 4, 5);
+    expect(await numbers(second!.position, 200)).toEqual([2, 3, 4, 5]);
+    expect(await numbers(second!.position, 50)).toBeUndefined();
+    const [newest] = await store.read(wanted, 5);
+    expect(await numbers(newest!.position, 20)).toEqual([]);
+  });
+
   test('gives the newest position of streams with a prefix, however far back it lies', async () => {
     const store = openAdapter({ url: server.url });
     const [wanted, other] = [freshStream('wanted'), freshStream('other')];
