@@ -24,7 +24,7 @@ const rooms: Readonly<Record<string, Room>> = {
   },
   projections: { rooms: ['src/async', 'src/domain', 'src/ports', 'projections/runner'] },
   'projections/runner': { rooms: ['src/async', 'src/ports'] },
-  'projections/admission': { rooms: ['src/domain', 'src/ports', 'projections'] },
+  'projections/admission': { rooms: ['src/domain', 'src/ports', 'projections', 'projections/runner'] },
   // Pages and files for people, made of facts alone: the same facts give the same bytes.
   'src/documents': { rooms: ['src/domain'], packages: ['csv-stringify/sync'] },
   'src/http': { rooms: ['src/async', ...insideOfService, 'projections', 'projections/admission', 'src/documents'] },
