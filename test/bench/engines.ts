@@ -21,6 +21,7 @@ export interface Bench extends AsyncDisposable {
   addresses: { EVENTSTORE_URL: string; DATABASE_URL: string; NATS_URL: string };
   /** Of the sample platform. */
   sampleUrl: string;
+  ytDlpPath: string;
   processes: { postgres: number; 'event store': number; Redis?: number };
   startRole: (role: 'api' | 'projector' | 'dispatcher' | 'worker', more?: Environment) => Promise<ServiceProcess>;
   startContender: (file: string, kind?: string) => Promise<{ url: string; pid: number }>;
@@ -41,6 +42,7 @@ export async function startBench(): Promise<Bench> {
     secret,
     addresses,
     sampleUrl: platform.url,
+    ytDlpPath: platform.engine.ytDlpPath,
     processes: { postgres: postgres.pid, 'event store': eventStore.pid, ...(redis && { Redis: redis.pid }) },
     startRole: async (role, more = {}) => {
       const own = { REELTALLY_SECRET: secret, REELTALLY_DATA: directory, SAMPLE_PLATFORM_URL: platform.url, PORT: '0' };

@@ -12,6 +12,7 @@ import type { Results } from './figures.ts';
 import { benchHttp } from './http.ts';
 import { benchJobs } from './jobs.ts';
 import { createTokens, insertJobs, insertOthers, openAccounts, putFiles, waitUntilKeysAreKnown } from './population.ts';
+import { benchLookups } from './lookups.ts';
 import { benchParser } from './parser.ts';
 import { benchProjections } from './projections.ts';
 import { benchSigning } from './signing.ts';
@@ -23,7 +24,18 @@ const count = (text: string) => {
   if (!/^[1-9]\d*$/.test(text)) throw new InvalidArgumentError('must be a whole number from 1');
   return Number(text);
 };
-const parts = ['http', 'appends', 'claims', 'projections', 'verify', 'sizes', 'parser', 'jobs', 'waiting'] as const;
+const parts = [
+  'http',
+  'appends',
+  'claims',
+  'projections',
+  'verify',
+  'sizes',
+  'parser',
+  'jobs',
+  'lookups',
+  'waiting',
+] as const;
 const { rounds, seconds, only, cases, json } = new Command('bench')
   .description(
     'measures the service beside what could stand in its place; on loopback only, for about a quarter of an hour',
@@ -102,6 +114,11 @@ if (wanted('verify')) {
   add(await benchVerify(bench, Math.min(rounds, 3)));
 }
 if (wanted('jobs')) add(await benchJobs(rounds));
+if (wanted('lookups')) {
+  await withAccounts({ accounts: 1, otherJobs: 0 }, async ({ bench, one }) => {
+    add(await benchLookups(bench, { account: one, rounds }));
+  });
+}
 if (wanted('sizes')) {
   await withAccounts({ accounts: 500, otherJobs: 0 }, async ({ bench, pool, many: accounts, one }) => {
     add(await benchSizes(bench, pool, { rounds, seconds: 1, accounts, one }));
