@@ -1,5 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 
 /**
  * Job tokens: 136 random bits and a keyed check, in base64url. The check refuses guesses before any query. A token holds nothing
@@ -19,6 +20,8 @@ export class RequestTokens {
   readonly #current: CheckKey;
   readonly #keys: ReadonlyMap<number, KeyObject>;
   readonly #randomBits: (bytes: number) => Buffer;
+  /** Tokens are polled again and again. */
+  readonly #verified = new LRUCache<string, true>({ max: 20_000 });
 
   constructor(current: CheckKey, others: readonly CheckKey[], randomBits: (bytes: number) => Buffer) {
     this.#current = current;
@@ -33,12 +36,15 @@ export class RequestTokens {
 
   /** True if this installation has drawn the token; its job need not exist. */
   verify(token: string): boolean {
+    if (this.#verified.get(token)) return true;
     if (!tokenPattern.test(token)) return false;
     const bytes = Buffer.from(token, 'base64url');
     const key = this.#keys.get(bytes.readUInt8(0));
     if (!key) return false;
     const body = bytes.subarray(0, 1 + randomLength);
-    return timingSafeEqual(check(key, body), bytes.subarray(1 + randomLength));
+    const isOurs = timingSafeEqual(check(key, body), bytes.subarray(1 + randomLength));
+    if (isOurs) this.#verified.set(token, true);
+    return isOurs;
   }
 }
 
