@@ -7,7 +7,7 @@ import { median, progress, ratio } from './figures.ts';
 import type { Results } from './figures.ts';
 import type { BenchAccount } from './population.ts';
 
-const samples = 10;
+const samples = 25;
 
 /** How long a download waits from its 202 until an idle worker has claimed it, beside a message through JetStream alone. */
 export async function benchClaims(
@@ -19,12 +19,13 @@ export async function benchClaims(
   const url = roles[0]?.url ?? '';
   // The first one wakes everything up.
   await claimMs(url, bench, store, account);
-  const [claims, messages]: [number[], number[]] = [[], []];
+  const [claims, messages, all]: [number[], number[], number[]] = [[], [], []];
   for (let round = 1; round <= rounds; round += 1) {
     progress(`claims, round ${round} of ${rounds}`);
     const waited: number[] = [];
     for (let sample = 0; sample < samples; sample += 1) waited.push(await claimMs(url, bench, store, account));
     claims.push(median(waited));
+    all.push(...waited);
     messages.push(await messageMs(bench));
   }
   for (const role of roles) await role.stop();
@@ -32,10 +33,13 @@ export async function benchClaims(
     ratios: [ratio('202 until claimed: to a bare JetStream message', claims, messages)],
     figures: [
       { name: '202 until claimed, median', unit: 'ms', values: claims },
+      { name: `202 until claimed, p99 of ${all.length}`, unit: 'ms', values: [p99(all)] },
       { name: 'bare JetStream, publish until received, median', unit: 'ms', values: messages },
     ],
   };
 }
+
+const p99 = (values: readonly number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length * 0.99)] ?? NaN;
 
 async function claimMs(url: string, bench: Bench, store: EventStore, { keys }: BenchAccount): Promise<number> {
   const key = keys[Math.floor(Math.random() * keys.length)]?.key ?? '';
@@ -68,7 +72,7 @@ async function messageMs({ addresses }: Bench): Promise<number> {
   const received = await (await jetStream.consumers.get('BENCH', 'bench')).consume();
   const messages = received[Symbol.asyncIterator]();
   const waited: number[] = [];
-  for (let sample = 0; sample < samples * 20; sample += 1) {
+  for (let sample = 0; sample < samples * 8; sample += 1) {
     const startedMs = performance.now();
     await jetStream.publish('bench', 'message');
     const next = await messages.next();
