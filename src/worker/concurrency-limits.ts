@@ -22,7 +22,10 @@ type Place = { ok: true; giveBack: () => void } | { ok: false; quota: QuotaName 
 export interface Quotas {
   /** Tells cheaply, for every message, if an account is known to have no place left. */
   isFull(accountId: string): boolean;
-  take(job: { accountId: string; platform: string }): Promise<Place>;
+  /** How many downloads of an account other workers hold; 0 while nobody knows. Never rejects. */
+  countElsewhere(accountId: string): Promise<number>;
+  /** @param elsewhere the count for its account, if it was begun before */
+  take(job: { accountId: string; platform: string }, elsewhere?: Promise<number>): Promise<Place>;
 }
 
 /** How long a full account is taken to stay full, and a failed count is not tried again. */
@@ -57,7 +60,8 @@ export function createQuotas(dependencies: QuotaDependencies): Quotas {
 
   return {
     isFull: (accountId) => full.has(accountId),
-    async take({ accountId, platform }) {
+    countElsewhere,
+    async take({ accountId, platform }, elsewhere = countElsewhere(accountId)) {
       // Before anything is waited for, so that two slots never take one place.
       const [own, ofPlatform] = [add(accounts, accountId, 1), add(platforms, platform, 1)];
       const giveBack = () => {
@@ -69,7 +73,7 @@ export function createQuotas(dependencies: QuotaDependencies): Quotas {
         giveBack();
         return { ok: false, quota: 'platform' };
       }
-      if (own > maxJobsPerAccount || own + (await countElsewhere(accountId)) > maxJobsPerAccount) {
+      if (own > maxJobsPerAccount || own + (await elsewhere) > maxJobsPerAccount) {
         giveBack();
         full.set(accountId, true);
         return { ok: false, quota: 'account' };

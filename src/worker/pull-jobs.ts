@@ -137,17 +137,20 @@ function startProcessing(tracer: Tracer | undefined, received: ReceivedJob, job:
 async function takeJob(dependencies: WorkerDependencies, received: ReceivedJob): Promise<Claimed | undefined> {
   const { store, logger, quotas } = dependencies;
   const { message } = received;
-  if (quotas.isFull(readUsageStreamName(message.usageStream)?.accountId ?? '')) {
+  const accountId = readUsageStreamName(message.usageStream)?.accountId ?? '';
+  if (quotas.isFull(accountId)) {
     postpone(dependencies, received, 'account');
     return undefined;
   }
+  // Postgres counts while the log is read.
+  const elsewhere = quotas.countElsewhere(accountId);
   const queued = await readQueuedJob(store, message);
   if (!queued) {
     logger.warn({ token: message.token, stream: message.usageStream }, 'a message names no queued download');
     received.acknowledge();
     return undefined;
   }
-  const place = await quotas.take(queued);
+  const place = await quotas.take(queued, elsewhere);
   if (!place.ok) {
     postpone(dependencies, received, place.quota);
     return undefined;

@@ -80,7 +80,8 @@ test('children that are stopped at any moment leave nothing, and others are fork
   const outcomes = await pMap(
     attempts,
     async ({ index, stoppedMs }) => {
-      const directory = warm.folder(`attempt-${index}`);
+      // No name is the beginning of another one.
+      const directory = warm.folder(`attempt-${String(index).padStart(3, '0')}`);
       const { ending } = await warm.run('script', ['sleep 60', 'sh', directory], {
         ...{ directory, signal: AbortSignal.timeout(stoppedMs) },
       });
