@@ -11,7 +11,7 @@ import { progress, tableOf } from './figures.ts';
 import type { Results } from './figures.ts';
 import { benchHttp } from './http.ts';
 import { benchJobs } from './jobs.ts';
-import { createTokens, insertJobs, insertOthers, openAccounts, putFiles, waitUntilKeysAreKnown } from './population.ts';
+import { copyJobs, createTokens, openAccounts, putFiles, waitUntilKeysAreKnown } from './population.ts';
 import { benchLookups } from './lookups.ts';
 import { benchParser } from './parser.ts';
 import { benchProjections } from './projections.ts';
@@ -36,7 +36,7 @@ const parts = [
   'lookups',
   'waiting',
 ] as const;
-const { rounds, seconds, only, cases, json } = new Command('bench')
+const { rounds, seconds, only, cases, jobs, json } = new Command('bench')
   .description(
     'measures the service beside what could stand in its place; on loopback only, for about a quarter of an hour',
   )
@@ -44,14 +44,20 @@ const { rounds, seconds, only, cases, json } = new Command('bench')
   .option('--seconds <n>', 'how long each server is under load in a round', count, 2)
   .addOption(new Option('--only <part>', 'measure this part alone').choices(parts))
   .option('--cases <name>', 'of the part "http", only the requests whose names begin so, e.g. "downloads"', '')
+  .option(
+    '--jobs <n>',
+    'of the part "sizes", how many jobs the larger read model has, 100 of each account',
+    count,
+    1_000_000,
+  )
   .option('--json', 'print one JSON object instead of tables')
   .parse()
-  .opts<{ rounds: number; seconds: number; only?: (typeof parts)[number]; cases: string; json?: true }>();
+  .opts<{ rounds: number; seconds: number; only?: (typeof parts)[number]; cases: string; jobs: number; json?: true }>();
 const wanted = (part: (typeof parts)[number]) => only === undefined || only === part;
 
-/** Fresh engines with so many accounts, two jobs each, and one account with a thousand keys. */
+/** Fresh engines with so many accounts and jobs, two of each account at least, and one account with a thousand keys. */
 async function withAccounts(
-  counts: { accounts: number; otherJobs: number },
+  counts: { accounts: number; jobs: number },
   work: (prepared: Awaited<ReturnType<typeof prepare>>) => Promise<void>,
 ): Promise<void> {
   await using bench = await startBench();
@@ -66,7 +72,7 @@ async function withAccounts(
 
 async function prepare(
   bench: Awaited<ReturnType<typeof startBench>>,
-  { accounts, otherJobs }: { accounts: number; otherJobs: number },
+  { accounts, jobs }: { accounts: number; jobs: number },
 ) {
   progress(`starting the engines, opening ${accounts} accounts`);
   const pool = new pg.Pool({ connectionString: bench.addresses.DATABASE_URL });
@@ -78,8 +84,8 @@ async function prepare(
   if (!one) throw new Error('no account was opened');
   await waitUntilKeysAreKnown(pool, accounts + 900);
   const withFile = many.slice(0, 2_000);
-  await insertJobs(pool, many);
-  await insertOthers(pool, otherJobs);
+  progress(`copying ${jobs} jobs into the read model`);
+  await copyJobs(pool, { accounts: many, jobs, tokens, directory: bench.directory });
   await putFiles(bench.directory, bench.secret, withFile);
   return { bench, pool, store, projector, many, withFile, one };
 }
@@ -92,7 +98,7 @@ const add = (result: Results) => {
   progress(tableOf('ratio', result.ratios));
 };
 if (wanted('http') || wanted('appends') || wanted('claims') || wanted('waiting')) {
-  await withAccounts({ accounts: 10_000, otherJobs: 10_000 }, async (prepared) => {
+  await withAccounts({ accounts: 10_000, jobs: 30_000 }, async (prepared) => {
     const { bench, pool, store, one } = prepared;
     // Before there are any downloads that would be dispatched.
     if (wanted('claims')) add(await benchClaims(bench, store, { account: one, rounds }));
@@ -104,7 +110,7 @@ if (wanted('http') || wanted('appends') || wanted('claims') || wanted('waiting')
 if (wanted('http')) add({ ratios: [], figures: [await benchSigning(rounds)] });
 if (wanted('parser')) add(benchParser(rounds));
 if (wanted('projections')) {
-  await withAccounts({ accounts: 1, otherJobs: 0 }, async ({ bench, store }) => {
+  await withAccounts({ accounts: 1, jobs: 2 }, async ({ bench, store }) => {
     add(await benchProjections(bench, store, Math.min(rounds, 3)));
   });
 }
@@ -115,13 +121,19 @@ if (wanted('verify')) {
 }
 if (wanted('jobs')) add(await benchJobs(rounds));
 if (wanted('lookups')) {
-  await withAccounts({ accounts: 1, otherJobs: 0 }, async ({ bench, one }) => {
+  await withAccounts({ accounts: 1, jobs: 2 }, async ({ bench, one }) => {
     add(await benchLookups(bench, { account: one, rounds }));
   });
 }
 if (wanted('sizes')) {
-  await withAccounts({ accounts: 500, otherJobs: 0 }, async ({ bench, pool, many: accounts, one }) => {
-    add(await benchSizes(bench, pool, { rounds, seconds: 1, accounts, one }));
+  const few = { accounts: 500, jobs: 1_000 };
+  await withAccounts(few, async (small) => {
+    // A process has one connection to a log.
+    await small.store.close();
+    await withAccounts({ accounts: Math.max(jobs / 100, few.accounts), jobs }, async (large) => {
+      const sides = { few: { ...small, ...few }, many: { ...large, jobs } };
+      add(await benchSizes(sides, { rounds, seconds }));
+    });
   });
 }
 const all = {

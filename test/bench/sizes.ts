@@ -3,69 +3,82 @@ import type { Bench } from './engines.ts';
 import { perSecond, progress, ratio, series } from './figures.ts';
 import type { Figure, Results } from './figures.ts';
 import { httpCases } from './http-cases.ts';
+import type { Askers, HttpCase } from './http-cases.ts';
 import { measure } from './load.ts';
-import { insertOthers, resetWindows } from './population.ts';
+import { resetWindows } from './population.ts';
 import type { BenchAccount } from './population.ts';
 
-interface SizesOptions {
-  rounds: number;
-  seconds: number;
-  /** Each with two jobs of its own in the read model. */
-  accounts: readonly BenchAccount[];
-  one: BenchAccount;
+/** Engines with accounts and their jobs. All accounts ask, whether they are few or many. */
+export interface Side extends Askers {
+  bench: Bench;
+  pool: Pool;
+  jobs: number;
 }
 
-const sizes = [1_000, 1_000_000] as const;
 /** The answer is in the cache by then: it is the look-up itself that is measured, and not yt-dlp. */
 const lookups = 20;
 const issued = 20;
 
-/** Every endpoint with a thousand jobs in the read model, and with a million (and their accounts and keys). */
+/** Every endpoint with few jobs in the read model and with many, in turns. */
 export async function benchSizes(
-  bench: Bench,
-  pool: Pool,
-  { rounds, seconds, accounts, one }: SizesOptions,
+  { few, many }: { few: Side; many: Side },
+  { rounds, seconds }: { rounds: number; seconds: number },
 ): Promise<Results> {
-  const api = await bench.startRole('api');
-  await bench.startRole('worker');
-  const figures: Figure[] = [];
-  const cases = httpCases({ many: accounts, withFile: accounts, one }).filter(
-    ({ name }) => !name.includes('connections'),
-  );
-  for (const size of sizes) {
-    progress(`filling the read model up to ${size} jobs`);
-    await insertOthers(pool, size - accounts.length * 2);
-    // The first round warms everything up, and is not kept.
-    for (let round = 0; round <= rounds; round += 1) {
-      for (const { name, connections, requests } of cases) {
-        progress(`${size} jobs, round ${round} of ${rounds}: ${name}`);
-        await resetWindows(pool, 0);
-        const measured = await measure({ url: api.url, processes: {} }, { connections, seconds, requests });
-        if (round > 0) add(figures, { name: `${size} jobs: ${name}`, unit: 'requests/s', value: measured.perSecond });
-      }
-      progress(`${size} jobs, round ${round} of ${rounds}: metadata, keys`);
-      const film = encodeURIComponent(`${bench.sampleUrl}/watch/bars`);
-      const metadata = await timed(lookups, () => ask(api.url, one, `/video/metadata?url=${film}`));
-      if (round > 0)
-        add(figures, { name: `${size} jobs: metadata, one at a time`, unit: 'requests/s', value: metadata });
-      const keys = await timed(issued, () => ask(api.url, accounts[round], '/auth/key', { label: 'bench' }));
-      if (round > 0) add(figures, { name: `${size} jobs: keys, one at a time`, unit: 'requests/s', value: keys });
+  const [ofFew, ofMany] = [await startMeasures(few, seconds), await startMeasures(many, seconds)];
+  const rates = [...ofFew.keys()].map((name) => ({ name, few: [] as number[], many: [] as number[] }));
+  // The first round warms everything up, and is not kept.
+  for (let round = 0; round <= rounds; round += 1) {
+    for (const one of rates) {
+      progress(`round ${round} of ${rounds}: ${one.name}, with ${few.jobs} jobs and with ${many.jobs}`);
+      const [rateOfFew, rateOfMany] = [await ofFew.get(one.name)?.(), await ofMany.get(one.name)?.()];
+      if (round === 0) continue;
+      one.few.push(rateOfFew ?? NaN);
+      one.many.push(rateOfMany ?? NaN);
     }
   }
-  const [few, many] = sizes;
-  const ratios = figures
-    .filter(({ name }) => name.startsWith(`${many} jobs`))
-    .map(({ name, values }) => {
-      const beside = figures.find((other) => other.name === name.replace(`${many} jobs`, `${few} jobs`));
-      return ratio(`${name}: to ${few} jobs`, values, beside?.values ?? []);
-    });
-  return { ratios, figures };
+  const unit = 'requests/s';
+  return {
+    ratios: rates.map((one) => ratio(`${one.name}, ${many.jobs} jobs: to ${few.jobs} jobs`, one.many, one.few)),
+    figures: [
+      ...rates.map((one) => ({ name: `${one.name}, ${few.jobs} jobs`, unit, values: one.few })),
+      ...rates.map((one) => ({ name: `${one.name}, ${many.jobs} jobs`, unit, values: one.many })),
+      ...(await measureBytes(many)),
+    ],
+  };
 }
 
-function add(figures: Figure[], { name, unit, value }: { name: string; unit: string; value: number }): void {
-  const known = figures.find((figure) => figure.name === name);
-  if (known) known.values.push(value);
-  else figures.push({ name, unit, values: [value] });
+/** Starts what answers. @returns by what is measured, what gives its requests a second */
+async function startMeasures(side: Side, seconds: number): Promise<Map<string, () => Promise<number>>> {
+  const { bench, pool, one, many } = side;
+  const api = await bench.startRole('api');
+  await bench.startRole('worker');
+  const underLoad = async ({ connections, requests }: HttpCase) => {
+    await resetWindows(pool, 0);
+    return (await measure({ url: api.url, processes: {} }, { connections, seconds, requests })).perSecond;
+  };
+  const film = encodeURIComponent(`${bench.sampleUrl}/watch/bars`);
+  let asked = 0;
+  const issueKey = () => ask(api.url, many[asked++ % many.length], '/auth/key', { label: 'bench' });
+  const cases = httpCases(side).filter(({ name }) => !name.includes('4 connections'));
+  return new Map([
+    ...cases.map((each) => [each.name.replace('10 000', 'many'), () => underLoad(each)] as const),
+    ['metadata, one at a time', () => timed(lookups, () => ask(api.url, one, `/video/metadata?url=${film}`))],
+    ['keys, one at a time', () => timed(issued, issueKey)],
+  ]);
+}
+
+/** What Postgres holds of each job and each account, indexes included. */
+async function measureBytes({ pool, many, jobs }: Side): Promise<Figure[]> {
+  const bytes = async (...tables: readonly string[]) => {
+    const sum = tables.map((table) => `pg_total_relation_size('${table}')`).join(' + ');
+    const { rows } = await pool.query<{ bytes: number }>(`select (${sum})::float8 as bytes`);
+    return rows[0]?.bytes ?? NaN;
+  };
+  const ofAccounts = await bytes('credits', 'api_keys', 'api_key_window', 'hourly_limits', 'account_heads');
+  return [
+    { name: 'row of a job in Postgres', unit: 'bytes', values: [(await bytes('jobs')) / jobs] },
+    { name: 'rows of an account with one key in Postgres', unit: 'bytes', values: [ofAccounts / many.length] },
+  ];
 }
 
 const timed = (times: number, work: () => Promise<void>) => perSecond(times, () => series(times, work));
