@@ -13,6 +13,7 @@ import { benchHttp } from './http.ts';
 import { benchJobs } from './jobs.ts';
 import { copyJobs, createTokens, openAccounts, putFiles, waitUntilKeysAreKnown } from './population.ts';
 import { benchLookups } from './lookups.ts';
+import { benchMemory } from './memory.ts';
 import { benchParser } from './parser.ts';
 import { benchProjections } from './projections.ts';
 import { benchSigning } from './signing.ts';
@@ -35,8 +36,9 @@ const parts = [
   'jobs',
   'lookups',
   'waiting',
+  'memory',
 ] as const;
-const { rounds, seconds, only, cases, jobs, json } = new Command('bench')
+const { rounds, seconds, only, cases, jobs, requests, json } = new Command('bench')
   .description(
     'measures the service beside what could stand in its place; on loopback only, for about a quarter of an hour',
   )
@@ -50,9 +52,18 @@ const { rounds, seconds, only, cases, jobs, json } = new Command('bench')
     count,
     1_000_000,
   )
+  .option('--requests <n>', 'of the part "memory", after how many requests', count, 20_000)
   .option('--json', 'print one JSON object instead of tables')
   .parse()
-  .opts<{ rounds: number; seconds: number; only?: (typeof parts)[number]; cases: string; jobs: number; json?: true }>();
+  .opts<{
+    rounds: number;
+    seconds: number;
+    only?: (typeof parts)[number];
+    cases: string;
+    jobs: number;
+    requests: number;
+    json?: true;
+  }>();
 const wanted = (part: (typeof parts)[number]) => only === undefined || only === part;
 
 /** Fresh engines with so many accounts and jobs, two of each account at least, and one account with a thousand keys. */
@@ -134,6 +145,11 @@ if (wanted('sizes')) {
       const sides = { few: { ...small, ...few }, many: { ...large, jobs } };
       add(await benchSizes(sides, { rounds, seconds }));
     });
+  });
+}
+if (wanted('memory')) {
+  await withAccounts({ accounts: 10_000, jobs: 30_000 }, async (prepared) => {
+    add(await benchMemory(prepared.bench, prepared.pool, prepared, { requests }));
   });
 }
 const all = {

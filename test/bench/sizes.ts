@@ -5,6 +5,7 @@ import type { Figure, Results } from './figures.ts';
 import { httpCases } from './http-cases.ts';
 import type { Askers, HttpCase } from './http-cases.ts';
 import { measure } from './load.ts';
+import { residentMebibytes } from './memory.ts';
 import { resetWindows } from './population.ts';
 import type { BenchAccount } from './population.ts';
 
@@ -24,7 +25,9 @@ export async function benchSizes(
   { few, many }: { few: Side; many: Side },
   { rounds, seconds }: { rounds: number; seconds: number },
 ): Promise<Results> {
-  const [ofFew, ofMany] = [await startMeasures(few, seconds), await startMeasures(many, seconds)];
+  const [apiOfFew, apiOfMany] = [await few.bench.startRole('api'), await many.bench.startRole('api')];
+  const ofFew = await startMeasures(few, { url: apiOfFew.url, seconds });
+  const ofMany = await startMeasures(many, { url: apiOfMany.url, seconds });
   const rates = [...ofFew.keys()].map((name) => ({ name, few: [] as number[], many: [] as number[] }));
   // The first round warms everything up, and is not kept.
   for (let round = 0; round <= rounds; round += 1) {
@@ -42,27 +45,31 @@ export async function benchSizes(
     figures: [
       ...rates.map((one) => ({ name: `${one.name}, ${few.jobs} jobs`, unit, values: one.few })),
       ...rates.map((one) => ({ name: `${one.name}, ${many.jobs} jobs`, unit, values: one.many })),
+      { name: `memory of the API, ${few.jobs} jobs`, unit: 'MiB', values: [residentMebibytes(apiOfFew.pid)] },
+      { name: `memory of the API, ${many.jobs} jobs`, unit: 'MiB', values: [residentMebibytes(apiOfMany.pid)] },
       ...(await measureBytes(many)),
     ],
   };
 }
 
 /** Starts what answers. @returns by what is measured, what gives its requests a second */
-async function startMeasures(side: Side, seconds: number): Promise<Map<string, () => Promise<number>>> {
+async function startMeasures(
+  side: Side,
+  { url, seconds }: { url: string; seconds: number },
+): Promise<Map<string, () => Promise<number>>> {
   const { bench, pool, one, many } = side;
-  const api = await bench.startRole('api');
   await bench.startRole('worker');
   const underLoad = async ({ connections, requests }: HttpCase) => {
     await resetWindows(pool, 0);
-    return (await measure({ url: api.url, processes: {} }, { connections, seconds, requests })).perSecond;
+    return (await measure({ url, processes: {} }, { connections, seconds, requests })).perSecond;
   };
   const film = encodeURIComponent(`${bench.sampleUrl}/watch/bars`);
   let asked = 0;
-  const issueKey = () => ask(api.url, many[asked++ % many.length], '/auth/key', { label: 'bench' });
+  const issueKey = () => ask(url, many[asked++ % many.length], '/auth/key', { label: 'bench' });
   const cases = httpCases(side).filter(({ name }) => !name.includes('4 connections'));
   return new Map([
     ...cases.map((each) => [each.name.replace('10 000', 'many'), () => underLoad(each)] as const),
-    ['metadata, one at a time', () => timed(lookups, () => ask(api.url, one, `/video/metadata?url=${film}`))],
+    ['metadata, one at a time', () => timed(lookups, () => ask(url, one, `/video/metadata?url=${film}`))],
     ['keys, one at a time', () => timed(issued, issueKey)],
   ]);
 }

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,6 +11,7 @@ import { httpCases } from './http-cases.ts';
 import type { Askers } from './http-cases.ts';
 import { measure } from './load.ts';
 import type { Measured, Target } from './load.ts';
+import { residentMebibytes } from './memory.ts';
 import { resetWindows } from './population.ts';
 import { processorMicros } from './processor-time.ts';
 
@@ -41,9 +41,9 @@ export async function benchWaiting(
   for (let round = 0; round <= rounds; round += 1) {
     progress(`round ${round} of ${rounds}: ordinary polls, then beside ${waitingPolls} waiting ones`);
     await measured(without);
-    const before = residentKibibytes(api.pid);
+    const before = residentMebibytes(api.pid);
     const sockets = await startWaiting(target, askers);
-    kibibytes.push((residentKibibytes(api.pid) - before) / waitingPolls);
+    kibibytes.push(((residentMebibytes(api.pid) - before) * 1024) / waitingPolls);
     for (const [process, micros] of Object.entries(await microsASecond(target))) idle[process]?.push(micros);
     await measured(beside);
     if ((await countWaiting(target)) !== waitingPolls) throw new Error('not all of them waited to the end');
@@ -126,8 +126,4 @@ async function untilWaiting(target: Target, count: number): Promise<void> {
 
 async function countWaiting({ url }: Target): Promise<number | undefined> {
   return valueOf((await scrape(url)).metrics, 'reeltally_waiting_polls');
-}
-
-function residentKibibytes(pid: number): number {
-  return Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
 }

@@ -1,0 +1,68 @@
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Pool } from 'pg';
+import type { ServiceProcess } from '../support/service.ts';
+import type { Bench } from './engines.ts';
+import { progress } from './figures.ts';
+import type { Figure, Results } from './figures.ts';
+import { httpCases } from './http-cases.ts';
+import type { Askers } from './http-cases.ts';
+import { measure } from './load.ts';
+import { resetWindows } from './population.ts';
+
+const secondsAtATime = 10;
+/** For what the answers have left behind. */
+const restMs = 2_000;
+
+/** What each role holds of memory after so many requests: of a hundred, 89 polls, ten questions for credits, one download. */
+export async function benchMemory(
+  bench: Bench,
+  pool: Pool,
+  { projector, ...askers }: Askers & { projector: ServiceProcess },
+  { requests }: { requests: number },
+): Promise<Results> {
+  const roles = {
+    API: await bench.startRole('api'),
+    projector,
+    dispatcher: await bench.startRole('dispatcher'),
+    worker: await bench.startRole('worker'),
+  };
+  const load = { connections: 64, seconds: secondsAtATime, requests: mixed(askers) };
+  // The first requests make the process what it is; growth counts from there.
+  await measure({ url: roles.API.url, processes: {} }, { ...load, seconds: 2 });
+  const before = memoryOf(roles, 'at first');
+  let answered = 0;
+  while (answered < requests) {
+    progress(`${answered} of ${requests} requests`);
+    await resetWindows(pool, 0);
+    answered += Math.round((await measure({ url: roles.API.url, processes: {} }, load)).perSecond * secondsAtATime);
+  }
+  await sleep(restMs);
+  return { ratios: [], figures: [...before, ...memoryOf(roles, `after ${answered} requests`)] };
+}
+
+type Roles = Readonly<Record<string, ServiceProcess>>;
+
+function memoryOf(roles: Roles, when: string): Figure[] {
+  return Object.entries(roles).map(([name, { pid }]) => ({
+    name: `memory of the ${name}, ${when}`,
+    unit: 'MiB',
+    values: [residentMebibytes(pid)],
+  }));
+}
+
+export function residentMebibytes(pid: number): number {
+  return Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
+}
+
+function mixed(askers: Askers) {
+  const cases = new Map(httpCases(askers).map(({ name, requests }) => [name, requests]));
+  const listsOf = (name: string) => cases.get(name) ?? [];
+  const [polls, credits, downloads] = ['status poll', 'credits', 'downloads, 10 000 accounts'].map(listsOf);
+  return (polls ?? []).map((list, connection) =>
+    list.map((poll, index) => {
+      const other = index % 100 === 0 ? downloads : index % 10 === 0 ? credits : undefined;
+      return other?.[connection]?.[index] ?? poll;
+    }),
+  );
+}
