@@ -16,6 +16,7 @@ import { benchParser } from './parser.ts';
 import { benchProjections } from './projections.ts';
 import { benchSigning } from './signing.ts';
 import { benchSizes } from './sizes.ts';
+import { benchTwoProcesses } from './two-processes.ts';
 import { benchVerify } from './verify.ts';
 import { benchWaiting } from './waiting.ts';
 
@@ -23,8 +24,19 @@ const count = (text: string) => {
   if (!/^[1-9]\d*$/.test(text)) throw new InvalidArgumentError('must be a whole number from 1');
   return Number(text);
 };
-const parts = ['http', 'appends', 'claims', 'projections', 'verify', 'sizes', 'parser', 'jobs', 'waiting'] as const;
-const { rounds, seconds, only, cases, json } = new Command('bench')
+const parts = [
+  'http',
+  'appends',
+  'claims',
+  'projections',
+  'verify',
+  'sizes',
+  'parser',
+  'jobs',
+  'waiting',
+  'processes',
+] as const;
+const { rounds, seconds, only, cases, requests, json } = new Command('bench')
   .description(
     'measures the service beside what could stand in its place; on loopback only, for about a quarter of an hour',
   )
@@ -32,9 +44,17 @@ const { rounds, seconds, only, cases, json } = new Command('bench')
   .option('--seconds <n>', 'how long each server is under load in a round', count, 2)
   .addOption(new Option('--only <part>', 'measure this part alone').choices(parts))
   .option('--cases <name>', 'of the part "http", only the requests whose names begin so, e.g. "downloads"', '')
+  .option('--requests <n>', 'of the part "processes", how many requests test the hourly limits', count, 20_000)
   .option('--json', 'print one JSON object instead of tables')
   .parse()
-  .opts<{ rounds: number; seconds: number; only?: (typeof parts)[number]; cases: string; json?: true }>();
+  .opts<{
+    rounds: number;
+    seconds: number;
+    only?: (typeof parts)[number];
+    cases: string;
+    requests: number;
+    json?: true;
+  }>();
 const wanted = (part: (typeof parts)[number]) => only === undefined || only === part;
 
 /** Fresh engines with so many accounts, two jobs each, and one account with a thousand keys. */
@@ -79,13 +99,15 @@ const add = (result: Results) => {
   results.push(result);
   progress(tableOf('ratio', result.ratios));
 };
-if (wanted('http') || wanted('appends') || wanted('claims') || wanted('waiting')) {
+if (wanted('http') || wanted('appends') || wanted('claims') || wanted('waiting') || wanted('processes')) {
   await withAccounts({ accounts: 10_000, otherJobs: 10_000 }, async (prepared) => {
     const { bench, pool, store, one } = prepared;
     // Before there are any downloads that would be dispatched.
     if (wanted('claims')) add(await benchClaims(bench, store, { account: one, rounds }));
     if (wanted('http')) add(await benchHttp(bench, pool, prepared, { ...prepared, rounds, seconds, cases }));
     if (wanted('waiting')) add(await benchWaiting(bench, pool, prepared, { rounds, seconds }));
+    if (wanted('processes'))
+      add(await benchTwoProcesses(bench, pool, prepared, { ...prepared, rounds, seconds, requests }));
     if (wanted('appends')) add(await benchAppends(store, rounds));
   });
 }
