@@ -9,6 +9,7 @@ import { benchClaims } from './claims.ts';
 import { startBench } from './engines.ts';
 import { progress, tableOf } from './figures.ts';
 import type { Results } from './figures.ts';
+import { benchFiles } from './file-readers.ts';
 import { benchHttp } from './http.ts';
 import { benchJobs } from './jobs.ts';
 import { createTokens, insertJobs, insertOthers, openAccounts, putFiles, waitUntilKeysAreKnown } from './population.ts';
@@ -35,6 +36,7 @@ const parts = [
   'jobs',
   'waiting',
   'processes',
+  'files',
 ] as const;
 const { rounds, seconds, only, cases, requests, json } = new Command('bench')
   .description(
@@ -124,6 +126,7 @@ if (wanted('verify')) {
   add(await benchVerify(bench, Math.min(rounds, 3)));
 }
 if (wanted('jobs')) add(await benchJobs(rounds));
+if (wanted('files')) add(await benchFiles(rounds));
 if (wanted('sizes')) {
   await withAccounts({ accounts: 500, otherJobs: 0 }, async ({ bench, pool, many: accounts, one }) => {
     add(await benchSizes(bench, pool, { rounds, seconds: 1, accounts, one }));
