@@ -21,8 +21,8 @@ export interface Askers {
 }
 
 export function httpCases({ many, withFile, one }: Askers): HttpCase[] {
-  const posts = ask(many, post);
-  const polls = ask(many, (account) => get(account, `/api/v1/video/status?token=${account.queuedToken}`));
+  const posts = ask(many, askDownload);
+  const polls = ask(many, askStatus);
   return [
     { name: 'status poll', connections, requests: polls },
     { name: 'status poll, 4 connections', connections: 4, requests: polls.slice(0, 4) },
@@ -34,7 +34,7 @@ export function httpCases({ many, withFile, one }: Askers): HttpCase[] {
     { name: 'credits', connections, requests: ask(many, (account) => get(account, '/api/v1/credits')) },
     { name: 'downloads, 10 000 accounts', connections, requests: posts },
     { name: 'downloads, 10 000 accounts, 4 connections', connections: 4, requests: posts.slice(0, 4) },
-    { name: 'downloads, one account', connections, requests: ask([one], post) },
+    { name: 'downloads, one account', connections, requests: ask([one], askDownload) },
   ];
 }
 
@@ -44,16 +44,20 @@ function ask(accounts: readonly BenchAccount[], request: (account: BenchAccount)
   );
 }
 
+export function askStatus(account: BenchAccount): Request {
+  return get(account, `/api/v1/video/status?token=${account.queuedToken}`);
+}
+
 function get(account: BenchAccount, path: string): Request {
   return { method: 'GET', path, headers: { authorization: `Bearer ${oneOf(account.keys).key}` } };
 }
 
-function post(account: BenchAccount): Request {
+export function askDownload(account: BenchAccount): Request {
   const headers = { authorization: `Bearer ${oneOf(account.keys).key}`, 'content-type': 'application/json' };
   return { method: 'POST', path: '/api/v1/video/download', headers, body };
 }
 
-function oneOf<Item>(items: readonly Item[]): Item {
+export function oneOf<Item>(items: readonly Item[]): Item {
   const item = items[Math.floor(Math.random() * items.length)];
   if (item === undefined) throw new Error('there is nothing to choose from');
   return item;

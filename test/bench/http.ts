@@ -114,9 +114,14 @@ async function startTargets(
         Postgres: postgres,
         'event store': eventStore,
       },
-      settled: () => pMap(projections, (projection) => catchUp({ store, pool }, projection, settleLimitMs)),
+      settled: () => untilProjected({ store, pool }),
     },
   };
+}
+
+/** Waits until all read models show what the log has now. */
+export async function untilProjected(behind: { store: EventStore; pool: Pool }): Promise<void> {
+  await pMap(projections, (projection) => catchUp(behind, projection, settleLimitMs));
 }
 
 /** The same accounts, keys and jobs as the service has. */

@@ -5,6 +5,8 @@ import { processorMicros } from './processor-time.ts';
 /** A server under load, and the processes whose work its answers need. */
 export interface Target {
   url: string;
+  /** Further processes that give the same answers: the connections are spread evenly over all of them. */
+  otherUrls?: readonly string[];
   /** By what they are called in the table. */
   processes: Readonly<Record<string, number>>;
   /** Waits for work that an answer has left behind: it counts for the processor time, and must not burden the next server. */
@@ -27,11 +29,11 @@ export interface Measured {
 }
 
 /** @throws where a request failed or was refused: a rate of errors is no rate */
-export async function measure({ url, processes, settled }: Target, load: Load): Promise<Measured> {
+export async function measure({ url, otherUrls = [], processes, settled }: Target, load: Load): Promise<Measured> {
   const before = timesOf(processes);
   let connection = 0;
   const running = autocannon({
-    url,
+    url: severalUrls([url, ...otherUrls]),
     connections: load.connections,
     duration: load.seconds,
     ...(load.requests && {
@@ -55,6 +57,11 @@ export async function measure({ url, processes, settled }: Target, load: Load): 
     p99Ms: result.latency.p99,
     micros: Object.fromEntries(micros) as Record<string, number>,
   };
+}
+
+/** Autocannon spreads its connections evenly over several addresses, but its types allow only one. */
+export function severalUrls(urls: readonly string[]): string {
+  return [...urls] as unknown as string;
 }
 
 function timesOf(processes: Target['processes']): Record<string, number> {

@@ -9,6 +9,7 @@ import { benchClaims } from './claims.ts';
 import { startBench } from './engines.ts';
 import { progress, tableOf } from './figures.ts';
 import type { Results } from './figures.ts';
+import { benchFiles } from './file-readers.ts';
 import { benchHttp } from './http.ts';
 import { benchJobs } from './jobs.ts';
 import { copyJobs, createTokens, openAccounts, putFiles, waitUntilKeysAreKnown } from './population.ts';
@@ -18,6 +19,7 @@ import { benchParser } from './parser.ts';
 import { benchProjections } from './projections.ts';
 import { benchSigning } from './signing.ts';
 import { benchSizes } from './sizes.ts';
+import { benchTwoProcesses } from './two-processes.ts';
 import { benchVerify } from './verify.ts';
 import { benchWaiting } from './waiting.ts';
 
@@ -36,6 +38,8 @@ const parts = [
   'jobs',
   'lookups',
   'waiting',
+  'processes',
+  'files',
   'memory',
 ] as const;
 const { rounds, seconds, only, cases, jobs, requests, json } = new Command('bench')
@@ -52,7 +56,7 @@ const { rounds, seconds, only, cases, jobs, requests, json } = new Command('benc
     count,
     1_000_000,
   )
-  .option('--requests <n>', 'of the part "memory", after how many requests', count, 20_000)
+  .option('--requests <n>', 'of the parts "processes" and "memory", how many requests are sent', count, 20_000)
   .option('--json', 'print one JSON object instead of tables')
   .parse()
   .opts<{
@@ -108,13 +112,15 @@ const add = (result: Results) => {
   results.push(result);
   progress(tableOf('ratio', result.ratios));
 };
-if (wanted('http') || wanted('appends') || wanted('claims') || wanted('waiting')) {
+if (wanted('http') || wanted('appends') || wanted('claims') || wanted('waiting') || wanted('processes')) {
   await withAccounts({ accounts: 10_000, jobs: 30_000 }, async (prepared) => {
     const { bench, pool, store, one } = prepared;
     // Before there are any downloads that would be dispatched.
     if (wanted('claims')) add(await benchClaims(bench, store, { account: one, rounds }));
     if (wanted('http')) add(await benchHttp(bench, pool, prepared, { ...prepared, rounds, seconds, cases }));
     if (wanted('waiting')) add(await benchWaiting(bench, pool, prepared, { rounds, seconds }));
+    if (wanted('processes'))
+      add(await benchTwoProcesses(bench, pool, prepared, { ...prepared, rounds, seconds, requests }));
     if (wanted('appends')) add(await benchAppends(store, rounds));
   });
 }
@@ -136,6 +142,7 @@ if (wanted('lookups')) {
     add(await benchLookups(bench, { account: one, rounds }));
   });
 }
+if (wanted('files')) add(await benchFiles(rounds));
 if (wanted('sizes')) {
   const few = { accounts: 500, jobs: 1_000 };
   await withAccounts(few, async (small) => {

@@ -23,7 +23,14 @@ export interface BenchAccount {
   doneToken: string;
 }
 
-const terms = { downloads_limit: 1_000_000, metadata_limit: 1_000_000, hourly_limit: 120, warning_percents: [80, 100] };
+/** Requests per key. */
+export const hourlyLimit = 120;
+const terms = {
+  downloads_limit: 1_000_000,
+  metadata_limit: 1_000_000,
+  hourly_limit: hourlyLimit,
+  warning_percents: [80, 100],
+};
 
 /** Opens accounts as the service would have, event by event, but many at a time. */
 export async function openAccounts(
