@@ -14,6 +14,7 @@ export default defineConfig({
       'test/adapters/nats/*.test.ts',
       'test/projections/admission/admission.test.ts',
       'test/commands/log-outages.test.ts',
+      'test/commands/usage/log-tail.test.ts',
       'test/flow/one-download.test.ts',
     ],
     globalSetup: ['test/support/engines-setup.ts', 'test/support/global-setup.ts'],
