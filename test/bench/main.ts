@@ -70,7 +70,10 @@ const { rounds, seconds, only, cases, jobs, requests, json } = new Command('benc
   }>();
 const wanted = (part: (typeof parts)[number]) => only === undefined || only === part;
 
-/** Fresh engines with so many accounts and jobs, two of each account at least, and one account with a thousand keys. */
+/**
+ * Fresh engines with so many accounts and jobs, and one account with a thousand keys. Jobs are in the read model alone, two of
+ * each account at least; without any, one download of each account waits in the log.
+ */
 async function withAccounts(
   counts: { accounts: number; jobs: number },
   work: (prepared: Awaited<ReturnType<typeof prepare>>) => Promise<void>,
@@ -94,13 +97,15 @@ async function prepare(
   const projector = await bench.startRole('projector');
   const store = connectEventStore({ url: bench.addresses.EVENTSTORE_URL, logger: pino({ level: 'silent' }) });
   const tokens = createTokens(bench.secret);
-  const many = await openAccounts(store, { accounts, keys: 1 }, tokens);
+  const many = await openAccounts(store, { accounts, keys: 1, waiting: jobs === 0 }, tokens);
   const [one] = await openAccounts(store, { accounts: 1, keys: 900 }, tokens);
   if (!one) throw new Error('no account was opened');
   await waitUntilKeysAreKnown(pool, accounts + 900);
   const withFile = many.slice(0, 2_000);
-  progress(`copying ${jobs} jobs into the read model`);
-  await copyJobs(pool, { accounts: many, jobs, tokens, directory: bench.directory });
+  if (jobs > 0) {
+    progress(`copying ${jobs} jobs into the read model`);
+    await copyJobs(pool, { accounts: many, jobs, tokens, directory: bench.directory });
+  }
   await putFiles(bench.directory, bench.secret, withFile);
   return { bench, pool, store, projector, many, withFile, one };
 }
@@ -155,7 +160,8 @@ if (wanted('sizes')) {
   });
 }
 if (wanted('memory')) {
-  await withAccounts({ accounts: 10_000, jobs: 30_000 }, async (prepared) => {
+  // Rows that are not in the log would be divergences, and the audit remembers those.
+  await withAccounts({ accounts: 10_000, jobs: 0 }, async (prepared) => {
     add(await benchMemory(prepared.bench, prepared.pool, prepared, { requests }));
   });
 }

@@ -32,10 +32,14 @@ const terms = {
   warning_percents: [80, 100],
 };
 
-/** Opens accounts as the service would have, event by event, but many at a time. */
+/**
+ * Opens accounts as the service would have, event by event, but many at a time.
+ *
+ * @param counts waiting: whether the download of each that waits is in the log too
+ */
 export async function openAccounts(
   store: EventStore,
-  counts: { accounts: number; keys: number },
+  counts: { accounts: number; keys: number; waiting?: boolean },
   tokens: RequestTokens,
 ): Promise<BenchAccount[]> {
   const opened: BenchAccount[] = [];
@@ -43,8 +47,13 @@ export async function openAccounts(
     const now = new Date().toISOString();
     const account = new GeneratedAccount(now, now);
     const keys = Array.from({ length: counts.keys }, () => newApiKey(randomBits));
-    await appendAll(store, [...account.open(terms), ...keys.map(({ keyHash }) => account.issueKey(keyHash).append)]);
-    opened.push({ id: account.accountId, keys, queuedToken: tokens.issue(), doneToken: tokens.issue() });
+    const [queuedToken, doneToken] = [tokens.issue(), tokens.issue()];
+    await appendAll(store, [
+      ...account.open(terms),
+      ...keys.map(({ keyHash }) => account.issueKey(keyHash).append),
+      ...(counts.waiting ? [account.queue(1, () => queuedToken)] : []),
+    ]);
+    opened.push({ id: account.accountId, keys, queuedToken, doneToken });
   };
   // A connection that has never appended must not begin with many appends at a time.
   await openOne();

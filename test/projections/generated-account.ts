@@ -24,6 +24,8 @@ export interface GeneratedKey {
   keyHash: string;
 }
 
+const generatedToken = () => `A${newUuid().replaceAll('-', '').slice(1)}`;
+
 const included = 2;
 const rateCents = 25;
 
@@ -106,11 +108,11 @@ export class GeneratedAccount {
     return this.#append(invoicesStream(this.accountId), [{ type: 'CreditNoteIssued', data }]);
   }
 
-  queue(count: number): Append {
+  queue(count: number, newToken = generatedToken): Append {
     const first = (this.#ends.get(this.#usageStream)?.revision ?? -1) + 1;
     const events = Array.from({ length: count }, (_, index): UsageEvent[] => {
       this.#downloads += 1;
-      const [token, ordinal] = [`A${newUuid().replaceAll('-', '').slice(1)}`, this.#downloads];
+      const [token, ordinal] = [newToken(), this.#downloads];
       // The first has an idempotency key.
       const hash = () => randomBits(32).toString('hex');
       const idempotency = ordinal === 1 ? { key_hash: hash(), fingerprint: hash() } : null;
