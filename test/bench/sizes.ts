@@ -79,7 +79,10 @@ async function startMeasures(
   ]);
 }
 
-/** Brings tables and keys into memory, as they are on a machine that has run for a while, and writes out what filled them. */
+/**
+ * Brings tables and keys into memory, as they are on a machine that has run for a while. Writes out what filled them, and then
+ * every window once: the first change of a page after a checkpoint puts the whole page into Postgres's own log.
+ */
 async function warmUp(pool: Pool): Promise<void> {
   await pool.query('select sum(length(token)) from jobs');
   const client = await pool.connect();
@@ -87,6 +90,7 @@ async function warmUp(pool: Pool): Promise<void> {
   await client.query('select max(length(token)) from (select token from jobs order by token) t');
   client.release(true);
   await pool.query('checkpoint');
+  await resetWindows(pool, 0);
 }
 
 /** What Postgres holds of each job and each account, indexes included. */
