@@ -19,6 +19,10 @@ import { usageAndJobs } from '../usage-and-jobs.ts';
 /** The statement behind `admission.ts`, and the reading of its rows. */
 
 export const windowMs = 3_600_000;
+/** As many are remembered with their keys. */
+const maxAccounts = 50_000;
+/** Stands in no text of Postgres. No column of `credits` that may be NULL may also be an empty text. */
+const separator = '\0';
 /** Age at which instants are rebased: well before they would leave the range of int4. */
 const rebaseAfterMs = 1_000_000_000;
 
@@ -190,9 +194,9 @@ function queryOf(
 export class AdmissionStatement {
   readonly #pool: Pool;
   /** Each account's credits row as it was last read, with its state. */
-  readonly #lastUsage = new LRUCache<string, { texts: TextRow; values: unknown[]; usage: UsageSnapshot | NotBelieved }>(
-    { max: 10_000 },
-  );
+  readonly #lastUsage = new LRUCache<string, { text: string; usage: UsageSnapshot | NotBelieved }>({ max: maxAccounts });
+  /** JSON values such as the terms of a plan by their text: many accounts have the same, which is kept and read once. */
+  readonly #shared = new LRUCache<string, unknown>({ max: 1_000 });
   /** Each key's row as it last verified. */
   readonly #believedKeys = new LRUCache<string, Record<'keyId' | 'accountId' | 'mac', string>>({ max: 50_000 });
 
@@ -282,22 +286,30 @@ export class AdmissionStatement {
     return isBelieved;
   }
 
-  /** Reads and checks an unchanged row of an account only once; of a changed row, only the changes. */
+  /** Reads and checks an unchanged row of an account only once. */
   #usageOf(row: TextRow, accountId: string, fields: readonly FieldDef[]): UsageSnapshot | NotBelieved | undefined {
     const stream = row[streamAt] ?? null;
     if (stream === null) return undefined;
     const texts = row.slice(creditsFrom, keyedFrom);
+    const text = texts.join(separator);
     const known = this.#lastUsage.get(stream);
-    if (known?.texts.every((text, index) => text === texts[index])) return known.usage;
-    const values = fields.slice(creditsFrom, keyedFrom).map(({ dataTypeID }, index) => {
-      const text = texts[index] ?? null;
-      if (known?.texts[index] === text) return known.values[index];
-      return text === null ? null : parserOf(dataTypeID)(text);
+    if (known?.text === text) return known.usage;
+    const named = texts.map((value, index) => {
+      const field = fields[creditsFrom + index];
+      return [field?.name ?? '', value === null ? null : this.#valueOf(value, field?.dataTypeID ?? 0)] as const;
     });
-    const named = values.map((value, index) => [fields[creditsFrom + index]?.name ?? '', value] as const);
     const credits = Object.fromEntries(named) as unknown as CreditsRow;
     const usage = this.#credits.believed(signedUsageOf(credits), accountId);
-    this.#lastUsage.set(stream, { texts, values, usage });
+    this.#lastUsage.set(stream, { text, usage });
     return usage;
+  }
+
+  #valueOf(text: string, dataTypeId: number): unknown {
+    if (dataTypeId !== pg.types.builtins.JSONB) return parserOf(dataTypeId)(text);
+    const known = this.#shared.get(text);
+    if (known !== undefined) return known;
+    const value = parserOf(dataTypeId)(text);
+    this.#shared.set(text, value);
+    return value;
   }
 }

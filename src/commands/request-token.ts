@@ -21,7 +21,7 @@ export class RequestTokens {
   readonly #keys: ReadonlyMap<number, KeyObject>;
   readonly #randomBits: (bytes: number) => Buffer;
   /** Tokens are polled again and again. */
-  readonly #verified = new LRUCache<string, true>({ max: 20_000 });
+  readonly #verified = new LRUCache<string, true>({ max: 100_000 });
 
   constructor(current: CheckKey, others: readonly CheckKey[], randomBits: (bytes: number) => Buffer) {
     this.#current = current;

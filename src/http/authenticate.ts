@@ -36,7 +36,7 @@ export function createAuthenticate(dependencies: AuthenticateDependencies) {
   const { admissions, addresses, tokens, outages, partsAway, now, realNowMs } = dependencies;
   const outage = outages.of(admissionPart);
   /** The window to show for a key while Postgres cannot be asked. */
-  const lastKnown = new LRUCache<string, UsageHeaders>({ max: 10_000 });
+  const lastKnown = new LRUCache<string, UsageHeaders>({ max: 50_000 });
 
   const refuseUnauthenticated = (request: FastifyRequest, reply: FastifyReply): never => {
     const { window, exhausted } = addresses.count(request.ip);
