@@ -194,7 +194,9 @@ function queryOf(
 export class AdmissionStatement {
   readonly #pool: Pool;
   /** Each account's credits row as it was last read, with its state. */
-  readonly #lastUsage = new LRUCache<string, { text: string; usage: UsageSnapshot | NotBelieved }>({ max: maxAccounts });
+  readonly #lastUsage = new LRUCache<string, { text: string; usage: UsageSnapshot | NotBelieved }>({
+    max: maxAccounts,
+  });
   /** JSON values such as the terms of a plan by their text: many accounts have the same, which is kept and read once. */
   readonly #shared = new LRUCache<string, unknown>({ max: 1_000 });
   /** Each key's row as it last verified. */
