@@ -198,7 +198,7 @@ export class AdmissionStatement {
     max: maxAccounts,
   });
   /** JSON values such as the terms of a plan by their text: many accounts have the same, which is kept and read once. */
-  readonly #shared = new LRUCache<string, unknown>({ max: 1_000 });
+  readonly #shared = new LRUCache<string, object>({ max: 1_000 });
   /** Each key's row as it last verified. */
   readonly #believedKeys = new LRUCache<string, Record<'keyId' | 'accountId' | 'mac', string>>({ max: 50_000 });
 
@@ -311,7 +311,7 @@ export class AdmissionStatement {
     const known = this.#shared.get(text);
     if (known !== undefined) return known;
     const value = parserOf(dataTypeId)(text);
-    this.#shared.set(text, value);
+    if (typeof value === 'object' && value !== null) this.#shared.set(text, value);
     return value;
   }
 }
