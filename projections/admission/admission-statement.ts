@@ -128,6 +128,7 @@ const statements = {
  */
 type TextRow = (string | null)[];
 const asText = { getTypeParser: () => (text: string) => text };
+const jsonb: number = pg.types.builtins.JSONB;
 const parserOf = pg.types.getTypeParser as (dataTypeId: number) => (text: string) => unknown;
 const creditsFrom = ownColumns.length + jobColumns.length;
 const keyedFrom = creditsFrom + creditsCount;
@@ -307,7 +308,7 @@ export class AdmissionStatement {
   }
 
   #valueOf(text: string, dataTypeId: number): unknown {
-    if (dataTypeId !== pg.types.builtins.JSONB) return parserOf(dataTypeId)(text);
+    if (dataTypeId !== jsonb) return parserOf(dataTypeId)(text);
     const known = this.#shared.get(text);
     if (known !== undefined) return known;
     const value = parserOf(dataTypeId)(text);
