@@ -19,9 +19,9 @@ import { usageAndJobs } from '../usage-and-jobs.ts';
 /** The statement behind `admission.ts`, and the reading of its rows. */
 
 export const windowMs = 3_600_000;
-/** As many are remembered with their keys. */
-const maxAccounts = 50_000;
-/** Stands in no text of Postgres. No column of `credits` that may be NULL may also be an empty text. */
+/** The most accounts, and the most keys, whose rows are remembered. */
+const maxRemembered = 50_000;
+/** In no text of Postgres. Joined by it, NULL looks like an empty text: only a MAC may be either, and neither verifies. */
 const separator = '\0';
 /** Age at which instants are rebased: well before they would leave the range of int4. */
 const rebaseAfterMs = 1_000_000_000;
@@ -123,8 +123,8 @@ const statements = {
 };
 
 /**
- * A row as Postgres writes it, in the order of the select list: the key's own columns, the job's, the credits'. Most of a
- * row is what the last one of the same key was, so that its texts are turned into values only where that is new.
+ * A row as Postgres writes it, in the order of the select list: the key's own columns, the job's, the credits'. The rows of a key
+ * and of an account are mostly what they were, and their texts are turned into values only where they are not.
  */
 type TextRow = (string | null)[];
 const asText = { getTypeParser: () => (text: string) => text };
@@ -196,12 +196,12 @@ export class AdmissionStatement {
   readonly #pool: Pool;
   /** Each account's credits row as it was last read, with its state. */
   readonly #lastUsage = new LRUCache<string, { text: string; usage: UsageSnapshot | NotBelieved }>({
-    max: maxAccounts,
+    max: maxRemembered,
   });
   /** JSON values such as the terms of a plan by their text: many accounts have the same, which is kept and read once. */
   readonly #shared = new LRUCache<string, object>({ max: 1_000 });
   /** Each key's row as it last verified. */
-  readonly #believedKeys = new LRUCache<string, Record<'keyId' | 'accountId' | 'mac', string>>({ max: 50_000 });
+  readonly #believedKeys = new LRUCache<string, Record<'keyId' | 'accountId' | 'mac', string>>({ max: maxRemembered });
 
   readonly #measureTime: MeasureTime;
   readonly #macs: RowMacs;
