@@ -10,7 +10,7 @@
  */
 
 import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { userInfo } from 'node:os';
+import { totalmem, userInfo } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 
@@ -40,11 +40,17 @@ export interface PostgresOptions {
   settings?: Readonly<Record<string, string>>;
 }
 
+/** A quarter of the machine's memory, as Postgres advises, within bounds; the part that is not used costs nothing. */
+function sharedBuffers(memoryBytes: number): string {
+  const quarterMiB = Math.floor(memoryBytes / 4 / 2 ** 20);
+  return `${Math.min(512, Math.max(128, quarterMiB))}MB`;
+}
+
 const defaultSettings = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
   max_connections: '100',
-  shared_buffers: '128MB',
+  shared_buffers: sharedBuffers(totalmem()),
   fsync: 'on',
   synchronous_commit: 'on',
   timezone: 'UTC',
