@@ -23,6 +23,7 @@ import { addVerify } from './ledger/verify.ts';
 import { addWaive } from './ledger/waive.ts';
 import { addShowStream } from './log.ts';
 import type { Output } from './output.ts';
+import { addInvitePerson, addListPeople, addRemovePerson } from './people.ts';
 import { addProjectionStatus, addRebuild } from './projections.ts';
 import { addExplainUrl } from './urls.ts';
 
@@ -65,6 +66,11 @@ export function createProgram(dependencies: ProgramDependencies): Command {
   addIssueKey(keys, run);
   addListKeys(keys, run);
   addRevokeKey(keys, run);
+
+  const people = group('people', 'invite, list and remove the people of an account');
+  addInvitePerson(people, run);
+  addListPeople(people, run);
+  addRemovePerson(people, run);
 
   const jobs = group('jobs', 'list downloads, and replay one');
   addListJobs(jobs, run);

@@ -3,6 +3,8 @@ import type { AccountEvent } from '../domain/account-events.ts';
 import { decideAccount, evolveAccount, initialAccount } from '../domain/account.ts';
 import type { Account, AccountCommand, ApiKey } from '../domain/account.ts';
 import { usageStream } from '../domain/billing-period.ts';
+import { findPerson } from '../domain/people.ts';
+import type { Person } from '../domain/people.ts';
 import type { PlanTerms } from '../domain/plans.ts';
 import { parseAccountEvent, parseUsageEvent } from '../domain/parse-event.ts';
 import type { Actor } from '../domain/parse-event.ts';
@@ -24,7 +26,7 @@ export interface AccountDependencies {
   store: EventStore;
   now: () => string;
   newUuid: () => string;
-  newId: (prefix: 'acc' | 'key') => string;
+  newId: (prefix: 'acc' | 'key' | 'per') => string;
   randomBits: (bytes: number) => Buffer;
 }
 
@@ -153,6 +155,28 @@ export async function revokeApiKey(
   const revoked = await command(dependencies, { kind: 'revoke_key', accountId, keyId }, request);
   if (isRefused(revoked)) return revoked;
   return revoked.keys.get(keyId) ?? refuse('key_not_found');
+}
+
+/** @returns the person with this address, who may have been invited before */
+export async function invitePerson(
+  dependencies: AccountDependencies,
+  { accountId, email, ...request }: AccountRequest & { accountId: string; email: string },
+): Promise<Person | Refused> {
+  const personId = dependencies.newId('per');
+  const invited = await command(dependencies, { kind: 'invite_person', accountId, personId, email }, request);
+  if (isRefused(invited)) return invited;
+  const person = findPerson(invited.people, email);
+  if (!person) throw new Error(`${personId} was invited and is not there`);
+  return person;
+}
+
+export async function removePerson(
+  dependencies: AccountDependencies,
+  { accountId, personId, ...request }: AccountRequest & { accountId: string; personId: string },
+): Promise<Person | Refused> {
+  const removed = await command(dependencies, { kind: 'remove_person', accountId, personId }, request);
+  if (isRefused(removed)) return removed;
+  return removed.people.get(personId) ?? refuse('person_not_found');
 }
 
 export async function readAccount(store: EventStore, accountId: string): Promise<Account> {

@@ -9,6 +9,7 @@ export const accountStream = (accountId: string) => `account-${accountId}`;
 export const accountIdPattern = /^acc_[a-z0-9]{16,32}$/;
 export const accountId = z.string().regex(accountIdPattern);
 const keyId = z.string().regex(/^key_[a-z0-9]{16,32}$/);
+const personId = z.string().regex(/^per_[a-z0-9]{16,32}$/);
 
 /** Text that people type. Control characters are refused, because databases and terminals mishandle them. */
 const plainText = (longest: number) =>
@@ -40,6 +41,12 @@ export const accountEventSchemas = {
     personal: z.strictObject({ label: keyLabel }),
   }),
   ApiKeyRevoked: z.strictObject({ account_id: accountId, key_id: keyId }),
+  PersonInvited: z.strictObject({
+    account_id: accountId,
+    person_id: personId,
+    personal: z.strictObject({ email }),
+  }),
+  PersonRemoved: z.strictObject({ account_id: accountId, person_id: personId }),
 };
 
 export type AccountEvent = {

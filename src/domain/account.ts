@@ -1,5 +1,7 @@
 import type { AccountEvent } from './account-events.ts';
 import { firstBillingPeriod } from './billing-period.ts';
+import { decideInvitation, decideRemoval, openerOf } from './people.ts';
+import type { InvitePerson, People, Person, RemovePerson } from './people.ts';
 import type { PlanTerms } from './plans.ts';
 import { refuse } from './refusals.ts';
 import type { Refused } from './refusals.ts';
@@ -16,17 +18,20 @@ export interface ApiKey {
 export interface Account {
   opened?: Extract<AccountEvent, { type: 'AccountOpened' }>['data'];
   keys: ReadonlyMap<string, ApiKey>;
+  people: People;
 }
 
-export const initialAccount: Account = { keys: new Map() };
+export const initialAccount: Account = { keys: new Map(), people: new Map() };
 
 export const countActiveKeys = ({ keys }: Pick<Account, 'keys'>): number =>
   [...keys.values()].filter(({ revoked }) => !revoked).length;
 
 export function evolveAccount(state: Account, event: AccountEvent, at: { time: string }): Account {
   switch (event.type) {
-    case 'AccountOpened':
-      return { ...state, opened: event.data };
+    case 'AccountOpened': {
+      const person = { personId: openerOf(event.data.account_id), email: event.data.personal.email };
+      return { ...withPerson(state, { ...person, since: at.time, removed: false }), opened: event.data };
+    }
     case 'ApiKeyIssued': {
       const { key_id: keyId, key_hash: keyHash, key_prefix: keyPrefix, personal } = event.data;
       const key = { keyId, keyHash, keyPrefix, label: personal.label, createdAt: at.time, revoked: false };
@@ -36,10 +41,23 @@ export function evolveAccount(state: Account, event: AccountEvent, at: { time: s
       const key = state.keys.get(event.data.key_id);
       return key ? { ...state, keys: new Map(state.keys).set(key.keyId, { ...key, revoked: true }) } : state;
     }
+    case 'PersonInvited': {
+      const { person_id: personId, personal } = event.data;
+      return withPerson(state, { personId, email: personal.email, since: at.time, removed: false });
+    }
+    case 'PersonRemoved': {
+      const person = state.people.get(event.data.person_id);
+      return person ? withPerson(state, { ...person, removed: true }) : state;
+    }
     default:
       return event satisfies never;
   }
 }
+
+const withPerson = (state: Account, person: Person): Account => ({
+  ...state,
+  people: new Map(state.people).set(person.personId, person),
+});
 
 interface IssueKey {
   kind: 'issue_key';
@@ -52,10 +70,18 @@ interface IssueKey {
   maxKeys: number;
 }
 
+interface RevokeKey {
+  kind: 'revoke_key';
+  accountId: string;
+  keyId: string;
+}
+
 export type AccountCommand =
   | { kind: 'open_account'; accountId: string; email: string; terms: PlanTerms }
   | IssueKey
-  | { kind: 'revoke_key'; accountId: string; keyId: string };
+  | RevokeKey
+  | InvitePerson
+  | RemovePerson;
 
 /**
  * @param now instant of the decision, UTC ISO-8601
@@ -64,12 +90,26 @@ export type AccountCommand =
 export function decideAccount(state: Account, command: AccountCommand, now: string): AccountEvent[] | Refused {
   if (command.kind === 'open_account') return state.opened ? [] : [openAccount(command, now)];
   if (!state.opened) return refuse('account_not_found');
-  const key = state.keys.get(command.keyId);
-  if (command.kind === 'revoke_key') {
-    if (!key) return refuse('key_not_found');
-    return key.revoked ? [] : [{ type: 'ApiKeyRevoked', data: { account_id: command.accountId, key_id: key.keyId } }];
+  switch (command.kind) {
+    case 'issue_key':
+      return decideKey(state, command, now);
+    case 'revoke_key':
+      return decideRevocation(state, command);
+    case 'invite_person':
+      return decideInvitation(state.people, command, now);
+    case 'remove_person':
+      return decideRemoval(state.people, command);
   }
-  if (key) return [];
+}
+
+function decideRevocation({ keys }: Account, { accountId, keyId }: RevokeKey): AccountEvent[] | Refused {
+  const key = keys.get(keyId);
+  if (!key) return refuse('key_not_found');
+  return key.revoked ? [] : [{ type: 'ApiKeyRevoked', data: { account_id: accountId, key_id: keyId } }];
+}
+
+function decideKey(state: Account, command: IssueKey, now: string): AccountEvent[] | Refused {
+  if (state.keys.has(command.keyId)) return [];
   const refused = refuseKey(state, command, now);
   if (refused) return refused;
   return [

@@ -102,6 +102,9 @@ export class RichHistory {
       await this.#account({ kind: 'issue_key', accountId, keyId, keyHash, keyPrefix, label: 'a key', maxKeys: 2 });
     }
     await this.#account({ kind: 'revoke_key', accountId, keyId: keys[0] ?? '' });
+    const personId = `per_${this.#random.hex(20)}`;
+    await this.#account({ kind: 'invite_person', accountId, personId, email: 'ada@example.com' });
+    await this.#account({ kind: 'remove_person', accountId, personId });
     this.#client = { type: 'api_key', id: keys[1] ?? '' };
     if (cap !== null) await this.#command({ kind: 'set_overage_cap', overageCapCents: cap, effective: 'now' });
   }

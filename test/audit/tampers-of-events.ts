@@ -249,6 +249,14 @@ export const ofEvents: readonly EventTamper[] = [
   ...edits('ApiKeyRevoked', [
     ['a key revoked that is another', 'account_events', ({ fields }) => (fields.key_id = 'key_unknown0000000000')],
   ]),
+  ...edits('PersonRemoved', [
+    ['a person removed who is another', 'account_events', ({ fields }) => (fields.person_id = 'per_unknown0000000000')],
+  ]),
+  edit('the last person removed', 'account_events', 'PersonInvited', (event) => {
+    event.type = 'PersonRemoved';
+    const { account_id } = event.fields;
+    event.fields = { account_id, person_id: account_id.replace('acc_', 'per_') } as Parsed['fields'];
+  }),
   ...edits('JobClaimed', [
     ['another attempt', 'job_claim', ({ fields }) => (fields.attempt += 1)],
     ['a claim for another account', 'job_claim', ({ fields }) => (fields.account_id = `acc_${'f'.repeat(20)}`)],
@@ -298,6 +306,7 @@ export const ofEvents: readonly EventTamper[] = [
   remove('a reached cap taken out', 'append_whole', 'OverageCapReached'),
   remove('a revocation taken out', 'row_differs', 'ApiKeyRevoked'),
   remove('an issued key taken out', ['account_events', 'actor_key'], 'ApiKeyIssued'),
+  remove('an invitation taken out', 'account_events', 'PersonInvited'),
   remove('an opening taken out', ['account_events', 'period_order'], 'AccountOpened'),
   remove('the opening of a period taken out', 'period_order', 'UsagePeriodOpened'),
   remove('the end of a period taken out', ['period_order', 'period_follows', 'period_not_ended'], 'UsagePeriodEnded'),
@@ -363,6 +372,8 @@ export const ofEvents: readonly EventTamper[] = [
   repeat('an expiry twice', 'job_order', 'FileExpired'),
   repeat('a key issued twice', 'account_events', 'ApiKeyIssued'),
   repeat('a key revoked twice', 'account_events', 'ApiKeyRevoked'),
+  repeat('a person invited twice', 'account_events', 'PersonInvited'),
+  repeat('a person removed twice', 'account_events', 'PersonRemoved'),
   repeat('a period closed twice', 'period_order', 'UsagePeriodClosed'),
   repeat('a period ended twice', 'period_order', 'UsagePeriodEnded'),
   repeat('a warning twice', 'period_order', 'UsageWarningReached'),

@@ -2,11 +2,13 @@ import { describe, expect, it } from 'vitest';
 
 import { newId, newUuid, randomBits } from '../../src/system/clock-and-chance.ts';
 import {
+  invitePerson,
   issueApiKey,
   issueReferencedKey,
   openAccount,
   openFirstPeriod,
   readAccount,
+  removePerson,
   revokeApiKey,
 } from '../../src/commands/accounts.ts';
 import { hashApiKey } from '../../src/commands/api-key.ts';
@@ -207,5 +209,40 @@ describe('a key', () => {
     const account = await readAccount(log.store, accountId);
     expect([...account.keys.keys()].sort()).toEqual(keys.map(({ keyId }) => keyId).sort());
     expect(await accountEvents(accountId)).toHaveLength(13);
+  });
+});
+
+describe('the people of an account', () => {
+  it('are invited once by an address, however often they are at one time, and removed once', async () => {
+    const accountId = await open();
+    const invite = (email: string) => invitePerson(dependencies(), { ...asked, accountId, email });
+    const [ada, ...again] = await Promise.all(['ada@example.com', 'Ada@example.com'].map(invite));
+    if (!ada || isRefused(ada)) throw new Error('nobody was invited');
+    for (const other of [...again, await invite('ADA@example.com')]) expect(other).toEqual(ada);
+    const remove = () => removePerson(dependencies(), { ...asked, accountId, personId: ada.personId });
+    for (const removed of await Promise.all([remove(), remove()])) expect(removed).toEqual({ ...ada, removed: true });
+    expect((await accountEvents(accountId)).map(({ type }) => type)).toEqual([
+      'AccountOpened',
+      'PersonInvited',
+      'PersonRemoved',
+    ]);
+  });
+
+  it('of which one always stays: two who remove each other at one time do not both succeed', async () => {
+    const accountId = await open();
+    await invitePerson(dependencies(), { ...asked, accountId, email: 'ada@example.com' });
+    const { people } = await readAccount(log.store, accountId);
+    const removals = [...people.keys()].map((personId) =>
+      removePerson(dependencies(), { ...asked, accountId, personId }),
+    );
+    const refused = (await Promise.all(removals)).filter(isRefused);
+    expect(refused).toEqual([{ refusal: 'last_person' }]);
+  });
+
+  it('are refused for an account that is not there', async () => {
+    const nobody = { ...asked, accountId: newId('acc') };
+    const refused = { refusal: 'account_not_found' };
+    expect(await invitePerson(dependencies(), { ...nobody, email: 'ada@example.com' })).toEqual(refused);
+    expect(await removePerson(dependencies(), { ...nobody, personId: newId('per') })).toEqual(refused);
   });
 });

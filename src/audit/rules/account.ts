@@ -26,6 +26,8 @@ const requestBudgetMs = 10_000;
 export class Account extends Chain<string> {
   opened: Link | undefined;
   readonly keys = new Map<string, ApiKey>();
+  /** The ids of all people, each with whether the person is still one of the account's. */
+  readonly #people = new Map<string, boolean>();
   /** Undefined while a period is open. */
   next: NextPeriod | undefined;
   /** The event that requires the next period. */
@@ -36,8 +38,7 @@ export class Account extends Chain<string> {
   readonly idempotencyKeys = new Map<string, Charge>();
 
   check(event: Link): void {
-    const { type, data } = event;
-    if (type === 'AccountOpened') {
+    if (event.type === 'AccountOpened') {
       this.#open(event);
       return;
     }
@@ -46,12 +47,28 @@ export class Account extends Chain<string> {
       return;
     }
     this.mustEqual('account_events', event, { account_id: this.accountId });
+    if (event.type.startsWith('Person')) this.#person(event);
+    else this.#key(event);
+  }
+
+  #key(event: Link): void {
+    const { type, data } = event;
     const key = this.keys.get(data.key_id);
     const isNew = type === 'ApiKeyIssued' && !key;
     const isRevoked = type === 'ApiKeyRevoked' && key?.revokedAt === null;
     this.must('account_events', isNew || isRevoked, event, 'type', 'what this key allows');
     if (isNew) this.keys.set(data.key_id, { account: this, issued: event, revokedAt: null });
     if (isRevoked) key.revokedAt = this.time;
+  }
+
+  #person(event: Link): void {
+    const { type, data } = event;
+    const isOneOfThem = this.#people.get(data.person_id);
+    const isNew = type === 'PersonInvited' && isOneOfThem === undefined;
+    const are = [...this.#people.values()].filter((isOne) => isOne).length;
+    const isRemoved = type === 'PersonRemoved' && isOneOfThem === true && are > 1;
+    this.must('account_events', isNew || isRemoved, event, 'type', 'what this person allows');
+    this.#people.set(data.person_id, type === 'PersonInvited');
   }
 
   #open(event: Link): void {
@@ -68,6 +85,7 @@ export class Account extends Chain<string> {
     const { period_start: start, period_end: end } = data;
     this.#ask(event, { previous_period_start: null, period_start: start, period_end: end, terms });
     this.opened = event;
+    this.#people.set(this.accountId.replace('acc_', 'per_'), true);
     this.hourlyLimit = terms.hourly_limit;
   }
 

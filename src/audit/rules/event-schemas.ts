@@ -52,6 +52,8 @@ const schemas = {
   }),
   ApiKeyIssued: part({ account_id: text, key_id: text, key_hash: text, key_prefix: text, personal: anything }),
   ApiKeyRevoked: part({ account_id: text, key_id: text }),
+  PersonInvited: part({ account_id: text, person_id: text, personal: anything }),
+  PersonRemoved: part({ account_id: text, person_id: text }),
 
   UsagePeriodOpened: part({
     account_id: text,

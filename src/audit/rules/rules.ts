@@ -11,7 +11,8 @@ export const rules = {
   log_end: 'the log reaches as far as the read models',
   actor_key: 'an API key acts for the account that it was issued to, and only once it is issued',
   actor_key_revoked: 'a revoked API key does nothing from 10 s after its revocation on',
-  account_events: 'an account is opened once, and its keys are issued once and revoked once',
+  account_events:
+    'an account is opened once; keys are issued once and revoked once; people are invited once and removed once, but never the last',
   account_terms: 'the first billing period follows from the day on which the account was opened',
   period_account: 'a billing period belongs to an account that was opened',
   period_order: 'events of a billing period come only while its phase allows them',

@@ -1,0 +1,91 @@
+import type { Command } from 'commander';
+import { invitePerson, readAccount, removePerson } from '../commands/accounts.ts';
+import { email as emailSchema } from '../domain/account-events.ts';
+import { findPerson, listPeople, maxPeople } from '../domain/people.ts';
+import type { People, Person } from '../domain/people.ts';
+import { isRefused } from '../domain/refusals.ts';
+import type { Refusal } from '../domain/refusals.ts';
+import { accountIdArgument } from './arguments.ts';
+import { requestOf } from './dependencies.ts';
+import type { CliDependencies, RunCommand } from './dependencies.ts';
+import { CommandFailed, facts, print, requireText } from './output.ts';
+import { table } from './table.ts';
+
+export function addInvitePerson(people: Command, run: RunCommand): void {
+  people
+    .command('invite')
+    .description('add a person by e-mail address; the same address again changes nothing')
+    .argument('<account>', 'account id', accountIdArgument)
+    .argument('<email>', "the person's e-mail address")
+    .action((account: string, email: string) => run((cli) => inviteCommand(cli, account, email)));
+}
+
+export function addListPeople(people: Command, run: RunCommand): void {
+  people
+    .command('list')
+    .description('list the people of an account')
+    .argument('<account>', 'account id', accountIdArgument)
+    .action((account: string) => run((cli) => listCommand(cli, account)));
+}
+
+export function addRemovePerson(people: Command, run: RunCommand): void {
+  people
+    .command('remove')
+    .description('remove a person; an account keeps at least one')
+    .argument('<account>', 'account id', accountIdArgument)
+    .argument('<person>', 'e-mail address or person id; "people list" shows both')
+    .action((account: string, person: string) => run((cli) => removeCommand(cli, account, person)));
+}
+
+async function inviteCommand(cli: CliDependencies, accountId: string, email: string): Promise<void> {
+  requireText(emailSchema, email, email);
+  const invited = await invitePerson(cli, { accountId, email, ...requestOf(cli) });
+  if (isRefused(invited)) throw new CommandFailed(whyNot(invited.refusal, { accountId, person: email }));
+  const data = { account_id: accountId, ...rowOf(invited) };
+  print(cli.output, data, facts(data));
+}
+
+async function listCommand(cli: CliDependencies, accountId: string): Promise<void> {
+  const people = listPeople(await peopleOf(cli, accountId)).map(rowOf);
+  const rows = people.map(({ person_id: personId, since, email }) => [personId, since, email]);
+  print(cli.output, { account_id: accountId, people }, table(cli.output, ['person_id', 'since', 'email'], rows));
+}
+
+async function removeCommand(cli: CliDependencies, accountId: string, person: string): Promise<void> {
+  const found = person.includes('@') ? findPerson(await peopleOf(cli, accountId), person)?.personId : person;
+  if (found === undefined) throw new CommandFailed(whyNot('person_not_found', { accountId, person }));
+  const removed = await removePerson(cli, { accountId, personId: found, ...requestOf(cli) });
+  if (isRefused(removed)) throw new CommandFailed(whyNot(removed.refusal, { accountId, person }));
+  print(
+    cli.output,
+    { account_id: accountId, person_id: found, removed: true },
+    `${removed.email} is removed from ${accountId}`,
+  );
+}
+
+/** @throws {CommandFailed} if there is no such account */
+async function peopleOf({ store }: CliDependencies, accountId: string): Promise<People> {
+  const { opened, people } = await readAccount(store, accountId);
+  if (!opened) throw new CommandFailed(whyNot('account_not_found', { accountId, person: '' }));
+  return people;
+}
+
+const rowOf = ({ personId, since, email }: Person) => ({ person_id: personId, since, email });
+
+function whyNot(refusal: Refusal, { accountId, person }: { accountId: string; person: string }): string {
+  const most = String(maxPeople);
+  switch (refusal) {
+    case 'account_not_found':
+      return `there is no account ${accountId}`;
+    case 'person_not_found':
+      return `${accountId} has no person ${person}: "people list ${accountId}" shows those it has`;
+    case 'last_person':
+      return `${person} is the last person of ${accountId}: invite another first`;
+    case 'too_many_people':
+      return `${accountId} has ${most} people, the most that an account may have: remove one first`;
+    case 'too_many_invitations':
+      return `${most} people were invited to ${accountId} within an hour, the most that may be: try again later`;
+    default:
+      return refusal;
+  }
+}
