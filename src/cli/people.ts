@@ -74,18 +74,12 @@ const rowOf = ({ personId, since, email }: Person) => ({ person_id: personId, si
 
 function whyNot(refusal: Refusal, { accountId, person }: { accountId: string; person: string }): string {
   const most = String(maxPeople);
-  switch (refusal) {
-    case 'account_not_found':
-      return `there is no account ${accountId}`;
-    case 'person_not_found':
-      return `${accountId} has no person ${person}: "people list ${accountId}" shows those it has`;
-    case 'last_person':
-      return `${person} is the last person of ${accountId}: invite another first`;
-    case 'too_many_people':
-      return `${accountId} has ${most} people, the most that an account may have: remove one first`;
-    case 'too_many_invitations':
-      return `${most} people were invited to ${accountId} within an hour, the most that may be: try again later`;
-    default:
-      return refusal;
-  }
+  const texts: Partial<Record<Refusal, string>> = {
+    account_not_found: `there is no account ${accountId}`,
+    person_not_found: `${accountId} has no person ${person}: "people list ${accountId}" shows those it has`,
+    last_person: `${person} is the last person of ${accountId}: invite another first`,
+    too_many_people: `${accountId} has ${most} people, the most that an account may have: remove one first`,
+    too_many_invitations: `${most} people were invited to ${accountId} within an hour, the most that may be: try again later`,
+  };
+  return texts[refusal] ?? refusal;
 }
