@@ -45,7 +45,7 @@ export function decideInvitation(
 ): AccountEvent[] | Refused {
   if (findPerson(people, email)) return [];
   if (listPeople(people).length >= maxPeople) return refuse('too_many_people');
-  // Someone removed makes room for another, but only after an hour: each invitation is a mail to a stranger.
+  // Someone removed makes room for another, but only after an hour: each invitation is a mail.
   const anHourAgo = plusSeconds(now, -hourSeconds);
   const invited = [...people.values()].filter(({ since }) => since > anHourAgo);
   if (invited.length >= maxPeople) return refuse('too_many_invitations');

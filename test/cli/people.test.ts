@@ -32,7 +32,7 @@ describe('people invite, list and remove', () => {
     expectText(await run('people', 'remove', accountId, invited.person_id), /^ada@example\.com is removed from acc_/);
   });
 
-  it('refuse the last person, a stranger, an account that is not there, and what is no address', async () => {
+  it('refuse the last person, an unknown one, an account that is not there, and what is no address', async () => {
     const { accountId } = await service.openAccount('sandbox');
     const opener = accountId.replace('acc_', 'per_');
     expectRefusal(
