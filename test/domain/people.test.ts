@@ -1,30 +1,15 @@
 import { describe, expect, it } from 'vitest';
 
 import type { AccountEvent } from '../../src/domain/account-events.ts';
-import { decideAccount, evolveAccount, initialAccount } from '../../src/domain/account.ts';
-import type { Account, AccountCommand } from '../../src/domain/account.ts';
+import { decideAccount } from '../../src/domain/account.ts';
+import type { AccountCommand } from '../../src/domain/account.ts';
 import { maxPeople } from '../../src/domain/people.ts';
-import { accountId, plan } from './usage-examples.ts';
+import { given, now, opened } from './account-examples.ts';
+import { accountId } from './usage-examples.ts';
 
-const now = '2026-11-30T17:45:12.345Z';
 const anHourLater = '2026-11-30T18:45:12.345Z';
 const justBefore = '2026-11-30T18:45:12.344Z';
 const opener = accountId.replace('acc_', 'per_');
-
-const given = (...events: AccountEvent[]): Account =>
-  events.reduce((state, event) => evolveAccount(state, event, { time: now }), initialAccount);
-
-const opened: AccountEvent = {
-  type: 'AccountOpened',
-  data: {
-    account_id: accountId,
-    terms: plan,
-    anchor_day: 30,
-    period_start: '2026-11-30T00:00:00.000Z',
-    period_end: '2026-12-30T00:00:00.000Z',
-    personal: { email: 'owner@example.com' },
-  },
-};
 
 const personIdOf = (number: number) => `per_${String(number).padStart(16, '0')}`;
 const emailOf = (number: number) => `person${String(number)}@example.com`;
