@@ -1,10 +1,11 @@
 import type { Command } from 'commander';
-import { invitePerson, readAccount, removePerson } from '../commands/accounts.ts';
+import { invitePerson, removePerson } from '../commands/accounts.ts';
 import { email as emailSchema } from '../domain/account-events.ts';
 import { findPerson, listPeople, maxPeople } from '../domain/people.ts';
-import type { People, Person } from '../domain/people.ts';
+import type { Person } from '../domain/people.ts';
 import { isRefused } from '../domain/refusals.ts';
 import type { Refusal } from '../domain/refusals.ts';
+import { requireAccount } from './accounts/find-account-usage.ts';
 import { accountIdArgument } from './arguments.ts';
 import { requestOf } from './dependencies.ts';
 import type { CliDependencies, RunCommand } from './dependencies.ts';
@@ -46,13 +47,15 @@ async function inviteCommand(cli: CliDependencies, accountId: string, email: str
 }
 
 async function listCommand(cli: CliDependencies, accountId: string): Promise<void> {
-  const people = listPeople(await peopleOf(cli, accountId)).map(rowOf);
+  const people = listPeople((await requireAccount(cli, accountId)).people).map(rowOf);
   const rows = people.map(({ person_id: personId, since, email }) => [personId, since, email]);
   print(cli.output, { account_id: accountId, people }, table(cli.output, ['person_id', 'since', 'email'], rows));
 }
 
 async function removeCommand(cli: CliDependencies, accountId: string, person: string): Promise<void> {
-  const found = person.includes('@') ? findPerson(await peopleOf(cli, accountId), person)?.personId : person;
+  const found = person.includes('@')
+    ? findPerson((await requireAccount(cli, accountId)).people, person)?.personId
+    : person;
   if (found === undefined) throw new CommandFailed(whyNot('person_not_found', { accountId, person }));
   const removed = await removePerson(cli, { accountId, personId: found, ...requestOf(cli) });
   if (isRefused(removed)) throw new CommandFailed(whyNot(removed.refusal, { accountId, person }));
@@ -61,13 +64,6 @@ async function removeCommand(cli: CliDependencies, accountId: string, person: st
     { account_id: accountId, person_id: found, removed: true },
     `${removed.email} is removed from ${accountId}`,
   );
-}
-
-/** @throws {CommandFailed} if there is no such account */
-async function peopleOf({ store }: CliDependencies, accountId: string): Promise<People> {
-  const { opened, people } = await readAccount(store, accountId);
-  if (!opened) throw new CommandFailed(whyNot('account_not_found', { accountId, person: '' }));
-  return people;
 }
 
 const rowOf = ({ personId, since, email }: Person) => ({ person_id: personId, since, email });

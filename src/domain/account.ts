@@ -1,5 +1,6 @@
 import type { AccountEvent } from './account-events.ts';
 import { firstBillingPeriod } from './billing-period.ts';
+import { anHourBefore } from './instant.ts';
 import { decideInvitation, decideRemoval, openerOf } from './people.ts';
 import type { InvitePerson, People, Person, RemovePerson } from './people.ts';
 import type { PlanTerms } from './plans.ts';
@@ -126,13 +127,11 @@ function decideKey(state: Account, command: IssueKey, now: string): AccountEvent
   ];
 }
 
-const hourMs = 3_600_000;
-
 /** A revoked key makes room for another, but only after an hour: else an owner could replace keys as fast as they run out. */
 function refuseKey(account: Account, { maxKeys }: IssueKey, now: string): Refused | undefined {
   const issued = [...account.keys.values()];
   if (countActiveKeys(account) >= maxKeys) return refuse('too_many_keys');
-  const anHourAgo = new Date(Date.parse(now) - hourMs).toISOString();
+  const anHourAgo = anHourBefore(now);
   if (issued.filter(({ createdAt }) => createdAt > anHourAgo).length >= maxKeys) return refuse('too_many_new_keys');
   return undefined;
 }

@@ -6,4 +6,6 @@ export const instant = z.iso.datetime({ precision: 3 });
 export const plusSeconds = (from: string, seconds: number): string =>
   new Date(Date.parse(from) + seconds * 1_000).toISOString();
 
+export const anHourBefore = (time: string): string => plusSeconds(time, -3_600);
+
 export const later = (one: string, other: string): string => (one > other ? one : other);

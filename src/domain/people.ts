@@ -1,5 +1,5 @@
 import type { AccountEvent } from './account-events.ts';
-import { plusSeconds } from './instant.ts';
+import { anHourBefore } from './instant.ts';
 import { refuse } from './refusals.ts';
 import type { Refused } from './refusals.ts';
 
@@ -16,7 +16,6 @@ export type People = ReadonlyMap<string, Person>;
 
 /** People of an account at a time, and invitations within an hour. */
 export const maxPeople = 20;
-const hourSeconds = 3_600;
 
 /** The person who opened an account has an id that follows from the account's, because no event draws one. */
 export const openerOf = (accountId: string): string => `per_${accountId.slice('acc_'.length)}`;
@@ -45,8 +44,8 @@ export function decideInvitation(
 ): AccountEvent[] | Refused {
   if (findPerson(people, email)) return [];
   if (listPeople(people).length >= maxPeople) return refuse('too_many_people');
-  // Someone removed makes room for another, but only after an hour: each invitation is a mail.
-  const anHourAgo = plusSeconds(now, -hourSeconds);
+  // Someone removed makes room for another, but only after an hour, as with keys.
+  const anHourAgo = anHourBefore(now);
   const invited = [...people.values()].filter(({ since }) => since > anHourAgo);
   if (invited.length >= maxPeople) return refuse('too_many_invitations');
   return [{ type: 'PersonInvited', data: { account_id: accountId, person_id: personId, personal: { email } } }];
