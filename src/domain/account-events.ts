@@ -9,7 +9,7 @@ export const accountStream = (accountId: string) => `account-${accountId}`;
 export const accountIdPattern = /^acc_[a-z0-9]{16,32}$/;
 export const accountId = z.string().regex(accountIdPattern);
 const keyId = z.string().regex(/^key_[a-z0-9]{16,32}$/);
-const personId = z.string().regex(/^per_[a-z0-9]{16,32}$/);
+export const personId = z.string().regex(/^per_[a-z0-9]{16,32}$/);
 
 /** Text that people type. Control characters are refused, because databases and terminals mishandle them. */
 const plainText = (longest: number) =>

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { accountEventSchemas } from './account-events.ts';
+import { accountEventSchemas, personId } from './account-events.ts';
 import type { AccountEvent } from './account-events.ts';
 import { auditEventSchemas } from './audit-events.ts';
 import type { AuditEvent } from './audit-events.ts';
@@ -20,6 +20,8 @@ export type DomainEvent = AccountEvent | UsageEvent | JobEvent | InvoiceEvent | 
 /** The party that caused an event. */
 const actor = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('api_key'), id: z.string().min(1) }),
+  /** A person of the account, in the console. */
+  z.strictObject({ type: z.literal('owner'), id: personId }),
   z.strictObject({
     type: z.literal('staff'),
     id: z.string().min(1),

@@ -18,6 +18,7 @@ import { decideClosing, evolveClosing, initialClosing } from '../../src/domain/c
 import { decideCorrection, evolveCorrections, newCorrections } from '../../src/domain/corrections.ts';
 import type { CorrectionCommand } from '../../src/domain/corrections.ts';
 import { decideMailRecord, evolveMailRecord, newMailRecord } from '../../src/domain/mail-record.ts';
+import { openerOf } from '../../src/domain/people.ts';
 import { endPeriod, openNextPeriod } from '../../src/domain/usage-periods.ts';
 import type { UsageEvent } from '../../src/domain/usage-events.ts';
 import { evolveUsage } from '../../src/domain/evolve-usage.ts';
@@ -197,6 +198,7 @@ export class RichHistory {
         { kind: 'set_overage_cap', overageCapCents: 40 * more, effective },
         { kind: 'remove_overage_cap', effective },
       ]),
+      { type: 'owner', id: openerOf(this.accountId) },
     );
   }
 
@@ -264,12 +266,12 @@ export class RichHistory {
     });
   }
 
-  async #command(command: UsageCommand): Promise<number> {
+  async #command(command: UsageCommand, actor = this.#client): Promise<number> {
     if (!this.#usage) throw new Error('no period is open');
     const decided = decideUsage(this.#usage, command);
     if (isRefused(decided)) return 0;
     for (const event of decided) this.#usage = evolveUsage(this.#usage, event) as UsagePeriod;
-    await this.#append(this.#stream(), decided, { actor: this.#client });
+    await this.#append(this.#stream(), decided, { actor });
     return decided.length;
   }
 

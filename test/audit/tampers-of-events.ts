@@ -128,6 +128,16 @@ export const ofEvents: readonly EventTamper[] = [
     meta.actor = { type: 'api_key', id: revoked.fields.key_id };
     return true;
   }),
+  edit('a charge by a person of another account', 'actor_person', 'OverageCharged', ({ meta, name }, all) => {
+    const foreign = all.find((other) => other.type === 'PersonInvited' && !name.includes(other.fields.account_id));
+    meta.actor = { type: 'owner', id: foreign!.fields.person_id };
+  }),
+  edit('a charge by a removed person', 'actor_person', 'DownloadCreditDebited', ({ meta, name }, all) => {
+    const removed = all.find((other) => other.type === 'PersonRemoved' && name.includes(other.fields.account_id));
+    if (!removed || later(removed.meta.time, 60_000) > meta.time) return false;
+    meta.actor = { type: 'owner', id: removed.fields.person_id };
+    return true;
+  }),
   ...edits('MetadataCreditDebited', [
     ['another ordinal of a metadata request', 'charge_ordinal', ({ fields }) => (fields.ordinal += 2)],
     ['a metadata request after the end', 'period_time', ({ meta }) => (meta.time = later(meta.time, monthMs))],

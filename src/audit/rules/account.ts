@@ -10,6 +10,14 @@ export interface ApiKey {
   revokedAt: string | null;
 }
 
+/** A person of an account. */
+interface Person {
+  /** The position of the event that brought the person in. */
+  position: bigint;
+  /** The time of the removal. */
+  removedAt: string | null;
+}
+
 /** The data that the next period must be opened with. */
 interface NextPeriod extends Pick<Link['data'], 'period_start' | 'period_end'> {
   previous_period_start: string | null;
@@ -17,17 +25,19 @@ interface NextPeriod extends Pick<Link['data'], 'period_start' | 'period_end'> {
 }
 
 /**
- * The longest time that a request takes once its key was accepted. Its events may be stamped that much later than the key's
- * revocation.
+ * The longest time that a request takes once its key or session was accepted. Its events may be stamped that much later than
+ * the revocation of the key, or the removal of the person.
  */
 const requestBudgetMs = 10_000;
+
+/** Whether a request that was accepted before an end cannot have taken that long. */
+const isAfterRequest = (time: string, end: string): boolean => Date.parse(time) > Date.parse(end) + requestBudgetMs;
 
 /** An account, and the state that passes from one billing period to the next. */
 export class Account extends Chain<string> {
   opened: Link | undefined;
   readonly keys = new Map<string, ApiKey>();
-  /** The ids of all people, each with whether the person is still one of the account's. */
-  readonly #people = new Map<string, boolean>();
+  readonly #people = new Map<string, Person>();
   /** Undefined while a period is open. */
   next: NextPeriod | undefined;
   /** The event that requires the next period. */
@@ -63,12 +73,13 @@ export class Account extends Chain<string> {
 
   #person(event: Link): void {
     const { type, data } = event;
-    const isOneOfThem = this.#people.get(data.person_id);
-    const isNew = type === 'PersonInvited' && isOneOfThem === undefined;
-    const are = [...this.#people.values()].filter((isOne) => isOne).length;
-    const isRemoved = type === 'PersonRemoved' && isOneOfThem === true && are > 1;
+    const person = this.#people.get(data.person_id);
+    const isNew = type === 'PersonInvited' && !person;
+    const are = [...this.#people.values()].filter(({ removedAt }) => removedAt === null).length;
+    const isRemoved = type === 'PersonRemoved' && person?.removedAt === null && are > 1;
     this.must('account_events', isNew || isRemoved, event, 'type', 'what this person allows');
-    this.#people.set(data.person_id, type === 'PersonInvited');
+    if (isNew) this.#people.set(data.person_id, { position: event.position, removedAt: null });
+    if (isRemoved) person.removedAt = this.time;
   }
 
   #open(event: Link): void {
@@ -85,7 +96,7 @@ export class Account extends Chain<string> {
     const { period_start: start, period_end: end } = data;
     this.#ask(event, { previous_period_start: null, period_start: start, period_end: end, terms });
     this.opened = event;
-    this.#people.set(this.accountId.replace('acc_', 'per_'), true);
+    this.#people.set(this.accountId.replace('acc_', 'per_'), { position: event.position, removedAt: null });
     this.hourlyLimit = terms.hourly_limit;
   }
 
@@ -108,20 +119,31 @@ export class Account extends Chain<string> {
     } else if (type === 'PlanChanged' && data.effective === 'now') this.hourlyLimit = data.terms.hourly_limit;
   }
 
-  /** An API key acts only for its own account, and only between its issue and its revocation. */
+  /** An API key acts only for its own account, and only between its issue and its revocation; a person likewise. */
   checkActor(event: Link): void {
+    const { actor } = event.metadata;
+    if (actor.type === 'api_key') this.#checkKey(event);
+    if (actor.type === 'owner') this.#checkPerson(event);
+  }
+
+  #checkPerson(event: Link): void {
     const { actor, time } = event.metadata;
-    if (actor.type !== 'api_key') return;
+    const person = this.#people.get(actor.id);
+    const isOne = person !== undefined && person.position < event.position;
+    const wasRemoved = person !== undefined && person.removedAt !== null && isAfterRequest(time, person.removedAt);
+    this.must('actor_person', isOne && !wasRemoved, event, 'metadata.actor.id', 'one of the people of this account');
+  }
+
+  #checkKey(event: Link): void {
+    const { actor, time } = event.metadata;
     const key = this.keys.get(actor.id);
     if (!key || key.issued.position >= event.position) {
       this.wrong('actor_key', event, 'metadata.actor.id', 'a key of this account, issued before');
       return;
     }
-    const untilMs = key.revokedAt === null ? Infinity : Date.parse(key.revokedAt) + requestBudgetMs;
-    const isValid = untilMs === Infinity || Date.parse(time) <= untilMs;
     this.must(
       'actor_key_revoked',
-      isValid,
+      key.revokedAt === null || !isAfterRequest(time, key.revokedAt),
       event,
       'metadata.actor.id',
       `a key that was not revoked at ${key.revokedAt ?? ''}`,

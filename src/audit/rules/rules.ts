@@ -11,6 +11,7 @@ export const rules = {
   log_end: 'the log reaches as far as the read models',
   actor_key: 'an API key acts for the account that it was issued to, and only once it is issued',
   actor_key_revoked: 'a revoked API key does nothing from 10 s after its revocation on',
+  actor_person: 'a person acts for an account only while being one of its people',
   account_events:
     'an account is opened once; keys are issued once and revoked once; people are invited once and removed once, but never the last',
   account_terms: 'the first billing period follows from the day on which the account was opened',
