@@ -8,8 +8,8 @@ import type { JobFilter } from '../../projections/jobs.ts';
 import { periodOfUsageStream } from '../domain/billing-period.ts';
 import { formatCents } from '../domain/cents.ts';
 import type { Actor } from '../domain/parse-event.ts';
-import { correctionsOf, describeEvent, reasonText } from './job-story.ts';
-import type { Correction } from './job-story.ts';
+import { correctionsOf, describeEvent, reasonText } from '../documents/job-story.ts';
+import type { Correction } from '../documents/job-story.ts';
 import { CommandFailed, facts, print } from './output.ts';
 import { printPage, takePage } from './pagination.ts';
 import type { PageOptions } from './pagination.ts';
@@ -107,7 +107,7 @@ function timelineRow({ cents, ...row }: TimelineRow, previous: TimelineRow | und
   const gapMs = previous ? Date.parse(row.time) - Date.parse(previous.time) : 0;
   const { time, type, stream, revision, event_id, actor, data } = row;
   const charge = cents === null ? {} : { cents };
-  const text = describeEvent({ cents, ...row });
+  const text = describeEvent(row);
   return { time, gap_seconds: gapMs / 1000, type, stream, revision, event_id, actor, ...charge, text, data };
 }
 

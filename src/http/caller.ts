@@ -4,6 +4,7 @@ import type { PolledJob } from '../../projections/jobs.ts';
 import { hashIdempotencyKey, hasIdempotencyKeyForm } from '../commands/idempotency-key-hash.ts';
 import type { KeyedDownload } from '../domain/decide-usage.ts';
 import type { Cause } from '../commands/event-metadata.ts';
+import type { UnansweredRequest } from '../commands/record-pending-void.ts';
 import type { Actor } from '../domain/parse-event.ts';
 import type { UsageSnapshot } from '../domain/usage-state.ts';
 import type { ApiErrorCode } from './errors.ts';
@@ -55,6 +56,12 @@ export function causeOf(
 ): Cause {
   const { id: correlationId, traceparent } = request;
   return { commandId, correlationId, causationId: commandId, actor: actorOf(caller), traceparent };
+}
+
+/** What a pending void for a request needs to know of it. */
+export function unansweredOf(request: FastifyRequest): UnansweredRequest {
+  const { id: requestId, arrivedMs } = request;
+  return { accountId: callerOf(request).accountId, requestId, arrivedMs };
 }
 
 /** The header as it was sent; repeated headers are joined by commas. */

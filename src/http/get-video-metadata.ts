@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { lookUpMetadata } from '../commands/look-up-metadata.ts';
+import { outcomesOf, recordPendingVoid } from '../commands/record-pending-void.ts';
 import { summariseUsage } from '../domain/usage-summary.ts';
-import { callerOf, causeOf } from './caller.ts';
+import { callerOf, causeOf, unansweredOf } from './caller.ts';
 import type { Endpoint } from './endpoint.ts';
 import { cutConnection, sendData } from './envelope.ts';
 import { ApiError } from './errors.ts';
 import type { EndpointReference } from './reference/endpoint-reference.ts';
 import { canonicalUrl, platform, readInput, readVideoUrl, urlParameter, videoId } from './request-input.ts';
-import { outcomesOf, recordPendingVoid } from './pending-void.ts';
 
 const query = z.object({ url: urlParameter });
 
@@ -62,7 +62,7 @@ export const getVideoMetadata: Endpoint['handler'] =
       request.usageHeaders.creditsRemaining = summariseUsage(answer.usage, askedAt).downloads.remaining;
     switch (answer.outcome) {
       case 'unknown':
-        if (!(await recordPendingVoid(request, { pendingVoids, outages }, answer.compensation)))
+        if (!(await recordPendingVoid(unansweredOf(request), { pendingVoids, outages }, answer.compensation)))
           return cutConnection(request, reply);
         throw new ApiError('metadata_unavailable', { away: 'event_store' });
       case 'not_stored':

@@ -3,9 +3,10 @@ import { hasIdempotencyKeyForm } from '../commands/idempotency-key-hash.ts';
 import { queueDownload } from '../commands/queue-download.ts';
 import { audioFormats, defaultOptions, formats, maxItem, misfit, qualities } from '../domain/download-options.ts';
 import type { DownloadOptions, ItemKind } from '../domain/download-options.ts';
+import { outcomesOf, recordPendingVoid } from '../commands/record-pending-void.ts';
 import { summariseUsage } from '../domain/usage-summary.ts';
 import type { Endpoint } from './endpoint.ts';
-import { callerOf, causeOf, idempotencyKeyOf } from './caller.ts';
+import { callerOf, causeOf, idempotencyKeyOf, unansweredOf } from './caller.ts';
 import { cutConnection, sendData } from './envelope.ts';
 import { ApiError } from './errors.ts';
 import type { EndpointReference } from './reference/endpoint-reference.ts';
@@ -18,7 +19,6 @@ import {
   urlParameter,
   videoId,
 } from './request-input.ts';
-import { outcomesOf, recordPendingVoid } from './pending-void.ts';
 
 /** From the request's head to the answer (or the cut connection). */
 const downloadBudgetMs = 10_000;
@@ -131,7 +131,7 @@ export const postVideoDownload: Endpoint['handler'] =
     );
     if (
       answer.outcome === 'unknown' &&
-      !(await recordPendingVoid(request, { pendingVoids, outages }, answer.compensation))
+      !(await recordPendingVoid(unansweredOf(request), { pendingVoids, outages }, answer.compensation))
     ) {
       // Neither "queued" nor "not queued" is known to be true, so there is no answer.
       return cutConnection(request, reply);

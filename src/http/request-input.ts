@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { maxUrlCharacters, parseVideoUrl } from '../domain/parse-video-url.ts';
+import { nameVideo } from '../commands/name-video.ts';
+import { maxUrlCharacters } from '../domain/parse-video-url.ts';
+import type { ParsedVideo } from '../domain/parse-video-url.ts';
 import type { ShortLinks } from '../ports/videos.ts';
-import type { ParsedVideo, ShortLink } from '../domain/parse-video-url.ts';
 import { ApiError } from './errors.ts';
 import type { ApiErrorCode } from './errors.ts';
 import type { PartsAway } from './retry-after.ts';
@@ -64,23 +65,9 @@ export async function readVideoUrl(
     whenUnanswered: ApiErrorCode;
   },
 ): Promise<ParsedVideo> {
-  const parsed = parseVideoUrl(url, options);
-  if (!parsed.ok) throw new ApiError(parsed.refusal, `url: ${parsed.explanation}`);
-  return parsed.video ?? (await lookUp(parsed.shortLink, options));
-}
-
-async function lookUp(
-  link: ShortLink,
-  { shortLinks, partsAway, whenUnanswered, ...options }: Parameters<typeof readVideoUrl>[1],
-): Promise<ParsedVideo> {
-  const answer = await shortLinks.lookUp(link);
-  if (answer.outcome === 'no_answer') throw new NotLookedUp(whenUnanswered, { away: 'workers' });
-  partsAway.works('workers');
-  // The worker's answer is parsed like input of a client.
-  const parsed = answer.outcome === 'found' ? parseVideoUrl(answer.url, options) : undefined;
-  if (parsed?.ok && parsed.video?.platform === link.platform) return parsed.video;
-  throw new ApiError(
-    'unsupported_platform',
-    'url: The platform does not resolve this short link to a single video; send the address of the video itself.',
-  );
+  const named = await nameVideo(url, options);
+  if (named.outcome === 'refused') throw new ApiError(named.refusal, `url: ${named.explanation}`);
+  if (named.outcome === 'no_answer') throw new NotLookedUp(options.whenUnanswered, { away: 'workers' });
+  if (named.wasLookedUp) options.partsAway.works('workers');
+  return named.video;
 }

@@ -2,7 +2,7 @@ import type { JobStatus } from '../../projections/jobs.ts';
 import type { Outage } from '../ports/outage.ts';
 
 interface Waiting extends JobStatus {
-  answer: () => void;
+  answer: (status?: JobStatus['status']) => void;
 }
 
 interface WaitingPollsOptions {
@@ -41,22 +41,26 @@ export class WaitingPolls {
    * Waits until a job has another status than the one known, the time is over, or the client is gone.
    *
    * @param gone aborted when nobody waits for the answer any more
-   * @returns undefined, at once, where no more polls can wait
+   * @returns the new status, or undefined at the end of the time; no promise, at once, where no more polls can wait
    */
-  wait(known: JobStatus, { seconds, gone }: { seconds: number; gone: AbortSignal }): Promise<void> | undefined {
+  wait(
+    known: JobStatus,
+    { seconds, gone }: { seconds: number; gone: AbortSignal },
+  ): Promise<JobStatus['status'] | undefined> | undefined {
     if (this.#isStopped || this.#waiting.size >= this.#maxWaiting) return undefined;
     const { token, status } = known;
     return new Promise((resolve) => {
-      const answer = () => {
+      const answer = (changed?: JobStatus['status']) => {
         clearTimeout(timer);
-        gone.removeEventListener('abort', answer);
+        gone.removeEventListener('abort', answerGone);
         this.#waiting.delete(waiting);
-        resolve();
+        resolve(changed);
       };
+      const answerGone = () => answer();
       const waiting = { token, status, answer };
-      const timer = setTimeout(answer, seconds * 1_000);
+      const timer = setTimeout(answerGone, seconds * 1_000);
       this.#waiting.add(waiting);
-      gone.addEventListener('abort', answer);
+      gone.addEventListener('abort', answerGone);
       if (gone.aborted) answer();
       if (!this.#isLooking) this.#lookLater();
     });
@@ -91,7 +95,8 @@ export class WaitingPolls {
   #answerChanged(statuses: ReadonlyMap<string, JobStatus['status']>): void {
     if (statuses.size === 0) return;
     for (const { token, status, answer } of this.#waiting) {
-      if ((statuses.get(token) ?? status) !== status) answer();
+      const now = statuses.get(token) ?? status;
+      if (now !== status) answer(now);
     }
   }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { TimelineRow } from '../../projections/job-timeline.ts';
-import { correctionsOf, describeEvent, reasonText } from '../../src/cli/job-story.ts';
+import { correctionsOf, describeEvent, reasonText } from '../../src/documents/job-story.ts';
 import { releaseReasons } from '../../src/domain/download-job-events.ts';
 
 const ada = { type: 'staff', id: 'Ada', role: 'operator', reason: 'the film was cut' } as const;

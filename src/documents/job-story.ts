@@ -1,15 +1,32 @@
-import type { AccountInvoices } from '../../projections/invoices.ts';
-import type { TimelineRow } from '../../projections/job-timeline.ts';
 import type { ReleaseReason } from '../domain/download-job-events.ts';
 import { failureReasons } from '../domain/failure-reasons.ts';
 import type { FailureReason } from '../domain/failure-reasons.ts';
 import { formatCents } from '../domain/cents.ts';
+import type { CreditNoteIssued } from '../domain/invoice-events.ts';
 import type { Actor, DomainEvent } from '../domain/parse-event.ts';
 
-/** Describes the events of a download in words, for customer support. */
+/** Describes the events of a download in words, for customer support and for the account's owner. */
+
+/** An event of a download. */
+export interface StoryEvent {
+  time: string;
+  type: DomainEvent['type'];
+  event_id: string;
+  actor: Actor;
+  /** Cents of a charge: 0 for a credit; null for an event that charges nothing. */
+  cents: number | null;
+  data: object;
+}
+
+/** A credit note of the account. */
+export interface StoryCreditNote {
+  data: Pick<CreditNoteIssued, 'charge_event_id' | 'cents' | 'number' | 'invoice_number' | 'reference'>;
+  issuedAt: string;
+  actor: Actor;
+}
 
 type DataOf<Type extends DomainEvent['type']> = Extract<DomainEvent, { type: Type }>['data'];
-type Words = { [Type in DomainEvent['type']]?: (data: DataOf<Type>, row: Pick<TimelineRow, 'actor'>) => string };
+type Words = { [Type in DomainEvent['type']]?: (data: DataOf<Type>, row: Pick<StoryEvent, 'actor'>) => string };
 
 const releases: Readonly<Record<Exclude<ReleaseReason, FailureReason>, string>> = {
   shutdown: 'its worker was shut down.',
@@ -38,8 +55,8 @@ const words: Words = {
 };
 
 /** Empty for an event that says all by its name. */
-export function describeEvent({ type, data, actor }: TimelineRow): string {
-  const describe = words[type] as ((data: object, row: Pick<TimelineRow, 'actor'>) => string) | undefined;
+export function describeEvent({ type, data, actor }: Pick<StoryEvent, 'type' | 'data' | 'actor'>): string {
+  const describe = words[type] as ((data: object, row: Pick<StoryEvent, 'actor'>) => string) | undefined;
   return describe?.(data, { actor }) ?? '';
 }
 
@@ -57,7 +74,7 @@ export interface Correction {
 const corrections: readonly DomainEvent['type'][] = ['DownloadVoided', 'ChargeWaived', 'DownloadCreditReturned'];
 
 /** The corrections of a download's charge: in its billing period, and by credit notes after the close. */
-export function correctionsOf(rows: readonly TimelineRow[], notes: AccountInvoices['creditNotes']): Correction[] {
+export function correctionsOf(rows: readonly StoryEvent[], notes: readonly StoryCreditNote[]): Correction[] {
   const inPeriod = rows
     .filter(({ type }) => corrections.includes(type))
     .map((row) => ({ time: row.time, cents: -(row.cents ?? 0), text: describeEvent(row) }));

@@ -1,9 +1,8 @@
-import type { FastifyRequest } from 'fastify';
 import { expect, test } from 'vitest';
 import { Outages } from '../../src/ports/outage.ts';
 import type { Compensation } from '../../src/commands/usage/decide-batch.ts';
-import { recordPendingVoid } from '../../src/http/pending-void.ts';
-import { downloadOf, freshToken, openUsage } from '../commands/usage-account.ts';
+import { recordPendingVoid } from '../../src/commands/record-pending-void.ts';
+import { downloadOf, freshToken, openUsage } from './usage-account.ts';
 import { chargeFor, resolvingUnderTest } from '../dispatcher/resolving.ts';
 import { silent } from '../projections/read-models-under-test.ts';
 
@@ -17,8 +16,7 @@ async function ask(ageMs: number): Promise<boolean> {
     append: await appendOf(account, downloadOf(token), { isStored: true }),
     charge: chargeFor(token),
   };
-  const caller = { accountId: account.accountId };
-  const request = { id: 'a', arrivedMs: performance.now() - ageMs, caller } as FastifyRequest;
+  const request = { accountId: account.accountId, requestId: 'a', arrivedMs: performance.now() - ageMs };
   return await recordPendingVoid(
     request,
     { pendingVoids: parts.pendingVoids, outages: new Outages(silent) },

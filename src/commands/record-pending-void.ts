@@ -1,8 +1,6 @@
-import type { FastifyRequest } from 'fastify';
 import type { PendingVoids } from '../ports/billing.ts';
 import type { Outage, Outages } from '../ports/outage.ts';
-import type { Compensation } from '../commands/usage/decide-batch.ts';
-import { callerOf } from './caller.ts';
+import type { Compensation } from './usage/decide-batch.ts';
 import { withDeadline } from '../async/deadline.ts';
 
 /** How long a pending void may take to become durable. */
@@ -13,6 +11,13 @@ const recordTimeoutMs = 3_000;
  */
 const maxAgeMs = 60_000;
 
+export interface UnansweredRequest {
+  accountId: string;
+  requestId: string;
+  /** When it arrived, in milliseconds of `performance.now()`. */
+  arrivedMs: number;
+}
+
 /**
  * Records a pending void for a request whose append is still unknown at the end of its budget: if the append turns out to be
  * stored, its charge is voided.
@@ -21,14 +26,14 @@ const maxAgeMs = 60_000;
  *   the connection is to be cut
  */
 export async function recordPendingVoid(
-  request: FastifyRequest,
+  { accountId, requestId, arrivedMs }: UnansweredRequest,
   { pendingVoids, outages }: { pendingVoids: PendingVoids; outages: Outages },
   compensation: Compensation | undefined,
 ): Promise<boolean> {
   const outage = outcomesOf(outages);
-  const facts = { account: callerOf(request).accountId, reqId: request.id, ...compensation?.charge };
+  const facts = { account: accountId, reqId: requestId, ...compensation?.charge };
   const isStored = compensation !== undefined && (await addInTime(pendingVoids, compensation, { outage, facts }));
-  const isRecorded = isStored && performance.now() - request.arrivedMs < maxAgeMs;
+  const isRecorded = isStored && performance.now() - arrivedMs < maxAgeMs;
   // No line for each request: `Outage` logs the first at warn and the rest at debug. The row is in `pending_voids`.
   outage.failed(isRecorded ? 'a pending void is recorded' : 'a connection is cut', undefined, facts);
   return isRecorded;
