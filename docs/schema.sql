@@ -172,6 +172,8 @@ create table jobs (
   failure_reason text,
   last_hash text,
   file_expired_at timestamp with time zone,
+  key_id text,
+  cents bigint,
   constraint jobs_pkey PRIMARY KEY (token),
   constraint jobs_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'claimed'::text, 'running'::text, 'done'::text, 'failed'::text])))
 );
@@ -219,6 +221,16 @@ create table pending_voids (
 );
 CREATE INDEX pending_voids_stream ON pending_voids USING btree (stream);
 
+create table people (
+  account_id text not null,
+  person_id text not null,
+  since timestamp with time zone not null,
+  removed_at timestamp with time zone,
+  email_mac text not null,
+  constraint people_pkey PRIMARY KEY (account_id, person_id)
+);
+CREATE INDEX people_of_email ON people USING btree (email_mac, account_id) WHERE (removed_at IS NULL);
+
 create table period_closings (
   stream text not null,
   begun_at timestamp with time zone not null default clock_timestamp(),
@@ -237,6 +249,21 @@ create table service_failures (
   constraint service_failures_pkey PRIMARY KEY (token)
 );
 CREATE INDEX service_failures_noted ON service_failures USING btree (noted_at);
+
+create table usage_days (
+  stream text not null,
+  account_id text not null,
+  day date not null,
+  downloads integer not null,
+  overage_downloads integer not null,
+  overage_cents bigint not null,
+  metadata_requests integer not null,
+  returned_credits integer not null,
+  returned_overage_downloads integer not null,
+  returned_cents bigint not null,
+  returned_metadata_credits integer not null,
+  constraint usage_days_pkey PRIMARY KEY (stream, day)
+) with (fillfactor=70);
 
 create table usage_warnings (
   event_id uuid not null,

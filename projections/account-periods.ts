@@ -21,10 +21,27 @@ export interface AccountPeriod {
 }
 
 /** The billing periods of an account, oldest first: rows of `credits` with those of `invoices`. */
-export async function listAccountPeriods(
+export const listAccountPeriods = (
   client: Pick<PoolClient, 'query'>,
   accountId: string,
   macs: RowMacs,
+): Promise<AccountPeriod[]> => readPeriods(client, macs, { accountId, sql: 'order by c.period_start', values: [] });
+
+/** The newest first, a page at a time. @param before start of a period, UTC ISO-8601: only periods before it */
+export const pageAccountPeriods = (
+  client: Pick<PoolClient, 'query'>,
+  { accountId, macs, before, limit }: { accountId: string; macs: RowMacs; before?: string; limit: number },
+): Promise<AccountPeriod[]> =>
+  readPeriods(client, macs, {
+    accountId,
+    sql: "and c.period_start < coalesce($2::timestamptz, 'infinity') order by c.period_start desc limit $3",
+    values: [before ?? null, limit],
+  });
+
+async function readPeriods(
+  client: Pick<PoolClient, 'query'>,
+  macs: RowMacs,
+  { accountId, sql, values }: { accountId: string; sql: string; values: unknown[] },
 ): Promise<AccountPeriod[]> {
   const { rows } = await client.query<CreditsRow & { invoices: PeriodInvoice[] }>(
     `select ${creditsColumns('c')},
@@ -32,8 +49,8 @@ export async function listAccountPeriods(
                                       order by i.number), '[]')
              from invoices i
              where i.account_id = c.account_id and i.period_start = c.period_start and i.type = 'InvoiceIssued') as invoices
-     from credits c where c.account_id = $1 order by c.period_start`,
-    [accountId],
+     from credits c where c.account_id = $1 ${sql}`,
+    [accountId, ...values],
   );
   const credits = new CreditsMacs(macs);
   return rows.map((row) => ({

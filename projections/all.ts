@@ -2,7 +2,9 @@ import { apiKeys } from './api-keys.ts';
 import { invoices } from './invoices.ts';
 import { jobTimeline } from './job-timeline.ts';
 import { overageLedger } from './overage-ledger.ts';
+import { people } from './people.ts';
 import type { RebuildableProjection } from './runner/projection.ts';
+import { usageDays } from './usage-days.ts';
 import { usageAndJobs } from './usage-and-jobs.ts';
 
 /** All read models of the projector. Each entry has a checkpoint of its own, and can be rebuilt from the log. */
@@ -12,4 +14,6 @@ export const projections: readonly RebuildableProjection[] = [
   overageLedger,
   jobTimeline,
   invoices,
+  people,
+  usageDays,
 ];

@@ -20,7 +20,7 @@ export const apiKeys: RebuildableProjection = {
     key: 'hash',
     columns: ['key_id', 'account_id', 'hourly_limit', 'revoked', 'mac'],
   },
-  signedTables: ['api_key_window'],
+  signedTables: { api_key_window: 'mac' },
   streamPrefixes: ['account-', 'usage-'],
   start:
     ({ macs }) =>

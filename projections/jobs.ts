@@ -4,8 +4,11 @@ import type { JobEvent } from '../src/domain/download-job-events.ts';
 import { evolveJob, initialJob } from '../src/domain/download-job.ts';
 import type { Job } from '../src/domain/download-job.ts';
 import type { FailureReason } from '../src/domain/failure-reasons.ts';
+import type { EventStore } from '../src/ports/event-store.ts';
 import { later } from '../src/domain/instant.ts';
 import type { ParsedEvent } from '../src/domain/parse-event.ts';
+import { parseUsageEvent } from '../src/domain/parse-event.ts';
+import { centsOf } from '../src/domain/usage-events.ts';
 import type { DownloadQueued, UsageEvent } from '../src/domain/usage-events.ts';
 
 /** The read model behind GET /video/status: table `jobs`. */
@@ -40,10 +43,14 @@ export interface JobRow {
   file_size_bytes: number | null;
   file_expired_at: string | null;
   failure_reason: FailureReason | null;
+  /** API key of the request; null if there was none, or for a row from before the column. */
+  key_id: string | null;
+  /** Cents of the charge, whatever was given back of it since: 0 for a credit; null for a row from before the column. */
+  cents: number | null;
 }
 
 /** `to_jsonb` writes instants with an offset and varying digits, unlike the rest of the service. */
-function jobFromJson(json: JobRow): JobRow {
+export function jobFromJson(json: JobRow): JobRow {
   const instants = [
     'claimed_at',
     'not_before',
@@ -189,16 +196,36 @@ export async function listFailedOverage(
 
 export async function applyToJobs(
   events: readonly (ParsedEvent<UsageEvent> | ParsedEvent<JobEvent>)[],
-  client: PoolClient,
+  { client, store }: { client: PoolClient; store: Pick<EventStore, 'read'> },
 ): Promise<void> {
   const changing = events.filter(({ event, stream }) => event.type === 'DownloadQueued' || stream.startsWith('job-'));
   if (changing.length === 0) return;
   const jobs = await readJobsBefore(changing, client);
+  const charges = chargesIn(events);
   for (const parsed of changing) {
-    const row = parsed.event.type === 'DownloadQueued' ? queuedRow(parsed, parsed.event.data) : nextRow(jobs, parsed);
-    jobs.set(row.token, row);
+    if (parsed.event.type === 'DownloadQueued') {
+      const { data } = parsed.event;
+      const cents = data.overage ? (charges.get(data.token) ?? (await readCharge(parsed, store))) : 0;
+      jobs.set(data.token, queuedRow(parsed, data, cents));
+    } else {
+      const row = nextRow(jobs, parsed);
+      jobs.set(row.token, row);
+    }
   }
   await writeRows([...jobs.values()], client);
+}
+
+/** The cents of overage by the tokens of their downloads. */
+function chargesIn(events: readonly ParsedEvent[]): ReadonlyMap<string, number> {
+  return new Map(
+    events.flatMap(({ event }) => (event.type === 'OverageCharged' ? [[event.data.token, event.data.cents]] : [])),
+  );
+}
+
+/** The charge stands directly before its download in the log, but here the two may come in different batches. */
+async function readCharge({ stream, revision }: ParsedEvent, store: Pick<EventStore, 'read'>): Promise<number | null> {
+  const [charge] = await store.read(stream, revision - 1, 1);
+  return (charge && centsOf(parseUsageEvent(charge).event)) ?? null;
 }
 
 /** The rows that the events change, without those that they create. */
@@ -216,7 +243,8 @@ async function readJobsBefore(
   return new Map(rows.map(({ job }) => [job.token, job]));
 }
 
-function queuedRow({ stream, revision, metadata }: ParsedEvent, queued: DownloadQueued): JobRow {
+function queuedRow({ stream, revision, metadata }: ParsedEvent, queued: DownloadQueued, cents: number | null): JobRow {
+  const { actor } = metadata;
   return {
     token: queued.token,
     account_id: periodOfUsageStream(stream).accountId,
@@ -246,6 +274,8 @@ function queuedRow({ stream, revision, metadata }: ParsedEvent, queued: Download
     file_size_bytes: null,
     file_expired_at: null,
     failure_reason: null,
+    key_id: actor.type === 'api_key' ? actor.id : null,
+    cents,
   };
 }
 
@@ -323,6 +353,8 @@ const columns = Object.keys({
   file_size_bytes: true,
   file_expired_at: true,
   failure_reason: true,
+  key_id: true,
+  cents: true,
 } satisfies Record<keyof JobRow, true>);
 const changes = columns.filter((column) => column !== 'token').map((column) => `${column} = excluded.${column}`);
 

@@ -17,7 +17,7 @@ import { applyToUsageWarnings } from './usage-warnings.ts';
 export const usageAndJobs: RebuildableProjection = {
   name: 'usage_and_jobs',
   tables: ['credits', 'jobs', 'idempotency_keys', 'usage_warnings'],
-  signedTables: ['credits', 'idempotency_keys'],
+  signedTables: { credits: 'mac', idempotency_keys: 'mac' },
   streamPrefixes: ['usage-', 'job-', 'invoices-'],
   start: ({ store, macs }) => {
     const credits = new CreditsRows({ store, macs });
@@ -31,7 +31,7 @@ export const usageAndJobs: RebuildableProjection = {
       await applyToIdempotencyKeys(usage, client, macs);
       await applyToUsageWarnings(usage, client);
       await applyToInvoicesDue({ usage, invoices: invoiced.map(parseInvoiceEvent) }, client);
-      await applyToJobs(parsed, client);
+      await applyToJobs(parsed, { client, store });
     };
   },
 };

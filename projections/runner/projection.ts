@@ -25,8 +25,8 @@ export interface RebuildableProjection extends Projection {
   tables: readonly string[];
   /** A table that it also writes to, with content that is not in the log. */
   corrected?: CorrectedTable;
-  /** Tables whose rows carry a MAC. */
-  signedTables?: readonly string[];
+  /** Tables whose rows carry a MAC, each with its column. It is not compared: it differs with the secret. */
+  signedTables?: Readonly<Record<string, string>>;
   /** Set if it only adds rows to `tables`: the replay needs no key to find rows, and is faster without. */
   onlyAdds?: boolean;
 }

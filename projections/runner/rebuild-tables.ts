@@ -65,13 +65,13 @@ async function runEach(query: string, values: readonly string[], client: PoolCli
 }
 
 /**
- * Compares row by row, by the primary key, as text, because some column types have no equality. MACs are left out: they differ
- * with the secret.
+ * Compares row by row, by the primary key, as text, because some column types have no equality.
  *
  * @param columns to compare; default: all
+ * @param except a column to leave out
  */
 export async function compareTable(
-  { name, columns }: { name: string; columns?: readonly string[] },
+  { name, columns, except }: { name: string; columns?: readonly string[]; except?: string | undefined },
   schema: string,
   client: PoolClient,
 ): Promise<TableDifference> {
@@ -82,7 +82,7 @@ export async function compareTable(
     [name],
   );
   const key = keyed.rows[0]?.key ?? '';
-  const compared = columns ?? (await columnsOf(name, client)).filter((column) => column !== 'mac');
+  const compared = (columns ?? (await columnsOf(name, client))).filter((column) => column !== except);
   const row = `row(${compared.map((column) => `t.${column}`).join(', ')})`;
   const content = (table: string) => `(select ${key}, ${row}::text as content from ${table} t)`;
   const { rows } = await client.query<TableDifference>(

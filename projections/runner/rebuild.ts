@@ -185,7 +185,7 @@ async function replace(
   projection: RebuildableProjection,
   { replay, lock, dependencies }: { replay: Replay; lock: PoolClient; dependencies: RebuildDependencies },
 ): Promise<Rebuilt> {
-  const { name, tables, corrected } = projection;
+  const { name, tables, corrected, signedTables = {} } = projection;
   const schema = shadowSchema(projection);
   // Creates the row to lock, in case no runner has begun yet.
   await lock.query('insert into checkpoints (name) values ($1) on conflict do nothing', [name]);
@@ -197,11 +197,10 @@ async function replace(
     const position = await targetOf(name, before, dependencies);
     await replayTogether([{ replay, target: position }], dependencies);
     const differences: TableDifference[] = [];
-    for (const table of tables) differences.push(await compareTable({ name: table }, schema, lock));
-    if (corrected) {
-      const columns = [corrected.key, ...corrected.columns].filter((column) => column !== 'mac');
-      differences.push(await compareTable({ name: corrected.name, columns }, schema, lock));
-    }
+    const compare = async (table: { name: string; columns?: readonly string[] }) =>
+      differences.push(await compareTable({ ...table, except: signedTables[table.name] }, schema, lock));
+    for (const table of tables) await compare({ name: table });
+    if (corrected) await compare({ name: corrected.name, columns: [corrected.key, ...corrected.columns] });
     if (!(await lockTables(tables, lock))) {
       throw new RebuildRefused(`somebody reads ${tables.join(' or ')} and does not let go: nothing was swapped`);
     }

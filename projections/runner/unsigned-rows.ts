@@ -35,7 +35,7 @@ async function isDone(
   projection: RebuildableProjection,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const { name, signedTables = [] } = projection;
+  const { name, signedTables = {} } = projection;
   try {
     if (!(await hasUnsigned(dependencies, signedTables))) return true;
     logger.warn({ projection: name }, 'a read model has rows that carry no MAC of this installation: it is made anew');
@@ -51,11 +51,11 @@ async function isDone(
 
 async function hasUnsigned(
   { pool, macs }: Pick<Dependencies, 'pool' | 'macs'>,
-  tables: readonly string[],
+  tables: Readonly<Record<string, string>>,
 ): Promise<boolean> {
-  for (const table of tables) {
+  for (const [table, mac] of Object.entries(tables)) {
     const { rowCount } = await pool.query(
-      `select from ${table} where mac is null or split_part(mac, '.', 1) <> all($1) limit 1`,
+      `select from ${table} where ${mac} is null or split_part(${mac}, '.', 1) <> all($1) limit 1`,
       [macs.secretIds],
     );
     if (rowCount !== 0) return true;

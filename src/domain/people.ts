@@ -23,7 +23,7 @@ export const openerOf = (accountId: string): string => `per_${accountId.slice('a
 export const listPeople = (people: People): Person[] => [...people.values()].filter(({ removed }) => !removed);
 
 /** Mail servers may tell capital letters apart (RFC 5321 §2.4), but none that people use does. */
-const mailbox = (email: string) => email.toLowerCase();
+export const mailbox = (email: string) => email.toLowerCase();
 
 /** The person with an e-mail address, unless removed. */
 export const findPerson = (people: People, email: string): Person | undefined =>

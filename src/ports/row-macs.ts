@@ -2,12 +2,17 @@
 export const tablesWithMacs = ['credits', 'idempotency_keys', 'api_key_window', 'pending_voids'] as const;
 export type TableWithMacs = (typeof tablesWithMacs)[number];
 
+/** `people` has MACs of e-mail addresses, by which they are found; nothing is decided by them. */
+type SignedTable = TableWithMacs | 'people';
+
 /** Tells rows that this installation has written from forged ones, even if others may write to Postgres. */
 export interface RowMacs {
   /** Ids of the secrets whose MACs verify. */
   readonly secretIds: readonly string[];
   /** @param text content of the row, in a form that does not depend on Postgres's own output */
-  sign(table: TableWithMacs, text: string): string;
+  sign(table: SignedTable, text: string): string;
+  /** The MACs of a text under each secret, to find rows by it. */
+  signUnderEach(table: SignedTable, text: string): string[];
   /** @param row name: identifies the row in log lines; mac: null for a row that is older than MACs */
   verifies(row: { table: TableWithMacs; name: string; text: string; mac: string | null }): boolean;
 }

@@ -36,6 +36,7 @@ function another(table: Table, column: string): string {
 const ofType = (table: Table, column: string) =>
   `case (select format_type(atttypid, null) from pg_attribute where attrelid = '${table}'::regclass and attname = '${column}')
      when 'timestamp with time zone' then to_jsonb(coalesce(t.${column}::text::timestamptz, '2026-01-01') + interval '1 ms')
+     when 'date' then to_jsonb(coalesce(t.${column}::text::date, '2026-01-01') - 10000)
      when 'uuid' then to_jsonb('11111111-2222-4333-8444-555555555555'::text)
      when 'jsonb' then '{"forged": true}'::jsonb when 'json' then '{"forged": true}'::jsonb
      when 'text' then to_jsonb(coalesce(t.${column}::text, '') || 'x') else to_jsonb(7) end`;
@@ -132,6 +133,21 @@ const others: readonly RowTamper[] = [
     'overage_ledger',
     'every charge a cent less',
     `update overage_ledger set cents = cents - 1 where type = 'OverageCharged'`,
+  ),
+  differing(
+    'people',
+    'a removed person brought back',
+    'update people set removed_at = null where removed_at is not null',
+  ),
+  differing(
+    'usage_days',
+    'what was given back hidden',
+    'update usage_days set returned_cents = 0 where returned_cents > 0',
+  ),
+  differing(
+    'jobs',
+    'the downloads of a key put down to another',
+    `update jobs set key_id = (select min(key_id) from api_keys) where key_id is not null`,
   ),
 ];
 

@@ -73,6 +73,8 @@ describe('accounts find', { timeout: 120_000 }, () => {
     for (const text of [own, 'ada.lovelace@example.org', 'lovelace@', prefix, key]) {
       expect(ids(await cli<Accounts>('accounts', 'find', text))).toEqual([own]);
     }
+    await cli('people', 'invite', own, 'Charles.Babbage@Example.org');
+    expect(ids(await cli<Accounts>('accounts', 'find', 'charles.babbage@example.org'))).toEqual([own]);
     const ofFirst = first.key.slice(0, prefix.length);
     expect(ids(await cli<Accounts>('accounts', 'find', ofFirst))).toEqual([first.accountId]);
     expectText(await run('accounts', 'find', own), /^acc_\w+ +sandbox +1 +Ada\.Lovelace@Example\.org$/m);

@@ -19,10 +19,13 @@ export function createRowMacs(
   { logger, observer }: { logger: Logger; observer?: RowObserver },
 ): RowMacs {
   const keys = new Map([current, ...others].map(({ id, rowKey }) => [id, rowKey]));
+  const signWith = (id: string, key: KeyObject, table: string, text: string) =>
+    `${id}.${macOf(key, table, text).toString('hex')}`;
   const said = new LRUCache<string, true>({ max: maxSaid });
   return {
     secretIds: [...keys.keys()],
-    sign: (table, text) => `${current.id}.${macOf(current.rowKey, table, text).toString('hex')}`,
+    sign: (table, text) => signWith(current.id, current.rowKey, table, text),
+    signUnderEach: (table, text) => [...keys].map(([id, key]) => signWith(id, key, table, text)),
     verifies: ({ table, name, text, mac }) => {
       const [id = '', hex = ''] = mac?.split('.') ?? [];
       const key = keys.get(id);

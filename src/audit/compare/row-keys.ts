@@ -1,8 +1,10 @@
 import type { RecordedEvent } from '../rules/audited-log.ts';
+import { openerOf } from '../rules/account.ts';
 import { centsTaken } from '../rules/cents-taken.ts';
 import { accountOf, parseStreamName } from '../rules/streams.ts';
 import type { Link } from '../rules/event-schemas.ts';
 import type { Table } from './expected-rows.ts';
+import { dayOf } from './usage-day.ts';
 
 type KeyOf = (event: Link) => string | undefined | null | false;
 
@@ -17,6 +19,12 @@ const keyOf: Readonly<Record<Table, KeyOf>> = {
   overage_ledger: (event) => centsTaken(event) !== undefined && event.id,
   idempotency_keys: ({ type, stream, data }) =>
     type === 'DownloadQueued' && data.idempotency && `${accountOf(stream) ?? ''} ${data.idempotency.key_hash}`,
+  people: ({ type, stream, data }) => {
+    const accountId = accountOf(stream) ?? '';
+    if (type === 'AccountOpened') return `${accountId} ${openerOf(accountId)}`;
+    return type === 'PersonInvited' && `${accountId} ${data.person_id}`;
+  },
+  usage_days: (event) => centsTaken(event) !== undefined && `${event.stream} ${dayOf(event)}`,
   invoices: ({ type, id }) => (type === 'InvoiceIssued' || type === 'CreditNoteIssued') && id,
   usage_warnings: ({ type, id }) => (type === 'UsageWarningReached' || type === 'OverageCapReached') && id,
 };

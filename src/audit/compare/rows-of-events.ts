@@ -1,3 +1,4 @@
+import { openerOf } from '../rules/account.ts';
 import type { Account, ApiKey } from '../rules/account.ts';
 import type { Job } from '../rules/job.ts';
 import type { Charge, Period } from '../rules/period.ts';
@@ -7,6 +8,8 @@ import type { Completeness } from '../rules/completeness.ts';
 import type { Link } from '../rules/event-schemas.ts';
 import type { ReplayObserver } from '../rules/replay.ts';
 import type { ExpectedRows } from './expected-rows.ts';
+import { countEvent, dayOf, emptyDay } from './usage-day.ts';
+import type { UsageDay } from './usage-day.ts';
 
 /** The replay behind the rows. Finished periods and jobs are forgotten once their rows are compared. */
 interface Replayed {
@@ -24,6 +27,8 @@ export class RowsOfEvents implements ReplayObserver {
   readonly #rows: ExpectedRows;
   /** Rows of notices that are not mailed yet, by the id of their event. */
   readonly #notices = new Map<string, Link & { accountId: string; messageId: string | null }>();
+  /** The days of periods that are not closed, by stream. */
+  readonly #days = new Map<string, Map<string, UsageDay>>();
 
   constructor(replayed: Replayed, rows: ExpectedRows) {
     this.#replayed = replayed;
@@ -47,10 +52,23 @@ export class RowsOfEvents implements ReplayObserver {
     const { type, data } = event;
     if (type === 'AccountOpened') {
       this.#limit(event, account, event.revision === 0);
+      this.#person(event, account, openerOf(account.accountId));
+      return;
+    }
+    if (type.startsWith('Person')) {
+      this.#person(event, account, data.person_id);
       return;
     }
     const key = account.keys.get(data.key_id);
     if (key) this.#key(event, key, type === 'ApiKeyIssued' && key.issued === event);
+  }
+
+  #person(event: Link, { accountId, people }: Account, personId: string): void {
+    const subject = people.get(personId);
+    if (!subject) return;
+    const isNew = subject.position === event.position;
+    const of = { accountId, key: `${accountId} ${personId}`, subject, at: event, day: '' };
+    this.#rows.expect({ table: 'people', ...of, isNew });
   }
 
   #key(event: Link, key: ApiKey, isNew: boolean): void {
@@ -79,13 +97,37 @@ export class RowsOfEvents implements ReplayObserver {
       const periodStart = period.opened?.data.period_start;
       const subject = { ...event, accountId, periodStart, taken };
       this.#rows.expect({ table: 'overage_ledger', accountId, key: event.id, subject, at: event, isNew: true });
+      this.#day(event, accountId, taken);
     }
+    if (type === 'UsagePeriodClosed') this.#endDays(event, accountId);
     if (type === 'DownloadQueued') this.#queued(event, accountId);
     if (charge?.key) this.#keyed(event, { charge, period, account, keyHash: charge.key.key_hash });
     if (notices.includes(type)) this.#noticed(event, accountId);
     const isLimit = type === 'UsagePeriodOpened' || (type === 'PlanChanged' && data.effective === 'now');
     if (isLimit) this.#limit(event, account, false);
     this.#timeline(event, accountId, taken);
+  }
+
+  #day(event: Link, accountId: string, taken: number): void {
+    const { stream } = event;
+    const day = dayOf(event);
+    const days = this.#days.get(stream) ?? new Map<string, UsageDay>();
+    this.#days.set(stream, days);
+    const isNew = !days.has(day);
+    const subject = days.get(day) ?? emptyDay(stream, accountId, day);
+    days.set(day, subject);
+    countEvent(subject, event, taken);
+    const of = { accountId, key: `${stream} ${day}`, subject, at: event };
+    this.#rows.expect({ table: 'usage_days', ...of, isNew, isFinal: false });
+  }
+
+  /** A closed period is charged nothing more, and is given back nothing more. */
+  #endDays(event: Link, accountId: string): void {
+    const { stream } = event;
+    for (const [day, subject] of this.#days.get(stream) ?? []) {
+      this.#rows.expect({ table: 'usage_days', accountId, key: `${stream} ${day}`, subject, at: event });
+    }
+    this.#days.delete(stream);
   }
 
   /** Every event of a download has its row, whichever of its two streams it is in. */

@@ -10,10 +10,16 @@ export interface ApiKey {
   revokedAt: string | null;
 }
 
+/** The person who opened an account has an id that follows from the account's. */
+export const openerOf = (accountId: string): string => accountId.replace('acc_', 'per_');
+
 /** A person of an account. */
-interface Person {
-  /** The position of the event that brought the person in. */
+export interface Person {
+  accountId: string;
+  personId: string;
+  /** The position and the time of the event that brought the person in. */
   position: bigint;
+  since: string;
   /** The time of the removal. */
   removedAt: string | null;
 }
@@ -37,7 +43,7 @@ const isAfterRequest = (time: string, end: string): boolean => Date.parse(time) 
 export class Account extends Chain<string> {
   opened: Link | undefined;
   readonly keys = new Map<string, ApiKey>();
-  readonly #people = new Map<string, Person>();
+  readonly people = new Map<string, Person>();
   /** Undefined while a period is open. */
   next: NextPeriod | undefined;
   /** The event that requires the next period. */
@@ -73,13 +79,17 @@ export class Account extends Chain<string> {
 
   #person(event: Link): void {
     const { type, data } = event;
-    const person = this.#people.get(data.person_id);
+    const person = this.people.get(data.person_id);
     const isNew = type === 'PersonInvited' && !person;
-    const are = [...this.#people.values()].filter(({ removedAt }) => removedAt === null).length;
+    const are = [...this.people.values()].filter(({ removedAt }) => removedAt === null).length;
     const isRemoved = type === 'PersonRemoved' && person?.removedAt === null && are > 1;
     this.must('account_events', isNew || isRemoved, event, 'type', 'what this person allows');
-    if (isNew) this.#people.set(data.person_id, { position: event.position, removedAt: null });
+    if (isNew) this.#bringIn(data.person_id, event);
     if (isRemoved) person.removedAt = this.time;
+  }
+
+  #bringIn(personId: string, { position }: Link): void {
+    this.people.set(personId, { accountId: this.accountId, personId, position, since: this.time, removedAt: null });
   }
 
   #open(event: Link): void {
@@ -96,7 +106,7 @@ export class Account extends Chain<string> {
     const { period_start: start, period_end: end } = data;
     this.#ask(event, { previous_period_start: null, period_start: start, period_end: end, terms });
     this.opened = event;
-    this.#people.set(this.accountId.replace('acc_', 'per_'), { position: event.position, removedAt: null });
+    this.#bringIn(openerOf(this.accountId), event);
     this.hourlyLimit = terms.hourly_limit;
   }
 
@@ -128,9 +138,10 @@ export class Account extends Chain<string> {
 
   #checkPerson(event: Link): void {
     const { actor, time } = event.metadata;
-    const person = this.#people.get(actor.id);
+    const person = this.people.get(actor.id);
     const isOne = person !== undefined && person.position < event.position;
-    const wasRemoved = person !== undefined && person.removedAt !== null && isAfterRequest(time, person.removedAt);
+    const removedAt = person?.removedAt ?? null;
+    const wasRemoved = removedAt !== null && isAfterRequest(time, removedAt);
     this.must('actor_person', isOne && !wasRemoved, event, 'metadata.actor.id', 'one of the people of this account');
   }
 

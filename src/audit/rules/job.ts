@@ -15,17 +15,27 @@ export class Job extends Chain<string> {
   claim: Link | undefined;
   end: Link | undefined;
   expired: Link | undefined;
+  /** Cents of the charge: 0 for a credit. */
+  readonly cents: number;
   /** A released job may not be claimed earlier. */
   notBefore: string | null = null;
   waitingSince: string;
   claimedAt: string | null = null;
   startedAt: string | null = null;
 
-  /** @param accountId the account that the download was queued for */
-  constructor(stream: string, accountId: string, queued: Link, report: Report) {
-    super(stream, accountId, report);
+  /** @param of accountId: the account that the download was queued for */
+  constructor(stream: string, of: { accountId: string; queued: Link; cents: number }, report: Report) {
+    super(stream, of.accountId, report);
+    const { queued, cents } = of;
     this.queued = queued;
+    this.cents = cents;
     this.waitingSince = queued.metadata.time;
+  }
+
+  /** The API key of the request; null if there was none. */
+  get keyId(): string | null {
+    const { actor } = this.queued.metadata;
+    return actor.type === 'api_key' ? actor.id : null;
   }
 
   check(event: Link): void {

@@ -1,5 +1,6 @@
 import { Account } from './account.ts';
 import { Acknowledgements } from './acknowledgements.ts';
+import { centsTaken } from './cents-taken.ts';
 import type { Chain } from './chain.ts';
 import { Completeness } from './completeness.ts';
 import type { Report } from './divergence.ts';
@@ -140,7 +141,8 @@ export class Replay {
     if (type === 'DownloadQueued') {
       const isNew = !this.jobs.has(data.token);
       period.must('charge_once', isNew, event, 'data.token', 'one that was never used');
-      this.jobs.set(data.token, new Job(`job-${data.token}`, accountId, event, this.#report));
+      const cents = period.charges.get(data.token)?.leftCents ?? 0;
+      this.jobs.set(data.token, new Job(`job-${data.token}`, { accountId, queued: event, cents }, this.#report));
     }
     const job = this.jobs.get(data.token);
     if (type === 'DownloadVoided' && job) job.isVoided = true;
@@ -208,10 +210,12 @@ export class Replay {
     const { usage_stream: usage = '', usage_revision: revision } = (events[0]?.data ?? {}) as Partial<Link['data']>;
     const name = parseStreamName(usage);
     if (name?.kind !== 'usage') return undefined;
-    const [queued] = await this.#read(usage, revision ?? 0, 1);
+    // The charge stands directly before.
+    const [charge, queued] = await this.#read(usage, Math.max(0, (revision ?? 0) - 1), 2);
     const isQueued = queued?.type === 'DownloadQueued' && (queued.data as Partial<Link['data']>).token === token;
-    if (queued?.revision !== revision || !isQueued) return undefined;
-    const job = new Job(stream, name.accountId, queued as Link, this.#report);
+    if (!charge || queued?.revision !== revision || !isQueued) return undefined;
+    const of = { accountId: name.accountId, queued: queued as Link, cents: centsTaken(charge as Link) ?? 0 };
+    const job = new Job(stream, of, this.#report);
     for (const earlier of events)
       if (earlier.position < position) this.#check(job, earlier, (event) => job.check(event));
     this.jobs.set(token, job);

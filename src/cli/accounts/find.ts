@@ -2,9 +2,10 @@ import type { Command } from 'commander';
 import { apiKeys, listAccountIds, listAccountsOfKey } from '../../../projections/api-keys.ts';
 import { notBelieved } from '../../../projections/credits-macs.ts';
 import { readNewestCredits } from '../../../projections/credits.ts';
+import { listPeopleOfAddress, people } from '../../../projections/people.ts';
 import { readAccount } from '../../commands/accounts.ts';
 import { countActiveKeys } from '../../domain/account.ts';
-import { accountIdPattern, accountStream } from '../../domain/account-events.ts';
+import { accountIdPattern, accountStream, email } from '../../domain/account-events.ts';
 import { parseAccountEvent } from '../../domain/parse-event.ts';
 import { CommandFailed } from '../output.ts';
 import { printPage, takePage } from '../pagination.ts';
@@ -23,7 +24,7 @@ export function addListAccounts(accounts: Command, run: RunCommand): void {
 
 export function addFindAccounts(accounts: Command, run: RunCommand): void {
   addPageOptions(accounts.command('find').description('find accounts by id, e-mail address or key'), 'account')
-    .argument('<text>', 'account id, e-mail address or a part of it with its @, or the start of a key')
+    .argument('<text>', 'account id, e-mail address, its part up to the @ or from it on, or the start of a key')
     .action((text: string, options: PageOptions) => run((cli) => findAccountsCommand(cli, text, options)));
 }
 
@@ -36,13 +37,13 @@ async function listAccountsCommand(cli: CliDependencies, { limit, after }: PageO
   await printAccounts(cli, ids, limit);
 }
 
-/** By an account id, by a key or how it begins, or by an e-mail address or a part of it that has an @. */
+/** By an account id, by a key or how it begins, or by the e-mail address of one of its people or by a part of its first one. */
 async function findAccountsCommand(
   cli: CliDependencies,
   text: string,
   { limit, after = '' }: PageOptions,
 ): Promise<void> {
-  const behind = !(await caughtUp(cli, apiKeys));
+  const behind = !(await caughtUp(cli, isWholeAddress(text) ? people : apiKeys));
   const ids = await findIds(cli, text, { limit: limit + 1, after });
   if (ids.length === 0 && after === '') {
     if (behind) throw new CommandFailed(`no account for ${text} is known yet: the projector is behind or away`, 2);
@@ -58,17 +59,23 @@ async function findIds(cli: CliDependencies, text: string, page: { limit: number
     const { opened } = await readAccount(cli.store, text);
     return opened && text > page.after ? [text] : [];
   }
-  if (text.includes('@')) return await findByEmail(cli, text.toLowerCase(), page);
+  if (isWholeAddress(text)) {
+    const found = await listPeopleOfAddress(cli.pool, { email: text, macs: cli.macs, ...page });
+    return found.map(({ accountId }) => accountId);
+  }
+  if (text.includes('@')) return await findByPartOfEmail(cli, text.toLowerCase(), page);
   return await listAccountsOfKey(cli.pool, text, page);
 }
+
+const isWholeAddress = (text: string): boolean => email.safeParse(text).success;
 
 /** How many accounts are looked at side by side. */
 const atATime = 64;
 
-/** One small read of the log for each account there is. */
-async function findByEmail(
+/** By the address of whoever opened the account: one small read of the log for each account there is. */
+async function findByPartOfEmail(
   { pool, store, output }: CliDependencies,
-  email: string,
+  part: string,
   { limit, after }: { limit: number; after: string },
 ): Promise<string[]> {
   const found: string[] = [];
@@ -88,7 +95,7 @@ async function findByEmail(
         return event?.type === 'AccountOpened' ? event.data.personal.email.toLowerCase() : '';
       }),
     );
-    found.push(...ids.filter((_id, index) => emails[index]?.includes(email)));
+    found.push(...ids.filter((_id, index) => emails[index]?.includes(part)));
     looked += ids.length;
     bar.show(looked);
     const [next] = ids.slice(-1);

@@ -1,0 +1,197 @@
+import type { PoolClient } from 'pg';
+import { parseVideoUrl } from '../src/domain/parse-video-url.ts';
+import type { PlatformConfiguration } from '../src/domain/platforms/platforms.ts';
+import { readTimeline } from './job-timeline.ts';
+import type { TimelineRow } from './job-timeline.ts';
+import { jobFromJson } from './jobs.ts';
+import type { JobRow } from './jobs.ts';
+
+/** Queries for the pages of an account's owner: rows of `jobs`, never those of another account. */
+
+/** The one thing that somebody looks for. */
+export type DownloadSearch = { token: string } | { videoId: string; platform?: string } | { url: string };
+
+/** @param isToken whether this installation has drawn a token */
+export function downloadSearchOf(
+  text: string,
+  { isToken, ...platforms }: PlatformConfiguration & { isToken: (text: string) => boolean },
+): DownloadSearch {
+  if (isToken(text)) return { token: text };
+  const parsed = parseVideoUrl(text, platforms);
+  if (parsed.ok && parsed.video !== undefined) {
+    const { platform, videoId } = parsed.video;
+    return { platform, videoId };
+  }
+  // The address of a platform that is not served any more, perhaps.
+  return /^https?:\/\//i.test(text) ? { url: text } : { videoId: text };
+}
+
+export interface DownloadFilter {
+  status?: JobRow['status'];
+  platform?: string;
+  format?: JobRow['format'];
+  overage?: boolean;
+  /** API key of the request. */
+  keyId?: string;
+  /** Queued at this instant or later, and before that one; UTC ISO-8601. */
+  from?: string;
+  to?: string;
+  search?: DownloadSearch;
+}
+
+/** A place between two downloads of an account. */
+export interface DownloadCursor {
+  /** UTC ISO-8601. */
+  queuedAt: string;
+  token: string;
+}
+
+export interface DownloadPage {
+  /** The newest first. */
+  downloads: JobRow[];
+  /** The place from which another page goes on in the same direction; undefined at the end of the account's downloads. */
+  next: DownloadCursor | undefined;
+  /**
+   * The time up to which downloads were looked through, if there are more and the page is not full: its matches are rare.
+   * UTC ISO-8601.
+   */
+  lookedTo: string | undefined;
+}
+
+interface PageWanted {
+  accountId: string;
+  filter?: DownloadFilter;
+  /** Only older downloads; or only newer ones, those next to the cursor. Default: the newest. */
+  after?: DownloadCursor | undefined;
+  before?: DownloadCursor | undefined;
+  limit: number;
+  /** The most downloads that a page looks through. */
+  maxLooked?: number;
+}
+
+/**
+ * The work for a page is bounded: a filter without an index of its own costs at most 10 000 rows, and where it matches less than
+ * a page of them, the page says how far it has come.
+ */
+const maxLookedDefault = 10_000;
+
+/** A page of an account's downloads, in one statement. */
+export async function listAccountDownloads(
+  client: Pick<PoolClient, 'query'>,
+  { accountId, filter = {}, after, before, limit, maxLooked = maxLookedDefault }: PageWanted,
+): Promise<DownloadPage> {
+  const values: unknown[] = [];
+  const of = (value: unknown) => `$${String(values.push(value))}`;
+  const direction = before ? 'asc' : 'desc';
+  const order = `queued_at ${direction}, token ${direction}`;
+  // One match more shows that there is another page. The row at which the search ends comes along, whether it matches or not.
+  const { rows } = await client.query<Looked>(
+    `select to_jsonb(l.j) as job, matches, is_last
+     from (
+       select j, queued_at, token, ${matchSql(filter, of)} as matches,
+              row_number() over (order by ${order}) = ${of(maxLooked)} as is_last
+       from jobs j where ${rangeSql({ accountId, filter, after, before }, of)}
+       order by ${order} limit ${of(maxLooked)}
+     ) l
+     where matches or is_last order by ${order} limit ${of(limit + 1)}`,
+    values,
+  );
+  return pageOf(rows, { limit, isReversed: before !== undefined });
+}
+
+interface Looked {
+  job: JobRow;
+  /** Null for a row that does not know the column. */
+  matches: boolean | null;
+  /** Nothing behind this row was looked at. */
+  is_last: boolean;
+}
+
+function pageOf(rows: readonly Looked[], { limit, isReversed }: { limit: number; isReversed: boolean }): DownloadPage {
+  const looked = rows.map((row) => ({ ...row, job: jobFromJson(row.job) }));
+  const matching = looked.filter(({ matches }) => matches);
+  const downloads = matching.slice(0, limit).map(({ job }) => job);
+  const isFull = matching.length > limit;
+  const lastLooked = isFull ? undefined : looked.find(({ is_last: isLast }) => isLast)?.job;
+  const end = isFull ? downloads.at(-1) : lastLooked;
+  return {
+    downloads: isReversed ? downloads.toReversed() : downloads,
+    next: end && { queuedAt: end.queued_at, token: end.token },
+    lookedTo: lastLooked?.queued_at,
+  };
+}
+
+type ValueOf = (value: unknown) => string;
+
+/** Where the search begins and ends, which the index `jobs_of_account` knows. */
+function rangeSql(
+  { accountId, filter, after, before }: Pick<PageWanted, 'accountId' | 'after' | 'before'> & { filter: DownloadFilter },
+  of: ValueOf,
+): string {
+  const { from, to, search } = filter;
+  const place = ({ queuedAt, token }: DownloadCursor) => `(${of(queuedAt)}::timestamptz, ${of(token)})`;
+  return [
+    `account_id = ${of(accountId)}`,
+    ...(after ? [`(queued_at, token) < ${place(after)}`] : []),
+    ...(before ? [`(queued_at, token) > ${place(before)}`] : []),
+    ...(from === undefined ? [] : [`queued_at >= ${of(from)}`]),
+    ...(to === undefined ? [] : [`queued_at < ${of(to)}`]),
+    // One row, by the primary key.
+    ...(search && 'token' in search ? [`token = ${of(search.token)}`] : []),
+  ].join(' and ');
+}
+
+/** What each row is asked. */
+function matchSql({ status, platform, format, overage, keyId, search }: DownloadFilter, of: ValueOf): string {
+  const wanted = Object.entries({ status, platform, format, overage, key_id: keyId });
+  const searched =
+    search && 'videoId' in search
+      ? [...(search.platform === undefined ? [] : [['platform', search.platform]]), ['video_id', search.videoId]]
+      : [];
+  const addressed = search && 'url' in search ? [['url', search.url]] : [];
+  const conditions = [...wanted, ...searched, ...addressed].filter(([, value]) => value !== undefined);
+  return conditions.map(([column, value]) => `${column} = ${of(value)}`).join(' and ') || 'true';
+}
+
+export interface AccountDownload {
+  download: JobRow;
+  /** Its events in the order of the log. The timeline may be a moment behind the download, or ahead of it. */
+  timeline: TimelineRow[];
+}
+
+/** @returns undefined for a token of another account, as for one that nobody knows */
+export async function readAccountDownload(
+  client: Pick<PoolClient, 'query'>,
+  { accountId, token }: { accountId: string; token: string },
+): Promise<AccountDownload | undefined> {
+  const { rows } = await client.query<{ job: JobRow }>(
+    'select to_jsonb(j) as job from jobs j where token = $1 and account_id = $2',
+    [token, accountId],
+  );
+  const [row] = rows;
+  return row && { download: jobFromJson(row.job), timeline: await readTimeline(client, token) };
+}
+
+/** A download on somebody's screen, as it was last shown there. */
+export interface ShownDownload extends Pick<JobRow, 'token' | 'revision'> {
+  accountId: string;
+}
+
+/**
+ * The downloads that have changed since they were shown, for many screens at once. By revision, because an expired file does not
+ * change the status (see `listChangedJobs`). A token of another account is passed over.
+ */
+export async function listChangedDownloads(
+  client: Pick<PoolClient, 'query'>,
+  shown: readonly ShownDownload[],
+): Promise<JobRow[]> {
+  const { rows } = await client.query<{ job: JobRow }>(
+    // Two screens may show different revisions of one download.
+    `select to_jsonb(j) as job from jobs j join (
+       select token, account_id, min(revision) as revision
+       from unnest($1::text[], $2::text[], $3::bigint[]) s (token, account_id, revision) group by 1, 2
+     ) s using (token, account_id) where j.revision > s.revision`,
+    [shown.map(({ token }) => token), shown.map(({ accountId }) => accountId), shown.map(({ revision }) => revision)],
+  );
+  return rows.map(({ job }) => jobFromJson(job));
+}

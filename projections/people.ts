@@ -1,0 +1,119 @@
+import type { PoolClient } from 'pg';
+import type { RowMacs } from '../src/ports/row-macs.ts';
+import type { AccountEvent } from '../src/domain/account-events.ts';
+import { parseAccountEvent } from '../src/domain/parse-event.ts';
+import type { ParsedEvent } from '../src/domain/parse-event.ts';
+import { mailbox, openerOf } from '../src/domain/people.ts';
+import type { RebuildableProjection } from './runner/projection.ts';
+
+/**
+ * The read model that finds the accounts of an e-mail address: table `people`, one row per person of an account. The address
+ * itself stands in the log alone; a row has a MAC of it. A row is only a hint: signing in asks the account's stream.
+ *
+ * Apart from `api_keys`, which reads the same streams, for two reasons. With a checkpoint of its own the table fills by itself
+ * when it is new, where one added to a read model that has read the log stays empty until a rebuild. And a rebuild of `api_keys`
+ * locks rows that admission waits for. The cost is one more row in the statement that moves the checkpoints.
+ */
+export const people: RebuildableProjection = {
+  name: 'people',
+  tables: ['people'],
+  signedTables: { people: 'email_mac' },
+  streamPrefixes: ['account-'],
+  start:
+    ({ macs }) =>
+    async (events, client) => {
+      const parsed = events.map(parseAccountEvent);
+      await insertPeople(
+        parsed.flatMap((event) => rowOf(event, macs) ?? []),
+        client,
+      );
+      await markRemoved(parsed, client);
+    },
+};
+
+const emailMac = (email: string, macs: RowMacs) => macs.sign('people', mailbox(email));
+
+/** @returns undefined for an event that brings nobody in */
+function rowOf({ event: { type, data }, metadata }: ParsedEvent<AccountEvent>, macs: RowMacs): object | undefined {
+  if (type !== 'AccountOpened' && type !== 'PersonInvited') return undefined;
+  return {
+    account_id: data.account_id,
+    person_id: type === 'AccountOpened' ? openerOf(data.account_id) : data.person_id,
+    since: metadata.time,
+    email_mac: emailMac(data.personal.email, macs),
+  };
+}
+
+async function insertPeople(rows: readonly object[], client: PoolClient): Promise<void> {
+  if (rows.length === 0) return;
+  await client.query('insert into people select * from jsonb_populate_recordset(null::people, $1)', [
+    JSON.stringify(rows),
+  ]);
+}
+
+async function markRemoved(events: readonly ParsedEvent<AccountEvent>[], client: PoolClient): Promise<void> {
+  const removed = events.flatMap(({ event: { type, data }, metadata }) =>
+    type === 'PersonRemoved' ? [{ ...data, removed_at: metadata.time }] : [],
+  );
+  if (removed.length === 0) return;
+  await client.query(
+    `update people p set removed_at = r.removed_at
+     from jsonb_populate_recordset(null::people, $1) r
+     where (p.account_id, p.person_id) = (r.account_id, r.person_id)`,
+    [JSON.stringify(removed)],
+  );
+}
+
+/** A person of an account. `since` is UTC ISO-8601. */
+export interface PersonRow {
+  accountId: string;
+  personId: string;
+  since: string;
+}
+
+const columns = 'account_id, person_id, since';
+
+const personOf = (row: { account_id: string; person_id: string; since: Date }): PersonRow => ({
+  accountId: row.account_id,
+  personId: row.person_id,
+  since: row.since.toISOString(),
+});
+
+/**
+ * Whom an e-mail address stands for now, in the order of the accounts' ids: one person per account, without removed ones. Rows
+ * that were made under an older secret are found too.
+ *
+ * @param after an account's id: only those after it
+ */
+export async function listPeopleOfAddress(
+  client: Pick<PoolClient, 'query'>,
+  { email, macs, after = '', limit }: { email: string; macs: RowMacs; after?: string; limit: number },
+): Promise<PersonRow[]> {
+  const { rows } = await client.query<Parameters<typeof personOf>[0]>(
+    `select ${columns} from people
+     where email_mac = any($1) and removed_at is null and account_id > $2 order by account_id limit $3`,
+    [macs.signUnderEach('people', mailbox(email)), after, limit],
+  );
+  return rows.map(personOf);
+}
+
+/** The people of an account now, those who came first at the front. An account has few (`maxPeople`). */
+export async function listPeopleOfAccount(client: Pick<PoolClient, 'query'>, accountId: string): Promise<PersonRow[]> {
+  const { rows } = await client.query<Parameters<typeof personOf>[0]>(
+    `select ${columns} from people where account_id = $1 and removed_at is null order by since, person_id`,
+    [accountId],
+  );
+  return rows.map(personOf);
+}
+
+/** Whether somebody is one of an account's people now. */
+export async function isPersonOf(
+  client: Pick<PoolClient, 'query'>,
+  { accountId, personId }: Pick<PersonRow, 'accountId' | 'personId'>,
+): Promise<boolean> {
+  const { rowCount } = await client.query(
+    'select from people where account_id = $1 and person_id = $2 and removed_at is null',
+    [accountId, personId],
+  );
+  return rowCount === 1;
+}
