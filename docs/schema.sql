@@ -45,6 +45,20 @@ create table checkpoints (
   constraint checkpoints_pkey PRIMARY KEY (name)
 );
 
+create table console_sessions (
+  secret_hash bytea not null,
+  session_id text not null,
+  account_id text not null,
+  person_id text not null,
+  browser text not null,
+  started_at timestamp with time zone not null,
+  seen_at timestamp with time zone not null,
+  mac text not null,
+  constraint console_sessions_session_id_key UNIQUE (session_id),
+  constraint console_sessions_pkey PRIMARY KEY (secret_hash)
+);
+CREATE INDEX console_sessions_of_person ON console_sessions USING btree (account_id, person_id, started_at);
+
 create table credits (
   account_id text not null,
   period_start timestamp with time zone not null,
@@ -249,6 +263,24 @@ create table service_failures (
   constraint service_failures_pkey PRIMARY KEY (token)
 );
 CREATE INDEX service_failures_noted ON service_failures USING btree (noted_at);
+
+create table session_windows (
+  account_id text not null,
+  admitted timestamp with time zone[] not null,
+  constraint session_windows_pkey PRIMARY KEY (account_id)
+);
+
+create table sign_in_links (
+  secret_hash bytea not null,
+  email_hashes text[] not null,
+  account_ids text[] not null,
+  browser_hash bytea,
+  created_at timestamp with time zone not null,
+  used_at timestamp with time zone,
+  mac text not null,
+  constraint sign_in_links_pkey PRIMARY KEY (secret_hash)
+);
+CREATE INDEX sign_in_links_created ON sign_in_links USING btree (created_at);
 
 create table usage_days (
   stream text not null,

@@ -18,8 +18,11 @@ import { rateLimitRetryAfterSeconds } from './retry-after.ts';
 import type { PartsAway } from './retry-after.ts';
 import { admitFromLog } from './usage-without-valid-mac.ts';
 import type { UsageHeaders } from './usage-headers.ts';
+import { admitSession } from './authenticate-session.ts';
+import type { SessionDependencies } from './authenticate-session.ts';
 
-export interface AuthenticateDependencies extends Pick<EndpointDependencies, 'writers' | 'store' | 'newUuid'> {
+export interface AuthenticateDependencies
+  extends Pick<EndpointDependencies, 'writers' | 'store' | 'newUuid'>, SessionDependencies {
   admissions: Admissions;
   addresses: AddressWindows;
   tokens: RequestTokens;
@@ -66,6 +69,7 @@ export function createAuthenticate(dependencies: AuthenticateDependencies) {
   };
 
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    if (await admitSession(request, reply, dependencies)) return;
     const key = bearerKey(request);
     if (key === undefined || !hasApiKeyForm(key)) return refuseUnauthenticated(request, reply);
     const keyHash = hashApiKey(key);
@@ -92,7 +96,7 @@ export function createAuthenticate(dependencies: AuthenticateDependencies) {
     }
     // The account is so new that it has no credits row yet. No endpoint can serve it, so each answers 503.
     if (!admission.usage) throw new ApiError('unavailable', { away: 'read_models' });
-    const caller = { keyId, keyHash, accountId, job, keyed };
+    const caller = { actor: { type: 'api_key', id: keyId } as const, keyHash, accountId, job, keyed };
     if (usage) request.caller = { ...caller, usage };
     else await admitFromLog(request, caller, dependencies);
   };

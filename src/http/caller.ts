@@ -10,10 +10,11 @@ import type { UsageSnapshot } from '../domain/usage-state.ts';
 import type { ApiErrorCode } from './errors.ts';
 import type { UsageHeaders } from './usage-headers.ts';
 
-/** An admitted request's key and account, and what the one round trip to Postgres told of them. */
+/** An admitted request's actor and account, and what the one round trip to Postgres told of them. */
 export interface Caller {
-  keyId: string;
-  /** SHA-256 of the raw key, hexadecimal. */
+  /** The key, or the person whose session it is. */
+  actor: Actor;
+  /** SHA-256 of the raw key, hexadecimal; empty for a session. */
   keyHash: string;
   accountId: string;
   usage: UsageSnapshot;
@@ -52,10 +53,10 @@ export function callerOf({ caller }: FastifyRequest): Caller {
 export function causeOf(
   request: FastifyRequest,
   commandId: string,
-  caller: Pick<Caller, 'keyId'> = callerOf(request),
+  { actor }: Pick<Caller, 'actor'> = callerOf(request),
 ): Cause {
   const { id: correlationId, traceparent } = request;
-  return { commandId, correlationId, causationId: commandId, actor: actorOf(caller), traceparent };
+  return { commandId, correlationId, causationId: commandId, actor, traceparent };
 }
 
 /** What a pending void for a request needs to know of it. */
@@ -76,5 +77,3 @@ export function idempotencyKeyHashOf(request: FastifyRequest): string | undefine
   const key = idempotencyKeyOf(request);
   return key !== undefined && hasIdempotencyKeyForm(key) ? hashIdempotencyKey(key) : undefined;
 }
-
-export const actorOf = ({ keyId }: Pick<Caller, 'keyId'>): Actor => ({ type: 'api_key', id: keyId });

@@ -47,6 +47,8 @@ export interface Endpoint {
   reference: EndpointReference;
   /** Its query names a job whose row is wanted with the admission. */
   polls?: true;
+  /** It takes a session of the console in place of a key. */
+  takesSession?: true;
   /** It takes an Idempotency-Key, whose download is wanted with the admission. */
   takesIdempotencyKey?: true;
   /** Its error while a part that it needs is away; default 503. Two cases of `authenticate.ts` are 503 for all endpoints. */
@@ -56,6 +58,7 @@ export interface Endpoint {
 declare module 'fastify' {
   interface FastifyContextConfig {
     polls?: true | undefined;
+    takesSession?: true | undefined;
     takesIdempotencyKey?: true | undefined;
     whenUnavailable?: ApiErrorCode | undefined;
   }

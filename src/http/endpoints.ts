@@ -20,5 +20,5 @@ export const endpoints: readonly Endpoint[] = [
   },
   { method: 'GET', path: '/video/status', handler: getVideoStatus, reference: videoStatusReference, polls: true },
   { method: 'GET', path: '/credits', handler: getCredits, reference: creditsReference },
-  { method: 'POST', path: '/auth/key', handler: postAuthKey, reference: authKeyReference },
+  { method: 'POST', path: '/auth/key', handler: postAuthKey, reference: authKeyReference, takesSession: true },
 ];

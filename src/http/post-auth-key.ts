@@ -7,7 +7,7 @@ import { maxKeysOf } from '../domain/plans.ts';
 import { isRefused } from '../domain/refusals.ts';
 import type { Refusal } from '../domain/refusals.ts';
 import { termsAt } from '../domain/usage-periods.ts';
-import { actorOf, callerOf } from './caller.ts';
+import { callerOf } from './caller.ts';
 import { currentUsage } from './current-usage.ts';
 import type { Endpoint } from './endpoint.ts';
 import { contractTimestamp, sendData, timestamp } from './envelope.ts';
@@ -55,7 +55,7 @@ export const postAuthKey: Endpoint['handler'] = (dependencies) => async (request
     label,
     maxKeys,
     correlationId: request.id,
-    actor: actorOf(caller),
+    actor: caller.actor,
     timeoutMs: appendBudgetMs,
   }).catch((error: unknown) => {
     const away = [NotStored, OutcomeUnknown, EventStoreUnavailable].some((kind) => error instanceof kind);

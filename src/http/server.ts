@@ -92,13 +92,13 @@ export function createServer(given: ServerDependencies): FastifyInstance {
   answerAllBeforeTheEnd(server, dependencies);
 
   const authenticate = createAuthenticate(dependencies);
-  for (const { method, path, handler, polls, takesIdempotencyKey, whenUnavailable } of endpoints) {
+  for (const { method, path, handler, reference: _, ...config } of endpoints) {
     server.route({
       method,
       url: apiPrefix + path,
       onRequest: authenticate,
       handler: handler(dependencies),
-      config: { polls, takesIdempotencyKey, whenUnavailable },
+      config,
     });
   }
   server.setNotFoundHandler((request, reply) => answerNoRoute(request, reply, addresses));

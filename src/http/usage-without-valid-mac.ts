@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { EventStoreUnavailable } from '../ports/event-store.ts';
 import { usageFromLog } from '../commands/usage/usage-from-log.ts';
+import type { UsagePeriod } from '../domain/usage-state.ts';
 import { summariseUsage } from '../domain/usage-summary.ts';
 import { causeOf } from './caller.ts';
 import type { Caller } from './caller.ts';
@@ -13,13 +14,14 @@ const readBudgetMs = 5_000;
  * Admits a request whose account has a row without a valid MAC: usage is read from the log, and the row decides and shows
  * nothing.
  *
+ * @returns the newest billing period
  * @throws {ApiError} while the log cannot be read
  */
 export async function admitFromLog(
   request: FastifyRequest,
   caller: Omit<Caller, 'usage'>,
   { writers, store, newUuid, now }: Pick<EndpointDependencies, 'writers' | 'store' | 'newUuid' | 'now'>,
-): Promise<void> {
+): Promise<UsagePeriod> {
   const cause = causeOf(request, newUuid(), caller);
   const read = await usageFromLog({ writers, store }, caller.accountId, {
     cause,
@@ -32,4 +34,5 @@ export async function admitFromLog(
   request.caller = { ...caller, usage: read.origin };
   if (request.usageHeaders)
     request.usageHeaders.creditsRemaining = summariseUsage(read.usage, now()).downloads.remaining;
+  return read.usage;
 }

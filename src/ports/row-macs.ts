@@ -1,5 +1,12 @@
 /** Tables whose rows carry a MAC, because decisions start from them. */
-export const tablesWithMacs = ['credits', 'idempotency_keys', 'api_key_window', 'pending_voids'] as const;
+export const tablesWithMacs = [
+  'credits',
+  'idempotency_keys',
+  'api_key_window',
+  'pending_voids',
+  'sign_in_links',
+  'console_sessions',
+] as const;
 export type TableWithMacs = (typeof tablesWithMacs)[number];
 
 /** `people` has MACs of e-mail addresses, by which they are found; nothing is decided by them. */

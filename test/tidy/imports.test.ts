@@ -28,6 +28,9 @@ const rooms: Readonly<Record<string, Room>> = {
   // Pages and files for people, made of facts alone: the same facts give the same bytes.
   'src/documents': { rooms: ['src/domain'], packages: ['csv-stringify/sync'] },
   'src/http': { rooms: ['src/async', ...insideOfService, 'projections', 'projections/admission', 'src/documents'] },
+  'src/console': { rooms: [...insideOfService, ...readModels, 'projections/admission', 'src/documents'] },
+  // What runs in the reader's browser: nothing of the service.
+  'src/console/browser': { rooms: [], packages: ['preact', '@preact/signals', 'htm', 'uplot'] },
   // Only what a client outside would have: the generated types.
   'src/client': { rooms: [], packages: ['openapi-fetch'] },
   'src/dispatcher': { rooms: ['src/async', ...insideOfService, ...readModels, 'src/audit/compare'] },

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { waitForKey } from '../../../projections/api-keys.ts';
 import { admissionSessionSettings } from '../../../projections/admission/admission-statement.ts';
 import { createAdmissions } from '../../../projections/admission/admission.ts';
+import { readNewestCredits } from '../../../projections/credits.ts';
 import { listChangedJobs } from '../../../projections/jobs.ts';
 import type { JobStatus } from '../../../projections/jobs.ts';
 import type { LocalFileStore } from '../../adapters/files/local-file-store.ts';
@@ -32,6 +33,7 @@ import { createReadiness } from '../readiness.ts';
 import type { Secrets } from '../settings/secrets.ts';
 import type { Connections } from '../connect.ts';
 import { openFiles } from '../file-store.ts';
+import { addConsole, createOwnerSessions } from './console.ts';
 import { listen, localUrl } from '../listen.ts';
 import type { StartRole } from './role.ts';
 import { watchReaders, watchWaitingPolls } from '../gauges.ts';
@@ -55,7 +57,16 @@ export const startApi: StartRole = async (connections, secrets) => {
   const publicUrl = config.PUBLIC_URL ?? localUrl(config);
   const { files, served } = await openFiles(connections, secrets);
   const { now, realNowMs } = clock;
+  const writers = new WriterRegistry({ store, now, newId: newUuid, tracer });
+  const accounts = { store, now, newUuid, newId, randomBits };
+  const tokens = createTokens(secrets);
+  const probe = createProbeClient(nats, { timeoutMs: metadataTimeoutMs });
+  const shortLinks = createShortLinkClient(nats, { timeoutMs: shortLinkTimeoutMs });
+  const progress = followProgress(nats);
+  const waitingPolls = openWaitingPolls(connections);
+  const shared = { writers, accounts, tokens, probe, shortLinks, files, progress, waitingPolls };
   const server = createServer({
+    ...shared,
     logger,
     outages,
     admissions: createAdmissions(admissionPool, {
@@ -67,18 +78,12 @@ export const startApi: StartRole = async (connections, secrets) => {
     addresses: new AddressWindows(config.UNAUTHENTICATED_HOURLY_LIMIT, realNowMs),
     trustedProxies: config.TRUSTED_PROXIES,
     tracer,
-    writers: new WriterRegistry({ store, now, newId: newUuid, tracer }),
     store,
     pendingVoids,
-    tokens: createTokens(secrets),
-    probe: createProbeClient(nats, { timeoutMs: metadataTimeoutMs }),
-    shortLinks: createShortLinkClient(nats, { timeoutMs: shortLinkTimeoutMs }),
-    files,
+    ownerSessions: createOwnerSessions(connections, publicUrl),
+    readUsage: (accountId) => readNewestCredits(pool, accountId, macs),
     fileRetentionSeconds: config.FILE_RETENTION_SECONDS,
-    accounts: { store, now, newUuid, newId, randomBits },
     keyInForce: (keyId) => waitForKey(pool, keyId, { revoked: false, timeoutMs: keyInForceMs }),
-    progress: followProgress(nats),
-    waitingPolls: openWaitingPolls(connections),
     now,
     realNowMs,
     newUuid,
@@ -90,6 +95,7 @@ export const startApi: StartRole = async (connections, secrets) => {
     dropped: observeConnections([metrics.registry]),
   });
   if (served) serveFiles(server, served, connections);
+  addConsole(server, connections, { ...shared, publicUrl });
   registerStartPage(server);
   registerHealthRoutes(server, createReadiness(connections));
   registerMetricsRoute(server, () => metrics.scrape());

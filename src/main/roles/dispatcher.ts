@@ -16,11 +16,8 @@ import { startReturningServiceFailures } from '../../dispatcher/return-service-f
 import { startResolving } from '../../dispatcher/resolve-unknown-outcomes.ts';
 import { startMailingWarnings } from '../../dispatcher/send-warning-mails.ts';
 import { startSweeping } from '../../dispatcher/sweep-lost-jobs.ts';
-import { join } from 'node:path';
-import { createFolderMailer, createSmtpMailer } from '../../adapters/mailer.ts';
-import type { Mailer } from '../../ports/billing.ts';
-import type { Config } from '../settings/config.ts';
 import { openFiles } from '../file-store.ts';
+import { createMailer } from '../mailer.ts';
 import { watchAudit, watchFiles, watchPendingVoids, watchPeriods, watchQueue, watchWarnings } from '../gauges.ts';
 import type { StartRole } from './role.ts';
 
@@ -94,9 +91,3 @@ export const startDispatcher: StartRole = async (connections, secrets) => {
   watchFiles(connections, dispatcher);
   return dispatcher;
 };
-
-/** Over SMTP where a server is named, else into a folder of the data directory. */
-function createMailer({ SMTP_URL: url, MAIL_FROM: from, dataDirectory }: Config): Mailer {
-  if (url !== undefined) return createSmtpMailer({ url, from });
-  return createFolderMailer({ directory: join(dataDirectory, 'mails'), from });
-}

@@ -1,0 +1,59 @@
+import uPlot from 'uplot';
+
+/** Draws the table of a figure as bars, with the allowance as a line. The table stays for those who prefer it. */
+
+interface Series {
+  label: string;
+  token: string;
+}
+
+interface Plotted {
+  /** Seconds since 1970. */
+  days: number[];
+  series: (Series & { values: (number | null)[]; line?: boolean })[];
+}
+
+const colour = (token: string) => getComputedStyle(document.documentElement).getPropertyValue(`--${token}`).trim();
+
+function draw(figure: HTMLElement): void {
+  const place = figure.querySelector<HTMLElement>('.canvas');
+  const { plot: text } = figure.dataset;
+  if (!place || text === undefined) return;
+  const { days, series } = JSON.parse(text) as Plotted;
+  const bars = uPlot.paths.bars?.({ size: [0.7, 40] });
+  const day = 86_400;
+  const axis = {
+    stroke: colour('ink-soft'),
+    grid: { stroke: colour('line'), width: 1 },
+    ticks: { stroke: colour('line') },
+  };
+  const plot = new uPlot(
+    {
+      width: place.clientWidth,
+      height: 220,
+      tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC'),
+      // Whole days: half a day more on each side, for the bars of the first and the last.
+      scales: {
+        x: { range: (_plot, first, last) => [first - day / 2, last + day / 2] },
+        y: { range: (_plot, _low, high) => [0, Math.max(1, high * 1.1)] },
+      },
+      cursor: { points: { show: false } },
+      axes: [{ ...axis, incrs: [1, 2, 7, 14].map((days) => days * day), values: '{DD} {MMM}' }, axis],
+      series: [
+        { label: 'Day (UTC)', value: '{YYYY}-{MM}-{DD}' },
+        ...series.map(({ label, token, line = false }) => ({
+          label,
+          stroke: colour(token),
+          points: { show: false },
+          ...(line ? { width: 2, dash: [6, 4] } : { width: 0, fill: colour(token), ...(bars && { paths: bars }) }),
+        })),
+      ],
+    },
+    [days, ...series.map(({ values }) => values)],
+    place,
+  );
+  new ResizeObserver(() => plot.setSize({ width: place.clientWidth, height: 220 })).observe(place);
+}
+
+for (const figure of document.querySelectorAll<HTMLElement>('figure[data-plot]')) draw(figure);
+matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => location.reload());

@@ -1,0 +1,164 @@
+import { waitForKey } from '../../../projections/api-keys.ts';
+import { listKeysWithUse } from '../../../projections/admission/key-use.ts';
+import type { KeyWithUse } from '../../../projections/admission/key-use.ts';
+import { issueApiKey, revokeApiKey } from '../../commands/accounts.ts';
+import { html } from '../../documents/html.ts';
+import type { Html } from '../../documents/html.ts';
+import { keyLabel } from '../../domain/account-events.ts';
+import { maxKeysOf } from '../../domain/plans.ts';
+import type { Terms } from '../../domain/plans.ts';
+import { isRefused } from '../../domain/refusals.ts';
+import { termsAt } from '../../domain/usage-periods.ts';
+import { currentUsage } from '../current-usage.ts';
+import type { ConsoleDependencies } from '../dependencies.ts';
+import { formTokenField } from '../layout.ts';
+import { requestOf } from '../owner-request.ts';
+import { count, empty, note, number, numberHead, time, wideTable } from '../parts.ts';
+import { away, badInput, missing, page, redirect } from '../visit.ts';
+import type { Answer, OwnerVisit } from '../visit.ts';
+
+/** The API keys of the account: issued, watched and revoked. */
+
+const inForceMs = 5_000;
+
+export async function show(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
+  return page({ title: 'API keys', section: 'keys', content: await content(visit, dependencies) });
+}
+
+async function content(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Html> {
+  const keys = await listKeysWithUse(dependencies.pool, visit.session.accountId);
+  const terms = termsAt(await currentUsage(visit, dependencies), dependencies.now());
+  const active = keys.filter(({ revoked_at: revokedAt }) => revokedAt === null);
+  const revoked = keys.filter(({ revoked_at: revokedAt }) => revokedAt !== null);
+  return html`${visit.query.get('done') === 'revoked' && note('good', 'The key is revoked. Every process refuses it from now on.')}
+    ${list(active, terms)}
+    <h2 id="issue">Issue a key</h2>
+    ${
+      active.length >= maxKeysOf(terms)
+        ? note('warn', `All ${count(maxKeysOf(terms))} keys of your plan are in force. Revoke one first.`)
+        : html`<form method="post" action="/console/keys" class="stack">
+            ${formTokenField(visit.session)}
+            <label
+              >Label, to tell it from the others
+              <input name="label" maxlength="100" placeholder="for example: nightly import" autocomplete="off"
+            /></label>
+            <button>Issue a key</button>
+          </form>`
+    }
+    ${
+      revoked.length > 0 &&
+      html`<details>
+        <summary>Revoked keys (${count(revoked.length)})</summary>
+        ${wideTable(
+          'Revoked keys',
+          ['Label', 'Key', 'Issued', 'Revoked'],
+          revoked.map(
+            (key) =>
+              html`<tr>
+                <td>${key.label}</td>
+                <td><code>${key.key_prefix}…</code></td>
+                <td>${time(key.created_at.toISOString())}</td>
+                <td>${key.revoked_at !== null && time(key.revoked_at.toISOString())}</td>
+              </tr>`,
+          ),
+        )}
+      </details>`
+    }`;
+}
+
+function list(keys: readonly KeyWithUse[], { hourly_limit: hourlyLimit }: Terms): Html {
+  if (keys.length === 0) return empty(html`<p>No key is in force. <a href="#issue">Issue one</a> for a program.</p>`);
+  const rows = keys.map(
+    (key) =>
+      html`<tr>
+        <th scope="row">${key.label === '' ? html`<span class="soft">no label</span>` : key.label}</th>
+        <td>
+          <a data-row href="/console/downloads?key=${key.key_id}"><code>${key.key_prefix}…</code></a>
+        </td>
+        <td>${time(key.created_at.toISOString())}</td>
+        <td>${key.lastUsedAt ? time(key.lastUsedAt.toISOString()) : html`<span class="soft">never</span>`}</td>
+        ${number(`${count(key.usedInPastHour)} of ${count(hourlyLimit)}`)}
+        <td><a href="/console/keys/${key.key_id}/revoke">Revoke…</a></td>
+      </tr>`,
+  );
+  const heads = [
+    'Label',
+    'Key',
+    'Issued',
+    'Newest request',
+    numberHead('Requests in the past hour'),
+    html`<span class="visually-hidden">Revoke</span>`,
+  ];
+  return wideTable('Keys in force', heads, rows);
+}
+
+export async function issue(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
+  const label = keyLabel.safeParse((visit.form.get('label') ?? '').trim());
+  if (!label.success)
+    throw badInput(`The label ${label.error.issues[0]?.message ?? 'cannot be used'}. Go back and change it.`);
+  const { accountId } = visit.session;
+  const maxKeys = maxKeysOf(termsAt(await currentUsage(visit, dependencies), dependencies.now()));
+  const issued = await issueApiKey(dependencies.accounts, {
+    accountId,
+    label: label.data,
+    maxKeys,
+    ...requestOf(visit),
+  });
+  if (isRefused(issued)) {
+    throw badInput(
+      issued.refusal === 'too_many_new_keys'
+        ? `${count(maxKeys)} keys were issued in the past hour, as many as your plan allows. Try again in an hour.`
+        : `${count(maxKeys)} keys are in force, as many as your plan allows. Revoke one first.`,
+    );
+  }
+  const inForce = await waitForKey(dependencies.pool, issued.keyId, { revoked: false, timeoutMs: inForceMs });
+  // A key that is shown may be used at once, and must never be answered 401.
+  if (!inForce) throw away();
+  return page({
+    title: 'Your new API key',
+    section: 'keys',
+    content: html`${note('good', 'The key works at once. It is shown this once and stored nowhere: copy it now.')}
+      <pre><code id="new-key">${issued.key}</code></pre>
+      <p>Keep it where programs keep secrets. Whoever has it can spend your credits.</p>
+      <pre><code>export REELTALLY_KEY=${issued.key}
+curl -sS -H "Authorization: Bearer $REELTALLY_KEY" ${dependencies.origins.own}/api/v1/credits</code></pre>
+      <p><a class="button second" href="/console/keys">I have copied it</a></p>`,
+  });
+}
+
+async function findKey({ session, params }: OwnerVisit, { pool }: ConsoleDependencies): Promise<KeyWithUse> {
+  const keys = await listKeysWithUse(pool, session.accountId);
+  const key = keys.find(({ key_id: id }) => id === params['key']);
+  if (!key) throw missing();
+  return key;
+}
+
+export async function confirmRevocation(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
+  const key = await findKey(visit, dependencies);
+  const used =
+    key.usedInPastHour === 0
+      ? 'It was not used in the past hour.'
+      : `It was used ${count(key.usedInPastHour)} times in the past hour.`;
+  return page({
+    title: `Revoke ${key.label === '' ? 'a key' : key.label}`,
+    section: 'keys',
+    content: html`<p class="lead">
+        Programs with the key <code>${key.key_prefix}…</code> are refused from then on, with
+        <code>401 unauthorized</code>. ${used}
+      </p>
+      <p>Downloads that it has queued go on, and other keys can poll them. A revoked key never works again.</p>
+      <form method="post" action="/console/keys/${key.key_id}/revoke" class="pages">
+        ${formTokenField(visit.session)}
+        <button class="danger">Revoke the key</button> <a href="/console/keys">Keep it</a>
+      </form>`,
+  });
+}
+
+export async function revoke(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
+  const { accountId } = visit.session;
+  const keyId = visit.params['key'] ?? '';
+  const revoked = await revokeApiKey(dependencies.accounts, { accountId, keyId, ...requestOf(visit) });
+  if (isRefused(revoked)) throw missing();
+  if (!(await waitForKey(dependencies.pool, keyId, { revoked: true, timeoutMs: inForceMs }))) throw away();
+  return redirect('/console/keys?done=revoked');
+}

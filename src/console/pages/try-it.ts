@@ -1,0 +1,169 @@
+import { lookUpMetadata } from '../../commands/look-up-metadata.ts';
+import { nameVideo } from '../../commands/name-video.ts';
+import { queueDownload } from '../../commands/queue-download.ts';
+import { outcomesOf, recordPendingVoid } from '../../commands/record-pending-void.ts';
+import type { Compensation } from '../../commands/usage/decide-batch.ts';
+import { html } from '../../documents/html.ts';
+import type { Html } from '../../documents/html.ts';
+import { defaultOptions, formats, misfit, qualities } from '../../domain/download-options.ts';
+import type { DownloadOptions } from '../../domain/download-options.ts';
+import type { ParsedVideo } from '../../domain/parse-video-url.ts';
+import type { Refusal as RefusedReason } from '../../domain/refusals.ts';
+import { causeOf, snapshotOf } from '../current-usage.ts';
+import type { ConsoleDependencies } from '../dependencies.ts';
+import { formTokenField } from '../layout.ts';
+import { option } from '../parts.ts';
+import { away, badInput, page, redirect, Refusal } from '../visit.ts';
+import type { Answer, OwnerVisit } from '../visit.ts';
+
+/** An address, and what the service makes of it: the same commands as through the API, charged the same. */
+
+const decisionBudgetMs = 5_000;
+const downloadBudgetMs = 10_000;
+
+export function show(visit: OwnerVisit, dependencies: ConsoleDependencies): Answer {
+  return page({ title: 'Try it', section: 'try', content: form(visit, dependencies) });
+}
+
+function form({ session, form: sent }: OwnerVisit, { samplePlatformOrigin }: ConsoleDependencies): Html {
+  const url = sent.get('url') ?? (samplePlatformOrigin === undefined ? '' : `${samplePlatformOrigin}/watch/bars`);
+  return html`<p>Paste the address of a video. What you do here counts and costs the same as through the API.</p>
+    <form method="post" action="/console/try/metadata" class="stack">
+      ${formTokenField(session)}
+      <label>Address <input type="url" name="url" required maxlength="2048" value="${url}" autocomplete="off" /></label>
+      <label
+        >Format
+        <select name="format">
+          ${formats.map((each) => option(each, each, sent.get('format')))}
+        </select></label
+      >
+      <label
+        >Quality
+        <select name="quality">
+          ${qualities.map((each) => option(each, each, sent.get('quality')))}
+        </select></label
+      >
+      <p class="pages">
+        <button formaction="/console/try/download">Download it</button>
+        <button class="second">Look up title and length</button>
+      </p>
+      <p class="hint">
+        A download takes one download credit, or the price of one beyond the allowance. A look-up that succeeds takes
+        one metadata credit.
+      </p>
+    </form>`;
+}
+
+export async function lookUp(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
+  const arrivedMs = performance.now();
+  const video = await readVideo(visit, dependencies);
+  const lookupId = dependencies.newUuid();
+  const answer = await lookUpMetadata(dependencies, {
+    accountId: visit.session.accountId,
+    lookupId,
+    video,
+    snapshot: await snapshotOf(visit, dependencies),
+    cause: causeOf(visit, lookupId),
+    decisionBudgetMs,
+    now: dependencies.now(),
+  });
+  if (answer.outcome === 'unknown')
+    throw await unknownOutcome(visit, dependencies, { arrivedMs, compensation: answer.compensation });
+  if (answer.outcome === 'not_stored') throw away();
+  if (answer.outcome === 'refused') throw refusalOf(answer.refusal);
+  if (answer.outcome === 'probe_failed') {
+    const why = answer.nobodyAnswered
+      ? 'No worker answered in time.'
+      : 'The platform did not give the metadata of this video.';
+    throw new Refusal(503, 'The look-up failed', `${why} It costs nothing. Try again in a minute.`);
+  }
+  const { title, durationSeconds, thumbnail } = answer.metadata;
+  const minutes = `${String(Math.floor(durationSeconds / 60))}:${String(Math.round(durationSeconds) % 60).padStart(2, '0')}`;
+  return page({
+    title: 'Try it',
+    section: 'try',
+    content: html`<dl class="facts">
+        <dt>Title</dt>
+        <dd>${title}</dd>
+        <dt>Length</dt>
+        <dd>${minutes}</dd>
+        <dt>Platform</dt>
+        <dd>${video.platform}</dd>
+        <dt>Video id</dt>
+        <dd><code>${video.videoId}</code></dd>
+        ${
+          thumbnail !== '' &&
+          html`<dt>Picture</dt>
+            <dd><a href="${thumbnail}" rel="noreferrer noopener">${thumbnail}</a></dd>`
+        }
+      </dl>
+      ${form(visit, dependencies)}`,
+  });
+}
+
+export async function queue(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
+  const arrivedMs = performance.now();
+  const options = readOptions(visit);
+  const { kind, ...video } = await readVideo(visit, dependencies);
+  const wrong = misfit(kind, options);
+  if (wrong) throw badInput(`The ${wrong.option} ${wrong.why}.`);
+  const answer = await queueDownload(dependencies, {
+    accountId: visit.session.accountId,
+    token: dependencies.tokens.issue(),
+    video,
+    options,
+    snapshot: await snapshotOf(visit, dependencies),
+    cause: causeOf(visit, dependencies.newUuid()),
+    deadlineMs: arrivedMs + downloadBudgetMs,
+  });
+  if (answer.outcome === 'unknown')
+    throw await unknownOutcome(visit, dependencies, { arrivedMs, compensation: answer.compensation });
+  if (answer.outcome === 'not_stored') throw away();
+  if (answer.outcome === 'refused') throw refusalOf(answer.refusal);
+  outcomesOf(dependencies.outages).works();
+  return redirect(`/console/downloads/${answer.token}`);
+}
+
+function readOptions({ form: sent }: OwnerVisit): DownloadOptions {
+  const format = formats.find((each) => each === (sent.get('format') ?? defaultOptions.format));
+  const quality = qualities.find((each) => each === (sent.get('quality') ?? defaultOptions.quality));
+  if (!format || !quality) throw badInput('The format or the quality is none that there is.');
+  return { ...defaultOptions, format, quality };
+}
+
+async function readVideo(
+  { form: sent }: OwnerVisit,
+  { shortLinks, samplePlatformOrigin }: ConsoleDependencies,
+): Promise<ParsedVideo> {
+  const named = await nameVideo((sent.get('url') ?? '').trim(), { shortLinks, samplePlatformOrigin });
+  if (named.outcome === 'refused') throw badInput(named.explanation);
+  if (named.outcome === 'no_answer') throw away();
+  return named.video;
+}
+
+function refusalOf(refusal: RefusedReason): Refusal {
+  const texts: Partial<Record<RefusedReason, string>> = {
+    download_quota_exceeded:
+      'All downloads of your plan are used, and it has none beyond. Change the plan in the settings, or wait for the next billing period.',
+    overage_cap_reached:
+      'Your cap on overage is reached. Raise it in the settings, or wait for the next billing period.',
+    metadata_quota_exceeded:
+      'All metadata requests of your plan are used. Change the plan in the settings, or wait for the next billing period.',
+  };
+  return new Refusal(409, 'Not accepted', texts[refusal] ?? 'The service has refused this.');
+}
+
+/** Nobody pays for an answer that says that nothing was queued. */
+async function unknownOutcome(
+  { session, request }: OwnerVisit,
+  dependencies: ConsoleDependencies,
+  { arrivedMs, compensation }: { arrivedMs: number; compensation: Compensation | undefined },
+): Promise<Refusal> {
+  const unanswered = { accountId: session.accountId, requestId: request.id, arrivedMs };
+  if (await recordPendingVoid(unanswered, dependencies, compensation)) return away();
+  return new Refusal(
+    503,
+    'The outcome is not known',
+    'The service could not find out in time whether this was accepted. Look at your downloads in a minute; what is not there was not charged.',
+  );
+}

@@ -1,0 +1,82 @@
+import { formatCents } from '../domain/cents.ts';
+import type { Job } from '../domain/download-job.ts';
+import { html, Html, table } from '../documents/html.ts';
+
+/** The parts that pages are made of; /console/design shows each of them. */
+
+/** An instant in UTC; a script adds the reader's own time beside it. @param instant UTC ISO-8601 */
+export const time = (instant: string): Html =>
+  html`<time datetime="${instant}">${instant.slice(0, 16).replace('T', ' ')} UTC</time>`;
+
+/** A calendar day in UTC. */
+export const day = (instant: string): Html =>
+  html`<time datetime="${instant.slice(0, 10)}">${instant.slice(0, 10)}</time>`;
+
+/** US dollars, with separators of thousands. */
+export const money = (cents: number): string => formatCents(cents).replaceAll(/\B(?=(?:\d{3})+\.)/g, ',');
+
+export const count = (value: number): string => String(value).replaceAll(/\B(?=(?:\d{3})+$)/g, ',');
+
+export const number = (content: string | Html): Html => html`<td class="number">${content}</td>`;
+
+export const numberHead = (name: string): Html => html`<span class="number">${name}</span>`;
+
+/** A table that scrolls by itself where a screen is narrow. @param label for people who do not see it */
+export const wideTable = (label: string, heads: readonly (string | Html)[], rows: readonly Html[]): Html =>
+  html`<div class="scroll" role="region" aria-label="${label}" tabindex="0">${table(heads, rows)}</div>`;
+
+export const empty = (content: Html): Html => html`<div class="empty">${content}</div>`;
+
+export const note = (kind: 'info' | 'good' | 'warn' | 'bad', content: Html | string): Html =>
+  html`<div class="note ${kind}" ${kind === 'bad' && new Html('role="alert"')}><p>${content}</p></div>`;
+
+export interface Figure {
+  name: string;
+  value: Html | string;
+  /** Smaller, behind the value. */
+  of?: string;
+  details?: readonly (Html | string | undefined)[];
+  bar?: Html;
+}
+
+export const figures = (shown: readonly Figure[]): Html =>
+  html`<div class="figures">
+    ${shown.map(
+      ({ name, value, of, details = [], bar: drawn }) =>
+        html`<section class="figure">
+          <h2>${name}</h2>
+          <p class="value">${value}${of !== undefined && html` <small>${of}</small>`}</p>
+          ${drawn} ${details.map((detail) => detail !== undefined && html`<p>${detail}</p>`)}
+        </section>`,
+    )}
+  </div>`;
+
+/** A bar of usage: what is used of a limit. */
+export function bar(label: string, used: number, limit: number): Html {
+  const percent = limit === 0 ? (used > 0 ? 100 : 0) : Math.min(100, (used * 100) / limit);
+  return html`<svg class="bar" role="img" aria-label="${label}: ${count(used)} of ${count(limit)}">
+    <rect width="${percent.toFixed(1)}%" height="100%" class="${used >= limit && 'over'}"></rect>
+  </svg>`;
+}
+
+const statusKinds: Readonly<Record<Job['status'], string>> = {
+  queued: 'info',
+  claimed: 'info',
+  running: 'info',
+  done: 'good',
+  failed: 'bad',
+};
+
+export const statusTag = (status: Job['status']): Html =>
+  html`<span class="tag ${statusKinds[status]}" data-status>${status}</span>`;
+
+/** Keeps a choice in a form. */
+export const option = (value: string, name: string, current: string | null): Html =>
+  html`<option value="${value}" ${value === current && new Html('selected')}>${name}</option>`;
+
+/** Bytes as people read them. */
+export function bytes(size: number): string {
+  const units = ['bytes', 'kB', 'MB', 'GB', 'TB'];
+  const step = size < 1000 ? 0 : Math.min(units.length - 1, Math.floor(Math.log10(size) / 3));
+  return `${(size / 1000 ** step).toFixed(step === 0 ? 0 : 1)} ${units[step] ?? ''}`;
+}

@@ -1,0 +1,180 @@
+import { readAccount } from '../../commands/accounts.ts';
+import { html } from '../../documents/html.ts';
+import type { Html } from '../../documents/html.ts';
+import { email as emailField } from '../../domain/account-events.ts';
+import type { ReadLink, SignInChoice } from '../../ports/console-sessions.ts';
+import { cookieNames, setCookie } from '../cookies.ts';
+import type { ConsoleDependencies } from '../dependencies.ts';
+import { note } from '../parts.ts';
+import { badInput, page, redirect, Refusal } from '../visit.ts';
+import type { Answer, Visit } from '../visit.ts';
+
+/**
+ * Signing in by a mailed link.
+ *
+ *     form ──▶ mail with a link ──▶ the browser that asked: signed in
+ *                              └──▶ any other browser: a page that asks first, which uses nothing up
+ *
+ * The answer to the form is the same for every address, and is given before anybody looks whether the address has an account.
+ */
+
+const linkMinutes = 15;
+const sessionDays = 30;
+
+export function showForm(visit: Visit): Answer {
+  const told = visit.query.get('done') === 'out' && note('good', 'You are signed out.');
+  return page({
+    title: 'Sign in',
+    content: html`${told}
+      <p>We mail a link to you. It signs you in once, within ${linkMinutes} minutes.</p>
+      <form method="post" action="/console/sign-in" class="stack">
+        <input type="hidden" name="next" value="${nextOf(visit.query)}" />
+        <label
+          >E-mail address <input type="email" name="email" required autofocus autocomplete="email" maxlength="254"
+        /></label>
+        <button>Mail me a link</button>
+      </form>`,
+  });
+}
+
+export function askForLink(visit: Visit, dependencies: ConsoleDependencies): Answer {
+  const email = emailField.safeParse((visit.form.get('email') ?? '').trim());
+  if (!email.success) throw badInput('That is not an e-mail address. Go back and correct it.');
+  if (dependencies.countSignIn(visit.request.ip))
+    throw new Refusal(429, 'Too many attempts', 'Too many links were asked for from here. Try again in an hour.');
+  const { browser: name, isSecure } = cookieNames(dependencies.origins.isSecure);
+  const browser = dependencies.randomBits(24).toString('base64url');
+  dependencies.signInMails.send({ email: email.data, browser });
+  return {
+    kind: 'page',
+    cookies: [
+      setCookie(name, browserCookie({ secret: browser, next: nextOf(visit.form) }), {
+        isSecure,
+        maxAgeSeconds: linkMinutes * 60,
+      }),
+    ],
+    page: {
+      title: 'Look into your mail',
+      content: html`<p class="lead">
+          If <strong>${email.data}</strong> belongs to an account, a link is on its way. Open it in this browser within
+          ${linkMinutes} minutes.
+        </p>
+        <p>
+          Nothing comes? Look into the folder for unwanted mail, and at the address: it must be the one that your
+          account knows.
+        </p>
+        <p><a href="/console/sign-in">Try another address</a></p>`,
+    },
+  };
+}
+
+/** The browser that asks, and the page where it wanted to go. */
+interface Browser {
+  secret: string;
+  next: string;
+}
+
+const browserCookie = ({ secret, next }: Browser) => `${secret}.${Buffer.from(next).toString('base64url')}`;
+
+function readBrowser({ cookies }: Visit, { origins }: ConsoleDependencies): Browser | undefined {
+  const [secret, next = ''] = cookies.get(cookieNames(origins.isSecure).browser)?.split('.') ?? [];
+  return secret === undefined ? undefined : { secret, next: pageOr(Buffer.from(next, 'base64url').toString()) };
+}
+
+const nextOf = (fields: URLSearchParams): string => pageOr(fields.get('next') ?? '');
+
+/** Only a page of this console, or its first one. */
+function pageOr(next: string): string {
+  return /^\/console(?:[/?][\w\-./?=&%~+:]*)?$/.test(next) && !next.includes('//') ? next : '/console';
+}
+
+const unusable = () =>
+  new Refusal(
+    404,
+    'This link does not work',
+    `It was used already, is older than ${String(linkMinutes)} minutes, or is not complete. Ask for a new one.`,
+  );
+
+export async function openLink(visit: Visit, dependencies: ConsoleDependencies): Promise<Answer> {
+  const secret = visit.params['secret'] ?? '';
+  const link = await dependencies.links.read(secret);
+  const choices = link && (await confirmedByLog(link, dependencies));
+  if (!link || !choices || choices.length === 0) return askForAnother(unusable());
+  const [only] = choices;
+  const isAskedHere = link.isOfBrowser(readBrowser(visit, dependencies)?.secret);
+  if (only && choices.length === 1 && isAskedHere) return await start(visit, dependencies, { secret, ...only });
+  return page({
+    title: choices.length === 1 ? 'Sign in here?' : 'Which account?',
+    content: html`${
+        !isAskedHere &&
+        html`<p>This link was not asked for in this browser. Go on only if you have asked for it yourself.</p>`
+      }
+      <form method="post" action="/console/sign-in/${secret}" class="stack">
+        <fieldset>
+          <legend class="visually-hidden">Account</legend>
+          ${choices.map((choice, index) => accountChoice(choice, index === 0))}
+        </fieldset>
+        <button>Sign in</button>
+      </form>`,
+  });
+}
+
+const accountChoice = ({ accountId }: SignInChoice, isFirst: boolean): Html =>
+  html`<label class="inline"
+    ><input type="radio" name="account" value="${accountId}" ${isFirst && html`checked`} />
+    <code>${accountId}</code></label
+  >`;
+
+/** A row of Postgres alone makes nobody a person of an account: the log must say that the address is that person's. */
+async function confirmedByLog(
+  { choices, emailHashes: ofLink }: ReadLink,
+  { store, emailHashes }: ConsoleDependencies,
+): Promise<SignInChoice[]> {
+  const confirmed = await Promise.all(
+    choices.map(async (choice) => {
+      const person = (await readAccount(store, choice.accountId)).people.get(choice.personId);
+      if (!person || person.removed) return [];
+      return emailHashes(person.email).some((each) => ofLink.includes(each)) ? [choice] : [];
+    }),
+  );
+  return confirmed.flat();
+}
+
+const askForAnother = ({ status, title, message }: Refusal): Answer => ({
+  kind: 'page',
+  status,
+  page: {
+    title,
+    content: html`<p class="lead">${message}</p>
+      <p><a class="button" href="/console/sign-in">Ask for a new link</a></p>`,
+  },
+});
+
+export async function useLink(visit: Visit, dependencies: ConsoleDependencies): Promise<Answer> {
+  const secret = visit.params['secret'] ?? '';
+  const link = await dependencies.links.read(secret);
+  const choices = link && (await confirmedByLog(link, dependencies));
+  const choice = choices?.find(({ accountId }) => accountId === visit.form.get('account'));
+  if (!choice) return askForAnother(unusable());
+  return await start(visit, dependencies, { secret, ...choice });
+}
+
+async function start(
+  visit: Visit,
+  dependencies: ConsoleDependencies,
+  { secret, accountId }: SignInChoice & { secret: string },
+): Promise<Answer> {
+  const names = cookieNames(dependencies.origins.isSecure);
+  const session = await dependencies.links.use(secret, {
+    accountId,
+    browser: visit.request.headers['user-agent'] ?? '',
+    replaces: visit.cookies.get(names.session),
+  });
+  if (session === undefined) return askForAnother(unusable());
+  const { isSecure } = names;
+  return redirect(
+    readBrowser(visit, dependencies)?.next ?? '/console',
+    setCookie(names.session, session, { isSecure, maxAgeSeconds: sessionDays * 86_400 }),
+    setCookie(names.browser, '', { isSecure, maxAgeSeconds: 0 }),
+  );
+}

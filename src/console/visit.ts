@@ -1,0 +1,76 @@
+import type { FastifyRequest } from 'fastify';
+import type { ConsoleSession } from '../ports/console-sessions.ts';
+import type { Html } from '../documents/html.ts';
+
+/** A request to the console, and what a page or an action makes of it. */
+export interface Visit {
+  request: FastifyRequest;
+  /** The parts of the path that its route names. */
+  params: Readonly<Record<string, string>>;
+  query: URLSearchParams;
+  /** The fields of a form; empty for a GET. */
+  form: URLSearchParams;
+  cookies: ReadonlyMap<string, string>;
+}
+
+/** A visit by a person who is signed in. */
+export interface OwnerVisit extends Visit {
+  session: ConsoleSession;
+}
+
+export type Answer =
+  | { kind: 'page'; page: Page; status?: number; cookies?: readonly string[] }
+  /** See Other: a form is never sent twice by going back. */
+  | { kind: 'redirect'; to: string; cookies?: readonly string[] }
+  /** A file to save. */
+  | { kind: 'file'; body: string | Buffer; mediaType: string; fileName: string }
+  /** Another document than one of the console's pages, such as an invoice to print. */
+  | { kind: 'document'; html: string }
+  /** The handler answers by itself: a live stream. */
+  | { kind: 'handled' };
+
+export interface Page {
+  title: string;
+  content: Html;
+  /** The part of the console that it belongs to; undefined for pages outside of all. */
+  section?: Section;
+  /** Scripts that make parts of it move, by their names in `browser/`. */
+  islands?: readonly string[];
+}
+
+export type Section = 'overview' | 'downloads' | 'try' | 'keys' | 'invoices' | 'settings';
+
+export const page = (shown: Page, status?: number): Answer => ({
+  kind: 'page',
+  page: shown,
+  ...(status !== undefined && { status }),
+});
+
+export const redirect = (to: string, ...cookies: string[]): Answer => ({ kind: 'redirect', to, cookies });
+
+/** What a visitor is told when a page cannot be shown or an action is not carried out. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal';
+  readonly status: 400 | 401 | 403 | 404 | 409 | 429 | 503;
+  readonly title: string;
+
+  /** @param message what happened, and what to do, in sentences for the visitor */
+  constructor(status: Refusal['status'], title: string, message: string) {
+    super(message);
+    this.status = status;
+    this.title = title;
+  }
+}
+
+/** The same for what does not exist and for what is another account's. */
+export const missing = (): Refusal =>
+  new Refusal(404, 'Not found', 'There is nothing at this address. It may be misspelt, or belong to another account.');
+
+export const away = (): Refusal =>
+  new Refusal(
+    503,
+    'Not available at the moment',
+    'A part of the service does not answer. Nothing was changed. Try again in a minute.',
+  );
+
+export const badInput = (message: string): Refusal => new Refusal(400, 'This cannot be done', message);

@@ -1,0 +1,60 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { notBelieved } from '../../projections/credits-macs.ts';
+import type { NotBelieved } from '../../projections/credits-macs.ts';
+import type { OwnerSessions } from '../ports/console-sessions.ts';
+import type { UsagePeriod, UsageSnapshot } from '../domain/usage-state.ts';
+import { termsAt } from '../domain/usage-periods.ts';
+import { summariseUsage } from '../domain/usage-summary.ts';
+import type { EndpointDependencies } from './endpoint.ts';
+import { ApiError } from './errors.ts';
+import { rateLimitRetryAfterSeconds } from './retry-after.ts';
+import { admitFromLog } from './usage-without-valid-mac.ts';
+
+export interface SessionDependencies extends Pick<EndpointDependencies, 'writers' | 'store' | 'newUuid'> {
+  ownerSessions: OwnerSessions;
+  /** The newest credits row of an account. */
+  readUsage: (accountId: string) => Promise<UsageSnapshot | NotBelieved | undefined>;
+  now: () => string;
+  realNowMs: () => number;
+}
+
+const windowMs = 3_600_000;
+
+/**
+ * Admits a request with a session of the console instead of a key, where its endpoint takes one (contract §4.5, §5). A key wins
+ * over a cookie, and a cookie on any other endpoint is ignored. Cookie, `Origin` and `X-CSRF-Token` must belong together.
+ *
+ * @returns false where the request has no such session: it is treated as one without
+ * @throws {ApiError} rate_limited, beyond the account's one window for sessions
+ */
+export async function admitSession(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  dependencies: SessionDependencies,
+): Promise<boolean> {
+  const { authorization, cookie, origin, 'x-csrf-token': token } = request.headers;
+  if (!request.routeOptions.config.takesSession || authorization !== undefined || cookie === undefined) return false;
+  const { ownerSessions, readUsage, now, realNowMs } = dependencies;
+  const unavailable = () => new ApiError('unavailable', { away: 'postgres' });
+  const formToken = typeof token === 'string' ? token : undefined;
+  const session = await ownerSessions.find({ cookie, origin, formToken }).catch(() => Promise.reject(unavailable()));
+  if (!session) return false;
+  const { accountId, personId } = session;
+  const row = await readUsage(accountId).catch(() => Promise.reject(unavailable()));
+  if (row === undefined) throw new ApiError('unavailable', { away: 'read_models' });
+  const actor = { type: 'owner', id: personId } as const;
+  const known = { actor, keyHash: '', accountId, job: undefined, keyed: undefined };
+  const isBelieved = row !== notBelieved && row.usage.phase !== 'absent';
+  if (isBelieved) request.caller = { ...known, usage: row };
+  const usage = isBelieved ? (row.usage as UsagePeriod) : await admitFromLog(request, known, dependencies);
+  const limit = termsAt(usage, now()).hourly_limit;
+  const admission = await ownerSessions.admit(accountId, limit).catch(() => Promise.reject(unavailable()));
+  const resetAtSeconds = Math.ceil((admission.oldestMs + windowMs + 1) / 1000);
+  request.usageHeaders = {
+    window: { limit, remaining: Math.max(limit - admission.counted, 0), resetAtSeconds },
+    creditsRemaining: summariseUsage(usage, now()).downloads.remaining,
+  };
+  if (admission.isAdmitted) return true;
+  reply.header('retry-after', String(rateLimitRetryAfterSeconds(resetAtSeconds, realNowMs())));
+  throw new ApiError('rate_limited');
+}

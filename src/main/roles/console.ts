@@ -1,0 +1,78 @@
+import type { FastifyInstance } from 'fastify';
+import { admitSession, createConsoleSessions, createSignInLinks } from '../../adapters/postgres/console-sessions.ts';
+import { registerConsole } from '../../console/console.ts';
+import type { ConsoleDependencies } from '../../console/dependencies.ts';
+import { LiveDownloads } from '../../console/live-downloads.ts';
+import { cookieNames, readCookies } from '../../console/cookies.ts';
+import { originsOf } from '../../console/origins.ts';
+import { SignInMails } from '../../console/sign-in/sign-in-mails.ts';
+import { mailbox } from '../../domain/people.ts';
+import { AddressWindows } from '../../http/address-window.ts';
+import type { WaitingPolls } from '../../http/waiting-polls.ts';
+import type { OwnerSessions } from '../../ports/console-sessions.ts';
+import { newUuid, randomBits } from '../../system/clock-and-chance.ts';
+import type { Connections } from '../connect.ts';
+import { createMailer } from '../mailer.ts';
+
+/** Links that one client may ask for in an hour, whatever addresses it names. */
+const maxSignInsOfClient = 30;
+
+/** What the console shares with the API of its process. */
+type Shared = Pick<
+  ConsoleDependencies,
+  'writers' | 'accounts' | 'tokens' | 'probe' | 'shortLinks' | 'files' | 'progress'
+> & { waitingPolls: WaitingPolls; publicUrl: string };
+
+/** The owners' console, below `/console` of the API's own server. */
+export function addConsole(server: FastifyInstance, connections: Connections, shared: Shared): void {
+  const { config, pool, store, macs, outages, clock, pendingVoids, addresses } = connections;
+  const { waitingPolls, publicUrl, ...parts } = shared;
+  const origins = originsOf(publicUrl);
+  const links = createSignInLinks(pool, { macs, randomBits });
+  const emailHashes = (email: string) => macs.signUnderEach('people', mailbox(email));
+  const signIns = new AddressWindows(maxSignInsOfClient, clock.realNowMs);
+  const live = new LiveDownloads({
+    wait: (known, options) => waitingPolls.wait(known, options),
+    progress: parts.progress,
+  });
+  server.addHook('preClose', (done) => {
+    live.stop();
+    done();
+  });
+  registerConsole(server, {
+    ...parts,
+    ...{ pool, store, macs, outages, pendingVoids, origins, links, emailHashes, live, newUuid, randomBits },
+    plans: config.plans,
+    sessions: createConsoleSessions(pool, { macs }),
+    signInMails: new SignInMails({
+      ...{ links, emailHashes, newUuid },
+      mailer: createMailer(config),
+      origin: origins.own,
+      outage: outages.of('mailing sign-in links'),
+      now: clock.now,
+    }),
+    countSignIn: (address) => signIns.count(address).exhausted,
+    samplePlatformOrigin: addresses.samplePlatformUrl ?? undefined,
+    fileRetentionSeconds: config.FILE_RETENTION_SECONDS,
+    issuer: config.INVOICE_ISSUER,
+    isDemo: addresses.samplePlatformUrl !== null,
+    now: clock.now,
+    realNowMs: clock.realNowMs,
+  });
+}
+
+/** Sessions for the one endpoint of the API that takes them. */
+export function createOwnerSessions({ pool, macs }: Connections, publicUrl: string): OwnerSessions {
+  const sessions = createConsoleSessions(pool, { macs });
+  const origins = originsOf(publicUrl);
+  const { session: name } = cookieNames(origins.isSecure);
+  return {
+    find: async ({ cookie, origin, formToken }) => {
+      const secret = readCookies(cookie).get(name);
+      if (secret === undefined || !origins.mayHoldSessions || !origins.isOrigin(origin)) return undefined;
+      const session = await sessions.find(secret);
+      return session?.formToken === formToken ? session : undefined;
+    },
+    admit: (accountId, hourlyLimit) => admitSession(pool, accountId, hourlyLimit),
+  };
+}

@@ -1,0 +1,89 @@
+/** Sign-in to the console: links that are mailed, and the sessions that they lead to. */
+
+/** What a request of the API carries in place of a key, as it was sent. */
+interface SessionRequest {
+  cookie: string | undefined;
+  origin: string | undefined;
+  formToken: string | undefined;
+}
+
+/** The API's view of sessions, for the one endpoint that takes them. */
+export interface OwnerSessions {
+  /** @returns undefined unless the cookie is of a session, and origin and form token are those of its pages */
+  find(request: SessionRequest): Promise<ConsoleSession | undefined>;
+  /** Counts a request in the account's own window: an exact rolling hour, shared by all processes. */
+  admit(accountId: string, hourlyLimit: number): Promise<SessionAdmission>;
+}
+
+export interface SessionAdmission {
+  isAdmitted: boolean;
+  /** Requests in the window, this one included if it was admitted. */
+  counted: number;
+  /** When the oldest of them was admitted, in milliseconds since 1970. */
+  oldestMs: number;
+}
+
+/** A person's session in one browser. */
+export interface ConsoleSession {
+  /** Names the session in the list of sessions; not the secret in the cookie. */
+  sessionId: string;
+  accountId: string;
+  personId: string;
+  /** What a form of this session must send, so that no other site can send it (`X-CSRF-Token` for programs). */
+  formToken: string;
+}
+
+export interface ListedSession {
+  sessionId: string;
+  /** UTC ISO-8601. */
+  startedAt: string;
+  seenAt: string;
+  /** The browser's own description of itself. */
+  browser: string;
+}
+
+/** Who may sign in by a link: everybody who has one of these addresses, by their keyed hashes. */
+interface LinkSubject {
+  emailHashes: readonly string[];
+}
+
+/** One of the accounts that an address may sign in to. */
+export interface SignInChoice {
+  accountId: string;
+  personId: string;
+}
+
+export interface ReadLink extends LinkSubject {
+  choices: SignInChoice[];
+  isOfBrowser: (browser: string | undefined) => boolean;
+}
+
+export interface SignInLinks {
+  /**
+   * @param link browser: secret of the browser that asked; undefined for a link that the service prints
+   * @returns the secret of the new link; undefined beyond the limit of links for this address or for one of its accounts
+   */
+  create(link: LinkSubject & { browser: string | undefined }): Promise<string | undefined>;
+  /** What a link leads to, without using it up; undefined if it is unknown, used or too old. */
+  read(secret: string): Promise<ReadLink | undefined>;
+  /**
+   * Uses a link up, and starts a session: both or neither.
+   *
+   * @param start replaces: secret of the session that this browser had before, which ends
+   * @returns the secret of the session; undefined if the link cannot be used any more, or not for this account
+   */
+  use(
+    secret: string,
+    start: { accountId: string; browser: string; replaces: string | undefined },
+  ): Promise<string | undefined>;
+}
+
+export interface ConsoleSessions {
+  /** @returns undefined for an unknown secret, a session that has ended, and a person who was removed */
+  find(secret: string): Promise<ConsoleSession | undefined>;
+  list(session: ConsoleSession): Promise<ListedSession[]>;
+  /** Ends a session of the same person. */
+  end(session: ConsoleSession, sessionId: string): Promise<void>;
+  /** Ends all sessions of this person in the account, this one included. */
+  endAll(session: ConsoleSession): Promise<void>;
+}
