@@ -167,19 +167,24 @@ function nextInvoice(usage: UsagePeriod, now: string): Figure {
 
 function plot({ period, terms, overage }: Shown, days: readonly UsageDay[]): Html {
   if (days.length === 0) return html`<p class="soft">Nothing was used in this period.</p>`;
-  const ofDays = daysOf(period, days);
+  const { downloads_limit: limit } = terms;
+  const byDay = new Map(days.map((each) => [each.day, each.downloads]));
+  const last = days.at(-1)?.day ?? '';
+  const all = daysOf(period);
   let sum = 0;
-  const sums = ofDays.map((each) => (sum += each?.downloads ?? 0));
+  // Days that are still to come have no values yet.
+  const sums = all.map((each) => (each > last ? null : (sum += byDay.get(each) ?? 0)));
   const series = [
-    { label: 'Downloads a day', token: 'accent', values: ofDays.map((each) => each?.downloads ?? 0) },
+    {
+      label: 'Downloads a day',
+      token: 'accent',
+      values: all.map((each) => (each > last ? null : (byDay.get(each) ?? 0))),
+    },
     { label: 'Downloads so far', token: 'info', line: true, values: sums },
     // A line far above everything would flatten all else.
-    ...(terms.downloads_limit <= 3 * sum
-      ? [{ label: 'Allowance', token: 'warn', line: true, values: sums.map(() => terms.downloads_limit) }]
-      : []),
+    ...(limit <= 3 * sum ? [{ label: 'Allowance', token: 'warn', line: true, values: all.map(() => limit) }] : []),
   ];
-  const first = Date.parse(period.start) / 1000;
-  const plotted = { days: ofDays.map((_day, index) => first + index * 86_400), series };
+  const plotted = { days: all.map((each) => Date.parse(each) / 1000), series };
   const rows = days.map(
     (each) =>
       html`<tr>
@@ -205,13 +210,10 @@ function plot({ period, terms, overage }: Shown, days: readonly UsageDay[]): Htm
     <p class="soft">Charges less what was given back are the overage of the period: ${money(overage.cents)}.</p>`;
 }
 
-/** Every day of the period up to the last one with use; undefined where nothing was used. */
-function daysOf({ start }: BillingPeriod, days: readonly UsageDay[]): (UsageDay | undefined)[] {
-  const byDay = new Map(days.map((each) => [each.day, each]));
-  const last = days.at(-1)?.day ?? '';
-  const all: (UsageDay | undefined)[] = [];
-  for (let each = start.slice(0, 10); each <= last; each = nextDay(each)) all.push(byDay.get(each));
-  return all;
+function daysOf({ start, end }: BillingPeriod): string[] {
+  const days: string[] = [];
+  for (let each = start.slice(0, 10); each < end.slice(0, 10); each = nextDay(each)) days.push(each);
+  return days;
 }
 
 const nextDay = (each: string) => new Date(Date.parse(each) + 86_400_000).toISOString().slice(0, 10);
