@@ -13,7 +13,9 @@ interface LiveOptions {
   progress: (token: string) => DownloadProgress | undefined;
 }
 
-const lookSeconds = 1;
+/** Progress is new every second; a download that waits for a worker has none. */
+const progressSeconds = 1;
+const waitingSeconds = 30;
 /** After so long a stream ends, and the browser opens another one: with its session as it is then. */
 const longestSeconds = 300;
 const maxStreams = 2_000;
@@ -90,10 +92,10 @@ export class LiveDownloads {
   ): Promise<JobStatus | 'cannot_wait' | undefined> {
     const over = new AbortController();
     const either = AbortSignal.any([gone, over.signal]);
+    const hasProgress = running.some(([, status]) => status === 'running');
+    const seconds = hasProgress ? progressSeconds : waitingSeconds;
     const waits = running.map(([token, status]) =>
-      this.#options
-        .wait({ token, status }, { seconds: lookSeconds, gone: either })
-        ?.then((now) => now && { token, status: now }),
+      this.#options.wait({ token, status }, { seconds, gone: either })?.then((now) => now && { token, status: now }),
     );
     const waiting = waits.filter((wait) => wait !== undefined);
     const changed = waiting.length < waits.length ? 'cannot_wait' : await Promise.race(waiting);

@@ -9,6 +9,7 @@ import { benchClaims } from './claims.ts';
 import { startBench } from './engines.ts';
 import { progress, tableOf } from './figures.ts';
 import type { Results } from './figures.ts';
+import { benchConsole } from './console.ts';
 import { benchFiles } from './file-readers.ts';
 import { benchHttp } from './http.ts';
 import { benchJobs } from './jobs.ts';
@@ -38,6 +39,7 @@ const parts = [
   'jobs',
   'lookups',
   'waiting',
+  'console',
   'processes',
   'files',
   'memory',
@@ -52,7 +54,7 @@ const { rounds, seconds, only, cases, jobs, requests, json } = new Command('benc
   .option('--cases <name>', 'of the part "http", only the requests whose names begin so, e.g. "downloads"', '')
   .option(
     '--jobs <n>',
-    'of the part "sizes", how many jobs the larger read model has, 100 of each account',
+    'of the parts "sizes" and "console", how many jobs the read model has, 100 of each account',
     count,
     1_000_000,
   )
@@ -157,6 +159,11 @@ if (wanted('sizes')) {
       const sides = { few: { ...small, ...few }, many: { ...large, jobs } };
       add(await benchSizes(sides, { rounds, seconds }));
     });
+  });
+}
+if (wanted('console')) {
+  await withAccounts({ accounts: Math.max(jobs / 100, 500), jobs }, async (prepared) => {
+    add(await benchConsole(prepared.bench, prepared.pool, prepared, { rounds, seconds }));
   });
 }
 if (wanted('memory')) {
