@@ -3,7 +3,6 @@ import { changeTerms as changeTermsOf } from '../../commands/change-terms.ts';
 import type { TermsChange } from '../../commands/change-terms.ts';
 import { html } from '../../documents/html.ts';
 import type { Html } from '../../documents/html.ts';
-import { cents as centsOf } from '../../domain/cents.ts';
 import { changePlan as decidePlanChange, resultOfPlanChange } from '../../domain/change-plan.ts';
 import { maxKeysOf } from '../../domain/plans.ts';
 import type { PlanTerms, Terms } from '../../domain/plans.ts';
@@ -11,6 +10,7 @@ import { isRefused } from '../../domain/refusals.ts';
 import { comingTerms, isOverAt, termsAt } from '../../domain/usage-periods.ts';
 import type { UsagePeriod } from '../../domain/usage-state.ts';
 import { causeOf, currentUsage, snapshotOf } from '../current-usage.ts';
+import { readDollars } from '../read-dollars.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
 import { formTokenField } from '../layout.ts';
 import { count, day, money, note, number, numberHead, wideTable } from '../parts.ts';
@@ -84,16 +84,6 @@ function cap({ session }: OwnerVisit, usage: UsagePeriod, now: string): Html {
       <button>Set the cap</button>
       <p class="hint">A cap below what is charged already stops further overage; nothing is given back by it.</p>
     </form>`;
-}
-
-/** Whole cents from dollars as people type them. @returns null for an empty field, undefined for anything else */
-function readDollars(text: string): number | null | undefined {
-  const trimmed = text.trim().replace(/^\$/, '').replaceAll(',', '');
-  if (trimmed === '') return null;
-  const [, dollars, fraction = ''] = /^(\d{1,10})(?:\.(\d{1,2}))?$/.exec(trimmed) ?? [];
-  if (dollars === undefined) return undefined;
-  const amount = centsOf.safeParse(Number(dollars) * 100 + Number(fraction.padEnd(2, '0')));
-  return amount.success ? amount.data : undefined;
 }
 
 export async function changeCap(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {

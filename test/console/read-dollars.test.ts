@@ -1,0 +1,25 @@
+import { describe, expect, it } from 'vitest';
+import { readDollars } from '../../src/console/read-dollars.ts';
+
+describe('an amount that a person types', () => {
+  it.each([
+    ['25', 2_500],
+    ['12.50', 1_250],
+    ['0.1', 10],
+    ['$1,234.05', 123_405],
+    [' 0 ', 0],
+    // 0.29 × 100 is not 29 in binary fractions.
+    ['0.29', 29],
+    ['1.15', 115],
+  ])('%s is %i cents', (text, cents) => {
+    expect(readDollars(text)).toBe(cents);
+  });
+
+  it('means none where nothing is typed', () => {
+    expect(readDollars('  ')).toBeNull();
+  });
+
+  it.each(['-1', '1.234', '1e3', 'ten', '.5', '1.', '٣', '99999999999', '10000000000.01'])('cannot be %s', (text) => {
+    expect(readDollars(text)).toBeUndefined();
+  });
+});
