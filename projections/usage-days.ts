@@ -1,5 +1,5 @@
 import type { PoolClient } from 'pg';
-import { periodOfUsageStream, usageStream } from '../src/domain/billing-period.ts';
+import { usageStream } from '../src/domain/billing-period.ts';
 import { parseUsageEvent } from '../src/domain/parse-event.ts';
 import type { LedgerEvent, UsageEvent } from '../src/domain/usage-events.ts';
 import type { RebuildableProjection } from './runner/projection.ts';
@@ -24,10 +24,10 @@ export const usageDays: RebuildableProjection = {
       const changes = changesOf(event);
       if (!changes) continue;
       const day = metadata.time.slice(0, 10);
-      const key = `${stream} ${day}`;
-      const row = days.get(key) ?? { stream, account_id: periodOfUsageStream(stream).accountId, day, ...nothing };
-      for (const [name, count] of Object.entries(changes)) row[name as keyof UsageCounts] += count;
-      days.set(key, row);
+      const key = stream + day;
+      const row = days.get(key);
+      if (row) add(row, changes);
+      else days.set(key, { stream, day, ...changes });
     }
     if (days.size > 0) await addToDays([...days.values()], client);
   },
@@ -49,22 +49,30 @@ interface UsageCounts {
   returned_metadata_credits: number;
 }
 
-interface DayRow extends UsageCounts {
+/** The type lets none be forgotten. */
+const countNames = Object.keys({
+  downloads: true,
+  overage_downloads: true,
+  overage_cents: true,
+  metadata_requests: true,
+  returned_credits: true,
+  returned_overage_downloads: true,
+  returned_cents: true,
+  returned_metadata_credits: true,
+} satisfies Record<keyof UsageCounts, true>) as (keyof UsageCounts)[];
+
+/** Most rows have one or two counts, so the others are left out. */
+interface DayRow extends Partial<UsageCounts> {
   stream: string;
-  account_id: string;
   day: string;
 }
 
-const nothing: UsageCounts = {
-  downloads: 0,
-  overage_downloads: 0,
-  overage_cents: 0,
-  metadata_requests: 0,
-  returned_credits: 0,
-  returned_overage_downloads: 0,
-  returned_cents: 0,
-  returned_metadata_credits: 0,
-};
+function add(row: DayRow, changes: Partial<UsageCounts>): void {
+  for (const name of countNames) {
+    const change = changes[name];
+    if (change !== undefined) row[name] = (row[name] ?? 0) + change;
+  }
+}
 
 /** @returns undefined for an event that neither charges nor gives back */
 function changesOf(event: UsageEvent): Partial<UsageCounts> | undefined {
@@ -93,15 +101,13 @@ function changesOf(event: UsageEvent): Partial<UsageCounts> | undefined {
   }
 }
 
-const counts = Object.keys(nothing);
-const columns = ['stream', 'account_id', 'day', ...counts].join(', ');
-
 async function addToDays(rows: readonly DayRow[], client: PoolClient): Promise<void> {
   await client.query({
     name: 'add-to-usage-days',
-    text: `insert into usage_days as d (${columns})
-     select ${columns} from json_populate_recordset(null::usage_days, $1::json)
-     on conflict (stream, day) do update set ${counts.map((name) => `${name} = d.${name} + excluded.${name}`).join(', ')}`,
+    text: `insert into usage_days as d (stream, day, account_id, ${countNames.join(', ')})
+     select stream, day, split_part(stream, '-', 2), ${countNames.map((name) => `coalesce(${name}, 0)`).join(', ')}
+     from json_populate_recordset(null::usage_days, $1::json)
+     on conflict (stream, day) do update set ${countNames.map((name) => `${name} = d.${name} + excluded.${name}`).join(', ')}`,
     values: [JSON.stringify(rows)],
   });
 }

@@ -19,7 +19,7 @@ import type { ReplayDependencies, ReplayGoal } from './replay.ts';
 import { inTransaction } from './transaction.ts';
 
 export interface RebuildDependencies extends ReplayDependencies {
-  /** Without a statement timeout, because whole tables are compared. It needs two connections, and one for each read model. */
+  /** Without a statement timeout, because whole tables are compared. It needs `connectionsOfRebuild` connections. */
   pool: Pool;
   /**
    * Accepts a log that ends before the read model's position. The later rows are given up, and the runner, which refuses to run
@@ -27,6 +27,9 @@ export interface RebuildDependencies extends ReplayDependencies {
    */
   fromOlderLog?: boolean;
 }
+
+/** One for each read model, one for the locks, and one to ask how far the live ones are. */
+export const connectionsOfRebuild = (readModels: number): number => readModels + 2;
 
 export interface Rebuilt {
   name: string;

@@ -1,3 +1,5 @@
+import { projections } from '../../projections/all.ts';
+import { connectionsOfRebuild } from '../../projections/runner/rebuild.ts';
 import { createClock } from '../adapters/postgres/business-clock.ts';
 import { connectEventStore } from '../adapters/event-store/event-store.ts';
 import { isLed } from '../adapters/postgres/leadership.ts';
@@ -33,7 +35,13 @@ export async function runCommand(
   // A failure is told in one sentence; repeated attempts are not worth a line to the person who waits.
   const settings = { ...config, LOG_LEVEL: config.LOG_LEVEL ?? 'error' } as const;
   const logger = createLogger(settings, 'cli', 'warn', { write: output.tell });
-  const pool = openPool(databaseUrl, { logger, max: 8, queryTimeoutMs, connectionTimeoutMs: commandTimeoutMs });
+  const pool = openPool(databaseUrl, {
+    logger,
+    // The most that a command needs is for `projections rebuild all`, and one for the clock.
+    max: connectionsOfRebuild(projections.length) + 1,
+    queryTimeoutMs,
+    connectionTimeoutMs: commandTimeoutMs,
+  });
   const prefix = await readStreamPrefix(pool, config).catch(async (error: unknown) => {
     await pool.end();
     if (error instanceof ConfigurationRefused) throw error;

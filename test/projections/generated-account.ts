@@ -85,6 +85,17 @@ export class GeneratedAccount {
     return this.#append(accountStream(this.accountId), [{ type: 'ApiKeyRevoked', data }]);
   }
 
+  invitePerson(): { personId: string; append: Append } {
+    const personId = newId('per');
+    const data = { account_id: this.accountId, person_id: personId, personal: { email: `${personId}@example.com` } };
+    return { personId, append: this.#append(accountStream(this.accountId), [{ type: 'PersonInvited', data }]) };
+  }
+
+  removePerson(personId: string): Append {
+    const data = { account_id: this.accountId, person_id: personId };
+    return this.#append(accountStream(this.accountId), [{ type: 'PersonRemoved', data }]);
+  }
+
   /** The invoice of the first fee. */
   invoice(): Append {
     const { accountId: account_id } = this;

@@ -4,10 +4,12 @@ import { pino } from 'pino';
 import type { Logger } from 'pino';
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
 
+import { projections } from '../../projections/all.ts';
 import { admissionSessionSettings } from '../../projections/admission/admission-statement.ts';
 import type { Checkpoint } from '../../projections/runner/checkpoints.ts';
 import { catchUp } from '../../projections/runner/wait-for-checkpoint.ts';
 import type { Projection } from '../../projections/runner/projection.ts';
+import { connectionsOfRebuild } from '../../projections/runner/rebuild.ts';
 import { runProjection } from '../../projections/runner/runner.ts';
 import { notBelieved } from '../../projections/credits-macs.ts';
 import type { NotBelieved } from '../../projections/credits-macs.ts';
@@ -68,7 +70,12 @@ export async function createReadModels({
   const pools: Pool[] = [];
   const running: { store: EventStore; projection: Projection; runner: Subscription }[] = [];
   const openAnother = (options?: string): Pool => {
-    const settings = { logger: silent, max: 8, queryTimeoutMs, ...(options !== undefined && { options }) };
+    const settings = {
+      logger: silent,
+      max: connectionsOfRebuild(projections.length),
+      queryTimeoutMs,
+      ...(options !== undefined && { options }),
+    };
     const pool = openPool(database.url, settings);
     pools.push(pool);
     return pool;

@@ -28,6 +28,13 @@ describe('the MAC of a row', () => {
     ]);
   });
 
+  it('is one of those under each secret, by which a row is found', () => {
+    expect(rotated.signUnderEach('people', row.text)).toEqual(
+      [later, before].map((macs) => macs.sign('people', row.text)),
+    );
+    expect(before.signUnderEach('people', row.text)).not.toContain(mac);
+  });
+
   it('holds for what the row says, in its own table', () => {
     expect(before.verifies({ ...row, mac, text: 'what the row says.' })).toBe(false);
     expect(before.verifies({ ...row, mac, table: 'pending_voids' })).toBe(false);

@@ -11,7 +11,7 @@ import { readModelsOfTest, testMacs } from '../read-models-under-test.ts';
 import type { TestReadModels } from '../read-models-under-test.ts';
 
 /**
- * Accounts with keys, downloads, jobs and credit notes, of which every round adds to.
+ * Accounts with keys, people, downloads, jobs and credit notes, of which every round adds to.
  *
  * @param goOn asked before each round, or how many rounds
  */
@@ -21,8 +21,19 @@ export async function writeLog(store: EventStore, goOn: number | (() => boolean)
   for (let round = 0; typeof goOn === 'number' ? round < goOn : goOn(); round += 1) {
     const key = account.issueKey();
     const revoked = round % 2 === 0 ? [account.revokeKey(key)] : [];
+    const person = account.invitePerson();
+    const removed = round % 2 === 0 ? [account.removePerson(person.personId)] : [];
     await appendAll(store, [
-      ...[key.append, ...revoked, account.queue(2), ...account.work(), account.queue(1), account.warn()],
+      ...[
+        key.append,
+        ...revoked,
+        person.append,
+        ...removed,
+        account.queue(2),
+        ...account.work(),
+        account.queue(1),
+        account.warn(),
+      ],
       account.credit(round + 1),
     ]);
     // A pause after each: the log must not grow faster than it can be read again and again.
