@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { invitePerson, removePerson } from '../commands/accounts.ts';
-import { email as emailSchema } from '../domain/account-events.ts';
+import { email as emailSchema } from '../domain/plain-text.ts';
 import { findPerson, listPeople, maxPeople } from '../domain/people.ts';
 import type { Person } from '../domain/people.ts';
 import { isRefused } from '../domain/refusals.ts';

@@ -1,7 +1,8 @@
 import { accountStream } from '../domain/account-events.ts';
 import type { AccountEvent } from '../domain/account-events.ts';
 import { decideAccount, evolveAccount, initialAccount } from '../domain/account.ts';
-import type { Account, AccountCommand, ApiKey } from '../domain/account.ts';
+import type { Account, AccountCommand, ApiKey, ChangeBillingDetails } from '../domain/account.ts';
+import type { BillingDetails } from '../domain/billing-details.ts';
 import { usageStream } from '../domain/billing-period.ts';
 import { findPerson } from '../domain/people.ts';
 import type { Person } from '../domain/people.ts';
@@ -179,6 +180,16 @@ export async function removePerson(
   return removed.people.get(personId) ?? refuse('person_not_found');
 }
 
+/** @param details those to change, in the form of `billingDetails`; the others stay @returns all of them, as they are now */
+export async function changeBillingDetails(
+  dependencies: AccountDependencies,
+  { accountId, details, ...request }: AccountRequest & Omit<ChangeBillingDetails, 'kind'>,
+): Promise<BillingDetails | Refused> {
+  const changed = await command(dependencies, { kind: 'change_billing_details', accountId, details }, request);
+  return isRefused(changed) ? changed : changed.billing;
+}
+
+/** The account as it is now: keys, people, billing details. */
 export async function readAccount(store: EventStore, accountId: string): Promise<Account> {
   return (await load(store, account(accountId))).state;
 }

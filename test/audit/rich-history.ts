@@ -106,6 +106,9 @@ export class RichHistory {
     const personId = `per_${this.#random.hex(20)}`;
     await this.#account({ kind: 'invite_person', accountId, personId, email: 'ada@example.com' });
     await this.#account({ kind: 'remove_person', accountId, personId });
+    const opener: Actor = { type: 'owner', id: openerOf(accountId) };
+    const details = { name: 'Ada Lovelace', address_lines: ['12 St James’s Square'], country: 'GB' };
+    await this.#account({ kind: 'change_billing_details', accountId, details }, opener);
     this.#client = { type: 'api_key', id: keys[1] ?? '' };
     if (cap !== null) await this.#command({ kind: 'set_overage_cap', overageCapCents: cap, effective: 'now' });
   }
@@ -313,11 +316,11 @@ export class RichHistory {
     await this.#append(`job-${command.token}`, decided);
   }
 
-  async #account(command: Parameters<typeof decideAccount>[1]): Promise<void> {
+  async #account(command: Parameters<typeof decideAccount>[1], actor = system): Promise<void> {
     const stream = `account-${this.accountId}`;
     const decided = decideAccount(this.#log.fold(stream, initialAccount, evolveAccount), command, this.#now());
     if (isRefused(decided)) throw new Error(`${command.kind} was refused: ${decided.refusal}`);
-    await this.#append(stream, decided);
+    await this.#append(stream, decided, { actor });
   }
 
   async #invoice(command: InvoiceCommand): Promise<void> {
@@ -332,6 +335,12 @@ export class RichHistory {
     const found = { rule: 'row_differs', stream: 'jobs', revision: 0, field: 'jobs.url', expected: 'a', found: 'b' };
     const data = { ...found, account_id: this.accountId, reference: 'drill-1' };
     await this.#append('audit-acknowledgements', [{ type: 'DivergenceAcknowledged', data }], { actor: staff });
+  }
+
+  /** The issuer moves. */
+  async nameIssuer(): Promise<void> {
+    const data = { name: 'Tally & Co', address_lines: ['1 Film Row'], country: 'IE', tax_id: null, email: null };
+    await this.#append('issuer', [{ type: 'IssuerDetailsChanged', data }], { actor: staff });
   }
 
   #stream(): string {

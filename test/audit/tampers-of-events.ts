@@ -267,6 +267,36 @@ export const ofEvents: readonly EventTamper[] = [
     const { account_id } = event.fields;
     event.fields = { account_id, person_id: account_id.replace('acc_', 'per_') } as Parsed['fields'];
   }),
+  edit('billing details changed by a key', 'details_actor', 'BillingDetailsChanged', ({ meta, fields }, all) => {
+    const issued = all.find((other) => other.type === 'ApiKeyIssued' && other.fields.account_id === fields.account_id);
+    meta.actor = { type: 'api_key', id: issued!.fields.key_id };
+  }),
+  edit(
+    'billing details changed by a person of another account',
+    'actor_person',
+    'BillingDetailsChanged',
+    (event, all) => {
+      const isForeign = ({ type, fields }: Parsed) =>
+        type === 'PersonInvited' && fields.account_id !== event.fields.account_id;
+      event.meta.actor = { type: 'owner', id: all.find(isForeign)!.fields.person_id };
+    },
+  ),
+  edit('billing details of another account', 'account_events', 'BillingDetailsChanged', ({ fields }, all) => {
+    const other = all.find(
+      ({ type, fields: opened }) => type === 'AccountOpened' && opened.account_id !== fields.account_id,
+    );
+    fields.account_id = other!.fields.account_id;
+  }),
+  ...edits('IssuerDetailsChanged', [
+    ['an issuer without a name', 'event_form', ({ fields }) => (fields.name = '')],
+    [
+      'an issuer named by an owner',
+      'details_actor',
+      ({ meta }, all) => {
+        meta.actor = { type: 'owner', id: all.find(({ type }) => type === 'PersonInvited')!.fields.person_id };
+      },
+    ],
+  ]),
   ...edits('JobClaimed', [
     ['another attempt', 'job_claim', ({ fields }) => (fields.attempt += 1)],
     ['a claim for another account', 'job_claim', ({ fields }) => (fields.account_id = `acc_${'f'.repeat(20)}`)],

@@ -58,7 +58,14 @@ export class Account extends Chain<string> {
     }
     this.mustEqual('account_events', event, { account_id: this.accountId });
     if (event.type.startsWith('Person')) this.#person(event);
+    else if (event.type === 'BillingDetailsChanged') this.#details(event);
     else this.#key(event);
+  }
+
+  /** A program that holds a key downloads; it does not say who is billed. */
+  #details(event: Link): void {
+    const isPerson = event.metadata.actor.type !== 'api_key';
+    this.must('details_actor', isPerson, event, 'metadata.actor.type', 'owner, staff or system');
   }
 
   #key(event: Link): void {
@@ -130,7 +137,8 @@ export class Account extends Chain<string> {
     const { actor, time } = event.metadata;
     const person = this.#people.get(actor.id);
     const isOne = person !== undefined && person.position < event.position;
-    const wasRemoved = person !== undefined && person.removedAt !== null && isAfterRequest(time, person.removedAt);
+    const removedAt = person?.removedAt ?? null;
+    const wasRemoved = removedAt !== null && isAfterRequest(time, removedAt);
     this.must('actor_person', isOne && !wasRemoved, event, 'metadata.actor.id', 'one of the people of this account');
   }
 

@@ -54,6 +54,7 @@ const schemas = {
   ApiKeyRevoked: part({ account_id: text, key_id: text }),
   PersonInvited: part({ account_id: text, person_id: text, personal: anything }),
   PersonRemoved: part({ account_id: text, person_id: text }),
+  BillingDetailsChanged: part({ account_id: text, personal: anything }),
 
   UsagePeriodOpened: part({
     account_id: text,
@@ -150,6 +151,14 @@ const schemas = {
     charge_event_id: nullable(text),
     currency: text,
     cents: count,
+  }),
+
+  IssuerDetailsChanged: part({
+    name: text,
+    address_lines: anything,
+    country: nullable(text),
+    tax_id: nullable(text),
+    email: nullable(text),
   }),
 
   DivergenceAcknowledged: part({

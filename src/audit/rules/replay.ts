@@ -6,6 +6,7 @@ import type { Report } from './divergence.ts';
 import { findWrongField, withDefaults } from './event-schemas.ts';
 import type { Link } from './event-schemas.ts';
 import { Invoices } from './invoices.ts';
+import { Issuer } from './issuer.ts';
 import { Job } from './job.ts';
 import type { Log, RecordedEvent } from './audited-log.ts';
 import { Period, isServiceFailure } from './period.ts';
@@ -44,6 +45,7 @@ export class Replay {
   /** The newest time that an event has. */
   newestTime = '';
   readonly #acknowledgements: Acknowledgements;
+  readonly #issuer: Issuer;
   readonly #observer: ReplayObserver;
   readonly #read: Log['read'];
   readonly #report: Report;
@@ -58,6 +60,7 @@ export class Replay {
     this.#read = read;
     this.#report = report;
     this.#acknowledgements = new Acknowledgements(report);
+    this.#issuer = new Issuer(report);
     this.completeness = new Completeness(this, report);
     this.#observer = observe(this);
   }
@@ -86,6 +89,9 @@ export class Replay {
         break;
       case 'invoices':
         await this.#invoice(event, name.accountId);
+        break;
+      case 'issuer':
+        this.#check(this.#issuer, event, (link) => this.#issuer.check(link));
         break;
       case 'acknowledgements':
         this.#check(this.#acknowledgements, event, (link) => this.#acknowledgements.check(link));

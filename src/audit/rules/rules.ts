@@ -14,6 +14,8 @@ export const rules = {
   actor_person: 'a person acts for an account only while being one of its people',
   account_events:
     'an account is opened once; keys are issued once and revoked once; people are invited once and removed once, but never the last',
+  details_actor:
+    'billing details of an account are changed by its people, staff or the service; those of the issuer by staff or the service',
   account_terms: 'the first billing period follows from the day on which the account was opened',
   period_account: 'a billing period belongs to an account that was opened',
   period_order: 'events of a billing period come only while its phase allows them',

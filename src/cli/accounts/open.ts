@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { waitForAccount } from '../../../projections/api-keys.ts';
 import { openAccount } from '../../commands/accounts.ts';
-import { email as emailSchema } from '../../domain/account-events.ts';
+import { email as emailSchema } from '../../domain/plain-text.ts';
 import { isRefused } from '../../domain/refusals.ts';
 import { referenceArgument } from '../arguments.ts';
 import { requestOf } from '../dependencies.ts';
