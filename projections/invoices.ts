@@ -36,12 +36,14 @@ function invoiceRow({ event, metadata, id, revision, position }: ParsedEvent<Inv
   };
 }
 
-/** An invoice or a credit note, with its position in the log. */
-interface IssuedDocument<Data> {
+/** An invoice or a credit note, with its place in the log. */
+export interface IssuedDocument<Data> {
   data: Data;
   eventId: string;
   /** Revision in the account's stream of invoices. */
   revision: number;
+  /** Commit position in the log. */
+  position: bigint;
   /** UTC ISO-8601. */
   issuedAt: string;
   actor: Actor;
@@ -59,20 +61,22 @@ export async function readInvoices(client: Pick<PoolClient, 'query'>, accountId:
     data: unknown;
     event_id: string;
     revision: number;
+    position: string;
     time: Date;
     actor: Actor;
   }>(
-    `select type, data, event_id, revision::float8, time, actor from invoices i
+    `select type, data, event_id, revision::float8, position::text, time, actor from invoices i
      where account_id = $1 order by type, number`,
     [accountId],
   );
   const of = <Data>(wanted: InvoiceEvent['type']): IssuedDocument<Data>[] =>
     rows
       .filter(({ type }) => type === wanted)
-      .map(({ data, event_id: eventId, revision, time, actor }) => ({
+      .map(({ data, event_id: eventId, revision, position, time, actor }) => ({
         data: data as Data,
         eventId,
         revision,
+        position: BigInt(position),
         actor,
         issuedAt: time.toISOString(),
       }));

@@ -6,11 +6,12 @@ import { maxBillingChanges } from '../domain/account.ts';
 import { billingDetails, issuerDetails } from '../domain/billing-details.ts';
 import type { BillingDetails, Change, IssuerDetails } from '../domain/billing-details.ts';
 import { isRefused } from '../domain/refusals.ts';
+import { facts } from '../documents/text.ts';
 import { requireAccount } from './accounts/find-account-usage.ts';
 import { accountIdArgument } from './arguments.ts';
 import { requestOf } from './dependencies.ts';
 import type { CliDependencies, RunCommand } from './dependencies.ts';
-import { CommandFailed, facts, print } from './output.ts';
+import { CommandFailed, print } from './output.ts';
 
 /** Names and addresses on invoices: of an account's owner, and of the issuer. */
 

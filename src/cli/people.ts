@@ -5,12 +5,12 @@ import { findPerson, listPeople, maxPeople } from '../domain/people.ts';
 import type { Person } from '../domain/people.ts';
 import { isRefused } from '../domain/refusals.ts';
 import type { Refusal } from '../domain/refusals.ts';
+import { facts, table } from '../documents/text.ts';
 import { requireAccount } from './accounts/find-account-usage.ts';
 import { accountIdArgument } from './arguments.ts';
 import { requestOf } from './dependencies.ts';
 import type { CliDependencies, RunCommand } from './dependencies.ts';
-import { CommandFailed, facts, print, requireText } from './output.ts';
-import { table } from './table.ts';
+import { CommandFailed, print, requireText } from './output.ts';
 
 export function addInvitePerson(people: Command, run: RunCommand): void {
   people

@@ -5,10 +5,11 @@ import type { CreditNoteRequest } from '../../commands/issue-credit-note.ts';
 import { formatCents } from '../../domain/cents.ts';
 import { isRefused } from '../../domain/refusals.ts';
 import type { Refusal } from '../../domain/refusals.ts';
+import { facts } from '../../documents/text.ts';
 import { accountIdArgument, addDecisionOptions, amountArgument, fromOneArgument, staffActor } from '../arguments.ts';
 import type { StaffDecision } from '../arguments.ts';
 import type { CliDependencies, RunCommand } from '../dependencies.ts';
-import { CommandFailed, facts, print } from '../output.ts';
+import { CommandFailed, print } from '../output.ts';
 import { commandTimeoutMs } from '../wait-for-read-models.ts';
 
 export function addCreditInvoice(invoices: Command, run: RunCommand): void {
