@@ -11,14 +11,20 @@ export const invoices: RebuildableProjection = {
   onlyAdds: true,
   streamPrefixes: ['invoices-'],
   start: () => async (events, client) => {
-    const rows = events.map((event) => ({ ...invoiceRow(parseInvoiceEvent(event)), data: event.data }));
+    const rows = events.flatMap((event) => {
+      const row = invoiceRow(parseInvoiceEvent(event));
+      return row ? [{ ...row, data: event.data }] : [];
+    });
+    if (rows.length === 0) return;
     await client.query('insert into invoices select * from json_populate_recordset(null::invoices, $1::json)', [
       JSON.stringify(rows),
     ]);
   },
 };
 
+/** @returns undefined for an event that is no document */
 function invoiceRow({ event, metadata, id, revision, position }: ParsedEvent<InvoiceEvent>) {
+  if (event.type === 'DocumentMailed') return undefined;
   const { type, data } = event;
   return {
     account_id: data.account_id,

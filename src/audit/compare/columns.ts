@@ -144,6 +144,13 @@ export const columns = {
     data: 'data',
     actor: 'metadata.actor',
   },
+  document_mails: {
+    event_id: 'id',
+    account_id: 'accountId',
+    revision: 'revision',
+    time: 'metadata.time',
+    waiting: 'waiting',
+  },
   usage_warnings: {
     event_id: 'id',
     account_id: 'accountId',

@@ -18,6 +18,8 @@ const keyOf: Readonly<Record<Table, KeyOf>> = {
   idempotency_keys: ({ type, stream, data }) =>
     type === 'DownloadQueued' && data.idempotency && `${accountOf(stream) ?? ''} ${data.idempotency.key_hash}`,
   invoices: ({ type, id }) => (type === 'InvoiceIssued' || type === 'CreditNoteIssued') && id,
+  document_mails: ({ type, id, data }) =>
+    (type === 'InvoiceIssued' || type === 'CreditNoteIssued') && (data.mail_to ?? []).length > 0 && id,
   usage_warnings: ({ type, id }) => (type === 'UsageWarningReached' || type === 'OverageCapReached') && id,
 };
 

@@ -44,6 +44,12 @@ export const kept: Readonly<Record<Table, Kept>> = {
   api_keys: { checkpoint: 'api_keys', key: ['key_id'], ...accountStream },
   api_key_window: { checkpoint: 'api_keys', key: ['key_id'], ...accountStream },
   hourly_limits: { checkpoint: 'api_keys', key: ['account_id'], ...accountStream },
+  document_mails: {
+    checkpoint: 'usage_and_jobs',
+    key: ['event_id'],
+    stream: `'invoices-' || account_id`,
+    revision: 'revision',
+  },
   invoices: {
     checkpoint: 'invoices',
     key: ['event_id'],

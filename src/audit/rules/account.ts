@@ -16,6 +16,8 @@ interface Person {
   position: bigint;
   /** The time of the removal. */
   removedAt: string | null;
+  /** The position of the event of the removal. */
+  removal: bigint | null;
 }
 
 /** The data that the next period must be opened with. */
@@ -85,8 +87,8 @@ export class Account extends Chain<string> {
     const are = [...this.#people.values()].filter(({ removedAt }) => removedAt === null).length;
     const isRemoved = type === 'PersonRemoved' && person?.removedAt === null && are > 1;
     this.must('account_events', isNew || isRemoved, event, 'type', 'what this person allows');
-    if (isNew) this.#people.set(data.person_id, { position: event.position, removedAt: null });
-    if (isRemoved) person.removedAt = this.time;
+    if (isNew) this.#people.set(data.person_id, { position: event.position, removedAt: null, removal: null });
+    if (isRemoved) Object.assign(person, { removedAt: this.time, removal: event.position });
   }
 
   #open(event: Link): void {
@@ -103,7 +105,11 @@ export class Account extends Chain<string> {
     const { period_start: start, period_end: end } = data;
     this.#ask(event, { previous_period_start: null, period_start: start, period_end: end, terms });
     this.opened = event;
-    this.#people.set(this.accountId.replace('acc_', 'per_'), { position: event.position, removedAt: null });
+    this.#people.set(this.accountId.replace('acc_', 'per_'), {
+      position: event.position,
+      removedAt: null,
+      removal: null,
+    });
     this.hourlyLimit = terms.hourly_limit;
   }
 
@@ -124,6 +130,18 @@ export class Account extends Chain<string> {
     } else if (type === 'UsagePeriodEnded') {
       this.#ask(event, { previous_period_start: data.period_start, ...data.next });
     } else if (type === 'PlanChanged' && data.effective === 'now') this.hourlyLimit = data.terms.hourly_limit;
+  }
+
+  /** Whether somebody was among the people of the account before an event; they may have been removed since. */
+  hadPerson(personId: string, { position }: Pick<Link, 'position'>): boolean {
+    const person = this.#people.get(personId);
+    return person !== undefined && person.position < position;
+  }
+
+  /** Whether a person was removed before an event. */
+  hadRemoved(personId: string, { position }: Pick<Link, 'position'>): boolean {
+    const removal = this.#people.get(personId)?.removal ?? null;
+    return removal !== null && removal < position;
   }
 
   /** An API key acts only for its own account, and only between its issue and its revocation; a person likewise. */

@@ -1,4 +1,4 @@
-import { anything, count, flag, instant, nullable, optional, part, text } from './field-kinds.ts';
+import { anything, count, flag, ids, instant, nullable, optional, part, text } from './field-kinds.ts';
 import type { Schema, ValueOf, WrongField } from './field-kinds.ts';
 import type { RecordedEvent } from './audited-log.ts';
 
@@ -141,6 +141,7 @@ const schemas = {
     currency: text,
     lines: anything,
     total_cents: count,
+    mail_to: optional(ids),
   }),
   CreditNoteIssued: part({
     number: count,
@@ -151,7 +152,9 @@ const schemas = {
     charge_event_id: nullable(text),
     currency: text,
     cents: count,
+    mail_to: optional(ids),
   }),
+  DocumentMailed: part({ account_id: text, document_event_id: text, person_id: text, message_id: nullable(text) }),
 
   IssuerDetailsChanged: part({
     name: text,

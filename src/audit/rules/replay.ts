@@ -28,7 +28,9 @@ export interface ReplayObserver {
   /** @param forget releases the job once it is no longer needed */
   jobChanged(job: Job, forget: () => void): void;
   /** @param day the day on which the invoiced period starts, YYYYMMDD; undefined for a credit note */
-  invoiced(event: Link, accountId: string, day: string | undefined): void;
+  invoiced(event: Link, invoices: Invoices, day: string | undefined): void;
+  /** @param event the record of a mail about an invoice or a credit note */
+  documentMailed(event: Link, invoices: Invoices): void;
 }
 
 /** Checks each event of the log by the rules for its stream, in the order of the log. */
@@ -191,6 +193,11 @@ export class Replay {
     if (!account) invoices.giveUp('period_account', event, 'stream', 'one of an account that was opened before');
     account?.checkActor(event);
     const { data } = event;
+    if (event.type === 'DocumentMailed') {
+      invoices.mailed(event, account);
+      this.#observer.documentMailed(event, invoices);
+      return;
+    }
     const isInvoice = event.type === 'InvoiceIssued';
     const stream = isInvoice
       ? usageStream(id, data.period_start)
@@ -203,8 +210,9 @@ export class Replay {
       invoices.credit(event, period);
       if (isServiceFailure(event)) this.completeness.givenBack(event, invoices);
     }
+    invoices.address(event, account);
     if (period?.opened) this.#observer.periodChanged(period, { position: event.position });
-    this.#observer.invoiced(event, id, isInvoice ? stream.slice(-8) : undefined);
+    this.#observer.invoiced(event, invoices, isInvoice ? stream.slice(-8) : undefined);
   }
 
   /** Restores a forgotten job to its state before an event. @returns undefined if there was none */

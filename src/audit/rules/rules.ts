@@ -51,6 +51,8 @@ export const rules = {
   invoice_missing: 'every amount due is invoiced within an hour',
   credit_note_amount: 'credit notes and waivers stay within the charge, the line and the invoice',
   credit_note_line: 'a credit note names a line of an invoice, and a charge of that line',
+  document_mailed:
+    'an invoice or credit note names people of its account to mail, each is mailed once and nobody else is, and one is left out only when removed',
   acknowledgement: 'a divergence is acknowledged by staff with a reason',
   table_missing: 'every compared table exists, with its columns',
   row_missing: 'Postgres has every row that follows from the log',

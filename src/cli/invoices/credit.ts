@@ -59,14 +59,15 @@ async function creditCommand(
   };
   const answer = await issueCreditNote(cli, { note, actor: staffActor({ by, reason }), timeoutMs: commandTimeoutMs });
   if (isRefused(answer)) throw new CommandFailed(whyNot(answer.refusal, note));
-  const { number } = answer.note;
+  const { mail_to: _mailTo, ...issued } = answer.note;
+  const { number } = issued;
   const text = answer.issued
     ? `credit note ${String(number)} is issued`
     : `credit note ${String(number)} was issued before with this reference; nothing was written`;
   print(
     cli.output,
-    { ...answer.note, issued: answer.issued },
-    `${facts({ ...answer.note, cents: formatCents(cents) })}\n\n${text}`,
+    { ...issued, issued: answer.issued },
+    `${facts({ ...issued, cents: formatCents(cents) })}\n\n${text}`,
   );
 }
 
