@@ -94,6 +94,16 @@ create table credits (
 CREATE INDEX credits_invoice_due ON credits USING btree (account_id) WHERE (opening_invoice_due OR period_invoice_due);
 CREATE INDEX credits_not_closed ON credits USING btree (period_end) WHERE (phase <> 'closed'::text);
 
+create table document_mails (
+  event_id uuid not null,
+  account_id text not null,
+  revision bigint not null,
+  "time" timestamp with time zone not null,
+  waiting jsonb not null,
+  constraint document_mails_pkey PRIMARY KEY (event_id)
+);
+CREATE INDEX document_mails_waiting ON document_mails USING btree ("time") WHERE (waiting <> '[]'::jsonb);
+
 create table hourly_limits (
   account_id text not null,
   hourly_limit integer not null,
@@ -194,6 +204,14 @@ create table jobs (
 CREATE INDEX jobs_of_account ON jobs USING btree (account_id, queued_at DESC, token DESC);
 CREATE INDEX jobs_unfinished ON jobs USING btree (status, waiting_since) WHERE (status = ANY (ARRAY['queued'::text, 'claimed'::text, 'running'::text]));
 CREATE INDEX jobs_with_file ON jobs USING btree (finished_at) WHERE ((status = 'done'::text) AND (file_expired_at IS NULL));
+
+create table mail_claims (
+  mail_id text not null,
+  claimed_by text not null,
+  claimed_at timestamp with time zone not null default clock_timestamp(),
+  taken_at timestamp with time zone,
+  constraint mail_claims_pkey PRIMARY KEY (mail_id)
+);
 
 create table overage_ledger (
   event_id uuid not null,
@@ -318,14 +336,6 @@ END)),
   constraint usage_warnings_type_check CHECK ((type = ANY (ARRAY['UsageWarningReached'::text, 'OverageCapReached'::text])))
 );
 CREATE INDEX usage_warnings_not_mailed ON usage_warnings USING btree ("time") WHERE (message_id IS NULL);
-
-create table warning_mails (
-  event_id uuid not null,
-  claimed_by text not null,
-  claimed_at timestamp with time zone not null default clock_timestamp(),
-  taken_at timestamp with time zone,
-  constraint warning_mails_pkey PRIMARY KEY (event_id)
-);
 
 create table worker_heartbeats (
   worker_id text not null,

@@ -11,14 +11,20 @@ export const invoices: RebuildableProjection = {
   onlyAdds: true,
   streamPrefixes: ['invoices-'],
   start: () => async (events, client) => {
-    const rows = events.map((event) => ({ ...invoiceRow(parseInvoiceEvent(event)), data: event.data }));
+    const rows = events.flatMap((event) => {
+      const row = invoiceRow(parseInvoiceEvent(event));
+      return row ? [{ ...row, data: event.data }] : [];
+    });
+    if (rows.length === 0) return;
     await client.query('insert into invoices select * from json_populate_recordset(null::invoices, $1::json)', [
       JSON.stringify(rows),
     ]);
   },
 };
 
+/** @returns undefined for an event that is no document */
 function invoiceRow({ event, metadata, id, revision, position }: ParsedEvent<InvoiceEvent>) {
+  if (event.type === 'DocumentMailed') return undefined;
   const { type, data } = event;
   return {
     account_id: data.account_id,
@@ -36,12 +42,14 @@ function invoiceRow({ event, metadata, id, revision, position }: ParsedEvent<Inv
   };
 }
 
-/** An invoice or a credit note, with its position in the log. */
-interface IssuedDocument<Data> {
+/** An invoice or a credit note, with its place in the log. */
+export interface IssuedDocument<Data> {
   data: Data;
   eventId: string;
   /** Revision in the account's stream of invoices. */
   revision: number;
+  /** Commit position in the log. */
+  position: bigint;
   /** UTC ISO-8601. */
   issuedAt: string;
   actor: Actor;
@@ -59,20 +67,22 @@ export async function readInvoices(client: Pick<PoolClient, 'query'>, accountId:
     data: unknown;
     event_id: string;
     revision: number;
+    position: string;
     time: Date;
     actor: Actor;
   }>(
-    `select type, data, event_id, revision::float8, time, actor from invoices i
+    `select type, data, event_id, revision::float8, position::text, time, actor from invoices i
      where account_id = $1 order by type, number`,
     [accountId],
   );
   const of = <Data>(wanted: InvoiceEvent['type']): IssuedDocument<Data>[] =>
     rows
       .filter(({ type }) => type === wanted)
-      .map(({ data, event_id: eventId, revision, time, actor }) => ({
+      .map(({ data, event_id: eventId, revision, position, time, actor }) => ({
         data: data as Data,
         eventId,
         revision,
+        position: BigInt(position),
         actor,
         issuedAt: time.toISOString(),
       }));

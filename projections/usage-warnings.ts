@@ -50,7 +50,8 @@ async function markMailed(
 
 /** A warning without a mail in the read model. */
 export interface WaitingWarning {
-  event_id: string;
+  /** The id of the warning's event. */
+  mail_id: string;
   account_id: string;
   stream: string;
 }
@@ -70,7 +71,7 @@ export async function listWaitingWarnings(
   { except, limit }: { except: readonly string[]; limit: number },
 ): Promise<WaitingWarning[]> {
   const { rows } = await pool.query<WaitingWarning>(
-    `select event_id, account_id, stream from usage_warnings w
+    `select event_id as mail_id, account_id, stream from usage_warnings w
      where ${isWaiting} and event_id <> all($1::uuid[]) and not exists (
        select from usage_warnings h
        where h.message_id is null and (h.stream, h.pool, h.time) = (w.stream, w.pool, w.time)
@@ -93,41 +94,4 @@ export async function measureWaitingWarnings(
   );
   const { count = 0, seconds = null } = rows[0] ?? {};
   return { count, oldestSeconds: Math.max(0, seconds ?? 0) };
-}
-
-/**
- * Claims a warning before its mail is sent, so that only one of two dispatchers sends it. A warning whose mail the server has
- * taken may be claimed by any process: it is only recorded, which may happen twice.
- *
- * @param by name of this process
- * @param staleSeconds age at which the claim of another process is taken over: longer than any sending takes
- * @returns the claim, and whether the mail server has taken the mail; undefined if another process holds the claim
- */
-export async function claimWarning(
-  pool: Pool,
-  eventId: string,
-  { by, staleSeconds }: { by: string; staleSeconds: number },
-): Promise<{ taken: boolean } | undefined> {
-  const { rows } = await pool.query<{ taken: boolean }>(
-    `insert into warning_mails as claimed (event_id, claimed_by) values ($1, $2)
-     on conflict (event_id) do update set claimed_by = excluded.claimed_by, claimed_at = clock_timestamp()
-     where claimed.claimed_by = excluded.claimed_by
-        or claimed.claimed_at < clock_timestamp() - $3 * interval '1 second'
-        or claimed.taken_at is not null
-     returning taken_at is not null as taken`,
-    [eventId, by, staleSeconds],
-  );
-  return rows[0];
-}
-
-/** Notes that the mail server has taken the mail, so no process sends it again while the log is away. */
-export async function noteTaken(pool: Pool, eventId: string): Promise<void> {
-  await pool.query('update warning_mails set taken_at = clock_timestamp() where event_id = $1 and taken_at is null', [
-    eventId,
-  ]);
-}
-
-/** Called once the log has the mail of the warning: from then on the log answers any process that claims it. */
-export async function forgetClaim(pool: Pool, eventId: string): Promise<void> {
-  await pool.query('delete from warning_mails where event_id = $1', [eventId]);
 }

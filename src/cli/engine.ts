@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { CommandFailed, print } from './output.ts';
-import { table } from './table.ts';
 import type { Output } from './output.ts';
+import { table } from '../documents/text.ts';
 
 export interface DownloaderReport {
   programs: readonly {

@@ -34,11 +34,3 @@ export function requireText(schema: z.ZodType, name: string, text: string): void
   const result = schema.safeParse(text);
   if (!result.success) throw new CommandFailed(`${name} ${result.error.issues[0]?.message ?? 'cannot be used'}`);
 }
-
-/** Lines of `name  value`. */
-export function facts(data: Readonly<Record<string, string | number | boolean | null>>): string {
-  const width = Math.max(...Object.keys(data).map((name) => name.length));
-  return Object.entries(data)
-    .map(([name, value]) => `${name.padEnd(width)}  ${String(value ?? '-')}`)
-    .join('\n');
-}

@@ -4,6 +4,7 @@ import { addOpenAccount } from './accounts/open.ts';
 import { addShowAccount } from './accounts/show.ts';
 import { addAccountCap, addAccountPlan, addAccountTerms } from './accounts/terms.ts';
 import { addAccountUsage } from './accounts/usage.ts';
+import { addAccountBilling, addSetIssuer, addShowIssuer } from './billing-details.ts';
 import type { RunCommand } from './dependencies.ts';
 import { addDownload } from './download.ts';
 import type { OpenApiClient } from './download.ts';
@@ -61,6 +62,7 @@ export function createProgram(dependencies: ProgramDependencies): Command {
   addAccountPlan(accounts, run);
   addAccountTerms(accounts, run);
   addAccountCap(accounts, run);
+  addAccountBilling(accounts, run);
 
   const keys = group('keys', 'issue, list and revoke API keys');
   addIssueKey(keys, run);
@@ -91,6 +93,10 @@ export function createProgram(dependencies: ProgramDependencies): Command {
   addShowInvoice(invoices, run);
   addIssueDueInvoices(invoices, run);
   addCreditInvoice(invoices, run);
+
+  const issuer = group('issuer', 'show and change name and address of the issuer of invoices');
+  addShowIssuer(issuer, run);
+  addSetIssuer(issuer, run);
 
   const projections = group('projections', 'show and rebuild the read models');
   addProjectionStatus(projections, run);

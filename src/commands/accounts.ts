@@ -1,12 +1,11 @@
-import { accountStream } from '../domain/account-events.ts';
-import type { AccountEvent } from '../domain/account-events.ts';
-import { decideAccount, evolveAccount, initialAccount } from '../domain/account.ts';
-import type { Account, AccountCommand, ApiKey } from '../domain/account.ts';
+import { decideAccount } from '../domain/account.ts';
+import type { Account, AccountCommand, ApiKey, ChangeBillingDetails } from '../domain/account.ts';
+import type { BillingDetails } from '../domain/billing-details.ts';
 import { usageStream } from '../domain/billing-period.ts';
 import { findPerson } from '../domain/people.ts';
 import type { Person } from '../domain/people.ts';
 import type { PlanTerms } from '../domain/plans.ts';
-import { parseAccountEvent, parseUsageEvent } from '../domain/parse-event.ts';
+import { parseUsageEvent } from '../domain/parse-event.ts';
 import type { Actor } from '../domain/parse-event.ts';
 import { isRefused, refuse } from '../domain/refusals.ts';
 import type { Refused } from '../domain/refusals.ts';
@@ -14,6 +13,7 @@ import type { UsageEvent } from '../domain/usage-events.ts';
 import { evolveUsage } from '../domain/evolve-usage.ts';
 import { initialUsage } from '../domain/usage-state.ts';
 import type { Usage } from '../domain/usage-state.ts';
+import { accountAggregate } from './account-aggregate.ts';
 import { newApiKey } from './api-key.ts';
 import { handle, load } from './handle-command.ts';
 import type { Aggregate } from './handle-command.ts';
@@ -56,10 +56,15 @@ export async function openAccount(
   return { accountId, email: account.opened.personal.email, plan: account.opened.terms.plan };
 }
 
-interface Opening {
+interface Opening extends OpeningInvoice {
   email: string;
   terms: PlanTerms;
   reference?: string | undefined;
+}
+
+interface OpeningInvoice {
+  /** As in `InvoiceRequest`. */
+  mails?: boolean;
 }
 
 /**
@@ -69,7 +74,7 @@ interface Opening {
 export async function openFirstPeriod(
   dependencies: AccountDependencies,
   accountId: string,
-  request: AccountRequest,
+  request: AccountRequest & OpeningInvoice,
 ): Promise<Refused | undefined> {
   const { opened } = await readAccount(dependencies.store, accountId);
   if (!opened) return refuse('account_not_found');
@@ -179,8 +184,18 @@ export async function removePerson(
   return removed.people.get(personId) ?? refuse('person_not_found');
 }
 
+/** @param details those to change, in the form of `billingDetails`; the others stay @returns all of them, as they are now */
+export async function changeBillingDetails(
+  dependencies: AccountDependencies,
+  { accountId, details, ...request }: AccountRequest & Omit<ChangeBillingDetails, 'kind'>,
+): Promise<BillingDetails | Refused> {
+  const changed = await command(dependencies, { kind: 'change_billing_details', accountId, details }, request);
+  return isRefused(changed) ? changed : changed.billing;
+}
+
+/** The account as it is now: keys, people, billing details. */
 export async function readAccount(store: EventStore, accountId: string): Promise<Account> {
-  return (await load(store, account(accountId))).state;
+  return (await load(store, accountAggregate(accountId))).state;
 }
 
 async function command(
@@ -188,7 +203,7 @@ async function command(
   asked: AccountCommand,
   request: AccountRequest,
 ): Promise<Account | Refused> {
-  const handled = await handle(dependencies.store, account(asked.accountId), {
+  const handled = await handle(dependencies.store, accountAggregate(asked.accountId), {
     decide: (state, now) => decideAccount(state, asked, now),
     cause: causeOf(dependencies, request),
     now: dependencies.now,
@@ -196,13 +211,6 @@ async function command(
   });
   return isRefused(handled) ? handled : handled.state;
 }
-
-const account = (accountId: string): Aggregate<Account, AccountEvent> => ({
-  stream: accountStream(accountId),
-  initial: () => initialAccount,
-  parse: parseAccountEvent,
-  evolve: evolveAccount,
-});
 
 function causeOf({ newUuid }: AccountDependencies, { correlationId, actor }: AccountRequest): Cause {
   const commandId = newUuid();

@@ -1,22 +1,25 @@
 import { ownCause } from './event-metadata.ts';
 import type { CreditNoteIssued, InvoiceIssued } from '../domain/invoice-events.ts';
 import { decideInvoices } from '../domain/invoice.ts';
-import type { CreditedCharge } from '../domain/invoice.ts';
+import type { CreditedCharge, Note } from '../domain/invoice.ts';
 import { parseUsageEvent } from '../domain/parse-event.ts';
 import type { Actor } from '../domain/parse-event.ts';
 import { isRefused } from '../domain/refusals.ts';
 import type { Refused } from '../domain/refusals.ts';
 import type { UsageEventOf } from '../domain/usage-events.ts';
 import { evolveCorrections, newCorrections } from '../domain/corrections.ts';
+import { mailRecipients } from './account-aggregate.ts';
 import { handle, load } from './handle-command.ts';
 import { accountInvoices } from './issue-invoice.ts';
 import type { InvoiceDependencies } from './issue-invoice.ts';
 import type { EventStore } from '../ports/event-store.ts';
 
 export interface CreditNoteRequest {
-  note: Omit<CreditNoteIssued, 'number' | 'currency'>;
+  note: Note;
   /** A named member of staff, with the reason. */
   actor: Extract<Actor, { type: 'staff' }>;
+  /** As in `InvoiceRequest`. */
+  mails?: boolean;
   timeoutMs: number;
 }
 
@@ -29,12 +32,13 @@ export interface CreditNoteRequest {
  */
 export async function issueCreditNote(
   { store, now, newUuid }: InvoiceDependencies,
-  { note, actor, timeoutMs }: CreditNoteRequest,
+  { note, actor, mails = true, timeoutMs }: CreditNoteRequest,
 ): Promise<{ note: CreditNoteIssued; issued: boolean } | Refused> {
   const invoices = accountInvoices(note.account_id);
   const charge = await creditedCharge(store, (await load(store, invoices)).state.invoices, note);
+  const mailTo = mails ? await mailRecipients(store, note.account_id) : [];
   const handled = await handle(store, invoices, {
-    decide: (state) => decideInvoices(state, { kind: 'issue_credit_note', note, charge }),
+    decide: (state) => decideInvoices(state, { kind: 'issue_credit_note', note, charge, mailTo }),
     cause: ownCause(newUuid(), actor),
     now,
     timeoutMs,

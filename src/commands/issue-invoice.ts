@@ -7,6 +7,7 @@ import { parseInvoiceEvent, parseUsageEvent } from '../domain/parse-event.ts';
 import type { Actor, ParsedEvent } from '../domain/parse-event.ts';
 import { isRefused } from '../domain/refusals.ts';
 import type { UsageEvent, UsageEventOf } from '../domain/usage-events.ts';
+import { mailRecipients } from './account-aggregate.ts';
 import { handle } from './handle-command.ts';
 import type { Aggregate } from './handle-command.ts';
 import type { EventStore } from '../ports/event-store.ts';
@@ -21,6 +22,8 @@ export interface InvoiceRequest {
   actor: Actor;
   /** The request or command that led here; default: this command. */
   correlationId?: string;
+  /** False: nobody is mailed about it, as in a history that is told afterwards. Default: all people of the account. */
+  mails?: boolean;
   timeoutMs: number;
 }
 
@@ -38,9 +41,10 @@ export async function issueInvoice(
 ): Promise<InvoiceIssued | undefined> {
   const { draft, causationId } = await draftOf(store, stream, covers);
   const commandId = newUuid();
-  const { actor, correlationId = commandId, timeoutMs } = request;
+  const { actor, correlationId = commandId, mails = true, timeoutMs } = request;
+  const mailTo = mails ? await mailRecipients(store, draft.account_id) : [];
   const handled = await handle(store, accountInvoices(draft.account_id), {
-    decide: (state) => decideInvoices(state, { kind: 'issue_invoice', draft }),
+    decide: (state) => decideInvoices(state, { kind: 'issue_invoice', draft, mailTo }),
     cause: { commandId, correlationId, causationId, actor },
     now,
     timeoutMs,

@@ -6,6 +6,7 @@ import { parseJobEvent, parseUsageEvent } from '../domain/parse-event.ts';
 import { isRefused } from '../domain/refusals.ts';
 import type { Refusal } from '../domain/refusals.ts';
 import type { UsageSnapshot } from '../domain/usage-state.ts';
+import { mailRecipients } from './account-aggregate.ts';
 import { handle } from './handle-command.ts';
 import { accountInvoices } from './issue-invoice.ts';
 import type { EventStore } from '../ports/event-store.ts';
@@ -101,9 +102,10 @@ async function creditNote(
   if (!left || charged?.type !== 'OverageCharged' || left.cents === 0) return 'nothing';
   const { rate_cents, rate_version } = charged.data;
   const charge = { eventId: left.eventId, stream, revision, rate_cents, rate_version, cents: left.cents };
+  const mailTo = await mailRecipients(store, accountId);
   const handled = await handle(store, accountInvoices(accountId), {
     decide: (state) =>
-      decideInvoices(state, { kind: 'return_service_failure', accountId, reference, periodStart, charge }),
+      decideInvoices(state, { kind: 'return_service_failure', accountId, reference, periodStart, charge, mailTo }),
     cause,
     now,
     timeoutMs,

@@ -1,5 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import type { ConsoleDependencies } from './dependencies.ts';
+import * as billing from './pages/billing-details.ts';
 import * as design from './pages/design.ts';
 import * as downloads from './pages/downloads.ts';
 import * as download from './pages/download.ts';
@@ -61,6 +62,7 @@ export const routes: readonly Route[] = [
   owner('GET', '/credit-notes/:number', invoices.showCreditNote),
   owner('GET', '/settings', settings.show),
   owner('POST', '/settings/cap', settings.changeCap),
+  owner('POST', '/settings/billing', billing.changeBilling),
   owner('GET', '/settings/plan/:plan', settings.confirmPlan),
   owner('POST', '/settings/plan/:plan', settings.changePlan),
   owner('POST', '/people', people.invite),

@@ -4,26 +4,36 @@ import type { CreditNoteDocument, DocumentLine, InvoiceDocument } from './invoic
 import { formatRevisions } from './revisions.ts';
 
 /**
- * A line of the invoice is a row; an overage line whose charges are shown is a row for each of them instead, so that the cents
+ * A line of the invoice is a row; a line whose charges or waivers are shown is a row for each of them instead, so that the cents
  * of the rows always add up to the total. What a spreadsheet would take for a formula begins with an apostrophe.
  */
 export function invoiceCsv(document: InvoiceDocument): string {
-  const { account_id, number, issued_at, period_start, period_end, currency, lines } = document;
-  const head = { invoice_number: number, account_id, issued_at, period_start, period_end };
-  return csv(lines.flatMap(rowsOf).map((row) => ({ ...head, ...row, currency })));
+  const { document_number, account_id, number, issued_at, period_start, period_end, currency, lines } = document;
+  const head = { invoice_number: number, document_number, account_id, issued_at, ...partiesOf(document) };
+  const rows = lines.flatMap(rowsOf).map((row) => ({ ...head, period_start, period_end, ...row, currency }));
+  return csv(rows);
 }
 
 export function creditNoteCsv(document: CreditNoteDocument): string {
-  const { number, account_id, issued_at, reference, reason, issued_by, invoice_number, line } = document;
-  const { line_description, charge_event_id, cents, currency, event } = document;
+  const { document_number, number, account_id, issued_at, reference, reason, issued_by, line } = document;
+  const { invoice_number, invoice_document_number, line_description, charge_event_id, cents, currency, event } =
+    document;
   return csv([
     {
-      ...{ credit_note_number: number, account_id, issued_at, invoice_number, line, line_description },
+      ...{ credit_note_number: number, document_number, account_id, issued_at, ...partiesOf(document) },
+      ...{ invoice_number, invoice_document_number, line, line_description },
       ...{ charge_event_id, reference, reason, issued_by, cents, dollars: dollars(cents), currency },
       ...{ stream: event.stream, revision: event.revision, event_id: event.id },
     },
   ]);
 }
+
+const partiesOf = ({ issuer, billed_to: billedTo }: Pick<InvoiceDocument, 'issuer' | 'billed_to'>) => ({
+  issuer: issuer.name,
+  issuer_tax_id: issuer.tax_id,
+  billed_to: billedTo.name ?? billedTo.email,
+  billed_to_tax_id: billedTo.tax_id,
+});
 
 interface Row {
   line: number;
@@ -39,18 +49,24 @@ interface Row {
   event_id: string | null;
   time: string | null;
   token: string | null;
+  platform: string | null;
+  video_id: string | null;
+  reference: string | null;
+  reason: string | null;
 }
 
-function rowsOf({ charges, revisions, cents, ...line }: DocumentLine): Row[] {
+const noItem = { time: null, token: null, platform: null, video_id: null, reference: null, reason: null };
+
+function rowsOf({ items, revisions, cents, ...line }: DocumentLine): Row[] {
   const { line: number, kind, description, quantity, rate_cents, rate_version, stream, event_id } = line;
   const whole: Row = {
     ...{ line: number, kind, description, quantity, rate_cents, rate_version, cents, dollars: dollars(cents) },
-    ...{ stream, revisions: formatRevisions(revisions), event_id, time: null, token: null },
+    ...{ stream, revisions: formatRevisions(revisions), event_id, ...noItem },
   };
   return (
-    charges?.map(({ revision, ...charge }) => ({
-      ...{ ...whole, quantity: 1, dollars: dollars(charge.cents), revisions: String(revision) },
-      ...charge,
+    items?.map(({ revision, ...item }) => ({
+      ...{ ...whole, quantity: 1, dollars: dollars(item.cents), revisions: String(revision) },
+      ...item,
     })) ?? [whole]
   );
 }

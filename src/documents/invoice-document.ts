@@ -1,15 +1,21 @@
+import type { BillingDetails, IssuerDetails } from '../domain/billing-details.ts';
+import { documentNumber } from '../domain/document-number.ts';
 import type { CreditNoteIssued, InvoiceIssued, InvoiceLine } from '../domain/invoice-events.ts';
+import type { LineItem } from '../domain/line-items.ts';
 import { formatDays } from './days.ts';
 
 /**
  * An invoice or a credit note as it is shown: every form (JSON, CSV, text, page) is made from this alone, and this from stored
- * events alone, so that the same log gives the same bytes wherever and whenever it is asked.
+ * events alone, so that the same log gives the same bytes wherever and whenever it is asked. What was credited since, and an
+ * issuer's name that comes from the settings, are all that may differ later.
  */
 export interface InvoiceDocument {
   type: 'invoice';
-  issuer: string;
+  /** Unique among all documents of the issuer. */
+  document_number: string;
+  issuer: IssuerDetails;
   /** The account's owner. */
-  billed_to: string;
+  billed_to: BilledTo;
   account_id: string;
   number: number;
   /** UTC ISO-8601. */
@@ -21,15 +27,26 @@ export interface InvoiceDocument {
   lines: DocumentLine[];
   total_cents: number;
   /** Cents given back since. */
-  credit_notes: { number: number; issued_at: string; line: number; reference: string; reason: string; cents: number }[];
+  credit_notes: NoteOfInvoice[];
   credited_cents: number;
   event: EventReference;
 }
 
+interface NoteOfInvoice {
+  number: number;
+  document_number: string;
+  issued_at: string;
+  line: number;
+  reference: string;
+  reason: string;
+  cents: number;
+}
+
 export interface CreditNoteDocument {
   type: 'credit_note';
-  issuer: string;
-  billed_to: string;
+  document_number: string;
+  issuer: IssuerDetails;
+  billed_to: BilledTo;
   account_id: string;
   number: number;
   issued_at: string;
@@ -38,12 +55,18 @@ export interface CreditNoteDocument {
   issued_by: string;
   /** The invoice line that it gives back a part of. */
   invoice_number: number;
+  invoice_document_number: string;
   line: number;
   line_description: string;
   charge_event_id: string | null;
   currency: 'USD';
   cents: number;
   event: EventReference;
+}
+
+export interface BilledTo extends BillingDetails {
+  /** Null if it was erased. */
+  email: string | null;
 }
 
 interface EventReference {
@@ -67,17 +90,8 @@ export interface DocumentLine {
   revisions: [first: number, last: number, step: number][];
   /** Event of a line that comes from a single one. */
   event_id: string | null;
-  /** Each charge of an overage line; only where it was asked for. */
-  charges?: Charge[];
-}
-
-/** One charge of an overage line. */
-export interface Charge {
-  event_id: string;
-  revision: number;
-  time: string;
-  token: string;
-  cents: number;
+  /** The waivers of such a line; the charges of an overage line only where they were asked for. */
+  items?: LineItem[];
 }
 
 /** A stored event with its place in the log. */
@@ -90,31 +104,36 @@ interface Issued<Data> {
 }
 
 interface Parties {
-  issuer: string;
-  billedTo: string;
+  issuer: IssuerDetails;
+  billedTo: BilledTo;
   /** Name of the account's stream of invoices. */
   stream: string;
 }
 
-/** @param charges of the invoice's overage lines, by the number of the line */
+/** A correction without a reason is the service's own, for a failure of its own. */
+const reasonOf = ({ reason }: Issued<unknown>['actor']): string => reason ?? 'failure of the service';
+
+/** @param items those to show, by the number of their line */
 export function invoiceDocument(
   { data, eventId, revision, issuedAt }: Issued<InvoiceIssued>,
   creditNotes: readonly Issued<CreditNoteIssued>[],
-  { issuer, billedTo, stream, charges }: Parties & { charges?: ReadonlyMap<number, Charge[]> },
+  { issuer, billedTo, stream, items }: Parties & { items: ReadonlyMap<number, LineItem[]> },
 ): InvoiceDocument {
   const { account_id, number, covers, period_start, period_end, currency, total_cents } = data;
   const notes = creditNotes.filter(({ data: note }) => note.invoice_number === number);
   return {
     type: 'invoice',
+    document_number: documentNumber('invoice', data),
     ...{ issuer, billed_to: billedTo, account_id, number, issued_at: issuedAt },
     ...{ covers, period_start, period_end, currency },
     lines: data.lines.map((line, index) => {
-      const ofLine = charges?.get(index + 1);
-      return { line: index + 1, ...documentLine(line), ...(ofLine && { charges: ofLine }) };
+      const ofLine = items.get(index + 1);
+      return { line: index + 1, ...documentLine(line), ...(ofLine && { items: ofLine }) };
     }),
     total_cents,
-    credit_notes: notes.map(({ data: { number: noteNumber, line, reference, cents }, issuedAt: at, actor }) => ({
-      ...{ number: noteNumber, issued_at: at, line, reference, reason: actor.reason ?? '', cents },
+    credit_notes: notes.map(({ data: note, issuedAt: at, actor }) => ({
+      ...{ number: note.number, document_number: documentNumber('credit_note', note), issued_at: at, line: note.line },
+      ...{ reference: note.reference, reason: reasonOf(actor), cents: note.cents },
     })),
     credited_cents: notes.reduce((sum, { data: { cents } }) => sum + cents, 0),
     event: { stream, revision, id: eventId },
@@ -132,14 +151,16 @@ export function creditNoteDocument(
   if (!credited) throw new Error(`invoice ${String(invoice_number)} has no line ${String(line)}`);
   return {
     type: 'credit_note',
+    document_number: documentNumber('credit_note', data),
     ...{ issuer, billed_to: billedTo, account_id, number, issued_at: issuedAt, reference },
-    ...{ reason: actor.reason ?? '', issued_by: actor.id },
-    ...{ invoice_number, line, line_description: documentLine(credited).description, charge_event_id, currency, cents },
+    ...{ reason: reasonOf(actor), issued_by: actor.id },
+    ...{ invoice_number, invoice_document_number: documentNumber('invoice', invoice) },
+    ...{ line, line_description: documentLine(credited).description, charge_event_id, currency, cents },
     event: { stream, revision, id: eventId },
   };
 }
 
-function documentLine(line: InvoiceLine): Omit<DocumentLine, 'line' | 'charges'> {
+function documentLine(line: InvoiceLine): Omit<DocumentLine, 'line' | 'items'> {
   const { kind, cents } = line;
   if (line.kind === 'overage' || line.kind === 'waivers') {
     const { quantity, rate_cents, rate_version, stream, revisions } = line;

@@ -11,7 +11,10 @@ export const invoicePageStyle = `
   main { width: 210mm; min-height: 297mm; margin: 8mm auto; padding: 18mm 16mm 20mm; background: #fff; box-shadow: 0 1px 6px #0003; }
   header { display: flex; justify-content: space-between; align-items: flex-start; padding-bottom: 6mm; border-bottom: 2px solid #1a1f26; }
   .issuer { font-size: 15pt; font-weight: 700; }
-  h1 { margin: 0; font-size: 15pt; font-weight: 400; text-align: right; }
+  h1 { margin: 0; font-size: 15pt; font-weight: 400; }
+  .whole, h1 { white-space: nowrap; }
+  address { font-style: normal; overflow-wrap: anywhere; }
+  header { gap: 8mm; }
   h2 { margin: 8mm 0 2mm; font-size: 11pt; break-after: avoid; }
   dl { display: grid; grid-template-columns: max-content minmax(0, 1fr) max-content fit-content(66mm); gap: 1.5mm 6mm; margin: 6mm 0 8mm; }
   dt { color: #5c6672; }
@@ -29,10 +32,10 @@ export const invoicePageStyle = `
   .totals { width: 80mm; margin: 3mm 0 0 auto; break-inside: avoid; }
   .totals td { border: 0; padding: 1mm 0; }
   .totals .sum td { border-top: 2px solid #1a1f26; font-size: 12pt; font-weight: 700; }
-  .trace td, .trace th, .charges td, .charges th { font-size: 7.5pt; padding-top: 1mm; padding-bottom: 1mm; }
+  .trace td, .trace th, .items td, .items th { font-size: 7.5pt; padding-top: 1mm; padding-bottom: 1mm; }
   code { font-family: "DejaVu Sans Mono", Consolas, Menlo, monospace; font-size: 7.5pt; overflow-wrap: anywhere; }
-  .trace code, .charges code { font-size: 7pt; white-space: nowrap; }
-  .charges { break-before: page; }
+  .trace code, .items code { font-size: 7pt; white-space: nowrap; }
+  .items p { margin: 0 0 1.5mm; color: #5c6672; font-size: 8.5pt; }
   footer { margin-top: 6mm; color: #5c6672; font-size: 8.5pt; break-inside: avoid; }
   footer p { margin: 0 0 1.5mm; }
   @media print {

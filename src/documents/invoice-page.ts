@@ -1,18 +1,19 @@
 import { formatCents } from '../domain/cents.ts';
+import type { LineItem } from '../domain/line-items.ts';
 import { formatDay, formatDays } from './days.ts';
 import { html, Html, table } from './html.ts';
-import type { CreditNoteDocument, DocumentLine, InvoiceDocument } from './invoice-document.ts';
+import type { BilledTo, CreditNoteDocument, DocumentLine, InvoiceDocument } from './invoice-document.ts';
 import { invoicePageStyle } from './invoice-page-style.ts';
 import { formatRevisions } from './revisions.ts';
 
 /** An invoice or a credit note to be printed: one file of HTML, without scripts and without anything from elsewhere. */
 
 export function invoicePage(invoice: InvoiceDocument): string {
-  const { number, account_id, issued_at, period_start, period_end, currency, billed_to, lines } = invoice;
-  return page(`Invoice ${String(number)}`, invoice, [
+  const { account_id, issued_at, period_start, period_end, currency, billed_to, lines } = invoice;
+  return page('Invoice', invoice, [
     facts({
-      'Billed to': billed_to,
-      'Invoice number': String(number),
+      'Billed to': addressOf(billed_to),
+      'Invoice number': invoice.document_number,
       Account: account_id,
       'Date of issue': formatDay(issued_at),
       Covers: invoice.covers === 'opening' ? 'the first monthly fee' : 'a closed billing period',
@@ -22,21 +23,21 @@ export function invoicePage(invoice: InvoiceDocument): string {
     table(['Line', 'Description', right('Quantity'), right('Unit price'), right('Amount')], lines.map(lineRow)),
     totals(invoice),
     creditNotes(invoice),
+    ...lines.map(itemsOf),
     trace(invoice),
-    ...lines.filter(({ charges }) => charges !== undefined).map(chargesOf),
   ]);
 }
 
 export function creditNotePage(note: CreditNoteDocument): string {
-  const { number, account_id, issued_at, invoice_number, line, line_description, currency, billed_to } = note;
+  const { account_id, issued_at, line, line_description, currency, billed_to } = note;
   const { reference, reason, charge_event_id: charge, cents, event } = note;
-  return page(`Credit note ${String(number)}`, note, [
+  return page('Credit note', note, [
     facts({
-      'Issued to': billed_to,
-      'Credit note number': String(number),
+      'Issued to': addressOf(billed_to),
+      'Credit note number': note.document_number,
       Account: account_id,
       'Date of issue': formatDay(issued_at),
-      'Gives back of': `invoice ${String(invoice_number)}, line ${String(line)}`,
+      'Gives back of': `invoice ${note.invoice_document_number}, line ${String(line)}`,
       Currency: currency,
       Reference: reference,
     }),
@@ -60,18 +61,20 @@ export function creditNotePage(note: CreditNoteDocument): string {
       </tr>
     </table>`,
     html`<footer>
+      ${questions(note)}
       <p>This credit note is event ${event.revision} of <code>${event.stream}</code>, <code>${event.id}</code>.</p>
     </footer>`,
   ]);
 }
 
-function page(title: string, { issuer, account_id }: { issuer: string; account_id: string }, parts: Html[]): string {
+function page(title: string, shown: InvoiceDocument | CreditNoteDocument, parts: Html[]): string {
+  const { issuer, document_number: number } = shown;
   const document = html`<!doctype html>
     <html lang="en">
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width" />
-        <title>${issuer}: ${title.toLowerCase()} of ${account_id}</title>
+        <title>${issuer.name}: ${title.toLowerCase()} ${number}</title>
         <style>
           ${new Html(invoicePageStyle)}
         </style>
@@ -79,7 +82,10 @@ function page(title: string, { issuer, account_id }: { issuer: string; account_i
       <body>
         <main>
           <header>
-            <div class="issuer">${issuer}</div>
+            <div>
+              <div class="issuer">${issuer.name}</div>
+              <address>${linesOf({ ...issuer, name: null })}</address>
+            </div>
             <h1>${title}</h1>
           </header>
           ${parts}
@@ -89,12 +95,22 @@ function page(title: string, { issuer, account_id }: { issuer: string; account_i
   return document.text;
 }
 
+const addressOf = (party: BilledTo): Html => html`<address>${linesOf(party)}</address>`;
+
+function linesOf({ name, address_lines: lines, country, tax_id: taxId, email }: BilledTo): Html[] {
+  const all = [name, ...lines, country, taxId !== null && `Tax ID ${taxId}`, email];
+  return all.filter((line) => line !== null && line !== false).map((line) => html`<div>${line}</div>`);
+}
+
+const questions = ({ issuer: { email } }: InvoiceDocument | CreditNoteDocument): Html =>
+  email === null ? html`` : html`<p>Questions about it: ${email}</p>`;
+
 /** With separators of thousands, as on paper. */
 const money = (cents: number): string => formatCents(cents).replaceAll(/\B(?=(?:\d{3})+\.)/g, ',');
 
 const right = (head: string): Html => html`<span class="number">${head}</span>`;
 
-function facts(given: Readonly<Record<string, string>>): Html {
+function facts(given: Readonly<Record<string, string | Html>>): Html {
   return html`<dl>
     ${Object.entries(given).map(
       ([name, value]) =>
@@ -147,9 +163,9 @@ function totals({
 function creditNotes({ credit_notes: notes }: InvoiceDocument): Html {
   if (notes.length === 0) return html``;
   const rows = notes.map(
-    ({ number, issued_at: issuedAt, line, reference, reason, cents }) =>
+    ({ document_number: number, issued_at: issuedAt, line, reference, reason, cents }) =>
       html`<tr>
-        <td>${number}</td>
+        <td class="whole">${number}</td>
         <td>${formatDay(issuedAt)}</td>
         <td>${line}</td>
         <td>${reference}</td>
@@ -165,9 +181,10 @@ function creditNotes({ credit_notes: notes }: InvoiceDocument): Html {
 /** A page does not hold the ranges of a very busy period; the other forms do. */
 const mostRanges = 12;
 
-function trace({ account_id: accountId, period_start: start, event, lines }: InvoiceDocument): Html {
+function trace(invoice: InvoiceDocument): Html {
+  const { account_id: accountId, period_start: start, event, lines } = invoice;
   const rows = lines.map(
-    ({ line, stream, revisions, event_id: eventId, rate_cents: rateCents, rate_version: version }) =>
+    ({ line, kind, stream, revisions, event_id: eventId, rate_cents: rateCents, rate_version: version }) =>
       html`<tr>
         <td>${line}</td>
         <td><code>${stream}</code></td>
@@ -175,7 +192,8 @@ function trace({ account_id: accountId, period_start: start, event, lines }: Inv
         <td>
           ${
             eventId === null
-              ? html`each a charge of ${money(rateCents ?? 0)}, price list ${version ?? ''}`
+              ? html`each ${kind === 'waivers' && 'a waiver of'} a charge of ${money(rateCents ?? 0)}, price list
+                ${version ?? ''}`
               : html`<code>${eventId}</code>`
           }
         </td>
@@ -186,6 +204,7 @@ function trace({ account_id: accountId, period_start: start, event, lines }: Inv
       ${table(['Line', 'Stream of the event log', 'Revisions', 'Event'], rows)}
     </section>
     <footer>
+      ${questions(invoice)}
       <p>
         Each charge with its event and its rate:
         <code>reeltally ledger show ${accountId} --period ${start.slice(0, 10)}</code>
@@ -195,19 +214,38 @@ function trace({ account_id: accountId, period_start: start, event, lines }: Inv
     </footer>`;
 }
 
-function chargesOf({ line, charges = [], description }: DocumentLine): Html {
-  const rows = charges.map(
-    ({ event_id: eventId, revision, time, token, cents }) =>
-      html`<tr>
-        <td class="number">${revision}</td>
-        <td>${time.slice(0, 19).replace('T', ' ')}</td>
-        <td><code>${token}</code></td>
-        <td><code>${eventId}</code></td>
-        <td class="number">${money(cents)}</td>
-      </tr>`,
-  );
-  return html`<section class="charges">
+/** A page does not list the charges of a very busy period either. */
+const mostItems = 500;
+
+function itemsOf({ line, items, description, kind }: DocumentLine): Html {
+  if (!items) return html``;
+  const rows = items.slice(0, mostItems).map(itemRow);
+  const count = String(items.length);
+  const listed =
+    items.length > mostItems
+      ? `${String(mostItems)} of ${count} are listed here, the CSV, JSON and text forms of this invoice list all of them.`
+      : `${count} in all.`;
+  const why = kind === 'overage' ? [] : ['Reference and reason'];
+  return html`<section class="items">
     <h2>Line ${line}: ${description}</h2>
-    ${table([right('Revision'), 'Time (UTC)', 'Download', 'Event', right('Amount')], rows)}
+    <p>${listed}</p>
+    ${table(['Time (UTC)', 'Download', ...why, 'Event', right('Amount')], rows)}
   </section>`;
+}
+
+function itemRow(item: LineItem): Html {
+  const { event_id: eventId, revision, time, token, platform, video_id: videoId, reference, reason, cents } = item;
+  return html`<tr>
+    <td>${time.slice(0, 10)}<br />${time.slice(11, 19)}</td>
+    <td>${platform} ${videoId}<br /><code>${token}</code></td>
+    ${
+      reference !== null &&
+      html`<td>
+        ${reference}
+        <div>${reason ?? ''}</div>
+      </td>`
+    }
+    <td>revision ${revision}<br /><code>${eventId}</code></td>
+    <td class="number">${money(cents)}</td>
+  </tr>`;
 }

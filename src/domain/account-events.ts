@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { billingDetails } from './billing-details.ts';
 import { instant } from './instant.ts';
+import { email, plainText } from './plain-text.ts';
 import { planTerms } from './plans.ts';
 
 /** Stream `account-{accountId}`. */
@@ -11,16 +13,9 @@ export const accountId = z.string().regex(accountIdPattern);
 const keyId = z.string().regex(/^key_[a-z0-9]{16,32}$/);
 export const personId = z.string().regex(/^per_[a-z0-9]{16,32}$/);
 
-/** Text that people type. Control characters are refused, because databases and terminals mishandle them. */
-const plainText = (longest: number) =>
-  z
-    .string('must be a string')
-    .max(longest, `is longer than ${String(longest)} characters`)
-    .refine((text) => text.isWellFormed() && !/\p{Cc}/u.test(text), 'has control characters');
 export const keyLabel = plainText(100);
 /** A name or a reason that a member of staff gives for an action. */
 export const staffText = plainText(500).min(1);
-export const email = plainText(254).regex(/^[^\s@]+@[^\s@]+$/, 'is not an e-mail address');
 
 export const accountEventSchemas = {
   AccountOpened: z.strictObject({
@@ -47,6 +42,8 @@ export const accountEventSchemas = {
     personal: z.strictObject({ email }),
   }),
   PersonRemoved: z.strictObject({ account_id: accountId, person_id: personId }),
+  /** All details that hold from here on. Documents find them here by their own place in the log. */
+  BillingDetailsChanged: z.strictObject({ account_id: accountId, personal: billingDetails }),
 };
 
 export type AccountEvent = {

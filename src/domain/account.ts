@@ -1,4 +1,6 @@
 import type { AccountEvent } from './account-events.ts';
+import { areSameDetails, noDetails, withChange } from './billing-details.ts';
+import type { BillingDetails, Change } from './billing-details.ts';
 import { firstBillingPeriod } from './billing-period.ts';
 import { anHourBefore } from './instant.ts';
 import { decideInvitation, decideRemoval, openerOf } from './people.ts';
@@ -20,9 +22,15 @@ export interface Account {
   opened?: Extract<AccountEvent, { type: 'AccountOpened' }>['data'];
   keys: ReadonlyMap<string, ApiKey>;
   people: People;
+  billing: BillingDetails;
+  /** When they were changed: the last few times, oldest first. */
+  billingChangedAt: readonly string[];
 }
 
-export const initialAccount: Account = { keys: new Map(), people: new Map() };
+export const initialAccount: Account = { keys: new Map(), people: new Map(), billing: noDetails, billingChangedAt: [] };
+
+/** Changes of the billing details within an hour: every command on an account reads its whole stream. */
+export const maxBillingChanges = 20;
 
 export const countActiveKeys = ({ keys }: Pick<Account, 'keys'>): number =>
   [...keys.values()].filter(({ revoked }) => !revoked).length;
@@ -49,6 +57,10 @@ export function evolveAccount(state: Account, event: AccountEvent, at: { time: s
     case 'PersonRemoved': {
       const person = state.people.get(event.data.person_id);
       return person ? withPerson(state, { ...person, removed: true }) : state;
+    }
+    case 'BillingDetailsChanged': {
+      const billingChangedAt = [...state.billingChangedAt, at.time].slice(-maxBillingChanges);
+      return { ...state, billing: event.data.personal, billingChangedAt };
     }
     default:
       return event satisfies never;
@@ -77,12 +89,19 @@ interface RevokeKey {
   keyId: string;
 }
 
+export interface ChangeBillingDetails {
+  kind: 'change_billing_details';
+  accountId: string;
+  details: Change<BillingDetails>;
+}
+
 export type AccountCommand =
   | { kind: 'open_account'; accountId: string; email: string; terms: PlanTerms }
   | IssueKey
   | RevokeKey
   | InvitePerson
-  | RemovePerson;
+  | RemovePerson
+  | ChangeBillingDetails;
 
 /**
  * @param now instant of the decision, UTC ISO-8601
@@ -100,7 +119,22 @@ export function decideAccount(state: Account, command: AccountCommand, now: stri
       return decideInvitation(state.people, command, now);
     case 'remove_person':
       return decideRemoval(state.people, command);
+    case 'change_billing_details':
+      return decideBillingDetails(state, command, now);
   }
+}
+
+function decideBillingDetails(
+  { billing, billingChangedAt }: Account,
+  { accountId, details }: ChangeBillingDetails,
+  now: string,
+): AccountEvent[] | Refused {
+  const personal = withChange(billing, details);
+  if (areSameDetails(personal, billing)) return [];
+  const anHourAgo = anHourBefore(now);
+  if (billingChangedAt.filter((time) => time > anHourAgo).length >= maxBillingChanges)
+    return refuse('too_many_billing_changes');
+  return [{ type: 'BillingDetailsChanged', data: { account_id: accountId, personal } }];
 }
 
 function decideRevocation({ keys }: Account, { accountId, keyId }: RevokeKey): AccountEvent[] | Refused {

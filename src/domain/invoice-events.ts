@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { accountId } from './account-events.ts';
+import { accountId, personId } from './account-events.ts';
 import { instant } from './instant.ts';
 import { cents } from './cents.ts';
 import { planTerms } from './plans.ts';
@@ -55,6 +55,9 @@ export const invoiceLine = z.discriminatedUnion('kind', [
 ]);
 export type InvoiceLine = z.infer<typeof invoiceLine>;
 
+/** The people who get a mail about the document. Older documents do not say, and nobody is mailed about them. */
+const mailTo = z.array(personId).optional();
+
 export const invoiceEventSchemas = {
   InvoiceIssued: z.strictObject({
     /** 1, 2, 3 … without a gap for each account. */
@@ -67,6 +70,7 @@ export const invoiceEventSchemas = {
     currency: z.literal('USD'),
     lines: z.array(invoiceLine).min(1),
     total_cents: cents.min(1),
+    mail_to: mailTo,
   }),
   /** Gives back a part of an invoice. The metadata says who issued it and why. */
   CreditNoteIssued: z.strictObject({
@@ -80,6 +84,15 @@ export const invoiceEventSchemas = {
     charge_event_id: z.uuid().nullable(),
     currency: z.literal('USD'),
     cents: cents.min(1),
+    mail_to: mailTo,
+  }),
+  /** A mail server has taken the mail about a document to one person. */
+  DocumentMailed: z.strictObject({
+    account_id: accountId,
+    document_event_id: z.uuid(),
+    person_id: personId,
+    /** Null: the person was removed before. */
+    message_id: z.string().min(1).nullable(),
   }),
 };
 

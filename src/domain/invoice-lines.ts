@@ -101,7 +101,8 @@ function counted(events: readonly Parsed<'OverageCharged' | 'ChargeWaived'>[]) {
  * numbers of up to 16 digits, two commas, two brackets and the comma behind), and there are at most 10 000 of them and one
  * for each line that has none left: 520 kB. Besides these a line takes less than 500 bytes, and there are at most 303 lines:
  * each of `maxPlanChanges` changes of terms may bring a rate, with a line for its charges and one for their waivers, and a
- * difference of the fee; the terms at the start bring two more, and the next fee one. That is 152 kB: 672 kB in all.
+ * difference of the fee; the terms at the start bring two more, and the next fee one. That is 152 kB; with the ids of twenty
+ * people 673 kB in all.
  */
 const maxRangesOfLine = 5_000;
 const maxRangesOfInvoice = 10_000;

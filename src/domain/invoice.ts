@@ -19,15 +19,20 @@ export function evolveInvoices(state: Invoices, event: InvoiceEvent): Invoices {
       return { ...state, invoices: [...state.invoices, event.data] };
     case 'CreditNoteIssued':
       return { ...state, creditNotes: [...state.creditNotes, event.data] };
+    case 'DocumentMailed':
+      return state;
     default:
       return event satisfies never;
   }
 }
 
 /** The content of an invoice, without its number. */
-export type InvoiceDraft = Omit<InvoiceIssued, 'number' | 'currency' | 'total_cents'>;
+export type InvoiceDraft = Omit<InvoiceIssued, 'number' | 'currency' | 'total_cents' | 'mail_to'>;
 
-export type InvoiceCommand =
+/** With the people who get a mail about the document. */
+export type InvoiceCommand = Asked & { mailTo: readonly string[] };
+
+type Asked =
   | { kind: 'issue_invoice'; draft: InvoiceDraft }
   | {
       kind: 'issue_credit_note';
@@ -43,7 +48,7 @@ export type InvoiceCommand =
       charge: CreditedCharge;
     };
 
-type Note = Omit<CreditNoteIssued, 'number' | 'currency'>;
+export type Note = Omit<CreditNoteIssued, 'number' | 'currency' | 'mail_to'>;
 
 /** The one charge of an overage line that a credit note names, as it is in its period. */
 export interface CreditedCharge {
@@ -60,7 +65,7 @@ export interface CreditedCharge {
 export function decideInvoices(state: Invoices, command: InvoiceCommand): InvoiceEvent[] | Refused {
   switch (command.kind) {
     case 'issue_invoice':
-      return issueInvoice(state, command.draft);
+      return issueInvoice(state, command);
     case 'issue_credit_note':
       return issueCreditNote(state, command);
     case 'return_service_failure':
@@ -68,7 +73,10 @@ export function decideInvoices(state: Invoices, command: InvoiceCommand): Invoic
   }
 }
 
-function issueInvoice({ invoices }: Invoices, draft: InvoiceDraft): InvoiceEvent[] {
+function issueInvoice(
+  { invoices }: Invoices,
+  { draft, mailTo }: Extract<InvoiceCommand, { kind: 'issue_invoice' }>,
+): InvoiceEvent[] {
   const isIssued = invoices.some(
     ({ covers, period_start: start }) => covers === draft.covers && start === draft.period_start,
   );
@@ -77,14 +85,17 @@ function issueInvoice({ invoices }: Invoices, draft: InvoiceDraft): InvoiceEvent
   return [
     {
       type: 'InvoiceIssued',
-      data: { number: invoices.length + 1, ...draft, currency: 'USD', total_cents: totalCents },
+      data: {
+        ...{ number: invoices.length + 1, ...draft, currency: 'USD', total_cents: totalCents },
+        mail_to: [...mailTo],
+      },
     },
   ];
 }
 
 function issueCreditNote(
   state: Invoices,
-  { note, charge }: Extract<InvoiceCommand, { kind: 'issue_credit_note' }>,
+  { note, charge, mailTo }: Extract<InvoiceCommand, { kind: 'issue_credit_note' }>,
 ): InvoiceEvent[] | Refused {
   const same = noteWith(state, note.reference);
   if (same) return isSameNote(same, note) ? [] : refuse('reference_reused');
@@ -94,14 +105,14 @@ function issueCreditNote(
   const isOfLine = charge?.eventId === note.charge_event_id && line.kind === 'overage' && names(line, charge);
   if (note.charge_event_id !== null && !isOfLine) return refuse('charge_not_found');
   if (note.cents > leftCents(state, { invoice, line: note.line, charge })) return refuse('exceeds_charge');
-  return [creditNote(state, note)];
+  return [creditNote(state, note, mailTo)];
 }
 
 function returnServiceFailure(
   state: Invoices,
   command: Extract<InvoiceCommand, { kind: 'return_service_failure' }>,
 ): InvoiceEvent[] | Refused {
-  const { accountId, reference, periodStart, charge } = command;
+  const { accountId, reference, periodStart, charge, mailTo } = command;
   if (noteWith(state, reference)) return [];
   const invoice = state.invoices.find(
     ({ covers, period_start: start }) => covers === 'period' && start === periodStart,
@@ -113,15 +124,15 @@ function returnServiceFailure(
   const cents = leftCents(state, { invoice, line, charge });
   if (cents <= 0) return [];
   const about = { invoice_number: invoice.number, line, charge_event_id: charge.eventId };
-  return [creditNote(state, { account_id: accountId, reference, ...about, cents })];
+  return [creditNote(state, { account_id: accountId, reference, ...about, cents }, mailTo)];
 }
 
 const noteWith = ({ creditNotes }: Invoices, wanted: string) =>
   creditNotes.find(({ reference }) => reference === wanted);
 
-const creditNote = ({ creditNotes }: Invoices, note: Note): InvoiceEvent => ({
+const creditNote = ({ creditNotes }: Invoices, note: Note, mailTo: readonly string[]): InvoiceEvent => ({
   type: 'CreditNoteIssued',
-  data: { number: creditNotes.length + 1, ...note, currency: 'USD' },
+  data: { number: creditNotes.length + 1, ...note, currency: 'USD', mail_to: [...mailTo] },
 });
 
 /** The cents that may still be credited: of the invoice, of the line less its waivers, and of the one charge. */

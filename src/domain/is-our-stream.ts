@@ -7,6 +7,7 @@ const forms = [
   `usage-${account}-\\d{8}`,
   `job-${requestToken}`,
   `invoices-${account}`,
+  'issuer',
   'audit-acknowledgements',
 ];
 const pattern = new RegExp(`^(?:${forms.join('|')})$`);

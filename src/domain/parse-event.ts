@@ -8,6 +8,8 @@ import type { JobEvent } from './download-job-events.ts';
 import { instant } from './instant.ts';
 import { invoiceEventSchemas } from './invoice-events.ts';
 import type { InvoiceEvent } from './invoice-events.ts';
+import { issuerEventSchemas } from './issuer-events.ts';
+import type { IssuerEvent } from './issuer-events.ts';
 import { usageEventSchemas } from './usage-events.ts';
 import type { UsageEvent } from './usage-events.ts';
 
@@ -15,7 +17,7 @@ import type { UsageEvent } from './usage-events.ts';
  * Stored events are contracts. Each is parsed on the way in, and an event that does not match its schema stops its reader:
  * skipping an event would lose money silently.
  */
-export type DomainEvent = AccountEvent | UsageEvent | JobEvent | InvoiceEvent | AuditEvent;
+export type DomainEvent = AccountEvent | UsageEvent | JobEvent | InvoiceEvent | IssuerEvent | AuditEvent;
 
 /** The party that caused an event. */
 const actor = z.discriminatedUnion('type', [
@@ -77,6 +79,7 @@ export const parseAccountEvent = parserOf<AccountEvent>(accountEventSchemas);
 export const parseUsageEvent = parserOf<UsageEvent>(usageEventSchemas);
 export const parseJobEvent = parserOf<JobEvent>(jobEventSchemas);
 export const parseInvoiceEvent = parserOf<InvoiceEvent>(invoiceEventSchemas);
+export const parseIssuerEvent = parserOf<IssuerEvent>(issuerEventSchemas);
 export const parseAuditEvent = parserOf<AuditEvent>(auditEventSchemas);
 
 const everySchema: Readonly<Record<string, z.ZodType>> = {
@@ -84,6 +87,7 @@ const everySchema: Readonly<Record<string, z.ZodType>> = {
   ...usageEventSchemas,
   ...jobEventSchemas,
   ...invoiceEventSchemas,
+  ...issuerEventSchemas,
   ...auditEventSchemas,
 };
 

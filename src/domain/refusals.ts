@@ -8,6 +8,7 @@ export const refusals = [
   'last_person',
   'too_many_people',
   'too_many_invitations',
+  'too_many_billing_changes',
   'idempotency_key_reused',
   'download_quota_exceeded',
   'overage_cap_reached',

@@ -3,6 +3,7 @@ import { countDue } from '../../projections/due-periods.ts';
 import { oldestOverdueSeconds } from '../../projections/kept-files.ts';
 import { measureLag } from '../../projections/runner/wait-for-checkpoint.ts';
 import { oldestWaitingSeconds } from '../../projections/unfinished-jobs.ts';
+import { measureWaitingDocumentMails } from '../../projections/document-mails.ts';
 import { measureWaitingWarnings } from '../../projections/usage-warnings.ts';
 import { diskFreeBytes } from '../system/disk.ts';
 import type { ConnectedEventStore } from '../adapters/event-store/event-store.ts';
@@ -11,6 +12,7 @@ import type { createJobQueue } from '../adapters/nats/job-queue.ts';
 import { observeProjections } from '../adapters/telemetry/observers.ts';
 import { measurePendingVoids } from '../adapters/postgres/pending-voids.ts';
 import type { Metrics } from '../adapters/telemetry/metrics.ts';
+import { mailSubjects } from '../ports/observers.ts';
 import type { ProjectionObserver } from '../ports/observers.ts';
 import type { AuditState } from '../dispatcher/audit-continuously.ts';
 import type { IdleReaders } from '../http/files/idle-readers.ts';
@@ -183,16 +185,29 @@ export function watchPeriods({ metrics, pool, clock }: Connections, leadership: 
 }
 
 /** @param leadership of the dispatcher */
-export function watchWarnings({ metrics, pool, clock }: Connections, leadership: Leadership): void {
-  const helps = {
-    reeltally_warnings_waiting: 'Warnings that wait to be mailed',
-    reeltally_oldest_waiting_warning_seconds: 'Age of the oldest waiting warning; 0 if none waits',
-  };
+export function watchMails({ metrics, pool, clock }: Connections, leadership: Leadership): void {
   const read = async () => {
-    const { count, oldestSeconds } = await measureWaitingWarnings(pool, clock.now());
-    return { reeltally_warnings_waiting: count, reeltally_oldest_waiting_warning_seconds: oldestSeconds };
+    const of = { warning: measureWaitingWarnings, document: measureWaitingDocumentMails };
+    const measured = mailSubjects.map(async (about) => {
+      const { count, oldestSeconds } = await of[about](pool, clock.now());
+      return [
+        { name: 'reeltally_mails_waiting' as const, of: about, value: count },
+        { name: 'reeltally_oldest_waiting_mail_seconds' as const, of: about, value: oldestSeconds },
+      ];
+    });
+    return (await Promise.all(measured)).flat();
   };
-  collectValues(metrics, 'warnings', helps, whileLeading(leadership, read));
+  metrics.collect(
+    'mails',
+    {
+      reeltally_mails_waiting: { help: 'Mails that wait to be sent, by what they are about', label: 'about' },
+      reeltally_oldest_waiting_mail_seconds: {
+        help: 'Age of the oldest waiting mail; 0 if none waits',
+        label: 'about',
+      },
+    },
+    async () => (leadership.leading ? await read() : []),
+  );
 }
 
 /** @param leadership of the dispatcher */

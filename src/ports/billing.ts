@@ -49,7 +49,7 @@ export interface PeriodClosings {
 
 /** A mail to one person, in plain text. */
 export interface Mail {
-  /** UUID. The same mail sent again has the same one. */
+  /** Letters, digits, `-` and `_`. The same mail sent again has the same one. */
   id: string;
   to: string;
   subject: string;

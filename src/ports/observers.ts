@@ -112,8 +112,12 @@ export interface EgressObserver {
   egressClosed(bytes: number): void;
 }
 
+/** What a mail is about: a pool that runs out or a cap that is reached, or an invoice or a credit note. */
+export const mailSubjects = ['warning', 'document'] as const;
+export type MailSubject = (typeof mailSubjects)[number];
+
 export interface MailObserver {
-  /** A mail server has taken a warning. */
-  mailSent(): void;
-  mailFailed(reason: 'refused' | 'away' | 'other'): void;
+  /** A mail server has taken a mail. */
+  mailSent(about: MailSubject): void;
+  mailFailed(about: MailSubject, reason: 'refused' | 'away' | 'other'): void;
 }

@@ -67,7 +67,9 @@ beforeAll(async () => {
     for (let account = 0; account < accounts; account += 1) {
       const history = new RichHistory(store, random, opened[account % opened.length] ?? firstOpenedAt);
       await history.live(2, 40);
-      if (account === 0) await history.acknowledge();
+      if (account > 0) continue;
+      await history.acknowledge();
+      await history.nameIssuer();
     }
     await project(store, models);
   });

@@ -6,6 +6,7 @@ import type { UsageCommand } from '../../src/domain/decide-usage.ts';
 import { decideJob, evolveJob, initialJob } from '../../src/domain/download-job.ts';
 import type { JobCommand } from '../../src/domain/download-job.ts';
 import { defaultOptions } from '../../src/domain/download-options.ts';
+import { decideDocumentMail, evolveDocumentMails, initialDocumentMails } from '../../src/domain/document-mails.ts';
 import { decideInvoices, evolveInvoices, initialInvoices } from '../../src/domain/invoice.ts';
 import type { InvoiceCommand } from '../../src/domain/invoice.ts';
 import { openingInvoice, periodInvoice } from '../../src/domain/invoice-lines.ts';
@@ -18,7 +19,7 @@ import { decideClosing, evolveClosing, initialClosing } from '../../src/domain/c
 import { decideCorrection, evolveCorrections, newCorrections } from '../../src/domain/corrections.ts';
 import type { CorrectionCommand } from '../../src/domain/corrections.ts';
 import { decideMailRecord, evolveMailRecord, newMailRecord } from '../../src/domain/mail-record.ts';
-import { openerOf } from '../../src/domain/people.ts';
+import { listPeople, openerOf } from '../../src/domain/people.ts';
 import { endPeriod, openNextPeriod } from '../../src/domain/usage-periods.ts';
 import type { UsageEvent } from '../../src/domain/usage-events.ts';
 import { evolveUsage } from '../../src/domain/evolve-usage.ts';
@@ -30,6 +31,8 @@ import { ChainedLog } from './chained-log.ts';
 
 const staff: Actor = { type: 'staff', id: 'maria', role: 'finance', reason: 'the file was broken' };
 const system: Actor = { type: 'system', id: 'test' };
+
+type Unaddressed<Command> = Command extends unknown ? Omit<Command, 'mailTo'> : never;
 
 /** A plan that a few requests use up. */
 const small: PlanTerms = { ...plan, downloads_limit: 4, metadata_limit: 3, warning_percents: [80, 100] };
@@ -72,6 +75,7 @@ export class RichHistory {
       await this.#mail(stream);
       await this.#invoice({ kind: 'issue_invoice', draft: periodInvoice(this.#log.read(stream).map(parseUsageEvent)) });
       await this.#creditNotes();
+      if (this.#random.below(4) > 0) await this.#mailDocuments();
     }
     await this.#use(requestsEach);
   }
@@ -89,6 +93,8 @@ export class RichHistory {
       type: 'UsagePeriodOpened',
       data: { ...data, terms: { ...terms, overage_cap_cents: null } },
     };
+    const guest = `per_${this.#random.hex(20)}`;
+    await this.#account({ kind: 'invite_person', accountId, personId: guest, email: 'guest@example.com' });
     const stream = usageStream(accountId, { start: period_start });
     await this.#append(stream, [first]);
     this.#usage = evolveUsage(initialUsage, first) as UsagePeriod;
@@ -97,6 +103,8 @@ export class RichHistory {
       kind: 'issue_invoice',
       draft: openingInvoice(recorded as Parameters<typeof openingInvoice>[0]),
     });
+    await this.#account({ kind: 'remove_person', accountId, personId: guest });
+    await this.#mailDocuments();
     const keys = [this.#random.hex(20), this.#random.hex(20)].map((id) => `key_${id}`);
     for (const keyId of keys) {
       const [keyHash, keyPrefix] = [this.#random.hex(64), 'rtk_test'];
@@ -106,6 +114,9 @@ export class RichHistory {
     const personId = `per_${this.#random.hex(20)}`;
     await this.#account({ kind: 'invite_person', accountId, personId, email: 'ada@example.com' });
     await this.#account({ kind: 'remove_person', accountId, personId });
+    const opener: Actor = { type: 'owner', id: openerOf(accountId) };
+    const details = { name: 'Ada Lovelace', address_lines: ['12 St James’s Square'], country: 'GB' };
+    await this.#account({ kind: 'change_billing_details', accountId, details }, opener);
     this.#client = { type: 'api_key', id: keys[1] ?? '' };
     if (cap !== null) await this.#command({ kind: 'set_overage_cap', overageCapCents: cap, effective: 'now' });
   }
@@ -313,18 +324,35 @@ export class RichHistory {
     await this.#append(`job-${command.token}`, decided);
   }
 
-  async #account(command: Parameters<typeof decideAccount>[1]): Promise<void> {
+  async #account(command: Parameters<typeof decideAccount>[1], actor = system): Promise<void> {
     const stream = `account-${this.accountId}`;
     const decided = decideAccount(this.#log.fold(stream, initialAccount, evolveAccount), command, this.#now());
     if (isRefused(decided)) throw new Error(`${command.kind} was refused: ${decided.refusal}`);
-    await this.#append(stream, decided);
+    await this.#append(stream, decided, { actor });
   }
 
-  async #invoice(command: InvoiceCommand): Promise<void> {
+  async #invoice(command: Unaddressed<InvoiceCommand>): Promise<void> {
     const stream = `invoices-${this.accountId}`;
-    const decided = decideInvoices(this.#log.fold(stream, initialInvoices, evolveInvoices), command);
+    const { people } = this.#log.fold(`account-${this.accountId}`, initialAccount, evolveAccount);
+    const mailTo = listPeople(people).map(({ personId }) => personId);
+    const state = this.#log.fold(stream, initialInvoices, evolveInvoices);
+    const decided = decideInvoices(state, { ...command, mailTo });
     if (isRefused(decided)) return;
     await this.#append(stream, decided, { actor: command.kind === 'issue_credit_note' ? staff : system });
+  }
+
+  /** To everybody who waits for one; nothing is sent to those who were removed. */
+  async #mailDocuments(): Promise<void> {
+    const stream = `invoices-${this.accountId}`;
+    const { people } = this.#log.fold(`account-${this.accountId}`, initialAccount, evolveAccount);
+    for (const [documentId, waiting] of this.#log.fold(stream, initialDocumentMails, evolveDocumentMails)) {
+      for (const personId of waiting) {
+        const messageId = people.get(personId)?.removed === true ? null : `<${this.#random.hex(8)}@example.com>`;
+        const mail = { accountId: this.accountId, documentId, personId, messageId };
+        const decided = decideDocumentMail(this.#log.fold(stream, initialDocumentMails, evolveDocumentMails), mail);
+        if (!isRefused(decided)) await this.#append(stream, decided);
+      }
+    }
   }
 
   /** Somebody has examined what the audit found. */
@@ -332,6 +360,12 @@ export class RichHistory {
     const found = { rule: 'row_differs', stream: 'jobs', revision: 0, field: 'jobs.url', expected: 'a', found: 'b' };
     const data = { ...found, account_id: this.accountId, reference: 'drill-1' };
     await this.#append('audit-acknowledgements', [{ type: 'DivergenceAcknowledged', data }], { actor: staff });
+  }
+
+  /** The issuer moves. */
+  async nameIssuer(): Promise<void> {
+    const data = { name: 'Tally & Co', address_lines: ['1 Film Row'], country: 'IE', tax_id: null, email: null };
+    await this.#append('issuer', [{ type: 'IssuerDetailsChanged', data }], { actor: staff });
   }
 
   #stream(): string {

@@ -73,9 +73,13 @@ function swap(log: ForgedLog, one: Row, other: Row): void {
     log.write(to.position, { id, type, data, metadata });
 }
 
+/** Events of streams whose ends Postgres knows: of the others a forgery with a right chain is one that nobody can find. */
+const knownRows = (log: ForgedLog): readonly Row[] =>
+  log.rows.filter(({ name }) => name !== 'issuer' && name !== 'audit-acknowledgements');
+
 export const anywhere: readonly Tamper[] = [
   ...twoWays('a number', (log, random) => {
-    const row = random.pick(log.rows);
+    const row = random.pick(knownRows(log));
     const data = withAnotherNumber(row, random);
     if (!data) return undefined;
     log.write(row.position, { data });
@@ -107,29 +111,29 @@ export const anywhere: readonly Tamper[] = [
     return 'two neighbours swapped, and the chain made right again';
   },
   (log, random) => {
-    const { position, stream_key: key } = random.pick(log.rows);
+    const { position, stream_key: key } = random.pick(knownRows(log));
     log.run('delete from events where position = ?', position);
     log.setEnd(key);
     return 'an event deleted';
   },
   (log, random) => {
-    const { stream_key: key, revision } = random.pick(log.rows);
+    const { stream_key: key, revision } = random.pick(knownRows(log));
     log.run('delete from events where stream_key = ? and revision >= ?', key, revision);
     log.setEnd(key);
     return 'a tail cut';
   },
   (log, random) => {
-    log.removeStream(random.pick(log.rows).stream_key);
+    log.removeStream(random.pick(knownRows(log)).stream_key);
     return 'a stream deleted';
   },
   ...twoWays('an event inserted', (log, random) => {
-    const row = random.pick(log.rows.slice(0, -1));
+    const row = random.pick(knownRows(log).slice(0, -1));
     const { data, type } = random.pick(log.rows.filter(({ name }) => name.split('-')[0] === row.name.split('-')[0]));
     log.insert(row, { id: random.uuid(), type, data, metadata: row.metadata });
     return row;
   }),
   (log, random) => {
-    const { stream_key: key } = random.pick(log.rows);
+    const { stream_key: key } = random.pick(knownRows(log));
     const last = log.ofStream(key).at(-1);
     // Behind everything else it would be an event like any other that is not projected yet.
     if (!last || last.position === log.rows.at(-1)?.position) return undefined;

@@ -267,6 +267,36 @@ export const ofEvents: readonly EventTamper[] = [
     const { account_id } = event.fields;
     event.fields = { account_id, person_id: account_id.replace('acc_', 'per_') } as Parsed['fields'];
   }),
+  edit('billing details changed by a key', 'details_actor', 'BillingDetailsChanged', ({ meta, fields }, all) => {
+    const issued = all.find((other) => other.type === 'ApiKeyIssued' && other.fields.account_id === fields.account_id);
+    meta.actor = { type: 'api_key', id: issued!.fields.key_id };
+  }),
+  edit(
+    'billing details changed by a person of another account',
+    'actor_person',
+    'BillingDetailsChanged',
+    (event, all) => {
+      const isForeign = ({ type, fields }: Parsed) =>
+        type === 'PersonInvited' && fields.account_id !== event.fields.account_id;
+      event.meta.actor = { type: 'owner', id: all.find(isForeign)!.fields.person_id };
+    },
+  ),
+  edit('billing details of another account', 'account_events', 'BillingDetailsChanged', ({ fields }, all) => {
+    const other = all.find(
+      ({ type, fields: opened }) => type === 'AccountOpened' && opened.account_id !== fields.account_id,
+    );
+    fields.account_id = other!.fields.account_id;
+  }),
+  ...edits('IssuerDetailsChanged', [
+    ['an issuer without a name', 'event_form', ({ fields }) => (fields.name = '')],
+    [
+      'an issuer named by an owner',
+      'details_actor',
+      ({ meta }, all) => {
+        meta.actor = { type: 'owner', id: all.find(({ type }) => type === 'PersonInvited')!.fields.person_id };
+      },
+    ],
+  ]),
   ...edits('JobClaimed', [
     ['another attempt', 'job_claim', ({ fields }) => (fields.attempt += 1)],
     ['a claim for another account', 'job_claim', ({ fields }) => (fields.account_id = `acc_${'f'.repeat(20)}`)],
@@ -294,7 +324,27 @@ export const ofEvents: readonly EventTamper[] = [
       ({ fields }) => (fields.period_start = '2020-01-01T00:00:00.000Z'),
     ],
   ]),
+  edit('an invoice mailed to somebody of another account', 'document_mailed', 'InvoiceIssued', ({ fields }, all) => {
+    const isForeign = (other: Parsed) =>
+      other.type === 'PersonInvited' && other.fields.account_id !== fields.account_id;
+    fields.mail_to = [all.find(isForeign)!.fields.person_id];
+  }),
+  edit('an invoice that names nobody any more', ['document_mailed', 'row_surplus'], 'InvoiceIssued', ({ fields }) => {
+    fields.mail_to = [];
+  }),
+  ...edits('DocumentMailed', [
+    ['a mail to another person', 'document_mailed', ({ fields }) => (fields.person_id = 'per_unknown0000000000')],
+    ['a mail about another document', 'document_mailed', ({ fields }, all) => (fields.document_event_id = all[0]!.id)],
+    ['a mail of another account', 'document_mailed', ({ fields }) => (fields.account_id = `acc_${'f'.repeat(20)}`)],
+    [
+      'a mail that nobody needed, though the person is there',
+      'document_mailed',
+      ({ fields }) => fields.message_id !== null && (fields.message_id = null as never),
+    ],
+  ]),
+  remove('a record of a mail about a document taken out', 'row_differs', 'DocumentMailed'),
   ...edits('CreditNoteIssued', [
+    ['a credit note mailed to nobody known', 'document_mailed', ({ fields }) => (fields.mail_to = ['per_unknown'])],
     ['a credit note of more than the invoice', 'credit_note_amount', ({ fields }) => (fields.cents += 100_000)],
     ['a credit note of no line', 'credit_note_line', ({ fields }) => (fields.line = 99)],
     ['a credit note by nobody', 'correction_actor', ({ meta }) => (meta.actor = systemActor)],
@@ -378,6 +428,7 @@ export const ofEvents: readonly EventTamper[] = [
   repeat('a credit note twice', 'correction_reference', 'CreditNoteIssued'),
   repeat('an invoice twice', 'invoice_due', 'InvoiceIssued'),
   repeat('a mail twice', 'notice_mailed', 'UsageWarningMailed'),
+  repeat('a mail about a document twice', 'document_mailed', 'DocumentMailed'),
   repeat('a start twice', 'job_order', 'JobStarted'),
   repeat('an expiry twice', 'job_order', 'FileExpired'),
   repeat('a key issued twice', 'account_events', 'ApiKeyIssued'),

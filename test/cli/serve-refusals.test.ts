@@ -65,7 +65,7 @@ describe('serve refuses the environment', () => {
 
   it('where a mail server is named, but nobody that mails come from', async () => {
     const environment = { REELTALLY_DATA: temporaryDirectory(), SMTP_URL: 'smtp://user:password@127.0.0.1' };
-    await expectNoStart(environment, /^reeltally: MAIL_FROM: SMTP_URL needs the sender address of warning mails\.$/);
+    await expectNoStart(environment, /^reeltally: MAIL_FROM: SMTP_URL needs the sender address of mails\.$/);
   });
 
   it('where engines are given, but neither a secret nor a data directory to take one from', async () => {

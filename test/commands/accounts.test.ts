@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { newId, newUuid, randomBits } from '../../src/system/clock-and-chance.ts';
 import {
+  changeBillingDetails,
   invitePerson,
   issueApiKey,
   issueReferencedKey,
@@ -244,5 +245,21 @@ describe('the people of an account', () => {
     const refused = { refusal: 'account_not_found' };
     expect(await invitePerson(dependencies(), { ...nobody, email: 'ada@example.com' })).toEqual(refused);
     expect(await removePerson(dependencies(), { ...nobody, personId: newId('per') })).toEqual(refused);
+  });
+});
+
+describe('the billing details of an account', () => {
+  it('are changed by one of its people, and changes at the same time keep one another', async () => {
+    const accountId = await open();
+    const actor = { type: 'owner', id: accountId.replace('acc_', 'per_') } as const;
+    const change = (details: Parameters<typeof changeBillingDetails>[1]['details']) =>
+      changeBillingDetails(dependencies(), { ...asked, actor, accountId, details });
+    await Promise.all([change({ name: 'Ada Ltd' }), change({ country: 'GB' }), change({ address_lines: ['London'] })]);
+    const all = { name: 'Ada Ltd', address_lines: ['London'], country: 'GB', tax_id: null };
+    expect(await change({ tax_id: 'GB1' })).toEqual({ ...all, tax_id: 'GB1' });
+    expect((await readAccount(log.store, accountId)).billing).toEqual({ ...all, tax_id: 'GB1' });
+    const [, ...changes] = await accountEvents(accountId);
+    expect(changes).toHaveLength(4);
+    expect(changes[3]?.metadata).toMatchObject({ actor });
   });
 });

@@ -75,13 +75,19 @@ describe('an invoice', () => {
     if (isRefused(opened)) throw new Error(opened.refusal);
     const { accountId } = opened;
     expect((await invoicesOf(accountId)).map(({ data }) => data)).toMatchObject([
-      { number: 1, covers: 'opening', period_start: december, total_cents: 1900 },
+      {
+        ...{ number: 1, covers: 'opening', period_start: december, total_cents: 1900 },
+        mail_to: [accountId.replace('acc_', 'per_')],
+      },
     ]);
     await Promise.all([openFirstPeriod(accounts, accountId, request), openFirstPeriod(accounts, accountId, request)]);
     expect(await invoicesOf(accountId)).toHaveLength(1);
     const free = { ...plan, fee_cents: 0 };
     const other = await openAccount(accounts, { email: 'owner@example.com', terms: free, ...request });
     expect(await invoicesOf(isRefused(other) ? '' : other.accountId)).toEqual([]);
+    const told = await openAccount(accounts, { email: 'a@example.com', terms: plan, mails: false, ...request });
+    const [unmailed] = await invoicesOf(isRefused(told) ? '' : told.accountId);
+    expect(unmailed?.data).toMatchObject({ number: 1, mail_to: [] });
   });
 });
 

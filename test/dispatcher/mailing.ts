@@ -8,7 +8,8 @@ import { usageOrigin } from '../../src/commands/usage/usage-cache.ts';
 import type { Mailer } from '../../src/ports/billing.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';
 import { startMailingWarnings } from '../../src/dispatcher/send-warning-mails.ts';
-import type { MailDependencies } from '../../src/dispatcher/send-warning-mails.ts';
+import { startMailingDocuments } from '../../src/dispatcher/send-document-mails.ts';
+import type { MailDependencies } from '../../src/dispatcher/send-mails.ts';
 import { usageStream } from '../../src/domain/billing-period.ts';
 import type { PlanTerms } from '../../src/domain/plans.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
@@ -27,6 +28,8 @@ export interface Mailing {
   server: TestMailServer;
   /** A dispatcher's part, as a process of its own would run it. */
   start: (changed?: Partial<MailDependencies>) => { stop: () => Promise<void> };
+  /** The same, for invoices and credit notes. */
+  startDocuments: (changed?: Partial<MailDependencies>) => { stop: () => Promise<void> };
   /** Stops the projection. */
   stopProjecting: () => Promise<void>;
 }
@@ -41,24 +44,27 @@ export function mailingUnderTest(log: { readonly store: EventStore }): Mailing {
     const stopProjecting = () => projecting!.close();
     const server = await startMailServer();
     onTestFinished(() => server.close());
-    const start = (changed: Partial<MailDependencies> = {}) => {
-      const mailing = startMailingWarnings({
-        store: log.store,
-        pool: models.pool,
-        logger: silent,
-        newUuid,
-        now: () => midNovember,
-        mailerId: newUuid(),
-        taken: new Set<string>(),
-        mailer: mailerTo(server),
-        lookEveryMs: 20,
-        retryMs: 50,
-        ...changed,
-      });
+    const given = (changed: Partial<MailDependencies>) => ({
+      store: log.store,
+      pool: models.pool,
+      logger: silent,
+      newUuid,
+      now: () => midNovember,
+      mailerId: newUuid(),
+      taken: new Set<string>(),
+      mailer: mailerTo(server),
+      lookEveryMs: 20,
+      retryMs: 50,
+      ...changed,
+    });
+    const stopped = (mailing: { stop: () => Promise<void> }) => {
       onTestFinished(() => mailing.stop());
       return mailing;
     };
-    Object.assign(parts, { models, server, start, stopProjecting });
+    const start: Mailing['start'] = (changed = {}) => stopped(startMailingWarnings(given(changed)));
+    const startDocuments: Mailing['startDocuments'] = (changed = {}) =>
+      stopped(startMailingDocuments({ ...given(changed), issuer: 'Tally & Co', publicUrl: 'https://reeltally.test' }));
+    Object.assign(parts, { models, server, start, startDocuments, stopProjecting });
   });
   return parts as Mailing;
 }

@@ -45,7 +45,10 @@ async function takeWithLogAway(leader: Leader, meanwhile: () => Promise<void> = 
     return 'take';
   });
   const failed: string[] = [];
-  const observer = { mailSent: () => undefined, mailFailed: (reason: string) => void failed.push(reason) };
+  const observer = {
+    mailSent: () => undefined,
+    mailFailed: (_about: string, reason: string) => void failed.push(reason),
+  };
   const leading = mailing.start({ ...leader, observer, recordTimeoutMs: 300 });
   await waitFor(() => failed.length > 0, { what: 'an attempt to record it in vain', timeoutMs: 20_000 });
   expect(failed[0]).toBe('other');
@@ -90,7 +93,7 @@ describe('a mail that was taken while the log is away waits for its event, and i
     });
     await leading.stop();
     await pool.end();
-    const noted = await mailing.models.pool.query('select from warning_mails where taken_at is not null');
+    const noted = await mailing.models.pool.query('select from mail_claims where taken_at is not null');
     expect(noted.rowCount).toBe(0);
     mailing.start({ ...leader, pool: mailing.models.pool });
     await expectOneMail(account);

@@ -169,7 +169,7 @@ describe('warning mails', () => {
     const { server, start, models } = mailing;
     await server.close();
     const failed: string[] = [];
-    start({ observer: { mailSent: () => undefined, mailFailed: (reason) => failed.push(reason) } });
+    start({ observer: { mailSent: () => undefined, mailFailed: (_about, reason) => failed.push(reason) } });
     const accounts = await Promise.all([useDownloads(log.store, 5), useDownloads(log.store, 4)]);
     await waitFor(() => failed.length >= 3, { what: 'attempts in vain' });
     expect(new Set(failed)).toEqual(new Set(['away']));
@@ -205,7 +205,7 @@ describe('warning mails', () => {
     await mailing.models.caughtUp();
     const { pool } = models;
     await pool.query(
-      "insert into warning_mails select event_id, 'another process' from usage_warnings where stream = $1",
+      "insert into mail_claims select event_id, 'another process' from usage_warnings where stream = $1",
       [account.stream],
     );
     const patient = start({ lookEveryMs: 5 });
@@ -213,10 +213,10 @@ describe('warning mails', () => {
     await mailed(log.store, other, 1);
     await patient.stop();
     expect(mailsTo(server.received, account)).toEqual([]);
-    await pool.query("update warning_mails set claimed_at = claimed_at - interval '6 minutes'");
+    await pool.query("update mail_claims set claimed_at = claimed_at - interval '6 minutes'");
     start();
     await mailed(log.store, account, 1);
-    await waitFor(async () => (await pool.query('select from warning_mails')).rowCount === 0, {
+    await waitFor(async () => (await pool.query('select from mail_claims')).rowCount === 0, {
       what: 'the claims to be gone',
     });
   });

@@ -1,6 +1,7 @@
 import type { CreditNoteIssued, InvoiceIssued } from '../../src/domain/invoice-events.ts';
 import { creditNoteDocument, invoiceDocument } from '../../src/documents/invoice-document.ts';
-import type { Charge, CreditNoteDocument, InvoiceDocument } from '../../src/documents/invoice-document.ts';
+import type { CreditNoteDocument, InvoiceDocument } from '../../src/documents/invoice-document.ts';
+import type { LineItem } from '../../src/domain/line-items.ts';
 import { accountId } from '../domain/usage-examples.ts';
 
 /** An invoice with a line of every kind, and a note that gives a part of it back. */
@@ -9,7 +10,7 @@ const stream = `usage-${accountId}-20261121`;
 const event = (revision: number) => ({ stream, revision, id: `c491a13c-b809-55e8-851d-83ddc20950${String(revision)}` });
 
 const invoice: InvoiceIssued = {
-  ...{ number: 7, account_id: accountId, covers: 'period', currency: 'USD', total_cents: 310_882 },
+  ...{ number: 7, account_id: accountId, covers: 'period', currency: 'USD', total_cents: 310_867 },
   ...{ period_start: '2026-11-21T00:00:00.000Z', period_end: '2026-12-21T00:00:00.000Z' },
   lines: [
     {
@@ -20,6 +21,10 @@ const invoice: InvoiceIssued = {
       ],
     },
     { kind: 'waiver', reference: '=CASE-1', charge_event_id: event(21).id, cents: -18, event: event(40) },
+    {
+      ...{ kind: 'waivers', rate_cents: 25, rate_version: '2026-11', quantity: 2, cents: -15, stream },
+      revisions: [[42, 43, 1]],
+    },
     { kind: 'fee_difference', plan: 'studio_500', cents: 4_000, event: event(41) },
     {
       ...{ kind: 'fee', plan: 'studio_500', cents: 306_800, event: event(50) },
@@ -37,14 +42,37 @@ const at = { eventId: event(60).id, actor: { type: 'system', id: 'billing-period
 const issued = { ...at, data: invoice, revision: 8, issuedAt: '2026-12-21T01:00:03.112Z' };
 const staff = { type: 'staff', id: 'R. Example', reason: '<script>alert("1")</script> & more' };
 const noted = { ...at, data: note, revision: 9, issuedAt: '2027-01-04T23:59:59.999Z', actor: staff };
-const parties = { issuer: 'Reeltally & Sons', billedTo: 'owner@example.com', stream: `invoices-${accountId}` };
+const details = { address_lines: ['1 Film Row', '<b>Dublin</b>'], country: 'IE', tax_id: 'IE1234567T' };
+const parties = {
+  issuer: { name: 'Reeltally & Sons', ...details, email: 'billing@reeltally.test' },
+  billedTo: { name: 'Ada Ltd', address_lines: ['London'], country: 'GB', tax_id: null, email: 'owner@example.com' },
+  stream: `invoices-${accountId}`,
+};
 
-const charges: Charge[] = [21, 23, 25, 28].map((revision) => ({
+const item = (revision: number, cents: number): LineItem => ({
   ...{ event_id: event(revision).id, revision, time: '2026-11-30T23:59:59.999Z', token: `-token-${String(revision)}` },
-  cents: 25,
-}));
+  ...{ platform: 'youtube', video_id: 'dQw4w9WgXcQ', reference: null, reason: null, cents },
+});
+const waiver = (revision: number, cents: number): LineItem => ({
+  ...item(revision, cents),
+  ...{ reference: '=CASE-1', reason: '@the file <was> broken' },
+});
+const charges = [21, 23, 25, 28].map((revision) => item(revision, 25));
+const waivers: readonly [number, LineItem[]][] = [
+  [2, [waiver(40, -18)]],
+  [3, [waiver(42, -10), waiver(43, -5)]],
+];
 
-export const exampleInvoice = (withCharges = false): InvoiceDocument =>
-  invoiceDocument(issued, [noted], { ...parties, ...(withCharges && { charges: new Map([[1, charges]]) }) });
+export const exampleInvoice = (withCharges = false): InvoiceDocument => {
+  const items = new Map([...(withCharges ? [[1, charges] as const] : []), ...waivers]);
+  return invoiceDocument(issued, [noted], { ...parties, items });
+};
+
+/** One with more charges than a page lists. */
+export const longInvoice = (count: number): InvoiceDocument =>
+  invoiceDocument(issued, [], {
+    ...parties,
+    items: new Map([[1, Array.from({ length: count }, (_, index) => item(100 + index, 25))]]),
+  });
 
 export const exampleNote = (): CreditNoteDocument => creditNoteDocument(noted, invoice, parties);

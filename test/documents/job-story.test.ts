@@ -59,7 +59,7 @@ describe('a download, in words', () => {
         ...{ number, account_id: 'acc', reference: 'CASE-8', invoice_number: 2, line: 1, charge_event_id: charge },
         ...{ currency: 'USD' as const, cents: 5 },
       },
-      ...{ eventId: 'note', revision: 1, issuedAt: time, actor: ada },
+      ...{ eventId: 'note', revision: 1, position: 0n, issuedAt: time, actor: ada },
     });
     const rows = [
       row('OverageCharged', { ordinal: 4, cents: 25 }, { cents: 25 }),

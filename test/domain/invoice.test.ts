@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { openingInvoice, periodInvoice, rangesOf } from '../../src/domain/invoice-lines.ts';
 import { decideInvoices, evolveInvoices, initialInvoices } from '../../src/domain/invoice.ts';
-import type { CreditedCharge, InvoiceDraft, Invoices } from '../../src/domain/invoice.ts';
+import type { CreditedCharge, InvoiceDraft, Invoices, Note } from '../../src/domain/invoice.ts';
 import type { CreditNoteIssued, InvoiceEvent, InvoiceLine } from '../../src/domain/invoice-events.ts';
 import { closePeriod } from '../../src/domain/usage-periods.ts';
 import type { UsageEvent } from '../../src/domain/usage-events.ts';
@@ -81,7 +81,7 @@ describe('what a period comes to', () => {
     const events = [opened(), credit(1), ended({ fee_cents: 0 })];
     const draft = periodInvoice(stored([...events, closePeriod(given(...events))]));
     expect(draft.lines).toEqual([]);
-    expect(decideInvoices(initialInvoices, { kind: 'issue_invoice', draft })).toEqual([]);
+    expect(decideInvoices(initialInvoices, { kind: 'issue_invoice', draft, mailTo })).toEqual([]);
   });
 
   it('is not known before its books are closed', () => {
@@ -105,6 +105,7 @@ describe('what a period comes to', () => {
   });
 });
 
+const mailTo = ['per_aaaaaaaaaaaaaaaa'];
 const draft: InvoiceDraft = {
   account_id: accountId,
   covers: 'period',
@@ -117,23 +118,23 @@ const draft: InvoiceDraft = {
 const invoiced = (...events: InvoiceEvent[]): Invoices => events.reduce(evolveInvoices, initialInvoices);
 const issued = (number: number, changed: Partial<InvoiceDraft> = {}): InvoiceEvent => ({
   type: 'InvoiceIssued',
-  data: { number, ...draft, ...changed, currency: 'USD', total_cents: 90 },
+  data: { number, ...draft, ...changed, currency: 'USD', total_cents: 90, mail_to: mailTo },
 });
 
 describe('an invoice', () => {
   it('has the next number, and the sum of its lines', () => {
-    expect(decideInvoices(initialInvoices, { kind: 'issue_invoice', draft })).toEqual([issued(1)]);
+    expect(decideInvoices(initialInvoices, { kind: 'issue_invoice', draft, mailTo })).toEqual([issued(1)]);
     const opening = issued(1, { covers: 'opening' });
-    expect(decideInvoices(invoiced(opening), { kind: 'issue_invoice', draft })).toEqual([issued(2)]);
+    expect(decideInvoices(invoiced(opening), { kind: 'issue_invoice', draft, mailTo })).toEqual([issued(2)]);
   });
 
   it('is issued once for a period', () => {
-    expect(decideInvoices(invoiced(issued(1)), { kind: 'issue_invoice', draft })).toEqual([]);
+    expect(decideInvoices(invoiced(issued(1)), { kind: 'issue_invoice', draft, mailTo })).toEqual([]);
   });
 });
 
 describe('a credit note', () => {
-  const note: Omit<CreditNoteIssued, 'number' | 'currency'> = {
+  const note: Note = {
     account_id: accountId,
     reference: 'CASE-9',
     invoice_number: 1,
@@ -143,10 +144,10 @@ describe('a credit note', () => {
   };
   const credited = (number: number, changed: Partial<typeof note> = {}): InvoiceEvent => ({
     type: 'CreditNoteIssued',
-    data: { number, ...note, ...changed, currency: 'USD' },
+    data: { number, ...note, ...changed, currency: 'USD', mail_to: mailTo },
   });
   const decide = (state: Invoices, changed: Partial<typeof note> = {}, chargeOf?: CreditedCharge) =>
-    decideInvoices(state, { kind: 'issue_credit_note', note: { ...note, ...changed }, charge: chargeOf });
+    decideInvoices(state, { kind: 'issue_credit_note', note: { ...note, ...changed }, charge: chargeOf, mailTo });
 
   const charged = (revision: number, cents: number): CreditedCharge => ({
     eventId: idOf(revision),
@@ -236,6 +237,7 @@ describe('a failure of the service, after the close', () => {
       reference,
       periodStart: period.period_start,
       charge: { eventId: idOf(revision), stream, revision, ...rate, cents },
+      mailTo,
     });
   const note = (cents: number, changed: Partial<CreditNoteIssued> = {}): InvoiceEvent => ({
     type: 'CreditNoteIssued',
@@ -248,6 +250,7 @@ describe('a failure of the service, after the close', () => {
       charge_event_id: idOf(3),
       currency: 'USD',
       cents,
+      mail_to: mailTo,
       ...changed,
     },
   });

@@ -19,6 +19,7 @@ describe('a stream is ours', () => {
     usageStream(accountId, { start: '2026-11-21T00:00:00.000Z' }),
     jobStream(tokens.issue()),
     invoicesStream(accountId),
+    'issuer',
     'audit-acknowledgements',
   ])('by its exact form: %s', (stream) => {
     expect(isOurStream(stream)).toBe(true);
@@ -39,6 +40,7 @@ describe('a stream is ours', () => {
     'job-3f2c7a9e54f74f3e9a0b2d6a1f0c9b7e',
     'job-',
     `invoices-${accountId}-1`,
+    'issuer-1',
     'audit-acknowledgements-1',
     `$$account-${accountId}`,
     `x-account-${accountId}`,

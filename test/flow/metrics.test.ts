@@ -138,21 +138,23 @@ describe('GET /metrics', () => {
   });
 
   it('counts warning mails, which are files where no mail server is named', async () => {
-    const sent = async () => valueOf((await scrape(service.url)).metrics, 'reeltally_warning_mails_total');
+    const about = { about: 'warning' };
+    const sent = async () => valueOf((await scrape(service.url)).metrics, 'reeltally_mails_total', about);
     // The second download reaches both thresholds at once, which is one mail.
     await waitFor(async () => (await sent()) === 1, { what: 'the mail' });
     const directory = join(service.dataDirectory, 'mails');
-    const mails = readdirSync(directory).map((name) => readFileSync(join(directory, name), 'utf8'));
+    const all = readdirSync(directory).map((name) => readFileSync(join(directory, name), 'utf8'));
+    const mails = all.filter((mail) => mail.includes('of this period are used'));
     expect(mails).toHaveLength(1);
     for (const mail of mails) {
       expect(mail).toContain('To: owner@example.com');
       expect(mail).toContain(accountId);
     }
-    const waiting = async () => valueOf((await scrape(service.url)).metrics, 'reeltally_warnings_waiting');
+    const waiting = async () => valueOf((await scrape(service.url)).metrics, 'reeltally_mails_waiting');
     await waitFor(async () => (await waiting()) === 0, { what: 'the read model to follow' });
     const { metrics } = await scrape(service.url);
-    expect(valueOf(metrics, 'reeltally_oldest_waiting_warning_seconds')).toBe(0);
-    expect(valueOf(metrics, 'reeltally_warning_mail_failures_total')).toBe(0);
+    expect(valueOf(metrics, 'reeltally_oldest_waiting_mail_seconds')).toBe(0);
+    expect(valueOf(metrics, 'reeltally_mail_failures_total')).toBe(0);
   });
 
   it('shows read models and queue that have caught up, and room on the disks', async () => {

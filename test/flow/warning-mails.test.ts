@@ -68,7 +68,7 @@ async function killWhileMailing(): Promise<void> {
     return 'take';
   });
   await killed.promise;
-  await queryWarningMails("update warning_mails set claimed_at = claimed_at - interval '10 minutes'");
+  await queryWarningMails("update mail_claims set claimed_at = claimed_at - interval '10 minutes'");
 }
 
 /** The log answers nobody once the mail is taken: that is noted, and cannot be recorded. */
@@ -78,7 +78,7 @@ async function killOnceNoted(): Promise<void> {
     return 'take';
   });
   const dispatcher = await startDispatcher();
-  await waitFor(async () => (await queryWarningMails('select from warning_mails where taken_at is not null')) === 1, {
+  await waitFor(async () => (await queryWarningMails('select from mail_claims where taken_at is not null')) === 1, {
     what: 'the mail to be noted as taken',
     timeoutMs: 30_000,
   });
@@ -119,11 +119,11 @@ describe('while the mail server is away', () => {
     await mailServer.close();
     await using dispatcher = await startDispatcher();
     const { accountId, key } = await warnedAccount();
-    const failed = async () => (await countOf(dispatcher, 'reeltally_warning_mail_failures_total')) > 0;
+    const failed = async () => (await countOf(dispatcher, 'reeltally_mail_failures_total')) > 0;
     await waitFor(failed, { what: 'an attempt in vain', timeoutMs: 20_000 });
     const { metrics } = await scrape(dispatcher.url);
-    expect(valueOf(metrics, 'reeltally_warnings_waiting')).toBe(1);
-    expect(valueOf(metrics, 'reeltally_oldest_waiting_warning_seconds')).toBeGreaterThan(0);
+    expect(valueOf(metrics, 'reeltally_mails_waiting', { about: 'warning' })).toBe(1);
+    expect(valueOf(metrics, 'reeltally_oldest_waiting_mail_seconds', { about: 'warning' })).toBeGreaterThan(0);
     // A download is accepted and reaches the work queue all the same.
     const queue = async () => countOf(dispatcher, 'reeltally_queue_pending_messages');
     const before = await queue();

@@ -3,6 +3,7 @@ import { z } from 'zod';
 
 import { accountEventSchemas } from '../../src/domain/account-events.ts';
 import { auditEventSchemas } from '../../src/domain/audit-events.ts';
+import { issuerEventSchemas } from '../../src/domain/issuer-events.ts';
 import { jobEventSchemas } from '../../src/domain/download-job-events.ts';
 import { failureReasonNames } from '../../src/domain/failure-reasons.ts';
 import { invoiceEventSchemas, invoiceLine } from '../../src/domain/invoice-events.ts';
@@ -17,6 +18,7 @@ const streams: [string, Readonly<Record<string, z.ZodType>>][] = [
   ['Stream `usage-{account_id}-{yyyymmdd}`', usageEventSchemas],
   ['Stream `job-{token}`', jobEventSchemas],
   ['Stream `invoices-{account_id}`', invoiceEventSchemas],
+  ['Stream `issuer`', issuerEventSchemas],
   ['Stream `audit-acknowledgements`', auditEventSchemas],
 ];
 const events = streams.flatMap(([, schemas]) => Object.entries(schemas));

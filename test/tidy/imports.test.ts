@@ -27,8 +27,12 @@ const rooms: Readonly<Record<string, Room>> = {
   'projections/admission': { rooms: ['src/domain', 'src/ports', 'projections', 'projections/runner'] },
   // Pages and files for people, made of facts alone: the same facts give the same bytes.
   'src/documents': { rooms: ['src/domain'], packages: ['csv-stringify/sync'] },
+  // An account's documents from log and read models, for everybody who shows them.
+  'src/invoices': { rooms: [...insideOfService, 'projections', 'src/documents'] },
   'src/http': { rooms: ['src/async', ...insideOfService, 'projections', 'projections/admission', 'src/documents'] },
-  'src/console': { rooms: [...insideOfService, ...readModels, 'projections/admission', 'src/documents'] },
+  'src/console': {
+    rooms: [...insideOfService, ...readModels, 'projections/admission', 'src/documents', 'src/invoices'],
+  },
   // What runs in the reader's browser: nothing of the service.
   'src/console/browser': { rooms: [], packages: ['preact', '@preact/signals', 'htm', 'uplot'] },
   // Only what a client outside would have: the generated types.
@@ -43,6 +47,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'src/audit/compare',
       'src/audit/rules',
       'src/documents',
+      'src/invoices',
       'src/client',
     ],
   },

@@ -11,7 +11,7 @@ import type {
   RowObserver,
   VoidObserver,
 } from '../../ports/observers.ts';
-import { removals, resolutions } from '../../ports/observers.ts';
+import { mailSubjects, removals, resolutions } from '../../ports/observers.ts';
 import { tablesWithMacs } from '../../ports/row-macs.ts';
 import { releaseReasons } from '../../domain/download-job-events.ts';
 import { failureReasonNames } from '../../domain/failure-reasons.ts';
@@ -232,16 +232,20 @@ export function observeFiles(registers: Registry[]): FileObserver {
 
 export function observeMails(registers: Registry[]): MailObserver {
   const sent = new Counter({
-    name: 'reeltally_warning_mails_total',
-    help: 'Warnings that a mail server has accepted from this process',
+    name: 'reeltally_mails_total',
+    help: 'Mails that a mail server has accepted from this process, by what they are about',
+    labelNames: ['about'],
     registers,
   });
   const failures = new Counter({
-    name: 'reeltally_warning_mail_failures_total',
-    help: 'Failed attempts to mail a warning, which are repeated, by reason',
-    labelNames: ['reason'],
+    name: 'reeltally_mail_failures_total',
+    help: 'Failed attempts to send a mail, which are repeated, by what it is about and reason',
+    labelNames: ['about', 'reason'],
     registers,
   });
-  for (const reason of ['refused', 'away', 'other']) failures.inc({ reason }, 0);
-  return { mailSent: () => sent.inc(), mailFailed: (reason) => failures.inc({ reason }) };
+  for (const about of mailSubjects) {
+    sent.inc({ about }, 0);
+    for (const reason of ['refused', 'away', 'other']) failures.inc({ about, reason }, 0);
+  }
+  return { mailSent: (about) => sent.inc({ about }), mailFailed: (about, reason) => failures.inc({ about, reason }) };
 }

@@ -165,6 +165,13 @@ export const columns = {
     returned_cents: 'returnedCents',
     returned_metadata_credits: 'returnedMetadataCredits',
   },
+  document_mails: {
+    event_id: 'id',
+    account_id: 'accountId',
+    revision: 'revision',
+    time: 'metadata.time',
+    waiting: 'waiting',
+  },
   usage_warnings: {
     event_id: 'id',
     account_id: 'accountId',

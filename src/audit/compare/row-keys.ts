@@ -26,6 +26,8 @@ const keyOf: Readonly<Record<Table, KeyOf>> = {
   },
   usage_days: (event) => centsTaken(event) !== undefined && `${event.stream} ${dayOf(event)}`,
   invoices: ({ type, id }) => (type === 'InvoiceIssued' || type === 'CreditNoteIssued') && id,
+  document_mails: ({ type, id, data }) =>
+    (type === 'InvoiceIssued' || type === 'CreditNoteIssued') && (data.mail_to ?? []).length > 0 && id,
   usage_warnings: ({ type, id }) => (type === 'UsageWarningReached' || type === 'OverageCapReached') && id,
 };
 

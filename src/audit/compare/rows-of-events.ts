@@ -1,5 +1,6 @@
 import { openerOf } from '../rules/account.ts';
 import type { Account, ApiKey } from '../rules/account.ts';
+import type { Invoices } from '../rules/invoices.ts';
 import type { Job } from '../rules/job.ts';
 import type { Charge, Period } from '../rules/period.ts';
 import type { RecordedEvent } from '../rules/audited-log.ts';
@@ -19,6 +20,9 @@ interface Replayed {
   completeness: Completeness;
 }
 
+/** An invoice or a credit note, with the people whose mail is not recorded yet. */
+type Document = Link & { accountId: string; waiting: readonly string[] };
+
 const notices = ['UsageWarningReached', 'UsageWarningMailed', 'OverageCapReached', 'OverageCapMailed'];
 
 /** Notes which rows of Postgres each event must have made or changed. */
@@ -29,6 +33,9 @@ export class RowsOfEvents implements ReplayObserver {
   readonly #notices = new Map<string, Link & { accountId: string; messageId: string | null }>();
   /** The days of periods that are not closed, by stream. */
   readonly #days = new Map<string, Map<string, UsageDay>>();
+
+  /** Documents that somebody waits for a mail about, by the id of their event. */
+  readonly #documents = new Map<string, Document>();
 
   constructor(replayed: Replayed, rows: ExpectedRows) {
     this.#replayed = replayed;
@@ -204,10 +211,30 @@ export class RowsOfEvents implements ReplayObserver {
     this.#rows.expect({ table: 'credits', accountId, key: stream, subject, at, isNew, isFinal, forget });
   }
 
-  invoiced(event: Link, accountId: string, day = ''): void {
+  invoiced(event: Link, { accountId, waiting }: Invoices, day = ''): void {
     const isInvoice = event.type === 'InvoiceIssued';
     const subject = { ...event, total: isInvoice ? event.data.total_cents : event.data.cents };
     this.#rows.expect({ table: 'invoices', accountId, key: event.id, subject, at: event, isNew: true, day });
+    const people = waiting.get(event.id) ?? [];
+    if (people.length === 0) return;
+    const document = { ...event, accountId, waiting: people };
+    this.#documents.set(event.id, document);
+    this.#document(document, { isNew: true, position: event.position });
+  }
+
+  documentMailed(event: Link, { waiting }: Invoices): void {
+    const id = event.data.document_event_id;
+    const document = this.#documents.get(id);
+    if (!document) return;
+    document.waiting = waiting.get(id) ?? [];
+    if (document.waiting.length === 0) this.#documents.delete(id);
+    this.#document(document, { isNew: false, position: event.position });
+  }
+
+  #document(document: Document, { isNew, position }: { isNew: boolean; position: bigint }): void {
+    const { id: key, accountId, waiting } = document;
+    const of = { accountId, key, subject: document, at: { ...document, position }, isNew, day: '' };
+    this.#rows.expect({ table: 'document_mails', ...of, isFinal: waiting.length === 0 });
   }
 }
 

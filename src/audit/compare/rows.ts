@@ -46,6 +46,12 @@ export const kept: Readonly<Record<Table, Kept>> = {
   hourly_limits: { checkpoint: 'api_keys', key: ['account_id'], ...accountStream },
   people: { checkpoint: 'people', key: ['account_id', 'person_id'], ...accountStream },
   usage_days: { checkpoint: 'usage_days', key: ['stream', 'day'], stream: 'stream', revision: '-1', period: 'stream' },
+  document_mails: {
+    checkpoint: 'usage_and_jobs',
+    key: ['event_id'],
+    stream: `'invoices-' || account_id`,
+    revision: 'revision',
+  },
   invoices: {
     checkpoint: 'invoices',
     key: ['event_id'],

@@ -22,6 +22,8 @@ export interface Person {
   since: string;
   /** The time of the removal. */
   removedAt: string | null;
+  /** The position of the event of the removal. */
+  removal: bigint | null;
 }
 
 /** The data that the next period must be opened with. */
@@ -64,7 +66,14 @@ export class Account extends Chain<string> {
     }
     this.mustEqual('account_events', event, { account_id: this.accountId });
     if (event.type.startsWith('Person')) this.#person(event);
+    else if (event.type === 'BillingDetailsChanged') this.#details(event);
     else this.#key(event);
+  }
+
+  /** A program that holds a key downloads; it does not say who is billed. */
+  #details(event: Link): void {
+    const isPerson = event.metadata.actor.type !== 'api_key';
+    this.must('details_actor', isPerson, event, 'metadata.actor.type', 'owner, staff or system');
   }
 
   #key(event: Link): void {
@@ -85,11 +94,12 @@ export class Account extends Chain<string> {
     const isRemoved = type === 'PersonRemoved' && person?.removedAt === null && are > 1;
     this.must('account_events', isNew || isRemoved, event, 'type', 'what this person allows');
     if (isNew) this.#bringIn(data.person_id, event);
-    if (isRemoved) person.removedAt = this.time;
+    if (isRemoved) Object.assign(person, { removedAt: this.time, removal: event.position });
   }
 
   #bringIn(personId: string, { position }: Link): void {
-    this.people.set(personId, { accountId: this.accountId, personId, position, since: this.time, removedAt: null });
+    const { accountId, time: since } = this;
+    this.people.set(personId, { accountId, personId, position, since, removedAt: null, removal: null });
   }
 
   #open(event: Link): void {
@@ -127,6 +137,18 @@ export class Account extends Chain<string> {
     } else if (type === 'UsagePeriodEnded') {
       this.#ask(event, { previous_period_start: data.period_start, ...data.next });
     } else if (type === 'PlanChanged' && data.effective === 'now') this.hourlyLimit = data.terms.hourly_limit;
+  }
+
+  /** Whether somebody was among the people of the account before an event; they may have been removed since. */
+  hadPerson(personId: string, { position }: Pick<Link, 'position'>): boolean {
+    const person = this.people.get(personId);
+    return person !== undefined && person.position < position;
+  }
+
+  /** Whether a person was removed before an event. */
+  hadRemoved(personId: string, { position }: Pick<Link, 'position'>): boolean {
+    const removal = this.people.get(personId)?.removal ?? null;
+    return removal !== null && removal < position;
   }
 
   /** An API key acts only for its own account, and only between its issue and its revocation; a person likewise. */

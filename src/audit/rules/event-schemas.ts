@@ -1,4 +1,4 @@
-import { anything, count, flag, instant, nullable, optional, part, text } from './field-kinds.ts';
+import { anything, count, flag, ids, instant, nullable, optional, part, text } from './field-kinds.ts';
 import type { Schema, ValueOf, WrongField } from './field-kinds.ts';
 import type { RecordedEvent } from './audited-log.ts';
 
@@ -54,6 +54,7 @@ const schemas = {
   ApiKeyRevoked: part({ account_id: text, key_id: text }),
   PersonInvited: part({ account_id: text, person_id: text, personal: anything }),
   PersonRemoved: part({ account_id: text, person_id: text }),
+  BillingDetailsChanged: part({ account_id: text, personal: anything }),
 
   UsagePeriodOpened: part({
     account_id: text,
@@ -140,6 +141,7 @@ const schemas = {
     currency: text,
     lines: anything,
     total_cents: count,
+    mail_to: optional(ids),
   }),
   CreditNoteIssued: part({
     number: count,
@@ -150,6 +152,16 @@ const schemas = {
     charge_event_id: nullable(text),
     currency: text,
     cents: count,
+    mail_to: optional(ids),
+  }),
+  DocumentMailed: part({ account_id: text, document_event_id: text, person_id: text, message_id: nullable(text) }),
+
+  IssuerDetailsChanged: part({
+    name: text,
+    address_lines: anything,
+    country: nullable(text),
+    tax_id: nullable(text),
+    email: nullable(text),
   }),
 
   DivergenceAcknowledged: part({

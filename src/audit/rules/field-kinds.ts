@@ -32,6 +32,13 @@ export const count = schema<number>((value) => Number.isSafeInteger(value) && (v
 /** A UTC time with milliseconds, such as `2026-11-21T12:00:00.000Z`. */
 export const instant = schema<string>((value) => typeof value === 'string' && instantFormat.test(value));
 export const flag = schema<boolean>((value) => typeof value === 'boolean');
+/** A list of ids, each once. */
+export const ids = schema<readonly string[]>(
+  (value) =>
+    Array.isArray(value) &&
+    value.every((id) => typeof id === 'string' && id !== '') &&
+    new Set(value).size === value.length,
+);
 /** Present, but checked elsewhere or not at all. */
 export const anything = schema<unknown>((value) => value !== undefined);
 

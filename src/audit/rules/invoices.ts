@@ -1,5 +1,6 @@
 import { differingFields } from './divergence.ts';
 import type { Link } from './event-schemas.ts';
+import type { Account } from './account.ts';
 import { feeLine, rangesOf, sourceOf } from './invoice-lines.ts';
 import type { Line } from './invoice-lines.ts';
 import { Chain } from './chain.ts';
@@ -9,6 +10,8 @@ import { isServiceFailure, serviceFailureReference, type Charge, type Period } f
 export class Invoices extends Chain<string> {
   readonly #issued = new Map<number, Link>();
   readonly #notes: Link['data'][] = [];
+  /** The people whose mail is not recorded yet, by the id of the document's event. */
+  readonly waiting = new Map<string, readonly string[]>();
   #lastNumber = 0;
   #lastNote = 0;
 
@@ -71,6 +74,28 @@ export class Invoices extends Chain<string> {
     }
     const isWithin = cents > 0 && Math.min(...left) >= 0;
     this.must('credit_note_amount', isWithin, event, 'data.cents', `at most ${cents + Math.min(...left)}`);
+  }
+
+  /** A document names the people whom it is mailed to. One who is removed while it is issued may still be named. */
+  address(event: Link, account: Account | undefined): void {
+    const { mail_to: people = [] } = event.data;
+    const areKnown = people.every((personId) => account?.hadPerson(personId, event));
+    this.must('document_mailed', areKnown, event, 'data.mail_to', 'people of this account');
+    this.waiting.set(event.id, people);
+  }
+
+  /** A mail is recorded once, for a document and a person that it names. */
+  mailed(event: Link, account: Account | undefined): void {
+    const { account_id, document_event_id: documentId, person_id: personId, message_id: messageId } = event.data;
+    const waiting = this.waiting.get(documentId) ?? [];
+    const isRight = account_id === this.accountId && waiting.includes(personId);
+    this.must('document_mailed', isRight, event, 'data.person_id', 'one whom the document names, once');
+    const isExcused = messageId !== null || account?.hadRemoved(personId, event) === true;
+    this.must('document_mailed', isExcused, event, 'data.message_id', 'that of a mail: the person was not removed');
+    this.waiting.set(
+      documentId,
+      waiting.filter((other) => other !== personId),
+    );
   }
 
   #requireActor(event: Link, token: string | undefined): void {

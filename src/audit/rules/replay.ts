@@ -7,6 +7,7 @@ import type { Report } from './divergence.ts';
 import { findWrongField, withDefaults } from './event-schemas.ts';
 import type { Link } from './event-schemas.ts';
 import { Invoices } from './invoices.ts';
+import { Issuer } from './issuer.ts';
 import { Job } from './job.ts';
 import type { Log, RecordedEvent } from './audited-log.ts';
 import { Period, isServiceFailure } from './period.ts';
@@ -28,7 +29,9 @@ export interface ReplayObserver {
   /** @param forget releases the job once it is no longer needed */
   jobChanged(job: Job, forget: () => void): void;
   /** @param day the day on which the invoiced period starts, YYYYMMDD; undefined for a credit note */
-  invoiced(event: Link, accountId: string, day: string | undefined): void;
+  invoiced(event: Link, invoices: Invoices, day: string | undefined): void;
+  /** @param event the record of a mail about an invoice or a credit note */
+  documentMailed(event: Link, invoices: Invoices): void;
 }
 
 /** Checks each event of the log by the rules for its stream, in the order of the log. */
@@ -45,6 +48,7 @@ export class Replay {
   /** The newest time that an event has. */
   newestTime = '';
   readonly #acknowledgements: Acknowledgements;
+  readonly #issuer: Issuer;
   readonly #observer: ReplayObserver;
   readonly #read: Log['read'];
   readonly #report: Report;
@@ -59,6 +63,7 @@ export class Replay {
     this.#read = read;
     this.#report = report;
     this.#acknowledgements = new Acknowledgements(report);
+    this.#issuer = new Issuer(report);
     this.completeness = new Completeness(this, report);
     this.#observer = observe(this);
   }
@@ -87,6 +92,9 @@ export class Replay {
         break;
       case 'invoices':
         await this.#invoice(event, name.accountId);
+        break;
+      case 'issuer':
+        this.#check(this.#issuer, event, (link) => this.#issuer.check(link));
         break;
       case 'acknowledgements':
         this.#check(this.#acknowledgements, event, (link) => this.#acknowledgements.check(link));
@@ -187,6 +195,11 @@ export class Replay {
     if (!account) invoices.giveUp('period_account', event, 'stream', 'one of an account that was opened before');
     account?.checkActor(event);
     const { data } = event;
+    if (event.type === 'DocumentMailed') {
+      invoices.mailed(event, account);
+      this.#observer.documentMailed(event, invoices);
+      return;
+    }
     const isInvoice = event.type === 'InvoiceIssued';
     const stream = isInvoice
       ? usageStream(id, data.period_start)
@@ -199,8 +212,9 @@ export class Replay {
       invoices.credit(event, period);
       if (isServiceFailure(event)) this.completeness.givenBack(event, invoices);
     }
+    invoices.address(event, account);
     if (period?.opened) this.#observer.periodChanged(period, { position: event.position });
-    this.#observer.invoiced(event, id, isInvoice ? stream.slice(-8) : undefined);
+    this.#observer.invoiced(event, invoices, isInvoice ? stream.slice(-8) : undefined);
   }
 
   /** Restores a forgotten job to its state before an event. @returns undefined if there was none */

@@ -14,6 +14,8 @@ export const rules = {
   actor_person: 'a person acts for an account only while being one of its people',
   account_events:
     'an account is opened once; keys are issued once and revoked once; people are invited once and removed once, but never the last',
+  details_actor:
+    'billing details of an account are changed by its people, staff or the service; those of the issuer by staff or the service',
   account_terms: 'the first billing period follows from the day on which the account was opened',
   period_account: 'a billing period belongs to an account that was opened',
   period_order: 'events of a billing period come only while its phase allows them',
@@ -49,6 +51,8 @@ export const rules = {
   invoice_missing: 'every amount due is invoiced within an hour',
   credit_note_amount: 'credit notes and waivers stay within the charge, the line and the invoice',
   credit_note_line: 'a credit note names a line of an invoice, and a charge of that line',
+  document_mailed:
+    'an invoice or credit note names people of its account to mail, each is mailed once and nobody else is, and one is left out only when removed',
   acknowledgement: 'a divergence is acknowledged by staff with a reason',
   table_missing: 'every compared table exists, with its columns',
   row_missing: 'Postgres has every row that follows from the log',

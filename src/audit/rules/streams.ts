@@ -4,7 +4,10 @@ export type StreamName =
   /** The day on which the billing period starts, YYYYMMDD. */
   | { kind: 'usage'; accountId: string; day: string }
   | { kind: 'job'; token: string }
-  | { kind: 'acknowledgements' };
+  | { kind: 'issuer' | 'acknowledgements' };
+
+/** The stream of the issuer's name and address. */
+export const issuerStream = 'issuer';
 
 /** The stream of acknowledged divergences. */
 export const acknowledgementsStream = 'audit-acknowledgements';
@@ -21,6 +24,7 @@ export function parseStreamName(stream: string): StreamName | undefined {
   if (token !== undefined) return { kind: 'job', token };
   const [, kind, id] = account.exec(stream) ?? [];
   if (id !== undefined) return { kind: kind as 'account' | 'invoices', accountId: id };
+  if (stream === issuerStream) return { kind: 'issuer' };
   return stream === acknowledgementsStream ? { kind: 'acknowledgements' } : undefined;
 }
 

@@ -5,13 +5,15 @@ import { readNewestCredits } from '../../../projections/credits.ts';
 import { listPeopleOfAddress, people } from '../../../projections/people.ts';
 import { readAccount } from '../../commands/accounts.ts';
 import { countActiveKeys } from '../../domain/account.ts';
-import { accountIdPattern, accountStream, email } from '../../domain/account-events.ts';
+import { accountIdPattern, accountStream } from '../../domain/account-events.ts';
+import { email } from '../../domain/plain-text.ts';
+import { accountOfDocumentNumber } from '../../domain/document-number.ts';
 import { parseAccountEvent } from '../../domain/parse-event.ts';
+import { table } from '../../documents/text.ts';
 import { CommandFailed } from '../output.ts';
 import { printPage, takePage } from '../pagination.ts';
 import type { PageOptions } from '../pagination.ts';
 import { createCountBar } from '../progress-bar.ts';
-import { table } from '../table.ts';
 import { caughtUp } from '../wait-for-read-models.ts';
 import { addPageOptions } from '../arguments.ts';
 import type { CliDependencies, RunCommand } from '../dependencies.ts';
@@ -23,8 +25,11 @@ export function addListAccounts(accounts: Command, run: RunCommand): void {
 }
 
 export function addFindAccounts(accounts: Command, run: RunCommand): void {
-  addPageOptions(accounts.command('find').description('find accounts by id, e-mail address or key'), 'account')
-    .argument('<text>', 'account id, e-mail address, its part up to the @ or from it on, or the start of a key')
+  addPageOptions(accounts.command('find').description('find accounts by id, e-mail address, key or invoice'), 'account')
+    .argument(
+      '<text>',
+      'account id, e-mail address, its part up to the @ or from it on, start of a key, or number on an invoice',
+    )
     .action((text: string, options: PageOptions) => run((cli) => findAccountsCommand(cli, text, options)));
 }
 
@@ -37,7 +42,7 @@ async function listAccountsCommand(cli: CliDependencies, { limit, after }: PageO
   await printAccounts(cli, ids, limit);
 }
 
-/** By an account id, by a key or how it begins, or by the e-mail address of one of its people or by a part of its first one. */
+/** By an account id or a document number that holds it, by a key or how it begins, or by the e-mail address of one of its people or by a part of its first one. */
 async function findAccountsCommand(
   cli: CliDependencies,
   text: string,
@@ -48,16 +53,17 @@ async function findAccountsCommand(
   if (ids.length === 0 && after === '') {
     if (behind) throw new CommandFailed(`no account for ${text} is known yet: the projector is behind or away`, 2);
     throw new CommandFailed(
-      `there is no account for ${text}: give an account id, an e-mail address or the start of a key`,
+      `there is no account for ${text}: give an account id, an e-mail address, the start of a key or the number on an invoice`,
     );
   }
   await printAccounts(cli, ids, limit);
 }
 
 async function findIds(cli: CliDependencies, text: string, page: { limit: number; after: string }): Promise<string[]> {
-  if (accountIdPattern.test(text)) {
-    const { opened } = await readAccount(cli.store, text);
-    return opened && text > page.after ? [text] : [];
+  const id = accountOfDocumentNumber(text) ?? text;
+  if (accountIdPattern.test(id)) {
+    const { opened } = await readAccount(cli.store, id);
+    return opened && id > page.after ? [id] : [];
   }
   if (isWholeAddress(text)) {
     const found = await listPeopleOfAddress(cli.pool, { email: text, macs: cli.macs, ...page });

@@ -5,9 +5,10 @@ import { maxKeysOf } from '../../domain/plans.ts';
 import type { Terms } from '../../domain/plans.ts';
 import { summariseUsage } from '../../domain/usage-summary.ts';
 import { comingTerms, isOverAt, termsAt } from '../../domain/usage-periods.ts';
+import { facts } from '../../documents/text.ts';
 import { accountIdArgument } from '../arguments.ts';
 import type { CliDependencies, RunCommand } from '../dependencies.ts';
-import { facts, print } from '../output.ts';
+import { print } from '../output.ts';
 import { currentUsage, requireAccount } from './find-account-usage.ts';
 import { capText, describeTerms } from './describe-terms.ts';
 

@@ -5,10 +5,11 @@ import type { CreditNoteRequest } from '../../commands/issue-credit-note.ts';
 import { formatCents } from '../../domain/cents.ts';
 import { isRefused } from '../../domain/refusals.ts';
 import type { Refusal } from '../../domain/refusals.ts';
+import { facts } from '../../documents/text.ts';
 import { accountIdArgument, addDecisionOptions, amountArgument, fromOneArgument, staffActor } from '../arguments.ts';
 import type { StaffDecision } from '../arguments.ts';
 import type { CliDependencies, RunCommand } from '../dependencies.ts';
-import { CommandFailed, facts, print } from '../output.ts';
+import { CommandFailed, print } from '../output.ts';
 import { commandTimeoutMs } from '../wait-for-read-models.ts';
 
 export function addCreditInvoice(invoices: Command, run: RunCommand): void {
@@ -58,14 +59,15 @@ async function creditCommand(
   };
   const answer = await issueCreditNote(cli, { note, actor: staffActor({ by, reason }), timeoutMs: commandTimeoutMs });
   if (isRefused(answer)) throw new CommandFailed(whyNot(answer.refusal, note));
-  const { number } = answer.note;
+  const { mail_to: _mailTo, ...issued } = answer.note;
+  const { number } = issued;
   const text = answer.issued
     ? `credit note ${String(number)} is issued`
     : `credit note ${String(number)} was issued before with this reference; nothing was written`;
   print(
     cli.output,
-    { ...answer.note, issued: answer.issued },
-    `${facts({ ...answer.note, cents: formatCents(cents) })}\n\n${text}`,
+    { ...issued, issued: answer.issued },
+    `${facts({ ...issued, cents: formatCents(cents) })}\n\n${text}`,
   );
 }
 

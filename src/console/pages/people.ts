@@ -3,7 +3,7 @@ import { catchUp } from '../../../projections/runner/wait-for-checkpoint.ts';
 import { invitePerson, removePerson } from '../../commands/accounts.ts';
 import { html } from '../../documents/html.ts';
 import type { Html } from '../../documents/html.ts';
-import { email as emailField } from '../../domain/account-events.ts';
+import { email as emailField } from '../../domain/plain-text.ts';
 import { listPeople, maxPeople } from '../../domain/people.ts';
 import type { People } from '../../domain/people.ts';
 import { isRefused } from '../../domain/refusals.ts';

@@ -16,6 +16,7 @@ import { formTokenField } from '../layout.ts';
 import { count, day, money, note, number, numberHead, wideTable } from '../parts.ts';
 import { away, badInput, missing, page, redirect } from '../visit.ts';
 import type { Answer, OwnerVisit } from '../visit.ts';
+import { billingForm } from './billing-details.ts';
 import { peopleAndSessions } from './people.ts';
 
 /** What an owner decides: the overage cap, the plan, the people, the sessions. */
@@ -25,6 +26,7 @@ const budgetMs = 5_000;
 const done: Readonly<Record<string, string>> = {
   cap: 'The cap is changed.',
   plan: 'The plan is changed.',
+  billing: 'The billing details are saved.',
   invited: 'The person is invited, and can sign in with that address.',
   removed: 'The person is removed, and signed out everywhere.',
   ended: 'The session is ended.',
@@ -39,7 +41,7 @@ export async function show(visit: OwnerVisit, dependencies: ConsoleDependencies)
     title: 'Settings',
     section: 'settings',
     content: html`${told !== undefined && note('good', told)} ${cap(visit, usage, dependencies.now())}
-    ${plans(usage, dependencies)} ${warnings(termsAt(usage, dependencies.now()))}
+    ${plans(usage, dependencies)} ${billingForm(visit, account.billing)} ${warnings(termsAt(usage, dependencies.now()))}
     ${peopleAndSessions(visit, account.people, sessions)}`,
   });
 }

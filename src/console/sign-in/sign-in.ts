@@ -1,7 +1,7 @@
 import { readAccount } from '../../commands/accounts.ts';
 import { html } from '../../documents/html.ts';
 import type { Html } from '../../documents/html.ts';
-import { email as emailField } from '../../domain/account-events.ts';
+import { email as emailField } from '../../domain/plain-text.ts';
 import type { ReadLink, SignInChoice } from '../../ports/console-sessions.ts';
 import { cookieNames, setCookie } from '../cookies.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';

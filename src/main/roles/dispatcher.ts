@@ -14,11 +14,13 @@ import { startExpiringFiles } from '../../dispatcher/expire-files.ts';
 import { startRemovingFiles } from '../../dispatcher/remove-files.ts';
 import { startReturningServiceFailures } from '../../dispatcher/return-service-failures.ts';
 import { startResolving } from '../../dispatcher/resolve-unknown-outcomes.ts';
+import { startMailingDocuments } from '../../dispatcher/send-document-mails.ts';
 import { startMailingWarnings } from '../../dispatcher/send-warning-mails.ts';
 import { startSweeping } from '../../dispatcher/sweep-lost-jobs.ts';
 import { openFiles } from '../file-store.ts';
+import { localUrl } from '../listen.ts';
 import { createMailer } from '../mailer.ts';
-import { watchAudit, watchFiles, watchPendingVoids, watchPeriods, watchQueue, watchWarnings } from '../gauges.ts';
+import { watchAudit, watchFiles, watchMails, watchPendingVoids, watchPeriods, watchQueue } from '../gauges.ts';
 import type { StartRole } from './role.ts';
 
 export const startDispatcher: StartRole = async (connections, secrets) => {
@@ -32,6 +34,7 @@ export const startDispatcher: StartRole = async (connections, secrets) => {
   const { files } = await openFiles(connections, secrets);
   const retentionSeconds = config.FILE_RETENTION_SECONDS;
   const fileObserver = metrics.observer(observeFiles);
+  const publicUrl = config.PUBLIC_URL ?? localUrl(config);
   const mailerId = newUuid();
   const takenMails = new Set<string>();
   /** Dependencies of nearly every loop. */
@@ -57,13 +60,9 @@ export const startDispatcher: StartRole = async (connections, secrets) => {
         writers: new WriterRegistry({ store, now: clock.now, newId: newUuid, tracer }),
         graceSeconds: config.CLOSING_GRACE_SECONDS,
       });
-      const mailing = startMailingWarnings({
-        ...parts,
-        mailer,
-        mailerId,
-        taken: takenMails,
-        observer: mailObserver,
-      });
+      const mails = { ...parts, mailer, mailerId, taken: takenMails, observer: mailObserver };
+      const warning = startMailingWarnings(mails);
+      const invoicing = startMailingDocuments({ ...mails, issuer: config.INVOICE_ISSUER, publicUrl });
       const expiring = startExpiringFiles({ ...parts, observer, retentionSeconds });
       const removing = startRemovingFiles({ ...parts, files, retentionSeconds, observer: fileObserver });
       const returning = startReturningServiceFailures({
@@ -76,10 +75,8 @@ export const startDispatcher: StartRole = async (connections, secrets) => {
       const audit = auditContinuously({ log: store, queries: createReadModelQueries(pool), logger, outages });
       audited = audit.state;
       return async () => {
-        const loops = [sweeping, resolving, closing, mailing, expiring, removing, returning, audit].map((loop) =>
-          loop.stop(),
-        );
-        await Promise.all([dispatching.close(), ...loops]);
+        const loops = [sweeping, resolving, closing, warning, invoicing, expiring, removing, returning, audit];
+        await Promise.all([dispatching.close(), ...loops.map((loop) => loop.stop())]);
       };
     },
   });
@@ -87,7 +84,7 @@ export const startDispatcher: StartRole = async (connections, secrets) => {
   watchAudit(connections, () => (dispatcher.leading ? audited : undefined));
   watchPendingVoids(connections, dispatcher);
   watchPeriods(connections, dispatcher);
-  watchWarnings(connections, dispatcher);
+  watchMails(connections, dispatcher);
   watchFiles(connections, dispatcher);
   return dispatcher;
 };

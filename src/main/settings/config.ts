@@ -129,7 +129,7 @@ export function readConfig(variables: NodeJS.ProcessEnv = process.env): Config {
   }
   const settings = parsed.data;
   if (settings.SMTP_URL !== undefined && given['MAIL_FROM'] === undefined) {
-    throw new ConfigurationRefused('MAIL_FROM: SMTP_URL needs the sender address of warning mails.');
+    throw new ConfigurationRefused('MAIL_FROM: SMTP_URL needs the sender address of mails.');
   }
   refuseHalfOfS3(settings);
   const config: Config = {

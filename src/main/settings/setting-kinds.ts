@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { z } from 'zod';
 import { readEventStoreAddress } from '../../adapters/event-store/address.ts';
 import { minSecretLength } from '../../adapters/derive-keys.ts';
-import { email as emailAddress } from '../../domain/account-events.ts';
+import { email as emailAddress } from '../../domain/plain-text.ts';
 
 /** The kinds of settings. The fault of each continues a sentence that begins with the setting's name. */
 

@@ -23,7 +23,7 @@ const later = (...words: string[]) =>
 
 interface Shown {
   period_start: string;
-  lines: { kind: string; cents: number; charges?: { event_id: string; cents: number }[] }[];
+  lines: { kind: string; cents: number; items?: { event_id: string; cents: number }[] }[];
 }
 
 interface Ledger {
@@ -74,28 +74,36 @@ describe('invoices', { timeout: 120_000 }, () => {
       { number: 2, covers: 'period', total_cents: 1950 },
     ]);
     const text = await run('invoices', 'list', account);
-    expectText(text, /^invoice +issued +covers +from +to +total +credited\n1 .* opening .* \$19\.00 +\$0\.00\n2 /);
+    expectText(
+      text,
+      /^invoice +document_number +issued +covers +from +to +total +credited\n1 +INV-.* opening .* \$19\.00 +\$0\.00\n2 /,
+    );
   });
 
   it('show gives one as JSON, text, CSV and a page, and each overage line with its charges', async () => {
     const shown = await show<Shown>('2', '--charges');
-    expect(shown).toMatchObject({ number: 2, issuer: 'Tally & Co', total_cents: 1950 });
+    expect(shown).toMatchObject({ number: 2, issuer: { name: 'Tally & Co' }, total_cents: 1950 });
     const [overage] = shown.lines;
-    expect(overage).toMatchObject({ kind: 'overage', cents: 50, charges: [{ cents: 25 }, { cents: 25 }] });
+    expect(overage).toMatchObject({ kind: 'overage', cents: 50, items: [{ cents: 25 }, { cents: 25 }] });
     const period = shown.period_start.slice(0, 10);
     const { rows } = await service.cli<Ledger>('ledger', 'show', account, '--period', period);
     const charged = rows.filter(({ type }) => type === 'OverageCharged').map((row) => row.event_id);
-    expect(overage?.charges?.map((charge) => charge.event_id)).toEqual(charged);
+    expect(overage?.items?.map((charge) => charge.event_id)).toEqual(charged);
 
     expectText(
       await run('invoices', 'show', account, '2'),
       /^1 +Downloads beyond the allowance +2 +\$0\.25 \(test\) +\$0\.50/m,
     );
     expectText(await run('invoices', 'show', account, '2'), /^total +\$19\.50$/m);
-    expectText(await run('invoices', 'show', account, '2', '--format', 'csv'), /^invoice_number,account_id,/);
+    expectText(
+      await run('invoices', 'show', account, '2', '--format', 'csv'),
+      /^invoice_number,document_number,account_id,/,
+    );
     const file = join(temporaryDirectory(), 'invoice.html');
     expectText(await later('invoices', 'show', account, '2', '--format', 'html', '--output', file), /^written to /);
-    expect(readFileSync(file, 'utf8')).toMatch(/^<!doctype html>[^]*Tally &amp; Co[^]*Invoice 2/);
+    expect(readFileSync(file, 'utf8')).toMatch(
+      /^<!doctype html>[^]*Tally &amp; Co[^]*<h1>Invoice<\/h1>[^]*INV-[A-Z2-7-]+-2</,
+    );
   });
 
   it('credit gives back a part once for each reference, and never more than there is', async () => {

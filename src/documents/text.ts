@@ -1,4 +1,9 @@
-import type { Output } from './output.ts';
+/** Tables and lists of facts as text, for a terminal or a file. */
+
+/** Columns of a terminal that is narrower than a table; undefined: nothing is wrapped. */
+export interface Width {
+  columns: number | undefined;
+}
 
 const gap = '  ';
 
@@ -6,11 +11,7 @@ const gap = '  ';
  * Columns as wide as their widest cell. On a terminal that is too narrow, cells are wrapped between words; where even that
  * does not fit, each row is a paragraph of its own. Nothing is ever left out.
  */
-export function table(
-  { columns }: Pick<Output, 'columns'>,
-  head: readonly string[],
-  rows: readonly (readonly string[])[],
-): string {
+export function table({ columns }: Width, head: readonly string[], rows: readonly (readonly string[])[]): string {
   const lines = [head, ...rows];
   const widest = (lengthOf: (cell: string) => number) =>
     head.map((_name, column) => Math.max(...lines.map((line) => lengthOf(line[column] ?? ''))));
@@ -67,4 +68,12 @@ function wrap(text: string, width: number): string[] {
     rest = rest.slice(end).trimStart();
   }
   return [...lines, rest];
+}
+
+/** Lines of `name  value`. */
+export function facts(data: Readonly<Record<string, string | number | boolean | null>>): string {
+  const width = Math.max(...Object.keys(data).map((name) => name.length));
+  return Object.entries(data)
+    .map(([name, value]) => `${name.padEnd(width)}  ${String(value ?? '-')}`)
+    .join('\n');
 }

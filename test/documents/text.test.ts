@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { table } from '../../src/cli/table.ts';
+import { table } from '../../src/documents/text.ts';
 
 const head = ['token', 'status', 'reason'];
 const rows = [

@@ -1,0 +1,62 @@
+import type { LoggedDocument } from '../commands/document-mails.ts';
+import type { IssuerDetails } from '../domain/billing-details.ts';
+import { formatCents } from '../domain/cents.ts';
+import { documentNumber } from '../domain/document-number.ts';
+import type { Mail } from '../ports/billing.ts';
+
+interface Sending {
+  id: string;
+  to: string;
+  issuer: IssuerDetails;
+  publicUrl: string;
+}
+
+/** The mail about an invoice or a credit note: what it comes to and where it can be read. Names and the address may be long lines. */
+export function documentMail(
+  { document, issuedAt }: Pick<LoggedDocument, 'document' | 'issuedAt'>,
+  { id, to, issuer, publicUrl }: Sending,
+): Mail {
+  const { account_id: accountId } = document.data;
+  const { title, amount, facts, path } =
+    document.type === 'InvoiceIssued' ? invoice(document.data) : note(document.data);
+  const lines = [
+    issuer.name,
+    `has issued ${title}`,
+    `for your account ${accountId}.`,
+    '',
+    ...facts,
+    `Date of issue: ${issuedAt.slice(0, 10)}`,
+    '',
+    'To read, print or save it, open',
+    `${publicUrl}/console/${path}`,
+    ...(issuer.email === null ? [] : ['', `Questions about it: ${issuer.email}`]),
+    '',
+  ];
+  const subject = `${title.charAt(0).toUpperCase()}${title.slice(1)}: ${amount}`;
+  return { id, to, subject, text: lines.join('\n'), date: issuedAt };
+}
+
+type Told = LoggedDocument['document'];
+
+function invoice(data: Extract<Told, { type: 'InvoiceIssued' }>['data']) {
+  const { number, period_start: start, period_end: end, total_cents: totalCents } = data;
+  const amount = formatCents(totalCents);
+  return {
+    title: `invoice ${documentNumber('invoice', data)}`,
+    amount,
+    facts: [`Total: ${amount}`, `Period: from ${start.slice(0, 10)} on, before ${end.slice(0, 10)} (UTC)`],
+    path: `invoices/${String(number)}`,
+  };
+}
+
+function note(data: Extract<Told, { type: 'CreditNoteIssued' }>['data']) {
+  const { account_id, number, invoice_number, cents } = data;
+  const amount = formatCents(cents);
+  const credited = documentNumber('invoice', { account_id, number: invoice_number });
+  return {
+    title: `credit note ${documentNumber('credit_note', data)}`,
+    amount,
+    facts: [`Credited: ${amount}`, `Of invoice: ${credited}`],
+    path: `credit-notes/${String(number)}`,
+  };
+}

@@ -1,0 +1,44 @@
+import { listWaitingDocumentMails } from '../../projections/document-mails.ts';
+import type { WaitingDocumentMail } from '../../projections/document-mails.ts';
+import { readAccount } from '../commands/accounts.ts';
+import { readDocumentMail, recordDocumentMail } from '../commands/document-mails.ts';
+import { readParties } from '../commands/parties.ts';
+import { documentMail } from './document-mail-text.ts';
+import { startMailing } from './send-mails.ts';
+import type { LoggedMail, MailDependencies } from './send-mails.ts';
+
+export interface DocumentMailDependencies extends MailDependencies {
+  /** Name of the issuer by the settings, until its first details. */
+  issuer: string;
+  /** Address of the console, as people reach it, without a slash at its end. */
+  publicUrl: string;
+}
+
+/** Mails each invoice and credit note to the people of the account whom it names, but not to those removed since. */
+export const startMailingDocuments = (dependencies: DocumentMailDependencies): { stop: () => Promise<void> } =>
+  startMailing(dependencies, {
+    about: 'document',
+    list: listWaitingDocumentMails,
+    read: (waiting) => readMail(dependencies, waiting),
+  });
+
+async function readMail(dependencies: DocumentMailDependencies, waiting: WaitingDocumentMail): Promise<LoggedMail> {
+  const { store, issuer: issuerName, publicUrl } = dependencies;
+  const { mail_id: id, event_id: eventId, account_id: accountId, person_id: personId, revision } = waiting;
+  const logged = await readDocumentMail(store, { accountId, eventId, revision, personId });
+  if (!logged) throw new Error(`${accountId} has no document ${eventId}, though the read model has it`);
+  const person = (await readAccount(store, accountId)).people.get(personId);
+  if (!person) throw new Error(`${accountId} has no person ${personId}, though its document ${eventId} names them`);
+  const record = (recorded: { messageId: string | null; timeoutMs: number }) =>
+    recordDocumentMail(dependencies, logged, { personId, ...recorded });
+  return {
+    isRecorded: logged.isRecorded,
+    compose: async () => {
+      const partiesAt = await readParties(store, { accountId, issuerName });
+      const { issuer } = partiesAt(logged.position);
+      return documentMail(logged, { id, to: person.email, issuer, publicUrl });
+    },
+    record,
+    drop: person.removed ? ({ timeoutMs }) => record({ messageId: null, timeoutMs }) : undefined,
+  };
+}
