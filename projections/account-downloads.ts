@@ -171,27 +171,3 @@ export async function readAccountDownload(
   const [row] = rows;
   return row && { download: jobFromJson(row.job), timeline: await readTimeline(client, token) };
 }
-
-/** A download on somebody's screen, as it was last shown there. */
-export interface ShownDownload extends Pick<JobRow, 'token' | 'revision'> {
-  accountId: string;
-}
-
-/**
- * The downloads that have changed since they were shown, for many screens at once. By revision, because an expired file does not
- * change the status (see `listChangedJobs`). A token of another account is passed over.
- */
-export async function listChangedDownloads(
-  client: Pick<PoolClient, 'query'>,
-  shown: readonly ShownDownload[],
-): Promise<JobRow[]> {
-  const { rows } = await client.query<{ job: JobRow }>(
-    // Two screens may show different revisions of one download.
-    `select to_jsonb(j) as job from jobs j join (
-       select token, account_id, min(revision) as revision
-       from unnest($1::text[], $2::text[], $3::bigint[]) s (token, account_id, revision) group by 1, 2
-     ) s using (token, account_id) where j.revision > s.revision`,
-    [shown.map(({ token }) => token), shown.map(({ accountId }) => accountId), shown.map(({ revision }) => revision)],
-  );
-  return rows.map(({ job }) => jobFromJson(job));
-}

@@ -96,24 +96,3 @@ export async function listPeopleOfAddress(
   );
   return rows.map(personOf);
 }
-
-/** The people of an account now, those who came first at the front. An account has few (`maxPeople`). */
-export async function listPeopleOfAccount(client: Pick<PoolClient, 'query'>, accountId: string): Promise<PersonRow[]> {
-  const { rows } = await client.query<Parameters<typeof personOf>[0]>(
-    `select ${columns} from people where account_id = $1 and removed_at is null order by since, person_id`,
-    [accountId],
-  );
-  return rows.map(personOf);
-}
-
-/** Whether somebody is one of an account's people now. */
-export async function isPersonOf(
-  client: Pick<PoolClient, 'query'>,
-  { accountId, personId }: Pick<PersonRow, 'accountId' | 'personId'>,
-): Promise<boolean> {
-  const { rowCount } = await client.query(
-    'select from people where account_id = $1 and person_id = $2 and removed_at is null',
-    [accountId, personId],
-  );
-  return rowCount === 1;
-}

@@ -1,11 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import {
-  downloadSearchOf,
-  listAccountDownloads,
-  listChangedDownloads,
-  readAccountDownload,
-} from '../../projections/account-downloads.ts';
+import { downloadSearchOf, listAccountDownloads, readAccountDownload } from '../../projections/account-downloads.ts';
 import type { DownloadCursor, DownloadFilter, DownloadPage } from '../../projections/account-downloads.ts';
 import { jobTimeline } from '../../projections/job-timeline.ts';
 import { readJob } from '../../projections/jobs.ts';
@@ -235,24 +230,5 @@ describe('one download', () => {
     expect(found?.timeline.map(({ type }) => type)).toEqual(['DownloadCreditDebited', 'DownloadQueued', 'JobClaimed']);
     expect(await readAccountDownload(models.pool, { accountId: other.accountId, token })).toBeUndefined();
     expect(await readAccountDownload(models.pool, { accountId: own.accountId, token: freshToken() })).toBeUndefined();
-  });
-});
-
-describe('changes of downloads on screens', () => {
-  it('are those behind the revisions that were shown, each download once, and of no other account', async () => {
-    const [own, other] = [await openUsage(log.store), await openUsage(log.store)];
-    const tokens = [await download(own), await download(own)];
-    await models.caughtUp();
-    const { accountId } = own;
-    const shown = tokens.map((token) => ({ accountId, token, revision: -1 }));
-    expect(await listChangedDownloads(models.pool, shown)).toEqual([]);
-    await claim(own, tokens[0]!, 2);
-    await models.caughtUp();
-    const changed = await readJob(models.pool, tokens[0]!);
-    expect(await listChangedDownloads(models.pool, [...shown, { ...shown[0]!, revision: 0 }])).toEqual([changed]);
-    expect(await listChangedDownloads(models.pool, [{ ...shown[0]!, revision: 0 }])).toEqual([]);
-    const foreign = shown.map((each) => ({ ...each, accountId: other.accountId }));
-    expect(await listChangedDownloads(models.pool, foreign)).toEqual([]);
-    expect(await listChangedDownloads(models.pool, [])).toEqual([]);
   });
 });

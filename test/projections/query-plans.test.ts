@@ -1,15 +1,11 @@
 import type { Pool, QueryResult } from 'pg';
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import {
-  listAccountDownloads,
-  listChangedDownloads,
-  readAccountDownload,
-} from '../../projections/account-downloads.ts';
+import { listAccountDownloads, readAccountDownload } from '../../projections/account-downloads.ts';
 import type { DownloadFilter } from '../../projections/account-downloads.ts';
 import { pageAccountPeriods } from '../../projections/account-periods.ts';
 import { listKeysWithUse } from '../../projections/admission/key-use.ts';
-import { isPersonOf, listPeopleOfAccount, listPeopleOfAddress } from '../../projections/people.ts';
+import { listPeopleOfAddress } from '../../projections/people.ts';
 import { listUsageDays } from '../../projections/usage-days.ts';
 import { scaled } from '../support/proof-scale.ts';
 import { readModelsOfFile, testMacs } from './read-models-under-test.ts';
@@ -185,15 +181,6 @@ describe('the other queries of pages', () => {
 
   it.each<[string, number, number, (client: Pick<Pool, 'query'>) => Promise<unknown>]>([
     ['one download', 2, 4, async (client) => readAccountDownload(client, { accountId: largest, token: await token() })],
-    [
-      'changes on a screen',
-      1,
-      1,
-      async (client) => {
-        const shown = [{ accountId: largest, token: await token(), revision: 0 }];
-        return listChangedDownloads(client, shown);
-      },
-    ],
     ['the days of a period', 1, 10, (client) => listUsageDays(client, { accountId: small, periodStart: '2026-01-11' })],
     // Four periods, and the invoices of the account for each.
     [
@@ -203,8 +190,6 @@ describe('the other queries of pages', () => {
       (client) => pageAccountPeriods(client, { accountId: small, macs: testMacs, limit: 4 }),
     ],
     ['keys with their use', 1, 6, (client) => listKeysWithUse(client, small)],
-    ['the people of an account', 1, 1, (client) => listPeopleOfAccount(client, small)],
-    ['one person', 1, 1, (client) => isPersonOf(client, { accountId: small, personId: 'per_10' })],
     [
       'the accounts of an address',
       1,
