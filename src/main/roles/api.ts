@@ -27,9 +27,8 @@ import { registerReferenceRoutes } from '../../http/reference/routes.ts';
 import { createServer } from '../../http/server.ts';
 import { registerStartPage } from '../../http/start-page.ts';
 import { WaitingPolls } from '../../http/waiting-polls.ts';
-import { RequestTokens } from '../../commands/request-token.ts';
 import { createReadiness } from '../readiness.ts';
-import type { Secrets } from '../settings/secrets.ts';
+import { createTokens } from '../settings/secrets.ts';
 import type { Connections } from '../connect.ts';
 import { openFiles } from '../file-store.ts';
 import { listen, localUrl } from '../listen.ts';
@@ -127,12 +126,4 @@ function openWaitingPolls({ pool, outages, metrics }: Connections): WaitingPolls
   const waitingPolls = new WaitingPolls({ changedJobs, outage: outages.of('waiting for jobs') });
   watchWaitingPolls(metrics, waitingPolls);
   return waitingPolls;
-}
-
-function createTokens({ current, others }: Secrets): RequestTokens {
-  return new RequestTokens(
-    current.tokenKey,
-    others.map(({ tokenKey }) => tokenKey),
-    randomBits,
-  );
 }
