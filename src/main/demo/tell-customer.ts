@@ -73,10 +73,8 @@ const calendar: Actor = { type: 'system', id: 'billing-period' };
 /**
  * Tells the story of one customer, step by step, each at its own time. A step that the log has already appends nothing: most
  * commands see that themselves, and requests and changes of terms are counted.
- *
- * @returns the account
  */
-export async function tellCustomer(customer: Customer, telling: Telling): Promise<string> {
+export async function tellCustomer(customer: Customer, telling: Telling): Promise<void> {
   const told = new CustomerStory(customer, telling);
   await told.begin();
   for (const step of scriptOf(customer, telling)) {
@@ -84,7 +82,6 @@ export async function tellCustomer(customer: Customer, telling: Telling): Promis
     await told.take(step);
   }
   await told.workJobs();
-  return told.accountId;
 }
 
 class CustomerStory {
