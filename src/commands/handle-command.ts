@@ -20,8 +20,11 @@ export interface Aggregate<State, Event extends DomainEvent> {
   evolve: (state: State, event: Event, at: { revision: number; id: string; time: string }) => State;
   /** State of a long stream to read on from, usually that of a read model. */
   known?: Loaded<State>;
-  /** The stream is probably empty: it is only read if the command refuses, or the append at no revision conflicts. */
-  presumedEmpty?: boolean;
+  /**
+   * The stream probably has nothing after `known`, or nothing at all without it: it is only read if the command refuses, or the
+   * append conflicts.
+   */
+  presumedCurrent?: boolean;
 }
 
 export interface Handling<State, Event extends DomainEvent> {
@@ -73,7 +76,7 @@ export async function handle<State, Event extends DomainEvent>(
   const deadlineMs = performance.now() + timeoutMs;
   // After a conflict only the new events are read: on a busy stream, reading all of it again would always be too late.
   const loaded = knownAtFirst(aggregate);
-  let isPresumed = aggregate.presumedEmpty ?? false;
+  let isPresumed = aggregate.presumedCurrent ?? false;
   while (performance.now() < deadlineMs) {
     if (!isPresumed && !(await loadIfReachable(store, aggregate, loaded))) continue;
     const mayBeWrong = isPresumed;

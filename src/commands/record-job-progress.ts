@@ -9,7 +9,7 @@ import { isRefused } from '../domain/refusals.ts';
 import type { Refused } from '../domain/refusals.ts';
 import type { DownloadQueued } from '../domain/usage-events.ts';
 import { handle, load } from './handle-command.ts';
-import type { Aggregate, Handled } from './handle-command.ts';
+import type { Aggregate, Handled, Loaded } from './handle-command.ts';
 import type { JobObserver } from '../ports/observers.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import type { JobMessage } from '../ports/job-queue.ts';
@@ -63,17 +63,21 @@ export async function readQueuedJob(store: EventStore, message: JobMessage): Pro
 /**
  * Records one step of a job, on its own stream, at the exact revision (`domain/download-job.ts`).
  *
- * @param presumedNew the job probably has no step yet, so its stream is not read first
+ * @param presumed state in which the job probably is, `new` without any step: then its stream is not read first
  */
 export async function recordJobProgress(
   { store, now, newUuid, observer, tracer }: JobDependencies,
   command: JobCommand,
   { timeoutMs, ...cause }: JobCause,
-  presumedNew = false,
+  presumed?: Loaded<Job> | 'new',
 ): Promise<Handled<Job, JobEvent> | Refused> {
   const handled = await handle(
     store,
-    { ...jobOf(command.token), presumedEmpty: presumedNew },
+    {
+      ...jobOf(command.token),
+      presumedCurrent: presumed !== undefined,
+      ...(typeof presumed === 'object' && { known: presumed }),
+    },
     {
       decide: (state, at) => decideJob(state, command, at),
       cause: { commandId: newUuid(), ...cause },
@@ -87,7 +91,7 @@ export async function recordJobProgress(
 }
 
 /**
- * @param claim.presumedNew as for `recordJobProgress`
+ * @param claim.presumedNew the job probably has no step yet
  * @returns the proof of the claim that was just made
  */
 export async function claimJob(
@@ -106,7 +110,7 @@ export async function claimJob(
       timeoutMs,
       traceparent: job.traceparent,
     },
-    presumedNew,
+    presumedNew ? 'new' : undefined,
   );
   return isRefused(handled) ? handled : { workerId, revision: handled.revision };
 }

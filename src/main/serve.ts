@@ -7,7 +7,8 @@ import type { Started } from '../cli/start-screen.ts';
 import { connect } from './connect.ts';
 import type { Connections } from './connect.ts';
 import { isLocalDemo } from './downloader-sandbox.ts';
-import { prepareDemo } from './demo.ts';
+import { prepareDemo } from './demo/prepare-demo.ts';
+import { hasStory, tellStory } from './demo/tell-story.ts';
 import { startEmbeddedServers } from './embedded-servers.ts';
 import { watchAppends } from './gauges.ts';
 import { orFullDisk } from './full-disk.ts';
@@ -15,7 +16,6 @@ import { findAddresses, removeInstance, writeInstance } from './settings/instanc
 import type { Addresses } from './settings/instance.ts';
 import { whatWaits } from './readiness.ts';
 import { createLogger } from './logger.ts';
-import { roles } from './roles/role.ts';
 import type { Role } from './roles/role.ts';
 import { requireFreePort } from './listen.ts';
 import { startHealthServer, startRole } from './roles/start-roles.ts';
@@ -97,7 +97,7 @@ async function startAll(
   context: { logger: Logger; progress: (step: string) => void; shutdown: Shutdown; failed: (reason: Error) => void },
 ): Promise<StartedParts> {
   const { logger, progress, shutdown, failed } = context;
-  const demo = given.DEMO ?? given.allEmbedded;
+  const demo = given.DEMO === undefined ? given.allEmbedded : given.DEMO !== '0';
   const lock = lockDataDirectory(given.dataDirectory);
   shutdown.add('data directory', async () => lock.release());
   const ported = await withPort(given);
@@ -112,17 +112,23 @@ async function startAll(
     failed(ended);
   });
   const connections = await openConnections(config, addresses, { logger, role: 'all', secrets, shutdown });
-  let url: string | null = null;
   const notices: string[] = [];
-  // The API is started last, so that its first request finds everything else at work, and stopped first.
-  for (const role of roles.toReversed()) {
+  const start = async (role: Role) => {
     const running = await startRole(role, connections, secrets);
     shutdown.add(role, () => running.close(), role === 'api' ? role : 'the roles behind the API');
-    url = running.url ?? url;
     notices.push(...(running.notices ?? []));
     progress(`${role} is ready`);
-  }
-  const prepared = demo && url !== null ? await prepareDemo(connections) : null;
+    return running.url ?? null;
+  };
+  const { abandoned } = shutdown;
+  const telling = demo && hasStory(config) ? tellStory(connections, { secrets, progress, abandoned }) : undefined;
+  // The story comes before everything that acts on what it tells. A worker without a dispatcher has nothing to do.
+  const [told] = await Promise.all([telling, start('worker')]);
+  // The API is started last, so that its first request finds everything else at work, and stopped first.
+  await start('dispatcher');
+  await start('projector');
+  const url = await start('api');
+  const prepared = demo && url !== null ? await prepareDemo(connections, told) : null;
   shutdown.add('instance file', async () => removeInstance(config.dataDirectory));
   writeInstance(config.dataDirectory, { pid: process.pid, publicUrl: url ?? '', ...addresses });
   notices.push(...(await waitingNotices(connections)));

@@ -95,10 +95,31 @@ describe('a claim', () => {
     const unclaimed = await queuedJob();
     const lost = { kind: 'shut_down', token: unclaimed.message.token, claim: first } as const;
     const cause = { correlationId: newUuid(), causationId: newUuid(), actor: { type: 'system', id: 'wrk' } } as const;
-    expect(await recordJobProgress(later, lost, { ...cause, timeoutMs: 10_000 }, true)).toEqual({
+    expect(await recordJobProgress(later, lost, { ...cause, timeoutMs: 10_000 }, 'new')).toEqual({
       refusal: 'claim_lost',
     });
     expect(reads(`job-${unclaimed.message.token}`)).toEqual([0]);
+  });
+
+  it('of a job whose last step is known reads nothing first, and a state that is behind is corrected', async () => {
+    const queued = await queuedJob();
+    const { token } = queued.message;
+    const { store, reads } = noteReads(log.store);
+    const cause = { correlationId: newUuid(), causationId: newUuid(), actor: { type: 'system', id: 'wrk' } } as const;
+    const asked = { ...cause, timeoutMs: 10_000 };
+    const claim = proofOf(
+      await claimJob({ ...dependencies(), store }, { ...queued, workerId: newId('wrk'), timeoutMs: 10_000 }),
+    );
+    const claimed = await recordJobProgress(dependencies(), { kind: 'start', token, claim }, asked);
+    if (isRefused(claimed)) throw new Error(claimed.refusal);
+    const before = reads(`job-${token}`).length;
+    const shutDown = { kind: 'shut_down', token, claim } as const;
+    const released = await recordJobProgress({ ...dependencies(), store }, shutDown, asked, claimed.loaded);
+    expect(released).toMatchObject({ revision: 2, events: [{ type: 'JobReleased' }] });
+    expect(reads(`job-${token}`)).toHaveLength(before);
+    const again = await recordJobProgress({ ...dependencies(), store }, shutDown, asked, claimed.loaded);
+    expect(again).toEqual({ refusal: 'claim_lost' });
+    expectUnbrokenChain(await log.store.read(`job-${token}`, 0));
   });
 
   it('goes back to the request that queued the download, and says where that was', async () => {

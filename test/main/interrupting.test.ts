@@ -36,6 +36,7 @@ const everyInstant: [string, (screen: string) => boolean][] = [
   ['the event store is ready', step('event store is ready')],
   ['Postgres starts', step('Starting Postgres')],
   ['the service connects', step('Postgres is ready')],
+  ['the story of the demo is told', step('telling the story of the demo: 2')],
   ['the worker is ready', step('worker is ready')],
   ['the dispatcher is ready', step('dispatcher is ready')],
   ['the projector is ready', step('projector is ready')],
@@ -43,7 +44,13 @@ const everyInstant: [string, (screen: string) => boolean][] = [
   ['all is ready', step('Ctrl-C stops it')],
 ];
 
-const someInstants = ['at once', 'a database is made', 'Postgres starts', 'the dispatcher is ready', 'all is ready'];
+const someInstants = [
+  'at once',
+  'a database is made',
+  'Postgres starts',
+  'the story of the demo is told',
+  'all is ready',
+];
 const instants = everyInstant.filter(([instant]) => isLongProof || someInstants.includes(instant));
 
 async function endOf(start: OnTerminal, instant: string): Promise<number | null> {
@@ -87,7 +94,7 @@ describe('Ctrl-C on a terminal', () => {
 
 it('the same Ctrl-C twice, from the terminal and from npm, still ends it in order', { timeout: 120_000 }, async () => {
   const directory = join(temporaryDirectory(), 'data');
-  const child = spawnCommand(['serve'], { REELTALLY_DATA: directory, PORT: '0' });
+  const child = spawnCommand(['serve'], { REELTALLY_DATA: directory, PORT: '0', DEMO: 'empty' });
   let screen = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => (screen += text));
   const ended = once(child, 'close') as Promise<[number | null]>;

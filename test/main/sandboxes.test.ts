@@ -121,7 +121,7 @@ describe('without namespaces', { timeout: 180_000 }, () => {
   test('root installs below a folder of its own, keeps data in another, and downloads all the same', async () => {
     const dataDirectory = dataDirectoryOf(0);
     const startedBy = rootWithoutBelow(temporaryDirectory());
-    const environment = { REELTALLY_DATA: dataDirectory, PORT: '0', ...openEngine() };
+    const environment = { REELTALLY_DATA: dataDirectory, PORT: '0', DEMO: 'empty', ...openEngine() };
     await using service = await startProcess('all', environment, startedBy);
     await prepareDataDirectory(dataDirectory);
     const key = service.demo?.key ?? '';
@@ -139,7 +139,7 @@ describe('without namespaces', { timeout: 180_000 }, () => {
   });
 
   test('a demo that only this machine reaches starts for a plain user too, and says that it is weak', async () => {
-    const environment = { REELTALLY_DATA: dataDirectoryOf(plainUser), PORT: '0' };
+    const environment = { REELTALLY_DATA: dataDirectoryOf(plainUser), PORT: '0', DEMO: 'empty' };
     await using service = await startProcess('all', { ...environment, ...openEngine() }, userWithout);
     expect(noticesOfSandbox(service)).toEqual([expect.stringMatching(/^Weak sandbox: .{1,66}$/)]);
   });

@@ -31,7 +31,7 @@ async function pasted(lines: readonly string[], environment: Environment): Promi
 }
 
 it('the screen of a start fits a terminal, and each of its lines works', { timeout: 240_000 }, async () => {
-  const environment = { REELTALLY_DATA: join(temporaryDirectory(), 'data'), PORT: '0' };
+  const environment = { REELTALLY_DATA: join(temporaryDirectory(), 'data'), PORT: '0', DEMO: 'empty' };
   await using start = startOnTerminal([...cliCommand, 'serve'], environment);
   await waitFor(() => isWhole(start.screen()), { what: 'the screen', timeoutMs: 60_000 });
   const screen = seen(start.screen());

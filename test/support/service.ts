@@ -83,7 +83,7 @@ interface ServiceOptions {
   isPrepared?: boolean;
 }
 
-/** Starts everything, in demo mode, on a free port, and on a fresh data directory unless one is given. */
+/** Starts everything, in demo mode without its story, on a free port, and on a fresh data directory unless one is given. */
 export async function startService(
   environment: Environment = {},
   { postgres = 'embedded', isPrepared = true }: ServiceOptions = {},
@@ -120,9 +120,8 @@ async function givenAddresses(
     ...(database && { DATABASE_URL: database.url }),
     ...(natsUrl !== undefined && { NATS_URL: natsUrl }),
   };
-  const areGiven = Object.keys(addresses).length > 0;
   return {
-    addresses: { ...addresses, ...(areGiven && { DEMO: '1' }) },
+    addresses: { ...addresses, DEMO: 'empty' },
     drop: async () => {
       await database?.drop();
     },

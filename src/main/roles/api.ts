@@ -28,9 +28,8 @@ import { registerReferenceRoutes } from '../../http/reference/routes.ts';
 import { createServer } from '../../http/server.ts';
 import { registerStartPage } from '../../http/start-page.ts';
 import { WaitingPolls } from '../../http/waiting-polls.ts';
-import { RequestTokens } from '../../commands/request-token.ts';
 import { createReadiness } from '../readiness.ts';
-import type { Secrets } from '../settings/secrets.ts';
+import { createTokens } from '../settings/secrets.ts';
 import type { Connections } from '../connect.ts';
 import { openFiles } from '../file-store.ts';
 import { addConsole, createOwnerSessions } from './console.ts';
@@ -133,12 +132,4 @@ function openWaitingPolls({ pool, outages, metrics }: Connections): WaitingPolls
   const waitingPolls = new WaitingPolls({ changedJobs, outage: outages.of('waiting for jobs') });
   watchWaitingPolls(metrics, waitingPolls);
   return waitingPolls;
-}
-
-function createTokens({ current, others }: Secrets): RequestTokens {
-  return new RequestTokens(
-    current.tokenKey,
-    others.map(({ tokenKey }) => tokenKey),
-    randomBits,
-  );
 }

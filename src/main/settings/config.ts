@@ -15,6 +15,8 @@ import type { Misspelt } from './misspelt-settings.ts';
 
 export const projectDirectory = fileURLToPath(new URL('../../..', import.meta.url));
 
+export const bundledPlansFile = join(projectDirectory, 'deploy/plans.json');
+
 const { address, anyText, flag, webAddress, whole } = kinds;
 
 export const environment = z.object({
@@ -41,8 +43,9 @@ export const environment = z.object({
   DOWNLOAD_URL: webAddress.optional(),
   REELTALLY_SECRET: kinds.secret.optional(),
   REELTALLY_OLD_SECRETS: kinds.secrets.default([]),
-  DEMO: flag.optional(),
-  PLANS_FILE: anyText.default(join(projectDirectory, 'deploy/plans.json')),
+  /** `empty`: a demo without its story. */
+  DEMO: kinds.oneOf(['0', '1', 'empty']).optional(),
+  PLANS_FILE: anyText.default(bundledPlansFile),
   FILES_DIRECTORY: anyText.optional(),
   WORK_DIRECTORY: anyText.optional(),
   ENGINE_DIRECTORY: anyText.optional(),

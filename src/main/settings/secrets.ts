@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import type { Pool } from 'pg';
 import { deriveKeys } from '../../adapters/derive-keys.ts';
 import type { DerivedKeys } from '../../adapters/derive-keys.ts';
+import { RequestTokens } from '../../commands/request-token.ts';
+import { randomBits } from '../../system/clock-and-chance.ts';
 import { readOrMakeSecret } from '../../system/private-files.ts';
 import { ConfigurationRefused } from './configuration-refused.ts';
 import type { Config } from './config.ts';
@@ -50,4 +52,13 @@ export async function refuseOtherSecret(pool: Pool, { current, others }: Secrets
   const known = rows[0]?.secret_id ?? undefined;
   if (known !== undefined && ![current, ...others].some(({ id }) => id === known))
     throw new ConfigurationRefused(differs);
+}
+
+/** Draws and verifies the tokens of downloads. */
+export function createTokens({ current, others }: Secrets): RequestTokens {
+  return new RequestTokens(
+    current.tokenKey,
+    others.map(({ tokenKey }) => tokenKey),
+    randomBits,
+  );
 }

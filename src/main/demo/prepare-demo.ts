@@ -1,30 +1,39 @@
-import type { Started } from '../cli/start-screen.ts';
-import { largestMaxKeys } from '../domain/plans.ts';
-import type { PlanTerms } from '../domain/plans.ts';
-import { issueApiKey, openAccount, openFirstPeriod, readAccount, revokeApiKey } from '../commands/accounts.ts';
-import type { AccountDependencies, AccountRequest } from '../commands/accounts.ts';
-import { isRefused } from '../domain/refusals.ts';
-import { waitForKey } from '../../projections/api-keys.ts';
-import { newId, newUuid, randomBits } from '../system/clock-and-chance.ts';
-import { ConfigurationRefused } from './settings/configuration-refused.ts';
-import type { Connections } from './connect.ts';
+import type { Started } from '../../cli/start-screen.ts';
+import { largestMaxKeys } from '../../domain/plans.ts';
+import type { PlanTerms } from '../../domain/plans.ts';
+import { issueApiKey, openAccount, openFirstPeriod, readAccount, revokeApiKey } from '../../commands/accounts.ts';
+import type { AccountDependencies, AccountRequest } from '../../commands/accounts.ts';
+import { isRefused } from '../../domain/refusals.ts';
+import { waitForKey } from '../../../projections/api-keys.ts';
+import { newId, newUuid, randomBits } from '../../system/clock-and-chance.ts';
+import { ConfigurationRefused } from '../settings/configuration-refused.ts';
+import type { Connections } from '../connect.ts';
 
 const demoEmail = 'demo@example.com';
 const demoPlan = 'enterprise';
+/** Of the keys that a start shows. */
+export const demoKeyLabel = 'demo';
 const timeoutMs = 10_000;
 const keptDemoKeys = 5;
 
-/** Finds or opens the demo account, and issues a key for the person who tries the service; it is shown once, and never stored. */
-export async function prepareDemo(connections: Connections): Promise<NonNullable<Started['demo']>> {
+/**
+ * Finds or opens the demo account, and issues a key for the person who tries the service; it is shown once, and never stored.
+ *
+ * @param told the account that the story has opened (`tell-story.ts`)
+ */
+export async function prepareDemo(
+  connections: Connections,
+  told: string | undefined,
+): Promise<NonNullable<Started['demo']>> {
   const { store, pool, clock, config } = connections;
   const accounts: AccountDependencies = { store, now: clock.now, newUuid, newId, randomBits };
   const request: AccountRequest = { correlationId: newUuid(), actor: { type: 'system', id: 'demo' }, timeoutMs };
   const terms = config.plans.get(demoPlan) ?? [...config.plans.values()].at(-1);
   if (!terms) throw new ConfigurationRefused('PLANS_FILE: has no plan');
-  const accountId = (await findDemoAccount(connections)) ?? (await openDemoAccount(accounts, terms, request));
+  const accountId = (await findDemoAccount(connections)) ?? told ?? (await openDemoAccount(accounts, terms, request));
   await openFirstPeriod(accounts, accountId, request);
   await revokeOldKeys(accounts, accountId, request);
-  const issued = await issueApiKey(accounts, { accountId, label: 'demo', maxKeys: largestMaxKeys, ...request });
+  const issued = await issueApiKey(accounts, { accountId, label: demoKeyLabel, maxKeys: largestMaxKeys, ...request });
   if (isRefused(issued)) throw new Error(`no demo key could be issued: ${issued.refusal}`);
   if (!(await waitForKey(pool, issued.keyId, { revoked: false, timeoutMs }))) {
     throw new Error('the demo key did not come into force in time');
@@ -35,7 +44,7 @@ export async function prepareDemo(connections: Connections): Promise<NonNullable
 /** Each start issues a key, which may be lost with its screen; the last few stay valid. */
 async function revokeOldKeys(accounts: AccountDependencies, accountId: string, request: AccountRequest): Promise<void> {
   const { keys } = await readAccount(accounts.store, accountId);
-  const earlier = [...keys.values()].filter(({ label, revoked }) => label === 'demo' && !revoked);
+  const earlier = [...keys.values()].filter(({ label, revoked }) => label === demoKeyLabel && !revoked);
   for (const { keyId } of earlier.slice(0, -keptDemoKeys))
     await revokeApiKey(accounts, { accountId, keyId, ...request });
 }
@@ -43,7 +52,8 @@ async function revokeOldKeys(accounts: AccountDependencies, accountId: string, r
 /** The first account with a key that a demo start has issued. */
 async function findDemoAccount({ pool, store }: Connections): Promise<string | undefined> {
   const { rows } = await pool.query<{ account_id: string }>(
-    "select account_id from api_keys where label = 'demo' order by created_at limit 10",
+    'select account_id from api_keys where label = $1 order by created_at limit 10',
+    [demoKeyLabel],
   );
   for (const { account_id: accountId } of rows) {
     const { opened } = await readAccount(store, accountId);

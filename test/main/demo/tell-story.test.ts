@@ -1,0 +1,101 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+
+import { accountIdOf } from '../../../src/commands/reference-ids.ts';
+import { story } from '../../../src/main/demo/story.ts';
+import { readLog } from '../../support/log.ts';
+import { isLongProof } from '../../support/proof-scale.ts';
+import { cliCommand, runCli, startOnTerminal, startProcess } from '../../support/service.ts';
+import type { Environment, ServiceProcess } from '../../support/service.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+/** What the log has of the whole story, and of the key that a start shows. */
+const told = {
+  AccountOpened: 3,
+  ApiKeyIssued: 8,
+  ApiKeyRevoked: 1,
+  PersonInvited: 4,
+  PersonRemoved: 1,
+  UsagePeriodOpened: 9,
+  UsagePeriodEnded: 6,
+  UsagePeriodClosed: 6,
+  PlanChanged: 5,
+  OverageCapSet: 2,
+  DownloadQueued: 339,
+  DownloadCreditDebited: 331,
+  OverageCharged: 8,
+  MetadataCreditDebited: 420,
+  UsageWarningReached: 4,
+  UsageWarningMailed: 4,
+  OverageCapReached: 1,
+  OverageCapMailed: 1,
+  ChargeWaived: 2,
+  DownloadCreditReturned: 2,
+  InvoiceIssued: 9,
+  CreditNoteIssued: 1,
+  JobClaimed: 351,
+  JobStarted: 351,
+  JobReleased: 12,
+  JobCompleted: 326,
+  JobFailed: 13,
+  FileExpired: 326,
+};
+
+/** Percents of the story at which a start is killed, one after the other. */
+const instants = isLongProof ? [0, 2, 5, 9, 14, 20, 27, 33, 40, 48, 55, 60, 66, 71, 77, 83, 88, 93, 97] : [3, 30, 75];
+
+const environmentOf = (directory: string): Environment => ({ REELTALLY_DATA: join(directory, 'data'), PORT: '0' });
+
+/** Kills a start once so much of the story is told. */
+async function killAt(percent: number, environment: Environment): Promise<void> {
+  const sayPid = ['sh', '-c', 'echo "pid $$."; exec "$@"', 'sh'];
+  await using start = startOnTerminal([...sayPid, ...cliCommand, 'serve'], environment);
+  const hasTold = () =>
+    [...start.screen().matchAll(/story of the demo: (\d+) %/g)].some(([, shown]) => Number(shown) >= percent);
+  await waitFor(hasTold, { what: `${String(percent)} % of the story`, timeoutMs: 60_000, pollMs: 1 });
+  process.kill(Number(/pid (\d+)\./.exec(start.screen())?.[1]), 'SIGKILL');
+  await start.code;
+  expect(start.screen()).not.toContain('Ctrl-C stops it');
+}
+
+async function countEvents({ dataDirectory }: ServiceProcess): Promise<Record<string, number>> {
+  const instance = readFileSync(join(dataDirectory, 'instance.json'), 'utf8');
+  const { eventStoreUrl } = JSON.parse(instance) as { eventStoreUrl: string };
+  const counts: Record<string, number> = {};
+  for (const { type } of await readLog(eventStoreUrl, '')) counts[type] = (counts[type] ?? 0) + 1;
+  return counts;
+}
+
+const eventsOfStory = Object.values(told).reduce((sum, count) => sum + count, 0);
+const listAccounts = async (environment: Environment) =>
+  (await runCli<{ accounts: { account_id: string; email: string }[] }>(['accounts', 'list'], environment)).accounts;
+
+it('is told once, however often a start is killed on the way', { timeout: 600_000 }, async () => {
+  const environment = environmentOf(temporaryDirectory());
+  for (const percent of instants) await killAt(percent, environment);
+  await using service = await startProcess('all', environment);
+  expect(await countEvents(service)).toEqual(told);
+  expect(service.demo?.accountId).toBe(accountIdOf(story[0].reference));
+  expect(await runCli(['ledger', 'verify'], environment)).toMatchObject({ events: eventsOfStory });
+  // Its warnings are recorded as mailed, and nobody is mailed.
+  expect(existsSync(join(service.dataDirectory, 'mails'))).toBe(false);
+
+  // The next start shows another key, and tells nothing.
+  await service.stop();
+  await using again = await startProcess('all', environment);
+  expect(await countEvents(again)).toEqual({ ...told, ApiKeyIssued: told.ApiKeyIssued + 1 });
+  expect(again.demo?.accountId).toBe(service.demo?.accountId);
+});
+
+it('is not told where DEMO=empty, nor later into a log that holds anything', { timeout: 120_000 }, async () => {
+  const environment = environmentOf(temporaryDirectory());
+  const empty = await startProcess('all', { ...environment, DEMO: 'empty' });
+  const [only, ...others] = await listAccounts(environment);
+  expect([only, others]).toEqual([expect.objectContaining({ email: 'demo@example.com' }), []]);
+  await empty.stop();
+  await using later = await startProcess('all', environment);
+  expect(await listAccounts(environment)).toHaveLength(1);
+  expect(later.demo?.accountId).toBe(empty.demo?.accountId);
+});
