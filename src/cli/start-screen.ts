@@ -12,8 +12,8 @@ export interface Started {
   url: string | null;
   dataDirectory: string;
   samplePlatformUrl: string | null;
-  /** Account and key of a demo. */
-  demo: { accountId: string; key: string; keyId: string } | null;
+  /** Account and key of a demo, and the path of a link that signs in to its console once. */
+  demo: { accountId: string; key: string; keyId: string; signInPath: string | null } | null;
   /** Sentences for the person who started it: parts that wait, and why; parts that are old. */
   notices: readonly string[];
 }
@@ -53,7 +53,9 @@ function describeStart(started: Started): string {
   const what = isAll ? `is ready on ${shortPath(started.dataDirectory)}` : `is ready: ${role}`;
   const addresses = {
     ...(url !== null &&
-      (isAll || role === 'api' ? { API: `${url}/api/v1`, reference: `${url}/docs` } : { health: `${url}/readyz` })),
+      (isAll || role === 'api'
+        ? { console: `${url}${demo?.signInPath ?? '/console'}`, API: `${url}/api/v1`, reference: `${url}/docs` }
+        : { health: `${url}/readyz` })),
     ...(isAll && samplePlatformUrl !== null && { films: `${samplePlatformUrl}/ (sample platform)` }),
   };
   return [

@@ -42,7 +42,9 @@ it('the screen of a start fits a terminal, and each of its lines works', { timeo
   expect(start.screen()).toMatch(/\r\u001b\[K.* …/);
   expect(start.screen()).toContain('\u001b[1m');
   expect(screen).toMatch(/^Reeltally \d+\.\d+\.\d+ is ready on .*Ctrl-C stops it\.$/m);
-  expect(screen).toMatch(/^ {2}API +http:\S+\/api\/v1\n {2}reference +http:\S+\/docs\n {2}films +http:/m);
+  expect(screen).toMatch(
+    /^ {2}console +http:\S+\/console\/sign-in\/\S{27}\n {2}API +http:\S+\/api\/v1\n {2}reference +http:\S+\/docs\n {2}films +http:/m,
+  );
   expect(screen.match(/rtk_/g)).toHaveLength(1);
 
   const toPaste = lines.slice(

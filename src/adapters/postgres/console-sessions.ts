@@ -26,7 +26,7 @@ interface Dependencies {
   randomBits: (bytes: number) => Buffer;
 }
 
-const newSecret = ({ randomBits }: Dependencies) => randomBits(24).toString('base64url');
+const newSecret = ({ randomBits }: Dependencies) => randomBits(20).toString('base64url');
 const hashOf = (secret: string): Buffer => hash('sha256', secret, 'buffer');
 
 interface LinkRow {

@@ -5,6 +5,8 @@ import { issueApiKey, openAccount, openFirstPeriod, readAccount, revokeApiKey } 
 import type { AccountDependencies, AccountRequest } from '../../commands/accounts.ts';
 import { isRefused } from '../../domain/refusals.ts';
 import { waitForKey } from '../../../projections/api-keys.ts';
+import { createSignInLinks } from '../../adapters/postgres/console-sessions.ts';
+import { mailbox } from '../../domain/people.ts';
 import { newId, newUuid, randomBits } from '../../system/clock-and-chance.ts';
 import { ConfigurationRefused } from '../settings/configuration-refused.ts';
 import type { Connections } from '../connect.ts';
@@ -38,7 +40,15 @@ export async function prepareDemo(
   if (!(await waitForKey(pool, issued.keyId, { revoked: false, timeoutMs }))) {
     throw new Error('the demo key did not come into force in time');
   }
-  return { accountId, key: issued.key, keyId: issued.keyId };
+  return { accountId, key: issued.key, keyId: issued.keyId, signInPath: await signInPath(connections) };
+}
+
+/** A link that signs in to the demo's account, once. Null where there were many starts within a quarter of an hour. */
+async function signInPath({ pool, macs }: Connections): Promise<string | null> {
+  const links = createSignInLinks(pool, { macs, randomBits });
+  const emailHashes = macs.signUnderEach('people', mailbox(demoEmail));
+  const secret = await links.create({ emailHashes, browser: undefined });
+  return secret === undefined ? null : `/console/sign-in/${secret}`;
 }
 
 /** Each start issues a key, which may be lost with its screen; the last few stay valid. */
