@@ -8,7 +8,7 @@ interface Dependencies {
   /** The keyed hashes of an e-mail address, under which people are found. */
   emailHashes: (email: string) => readonly string[];
   /** Origin of the console's pages. */
-  origin: string;
+  origin: () => string;
   outage: Outage;
   newUuid: () => string;
   now: () => string;
@@ -60,7 +60,7 @@ export class SignInMails {
         'Somebody, probably you, asked to sign in to Reeltally with this address.',
         'This link signs you in. It works once, for 15 minutes:',
         '',
-        `${origin}/console/sign-in/${secret}`,
+        `${origin()}/console/sign-in/${secret}`,
         '',
         'If it was not you, do nothing: without this mail nobody gets in.',
         '',
