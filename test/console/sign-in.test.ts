@@ -215,6 +215,8 @@ describe('the page after signing in', () => {
   const ours = ['/console', '/console/downloads?status=done&search=https%3A%2F%2Fexample.com', '/console/keys'];
   const notOurs = [
     ...['//evil.example', '/\\evil.example', '\\\\evil.example', 'https://evil.example', 'javascript:alert(1)'],
+    ...['/console/../api/v1/credits', '/console/%2e%2e/docs', '/console/.%2E/docs', '/console/..', '/console//evil'],
+    ...['/console/..%2f..%2fevil', '/console@evil.example', '/console.evil.example', '/consoleevil', ''],
     ...['/console/\nLocation: https://evil.example', '/console\r\n', '/console/\t/evil', '/console/\0', '/docs'],
   ];
 
@@ -231,6 +233,12 @@ describe('the page after signing in', () => {
       expect(opened.headers['location']).toBe(expected);
     },
   );
+
+  it('is not one whose address is too long for a cookie', async () => {
+    const browser = newBrowser();
+    await browser.post('/console/sign-in', { email: newEmail(), next: `/console/keys?${'a'.repeat(4_000)}` });
+    expect([...browser.cookies.values()].map((value) => value.length < 4_000)).toEqual([true]);
+  });
 
   it('is not chosen by a cookie that somebody else has set', async () => {
     const email = newEmail();
