@@ -61,7 +61,8 @@ export interface ReadLink extends LinkSubject {
 export interface SignInLinks {
   /**
    * @param link browser: secret of the browser that asked; undefined for a link that the service prints
-   * @returns the secret of the new link; undefined beyond the limit of links for this address or for one of its accounts
+   * @returns the secret of the new link; undefined for an address without an account, and beyond the limit of links for this
+   *   address or for one of its accounts
    */
   create(link: LinkSubject & { browser: string | undefined }): Promise<string | undefined>;
   /** What a link leads to, without using it up; undefined if it is unknown, used or too old. */

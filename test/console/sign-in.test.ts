@@ -163,12 +163,16 @@ describe('the form', () => {
     text: text.replaceAll(email, '(address)'),
   });
 
-  it('is answered the same for every address', async () => {
+  it('is answered the same for every address, and mails nothing to one without an account', async () => {
     const [known, unknown] = [newEmail(), newEmail()].map((email) => email.padStart(30, 'x')) as [string, string];
     await service.openAccount(known);
     const ofUnknown = await newBrowser().post('/console/sign-in', { email: unknown });
     const ofKnown = await newBrowser().post('/console/sign-in', { email: known });
     expect(withoutChance(ofUnknown, unknown)).toEqual(withoutChance(ofKnown, known));
+    await waitFor(() => mails.taken.some(({ to }) => to === known), { what: 'the mail' });
+    await link(newBrowser(), known);
+    expect(mails.received.filter(({ to }) => to === unknown)).toEqual([]);
+    expect(await sql('select from sign_in_links where account_ids = $1', [[]])).toEqual([]);
   });
 
   if (isLongProof)

@@ -71,6 +71,7 @@ export function createSignInLinks(pool: Pool, dependencies: Dependencies): SignI
       const secret = newSecret(dependencies);
       const secretHash = hashOf(secret);
       const accountIds = (await choicesOf(pool, emailHashes)).map(({ accountId }) => accountId);
+      if (accountIds.length === 0) return undefined;
       const { rows } = await pool.query<{ now: Date; is_allowed: boolean }>(
         `with old as (delete from sign_in_links where created_at < clock_timestamp() - interval '1 day')
          select date_trunc('milliseconds', clock_timestamp()) as now,
