@@ -113,6 +113,22 @@ describe('a sign-in link', () => {
     expect([text.includes(accountIds[1] ?? ''), text.includes(accountIds[0] ?? '')]).toEqual([true, false]);
   });
 
+  it('finds people however they write their address', async () => {
+    const email = newEmail();
+    await service.openAccount(email);
+    const browser = newBrowser();
+    expect((await browser.get(await link(browser, email.toUpperCase()))).status).toBe(303);
+  });
+
+  it('goes to the address that is known, not to one that looks like it', async () => {
+    const email = `kelvin-${newEmail()}`;
+    await service.openAccount(email);
+    // U+212A, the sign of the unit, is a k in small letters, and is another mailbox.
+    await newBrowser().post('/console/sign-in', { email: email.replace('k', '\u212a') });
+    await link(newBrowser(), email);
+    expect(mails.received.map(({ to }) => to).filter((to) => to.includes('elvin'))).toEqual([email, email]);
+  });
+
   it('is of no more use to somebody who was removed', async () => {
     const [email, mate] = [newEmail(), newEmail()];
     const accountId = await service.openAccount(email);

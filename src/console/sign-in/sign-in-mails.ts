@@ -1,3 +1,4 @@
+import { mailbox } from '../../domain/people.ts';
 import type { Mailer } from '../../ports/billing.ts';
 import type { SignInLinks } from '../../ports/console-sessions.ts';
 import type { Outage } from '../../ports/outage.ts';
@@ -53,7 +54,8 @@ export class SignInMails {
     if (secret === undefined) return;
     await mailer.send({
       id: newUuid(),
-      to: email,
+      // As people are found: another mailbox may be written with letters that only look the same when small.
+      to: mailbox(email),
       date: now(),
       subject: 'Sign in to Reeltally',
       text: [
