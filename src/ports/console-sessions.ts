@@ -70,12 +70,12 @@ export interface SignInLinks {
   /**
    * Uses a link up, and starts a session: both or neither.
    *
-   * @param start replaces: secret of the session that this browser had before, which ends
-   * @returns the secret of the session; undefined if the link cannot be used any more, or not for this account
+   * @param start accountId and personId: a choice that the log confirms; replaces: secret of the session that this browser had before, which ends
+   * @returns the secret of the session; undefined if the link cannot be used any more, or not by this person
    */
   use(
     secret: string,
-    start: { accountId: string; browser: string; replaces: string | undefined },
+    start: SignInChoice & { browser: string; replaces: string | undefined },
   ): Promise<string | undefined>;
 }
 

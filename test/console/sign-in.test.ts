@@ -286,6 +286,29 @@ describe('a row that the service has not written signs nobody in', () => {
     expect([text.includes(ownAccount), text.includes(victims)]).toEqual([true, false]);
   });
 
+  it('of people, for another person of the same account', async () => {
+    const [opener, mate] = [newEmail(), newEmail()];
+    const accountId = await service.openAccount(opener);
+    await installation.cli(['people', 'invite', accountId, mate]);
+    await waitForPeople(accountId, 2);
+    const people = await sql<{ person_id: string; email_mac: string }>(
+      'select person_id, email_mac from people where account_id = $1 order by since',
+      [accountId],
+    );
+    // Each as the one who forges the other's row: which of the two is read first is left to Postgres.
+    for (const [email, { person_id: own, email_mac: mac }] of [
+      [opener, people[0]!],
+      [mate, people[1]!],
+    ] as const) {
+      await sql('update people set email_mac = $2 where account_id = $1', [accountId, mac]);
+      const browser = newBrowser();
+      await browser.get(await link(browser, email));
+      const [, secret = ''] = browser.session ?? [];
+      const [session] = await sql('select person_id from console_sessions where secret_hash = $1', [hashOf(secret)]);
+      expect(session?.['person_id']).toBe(own);
+    }
+  });
+
   it('of links, with an instant that was moved', async () => {
     const email = newEmail();
     await service.openAccount(email);

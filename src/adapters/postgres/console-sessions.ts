@@ -108,9 +108,10 @@ export function createSignInLinks(pool: Pool, dependencies: Dependencies): SignI
         isOfBrowser: (browser) => browser !== undefined && row.browser_hash?.equals(hashOf(browser)) === true,
       };
     },
-    use: async (secret, { accountId, browser, replaces }) => {
+    use: async (secret, { accountId, personId, browser, replaces }) => {
       const link = await readValid(secret);
-      const choice = (await choicesOf(pool, link?.email_hashes ?? [])).find((each) => each.accountId === accountId);
+      const choices = await choicesOf(pool, link?.email_hashes ?? []);
+      const choice = choices.find((each) => each.accountId === accountId && each.personId === personId);
       if (!link || !choice) return undefined;
       const startedAt = link.now;
       const started = newSecret(dependencies);

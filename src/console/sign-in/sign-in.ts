@@ -166,11 +166,11 @@ export async function useLink(visit: Visit, dependencies: ConsoleDependencies): 
 async function start(
   visit: Visit,
   dependencies: ConsoleDependencies,
-  { secret, accountId }: SignInChoice & { secret: string },
+  { secret, ...choice }: SignInChoice & { secret: string },
 ): Promise<Answer> {
   const names = cookieNames(dependencies.origins.isSecure);
   const session = await dependencies.links.use(secret, {
-    accountId,
+    ...choice,
     browser: visit.request.headers['user-agent'] ?? '',
     replaces: visit.cookies.get(names.session),
   });
