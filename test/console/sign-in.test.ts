@@ -220,6 +220,37 @@ describe('the form', () => {
     },
   );
 
+  it('sends at most five links to an address in 15 minutes, however they are asked for', async () => {
+    const email = newEmail();
+    await service.openAccount(email);
+    const before = mails.received.length;
+    const asking = Array.from({ length: scaled(25, 60) }, () => newBrowser().post('/console/sign-in', { email }));
+    expect(new Set((await Promise.all(asking)).map(({ status }) => status))).toEqual(new Set([200]));
+    const other = newEmail();
+    await service.openAccount(other);
+    await link(newBrowser(), other);
+    const sent = mails.received.slice(before).filter(({ to }) => to === email).length;
+    expect(sent).toBeGreaterThanOrEqual(1);
+    expect(sent).toBeLessThanOrEqual(5);
+    const rows = await sql('select from sign_in_links where used_at is null');
+    expect(rows.length - 1).toBe(sent);
+  });
+
+  it('sends at most 30 links an hour to the people of an account', async () => {
+    const [first = '', ...mates] = Array.from({ length: 8 }, newEmail);
+    const accountId = await service.openAccount(first);
+    for (const mate of mates) await installation.cli(['people', 'invite', accountId, mate]);
+    await waitForPeople(accountId, 8);
+    const before = mails.received.length;
+    for (let round = 0; round < 5; round += 1) {
+      for (const email of [first, ...mates]) await newBrowser().post('/console/sign-in', { email });
+    }
+    const other = newEmail();
+    await service.openAccount(other);
+    await link(newBrowser(), other);
+    expect(mails.received.length - before - 1).toBe(30);
+  });
+
   it('lets one client ask for 30 links an hour, for whatever addresses', async () => {
     const browser = newBrowser();
     const statuses: number[] = [];
