@@ -32,8 +32,13 @@ export async function listen(server: FastifyInstance, wanted: Port): Promise<str
   } catch (error) {
     throw refusalOf(error, wanted);
   }
+  return listeningUrl(server, { HOST: host, PORT: port });
+}
+
+/** Its port is the one that the server has, where PORT left the choice to the system; before it listens, that of the settings. */
+export function listeningUrl(server: FastifyInstance, { HOST, PORT }: Pick<Config, 'HOST' | 'PORT'>): string {
   const address = server.server.address();
-  return localUrl({ HOST: host, PORT: typeof address === 'object' && address ? address.port : port });
+  return localUrl({ HOST, PORT: typeof address === 'object' && address ? address.port : PORT });
 }
 
 function refusalOf(error: unknown, { host, port, setting }: Port): unknown {

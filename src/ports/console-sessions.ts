@@ -61,7 +61,8 @@ export interface ReadLink extends LinkSubject {
 export interface SignInLinks {
   /**
    * @param link browser: secret of the browser that asked; undefined for a link that the service prints
-   * @returns the secret of the new link; undefined beyond the limit of links for this address or for one of its accounts
+   * @returns the secret of the new link; undefined for an address without an account, and beyond the limit of links for this
+   *   address or for one of its accounts
    */
   create(link: LinkSubject & { browser: string | undefined }): Promise<string | undefined>;
   /** What a link leads to, without using it up; undefined if it is unknown, used or too old. */
@@ -69,12 +70,12 @@ export interface SignInLinks {
   /**
    * Uses a link up, and starts a session: both or neither.
    *
-   * @param start replaces: secret of the session that this browser had before, which ends
-   * @returns the secret of the session; undefined if the link cannot be used any more, or not for this account
+   * @param start accountId and personId: a choice that the log confirms; replaces: secret of the session that this browser had before, which ends
+   * @returns the secret of the session; undefined if the link cannot be used any more, or not by this person
    */
   use(
     secret: string,
-    start: { accountId: string; browser: string; replaces: string | undefined },
+    start: SignInChoice & { browser: string; replaces: string | undefined },
   ): Promise<string | undefined>;
 }
 

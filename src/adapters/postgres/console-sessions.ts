@@ -71,8 +71,15 @@ export function createSignInLinks(pool: Pool, dependencies: Dependencies): SignI
       const secret = newSecret(dependencies);
       const secretHash = hashOf(secret);
       const accountIds = (await choicesOf(pool, emailHashes)).map(({ accountId }) => accountId);
-      const { rows } = await pool.query<{ now: Date; is_allowed: boolean }>(
-        `with old as (delete from sign_in_links where created_at < clock_timestamp() - interval '1 day')
+      if (accountIds.length === 0) return undefined;
+      // One at a time for each account: two that count at once would both be the last one that is allowed.
+      return await inOwnSession(pool, 'begin', async (client) => {
+        await client.query(
+          "select pg_advisory_xact_lock(hashtextextended('sign-in ' || account, 0)) from unnest($1::text[]) account",
+          [accountIds],
+        );
+        const { rows } = await client.query<{ now: Date; is_allowed: boolean }>(
+          `with old as (delete from sign_in_links where created_at < clock_timestamp() - interval '1 day')
          select date_trunc('milliseconds', clock_timestamp()) as now,
            (select count(*) < ${String(maxLinksOfAddress)} from sign_in_links
             where created_at > clock_timestamp() - interval '${linkLifetime}' and email_hashes && $1)
@@ -80,22 +87,23 @@ export function createSignInLinks(pool: Pool, dependencies: Dependencies): SignI
              select from unnest($2::text[]) account
              where (select count(*) from sign_in_links where created_at > clock_timestamp() - interval '1 hour'
                     and account = any(account_ids)) >= ${String(maxLinksOfAccount)}) as is_allowed`,
-        [emailHashes, accountIds],
-      );
-      const [asked] = rows;
-      if (!asked?.is_allowed) return undefined;
-      const row = {
-        email_hashes: [...emailHashes],
-        account_ids: accountIds,
-        browser_hash: browser === undefined ? null : hashOf(browser),
-        created_at: asked.now,
-      };
-      await pool.query(
-        `insert into sign_in_links (secret_hash, email_hashes, account_ids, browser_hash, created_at, mac)
+          [emailHashes, accountIds],
+        );
+        const [asked] = rows;
+        if (!asked?.is_allowed) return undefined;
+        const row = {
+          email_hashes: [...emailHashes],
+          account_ids: accountIds,
+          browser_hash: browser === undefined ? null : hashOf(browser),
+          created_at: asked.now,
+        };
+        await client.query(
+          `insert into sign_in_links (secret_hash, email_hashes, account_ids, browser_hash, created_at, mac)
          values ($1, $2, $3, $4, $5, $6)`,
-        [secretHash, ...Object.values(row), macs.sign('sign_in_links', linkText(secretHash, row))],
-      );
-      return secret;
+          [secretHash, ...Object.values(row), macs.sign('sign_in_links', linkText(secretHash, row))],
+        );
+        return secret;
+      });
     },
     read: async (secret) => {
       const row = await readValid(secret);
@@ -107,9 +115,10 @@ export function createSignInLinks(pool: Pool, dependencies: Dependencies): SignI
         isOfBrowser: (browser) => browser !== undefined && row.browser_hash?.equals(hashOf(browser)) === true,
       };
     },
-    use: async (secret, { accountId, browser, replaces }) => {
+    use: async (secret, { accountId, personId, browser, replaces }) => {
       const link = await readValid(secret);
-      const choice = (await choicesOf(pool, link?.email_hashes ?? [])).find((each) => each.accountId === accountId);
+      const choices = await choicesOf(pool, link?.email_hashes ?? []);
+      const choice = choices.find((each) => each.accountId === accountId && each.personId === personId);
       if (!link || !choice) return undefined;
       const startedAt = link.now;
       const started = newSecret(dependencies);

@@ -1,3 +1,4 @@
+import { mailbox } from '../../domain/people.ts';
 import type { Mailer } from '../../ports/billing.ts';
 import type { SignInLinks } from '../../ports/console-sessions.ts';
 import type { Outage } from '../../ports/outage.ts';
@@ -8,7 +9,7 @@ interface Dependencies {
   /** The keyed hashes of an e-mail address, under which people are found. */
   emailHashes: (email: string) => readonly string[];
   /** Origin of the console's pages. */
-  origin: string;
+  origin: () => string;
   outage: Outage;
   newUuid: () => string;
   now: () => string;
@@ -53,14 +54,15 @@ export class SignInMails {
     if (secret === undefined) return;
     await mailer.send({
       id: newUuid(),
-      to: email,
+      // As people are found: another mailbox may be written with letters that only look the same when small.
+      to: mailbox(email),
       date: now(),
       subject: 'Sign in to Reeltally',
       text: [
         'Somebody, probably you, asked to sign in to Reeltally with this address.',
         'This link signs you in. It works once, for 15 minutes:',
         '',
-        `${origin}/console/sign-in/${secret}`,
+        `${origin()}/console/sign-in/${secret}`,
         '',
         'If it was not you, do nothing: without this mail nobody gets in.',
         '',

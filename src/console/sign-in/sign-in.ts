@@ -83,9 +83,13 @@ function readBrowser({ cookies }: Visit, { origins }: ConsoleDependencies): Brow
 
 const nextOf = (fields: URLSearchParams): string => pageOr(fields.get('next') ?? '');
 
-/** Only a page of this console, or its first one. */
+/** Browsers drop a cookie of more than 4 096 bytes. */
+const maxNextCharacters = 2_000;
+
+/** Only a page of this console, or its first one. No path of ours has a dot or a percent sign, with which one could leave it. */
 function pageOr(next: string): string {
-  return /^\/console(?:[/?][\w\-./?=&%~+:]*)?$/.test(next) && !next.includes('//') ? next : '/console';
+  const isOurs = /^\/console(?:\/[\w-]+)*(?:\?[\w\-./?=&%~+:*]*)?$/.test(next);
+  return isOurs && next.length <= maxNextCharacters ? next : '/console';
 }
 
 const unusable = () =>
@@ -162,11 +166,11 @@ export async function useLink(visit: Visit, dependencies: ConsoleDependencies): 
 async function start(
   visit: Visit,
   dependencies: ConsoleDependencies,
-  { secret, accountId }: SignInChoice & { secret: string },
+  { secret, ...choice }: SignInChoice & { secret: string },
 ): Promise<Answer> {
   const names = cookieNames(dependencies.origins.isSecure);
   const session = await dependencies.links.use(secret, {
-    accountId,
+    ...choice,
     browser: visit.request.headers['user-agent'] ?? '',
     replaces: visit.cookies.get(names.session),
   });

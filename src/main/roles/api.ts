@@ -33,7 +33,7 @@ import { createTokens } from '../settings/secrets.ts';
 import type { Connections } from '../connect.ts';
 import { openFiles } from '../file-store.ts';
 import { addConsole, createOwnerSessions } from './console.ts';
-import { listen, localUrl } from '../listen.ts';
+import { listen, listeningUrl, localUrl } from '../listen.ts';
 import type { StartRole } from './role.ts';
 import { watchReaders, watchWaitingPolls } from '../gauges.ts';
 import { metadataTimeoutMs, shortLinkTimeoutMs } from './answer-timeouts.ts';
@@ -53,7 +53,8 @@ export const startApi: StartRole = async (connections, secrets) => {
     queryTimeoutMs: 5_000,
     options: admissionSessionSettings,
   });
-  const publicUrl = config.PUBLIC_URL ?? localUrl(config);
+  // Asked once the server listens: PORT=0 leaves the port to the system.
+  const publicUrl = () => config.PUBLIC_URL ?? listeningUrl(server, config);
   const { files, served } = await openFiles(connections, secrets);
   const { now, realNowMs } = clock;
   const writers = new WriterRegistry({ store, now, newId: newUuid, tracer });
@@ -98,7 +99,7 @@ export const startApi: StartRole = async (connections, secrets) => {
   registerStartPage(server);
   registerHealthRoutes(server, createReadiness(connections));
   registerMetricsRoute(server, () => metrics.scrape());
-  registerReferenceRoutes(server, { version: config.version, origin: publicUrl });
+  registerReferenceRoutes(server, { version: config.version, origin: config.PUBLIC_URL ?? localUrl(config) });
   const url = await listen(server, { host: config.HOST, port: config.PORT, setting: 'PORT' });
   return {
     url: config.PUBLIC_URL ?? url,

@@ -21,13 +21,12 @@ const maxSignInsOfClient = 30;
 type Shared = Pick<
   ConsoleDependencies,
   'writers' | 'accounts' | 'tokens' | 'probe' | 'shortLinks' | 'files' | 'progress'
-> & { waitingPolls: WaitingPolls; publicUrl: string };
+> & { waitingPolls: WaitingPolls; publicUrl: () => string };
 
 /** The owners' console, below `/console` of the API's own server. */
 export function addConsole(server: FastifyInstance, connections: Connections, shared: Shared): void {
   const { config, pool, store, macs, outages, clock, pendingVoids, addresses } = connections;
   const { waitingPolls, publicUrl, ...parts } = shared;
-  const origins = originsOf(publicUrl);
   const links = createSignInLinks(pool, { macs, randomBits });
   const emailHashes = (email: string) => macs.signUnderEach('people', mailbox(email));
   const signIns = new AddressWindows(maxSignInsOfClient, clock.realNowMs);
@@ -41,13 +40,16 @@ export function addConsole(server: FastifyInstance, connections: Connections, sh
   });
   registerConsole(server, {
     ...parts,
-    ...{ pool, store, macs, outages, pendingVoids, origins, links, emailHashes, live, newUuid, randomBits },
+    ...{ pool, store, macs, outages, pendingVoids, links, emailHashes, live, newUuid, randomBits },
+    get origins() {
+      return originsOf(publicUrl());
+    },
     plans: config.plans,
     sessions: createConsoleSessions(pool, { macs }),
     signInMails: new SignInMails({
       ...{ links, emailHashes, newUuid },
       mailer: createMailer(config),
-      origin: origins.own,
+      origin: () => originsOf(publicUrl()).own,
       outage: outages.of('mailing sign-in links'),
       now: clock.now,
     }),
@@ -62,13 +64,12 @@ export function addConsole(server: FastifyInstance, connections: Connections, sh
 }
 
 /** Sessions for the one endpoint of the API that takes them. */
-export function createOwnerSessions({ pool, macs }: Connections, publicUrl: string): OwnerSessions {
+export function createOwnerSessions({ pool, macs }: Connections, publicUrl: () => string): OwnerSessions {
   const sessions = createConsoleSessions(pool, { macs });
-  const origins = originsOf(publicUrl);
-  const { session: name } = cookieNames(origins.isSecure);
   return {
     find: async ({ cookie, origin, formToken }) => {
-      const secret = readCookies(cookie).get(name);
+      const origins = originsOf(publicUrl());
+      const secret = readCookies(cookie).get(cookieNames(origins.isSecure).session);
       if (secret === undefined || !origins.mayHoldSessions || !origins.isOrigin(origin)) return undefined;
       const session = await sessions.find(secret);
       return session?.formToken === formToken ? session : undefined;

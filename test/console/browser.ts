@@ -1,0 +1,123 @@
+import { Agent, request } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { once } from 'node:events';
+import { text as readText } from 'node:stream/consumers';
+
+export interface Page {
+  status: number;
+  headers: Readonly<Record<string, string>>;
+  setCookies: readonly string[];
+  text: string;
+}
+
+interface Sent {
+  method: string;
+  /** As it stands in the request line. */
+  path: string;
+  headers?: Readonly<Record<string, string>>;
+  body?: string | Buffer;
+}
+
+const connections = new Agent({ keepAlive: true, maxSockets: 20 });
+
+/** One request as it stands: fetch would set some header fields by itself, and refuse others. */
+export async function send(url: string, { method, path, headers = {}, body }: Sent): Promise<Page> {
+  const { hostname, port } = new URL(url);
+  const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) };
+  const sent = request({ hostname, port, method, path, headers: { ...headers, ...length }, agent: connections });
+  sent.end(body);
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  const { 'set-cookie': setCookies = [], ...rest } = response.headers;
+  return {
+    status: response.statusCode ?? 0,
+    headers: rest as Record<string, string>,
+    setCookies,
+    text: await readText(response),
+  };
+}
+
+type Fields = Readonly<Record<string, string>>;
+
+interface BrowserOptions {
+  /** Origin of the console as this browser sees it. Default: the address that is asked. */
+  origin?: string;
+  /** The client's address, for limits by client: believed, because the service trusts a proxy at this machine. */
+  address?: string;
+}
+
+let addresses = 0;
+/** Each of its own, so that no test uses up the limit of another. */
+const newAddress = () => `10.1.${String((addresses += 1) >> 8)}.${String(addresses & 0xff)}`;
+
+/** Keeps cookies as browsers do, and sends forms with their origin. */
+export class Browser {
+  readonly cookies = new Map<string, string>();
+  readonly url: string;
+  readonly origin: string;
+  readonly #address: string;
+
+  constructor(url: string, { origin = url, address = newAddress() }: BrowserOptions = {}) {
+    this.url = url;
+    this.origin = origin;
+    this.#address = address;
+  }
+
+  get(path: string, headers: Fields = {}): Promise<Page> {
+    return this.#send({ method: 'GET', path, headers });
+  }
+
+  /** Sends a form as one of the console's own pages does, with the session's token where there is one. */
+  async post(path: string, fields: Fields = {}, headers: Fields = {}): Promise<Page> {
+    return await this.send({ method: 'POST', path, fields: { form_token: this.formToken ?? '', ...fields }, headers });
+  }
+
+  /** Exactly these fields. */
+  send(form: { method: string; path: string; fields: Fields | string; headers?: Fields }): Promise<Page> {
+    const { method, path, fields, headers = {} } = form;
+    return this.#send({
+      ...{ method, path },
+      headers: { origin: this.origin, 'content-type': 'application/x-www-form-urlencoded', ...headers },
+      body: new URLSearchParams(fields).toString(),
+    });
+  }
+
+  /** Read from a page by `signIn`. */
+  formToken: string | undefined;
+
+  /** What stands in the session's cookie, whatever its name. */
+  get session(): [name: string, secret: string] | undefined {
+    return [...this.cookies].find(([name]) => name.endsWith('reeltally_session'));
+  }
+
+  /** Another browser with the same cookies: of somebody who has stolen them. */
+  copy(): Browser {
+    const copy = new Browser(this.url, { origin: this.origin });
+    for (const [name, value] of this.cookies) copy.cookies.set(name, value);
+    copy.formToken = this.formToken;
+    return copy;
+  }
+
+  async #send({ headers = {}, ...sent }: Sent): Promise<Page> {
+    const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    const answer = await send(this.url, {
+      ...sent,
+      headers: {
+        host: new URL(this.origin).host,
+        'x-forwarded-for': this.#address,
+        ...(cookie !== '' && { cookie }),
+        ...headers,
+      },
+    });
+    for (const each of answer.setCookies) this.#keep(each);
+    return answer;
+  }
+
+  #keep(setCookie: string): void {
+    const [pair = '', ...attributes] = setCookie.split('; ');
+    const at = pair.indexOf('=');
+    if (attributes.includes('Max-Age=0')) this.cookies.delete(pair.slice(0, at));
+    else this.cookies.set(pair.slice(0, at), pair.slice(at + 1));
+  }
+}
+
+export const formTokenOf = ({ text }: Page): string | undefined => /name="form_token" value="([^"]+)"/.exec(text)?.[1];

@@ -1,0 +1,71 @@
+import { afterAll, beforeAll } from 'vitest';
+import pg from 'pg';
+import { pino } from 'pino';
+import { deriveKeys } from '../../src/adapters/derive-keys.ts';
+import { createRowMacs } from '../../src/adapters/postgres/row-macs.ts';
+import type { RowMacs } from '../../src/ports/row-macs.ts';
+import { installationOfFile } from '../support/installation.ts';
+import type { Installation } from '../support/installation.ts';
+import { startMailServer } from '../support/mail-server.ts';
+import type { TestMailServer } from '../support/mail-server.ts';
+import type { Environment, ServiceProcess } from '../support/service.ts';
+
+import { waitFor } from '../support/wait-for.ts';
+import { Browser } from './browser.ts';
+import { signIn } from './sign-in.ts';
+
+/** The engines, a projector and an API with the console, for the tests of one file. */
+export interface ConsoleOfFile {
+  installation: Installation;
+  mails: TestMailServer;
+  api: ServiceProcess;
+  projector: ServiceProcess;
+  /** Those of the service's secret, to change rows as nobody else can. */
+  macs: RowMacs;
+  sql: <Row extends pg.QueryResultRow>(text: string, values?: unknown[]) => Promise<Row[]>;
+  /** An account whose people can sign in. */
+  openAccount: (email: string, plan?: string) => Promise<string>;
+  /** A new browser of a person that is signed in. */
+  signedIn: (email: string) => Promise<Browser>;
+}
+
+export async function consoleOfFile(given: Environment = {}): Promise<ConsoleOfFile> {
+  const mails = await startMailServer();
+  const installation = installationOfFile({
+    SMTP_URL: mails.url,
+    MAIL_FROM: 'service@example.com',
+    TRUSTED_PROXIES: '127.0.0.1',
+    ...given,
+  });
+  const console: ConsoleOfFile = { installation, mails } as ConsoleOfFile;
+  let client: pg.Client;
+  beforeAll(async () => {
+    const { environment, startRole, cli } = installation;
+    client = new pg.Client({ connectionString: environment.DATABASE_URL });
+    await client.connect();
+    const sql: ConsoleOfFile['sql'] = async <Row extends pg.QueryResultRow>(text: string, values?: unknown[]) =>
+      (await client.query<Row>(text, values)).rows;
+    const current = deriveKeys(environment['REELTALLY_SECRET'] ?? '');
+    Object.assign(console, {
+      projector: await startRole('projector'),
+      api: await startRole('api'),
+      macs: createRowMacs({ current, others: [] }, { logger: pino({ level: 'silent' }) }),
+      sql,
+      openAccount: async (email, plan = 'enterprise') => {
+        const { account_id: accountId } = await cli<{ account_id: string }>([
+          ...['accounts', 'open', '--email', email, '--plan', plan],
+        ]);
+        await waitFor(async () => (await sql('select from people where account_id = $1', [accountId])).length === 1, {
+          what: 'the person of a new account',
+        });
+        return accountId;
+      },
+      signedIn: (email) => signIn(new Browser(console.api.url), email, mails),
+    } satisfies Partial<ConsoleOfFile>);
+  }, 60_000);
+  afterAll(async () => {
+    await client.end();
+    await mails.close();
+  });
+  return console;
+}
