@@ -106,7 +106,9 @@ test(
     const url = installation.environment.EVENTSTORE_URL;
     const [usage, invoices] = [await readLog(url, 'usage-'), await readLog(url, 'invoices-')];
     for (const accountId of accountIds) {
-      const issued = invoices.filter(({ stream }) => stream === `invoices-${accountId}`);
+      const issued = invoices.filter(
+        ({ stream, type }) => stream === `invoices-${accountId}` && type === 'InvoiceIssued',
+      );
       const events = usage.filter(({ stream }) => stream.startsWith(`usage-${accountId}-`));
       expectBooks(
         events,

@@ -231,7 +231,9 @@ test(
       const voided = new Set(events.flatMap(({ type, data }) => (type === 'DownloadVoided' ? [tokenOf(data)] : [])));
       const standing = charges.filter(({ data }) => !voided.has(tokenOf(data)));
       expectAnswersKept(account, new Map(standing.map(({ type, data }) => [tokenOf(data), type])));
-      const invoices = issued.filter(({ stream }) => stream === `invoices-${accountId}`);
+      const invoices = issued.filter(
+        ({ stream, type }) => stream === `invoices-${accountId}` && type === 'InvoiceIssued',
+      );
       const totals = invoices.map(({ data }) => (data as InvoiceIssued).total_cents);
       expect(totals, accountId).toEqual(billsOf(model));
       const waived = events.filter(({ type }) => type === 'ChargeWaived');

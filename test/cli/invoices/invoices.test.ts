@@ -68,7 +68,11 @@ describe('invoices', { timeout: 120_000 }, () => {
   });
 
   it('list shows every invoice of an account', async () => {
-    const { invoices } = await service.cli<{ invoices: object[] }>('invoices', 'list', account);
+    const { invoices } = await service.cli<{ invoices: { document_number: string }[] }>('invoices', 'list', account);
+    // Somebody who reads it out names the account too.
+    const [first] = invoices;
+    const { accounts } = await service.cli<{ accounts: object[] }>('accounts', 'find', first?.document_number ?? '');
+    expect(accounts).toMatchObject([{ account_id: account }]);
     expect(invoices).toMatchObject([
       { number: 1, covers: 'opening', total_cents: 1900 },
       { number: 2, covers: 'period', total_cents: 1950 },
