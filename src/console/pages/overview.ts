@@ -90,12 +90,9 @@ function periodChoice(starts: readonly string[], { period, terms }: Shown): Html
     ${
       starts.length > 2 &&
       html`<form method="get" action="/console" class="filters">
-        <label
-          >Billing period
-          <select name="period">
-            ${starts.map((start) => option(start.slice(0, 10), `from ${start.slice(0, 10)}`, period.start.slice(0, 10)))}
-          </select></label
-        >
+        <select name="period" aria-label="Billing period">
+          ${starts.map((start) => option(start.slice(0, 10), `from ${start.slice(0, 10)}`, period.start.slice(0, 10)))}
+        </select>
         <button class="second">Show</button>
       </form>`
     }
