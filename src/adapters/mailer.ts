@@ -85,7 +85,7 @@ function contentOf(mail: Mail, from: string): SendMailOptions {
   return {
     // In parts, so that no part of an address is parsed as a second address.
     from: { name: 'Reeltally', address: from },
-    to: { name: '', address: mail.to },
+    to: mail.to.map((address) => ({ name: '', address })),
     subject: mail.subject,
     text: mail.text,
     date: new Date(mail.date),

@@ -33,7 +33,7 @@ export function documentMail(
     '',
   ];
   const subject = `${title.charAt(0).toUpperCase()}${title.slice(1)}: ${amount}`;
-  return { id, to, subject, text: lines.join('\n'), date: issuedAt };
+  return { id, to: [to], subject, text: lines.join('\n'), date: issuedAt };
 }
 
 type Told = LoggedDocument['document'];

@@ -2,12 +2,13 @@ import { listWaitingWarnings } from '../../projections/usage-warnings.ts';
 import type { WaitingWarning } from '../../projections/usage-warnings.ts';
 import { readAccount } from '../commands/accounts.ts';
 import { readWarning, recordWarningMail } from '../commands/record-warning-mail.ts';
+import { listPeople } from '../domain/people.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import { startMailing } from './send-mails.ts';
 import type { LoggedMail, MailDependencies } from './send-mails.ts';
 import { warningMail } from './warning-mail-text.ts';
 
-/** Mails the warnings and reached caps to the address that the account was opened with. The mail's id is that of the notice. */
+/** Mails the warnings and reached caps to the people of the account. The mail's id is that of the notice. */
 export const startMailingWarnings = (dependencies: MailDependencies): { stop: () => Promise<void> } =>
   startMailing(dependencies, {
     about: 'warning',
@@ -30,9 +31,12 @@ async function readWarningMail(
     // The read model takes the events of one append in one batch or in two: the higher threshold may not be in it yet.
     awaitsAnother: warning.awaitsHigher,
     compose: async () => {
-      const { opened } = await readAccount(store, accountId);
-      if (!opened) throw new Error(`${accountId} was never opened, though it has usage`);
-      return warningMail(warning, opened.personal.email);
+      const people = listPeople((await readAccount(store, accountId)).people);
+      if (people.length === 0) throw new Error(`${accountId} was never opened, though it has usage`);
+      return warningMail(
+        warning,
+        people.map(({ email }) => email),
+      );
     },
     record: ({ messageId, timeoutMs }) => recordWarningMail(dependencies, warning, { messageId, timeoutMs }),
   };

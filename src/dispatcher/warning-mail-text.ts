@@ -9,7 +9,7 @@ type Of<Type extends Notice['type']> = Extract<Notice, { type: Type }>['data'];
 type Told = Pick<LoggedWarning, 'eventId' | 'notice' | 'usage' | 'time'>;
 
 /** The mail to an owner when a pool runs out or the overage cap is reached: plain text, lines short enough for any mail program. */
-export function warningMail({ eventId, notice, usage, time }: Told, to: string): Mail {
+export function warningMail({ eventId, notice, usage, time }: Told, to: readonly string[]): Mail {
   const { period } = usage;
   const { subject, text, last } =
     notice.type === 'OverageCapReached' ? capReached(notice.data, usage) : poolRunsOut(notice.data, usage);

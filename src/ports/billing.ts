@@ -47,11 +47,12 @@ export interface PeriodClosings {
   begin(stream: string): Promise<boolean>;
 }
 
-/** A mail to one person, in plain text. */
+/** A mail in plain text. */
 export interface Mail {
   /** Letters, digits, `-` and `_`. The same mail sent again has the same one. */
   id: string;
-  to: string;
+  /** Addresses: at least one. Everybody sees the others. */
+  to: readonly string[];
   subject: string;
   /** Lines of at most 76 characters. */
   text: string;

@@ -13,7 +13,7 @@ import { startSilentServer } from '../support/silent-server.ts';
 const from = 'billing@reeltally.test';
 const mail: Mail = {
   id: '6f1c2a58-5b7e-5d0e-9d4b-3a1f0c9b8e77',
-  to: 'owner@example.com',
+  to: ['owner@example.com'],
   subject: 'Half is used',
   text: 'As it says.\n',
   date: '2026-11-14T12:00:00.000Z',
@@ -43,7 +43,7 @@ describe('over SMTP', () => {
     await mailer.send(mail);
     await mailer.send(mail);
     const [first, second] = server.taken;
-    expect(first).toEqual({ messageId, to: mail.to, raw: second!.raw });
+    expect(first).toEqual({ messageId, to: mail.to.join(), raw: second!.raw });
     expect(first!.raw).toMatch(/^From: Reeltally <billing@reeltally\.test>\r$/m);
     expect(first!.raw).toMatch(/^To: owner@example\.com\r$/m);
     expect(first!.raw).toMatch(/^Date: Sat, 14 Nov 2026 12:00:00 \+0000\r$/m);

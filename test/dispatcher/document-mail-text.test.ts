@@ -22,7 +22,7 @@ describe('the mail about a document', () => {
   it('says who has issued what, what it comes to, and where it can be read', () => {
     expect(documentMail({ document: { type: 'InvoiceIssued', data: invoice }, issuedAt }, sending)).toEqual({
       id: 'an-id',
-      to: 'owner@example.com',
+      to: ['owner@example.com'],
       subject: 'Invoice INV-AAAA-AAAA-AAAA-AAAA-7: $19.50',
       date: issuedAt,
       text: `Tally & Co

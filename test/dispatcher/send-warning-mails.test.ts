@@ -3,10 +3,13 @@ import { describe, expect, it } from 'vitest';
 import { rebuild } from '../../projections/runner/rebuild.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { measureWaitingWarnings } from '../../projections/usage-warnings.ts';
-import { newUuid } from '../../src/system/clock-and-chance.ts';
+import { newId, newUuid, randomBits } from '../../src/system/clock-and-chance.ts';
+import { invitePerson, removePerson } from '../../src/commands/accounts.ts';
+import { openerOf } from '../../src/domain/people.ts';
+import type { Person } from '../../src/domain/people.ts';
 import { endPeriods } from '../commands/close-books.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
-import { ask, writersOf, queueAll, readUsage, upFrom } from '../commands/usage-account.ts';
+import { ask, freshCause, midNovember, writersOf, queueAll, readUsage, upFrom } from '../commands/usage-account.ts';
 import { lookUp } from '../domain/usage-examples.ts';
 import { readModelsOfTest, rememberingLogger, testMacs } from '../projections/read-models-under-test.ts';
 import { startMailServer } from '../support/mail-server.ts';
@@ -46,6 +49,24 @@ describe('warning mails', () => {
       event: { data: { warning_event_id: warnings[0]!.id, pool: 'downloads', threshold_percent: 80 } },
       metadata: { actor: { type: 'system', id: 'warning-mails' }, $causationId: warnings[1]!.id },
     });
+  });
+
+  it('go to all people of the account, in one mail, and no more to somebody removed', async () => {
+    const { server, start } = mailing;
+    const account = await openOwned(log.store);
+    const people = { store: log.store, now: () => midNovember, newUuid, newId, randomBits };
+    const { accountId } = account;
+    const asked = { accountId, correlationId: newUuid(), actor: freshCause().actor, timeoutMs: 20_000 };
+    const [staying, leaving] = [`${newUuid()}@example.com`, `${newUuid()}@example.com`];
+    await invitePerson(people, { ...asked, email: staying });
+    const removed = await invitePerson(people, { ...asked, email: leaving });
+    await removePerson(people, { ...asked, personId: (removed as Person).personId });
+    await removePerson(people, { ...asked, personId: openerOf(accountId) });
+    start();
+    await queueAll(writersOf(log.store), account, upFrom(1, 4));
+    await mailed(log.store, account, 1);
+    expect(server.taken.filter(({ to }) => to.includes(staying)).map(({ to }) => to)).toEqual([staying]);
+    expect(server.taken.filter(({ to }) => to.includes(leaving) || to.includes(ownerOf(account)))).toEqual([]);
   });
 
   it('of thresholds that are reached one after the other go out one by one', async () => {

@@ -15,7 +15,7 @@ const told = (notice: Notice, terms: Partial<Terms>) =>
       time: '2026-11-14T12:00:00.000Z',
       usage: given(opened({ downloads_limit: 100, ...terms })),
     },
-    'owner@example.com',
+    ['owner@example.com'],
   );
 const mailOf = (data: Extract<Notice, { type: 'UsageWarningReached' }>['data'], terms: Partial<Terms> = {}) =>
   told({ type: 'UsageWarningReached', data }, terms);
@@ -27,7 +27,7 @@ describe('a warning mail', () => {
   it('says which pool, how much of it is used, until when, and what comes then', () => {
     expect(mailOf(downloads, { overage_cap_cents: 5000 })).toEqual({
       id: eventId,
-      to: 'owner@example.com',
+      to: ['owner@example.com'],
       subject: '80 % of the downloads of this period are used',
       date: '2026-11-14T12:00:00.000Z',
       text: `Your account ${accountId} has used
@@ -64,7 +64,7 @@ This mail is sent when 80 % are used.
     const data = { overage_cents: 4_990, overage_cap_cents: 5_000 };
     expect(told({ type: 'OverageCapReached', data }, { overage_cap_cents: 5_000 })).toEqual({
       id: eventId,
-      to: 'owner@example.com',
+      to: ['owner@example.com'],
       subject: 'Your cap on overage charges is reached',
       date: '2026-11-14T12:00:00.000Z',
       text: `Your account ${accountId} has used all downloads

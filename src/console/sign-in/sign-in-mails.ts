@@ -55,7 +55,7 @@ export class SignInMails {
     await mailer.send({
       id: newUuid(),
       // As people are found: another mailbox may be written with letters that only look the same when small.
-      to: mailbox(email),
+      to: [mailbox(email)],
       date: now(),
       subject: 'Sign in to Reeltally',
       text: [
