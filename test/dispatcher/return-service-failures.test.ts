@@ -169,6 +169,8 @@ describe('a failure of the service', () => {
         charge_event_id: charge?.id,
         currency: 'USD',
         cents: 25,
+        // The account was never opened: it has no people.
+        mail_to: [],
       },
     ]);
     const failed = (await parts.store.read(`job-${used.tokens[1] ?? ''}`, 0)).at(-1);

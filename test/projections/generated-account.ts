@@ -8,6 +8,7 @@ import { invoicesStream } from '../../src/domain/invoice-events.ts';
 import { jobStream } from '../../src/domain/download-job-events.ts';
 import type { JobEvent } from '../../src/domain/download-job-events.ts';
 import type { DomainEvent } from '../../src/domain/parse-event.ts';
+import { openerOf } from '../../src/domain/people.ts';
 import type { UsageEvent } from '../../src/domain/usage-events.ts';
 import { midNovember } from '../commands/usage-account.ts';
 import type { PlanTerms } from '../../src/domain/plans.ts';
@@ -104,7 +105,8 @@ export class GeneratedAccount {
     const line = { kind: 'fee', plan: plan.plan, period_start, period_end, cents: plan.fee_cents, event } as const;
     const covered = { account_id, covers: 'opening', period_start, period_end } as const;
     const issued = { number: 1, ...covered, currency: 'USD', lines: [line], total_cents: plan.fee_cents } as const;
-    return this.#append(invoicesStream(account_id), [{ type: 'InvoiceIssued', data: { ...issued, lines: [line] } }]);
+    const data = { ...issued, lines: [line], mail_to: [openerOf(account_id)] };
+    return this.#append(invoicesStream(account_id), [{ type: 'InvoiceIssued', data }]);
   }
 
   warn(): Append {
@@ -116,7 +118,8 @@ export class GeneratedAccount {
   credit(number: number): Append {
     const note = { number, account_id: this.accountId, reference: `case-${number}`, invoice_number: 1, line: 1 };
     const data = { ...note, charge_event_id: null, currency: 'USD', cents: 1 } as const;
-    return this.#append(invoicesStream(this.accountId), [{ type: 'CreditNoteIssued', data }]);
+    const mail_to = [openerOf(this.accountId)];
+    return this.#append(invoicesStream(this.accountId), [{ type: 'CreditNoteIssued', data: { ...data, mail_to } }]);
   }
 
   queue(count: number, newToken = generatedToken): Append {
