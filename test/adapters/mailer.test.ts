@@ -95,7 +95,7 @@ describe('over SMTP', () => {
     const other = 'victim@example.org';
     for (const to of [`a,${other}`, `<${other}>`, `a\r\nBcc:${other}`, `a\r\nRCPT TO:<${other}>`]) {
       await createSmtpMailer({ url: server.url, from })
-        .send({ ...mail, to })
+        .send({ ...mail, to: [to] })
         .catch((error: unknown) => expect(error).toBeInstanceOf(MailNotTaken));
     }
     expect(server.received.filter((each) => /^(?:Bcc|Cc):/im.test(each.raw))).toEqual([]);
