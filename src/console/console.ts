@@ -3,6 +3,7 @@ import { html } from '../documents/html.ts';
 import { registerAssets } from './assets.ts';
 import type { Assets } from './assets.ts';
 import type { ConsoleDependencies } from './dependencies.ts';
+import { ItemsMissing } from '../../projections/line-items.ts';
 import { ClockIsWrong } from '../ports/clock.ts';
 import { NotStored, OutcomeUnknown } from '../commands/handle-command.ts';
 import { EventStoreUnavailable } from '../ports/event-store.ts';
@@ -104,7 +105,9 @@ function formOf({ body, raw }: FastifyRequest): URLSearchParams {
 
 function answerOfError(error: unknown, request: FastifyRequest): Answer {
   if (error instanceof Refusal) return pageOfRefusal(error);
-  const isAway = [ClockIsWrong, NotStored, OutcomeUnknown, EventStoreUnavailable].some((kind) => error instanceof kind);
+  const isAway = [ClockIsWrong, NotStored, OutcomeUnknown, EventStoreUnavailable, ItemsMissing].some(
+    (kind) => error instanceof kind,
+  );
   request.log.error({ err: error }, 'a page of the console failed');
   if (isAway || isPostgresAway(error)) return pageOfRefusal(away());
   const title = 'Something went wrong';

@@ -126,7 +126,7 @@ function figuresOf(shown: Shown, usage: UsagePeriod, now: string): Figure[] {
         rateCents === null
           ? 'Downloads stop at the allowance of this plan'
           : `${money(rateCents)} for each download beyond the plan`,
-        capText(terms, overage.cents),
+        capText(shown),
         forecast && rateCents !== null
           ? `At this pace ${money(forecast.overageCents)} by the end of the period`
           : undefined,
@@ -143,11 +143,15 @@ function figuresOf(shown: Shown, usage: UsagePeriod, now: string): Figure[] {
   ];
 }
 
-function capText({ overage_cents: rateCents, overage_cap_cents: capCents }: Terms, cents: number): Html | undefined {
+function capText({ terms, overage: { cents }, isCurrent }: Shown): Html | string | undefined {
+  const { overage_cents: rateCents, overage_cap_cents: capCents } = terms;
   if (rateCents === null) return undefined;
+  const left = capCents === null ? undefined : Math.max(0, Math.floor((capCents - cents) / rateCents));
+  if (!isCurrent)
+    return capCents === null ? 'No cap was set' : `Cap ${money(capCents)}${left === 0 ? ', reached' : ''}`;
   if (capCents === null) return html`No cap is set. <a href="/console/settings#cap">Set one</a>`;
-  const left = Math.max(0, Math.floor((capCents - cents) / rateCents));
-  return html`Cap ${money(capCents)}: ${left === 0 ? 'reached, downloads stop' : `${count(left)} more downloads fit`}.
+  return html`Cap ${money(capCents)}:
+    ${left === 0 ? 'reached, downloads stop' : `${count(left ?? 0)} more downloads fit`}.
     <a href="/console/settings#cap">Change</a>`;
 }
 
