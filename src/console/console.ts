@@ -11,7 +11,7 @@ import { cookieNames, readCookies } from './cookies.ts';
 import { layout } from './layout.ts';
 import { routes } from './routes.ts';
 import type { Route } from './routes.ts';
-import { Refusal, away, missing, redirect } from './visit.ts';
+import { Refusal, away, badInput, missing, redirect } from './visit.ts';
 import type { Answer, OwnerVisit, Visit } from './visit.ts';
 
 /**
@@ -60,6 +60,7 @@ async function answerOf(
   if (!origins.isHost(request.headers.host)) return redirect(new URL('/console', origins.own).href);
   if (!origins.mayHoldSessions) throw needsHttps(origins.own);
   const visit = visitOf(request);
+  if (hasNul(visit)) throw badInput('The address or a field has a character that no text has.');
   const secret = visit.cookies.get(cookieNames(origins.isSecure).session);
   const session = secret === undefined ? undefined : await sessions.find(secret);
   request.consoleSession = session;
@@ -91,9 +92,14 @@ const needsHttps = (address: string) =>
   );
 
 function visitOf(request: FastifyRequest): Visit {
-  const query = new URLSearchParams(request.url.split('?')[1] ?? '');
+  const query = new URLSearchParams(/\?(.*)/.exec(request.url)?.[1] ?? '');
   const params = request.params as Readonly<Record<string, string>>;
   return { request, params, query, form: formOf(request), cookies: readCookies(request.headers.cookie) };
+}
+
+/** Postgres has no text with one. */
+function hasNul({ params, query, form }: Visit): boolean {
+  return [...Object.values(params), ...query.values(), ...form.values()].some((text) => text.includes('\0'));
 }
 
 function formOf({ body, raw }: FastifyRequest): URLSearchParams {

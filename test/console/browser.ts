@@ -14,7 +14,7 @@ interface Sent {
   method: string;
   /** As it stands in the request line. */
   path: string;
-  headers?: Readonly<Record<string, string>>;
+  headers?: Readonly<Record<string, string | undefined>>;
   body?: string | Buffer;
 }
 
@@ -24,7 +24,8 @@ const connections = new Agent({ keepAlive: true, maxSockets: 20 });
 export async function send(url: string, { method, path, headers = {}, body }: Sent): Promise<Page> {
   const { hostname, port } = new URL(url);
   const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) };
-  const sent = request({ hostname, port, method, path, headers: { ...headers, ...length }, agent: connections });
+  const given = Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== undefined));
+  const sent = request({ hostname, port, method, path, headers: { ...given, ...length }, agent: connections });
   sent.end(body);
   const [response] = (await once(sent, 'response')) as [IncomingMessage];
   const { 'set-cookie': setCookies = [], ...rest } = response.headers;
@@ -37,6 +38,8 @@ export async function send(url: string, { method, path, headers = {}, body }: Se
 }
 
 type Fields = Readonly<Record<string, string>>;
+/** Undefined leaves one out that a browser would send. */
+type HeaderFields = Readonly<Record<string, string | undefined>>;
 
 interface BrowserOptions {
   /** Origin of the console as this browser sees it. Default: the address that is asked. */
@@ -62,17 +65,17 @@ export class Browser {
     this.#address = address;
   }
 
-  get(path: string, headers: Fields = {}): Promise<Page> {
+  get(path: string, headers: HeaderFields = {}): Promise<Page> {
     return this.#send({ method: 'GET', path, headers });
   }
 
   /** Sends a form as one of the console's own pages does, with the session's token where there is one. */
-  async post(path: string, fields: Fields = {}, headers: Fields = {}): Promise<Page> {
+  async post(path: string, fields: Fields = {}, headers: HeaderFields = {}): Promise<Page> {
     return await this.send({ method: 'POST', path, fields: { form_token: this.formToken ?? '', ...fields }, headers });
   }
 
   /** Exactly these fields. */
-  send(form: { method: string; path: string; fields: Fields | string; headers?: Fields }): Promise<Page> {
+  send(form: { method: string; path: string; fields: Fields | string; headers?: HeaderFields }): Promise<Page> {
     const { method, path, fields, headers = {} } = form;
     return this.#send({
       ...{ method, path },

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { afterAll, beforeAll } from 'vitest';
 import pg from 'pg';
 import { pino } from 'pino';
@@ -14,6 +15,11 @@ import { waitFor } from '../support/wait-for.ts';
 import { Browser } from './browser.ts';
 import { signIn } from './sign-in.ts';
 
+interface Person {
+  accountId: string;
+  personId: string;
+}
+
 /** The engines, a projector and an API with the console, for the tests of one file. */
 export interface ConsoleOfFile {
   installation: Installation;
@@ -25,8 +31,9 @@ export interface ConsoleOfFile {
   sql: <Row extends pg.QueryResultRow>(text: string, values?: unknown[]) => Promise<Row[]>;
   /** An account whose people can sign in. */
   openAccount: (email: string, plan?: string) => Promise<string>;
-  /** A new browser of a person that is signed in. */
+  /** A new browser of a person that is signed in: by a mail, or by a row in the place of one, which no limit counts. */
   signedIn: (email: string) => Promise<Browser>;
+  newSession: (person: Person, startedSecondsAgo?: number) => Promise<Browser>;
 }
 
 export async function consoleOfFile(given: Environment = {}): Promise<ConsoleOfFile> {
@@ -39,6 +46,7 @@ export async function consoleOfFile(given: Environment = {}): Promise<ConsoleOfF
   });
   const console: ConsoleOfFile = { installation, mails } as ConsoleOfFile;
   let client: pg.Client;
+  let sessions = 0;
   beforeAll(async () => {
     const { environment, startRole, cli } = installation;
     client = new pg.Client({ connectionString: environment.DATABASE_URL });
@@ -61,6 +69,20 @@ export async function consoleOfFile(given: Environment = {}): Promise<ConsoleOfF
         return accountId;
       },
       signedIn: (email) => signIn(new Browser(console.api.url), email, mails),
+      newSession: async ({ accountId, personId }, startedSecondsAgo = 0) => {
+        const secret = `secret-${String((sessions += 1))}`;
+        const secretHash = hash('sha256', secret, 'buffer');
+        const startedAt = new Date(Date.now() - startedSecondsAgo * 1_000);
+        const text = JSON.stringify([secretHash.toString('hex'), accountId, personId, startedAt.toISOString()]);
+        await sql('insert into console_sessions values ($1, $2, $3, $4, $5, $6, clock_timestamp(), $7)', [
+          ...[secretHash, `ses_${secret}`, accountId, personId, 'a test', startedAt],
+          console.macs.sign('console_sessions', text),
+        ]);
+        const browser = new Browser(console.api.url);
+        browser.cookies.set('reeltally_session', secret);
+        browser.formToken = hash('sha256', `form ${secret}`, 'base64url');
+        return browser;
+      },
     } satisfies Partial<ConsoleOfFile>);
   }, 60_000);
   afterAll(async () => {

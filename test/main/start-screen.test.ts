@@ -17,7 +17,11 @@ function seen(written: string): string {
 }
 
 /** Numbers that differ from start to start. */
-const alike = (screen: string) => screen.replaceAll(/rtk_\w+/g, 'KEY').replaceAll(/127\.0\.0\.1:\d+/g, 'HOST:PORT');
+const alike = (screen: string) =>
+  screen
+    .replaceAll(/rtk_\w+/g, 'KEY')
+    .replaceAll(/sign-in\/\S+/g, 'LINK')
+    .replaceAll(/127\.0\.0\.1:\d+/g, 'HOST:PORT');
 
 /** The last line to paste is there, and whatever follows it. */
 const isWhole = (written: string) => /metadata\?url=[^]*\n$/.test(written);

@@ -20,7 +20,9 @@ import type { Answer, OwnerVisit } from '../visit.ts';
 
 const perPage = 50;
 
-const calendarDay = z.iso.date('is a day such as 2026-11-24').optional();
+/** Postgres has no year 0. */
+const hasYear = (text: string) => !text.startsWith('0000');
+const calendarDay = z.iso.date('is a day such as 2026-11-24').refine(hasYear, 'is too early').optional();
 const filterFields = z.object({
   search: z.string().max(2_048, 'is too long').optional(),
   status: z.enum(jobStatuses).optional(),
@@ -87,7 +89,7 @@ const cursorText = ({ queuedAt, token }: DownloadCursor) => `${queuedAt}~${token
 function readCursor(text: string | null): DownloadCursor | undefined {
   if (text === null) return undefined;
   const [queuedAt = '', token = ''] = text.split('~');
-  if (!z.iso.datetime().safeParse(queuedAt).success || token.length > 100)
+  if (!z.iso.datetime().refine(hasYear).safeParse(queuedAt).success || token.length > 100)
     throw badInput('This page does not exist. Begin with the newest downloads.');
   return { queuedAt, token };
 }

@@ -23,20 +23,20 @@ import { peopleAndSessions } from './people.ts';
 
 const budgetMs = 5_000;
 
-const done: Readonly<Record<string, string>> = {
-  cap: 'The cap is changed.',
-  plan: 'The plan is changed.',
-  billing: 'The billing details are saved.',
-  invited: 'The person is invited, and can sign in with that address.',
-  removed: 'The person is removed, and signed out everywhere.',
-  ended: 'The session is ended.',
-};
+const done: ReadonlyMap<string | null, string> = new Map([
+  ['cap', 'The cap is changed.'],
+  ['plan', 'The plan is changed.'],
+  ['billing', 'The billing details are saved.'],
+  ['invited', 'The person is invited, and can sign in with that address.'],
+  ['removed', 'The person is removed, and signed out everywhere.'],
+  ['ended', 'The session is ended.'],
+]);
 
 export async function show(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
   const usage = await currentUsage(visit, dependencies);
   const account = await readAccount(dependencies.store, visit.session.accountId);
   const sessions = await dependencies.sessions.list(visit.session);
-  const told = done[visit.query.get('done') ?? ''];
+  const told = done.get(visit.query.get('done'));
   return page({
     title: 'Settings',
     section: 'settings',
