@@ -38,6 +38,12 @@ export const invoicePageStyle = `
   .items p { margin: 0 0 1.5mm; color: #5c6672; font-size: 8.5pt; }
   footer { margin-top: 6mm; color: #5c6672; font-size: 8.5pt; break-inside: avoid; }
   footer p { margin: 0 0 1.5mm; }
+  @media screen and (max-width: 52rem) {
+    main { width: auto; min-height: 0; margin: 0; padding: 6mm 5mm; box-shadow: none; }
+    dl { grid-template-columns: max-content minmax(0, 1fr); }
+    .totals { width: 100%; }
+    .trace code, .items code { white-space: normal; }
+  }
   @media print {
     html { background: none; }
     main { width: auto; min-height: 0; margin: 0; padding: 0; box-shadow: none; }

@@ -1,6 +1,7 @@
 import htm from 'htm';
 import { h, render } from 'preact';
 import { signal } from '@preact/signals';
+import type { Signal } from '@preact/signals';
 
 /**
  * Downloads that are not finished, as they go on. The page names their tokens; the server sends each change. When one of them
@@ -31,28 +32,36 @@ function Status({ change }: { change: Change }) {
     }`;
 }
 
-const places = [...document.querySelectorAll<HTMLElement>('[data-live]')];
-const changes = new Map(
-  places.map((place) => {
-    const shown = signal<Change | undefined>(undefined);
-    const Live = () => (shown.value ? html`<${Status} change=${shown.value} />` : null);
-    shown.subscribe((change) => {
-      if (!change) return;
-      place.replaceChildren();
-      render(html`<${Live} />`, place);
-    });
-    return [place.dataset['live'] ?? '', shown] as const;
-  }),
+interface Followed {
+  place: HTMLElement;
+  shown: Signal<Change | undefined>;
+}
+
+const followed = new Map<string, Followed>(
+  [...document.querySelectorAll<HTMLElement>('[data-live]')].map((place) => [
+    place.dataset['live'] ?? '',
+    { place, shown: signal<Change | undefined>(undefined) },
+  ]),
 );
 
+/** What the server has put into the place stays until the first change; from then on Preact keeps it up to date by itself. */
+function show({ place, shown }: Followed, change: Change): void {
+  const isFirst = shown.value === undefined;
+  shown.value = change;
+  if (!isFirst) return;
+  const Live = () => (shown.value ? html`<${Status} change=${shown.value} />` : null);
+  place.replaceChildren();
+  render(html`<${Live} />`, place);
+}
+
 function follow(): void {
-  const tokens = [...changes.keys()];
+  const tokens = [...followed.keys()];
   if (tokens.length === 0) return;
   const source = new EventSource(`/console/downloads/live?${tokens.map((token) => `token=${token}`).join('&')}`);
   source.addEventListener('change', ({ data }: MessageEvent<string>) => {
     const change = JSON.parse(data) as Change;
-    const shown = changes.get(change.token);
-    if (shown) shown.value = change;
+    const place = followed.get(change.token);
+    if (place) show(place, change);
     const hasEnded = change.status === 'done' || change.status === 'failed';
     if (hasEnded && document.querySelector('[data-reload-at-end]')) location.reload();
   });

@@ -1,3 +1,5 @@
+import { catchUp } from '../../../projections/runner/wait-for-checkpoint.ts';
+import { usageAndJobs } from '../../../projections/usage-and-jobs.ts';
 import { lookUpMetadata } from '../../commands/look-up-metadata.ts';
 import { nameVideo } from '../../commands/name-video.ts';
 import { queueDownload } from '../../commands/queue-download.ts';
@@ -20,6 +22,7 @@ import type { Answer, OwnerVisit } from '../visit.ts';
 
 const decisionBudgetMs = 5_000;
 const downloadBudgetMs = 10_000;
+const shownMs = 5_000;
 
 export function show(visit: OwnerVisit, dependencies: ConsoleDependencies): Answer {
   return page({ title: 'Try it', section: 'try', content: form(visit, dependencies) });
@@ -121,7 +124,9 @@ export async function queue(visit: OwnerVisit, dependencies: ConsoleDependencies
   if (answer.outcome === 'not_stored') throw away();
   if (answer.outcome === 'refused') throw refusalOf(answer.refusal);
   outcomesOf(dependencies.outages).works();
-  return redirect(`/console/downloads/${answer.token}`);
+  // The page of the download reads the read model, which follows the log a moment later.
+  const isShown = await catchUp(dependencies, usageAndJobs, shownMs);
+  return redirect(isShown ? `/console/downloads/${answer.token}` : '/console/downloads');
 }
 
 function readOptions({ form: sent }: OwnerVisit): DownloadOptions {
