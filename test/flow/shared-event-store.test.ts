@@ -99,12 +99,8 @@ it(
     const lines = () => jsonLines(projector!.log()).filter((line) => JSON.stringify(line).includes('cannot be read'));
     const stopped = ['api_keys', 'people'];
     await waitFor(() => lines().length >= stopped.length, { what: 'the complaints' });
-    expect(
-      lines()
-        .map(({ subscription }) => subscription)
-        .sort(),
-    ).toEqual(stopped);
-    for (const line of lines()) expect(line).toMatchObject({ level: 50, command });
+    for (const subscription of stopped)
+      expect(lines()).toContainEqual(expect.objectContaining({ level: 50, subscription, command }));
 
     const before = projector!.log().length;
     const words = command.split(' ').slice(1);
