@@ -67,6 +67,7 @@ const table: Readonly<Record<string, Row>> = {
   'GET /credit-notes/:number': { path: ({ creditNote }) => `/credit-notes/${creditNote}`, answer: 200 },
   'GET /settings': { answer: 200 },
   'POST /settings/cap': { fields: () => ({ dollars: '12.50', effective: 'now' }), answer: 303 },
+  'POST /settings/billing': { fields: () => ({ name: 'Films Ltd', address: 'Harbour 1', country: 'DE' }), answer: 303 },
   'GET /settings/plan/:plan': { path: () => '/settings/plan/studio_500', answer: 200, toOthers: 200 },
   'POST /settings/plan/:plan': { path: () => '/settings/plan/studio_500', answer: 303, toOthers: 303 },
   'POST /people': { fields: () => ({ email: 'invited@example.com' }), answer: 303 },
