@@ -11,7 +11,7 @@ import { cookieNames, readCookies } from './cookies.ts';
 import { layout } from './layout.ts';
 import { routes } from './routes.ts';
 import type { Route } from './routes.ts';
-import { Refusal, away, badInput, missing, redirect } from './visit.ts';
+import { Refusal, away, badInput, missing, outcomeUnknown, redirect } from './visit.ts';
 import type { Answer, OwnerVisit, Visit } from './visit.ts';
 
 /**
@@ -111,10 +111,9 @@ function formOf({ body, raw }: FastifyRequest): URLSearchParams {
 
 function answerOfError(error: unknown, request: FastifyRequest): Answer {
   if (error instanceof Refusal) return pageOfRefusal(error);
-  const isAway = [ClockIsWrong, NotStored, OutcomeUnknown, EventStoreUnavailable, ItemsMissing].some(
-    (kind) => error instanceof kind,
-  );
+  const isAway = [ClockIsWrong, NotStored, EventStoreUnavailable, ItemsMissing].some((kind) => error instanceof kind);
   request.log.error({ err: error }, 'a page of the console failed');
+  if (error instanceof OutcomeUnknown) return pageOfRefusal(outcomeUnknown());
   if (isAway || isPostgresAway(error)) return pageOfRefusal(away());
   const title = 'Something went wrong';
   const text = `The service has made a mistake, and noted it under ${request.id}. Try again; if it happens again, tell whoever runs the service that number.`;

@@ -73,4 +73,14 @@ export const away = (): Refusal =>
     'A part of the service does not answer. Nothing was changed. Try again in a minute.',
   );
 
+export const outcomeUnknown = (): Refusal =>
+  new Refusal(
+    503,
+    'The outcome is not known',
+    'The service could not find out in time whether this is stored. Look again in a minute before you repeat it.',
+  );
+
+/** The change is in the log, and the read models are behind. @param message what is recorded, and what to do */
+export const notYetInForce = (message: string): Refusal => new Refusal(503, 'Recorded, but not yet in force', message);
+
 export const badInput = (message: string): Refusal => new Refusal(400, 'This cannot be done', message);

@@ -14,7 +14,7 @@ import type { ConsoleDependencies } from '../dependencies.ts';
 import { formTokenField } from '../layout.ts';
 import { requestOf } from '../owner-request.ts';
 import { count, empty, note, number, numberHead, time, wideTable } from '../parts.ts';
-import { away, badInput, missing, page, redirect } from '../visit.ts';
+import { badInput, missing, notYetInForce, page, redirect } from '../visit.ts';
 import type { Answer, OwnerVisit } from '../visit.ts';
 
 /** The API keys of the account: issued, watched and revoked. */
@@ -111,9 +111,12 @@ export async function issue(visit: OwnerVisit, dependencies: ConsoleDependencies
         : `${count(maxKeys)} keys are in force, as many as your plan allows. Revoke one first.`,
     );
   }
-  const inForce = await waitForKey(dependencies.pool, issued.keyId, { revoked: false, timeoutMs: inForceMs });
+  const inForce = await isInForce(dependencies, issued.keyId, { revoked: false });
   // A key that is shown may be used at once, and must never be answered 401.
-  if (!inForce) throw away();
+  if (!inForce)
+    throw notYetInForce(
+      'A key was issued, but it does not work yet, and is never shown. In a minute it is in the list: revoke it there, and issue another one.',
+    );
   return page({
     title: 'Your new API key',
     section: 'keys',
@@ -125,6 +128,10 @@ curl -sS -H "Authorization: Bearer $REELTALLY_KEY" ${dependencies.origins.own}/a
       <p><a class="button second" href="/console/keys">I have copied it</a></p>`,
   });
 }
+
+/** Whether requests are answered accordingly: what is recorded stays so if that cannot be found out. */
+const isInForce = ({ pool }: ConsoleDependencies, keyId: string, state: { revoked: boolean }): Promise<boolean> =>
+  waitForKey(pool, keyId, { ...state, timeoutMs: inForceMs }).catch(() => false);
 
 async function findKey({ session, params }: OwnerVisit, { pool }: ConsoleDependencies): Promise<KeyWithUse> {
   const keys = await listKeysWithUse(pool, session.accountId);
@@ -159,6 +166,7 @@ export async function revoke(visit: OwnerVisit, dependencies: ConsoleDependencie
   const keyId = visit.params['key'] ?? '';
   const revoked = await revokeApiKey(dependencies.accounts, { accountId, keyId, ...requestOf(visit) });
   if (isRefused(revoked)) throw missing();
-  if (!(await waitForKey(dependencies.pool, keyId, { revoked: true, timeoutMs: inForceMs }))) throw away();
+  if (!(await isInForce(dependencies, keyId, { revoked: true })))
+    throw notYetInForce('The key is revoked, but may still work for a while. Look at the list of keys in a minute.');
   return redirect('/console/keys?done=revoked');
 }

@@ -13,7 +13,7 @@ import type { ConsoleDependencies } from '../dependencies.ts';
 import { formTokenField } from '../layout.ts';
 import { requestOf } from '../owner-request.ts';
 import { count, time, wideTable } from '../parts.ts';
-import { away, badInput, missing, redirect } from '../visit.ts';
+import { badInput, missing, notYetInForce, redirect } from '../visit.ts';
 import type { Answer, OwnerVisit } from '../visit.ts';
 
 /** The people of an account, and the sessions of the one who is signed in. */
@@ -115,7 +115,8 @@ export async function remove(visit: OwnerVisit, dependencies: ConsoleDependencie
 
 /** Sign-in and sessions read the people of the read model. */
 async function untilInForce({ store, pool }: ConsoleDependencies): Promise<void> {
-  if (!(await catchUp({ store, pool }, peopleModel, inForceMs))) throw away();
+  const isInForce = await catchUp({ store, pool }, peopleModel, inForceMs).catch(() => false);
+  if (!isInForce) throw notYetInForce('The change of the people is stored. Look at the settings in a minute.');
 }
 
 export async function endSession(visit: OwnerVisit, { sessions }: ConsoleDependencies): Promise<Answer> {

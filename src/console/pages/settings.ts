@@ -14,7 +14,7 @@ import { readDollars } from '../read-dollars.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
 import { formTokenField } from '../layout.ts';
 import { count, day, money, note, number, numberHead, wideTable } from '../parts.ts';
-import { away, badInput, missing, page, redirect } from '../visit.ts';
+import { away, badInput, missing, outcomeUnknown, page, redirect } from '../visit.ts';
 import type { Answer, OwnerVisit } from '../visit.ts';
 import { billingForm } from './billing-details.ts';
 import { peopleAndSessions } from './people.ts';
@@ -117,6 +117,7 @@ async function changeTerms(visit: OwnerVisit, dependencies: ConsoleDependencies,
   });
   if (answer.outcome === 'refused')
     throw badInput('The plan was changed too often in this billing period. Wait for the next one.');
+  if (answer.outcome === 'unknown') throw outcomeUnknown();
   if (answer.outcome !== 'accepted') throw away();
 }
 
