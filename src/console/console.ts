@@ -6,6 +6,7 @@ import type { ConsoleDependencies } from './dependencies.ts';
 import { ItemsMissing } from '../../projections/line-items.ts';
 import { ClockIsWrong } from '../ports/clock.ts';
 import { NotStored, OutcomeUnknown } from '../commands/handle-command.ts';
+import type { Outage } from '../ports/outage.ts';
 import { EventStoreUnavailable } from '../ports/event-store.ts';
 import { cookieNames, readCookies } from './cookies.ts';
 import { layout } from './layout.ts';
@@ -20,13 +21,14 @@ import type { Answer, OwnerVisit, Visit } from './visit.ts';
  */
 export function registerConsole(server: FastifyInstance, dependencies: ConsoleDependencies): void {
   const assets = registerAssets(server);
+  const outage = outageOf(dependencies);
   for (const route of routes) {
     server.route({
       method: route.method,
       url: route.path,
       handler: async (request, reply) => {
         const answer = await answerOf(route, request, reply, dependencies).catch((error: unknown) =>
-          answerOfError(error, request),
+          answerOfError(error, request, outage),
         );
         return send(reply, answer, { assets, dependencies, session: request.consoleSession });
       },
@@ -68,8 +70,13 @@ async function answerOf(
   if (route.access === 'everybody') return await route.handler(visit, dependencies, reply);
   if (!session) return redirect(signInPath(request));
   if (route.method === 'POST' && visit.form.get('form_token') !== session.formToken) throw fromElsewhere();
-  return await route.handler({ ...visit, session }, dependencies, reply);
+  const answer = await route.handler({ ...visit, session }, dependencies, reply);
+  outageOf(dependencies).works();
+  return answer;
 }
+
+/** An outage is one line when it begins and one when it ends, however many pages are asked for meanwhile. */
+const outageOf = ({ outages }: ConsoleDependencies): Outage => outages.of('pages of the console');
 
 /** After signing in, people go on where they wanted to go. */
 function signInPath({ method, url }: FastifyRequest): string {
@@ -109,12 +116,14 @@ function formOf({ body, raw }: FastifyRequest): URLSearchParams {
   return new URLSearchParams(isForm ? body.toString('utf8') : '');
 }
 
-function answerOfError(error: unknown, request: FastifyRequest): Answer {
+function answerOfError(error: unknown, request: FastifyRequest, outage: Outage): Answer {
   if (error instanceof Refusal) return pageOfRefusal(error);
   const isAway = [ClockIsWrong, NotStored, EventStoreUnavailable, ItemsMissing].some((kind) => error instanceof kind);
+  if (isAway || error instanceof OutcomeUnknown || isPostgresAway(error)) {
+    outage.failed('a page', error);
+    return pageOfRefusal(error instanceof OutcomeUnknown ? outcomeUnknown() : away());
+  }
   request.log.error({ err: error }, 'a page of the console failed');
-  if (error instanceof OutcomeUnknown) return pageOfRefusal(outcomeUnknown());
-  if (isAway || isPostgresAway(error)) return pageOfRefusal(away());
   const title = 'Something went wrong';
   const text = `The service has made a mistake, and noted it under ${request.id}. Try again; if it happens again, tell whoever runs the service that number.`;
   return { kind: 'page', status: 500, page: { title, content: html`<p>${text}</p>` } };

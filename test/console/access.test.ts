@@ -150,7 +150,9 @@ async function everything(): Promise<unknown> {
   const log = await readLog(installation.environment.EVENTSTORE_URL, '');
   const isOfAccount = ({ stream }: { stream: string }) => /^(?:account|usage|job|invoices)-/.test(stream);
   const rows = await service.sql('select session_id, account_id, person_id from console_sessions order by session_id');
-  return { events: log.filter(isOfAccount).length, rows };
+  // The dispatcher mails the credit notes of this test meanwhile.
+  const events = log.filter((event) => isOfAccount(event) && event.type !== 'DocumentMailed');
+  return { events: events.length, rows };
 }
 
 async function changesNothing(work: () => Promise<void>): Promise<void> {

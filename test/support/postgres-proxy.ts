@@ -1,4 +1,5 @@
 import { connect, createServer } from 'node:net';
+import type { Socket } from 'node:net';
 import { listen } from './listen.ts';
 
 /** A TCP proxy before Postgres that counts how often a client waits for it. */
@@ -7,15 +8,28 @@ export interface PostgresProxy extends AsyncDisposable {
   url: string;
   /** Round trips so far: Sync and Query are the messages after which a client waits for the server. */
   roundTrips: () => number;
+  /** Cuts every connection, and new ones as they come, until it is back. */
+  setAway: (isAway: boolean) => void;
 }
 
 export async function startPostgresProxy(target: string): Promise<PostgresProxy> {
   const { hostname, port } = new URL(target);
   let roundTrips = 0;
+  let isAway = false;
+  const open = new Set<Socket>();
   const server = createServer((client) => {
+    client.on('error', () => undefined);
+    if (isAway) {
+      client.destroy();
+      return;
+    }
+    open.add(client);
     const upstream = connect(Number(port), hostname);
     const count = countMessages(() => (roundTrips += 1));
-    client.once('close', () => upstream.destroy());
+    client.once('close', () => {
+      open.delete(client);
+      upstream.destroy();
+    });
     upstream.on('error', () => undefined);
     client.on('data', count);
     client.pipe(upstream).pipe(client);
@@ -26,6 +40,10 @@ export async function startPostgresProxy(target: string): Promise<PostgresProxy>
   return {
     url: url.href,
     roundTrips: () => roundTrips,
+    setAway: (away) => {
+      isAway = away;
+      if (away) for (const client of open) client.destroy();
+    },
     [Symbol.asyncDispose]: listening.close,
   };
 }
