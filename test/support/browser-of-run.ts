@@ -21,9 +21,10 @@ export function whyNoBrowser(): string | undefined {
   const machine = `${process.platform}-${process.arch}`;
   if (machine !== 'linux-x64')
     return `npm brings a Chromium for linux-x64 alone, and this is ${machine}. BROWSER_PATH may name another one.`;
-  // In the PATH of most users, but not of all.
-  const { stdout } = spawnSync('/sbin/ldconfig', ['-p'], { encoding: 'utf8' });
-  const missing = Object.entries(neededLibraries).filter(([library]) => !stdout.includes(library));
+  // Not in the PATH of every user. Without it nothing is printed, and the libraries count as missing.
+  const { status, stdout } = spawnSync('/sbin/ldconfig', ['-p'], { encoding: 'utf8' });
+  const isListed = (library: string) => status === 0 && stdout.includes(library);
+  const missing = Object.entries(neededLibraries).filter(([library]) => !isListed(library));
   if (missing.length === 0) return undefined;
   const packages = missing.map(([, name]) => name).join(' ');
   return `Chromium needs libraries of the system that are missing. Install them: apt-get install ${packages}`;
