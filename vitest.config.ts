@@ -25,6 +25,9 @@ const unitTests = [
 ];
 /** The longest files, and some that mostly wait: they start first, so that none is left to run alone at the end. */
 const longest = [
+  'console/pictures',
+  'console/accessibility',
+  'console/story',
   'downloader/sample-downloads',
   'downloader/outputs',
   'main/stopping',

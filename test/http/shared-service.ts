@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect } from 'vitest';
 import { unexpectedLines } from '../support/log-lines.ts';
+import { askFor } from '../support/offers.ts';
 import { inUse, startService } from '../support/service.ts';
 import type { Environment, Running, Service, ServiceInUse } from '../support/service.ts';
 
@@ -10,10 +11,7 @@ export const noDownloads: Environment = { MIN_FREE_DISK_MIB: '1000000000' };
 export function shareService(environment: Environment = {}): ServiceInUse {
   const service: Partial<ServiceInUse> = {};
   beforeAll(async () => {
-    const { TEST_SERVICES = '' } = process.env;
-    const response = await fetch(TEST_SERVICES, { method: 'POST', body: JSON.stringify(environment) });
-    if (!response.ok) throw new Error(await response.text());
-    const used = inUse((await response.json()) as Running);
+    const used = inUse(await askFor<Running>('service', environment));
     Object.assign(service, used, { demo: await used.openAccount('enterprise') });
   }, 60_000);
   return service as ServiceInUse;

@@ -4,9 +4,12 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { launchPostgres } from '../../src/embedded/postgres/launch.ts';
+import { makeBrowser, whyNoBrowser } from './browser-of-run.ts';
 import { readGivenEngines } from './given-engines.ts';
 import { linkEngine } from './made-once.ts';
-import { offerServices } from './services-of-run.ts';
+import { offer } from './offers.ts';
+import { makeConsole } from './console-of-run.ts';
+import { makeService } from './services-of-run.ts';
 import { makeTemporaryDirectory } from './temporary-directory.ts';
 
 /** The processes of the test files find what is made here by these variables. */
@@ -19,9 +22,14 @@ export default async function setUp(): Promise<() => Promise<void>> {
   process.env['TEST_MADE_ONCE'] = directory;
   linkEngine(directory);
   process.env['TEST_POSTGRES'] = readGivenEngines().databaseUrl ?? (await startPostgres(directory, undo));
-  const services = await offerServices();
-  undo.defer(() => services.stop());
-  process.env['TEST_SERVICES'] = services.url;
+  undo.defer(warnWithoutBrowser);
+  const offers = await offer({
+    service: makeService,
+    browser: makeBrowser,
+    console: makeConsole,
+  });
+  undo.defer(() => offers.stop());
+  process.env['TEST_OFFERS'] = offers.url;
   const made = undo.move();
   return () => made.disposeAsync();
 }
@@ -36,4 +44,10 @@ async function startPostgres(directory: string, undo: AsyncDisposableStack): Pro
     await server.stop();
   });
   return server.url;
+}
+
+/** Below the summary of the run, where nobody overlooks it. */
+function warnWithoutBrowser(): void {
+  const why = whyNoBrowser();
+  if (why !== undefined) console.error(`\nTHE BROWSER TESTS WERE LEFT OUT. ${why}\n`);
 }

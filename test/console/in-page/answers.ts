@@ -1,0 +1,30 @@
+export interface Shown {
+  /** A PNG file in base64. */
+  shot: string;
+  /** The picture that was accepted, if there is one. */
+  kept?: string;
+}
+
+/** A picture with few colours, as the parts of a PNG file. */
+export interface Reduced {
+  width: number;
+  height: number;
+  /** Red, green and blue of each colour. */
+  palette: number[];
+  /** One byte for each pixel, each row behind the byte of its filter, compressed; in base64. */
+  rows: string;
+}
+
+export interface Compared {
+  reduced: Reduced;
+  /** The share of its pixels that differ from the accepted picture; 1 for another size. */
+  changed: number;
+  /** What differs, in red over the pale shot, as a PNG file in base64. */
+  difference: string;
+}
+
+export interface Weight {
+  bytes: number;
+  /** First contentful paint, counted from the beginning of the navigation. */
+  firstPaintMs: number;
+}

@@ -1,0 +1,26 @@
+/**
+ * What no rule of axe looks at: whether the page can be scrolled to the side, whether anything is cut off or lies outside, and
+ * whether each thing that takes the focus shows it.
+ *
+ * @returns sentences; none for a page that is as it should be
+ */
+export async function flaws(): Promise<string[]> {
+  const { scrollWidth, clientWidth } = document.documentElement;
+  const found = scrollWidth > clientWidth ? [`it is ${String(scrollWidth - clientWidth)} px too wide`] : [];
+  const openDialog = document.querySelector('dialog[open]');
+  const focusable = (openDialog ?? document).querySelectorAll<HTMLElement>(
+    'a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex="0"]',
+  );
+  for (const element of focusable) {
+    if (!element.checkVisibility()) continue;
+    element.focus({ focusVisible: true });
+    const name = `<${element.tagName.toLowerCase()}> ${element.textContent.trim().slice(0, 40)}`;
+    if (document.activeElement !== element) {
+      found.push(`${name} does not take the focus`);
+      continue;
+    }
+    const { outlineStyle, outlineWidth } = getComputedStyle(element);
+    if (outlineStyle === 'none' || Number.parseFloat(outlineWidth) < 2) found.push(`${name} does not show its focus`);
+  }
+  return found;
+}
