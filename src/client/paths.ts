@@ -92,7 +92,7 @@ export interface paths {
     put?: never;
     /**
      * Issue another API key, which is shown once
-     * @description The new key belongs to the same account, works at once, and has an hourly limit of its own. Costs nothing. The account's plan limits how many keys may be in force at a time, and as many may be issued within an hour; beyond that, the answer is `400`.
+     * @description The new key belongs to the same account, works at once, and has an hourly limit of its own. Costs nothing. The account's plan limits how many keys may be in force at a time, and as many may be issued within an hour; beyond that, the answer is `400`. An owner may send it with a session of the console in place of a key: its cookie, its `Origin`, and its form token in `X-CSRF-Token`.
      */
     post: operations['issueKey'];
     delete?: never;

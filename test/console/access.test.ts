@@ -176,7 +176,7 @@ it('has a row for every page and action, and none for others', () => {
 });
 
 /** Those who are not signed in (any more). */
-const strangers: Readonly<Record<string, () => Promise<Browser>>> = {
+const visitors: Readonly<Record<string, () => Promise<Browser>>> = {
   nobody: () => Promise.resolve(new Browser(service.api.url)),
   'somebody with a cookie of no session': () => {
     const browser = new Browser(service.api.url);
@@ -228,9 +228,9 @@ const waitForPerson = (personId: string, state: string) =>
     },
   );
 
-describe.each(Object.keys(strangers))('%s', (stranger) => {
+describe.each(Object.keys(visitors))('%s', (visitor) => {
   it('is sent to sign in by every page and action, and changes nothing', async () => {
-    const browser = await strangers[stranger]!();
+    const browser = await visitors[visitor]!();
     await changesNothing(async () => {
       for (const request of requests) {
         const [answer, toMissing] = [await ask(browser, request, own), await ask(browser, request, nothing)];
