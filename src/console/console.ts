@@ -22,7 +22,7 @@ import type { Answer, OwnerVisit, Visit } from './visit.ts';
 export function registerConsole(server: FastifyInstance, dependencies: ConsoleDependencies): void {
   const assets = registerAssets(server);
   const outage = outageOf(dependencies);
-  for (const route of routes) {
+  for (const route of [...routes, ...elsewhere]) {
     server.route({
       method: route.method,
       url: route.path,
@@ -35,15 +35,18 @@ export function registerConsole(server: FastifyInstance, dependencies: ConsoleDe
     });
   }
   server.decorateRequest('consoleSession', undefined);
-  server.route({
-    method: ['GET', 'POST'],
-    url: '/console/*',
-    handler: (request, reply) => {
-      const answer = request.url === '/console/' ? redirect('/console') : pageOfRefusal(missing());
-      return send(reply, answer, { assets, dependencies, session: undefined });
-    },
-  });
 }
+
+/** Every other address below the console's. */
+const elsewhere = (['GET', 'POST'] as const).map((method): Route => ({
+  method,
+  path: '/console/*',
+  access: 'everybody',
+  handler: ({ request }) => {
+    if (request.url === '/console/') return redirect('/console');
+    throw missing();
+  },
+}));
 
 declare module 'fastify' {
   interface FastifyRequest {

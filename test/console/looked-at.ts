@@ -49,7 +49,7 @@ export const lookedAt: readonly LookedAt[] = [
   { name: 'settings', show: at('/console/settings') },
   { name: 'plan-change', show: at('/console/settings/plan/scale_2000') },
   { name: 'design', by: 'nobody', show: at('/console/design') },
-  { name: 'not-found', by: 'nobody', status: 404, show: at('/console/nothing') },
+  { name: 'not-found', status: 404, show: at('/console/nothing') },
   { name: 'keys-of-the-keyboard', show: openHelp },
 ];
 
