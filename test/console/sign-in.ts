@@ -6,7 +6,7 @@ import type { Browser } from './browser.ts';
 /** Signing in as people do: a form, a mail, its link. */
 
 /** The address that a sign-in mail names. */
-export function linkOf({ raw }: ReceivedMail): string {
+function linkOf({ raw }: ReceivedMail): string {
   const [link] = /https?:\/\/\S+\/console\/sign-in\/\S+/.exec(raw.replaceAll('=\r\n', '')) ?? [];
   if (link === undefined) throw new Error(`there is no link in the mail:\n${raw}`);
   return link;
