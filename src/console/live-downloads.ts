@@ -17,13 +17,16 @@ interface LiveOptions {
 const progressSeconds = 1;
 const waitingSeconds = 30;
 /** After so long a stream ends, and the browser opens another one: with its session as it is then. */
-const longestSeconds = 300;
+const longestSeconds = 60;
 const maxStreams = 2_000;
+/** As many pages as the people of one account may have open. */
+const maxStreamsOfAccount = 200;
 
 /** Streams of server-sent events that tell pages how downloads go on. */
 export class LiveDownloads {
   readonly #options: LiveOptions;
-  readonly #open = new Set<AbortController>();
+  /** By account. */
+  readonly #open = new Map<AbortController, string>();
 
   constructor(options: LiveOptions) {
     this.#options = options;
@@ -35,19 +38,19 @@ export class LiveDownloads {
 
   /** Ends all streams, as the process ends. */
   stop(): void {
-    for (const stream of this.#open) stream.abort();
+    for (const stream of this.#open.keys()) stream.abort();
   }
 
   /**
    * Sends a `change` for each of the downloads whenever there is something new, and `end` when all have ended.
    *
    * @param known their statuses as the page may have them
-   * @returns false where no more streams can be open
+   * @returns false where no more streams can be open, in this process or for this account
    */
-  follow(reply: FastifyReply, known: readonly JobStatus[]): boolean {
-    if (this.#open.size >= maxStreams) return false;
+  follow(reply: FastifyReply, { accountId, known }: { accountId: string; known: readonly JobStatus[] }): boolean {
+    if (this.#open.size >= maxStreams || this.#countOf(accountId) >= maxStreamsOfAccount) return false;
     const stream = new AbortController();
-    this.#open.add(stream);
+    this.#open.set(stream, accountId);
     reply.raw.once('close', () => stream.abort());
     reply.raw.writeHead(200, {
       'Content-Type': 'text/event-stream',
@@ -61,6 +64,12 @@ export class LiveDownloads {
       reply.raw.end();
     });
     return true;
+  }
+
+  #countOf(accountId: string): number {
+    let count = 0;
+    for (const other of this.#open.values()) if (other === accountId) count += 1;
+    return count;
   }
 
   async #send(reply: FastifyReply, known: readonly JobStatus[], gone: AbortSignal): Promise<void> {

@@ -69,7 +69,12 @@ const table: Readonly<Record<string, Row>> = {
   'POST /settings/cap': { fields: () => ({ dollars: '12.50', effective: 'now' }), answer: 303 },
   'POST /settings/billing': { fields: () => ({ name: 'Films Ltd', address: 'Harbour 1', country: 'DE' }), answer: 303 },
   'GET /settings/plan/:plan': { path: () => '/settings/plan/studio_500', answer: 200, toOthers: 200 },
-  'POST /settings/plan/:plan': { path: () => '/settings/plan/studio_500', answer: 303, toOthers: 303 },
+  'POST /settings/plan/:plan': {
+    path: () => '/settings/plan/studio_500',
+    fields: () => ({ difference_cents: '0' }),
+    answer: 303,
+    toOthers: 303,
+  },
   'POST /people': { fields: () => ({ email: 'invited@example.com' }), answer: 303 },
   'POST /people/:person/remove': { path: ({ mate }) => `/people/${mate}/remove`, answer: 303 },
   'POST /sessions/end': { fields: ({ sessionId }) => ({ session: sessionId }), answer: 303 },

@@ -156,16 +156,14 @@ const describe = (terms: Terms | PlanTerms): string =>
 export async function confirmPlan(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
   const terms = dependencies.plans.get(visit.params['plan'] ?? '');
   if (!terms) throw missing();
-  const usage = await currentUsage(visit, dependencies);
-  const change = { kind: 'change_plan', terms, effective: undefined } as const;
-  const { effective } = resultOfPlanChange(usage, change);
-  const decided = decidePlanChange(usage, change);
-  const [event] = isRefused(decided) ? [] : decided;
-  const differenceCents = event?.type === 'PlanChanged' ? event.data.fee_difference_cents : 0;
+  const usage = inForceAt(await currentUsage(visit, dependencies), dependencies.now());
+  const { effective } = resultOfPlanChange(usage, changeTo(terms));
+  const differenceCents = differenceOf(usage, terms);
   return page({
     title: `Change to ${terms.plan}`,
     section: 'settings',
-    content: html`<dl class="facts">
+    content: html`${visit.query.has('again') && note('warn', 'The price has changed meanwhile. Nothing was changed yet.')}
+      <dl class="facts">
         <dt>Now</dt>
         <dd>${usage.terms.plan}: ${describe(usage.terms)}</dd>
         <dt>Then</dt>
@@ -195,8 +193,28 @@ export async function confirmPlan(visit: OwnerVisit, dependencies: ConsoleDepend
 export async function changePlan(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
   const terms = dependencies.plans.get(visit.params['plan'] ?? '');
   if (!terms) throw missing();
-  await changeTerms(visit, dependencies, { kind: 'change_plan', terms, effective: undefined });
+  const usage = inForceAt(await currentUsage(visit, dependencies), dependencies.now());
+  // What was confirmed is what was shown: another person may have changed the plan since.
+  if (visit.form.get('difference_cents') !== String(differenceOf(usage, terms)))
+    return redirect(`/console/settings/plan/${terms.plan}?again`);
+  await changeTerms(visit, dependencies, changeTo(terms));
   return redirect('/console/settings?done=plan#plan');
+}
+
+const changeTo = (terms: PlanTerms) => ({ kind: 'change_plan', terms, effective: undefined }) as const;
+
+/** After the end of a period that nobody has ended yet, a change is one of the next period. */
+function inForceAt(usage: UsagePeriod, now: string): UsagePeriod {
+  if (!isOverAt(usage, now)) return usage;
+  const terms = comingTerms(usage);
+  return { ...usage, terms, feeCents: terms.fee_cents, due: null, planChanges: 0 };
+}
+
+/** What a change to a plan adds to the next invoice. */
+function differenceOf(usage: UsagePeriod, terms: PlanTerms): number {
+  const decided = decidePlanChange(usage, changeTo(terms));
+  const [event] = isRefused(decided) ? [] : decided;
+  return event?.type === 'PlanChanged' ? event.data.fee_difference_cents : 0;
 }
 
 function warnings({ warning_percents: percents }: Terms): Html {
