@@ -2,7 +2,7 @@ import { isGivenOut, linkSeconds } from '../domain/file-retention.ts';
 import { FileStoreUnavailable } from '../ports/files.ts';
 import type { FileStore } from '../ports/files.ts';
 
-/** What is known of a finished download and its file. Instants are UTC ISO-8601. */
+/** A finished download and its file. Instants are UTC ISO-8601. */
 export interface FinishedDownload {
   token: string;
   platform: string;

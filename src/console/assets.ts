@@ -7,7 +7,7 @@ import { gzipSync } from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
 import { Html } from '../documents/html.ts';
 
-/** What the console's pages load: its style, its scripts and the libraries of these, all under our own origin. */
+/** The style of the console's pages, their scripts and the libraries of these, all under our own origin. */
 export interface Assets {
   stylesheets: readonly string[];
   /** The import map by which scripts find the libraries, and the hash of its text, for the security policy. */

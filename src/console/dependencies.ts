@@ -43,7 +43,7 @@ export interface ConsoleDependencies {
   live: LiveDownloads;
   outages: Outages;
   issuer: string;
-  /** Whether the service runs as a demo, which a page says. */
+  /** True if the service runs as a demo: each page says so. */
   isDemo: boolean;
   now: () => string;
   realNowMs: () => number;

@@ -12,7 +12,7 @@ interface UsageSoFar {
 const dayMs = 86_400_000;
 
 /**
- * What a period ends with if it goes on as it has so far. For people who plan; no decision is made from it.
+ * Extends the use of a period so far to its end. For people who plan; no decision is made from it.
  *
  * @param now UTC ISO-8601
  * @returns undefined in the first day of a period, which tells too little

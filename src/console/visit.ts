@@ -48,7 +48,7 @@ export const page = (shown: Page, status?: number): Answer => ({
 
 export const redirect = (to: string, ...cookies: string[]): Answer => ({ kind: 'redirect', to, cookies });
 
-/** What a visitor is told when a page cannot be shown or an action is not carried out. */
+/** Tells a visitor why a page cannot be shown, or an action is not carried out. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly status: 400 | 401 | 403 | 404 | 409 | 429 | 503;

@@ -59,7 +59,7 @@ export function causeOf(
   return { commandId, correlationId, causationId: commandId, actor, traceparent };
 }
 
-/** What a pending void for a request needs to know of it. */
+/** The facts of a request that its pending void needs. */
 export function unansweredOf(request: FastifyRequest): UnansweredRequest {
   const { id: requestId, arrivedMs } = request;
   return { accountId: callerOf(request).accountId, requestId, arrivedMs };

@@ -1,6 +1,6 @@
 /** Sign-in to the console: links that are mailed, and the sessions that they lead to. */
 
-/** What a request of the API carries in place of a key, as it was sent. */
+/** The headers that a request of the API carries in place of a key, as they were sent. */
 interface SessionRequest {
   cookie: string | undefined;
   origin: string | undefined;
@@ -29,7 +29,7 @@ export interface ConsoleSession {
   sessionId: string;
   accountId: string;
   personId: string;
-  /** What a form of this session must send, so that no other site can send it (`X-CSRF-Token` for programs). */
+  /** Each form of this session sends it, so that no other site can send one (`X-CSRF-Token` for programs). */
   formToken: string;
 }
 
@@ -65,7 +65,7 @@ export interface SignInLinks {
    *   address or for one of its accounts
    */
   create(link: LinkSubject & { browser: string | undefined }): Promise<string | undefined>;
-  /** What a link leads to, without using it up; undefined if it is unknown, used or too old. */
+  /** Reads a link without using it up; undefined if it is unknown, used or too old. */
   read(secret: string): Promise<ReadLink | undefined>;
   /**
    * Uses a link up, and starts a session: both or neither.

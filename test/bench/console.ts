@@ -3,7 +3,7 @@ import type { ClientRequest } from 'node:http';
 import type { Pool } from 'pg';
 import { pino } from 'pino';
 import { deriveKeys } from '../../src/adapters/derive-keys.ts';
-import { createSignInLinks } from '../../src/adapters/postgres/console-sessions.ts';
+import { createSignInLinks } from '../../src/adapters/postgres/sign-in-links.ts';
 import { createRowMacs } from '../../src/adapters/postgres/row-macs.ts';
 import { randomBits } from '../../src/system/clock-and-chance.ts';
 import { waitFor } from '../support/wait-for.ts';

@@ -38,7 +38,7 @@ interface NextPeriod extends Pick<Link['data'], 'period_start' | 'period_end'> {
  */
 const requestBudgetMs = 10_000;
 
-/** Whether a request that was accepted before an end cannot have taken that long. */
+/** True if no request that was accepted before an end can have taken that long. */
 const isAfterRequest = (time: string, end: string): boolean => Date.parse(time) > Date.parse(end) + requestBudgetMs;
 
 /** An account, and the state that passes from one billing period to the next. */

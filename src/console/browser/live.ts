@@ -44,7 +44,7 @@ const followed = new Map<string, Followed>(
   ]),
 );
 
-/** What the server has put into the place stays until the first change; from then on Preact keeps it up to date by itself. */
+/** The server's own content of a place stays until the first change; from then on Preact keeps it up to date by itself. */
 function show({ place, shown }: Followed, change: Change): void {
   const isFirst = shown.value === undefined;
   shown.value = change;

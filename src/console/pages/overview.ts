@@ -155,7 +155,7 @@ function capText({ terms, overage: { cents }, isCurrent }: Shown): Html | string
     <a href="/console/settings#cap">Change</a>`;
 }
 
-/** What the next invoice would say if the period ended now: its lines are on the draft. */
+/** The total of the next invoice if the period ended now: its lines are on the draft. */
 function nextInvoice(usage: UsagePeriod, now: string): Figure {
   const over = isOverAt(usage, now);
   const dueCents = (over ? 0 : usage.overageCents + usage.feeDifferenceCents) + comingTerms(usage).fee_cents;

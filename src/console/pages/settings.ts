@@ -19,7 +19,7 @@ import type { Answer, OwnerVisit } from '../visit.ts';
 import { billingForm } from './billing-details.ts';
 import { peopleAndSessions } from './people.ts';
 
-/** What an owner decides: the overage cap, the plan, the people, the sessions. */
+/** Everything that an owner decides: the overage cap, the plan, billing details, people, sessions. */
 
 const budgetMs = 5_000;
 
@@ -194,7 +194,7 @@ export async function changePlan(visit: OwnerVisit, dependencies: ConsoleDepende
   const terms = dependencies.plans.get(visit.params['plan'] ?? '');
   if (!terms) throw missing();
   const usage = inForceAt(await currentUsage(visit, dependencies), dependencies.now());
-  // What was confirmed is what was shown: another person may have changed the plan since.
+  // Another person may have changed the plan since the price was shown.
   if (visit.form.get('difference_cents') !== String(differenceOf(usage, terms)))
     return redirect(`/console/settings/plan/${terms.plan}?again`);
   await changeTerms(visit, dependencies, changeTo(terms));
@@ -210,7 +210,7 @@ function inForceAt(usage: UsagePeriod, now: string): UsagePeriod {
   return { ...usage, terms, feeCents: terms.fee_cents, due: null, planChanges: 0 };
 }
 
-/** What a change to a plan adds to the next invoice. */
+/** The cents that a change to a plan adds to the next invoice. */
 function differenceOf(usage: UsagePeriod, terms: PlanTerms): number {
   const decided = decidePlanChange(usage, changeTo(terms));
   const [event] = isRefused(decided) ? [] : decided;

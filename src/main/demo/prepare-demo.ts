@@ -5,7 +5,7 @@ import { issueApiKey, openAccount, openFirstPeriod, readAccount, revokeApiKey } 
 import type { AccountDependencies, AccountRequest } from '../../commands/accounts.ts';
 import { isRefused } from '../../domain/refusals.ts';
 import { waitForKey } from '../../../projections/api-keys.ts';
-import { createSignInLinks } from '../../adapters/postgres/console-sessions.ts';
+import { createSignInLinks } from '../../adapters/postgres/sign-in-links.ts';
 import { mailbox } from '../../domain/people.ts';
 import { newId, newUuid, randomBits } from '../../system/clock-and-chance.ts';
 import { ConfigurationRefused } from '../settings/configuration-refused.ts';

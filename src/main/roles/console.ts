@@ -1,5 +1,7 @@
 import type { FastifyInstance } from 'fastify';
-import { admitSession, createConsoleSessions, createSignInLinks } from '../../adapters/postgres/console-sessions.ts';
+import { createConsoleSessions } from '../../adapters/postgres/console-sessions.ts';
+import { admitSession } from '../../adapters/postgres/session-windows.ts';
+import { createSignInLinks } from '../../adapters/postgres/sign-in-links.ts';
 import { registerConsole } from '../../console/console.ts';
 import type { ConsoleDependencies } from '../../console/dependencies.ts';
 import { LiveDownloads } from '../../console/live-downloads.ts';
@@ -17,7 +19,7 @@ import { createMailer } from '../mailer.ts';
 /** Links that one client may ask for in an hour, whatever addresses it names. */
 const maxSignInsOfClient = 30;
 
-/** What the console shares with the API of its process. */
+/** The parts that the console shares with the API of its process. */
 type Shared = Pick<
   ConsoleDependencies,
   'writers' | 'accounts' | 'tokens' | 'probe' | 'shortLinks' | 'files' | 'progress'

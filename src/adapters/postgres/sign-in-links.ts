@@ -1,0 +1,146 @@
+import type { Pool } from 'pg';
+import type { SignInChoice, SignInLinks } from '../../ports/console-sessions.ts';
+import type { RowMacs } from '../../ports/row-macs.ts';
+import { hashOfSecret, newSecret, sessionLifetime, sessionText } from './console-sessions.ts';
+import { inOwnSession } from './own-session.ts';
+
+/** Table `sign_in_links`. A row without a MAC of this installation signs nobody in. */
+
+const linkLifetime = '15 minutes';
+const maxLinksOfAddress = 5;
+const maxLinksOfAccount = 30;
+/** Longer descriptions of browsers are cut. */
+const maxBrowserCharacters = 300;
+
+interface Dependencies {
+  macs: RowMacs;
+  randomBits: (bytes: number) => Buffer;
+}
+
+interface LinkRow {
+  /** Postgres's clock. */
+  now: Date;
+  email_hashes: string[];
+  account_ids: string[];
+  browser_hash: Buffer | null;
+  created_at: Date;
+  mac: string;
+}
+
+const linkText = (secretHash: Buffer, row: Omit<LinkRow, 'mac' | 'now'>): string =>
+  JSON.stringify([
+    secretHash.toString('hex'),
+    row.email_hashes,
+    row.account_ids,
+    row.browser_hash?.toString('hex') ?? null,
+    row.created_at.toISOString(),
+  ]);
+
+export function createSignInLinks(pool: Pool, dependencies: Dependencies): SignInLinks {
+  const { macs } = dependencies;
+
+  const readValid = async (secret: string): Promise<LinkRow | undefined> => {
+    const secretHash = hashOfSecret(secret);
+    const { rows } = await pool.query<LinkRow>(
+      `select date_trunc('milliseconds', clock_timestamp()) as now, email_hashes, account_ids, browser_hash, created_at, mac
+       from sign_in_links
+       where secret_hash = $1 and used_at is null and created_at > clock_timestamp() - interval '${linkLifetime}'`,
+      [secretHash],
+    );
+    const [row] = rows;
+    if (!row) return undefined;
+    const text = linkText(secretHash, row);
+    const name = secretHash.toString('hex').slice(0, 12);
+    return macs.verifies({ table: 'sign_in_links', name, text, mac: row.mac }) ? row : undefined;
+  };
+
+  return {
+    create: async ({ emailHashes, browser }) => {
+      const secret = newSecret(dependencies.randomBits);
+      const secretHash = hashOfSecret(secret);
+      const accountIds = (await choicesOf(pool, emailHashes)).map(({ accountId }) => accountId);
+      if (accountIds.length === 0) return undefined;
+      // One at a time for each account: two that count at once would both be the last one that is allowed.
+      return await inOwnSession(pool, 'begin', async (client) => {
+        await client.query(
+          "select pg_advisory_xact_lock(hashtextextended('sign-in ' || account, 0)) from unnest($1::text[]) account",
+          [accountIds],
+        );
+        const { rows } = await client.query<{ now: Date; is_allowed: boolean }>(
+          `with old as (delete from sign_in_links where created_at < clock_timestamp() - interval '1 day')
+         select date_trunc('milliseconds', clock_timestamp()) as now,
+           (select count(*) < ${String(maxLinksOfAddress)} from sign_in_links
+            where created_at > clock_timestamp() - interval '${linkLifetime}' and email_hashes && $1)
+           and not exists (
+             select from unnest($2::text[]) account
+             where (select count(*) from sign_in_links where created_at > clock_timestamp() - interval '1 hour'
+                    and account = any(account_ids)) >= ${String(maxLinksOfAccount)}) as is_allowed`,
+          [emailHashes, accountIds],
+        );
+        const [asked] = rows;
+        if (!asked?.is_allowed) return undefined;
+        const row = {
+          email_hashes: [...emailHashes],
+          account_ids: accountIds,
+          browser_hash: browser === undefined ? null : hashOfSecret(browser),
+          created_at: asked.now,
+        };
+        await client.query(
+          `insert into sign_in_links (secret_hash, email_hashes, account_ids, browser_hash, created_at, mac)
+         values ($1, $2, $3, $4, $5, $6)`,
+          [secretHash, ...Object.values(row), macs.sign('sign_in_links', linkText(secretHash, row))],
+        );
+        return secret;
+      });
+    },
+    read: async (secret) => {
+      const row = await readValid(secret);
+      if (!row) return undefined;
+      const choices = await choicesOf(pool, row.email_hashes);
+      return {
+        emailHashes: row.email_hashes,
+        choices,
+        isOfBrowser: (browser) => browser !== undefined && row.browser_hash?.equals(hashOfSecret(browser)) === true,
+      };
+    },
+    use: async (secret, { accountId, personId, browser, replaces }) => {
+      const link = await readValid(secret);
+      const choices = await choicesOf(pool, link?.email_hashes ?? []);
+      const choice = choices.find((each) => each.accountId === accountId && each.personId === personId);
+      if (!link || !choice) return undefined;
+      const startedAt = link.now;
+      const started = newSecret(dependencies.randomBits);
+      const session = {
+        secretHash: hashOfSecret(started),
+        sessionId: `ses_${dependencies.randomBits(10).toString('hex')}`,
+        ...choice,
+        startedAt,
+      };
+      // The first of two browsers that use the link takes it; the other one finds no row to change.
+      const { rowCount } = await pool.query(
+        `with link as (
+           update sign_in_links set used_at = $8 where secret_hash = $1 and used_at is null returning 1
+         ), replaced as (delete from console_sessions where secret_hash = $2 and exists (select from link)),
+         old as (delete from console_sessions where started_at < $8 - interval '${sessionLifetime}')
+         insert into console_sessions (secret_hash, session_id, account_id, person_id, browser, started_at, seen_at, mac)
+         select $3, $4, $5, $6, $7, $8, $8, $9 from link`,
+        [
+          ...[hashOfSecret(secret), replaces === undefined ? null : hashOfSecret(replaces)],
+          ...[session.secretHash, session.sessionId, session.accountId, session.personId],
+          ...[browser.slice(0, maxBrowserCharacters), startedAt, macs.sign('console_sessions', sessionText(session))],
+        ],
+      );
+      if (rowCount !== 1) return undefined;
+      return started;
+    },
+  };
+}
+
+/** The accounts of an address: as the newest read model has them. */
+async function choicesOf(pool: Pool, emailHashes: readonly string[]): Promise<SignInChoice[]> {
+  const { rows } = await pool.query<{ account_id: string; person_id: string }>(
+    'select account_id, person_id from people where email_mac = any($1) and removed_at is null order by account_id limit 100',
+    [emailHashes],
+  );
+  return rows.map(({ account_id: accountId, person_id: personId }) => ({ accountId, personId }));
+}
