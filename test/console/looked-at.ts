@@ -2,6 +2,7 @@ import type { Page } from 'playwright-core';
 import { colorSchemes, viewports } from '../support/browser.ts';
 import type { BrowserOfFile, Session } from '../support/browser.ts';
 import { pollEveryMs, queue, statusOf } from '../support/downloads.ts';
+import { isLongProof } from '../support/proof-scale.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { openSmallAccount, sessionOf } from './owners.ts';
 import type { Console } from './owners.ts';
@@ -97,10 +98,13 @@ export async function prepareLookers(browser: BrowserOfFile, console: Console, f
   return { console, busy: { session, token } };
 }
 
+/** The usual runs look at each page wide in light, and on a phone in dark; long ones, and those that accept, at all four. */
+const usualLooks: readonly string[] = ['wide-light', 'phone-dark'];
+
 /** Looks at one of the pages in light and in dark, wide and on a phone. */
 export async function lookAt(
   { name, by = 'example', status = 200, show }: LookedAt,
-  { browser, lookers }: { browser: BrowserOfFile; lookers: Lookers },
+  { browser, lookers, areAll = isLongProof }: { browser: BrowserOfFile; lookers: Lookers; areAll?: boolean },
   look: (page: Page, look: string) => Promise<void>,
 ): Promise<void> {
   const sessions = { example: lookers.console.account.session, busy: lookers.busy.session, nobody: undefined };
@@ -109,6 +113,7 @@ export async function lookAt(
     const page = await browser.open(lookers.console.url, { colorScheme, session: sessions[by] });
     await show(page, lookers);
     for (const [viewport, size] of Object.entries(viewports)) {
+      if (!areAll && !usualLooks.includes(`${viewport}-${colorScheme}`)) continue;
       await page.setViewportSize(size);
       await look(page, `${name}-${viewport}-${colorScheme}`);
     }

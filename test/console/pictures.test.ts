@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { isLongProof } from '../support/proof-scale.ts';
 import { browserOfFile, isWithoutBrowser } from '../support/browser.ts';
 import { inPage } from './in-page.ts';
 import { lookAt, lookedAt, prepareLookers } from './looked-at.ts';
@@ -34,7 +35,7 @@ describe.skipIf(isWithoutBrowser || process.env['BROWSER_PATH'] !== undefined)('
   test.each(lookedAt)('$name', async (looked) => {
     const comparer = await browser.open(console.url);
     const changed: string[] = [];
-    await lookAt(looked, { browser, lookers }, async (page, picture) => {
+    await lookAt(looked, { browser, lookers, areAll: isAccepting || isLongProof }, async (page, picture) => {
       if (!(await isAsAccepted(page, picture, comparer))) changed.push(join(changedFolder, `${picture}.png`));
     });
     expect(changed, 'changed; beside each is a .difference.png').toEqual([]);
