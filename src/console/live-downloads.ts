@@ -32,10 +32,6 @@ export class LiveDownloads {
     this.#options = options;
   }
 
-  get count(): number {
-    return this.#open.size;
-  }
-
   /** Ends all streams, as the process ends. */
   stop(): void {
     for (const stream of this.#open.keys()) stream.abort();

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { windowMs } from '../../projections/admission/admission-statement.ts';
 import { notBelieved } from '../../projections/credits-macs.ts';
 import type { NotBelieved } from '../../projections/credits-macs.ts';
 import type { OwnerSessions } from '../ports/console-sessions.ts';
@@ -18,7 +19,9 @@ export interface SessionDependencies extends Pick<EndpointDependencies, 'writers
   realNowMs: () => number;
 }
 
-const windowMs = 3_600_000;
+/** Asked of every request, and so without a wait: few can. */
+export const mayCarrySession = ({ headers, routeOptions }: FastifyRequest): boolean =>
+  routeOptions.config.takesSession === true && headers.authorization === undefined && headers.cookie !== undefined;
 
 /**
  * Admits a request with a session of the console instead of a key, where its endpoint takes one (contract §4.5, §5). A key wins
@@ -32,8 +35,7 @@ export async function admitSession(
   reply: FastifyReply,
   dependencies: SessionDependencies,
 ): Promise<boolean> {
-  const { authorization, cookie, origin, 'x-csrf-token': token } = request.headers;
-  if (!request.routeOptions.config.takesSession || authorization !== undefined || cookie === undefined) return false;
+  const { cookie, origin, 'x-csrf-token': token } = request.headers;
   const { ownerSessions, readUsage, now, realNowMs } = dependencies;
   const unavailable = () => new ApiError('unavailable', { away: 'postgres' });
   const formToken = typeof token === 'string' ? token : undefined;

@@ -18,7 +18,7 @@ import { rateLimitRetryAfterSeconds } from './retry-after.ts';
 import type { PartsAway } from './retry-after.ts';
 import { admitFromLog } from './usage-without-valid-mac.ts';
 import type { UsageHeaders } from './usage-headers.ts';
-import { admitSession } from './authenticate-session.ts';
+import { admitSession, mayCarrySession } from './authenticate-session.ts';
 import type { SessionDependencies } from './authenticate-session.ts';
 
 export interface AuthenticateDependencies
@@ -69,7 +69,7 @@ export function createAuthenticate(dependencies: AuthenticateDependencies) {
   };
 
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    if (await admitSession(request, reply, dependencies)) return;
+    if (mayCarrySession(request) && (await admitSession(request, reply, dependencies))) return;
     const key = bearerKey(request);
     if (key === undefined || !hasApiKeyForm(key)) return refuseUnauthenticated(request, reply);
     const keyHash = hashApiKey(key);

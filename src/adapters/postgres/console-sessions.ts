@@ -8,7 +8,7 @@ import type { RowMacs } from '../../ports/row-macs.ts';
 const sessionIdle = '1 day';
 export const sessionLifetime = '30 days';
 
-/** Of a session or a link: only the browser or the mail has it. */
+/** The secret of a session or a link: only the browser or the mail has it. */
 export const newSecret = (randomBits: (bytes: number) => Buffer): string => randomBits(20).toString('base64url');
 export const hashOfSecret = (secret: string): Buffer => hash('sha256', secret, 'buffer');
 

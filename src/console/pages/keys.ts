@@ -129,7 +129,7 @@ curl -sS -H "Authorization: Bearer $REELTALLY_KEY" ${dependencies.origins.own}/a
   });
 }
 
-/** Whether requests are answered accordingly: what is recorded stays so if that cannot be found out. */
+/** True once requests are answered accordingly. The change stays recorded if that cannot be found out. */
 const isInForce = ({ pool }: ConsoleDependencies, keyId: string, state: { revoked: boolean }): Promise<boolean> =>
   waitForKey(pool, keyId, { ...state, timeoutMs: inForceMs }).catch(() => false);
 
