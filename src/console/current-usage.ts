@@ -2,21 +2,13 @@ import { notBelieved } from '../../projections/credits-macs.ts';
 import type { NotBelieved } from '../../projections/credits-macs.ts';
 import { readNewestCredits } from '../../projections/credits.ts';
 import { usageFromLog } from '../commands/usage/usage-from-log.ts';
-import type { Cause } from '../commands/event-metadata.ts';
 import type { UsagePeriod, UsageSnapshot } from '../domain/usage-state.ts';
 import type { ConsoleDependencies } from './dependencies.ts';
+import { causeOf } from './owner-request.ts';
 import { away } from './visit.ts';
 import type { OwnerVisit } from './visit.ts';
 
 const budgetMs = 5_000;
-
-/** The cause of a command: the visit, by the person of its session. */
-export const causeOf = ({ session, request }: OwnerVisit, commandId: string): Cause => ({
-  commandId,
-  correlationId: request.id,
-  causationId: commandId,
-  actor: { type: 'owner', id: session.personId },
-});
 
 /** The newest period's row, from which a decision goes on; without a row with a valid MAC, the place where the log begins. */
 export async function snapshotOf(

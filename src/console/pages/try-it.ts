@@ -11,7 +11,8 @@ import { defaultOptions, formats, misfit, qualities } from '../../domain/downloa
 import type { DownloadOptions } from '../../domain/download-options.ts';
 import type { ParsedVideo } from '../../domain/parse-video-url.ts';
 import type { Refusal as RefusedReason } from '../../domain/refusals.ts';
-import { causeOf, snapshotOf } from '../current-usage.ts';
+import { snapshotOf } from '../current-usage.ts';
+import { causeOf } from '../owner-request.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
 import { formTokenField } from '../layout.ts';
 import { option } from '../parts.ts';
