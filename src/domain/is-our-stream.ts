@@ -1,4 +1,5 @@
 const account = 'acc_[a-z0-9]{16,32}';
+const staff = 'stf_[a-z0-9]{16,32}';
 /** The form that `commands/request-token.ts` gives them. */
 const requestToken = '[A-P][A-Za-z0-9_-]{31}';
 
@@ -7,6 +8,8 @@ const forms = [
   `usage-${account}-\\d{8}`,
   `job-${requestToken}`,
   `invoices-${account}`,
+  `corrections-${account}`,
+  `staff-${staff}`,
   'issuer',
   'audit-acknowledgements',
 ];

@@ -3,6 +3,8 @@ import { accountEventSchemas, personId } from './account-events.ts';
 import type { AccountEvent } from './account-events.ts';
 import { auditEventSchemas } from './audit-events.ts';
 import type { AuditEvent } from './audit-events.ts';
+import { correctionEventSchemas } from './correction-events.ts';
+import type { CorrectionEvent } from './correction-events.ts';
 import { jobEventSchemas } from './download-job-events.ts';
 import type { JobEvent } from './download-job-events.ts';
 import { instant } from './instant.ts';
@@ -10,6 +12,8 @@ import { invoiceEventSchemas } from './invoice-events.ts';
 import type { InvoiceEvent } from './invoice-events.ts';
 import { issuerEventSchemas } from './issuer-events.ts';
 import type { IssuerEvent } from './issuer-events.ts';
+import { staffEventSchemas } from './staff-events.ts';
+import type { StaffEvent } from './staff-events.ts';
 import { usageEventSchemas } from './usage-events.ts';
 import type { UsageEvent } from './usage-events.ts';
 
@@ -17,7 +21,8 @@ import type { UsageEvent } from './usage-events.ts';
  * Stored events are contracts. Each is parsed on the way in, and an event that does not match its schema stops its reader:
  * skipping an event would lose money silently.
  */
-export type DomainEvent = AccountEvent | UsageEvent | JobEvent | InvoiceEvent | IssuerEvent | AuditEvent;
+export type DomainEvent =
+  AccountEvent | UsageEvent | JobEvent | InvoiceEvent | IssuerEvent | StaffEvent | CorrectionEvent | AuditEvent;
 
 /** The party that caused an event. */
 const actor = z.discriminatedUnion('type', [
@@ -80,6 +85,8 @@ export const parseUsageEvent = parserOf<UsageEvent>(usageEventSchemas);
 export const parseJobEvent = parserOf<JobEvent>(jobEventSchemas);
 export const parseInvoiceEvent = parserOf<InvoiceEvent>(invoiceEventSchemas);
 export const parseIssuerEvent = parserOf<IssuerEvent>(issuerEventSchemas);
+export const parseStaffEvent = parserOf<StaffEvent>(staffEventSchemas);
+export const parseCorrectionEvent = parserOf<CorrectionEvent>(correctionEventSchemas);
 export const parseAuditEvent = parserOf<AuditEvent>(auditEventSchemas);
 
 const everySchema: Readonly<Record<string, z.ZodType>> = {
@@ -88,6 +95,8 @@ const everySchema: Readonly<Record<string, z.ZodType>> = {
   ...jobEventSchemas,
   ...invoiceEventSchemas,
   ...issuerEventSchemas,
+  ...staffEventSchemas,
+  ...correctionEventSchemas,
   ...auditEventSchemas,
 };
 

@@ -1,0 +1,69 @@
+import { z } from 'zod';
+import { accountId } from './account-events.ts';
+import { cents } from './cents.ts';
+import { correctionReference, jobToken } from './usage-events.ts';
+
+/**
+ * Stream `corrections-{accountId}`: what staff ask to give back in the console, and who approves it. Money is given back by
+ * `ChargeWaived` and `CreditNoteIssued`, which name the event here that permits it as their cause.
+ */
+export const correctionsStream = (accountId: string) => `corrections-${accountId}`;
+
+/** An append holds all waivers of a correction. */
+export const maxChargesOfCorrection = 400;
+
+const usageStreamName = z.string().regex(/^usage-acc_[a-z0-9]{16,32}-\d{8}$/);
+const revision = z.int().min(0);
+const correctionId = z.uuid();
+
+/** What is given back, with the amount as it was when it was asked. */
+const correction = z.discriminatedUnion('kind', [
+  /** A part of one charge, before the books of its period are closed. */
+  z.strictObject({ kind: z.literal('waive_charge'), stream: usageStreamName, token: jobToken, revision }),
+  /** All that is left of several charges of one period. `revision` is that of the charge. */
+  z.strictObject({
+    kind: z.literal('waive_charges'),
+    stream: usageStreamName,
+    charges: z
+      .array(z.strictObject({ token: jobToken, revision }))
+      .min(1)
+      .max(maxChargesOfCorrection),
+  }),
+  /** A part of an invoice's line, or of one of its charges. */
+  z.strictObject({
+    kind: z.literal('credit_line'),
+    invoice_number: z.int().min(1),
+    line: z.int().min(1),
+    charge_event_id: z.uuid().nullable(),
+  }),
+]);
+export type Correction = z.infer<typeof correction>;
+
+export const correctionEventSchemas = {
+  /** The metadata says who asks, in which role and why. */
+  CorrectionAsked: z.strictObject({
+    correction_id: correctionId,
+    account_id: accountId,
+    reference: correctionReference,
+    correction,
+    /** The most that it may give back. */
+    cents: cents.min(1),
+    /**
+     * What one person may give back to one account within 24 hours without a second person, as it was set then. Above it, and
+     * for a role that only asks, somebody else approves.
+     */
+    limit_cents: cents,
+    needs_approval: z.boolean(),
+  }),
+  CorrectionApproved: z.strictObject({ correction_id: correctionId }),
+  /** By somebody else, or by whoever asked, who takes it back. */
+  CorrectionRefused: z.strictObject({ correction_id: correctionId }),
+  /** The money is given back: `cents` of it, at most what was asked. */
+  CorrectionMade: z.strictObject({ correction_id: correctionId, cents: cents.min(1) }),
+  /** Nothing was given back, because the charge or the period has changed since. */
+  CorrectionFailed: z.strictObject({ correction_id: correctionId, why: z.string().min(1).max(100) }),
+};
+
+export type CorrectionEvent = {
+  [Type in keyof typeof correctionEventSchemas]: { type: Type; data: z.infer<(typeof correctionEventSchemas)[Type]> };
+}[keyof typeof correctionEventSchemas];

@@ -1,0 +1,71 @@
+import { z } from 'zod';
+import { accountId, keyLabel } from './account-events.ts';
+import { instant } from './instant.ts';
+import { email, plainText } from './plain-text.ts';
+import { jobToken } from './usage-events.ts';
+
+/**
+ * Stream `staff-{staffId}`: who a member of staff is, and whose personal data this person has looked at. It is kept apart from the
+ * streams of accounts, so that looking never writes to these.
+ */
+export const staffStream = (staffId: string) => `staff-${staffId}`;
+
+export const staffIdPattern = /^stf_[a-z0-9]{16,32}$/;
+export const staffId = z.string().regex(staffIdPattern);
+
+/** Each may do what those before it may. */
+export const staffRoles = ['support', 'finance', 'admin'] as const;
+export const staffRole = z.enum(staffRoles);
+export type StaffRole = z.infer<typeof staffRole>;
+
+/** What a token for programs may read below `/staff/v1`. */
+export const staffScopes = ['accounts', 'jobs', 'money', 'operation'] as const;
+const staffScope = z.enum(staffScopes);
+export type StaffScope = z.infer<typeof staffScope>;
+
+/** The pages and answers that show personal data. */
+export const personalPages = ['account', 'download', 'downloads', 'search'] as const;
+
+const tokenId = z.string().regex(/^stk_[a-z0-9]{16,32}$/);
+
+export const staffEventSchemas = {
+  StaffInvited: z.strictObject({ staff_id: staffId, role: staffRole, personal: z.strictObject({ email }) }),
+  StaffRoleChanged: z.strictObject({ staff_id: staffId, role: staffRole }),
+  /** Nobody signs in as this person again. */
+  StaffRemoved: z.strictObject({ staff_id: staffId }),
+  /** By a link that was mailed or printed, or by the OpenID provider, which then says the role. */
+  StaffSignedIn: z.strictObject({
+    staff_id: staffId,
+    by: z.enum(['link', 'provider']),
+    role: staffRole,
+    personal: z.strictObject({
+      email: email.nullable(),
+      /** The provider's names of itself and of the person; null for a link. */
+      issuer: plainText(2_048).nullable(),
+      subject: plainText(255).nullable(),
+    }),
+  }),
+  StaffTokenIssued: z.strictObject({
+    staff_id: staffId,
+    token_id: tokenId,
+    /** SHA-256 of the token, hexadecimal. The token itself is never stored. */
+    token_hash: z.string().regex(/^[0-9a-f]{64}$/),
+    token_prefix: z.string().min(4).max(24),
+    scopes: z.array(staffScope).min(1),
+    expires_at: instant,
+    personal: z.strictObject({ label: keyLabel }),
+  }),
+  StaffTokenRevoked: z.strictObject({ staff_id: staffId, token_id: tokenId }),
+  /** Before the page or the answer is sent. */
+  PersonalDataViewed: z.strictObject({
+    staff_id: staffId,
+    account_id: accountId,
+    /** The download that was looked at; null for anything else of the account. */
+    token: jobToken.nullable(),
+    page: z.enum(personalPages),
+  }),
+};
+
+export type StaffEvent = {
+  [Type in keyof typeof staffEventSchemas]: { type: Type; data: z.infer<(typeof staffEventSchemas)[Type]> };
+}[keyof typeof staffEventSchemas];
