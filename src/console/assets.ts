@@ -51,11 +51,15 @@ function readAssets(): Map<string, Asset> {
 
 const withoutSourceMap = (text: string) => text.replace(/\n?\/\/# sourceMappingURL=.*\s*$/, '\n');
 
-/** Read and compressed once, at the start. Their addresses name their content, so that browsers keep them. */
-export function registerAssets(server: FastifyInstance): Assets {
+/**
+ * Read and compressed once, at the start. Their addresses name their content, so that browsers keep them.
+ *
+ * @param base path of the first page of their console
+ */
+export function registerAssets(server: FastifyInstance, base: string): Assets {
   const assets = readAssets();
   const version = hash('sha256', JSON.stringify([...assets]), 'hex').slice(0, 12);
-  const addressOf = (name: string) => `/console/assets/${version}/${name}`;
+  const addressOf = (name: string) => `${base}/assets/${version}/${name}`;
   for (const [name, { mediaType, text }] of assets) {
     const compressed = gzipSync(text);
     server.get(addressOf(name), (request, reply) => {

@@ -2,90 +2,106 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { html } from '../documents/html.ts';
 import { registerAssets } from './assets.ts';
 import type { Assets } from './assets.ts';
-import type { ConsoleDependencies } from './dependencies.ts';
 import { ItemsMissing } from '../../projections/line-items.ts';
 import { ClockIsWrong } from '../ports/clock.ts';
 import { NotStored, OutcomeUnknown } from '../commands/handle-command.ts';
 import type { Outage } from '../ports/outage.ts';
 import { EventStoreUnavailable } from '../ports/event-store.ts';
-import { cookieNames, readCookies } from './cookies.ts';
+import { readCookies } from './cookies.ts';
 import { layout } from './layout.ts';
-import { routes } from './routes.ts';
-import type { Route } from './routes.ts';
+import type { Route, Site, SiteDependencies, SiteSession } from './site.ts';
 import { Refusal, away, badInput, missing, outcomeUnknown, redirect } from './visit.ts';
-import type { Answer, OwnerVisit, Visit } from './visit.ts';
+import type { Answer, Page, Visit } from './visit.ts';
 
 /**
- * The console of account owners, below `/console`. A visit passes, in this order: `Host`, session, for a form its origin and its
- * token, then the route. Pages come as HTML and can be read without script; nothing is loaded from elsewhere.
+ * Opens a console to browsers. A visit passes, in this order: `Host`, session, for a form its origin and its token, the role, then
+ * the route. Pages come as HTML and can be read without script; nothing is loaded from elsewhere.
  */
-export function registerConsole(server: FastifyInstance, dependencies: ConsoleDependencies): void {
-  const assets = registerAssets(server);
-  const outage = outageOf(dependencies);
-  for (const route of [...routes, ...elsewhere]) {
+export function registerSite<Session extends SiteSession, Dependencies extends SiteDependencies>(
+  server: FastifyInstance,
+  site: Site<Session, Dependencies>,
+  dependencies: Dependencies,
+): void {
+  const assets = registerAssets(server, site.base);
+  /** An outage is one line when it begins and one when it ends, however many pages are asked for meanwhile. */
+  const outage = dependencies.outages.of(site.outageName);
+  for (const route of [...site.routes, ...elsewhere(site)]) {
     server.route({
       method: route.method,
       url: route.path,
       handler: async (request, reply) => {
-        const answer = await answerOf(route, request, reply, dependencies).catch((error: unknown) =>
-          answerOfError(error, request, outage),
+        const visitor: Visitor<Session> = { session: undefined };
+        const answer = await answerOf(route, { request, reply, site, dependencies, outage, visitor }).catch(
+          (error: unknown) => answerOfError(error, { request, outage, base: site.base }),
         );
-        return send(reply, answer, { assets, dependencies, session: request.consoleSession });
+        return send(
+          reply,
+          answer,
+          (page) => layout(page, { assets, site, session: visitor.session, isDemo: dependencies.isDemo }).text,
+          assets,
+        );
       },
     });
   }
-  server.decorateRequest('consoleSession', undefined);
 }
 
 /** Every other address below the console's. */
-const elsewhere = (['GET', 'POST'] as const).map((method): Route => ({
-  method,
-  path: '/console/*',
-  access: 'everybody',
-  handler: ({ request }) => {
-    if (request.url === '/console/') return redirect('/console');
-    throw missing();
-  },
-}));
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** Of a visitor of the console who is signed in. */
-    consoleSession: OwnerVisit['session'] | undefined;
-  }
+function elsewhere<Session, Dependencies>({ base }: Site<Session, Dependencies>): Route<Session, Dependencies>[] {
+  return (['GET', 'POST'] as const).map((method) => ({
+    method,
+    path: `${base}/*`,
+    access: 'everybody',
+    handler: ({ request }) => {
+      if (request.url === `${base}/`) return redirect(base);
+      throw missing();
+    },
+  }));
 }
 
-async function answerOf(
-  route: Route,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  dependencies: ConsoleDependencies,
+/** Known once the session is found: pages of refusals have the menu too. */
+interface Visitor<Session> {
+  session: Session | undefined;
+}
+
+interface Asked<Session, Dependencies> {
+  request: FastifyRequest;
+  reply: FastifyReply;
+  site: Site<Session, Dependencies>;
+  dependencies: Dependencies;
+  outage: Outage;
+  visitor: Visitor<Session>;
+}
+
+async function answerOf<Session extends SiteSession, Dependencies extends SiteDependencies>(
+  route: Route<Session, Dependencies>,
+  { request, reply, site, dependencies, outage, visitor }: Asked<Session, Dependencies>,
 ): Promise<Answer> {
-  const { origins, sessions } = dependencies;
-  if (!origins.isHost(request.headers.host)) return redirect(new URL('/console', origins.own).href);
-  if (!origins.mayHoldSessions) throw needsHttps(origins.own);
+  const { origins } = dependencies;
+  if (!origins.isHost(request.headers.host)) return redirect(new URL(site.base, origins.own).href);
+  if (!origins.mayHoldSessions) throw needsHttps(origins.own, site.addressSetting);
   const visit = visitOf(request);
   if (hasNul(visit)) throw badInput('The address or a field has a character that no text has.');
-  const secret = visit.cookies.get(cookieNames(origins.isSecure).session);
-  const session = secret === undefined ? undefined : await sessions.find(secret);
-  request.consoleSession = session;
+  const secret = visit.cookies.get(site.cookieNames(origins.isSecure).session);
+  const session = secret === undefined ? undefined : await site.findSession(dependencies, secret);
+  visitor.session = session;
   if (route.method === 'POST' && !origins.isOrigin(request.headers.origin)) throw fromElsewhere();
   if (route.access === 'everybody') return await route.handler(visit, dependencies, reply);
-  if (!session) return redirect(signInPath(request));
+  if (!session) return redirect(signInPath(site.base, request));
   if (route.method === 'POST' && visit.form.get('form_token') !== session.formToken) throw fromElsewhere();
+  if (!site.mayOpen(route.access, session)) throw needsRole(route.access);
   const answer = await route.handler({ ...visit, session }, dependencies, reply);
-  outageOf(dependencies).works();
+  outage.works();
   return answer;
 }
 
-/** An outage is one line when it begins and one when it ends, however many pages are asked for meanwhile. */
-const outageOf = ({ outages }: ConsoleDependencies): Outage => outages.of('pages of the console');
-
 /** After signing in, people go on where they wanted to go. */
-function signInPath({ method, url }: FastifyRequest): string {
-  if (method !== 'GET' || url === '/console') return '/console/sign-in';
-  return `/console/sign-in?next=${encodeURIComponent(url)}`;
+function signInPath(base: string, { method, url }: FastifyRequest): string {
+  if (method !== 'GET' || url === base) return `${base}/sign-in`;
+  return `${base}/sign-in?next=${encodeURIComponent(url)}`;
 }
+
+const needsRole = (role: string) =>
+  new Refusal(403, 'Not for your role', `This needs the role ${role}. Nothing was changed.`);
 
 const fromElsewhere = () =>
   new Refusal(
@@ -94,11 +110,11 @@ const fromElsewhere = () =>
     'It was not sent from a page of this console that is still signed in. Nothing was changed. Go back, reload the page and send it again.',
   );
 
-const needsHttps = (address: string) =>
+const needsHttps = (address: string, setting: string) =>
   new Refusal(
     403,
     'The console needs https',
-    `Sessions do not travel over a network in the open, and this service calls itself ${address}. Whoever runs it can set PUBLIC_URL to an address with https.`,
+    `Sessions do not travel over a network in the open, and this service calls itself ${address}. Whoever runs it can set ${setting} to an address with https.`,
   );
 
 function visitOf(request: FastifyRequest): Visit {
@@ -119,12 +135,15 @@ function formOf({ body, raw }: FastifyRequest): URLSearchParams {
   return new URLSearchParams(isForm ? body.toString('utf8') : '');
 }
 
-function answerOfError(error: unknown, request: FastifyRequest, outage: Outage): Answer {
-  if (error instanceof Refusal) return pageOfRefusal(error);
+function answerOfError(
+  error: unknown,
+  { request, outage, base }: { request: FastifyRequest; outage: Outage; base: string },
+): Answer {
+  if (error instanceof Refusal) return pageOfRefusal(error, base);
   const isAway = [ClockIsWrong, NotStored, EventStoreUnavailable, ItemsMissing].some((kind) => error instanceof kind);
   if (isAway || error instanceof OutcomeUnknown || isPostgresAway(error)) {
     outage.failed('a page', error);
-    return pageOfRefusal(error instanceof OutcomeUnknown ? outcomeUnknown() : away());
+    return pageOfRefusal(error instanceof OutcomeUnknown ? outcomeUnknown() : away(), base);
   }
   request.log.error({ err: error }, 'a page of the console failed');
   const title = 'Something went wrong';
@@ -139,29 +158,17 @@ function isPostgresAway(error: unknown): boolean {
   return isOfSystem || /^(?:Query read timeout|Connection terminated|timeout exceeded)/.test(String(message));
 }
 
-const pageOfRefusal = ({ status, title, message }: Refusal): Answer => ({
+const pageOfRefusal = ({ status, title, message }: Refusal, base: string): Answer => ({
   kind: 'page',
   status,
   page: {
     title,
     content: html`<p class="lead">${message}</p>
-      <p><a href="/console">To the overview</a></p>`,
+      <p><a href="${base}">${base === '/console' ? 'To the overview' : 'To the first page'}</a></p>`,
   },
 });
 
-function send(
-  reply: FastifyReply,
-  answer: Answer,
-  {
-    assets,
-    dependencies,
-    session,
-  }: {
-    assets: Assets;
-    dependencies: ConsoleDependencies;
-    session: OwnerVisit['session'] | undefined;
-  },
-): FastifyReply {
+function send(reply: FastifyReply, answer: Answer, page: (shown: Page) => string, assets: Assets): FastifyReply {
   if (answer.kind === 'handled') return reply.hijack();
   reply.headers(securityHeaders(assets));
   for (const cookie of cookiesOf(answer)) reply.header('Set-Cookie', cookie);
@@ -185,7 +192,7 @@ function send(
       return reply
         .code(answer.status ?? 200)
         .type('text/html; charset=utf-8')
-        .send(layout(answer.page, { assets, session, isDemo: dependencies.isDemo }).text);
+        .send(page(answer.page));
   }
 }
 

@@ -1,16 +1,25 @@
-/** The console's cookies (RFC 6265). Over https, their names have the prefix with which browsers let no other host set them. */
+/**
+ * The cookies of the consoles (RFC 6265). Over https, their names have the prefix with which browsers let no other host set them.
+ * Cookies are those of a host, whatever its port: the two consoles have names of their own.
+ */
 
 export interface CookieNames {
   session: string;
-  /** The browser that has asked for a sign-in link. */
+  /** The browser that has asked for a sign-in link, or was sent to the OpenID provider. */
   browser: string;
   isSecure: boolean;
 }
 
-export function cookieNames(isSecure: boolean): CookieNames {
+const prefixed = (isSecure: boolean, names: Omit<CookieNames, 'isSecure'>): CookieNames => {
   const prefix = isSecure ? '__Host-' : '';
-  return { session: `${prefix}reeltally_session`, browser: `${prefix}reeltally_browser`, isSecure };
-}
+  return { session: `${prefix}${names.session}`, browser: `${prefix}${names.browser}`, isSecure };
+};
+
+export const ownerCookies = (isSecure: boolean): CookieNames =>
+  prefixed(isSecure, { session: 'reeltally_session', browser: 'reeltally_browser' });
+
+export const staffCookies = (isSecure: boolean): CookieNames =>
+  prefixed(isSecure, { session: 'reeltally_staff', browser: 'reeltally_staff_browser' });
 
 /** A cookie that is sent twice is none: a page of another port or path may have set one of the two. */
 export function readCookies(header: string | undefined): ReadonlyMap<string, string> {

@@ -8,14 +8,13 @@ import type { ConsoleSessions, SignInLinks } from '../ports/console-sessions.ts'
 import type { EventStore } from '../ports/event-store.ts';
 import type { FileStore } from '../ports/files.ts';
 import type { RowMacs } from '../ports/row-macs.ts';
-import type { Outages } from '../ports/outage.ts';
 import type { DownloadProgress, MetadataProbe, ShortLinks } from '../ports/videos.ts';
 import type { LiveDownloads } from './live-downloads.ts';
-import type { Origins } from './origins.ts';
+import type { SiteDependencies } from './site.ts';
 import type { SignInMails } from './sign-in/sign-in-mails.ts';
 
 /** Dependencies of the console's pages and actions, which `routes.ts` lists. */
-export interface ConsoleDependencies {
+export interface ConsoleDependencies extends SiteDependencies {
   pool: Pool;
   store: EventStore;
   macs: RowMacs;
@@ -23,7 +22,6 @@ export interface ConsoleDependencies {
   writers: WriterRegistry;
   accounts: AccountDependencies;
   plans: PlanCatalogue;
-  origins: Origins;
   sessions: ConsoleSessions;
   links: SignInLinks;
   signInMails: SignInMails;
@@ -41,10 +39,7 @@ export interface ConsoleDependencies {
   /** The last progress that a worker reported of a running download. */
   progress: (token: string) => DownloadProgress | undefined;
   live: LiveDownloads;
-  outages: Outages;
   issuer: string;
-  /** True if the service runs as a demo: each page says so. */
-  isDemo: boolean;
   now: () => string;
   realNowMs: () => number;
   newUuid: () => string;

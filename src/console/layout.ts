@@ -1,27 +1,20 @@
 import { html, Html } from '../documents/html.ts';
-import type { ConsoleSession } from '../ports/console-sessions.ts';
 import type { Assets } from './assets.ts';
+import type { MenuEntry, Site, SiteSession } from './site.ts';
 import type { Page, Section } from './visit.ts';
 
-/** The parts of the console, in the order of its menu, each with the letter that opens it after `g`. */
-const sections: readonly { section: Section; name: string; path: string; letter: string }[] = [
-  { section: 'overview', name: 'Overview', path: '/console', letter: 'o' },
-  { section: 'downloads', name: 'Downloads', path: '/console/downloads', letter: 'd' },
-  { section: 'try', name: 'Try it', path: '/console/try', letter: 't' },
-  { section: 'keys', name: 'API keys', path: '/console/keys', letter: 'k' },
-  { section: 'invoices', name: 'Invoices', path: '/console/invoices', letter: 'i' },
-  { section: 'settings', name: 'Settings', path: '/console/settings', letter: 's' },
-];
-
-interface Around {
+interface Around<Session> {
   assets: Assets;
-  session: ConsoleSession | undefined;
+  site: Pick<Site<Session, never>, 'base' | 'menu'>;
+  session: Session | undefined;
   isDemo: boolean;
 }
 
 /** A whole page: what is on all of them, around what is its own. */
-export function layout(page: Page, { assets, session, isDemo }: Around): Html {
+export function layout<Session extends SiteSession>(page: Page, around: Around<Session>): Html {
+  const { assets, site, session } = around;
   const { title, content, section, islands = [] } = page;
+  const entries = session ? site.menu.entries(session) : [];
   return html`<!doctype html>
     <html lang="en">
       <head>
@@ -36,24 +29,29 @@ export function layout(page: Page, { assets, session, isDemo }: Around): Html {
       <body>
         <a class="skip" href="#content">Skip to the content</a>
         <div class="shell">
-          ${session && menu(session, section, isDemo)}
+          ${session && menu(entries, { ...around, session, section })}
           <main id="content" tabindex="-1" class="${!session && 'alone'}">
             ${!session && html`<p class="brand">Reeltally</p>`}
             <h1>${title}</h1>
             ${content}
           </main>
         </div>
-        ${session && keyboardHelp()}
+        ${session && keyboardHelp(entries, site.menu.searches)}
       </body>
     </html> `;
 }
 
-function menu({ accountId, formToken }: ConsoleSession, current: Section | undefined, isDemo: boolean): Html {
+function menu<Session extends SiteSession>(
+  entries: readonly MenuEntry[],
+  { site, session, section: current, isDemo }: Around<Session> & { session: Session; section: Section | undefined },
+): Html {
+  const { base, menu } = site;
   return html`<header class="menu">
-    <p class="brand"><a href="/console">Reeltally</a>${isDemo && html` <span class="tag">demo</span>`}</p>
-    <nav aria-label="Console">
+    <p class="brand"><a href="${base}">Reeltally</a>${isDemo && html` <span class="tag">demo</span>`}</p>
+    ${menu.search?.(session)}
+    <nav aria-label="${menu.name}">
       <ul>
-        ${sections.map(
+        ${entries.map(
           ({ section, name, path, letter }) =>
             html`<li>
               <a href="${path}" data-go="${letter}" ${section === current && new Html('aria-current="page"')}
@@ -64,9 +62,9 @@ function menu({ accountId, formToken }: ConsoleSession, current: Section | undef
       </ul>
     </nav>
     <div class="who">
-      <p><code title="Your account">${accountId}</code></p>
-      <form method="post" action="/console/sign-out">
-        ${formTokenField({ formToken })}
+      ${menu.who(session)}
+      <form method="post" action="${base}/sign-out">
+        ${formTokenField(session)}
         <button class="quiet">Sign out</button>
       </form>
       <p class="keys-hint">
@@ -77,13 +75,13 @@ function menu({ accountId, formToken }: ConsoleSession, current: Section | undef
 }
 
 /** Every form that changes something has it. */
-export const formTokenField = ({ formToken }: Pick<ConsoleSession, 'formToken'>): Html =>
+export const formTokenField = ({ formToken }: Pick<SiteSession, 'formToken'>): Html =>
   html`<input type="hidden" name="form_token" value="${formToken}" />`;
 
-function keyboardHelp(): Html {
+function keyboardHelp(entries: readonly MenuEntry[], searches: string): Html {
   const rows = [
-    ['/', 'search downloads'],
-    ...sections.map(({ letter, name }) => [`g ${letter}`, name]),
+    ['/', `search ${searches}`],
+    ...entries.map(({ letter, name }) => [`g ${letter}`, name]),
     ['j  k', 'next and previous row of a table'],
     ['Enter', 'open the row'],
     ['?', 'this help'],

@@ -1,4 +1,4 @@
-import type { FastifyReply } from 'fastify';
+import type { ConsoleSession } from '../ports/console-sessions.ts';
 import type { ConsoleDependencies } from './dependencies.ts';
 import * as billing from './pages/billing-details.ts';
 import * as design from './pages/design.ts';
@@ -11,33 +11,29 @@ import * as people from './pages/people.ts';
 import * as settings from './pages/settings.ts';
 import * as tryIt from './pages/try-it.ts';
 import * as signIn from './sign-in/sign-in.ts';
-import type { Answer, OwnerVisit, Visit } from './visit.ts';
+import type { Handler, Route } from './site.ts';
+import type { OwnerVisit, Visit } from './visit.ts';
 
-type Handler<Of extends Visit> = (
-  visit: Of,
-  dependencies: ConsoleDependencies,
-  reply: FastifyReply,
-) => Promise<Answer> | Answer;
+type OwnerRoute = Route<ConsoleSession, ConsoleDependencies>;
 
-export type Route = { method: 'GET' | 'POST'; path: string } & (
-  { access: 'everybody'; handler: Handler<Visit> } | { access: 'owner'; handler: Handler<OwnerVisit> }
-);
-
-const open = (method: Route['method'], path: string, handler: Handler<Visit>): Route => ({
+const open = (
+  method: OwnerRoute['method'],
+  path: string,
+  handler: Handler<Visit, ConsoleDependencies>,
+): OwnerRoute => ({
   method,
   path: `/console${path}`,
   access: 'everybody',
   handler,
 });
-const owner = (method: Route['method'], path: string, handler: Handler<OwnerVisit>): Route => ({
-  method,
-  path: `/console${path}`,
-  access: 'owner',
-  handler,
-});
+const owner = (
+  method: OwnerRoute['method'],
+  path: string,
+  handler: Handler<OwnerVisit, ConsoleDependencies>,
+): OwnerRoute => ({ method, path: `/console${path}`, access: 'owner', handler });
 
 /** Every page and every action of the console. */
-export const routes: readonly Route[] = [
+export const routes: readonly OwnerRoute[] = [
   open('GET', '/sign-in', signIn.showForm),
   open('POST', '/sign-in', signIn.askForLink),
   open('GET', '/sign-in/:secret', signIn.openLink),

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { ConsoleSession } from '../ports/console-sessions.ts';
+import type { StaffSession } from '../ports/staff-sessions.ts';
 import type { Html } from '../documents/html.ts';
 
 /** A request to the console, and what a page or an action makes of it. */
@@ -14,9 +15,12 @@ export interface Visit {
 }
 
 /** A visit by a person who is signed in. */
-export interface OwnerVisit extends Visit {
-  session: ConsoleSession;
+export interface SignedInVisit<Session> extends Visit {
+  session: Session;
 }
+
+export type OwnerVisit = SignedInVisit<ConsoleSession>;
+export type StaffVisit = SignedInVisit<StaffSession>;
 
 export type Answer =
   | { kind: 'page'; page: Page; status?: number; cookies?: readonly string[] }
@@ -38,7 +42,9 @@ export interface Page {
   islands?: readonly string[];
 }
 
-export type Section = 'overview' | 'downloads' | 'try' | 'keys' | 'invoices' | 'settings';
+type OwnerSection = 'overview' | 'downloads' | 'try' | 'keys' | 'invoices' | 'settings';
+type StaffSection = 'search' | 'corrections' | 'overage' | 'months' | 'operation' | 'people';
+export type Section = OwnerSection | StaffSection;
 
 export const page = (shown: Page, status?: number): Answer => ({
   kind: 'page',

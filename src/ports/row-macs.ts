@@ -8,6 +8,8 @@ export const tablesWithMacs = [
   'console_sessions',
   'staff',
   'staff_tokens',
+  'staff_links',
+  'staff_sessions',
 ] as const;
 export type TableWithMacs = (typeof tablesWithMacs)[number];
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { cookieNames, readCookies, setCookie } from '../../src/console/cookies.ts';
+import { ownerCookies, readCookies, setCookie } from '../../src/console/cookies.ts';
 
 describe('cookies', () => {
   it('are read by name', () => {
@@ -16,14 +16,14 @@ describe('cookies', () => {
   });
 
   it('are for https alone where there is https, under a name that no other host can set', () => {
-    const { session, isSecure } = cookieNames(true);
+    const { session, isSecure } = ownerCookies(true);
     expect(setCookie(session, 'v', { isSecure, maxAgeSeconds: 60 })).toBe(
       '__Host-reeltally_session=v; Path=/; HttpOnly; SameSite=Lax; Max-Age=60; Secure',
     );
   });
 
   it('of plain http have neither', () => {
-    const { session, isSecure } = cookieNames(false);
+    const { session, isSecure } = ownerCookies(false);
     expect(setCookie(session, '', { isSecure, maxAgeSeconds: 0 })).toBe(
       'reeltally_session=; Path=/; HttpOnly; SameSite=Lax; Max-Age=0',
     );

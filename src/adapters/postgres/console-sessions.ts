@@ -7,6 +7,8 @@ import type { RowMacs } from '../../ports/row-macs.ts';
 
 const sessionIdle = '1 day';
 export const sessionLifetime = '30 days';
+/** Longer descriptions of browsers are cut. */
+export const maxBrowserCharacters = 300;
 
 /** The secret of a session or a link: only the browser or the mail has it. */
 export const newSecret = (randomBits: (bytes: number) => Buffer): string => randomBits(20).toString('base64url');

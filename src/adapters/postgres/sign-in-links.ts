@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import type { SignInChoice, SignInLinks } from '../../ports/console-sessions.ts';
 import type { RowMacs } from '../../ports/row-macs.ts';
-import { hashOfSecret, newSecret, sessionLifetime, sessionText } from './console-sessions.ts';
+import { hashOfSecret, maxBrowserCharacters, newSecret, sessionLifetime, sessionText } from './console-sessions.ts';
 import { inOwnSession } from './own-session.ts';
 
 /** Table `sign_in_links`. A row without a MAC of this installation signs nobody in. */
@@ -9,8 +9,6 @@ import { inOwnSession } from './own-session.ts';
 const linkLifetime = '15 minutes';
 const maxLinksOfAddress = 5;
 const maxLinksOfAccount = 30;
-/** Longer descriptions of browsers are cut. */
-const maxBrowserCharacters = 300;
 
 interface Dependencies {
   macs: RowMacs;

@@ -8,7 +8,7 @@ import { listPeople, maxPeople } from '../../domain/people.ts';
 import type { People } from '../../domain/people.ts';
 import { isRefused } from '../../domain/refusals.ts';
 import type { ListedSession } from '../../ports/console-sessions.ts';
-import { cookieNames, setCookie } from '../cookies.ts';
+import { ownerCookies, setCookie } from '../cookies.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
 import { formTokenField } from '../layout.ts';
 import { requestOf } from '../owner-request.ts';
@@ -135,6 +135,6 @@ export async function signOut(visit: OwnerVisit, dependencies: ConsoleDependenci
 }
 
 function signedOut({ origins }: ConsoleDependencies): Answer {
-  const { session, isSecure } = cookieNames(origins.isSecure);
+  const { session, isSecure } = ownerCookies(origins.isSecure);
   return redirect('/console/sign-in?done=out', setCookie(session, '', { isSecure, maxAgeSeconds: 0 }));
 }

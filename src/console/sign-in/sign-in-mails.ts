@@ -1,31 +1,31 @@
 import { mailbox } from '../../domain/people.ts';
 import type { Mailer } from '../../ports/billing.ts';
-import type { SignInLinks } from '../../ports/console-sessions.ts';
 import type { Outage } from '../../ports/outage.ts';
 
 interface Dependencies {
-  links: SignInLinks;
+  /** @returns the secret of a new link; undefined for an address that nobody has, and beyond a limit */
+  createLink: (asked: AskedLink) => Promise<string | undefined>;
   mailer: Mailer;
-  /** The keyed hashes of an e-mail address, under which people are found. */
-  emailHashes: (email: string) => readonly string[];
-  /** Origin of the console's pages. */
-  origin: () => string;
+  /** Address of the page with the form, under which the links are. */
+  address: () => string;
+  /** Where one signs in, such as "Reeltally". */
+  to: string;
   outage: Outage;
   newUuid: () => string;
   now: () => string;
 }
 
-export interface AskedLink {
+interface AskedLink {
   email: string;
   /** Secret of the browser that asked. */
   browser: string;
 }
 
-/** Beyond so many under way at a time, links are not sent, as if an address had no account. */
+/** Beyond so many under way at a time, links are not sent, as if nobody had the address. */
 const maxUnderWay = 100;
 
 /**
- * Mails links to addresses that have an account. Nobody waits for one: the time of an answer must not tell whether it is sent. A
+ * Mails links to addresses that somebody has. Nobody waits for one: the time of an answer must not tell whether it is sent. A
  * link that is lost with the process is asked for again.
  */
 export class SignInMails {
@@ -49,20 +49,20 @@ export class SignInMails {
   }
 
   async #send({ email, browser }: AskedLink): Promise<void> {
-    const { links, mailer, emailHashes, origin, newUuid, now } = this.#dependencies;
-    const secret = await links.create({ emailHashes: emailHashes(email), browser });
+    const { createLink, mailer, address, to, newUuid, now } = this.#dependencies;
+    const secret = await createLink({ email, browser });
     if (secret === undefined) return;
     await mailer.send({
       id: newUuid(),
       // As people are found: another mailbox may be written with letters that only look the same when small.
       to: [mailbox(email)],
       date: now(),
-      subject: 'Sign in to Reeltally',
+      subject: `Sign in to ${to}`,
       text: [
-        'Somebody, probably you, asked to sign in to Reeltally with this address.',
+        `Somebody, probably you, asked to sign in to ${to} with this address.`,
         'This link signs you in. It works once, for 15 minutes:',
         '',
-        `${origin()}/console/sign-in/${secret}`,
+        `${address()}/${secret}`,
         '',
         'If it was not you, do nothing: without this mail nobody gets in.',
         '',

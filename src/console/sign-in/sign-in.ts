@@ -3,9 +3,10 @@ import { html } from '../../documents/html.ts';
 import type { Html } from '../../documents/html.ts';
 import { email as emailField } from '../../domain/plain-text.ts';
 import type { ReadLink, SignInChoice } from '../../ports/console-sessions.ts';
-import { cookieNames, setCookie } from '../cookies.ts';
+import { ownerCookies, setCookie } from '../cookies.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
 import { note } from '../parts.ts';
+import { askingCookie, nextOf, readAsking } from './asking-browser.ts';
 import { badInput, page, redirect, Refusal } from '../visit.ts';
 import type { Answer, Visit } from '../visit.ts';
 
@@ -18,6 +19,7 @@ import type { Answer, Visit } from '../visit.ts';
  * The answer to the form is the same for every address, and is given before anybody looks whether the address has an account.
  */
 
+const base = '/console';
 const linkMinutes = 15;
 const sessionDays = 30;
 
@@ -28,7 +30,7 @@ export function showForm(visit: Visit): Answer {
     content: html`${told}
       <p>We mail a link to you. It signs you in once, within ${linkMinutes} minutes.</p>
       <form method="post" action="/console/sign-in" class="stack">
-        <input type="hidden" name="next" value="${nextOf(visit.query)}" />
+        <input type="hidden" name="next" value="${nextOf(visit.query, base)}" />
         <label
           >E-mail address <input type="email" name="email" required autofocus autocomplete="email" maxlength="254"
         /></label>
@@ -42,16 +44,16 @@ export function askForLink(visit: Visit, dependencies: ConsoleDependencies): Ans
   if (!email.success) throw badInput('That is not an e-mail address. Go back and correct it.');
   if (dependencies.countSignIn(visit.request.ip))
     throw new Refusal(429, 'Too many attempts', 'Too many links were asked for from here. Try again in an hour.');
-  const { browser: name, isSecure } = cookieNames(dependencies.origins.isSecure);
   const browser = dependencies.randomBits(24).toString('base64url');
   dependencies.signInMails.send({ email: email.data, browser });
   return {
     kind: 'page',
     cookies: [
-      setCookie(name, browserCookie({ secret: browser, next: nextOf(visit.form) }), {
-        isSecure,
-        maxAgeSeconds: linkMinutes * 60,
-      }),
+      askingCookie(
+        { secret: browser, next: nextOf(visit.form, base) },
+        ownerCookies(dependencies.origins.isSecure),
+        linkMinutes,
+      ),
     ],
     page: {
       title: 'Look into your mail',
@@ -68,29 +70,8 @@ export function askForLink(visit: Visit, dependencies: ConsoleDependencies): Ans
   };
 }
 
-/** The browser that asks, and the page where it wanted to go. */
-interface Browser {
-  secret: string;
-  next: string;
-}
-
-const browserCookie = ({ secret, next }: Browser) => `${secret}.${Buffer.from(next).toString('base64url')}`;
-
-function readBrowser({ cookies }: Visit, { origins }: ConsoleDependencies): Browser | undefined {
-  const [secret, next = ''] = cookies.get(cookieNames(origins.isSecure).browser)?.split('.') ?? [];
-  return secret === undefined ? undefined : { secret, next: pageOr(Buffer.from(next, 'base64url').toString()) };
-}
-
-const nextOf = (fields: URLSearchParams): string => pageOr(fields.get('next') ?? '');
-
-/** Browsers drop a cookie of more than 4 096 bytes. */
-const maxNextCharacters = 2_000;
-
-/** Only a page of this console, or its first one. No path of ours has a dot or a percent sign, with which one could leave it. */
-function pageOr(next: string): string {
-  const isOurs = /^\/console(?:\/[\w-]+)*(?:\?[\w\-./?=&%~+:*]*)?$/.test(next);
-  return isOurs && next.length <= maxNextCharacters ? next : '/console';
-}
+const askingBrowser = (visit: Visit, { origins }: ConsoleDependencies) =>
+  readAsking(visit, ownerCookies(origins.isSecure), base);
 
 const unusable = () =>
   new Refusal(
@@ -105,7 +86,7 @@ export async function openLink(visit: Visit, dependencies: ConsoleDependencies):
   const choices = link && (await confirmedByLog(link, dependencies));
   if (!link || !choices || choices.length === 0) return askForAnother(unusable());
   const [only] = choices;
-  const isAskedHere = link.isOfBrowser(readBrowser(visit, dependencies)?.secret);
+  const isAskedHere = link.isOfBrowser(askingBrowser(visit, dependencies)?.secret);
   if (only && choices.length === 1 && isAskedHere) return await start(visit, dependencies, { secret, ...only });
   return page({
     title: choices.length === 1 ? 'Sign in here?' : 'Which account?',
@@ -168,7 +149,7 @@ async function start(
   dependencies: ConsoleDependencies,
   { secret, ...choice }: SignInChoice & { secret: string },
 ): Promise<Answer> {
-  const names = cookieNames(dependencies.origins.isSecure);
+  const names = ownerCookies(dependencies.origins.isSecure);
   const session = await dependencies.links.use(secret, {
     ...choice,
     browser: visit.request.headers['user-agent'] ?? '',
@@ -177,7 +158,7 @@ async function start(
   if (session === undefined) return askForAnother(unusable());
   const { isSecure } = names;
   return redirect(
-    readBrowser(visit, dependencies)?.next ?? '/console',
+    askingBrowser(visit, dependencies)?.next ?? base,
     setCookie(names.session, session, { isSecure, maxAgeSeconds: sessionDays * 86_400 }),
     setCookie(names.browser, '', { isSecure, maxAgeSeconds: 0 }),
   );

@@ -2,11 +2,12 @@ import type { FastifyInstance } from 'fastify';
 import { createConsoleSessions } from '../../adapters/postgres/console-sessions.ts';
 import { admitSession } from '../../adapters/postgres/session-windows.ts';
 import { createSignInLinks } from '../../adapters/postgres/sign-in-links.ts';
-import { registerConsole } from '../../console/console.ts';
+import { registerSite } from '../../console/console.ts';
 import type { ConsoleDependencies } from '../../console/dependencies.ts';
 import { LiveDownloads } from '../../console/live-downloads.ts';
-import { cookieNames, readCookies } from '../../console/cookies.ts';
+import { ownerCookies, readCookies } from '../../console/cookies.ts';
 import { originsOf } from '../../console/origins.ts';
+import { ownerSite } from '../../console/owner-site.ts';
 import { SignInMails } from '../../console/sign-in/sign-in-mails.ts';
 import { mailbox } from '../../domain/people.ts';
 import { AddressWindows } from '../../http/address-window.ts';
@@ -40,7 +41,7 @@ export function addConsole(server: FastifyInstance, connections: Connections, sh
     live.stop();
     done();
   });
-  registerConsole(server, {
+  registerSite(server, ownerSite, {
     ...parts,
     ...{ pool, store, macs, outages, pendingVoids, links, emailHashes, live, newUuid, randomBits },
     get origins() {
@@ -49,9 +50,11 @@ export function addConsole(server: FastifyInstance, connections: Connections, sh
     plans: config.plans,
     sessions: createConsoleSessions(pool, { macs }),
     signInMails: new SignInMails({
-      ...{ links, emailHashes, newUuid },
+      createLink: ({ email, browser }) => links.create({ emailHashes: emailHashes(email), browser }),
       mailer: createMailer(config),
-      origin: () => originsOf(publicUrl()).own,
+      address: () => `${originsOf(publicUrl()).own}/console/sign-in`,
+      to: 'Reeltally',
+      newUuid,
       outage: outages.of('mailing sign-in links'),
       now: clock.now,
     }),
@@ -71,7 +74,7 @@ export function createOwnerSessions({ pool, macs }: Connections, publicUrl: () =
   return {
     find: async ({ cookie, origin, formToken }) => {
       const origins = originsOf(publicUrl());
-      const secret = readCookies(cookie).get(cookieNames(origins.isSecure).session);
+      const secret = readCookies(cookie).get(ownerCookies(origins.isSecure).session);
       if (secret === undefined || !origins.mayHoldSessions || !origins.isOrigin(origin)) return undefined;
       const session = await sessions.find(secret);
       return session?.formToken === formToken ? session : undefined;

@@ -1,0 +1,102 @@
+import { hash } from 'node:crypto';
+import type { Pool } from 'pg';
+import type { StaffRole } from '../../domain/staff-events.ts';
+import type { ListedSession } from '../../ports/console-sessions.ts';
+import type { RowMacs } from '../../ports/row-macs.ts';
+import type { StaffSessions } from '../../ports/staff-sessions.ts';
+import { hashOfSecret, maxBrowserCharacters, newSecret } from './console-sessions.ts';
+
+/** Table `staff_sessions`. A row without a MAC of this installation is no session. */
+
+const sessionIdle = '1 hour';
+const sessionLifetime = '12 hours';
+
+interface SessionRow {
+  session_id: string;
+  staff_id: string;
+  role: StaffRole;
+  started_at: Date;
+  mac: string;
+}
+
+/** The part of a row that its MAC covers. */
+const sessionText = (secretHash: Buffer, row: Omit<SessionRow, 'mac'>): string =>
+  JSON.stringify([secretHash.toString('hex'), row.session_id, row.staff_id, row.role, row.started_at.toISOString()]);
+
+interface Dependencies {
+  macs: RowMacs;
+  randomBits: (bytes: number) => Buffer;
+}
+
+const isAlive = `started_at > clock_timestamp() - interval '${sessionLifetime}'
+  and seen_at > clock_timestamp() - interval '${sessionIdle}'`;
+
+export function createStaffSessions(pool: Pool, { macs, randomBits }: Dependencies): StaffSessions {
+  return {
+    find: async (secret) => {
+      const secretHash = hashOfSecret(secret);
+      const { rows } = await pool.query<SessionRow>({
+        name: 'find-staff-session',
+        text: `with found as (select * from staff_sessions where secret_hash = $1 and ${isAlive}),
+         seen as (
+           update staff_sessions s set seen_at = clock_timestamp() from found f
+           where s.secret_hash = f.secret_hash and f.seen_at < clock_timestamp() - interval '1 minute'
+         )
+         select session_id, staff_id, role, started_at, mac from found`,
+        values: [secretHash],
+      });
+      const [row] = rows;
+      if (!row) return undefined;
+      const { session_id: sessionId, staff_id: staffId, role, mac } = row;
+      const text = sessionText(secretHash, row);
+      if (!macs.verifies({ table: 'staff_sessions', name: sessionId, text, mac })) return undefined;
+      return { sessionId, staffId, role, formToken: hash('sha256', `form ${secret}`, 'base64url') };
+    },
+    start: async ({ staffId, role, browser, replaces }) => {
+      const secret = newSecret(randomBits);
+      const secretHash = hashOfSecret(secret);
+      const { rows } = await pool.query<{ now: Date }>(
+        `with replaced as (delete from staff_sessions where secret_hash = $1),
+         old as (delete from staff_sessions where started_at < clock_timestamp() - interval '${sessionLifetime}')
+         select date_trunc('milliseconds', clock_timestamp()) as now`,
+        [replaces === undefined ? null : hashOfSecret(replaces)],
+      );
+      const [clock] = rows;
+      if (!clock) throw new Error('Postgres has not told the time');
+      const row = {
+        session_id: `ses_${randomBits(10).toString('hex')}`,
+        staff_id: staffId,
+        role,
+        started_at: clock.now,
+      };
+      await pool.query(
+        `insert into staff_sessions (secret_hash, session_id, staff_id, role, started_at, seen_at, browser, mac)
+         values ($1, $2, $3, $4, $5, $5, $6, $7)`,
+        [
+          ...[secretHash, ...Object.values(row), browser.slice(0, maxBrowserCharacters)],
+          macs.sign('staff_sessions', sessionText(secretHash, row)),
+        ],
+      );
+      return secret;
+    },
+    list: async (staffId) => {
+      const { rows } = await pool.query<{ session_id: string; started_at: Date; seen_at: Date; browser: string }>(
+        `select session_id, started_at, seen_at, browser from staff_sessions where staff_id = $1 and ${isAlive}
+         order by started_at desc limit 100`,
+        [staffId],
+      );
+      return rows.map((row): ListedSession => ({
+        sessionId: row.session_id,
+        startedAt: row.started_at.toISOString(),
+        seenAt: row.seen_at.toISOString(),
+        browser: row.browser,
+      }));
+    },
+    end: async (staffId, sessionId) => {
+      await pool.query('delete from staff_sessions where staff_id = $1 and session_id = $2', [staffId, sessionId]);
+    },
+    endAll: async (staffId) => {
+      await pool.query('delete from staff_sessions where staff_id = $1', [staffId]);
+    },
+  };
+}

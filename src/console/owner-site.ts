@@ -1,0 +1,33 @@
+import { html } from '../documents/html.ts';
+import type { ConsoleSession } from '../ports/console-sessions.ts';
+import { ownerCookies } from './cookies.ts';
+import type { ConsoleDependencies } from './dependencies.ts';
+import { routes } from './routes.ts';
+import type { MenuEntry, Site } from './site.ts';
+
+/** The parts of the console, in the order of its menu. */
+const entries: readonly MenuEntry[] = [
+  { section: 'overview', name: 'Overview', path: '/console', letter: 'o' },
+  { section: 'downloads', name: 'Downloads', path: '/console/downloads', letter: 'd' },
+  { section: 'try', name: 'Try it', path: '/console/try', letter: 't' },
+  { section: 'keys', name: 'API keys', path: '/console/keys', letter: 'k' },
+  { section: 'invoices', name: 'Invoices', path: '/console/invoices', letter: 'i' },
+  { section: 'settings', name: 'Settings', path: '/console/settings', letter: 's' },
+];
+
+/** The console of account owners. */
+export const ownerSite: Site<ConsoleSession, ConsoleDependencies> = {
+  base: '/console',
+  addressSetting: 'PUBLIC_URL',
+  routes,
+  cookieNames: ownerCookies,
+  menu: {
+    name: 'Console',
+    searches: 'downloads',
+    entries: () => entries,
+    who: ({ accountId }) => html`<p><code title="Your account">${accountId}</code></p>`,
+  },
+  outageName: 'pages of the console',
+  findSession: ({ sessions }, secret) => sessions.find(secret),
+  mayOpen: () => true,
+};

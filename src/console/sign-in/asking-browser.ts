@@ -1,0 +1,30 @@
+import { setCookie } from '../cookies.ts';
+import type { CookieNames } from '../cookies.ts';
+import type { Visit } from '../visit.ts';
+
+/** The browser that asks to sign in, and the page where it wanted to go: both stand in one cookie. */
+export interface AskingBrowser {
+  secret: string;
+  next: string;
+}
+
+/** @param minutes how long the browser may take to come back */
+export const askingCookie = ({ secret, next }: AskingBrowser, { browser, isSecure }: CookieNames, minutes: number) =>
+  setCookie(browser, `${secret}.${Buffer.from(next).toString('base64url')}`, { isSecure, maxAgeSeconds: minutes * 60 });
+
+/** @param base path of the console's first page */
+export function readAsking({ cookies }: Visit, { browser }: CookieNames, base: string): AskingBrowser | undefined {
+  const [secret, next = ''] = cookies.get(browser)?.split('.') ?? [];
+  return secret === undefined ? undefined : { secret, next: pageOr(Buffer.from(next, 'base64url').toString(), base) };
+}
+
+export const nextOf = (fields: URLSearchParams, base: string): string => pageOr(fields.get('next') ?? '', base);
+
+/** Browsers drop a cookie of more than 4 096 bytes. */
+const maxNextCharacters = 2_000;
+
+/** Only a page of this console, or its first one. No path of ours has a dot or a percent sign, with which one could leave it. */
+function pageOr(next: string, base: string): string {
+  const isBelow = next.startsWith(base) && /^(?:\/[\w-]+)*(?:\?[\w\-./?=&%~+:*]*)?$/.test(next.slice(base.length));
+  return isBelow && next.length <= maxNextCharacters ? next : base;
+}

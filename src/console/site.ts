@@ -1,0 +1,69 @@
+import type { FastifyReply } from 'fastify';
+import type { Html } from '../documents/html.ts';
+import type { StaffRole } from '../domain/staff-events.ts';
+import type { Outages } from '../ports/outage.ts';
+import type { CookieNames } from './cookies.ts';
+import type { Origins } from './origins.ts';
+import type { Answer, Section, SignedInVisit, Visit } from './visit.ts';
+
+/** A console: a table of routes below one path, with a menu and sessions of its own. There are two: of owners, and of staff. */
+export interface Site<Session, Dependencies> {
+  /** Path of its first page; all others are below it. */
+  base: '/console' | '/staff';
+  /** The setting of its address. */
+  addressSetting: 'PUBLIC_URL' | 'STAFF_URL';
+  routes: readonly Route<Session, Dependencies>[];
+  cookieNames: (isSecure: boolean) => CookieNames;
+  menu: Menu<Session>;
+  /** What is away while its pages cannot be shown, as the log names it. */
+  outageName: string;
+  findSession: (dependencies: Dependencies, secret: string) => Promise<Session | undefined>;
+  mayOpen: (access: Exclude<Access, 'everybody'>, session: Session) => boolean;
+}
+
+/** Whoever may open a page: everybody, an owner, or staff of at least this role. */
+export type Access = 'everybody' | 'owner' | StaffRole;
+
+export type Handler<Of extends Visit, Dependencies> = (
+  visit: Of,
+  dependencies: Dependencies,
+  reply: FastifyReply,
+) => Promise<Answer> | Answer;
+
+export type Route<Session, Dependencies> = { method: 'GET' | 'POST'; path: string } & (
+  | { access: 'everybody'; handler: Handler<Visit, Dependencies> }
+  | { access: Exclude<Access, 'everybody'>; handler: Handler<SignedInVisit<Session>, Dependencies> }
+);
+
+/** What every session has, whosever it is. */
+export interface SiteSession {
+  sessionId: string;
+  /** Each form of this session sends it, so that no other site can send one. */
+  formToken: string;
+}
+
+/** Dependencies of the steps of a visit. */
+export interface SiteDependencies {
+  origins: Origins;
+  outages: Outages;
+  /** True if the service runs as a demo: each page says so. */
+  isDemo: boolean;
+}
+
+export interface MenuEntry {
+  section: Section;
+  name: string;
+  path: string;
+  /** Opens it after `g`. */
+  letter: string;
+}
+
+export interface Menu<Session> {
+  name: string;
+  /** What the key `/` searches. */
+  searches: string;
+  entries: (session: Session) => readonly MenuEntry[];
+  /** Above the entries. */
+  search?: (session: Session) => Html;
+  who: (session: Session) => Html;
+}
