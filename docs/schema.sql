@@ -35,6 +35,20 @@ create table api_keys (
   constraint api_keys_pkey PRIMARY KEY (key_id)
 );
 CREATE INDEX api_keys_of_account ON api_keys USING btree (account_id, created_at);
+CREATE INDEX api_keys_of_prefix ON api_keys USING btree (key_prefix text_pattern_ops);
+
+create table audit_state (
+  only_row boolean not null default true,
+  events bigint not null,
+  "position" numeric(20,0),
+  unknown integer not null,
+  known integer not null,
+  divergences jsonb not null,
+  caught_up_at timestamp with time zone,
+  written_at timestamp with time zone not null default clock_timestamp(),
+  constraint audit_state_pkey PRIMARY KEY (only_row),
+  constraint audit_state_only_row_check CHECK (only_row)
+);
 
 create table checkpoints (
   name text not null,
@@ -58,6 +72,40 @@ create table console_sessions (
   constraint console_sessions_pkey PRIMARY KEY (secret_hash)
 );
 CREATE INDEX console_sessions_of_person ON console_sessions USING btree (account_id, person_id, started_at);
+
+create table corrections (
+  correction_id uuid not null,
+  account_id text not null,
+  "position" numeric(20,0) not null,
+  status text not null,
+  revision bigint not null,
+  kind text not null,
+  correction jsonb not null,
+  reference text not null,
+  cents bigint not null,
+  limit_cents bigint not null,
+  needs_approval boolean not null,
+  asked_event_id uuid not null,
+  asked_at timestamp with time zone not null,
+  asked_by jsonb not null,
+  decided_event_id uuid,
+  decided_at timestamp with time zone,
+  decided_by jsonb,
+  ended_at timestamp with time zone,
+  made_cents bigint,
+  why text,
+  constraint corrections_pkey PRIMARY KEY (correction_id),
+  constraint corrections_kind_check CHECK ((kind = ANY (ARRAY['waive_charge'::text, 'waive_charges'::text, 'credit_line'::text]))),
+  constraint corrections_status_check CHECK ((status = ANY (ARRAY['asked'::text, 'permitted'::text, 'refused'::text, 'made'::text, 'failed'::text])))
+);
+CREATE INDEX corrections_asked_event ON corrections USING btree (asked_event_id);
+CREATE INDEX corrections_by_time ON corrections USING btree ("position");
+CREATE INDEX corrections_decided_event ON corrections USING btree (decided_event_id);
+CREATE INDEX corrections_of_account ON corrections USING btree (account_id, "position");
+CREATE INDEX corrections_of_asker ON corrections USING btree (((asked_by ->> 'id'::text)), "position");
+CREATE INDEX corrections_of_reference ON corrections USING btree (reference, "position");
+CREATE INDEX corrections_of_status ON corrections USING btree (status, "position");
+CREATE INDEX corrections_unfinished ON corrections USING btree (status, "position") WHERE (status = ANY (ARRAY['asked'::text, 'permitted'::text]));
 
 create table credits (
   account_id text not null,
@@ -102,6 +150,7 @@ create table document_mails (
   waiting jsonb not null,
   constraint document_mails_pkey PRIMARY KEY (event_id)
 );
+CREATE INDEX document_mails_by_time ON document_mails USING btree ("time", event_id);
 CREATE INDEX document_mails_waiting ON document_mails USING btree ("time") WHERE (waiting <> '[]'::jsonb);
 
 create table hourly_limits (
@@ -124,6 +173,7 @@ create table idempotency_keys (
   constraint idempotency_keys_token_key UNIQUE (token),
   constraint idempotency_keys_pkey PRIMARY KEY (account_id, key_hash)
 );
+CREATE INDEX idempotency_keys_of_hash ON idempotency_keys USING hash (key_hash);
 
 create table installation (
   only_row boolean not null default true,
@@ -152,6 +202,16 @@ create table invoices (
   constraint invoices_pkey PRIMARY KEY (account_id, type, number),
   constraint invoices_type_check CHECK ((type = ANY (ARRAY['InvoiceIssued'::text, 'CreditNoteIssued'::text])))
 );
+CREATE INDEX credit_notes_by_time ON invoices USING btree ("position") WHERE (type = 'CreditNoteIssued'::text);
+CREATE INDEX invoices_of_reference ON invoices USING btree (((data ->> 'reference'::text))) WHERE (type = 'CreditNoteIssued'::text);
+
+create table job_days (
+  day date not null,
+  platform text not null,
+  outcome text not null,
+  downloads integer not null,
+  constraint job_days_pkey PRIMARY KEY (day, platform, outcome)
+);
 
 create table job_timeline (
   token text not null,
@@ -166,6 +226,8 @@ create table job_timeline (
   data json not null,
   constraint job_timeline_pkey PRIMARY KEY (token, "position")
 );
+CREATE INDEX job_timeline_of_event ON job_timeline USING btree (event_id);
+CREATE INDEX job_timeline_of_video ON job_timeline USING btree (((data ->> 'video_id'::text)), "position") WHERE (type = 'DownloadQueued'::text);
 
 create table jobs (
   token text not null,
@@ -198,6 +260,7 @@ create table jobs (
   file_expired_at timestamp with time zone,
   key_id text,
   cents bigint,
+  running_cents bigint,
   constraint jobs_pkey PRIMARY KEY (token),
   constraint jobs_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'claimed'::text, 'running'::text, 'done'::text, 'failed'::text])))
 );
@@ -211,6 +274,24 @@ create table mail_claims (
   claimed_at timestamp with time zone not null default clock_timestamp(),
   taken_at timestamp with time zone,
   constraint mail_claims_pkey PRIMARY KEY (mail_id)
+);
+
+create table month_money (
+  month text not null,
+  phase text not null,
+  periods integer not null,
+  charges integer not null,
+  charged_cents bigint not null,
+  voided_cents bigint not null,
+  waived_cents bigint not null,
+  fee_cents bigint not null,
+  fee_difference_cents bigint not null,
+  invoiced_overage_cents bigint not null,
+  invoiced_fee_cents bigint not null,
+  invoiced_fee_difference_cents bigint not null,
+  credited_overage_cents bigint not null,
+  credited_fee_cents bigint not null,
+  constraint month_money_pkey PRIMARY KEY (month, phase)
 );
 
 create table overage_ledger (
@@ -240,6 +321,10 @@ create table overage_ledger (
   constraint overage_ledger_type_check CHECK ((type = ANY (ARRAY['DownloadCreditDebited'::text, 'OverageCharged'::text, 'MetadataCreditDebited'::text, 'DownloadVoided'::text, 'MetadataCreditVoided'::text, 'ChargeWaived'::text, 'DownloadCreditReturned'::text])))
 );
 CREATE INDEX overage_ledger_account_id_period_start_position_idx ON overage_ledger USING btree (account_id, period_start, "position");
+CREATE INDEX overage_ledger_given_back ON overage_ledger USING btree ("position") WHERE (type = ANY (ARRAY['ChargeWaived'::text, 'DownloadCreditReturned'::text]));
+CREATE INDEX overage_ledger_given_back_to ON overage_ledger USING btree (account_id, "position") WHERE (type = ANY (ARRAY['ChargeWaived'::text, 'DownloadCreditReturned'::text]));
+CREATE INDEX overage_ledger_of_reference ON overage_ledger USING btree (reference, "position") WHERE (reference IS NOT NULL);
+CREATE INDEX overage_ledger_of_request ON overage_ledger USING btree (request_id);
 
 create table pending_voids (
   append_id uuid not null,
@@ -268,6 +353,36 @@ create table period_closings (
   begun_at timestamp with time zone not null default clock_timestamp(),
   constraint period_closings_pkey PRIMARY KEY (stream)
 );
+
+create table period_money (
+  account_id text not null,
+  period_start timestamp with time zone not null,
+  month text not null,
+  stream text not null,
+  plan text not null,
+  phase text not null,
+  charges integer not null,
+  charged_cents bigint not null,
+  voided_cents bigint not null,
+  waived_cents bigint not null,
+  fee_cents bigint not null,
+  fee_difference_cents bigint not null,
+  invoiced_overage_cents bigint not null,
+  invoiced_fee_cents bigint not null,
+  invoiced_fee_difference_cents bigint not null,
+  credited_overage_cents bigint not null,
+  credited_fee_cents bigint not null,
+  difference_cents bigint not null default (((charged_cents - voided_cents) - waived_cents) - invoiced_overage_cents),
+  constraint period_money_pkey PRIMARY KEY (account_id, period_start),
+  constraint period_money_phase_check CHECK ((phase = ANY (ARRAY['open'::text, 'ended'::text, 'closed'::text])))
+) with (fillfactor=70);
+CREATE INDEX period_money_by_account ON period_money USING btree (month, account_id);
+CREATE INDEX period_money_by_charged ON period_money USING btree (month, charged_cents, account_id);
+CREATE INDEX period_money_by_credited ON period_money USING btree (month, credited_overage_cents, account_id);
+CREATE INDEX period_money_by_difference ON period_money USING btree (month, difference_cents, account_id);
+CREATE INDEX period_money_by_invoiced ON period_money USING btree (month, invoiced_overage_cents, account_id);
+CREATE INDEX period_money_by_voided ON period_money USING btree (month, voided_cents, account_id);
+CREATE INDEX period_money_by_waived ON period_money USING btree (month, waived_cents, account_id);
 
 create table schema_migrations (
   name text not null,
@@ -299,6 +414,83 @@ create table sign_in_links (
   constraint sign_in_links_pkey PRIMARY KEY (secret_hash)
 );
 CREATE INDEX sign_in_links_created ON sign_in_links USING btree (created_at);
+
+create table staff (
+  staff_id text not null,
+  role text not null,
+  invited boolean not null,
+  since timestamp with time zone not null,
+  removed_at timestamp with time zone,
+  mac text not null,
+  constraint staff_pkey PRIMARY KEY (staff_id),
+  constraint staff_role_check CHECK ((role = ANY (ARRAY['support'::text, 'finance'::text, 'admin'::text])))
+);
+CREATE INDEX staff_by_time ON staff USING btree (since, staff_id);
+
+create table staff_addresses (
+  staff_id text not null,
+  email_mac text not null,
+  constraint staff_addresses_pkey PRIMARY KEY (staff_id)
+);
+CREATE INDEX staff_addresses_of_email ON staff_addresses USING btree (email_mac);
+
+create table staff_links (
+  secret_hash bytea not null,
+  staff_id text not null,
+  browser_hash bytea,
+  created_at timestamp with time zone not null,
+  expires_at timestamp with time zone not null,
+  used_at timestamp with time zone,
+  mac text not null,
+  constraint staff_links_pkey PRIMARY KEY (secret_hash)
+);
+CREATE INDEX staff_links_created ON staff_links USING btree (created_at);
+CREATE INDEX staff_links_of_person ON staff_links USING btree (staff_id, created_at);
+
+create table staff_looks (
+  "position" numeric(20,0) not null,
+  event_id uuid not null,
+  staff_id text not null,
+  account_id text not null,
+  token text,
+  page text not null,
+  "time" timestamp with time zone not null,
+  constraint staff_looks_pkey PRIMARY KEY ("position")
+);
+CREATE INDEX staff_looks_of_account ON staff_looks USING btree (account_id, "position");
+CREATE INDEX staff_looks_of_person ON staff_looks USING btree (staff_id, "position");
+CREATE INDEX staff_looks_of_token ON staff_looks USING btree (token, "position") WHERE (token IS NOT NULL);
+
+create table staff_sessions (
+  secret_hash bytea not null,
+  session_id text not null,
+  staff_id text not null,
+  role text not null,
+  browser text not null,
+  started_at timestamp with time zone not null,
+  seen_at timestamp with time zone not null,
+  mac text not null,
+  constraint staff_sessions_session_id_key UNIQUE (session_id),
+  constraint staff_sessions_pkey PRIMARY KEY (secret_hash)
+);
+CREATE INDEX staff_sessions_of_person ON staff_sessions USING btree (staff_id, started_at);
+CREATE INDEX staff_sessions_seen ON staff_sessions USING btree (seen_at);
+
+create table staff_tokens (
+  token_hash text not null,
+  token_id text not null,
+  staff_id text not null,
+  prefix text not null,
+  label text not null,
+  scopes jsonb not null,
+  created_at timestamp with time zone not null,
+  expires_at timestamp with time zone not null,
+  revoked_at timestamp with time zone,
+  mac text not null,
+  constraint staff_tokens_token_id_key UNIQUE (token_id),
+  constraint staff_tokens_pkey PRIMARY KEY (token_hash)
+);
+CREATE INDEX staff_tokens_of_person ON staff_tokens USING btree (staff_id, created_at, token_id);
 
 create table usage_days (
   stream text not null,
@@ -335,10 +527,12 @@ CASE type
 END)),
   constraint usage_warnings_type_check CHECK ((type = ANY (ARRAY['UsageWarningReached'::text, 'OverageCapReached'::text])))
 );
+CREATE INDEX usage_warnings_by_time ON usage_warnings USING btree ("time", event_id);
 CREATE INDEX usage_warnings_not_mailed ON usage_warnings USING btree ("time") WHERE (message_id IS NULL);
 
 create table worker_heartbeats (
   worker_id text not null,
   beaten_at timestamp with time zone not null default clock_timestamp(),
+  about jsonb,
   constraint worker_heartbeats_pkey PRIMARY KEY (worker_id)
 );

@@ -1,9 +1,12 @@
 import { apiKeys } from './api-keys.ts';
+import { corrections } from './corrections.ts';
 import { invoices } from './invoices.ts';
 import { jobTimeline } from './job-timeline.ts';
 import { overageLedger } from './overage-ledger.ts';
 import { people } from './people.ts';
+import { periodMoney } from './period-money.ts';
 import type { RebuildableProjection } from './runner/projection.ts';
+import { staff } from './staff.ts';
 import { usageDays } from './usage-days.ts';
 import { usageAndJobs } from './usage-and-jobs.ts';
 
@@ -16,4 +19,7 @@ export const projections: readonly RebuildableProjection[] = [
   invoices,
   people,
   usageDays,
+  periodMoney,
+  corrections,
+  staff,
 ];

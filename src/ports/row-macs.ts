@@ -6,11 +6,13 @@ export const tablesWithMacs = [
   'pending_voids',
   'sign_in_links',
   'console_sessions',
+  'staff',
+  'staff_tokens',
 ] as const;
 export type TableWithMacs = (typeof tablesWithMacs)[number];
 
-/** `people` has MACs of e-mail addresses, by which they are found; nothing is decided by them. */
-type SignedTable = TableWithMacs | 'people';
+/** These have MACs of e-mail addresses, by which they are found; nothing is decided by them. */
+type SignedTable = TableWithMacs | 'people' | 'staff_addresses';
 
 /** Tells rows that this installation has written from forged ones, even if others may write to Postgres. */
 export interface RowMacs {

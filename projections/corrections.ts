@@ -1,0 +1,201 @@
+import type { PoolClient } from 'pg';
+import type { Correction, CorrectionEvent } from '../src/domain/correction-events.ts';
+import { parseCorrectionEvent } from '../src/domain/parse-event.ts';
+import type { Actor, ParsedEvent } from '../src/domain/parse-event.ts';
+import type { RebuildableProjection } from './runner/projection.ts';
+
+/**
+ * The read model of what staff ask to give back in the console: table `corrections`. A row is only a hint: whether a correction
+ * may be approved or carried out is decided by the account's stream.
+ *
+ *     asked ──▶ permitted ──▶ made | failed
+ *       └────▶ refused
+ */
+export const corrections: RebuildableProjection = {
+  name: 'corrections',
+  tables: ['corrections'],
+  streamPrefixes: ['corrections-'],
+  start: () => async (events, client) => {
+    const parsed = events.map(parseCorrectionEvent);
+    const ids = [...new Set(parsed.map(({ event }) => event.data.correction_id))];
+    const { rows: known } = await client.query<{ row: CorrectionRow }>(
+      'select to_jsonb(c) as row from corrections c where correction_id = any($1::uuid[])',
+      [ids],
+    );
+    const rows = new Map(known.map(({ row }) => [row.correction_id, row]));
+    for (const event of parsed) {
+      const row = evolve(rows.get(event.event.data.correction_id), event);
+      if (row) rows.set(row.correction_id, row);
+    }
+    await client.query(
+      `insert into corrections select * from jsonb_populate_recordset(null::corrections, $1)
+       on conflict (correction_id) do update set ${changing.map((column) => `${column} = excluded.${column}`).join(', ')}`,
+      [JSON.stringify([...rows.values()])],
+    );
+  },
+};
+
+export type CorrectionStatus = 'asked' | 'permitted' | 'refused' | 'made' | 'failed';
+
+/** A correction; instants are UTC ISO-8601. */
+export interface CorrectionRow {
+  correction_id: string;
+  account_id: string;
+  /** Commit position of CorrectionAsked, in digits; a cursor too. */
+  position: string;
+  status: CorrectionStatus;
+  /** Of the newest event about it, in the account's stream of corrections. */
+  revision: number;
+  kind: Correction['kind'];
+  correction: Correction;
+  reference: string;
+  /** The most that it may give back. */
+  cents: number;
+  limit_cents: number;
+  needs_approval: boolean;
+  asked_event_id: string;
+  asked_at: string;
+  asked_by: Actor;
+  /** CorrectionApproved or CorrectionRefused. */
+  decided_event_id: string | null;
+  decided_at: string | null;
+  decided_by: Actor | null;
+  ended_at: string | null;
+  made_cents: number | null;
+  /** Why nothing was given back, in the words of a refusal. */
+  why: string | null;
+}
+
+const changing = [
+  'status',
+  'revision',
+  'decided_event_id',
+  'decided_at',
+  'decided_by',
+  'ended_at',
+  'made_cents',
+  'why',
+] as const satisfies readonly (keyof CorrectionRow)[];
+
+/** @returns undefined for an event about a correction that nobody has asked for */
+function evolve(row: CorrectionRow | undefined, parsed: ParsedEvent<CorrectionEvent>): CorrectionRow | undefined {
+  const { event, revision, id, metadata } = parsed;
+  const { time, actor } = metadata;
+  if (event.type === 'CorrectionAsked') return askedRow(parsed as ParsedEvent<Asked>);
+  if (!row) return undefined;
+  const decided = { decided_event_id: id, decided_at: time, decided_by: actor };
+  switch (event.type) {
+    case 'CorrectionApproved':
+      return { ...row, revision, status: 'permitted', ...decided };
+    case 'CorrectionRefused':
+      return { ...row, revision, status: 'refused', ...decided, ended_at: time };
+    case 'CorrectionMade':
+      return { ...row, revision, status: 'made', ended_at: time, made_cents: event.data.cents };
+    case 'CorrectionFailed':
+      return { ...row, revision, status: 'failed', ended_at: time, why: event.data.why };
+  }
+}
+
+type Asked = Extract<CorrectionEvent, { type: 'CorrectionAsked' }>;
+
+const askedRow = ({ event: { data }, id, position, revision, metadata }: ParsedEvent<Asked>): CorrectionRow => ({
+  correction_id: data.correction_id,
+  account_id: data.account_id,
+  position: position.toString(),
+  status: data.needs_approval ? 'asked' : 'permitted',
+  revision,
+  kind: data.correction.kind,
+  correction: data.correction,
+  reference: data.reference,
+  cents: data.cents,
+  limit_cents: data.limit_cents,
+  needs_approval: data.needs_approval,
+  asked_event_id: id,
+  asked_at: metadata.time,
+  asked_by: metadata.actor,
+  decided_event_id: null,
+  decided_at: null,
+  decided_by: null,
+  ended_at: null,
+  made_cents: null,
+  why: null,
+});
+
+/** `to_jsonb` writes instants with an offset and a position as a number. */
+function correctionFromJson(json: CorrectionRow & { position_text: string }): CorrectionRow {
+  const { position_text: position, ...row } = json;
+  const instant = (text: string) => new Date(text).toISOString();
+  const maybe = (text: string | null) => (text === null ? null : instant(text));
+  return {
+    ...{ ...row, position },
+    asked_at: instant(row.asked_at),
+    decided_at: maybe(row.decided_at),
+    ended_at: maybe(row.ended_at),
+  };
+}
+
+async function select(
+  client: Pick<PoolClient, 'query'>,
+  sql: string,
+  values: readonly unknown[],
+): Promise<CorrectionRow[]> {
+  const { rows } = await client.query<{ row: CorrectionRow & { position_text: string } }>(
+    `select to_jsonb(c) || jsonb_build_object('position_text', position::text) as row from corrections c ${sql}`,
+    [...values],
+  );
+  return rows.map(({ row }) => correctionFromJson(row));
+}
+
+export async function readCorrection(
+  client: Pick<PoolClient, 'query'>,
+  correctionId: string,
+): Promise<CorrectionRow | undefined> {
+  return (await select(client, 'where correction_id = $1', [correctionId]))[0];
+}
+
+/**
+ * Those that wait, the oldest first: `asked` for a second person, `permitted` for being carried out.
+ *
+ * @param after a position: only later ones
+ */
+export const listWaitingCorrections = (
+  client: Pick<PoolClient, 'query'>,
+  { status, after, limit }: { status: 'asked' | 'permitted'; after?: string | undefined; limit: number },
+): Promise<CorrectionRow[]> =>
+  select(
+    client,
+    `where status = $1 and status in ('asked', 'permitted') and c.position > coalesce($2::numeric, -1)
+     order by c.position limit $3`,
+    [status, after ?? null, limit],
+  );
+
+export interface CorrectionFilter {
+  accountId?: string | undefined;
+  /** Id of the person who asked. */
+  askedBy?: string | undefined;
+  status?: CorrectionStatus | undefined;
+  reference?: string | undefined;
+}
+
+const filterColumns = {
+  accountId: 'account_id',
+  askedBy: `asked_by->>'id'`,
+  status: 'status',
+  reference: 'reference',
+} as const satisfies Record<keyof CorrectionFilter, string>;
+
+/** The newest first. @param before a position: only older ones */
+export function listCorrections(
+  client: Pick<PoolClient, 'query'>,
+  { filter = {}, before, limit }: { filter?: CorrectionFilter; before?: string | undefined; limit: number },
+): Promise<CorrectionRow[]> {
+  const values: unknown[] = [];
+  const of = (value: unknown) => `$${String(values.push(value))}`;
+  const conditions = Object.entries(filterColumns).flatMap(([name, column]) => {
+    const value = filter[name as keyof CorrectionFilter];
+    return value === undefined ? [] : [`${column} = ${of(value)}`];
+  });
+  if (before !== undefined) conditions.push(`c.position < ${of(before)}::numeric`);
+  const where = conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`;
+  return select(client, `${where} order by c.position desc limit ${of(limit)}`, values);
+}

@@ -1,0 +1,217 @@
+import type { PoolClient } from 'pg';
+import type { EventStore } from '../src/ports/event-store.ts';
+import { periodOfUsageStream, usageStream } from '../src/domain/billing-period.ts';
+import type { CreditNoteIssued, InvoiceEvent, InvoiceIssued, InvoiceLine } from '../src/domain/invoice-events.ts';
+import { parseInvoiceEvent, parseUsageEvent } from '../src/domain/parse-event.ts';
+import type { ParsedEvent } from '../src/domain/parse-event.ts';
+import type { UsageEvent, UsageEventOf } from '../src/domain/usage-events.ts';
+import type { UsagePeriod } from '../src/domain/usage-state.ts';
+import type { RebuildableProjection } from './runner/projection.ts';
+
+/**
+ * The read model of everybody's money: table `period_money`, one row per account and billing period, and `month_money`, the sums of
+ * these rows by month and phase.
+ *
+ * A row has what its period costs, whichever document says so. A fee is invoiced with the period before it, and a credit note
+ * may be issued months later: both count for the period that they are about. So what a period costs, less what is invoiced, is
+ * what no document carries yet. A month is the one in which periods begin; each account has exactly one in each.
+ */
+export const periodMoney: RebuildableProjection = {
+  name: 'period_money',
+  tables: ['period_money', 'month_money'],
+  streamPrefixes: ['usage-', 'invoices-'],
+  start:
+    ({ store }) =>
+    async (events, client) => {
+      const changes = new Map<string, Change>();
+      for (const recorded of events) {
+        if (recorded.stream.startsWith('usage-')) add(changes, changeOfUsage(parseUsageEvent(recorded)));
+        else for (const change of await changesOfInvoice(parseInvoiceEvent(recorded), store)) add(changes, change);
+      }
+      if (changes.size > 0) await write([...changes.values()], client);
+    },
+};
+
+/** All are 0 or more. */
+export interface MoneyCounts {
+  /** Downloads beyond the allowance, and their price. */
+  charges: number;
+  charged_cents: number;
+  voided_cents: number;
+  waived_cents: number;
+  /** The fee at the opening of the period, and what upgrades have added to it. */
+  fee_cents: number;
+  fee_difference_cents: number;
+  /** What invoices carry of each: overage less its waivers. */
+  invoiced_overage_cents: number;
+  invoiced_fee_cents: number;
+  invoiced_fee_difference_cents: number;
+  /** What credit notes have given back of overage, and of fees with their differences. */
+  credited_overage_cents: number;
+  credited_fee_cents: number;
+}
+
+/** The type lets none be forgotten. */
+export const moneyCounts = Object.keys({
+  charges: true,
+  charged_cents: true,
+  voided_cents: true,
+  waived_cents: true,
+  fee_cents: true,
+  fee_difference_cents: true,
+  invoiced_overage_cents: true,
+  invoiced_fee_cents: true,
+  invoiced_fee_difference_cents: true,
+  credited_overage_cents: true,
+  credited_fee_cents: true,
+} satisfies Record<keyof MoneyCounts, true>) as (keyof MoneyCounts)[];
+
+/** What the events of a batch change of one period. */
+interface Change extends Partial<MoneyCounts> {
+  account_id: string;
+  period_start: string;
+  plan?: string;
+  phase?: UsagePeriod['phase'];
+}
+
+function add(changes: Map<string, Change>, change: Change | undefined): void {
+  if (!change) return;
+  const key = `${change.account_id} ${change.period_start}`;
+  const row = changes.get(key);
+  if (!row) {
+    changes.set(key, change);
+    return;
+  }
+  for (const name of moneyCounts) {
+    const more = change[name];
+    if (more !== undefined) row[name] = (row[name] ?? 0) + more;
+  }
+  if (change.plan !== undefined) row.plan = change.plan;
+  if (change.phase !== undefined) row.phase = change.phase;
+}
+
+type MoneyEvent = UsageEventOf<
+  | 'UsagePeriodOpened'
+  | 'OverageCharged'
+  | 'DownloadVoided'
+  | 'ChargeWaived'
+  | 'PlanChanged'
+  | 'UsagePeriodEnded'
+  | 'UsagePeriodClosed'
+>;
+
+/** @returns undefined for an event that changes no money */
+function changeOfUsage({ event, stream }: ParsedEvent<UsageEvent>): Change | undefined {
+  const change = changeOf(event as MoneyEvent);
+  if (!change) return undefined;
+  const { accountId, start } = periodOfUsageStream(stream);
+  return { account_id: accountId, period_start: start, ...change };
+}
+
+function changeOf({ type, data }: MoneyEvent): Partial<Change> | undefined {
+  switch (type) {
+    case 'UsagePeriodOpened':
+      return { phase: 'open', plan: data.terms.plan, fee_cents: data.terms.fee_cents };
+    case 'OverageCharged':
+      return { charges: 1, charged_cents: data.cents };
+    case 'DownloadVoided':
+      return { voided_cents: data.cents };
+    case 'ChargeWaived':
+      return { waived_cents: data.cents };
+    case 'PlanChanged':
+      if (data.effective !== 'now') return undefined;
+      return { plan: data.terms.plan, fee_difference_cents: data.fee_difference_cents };
+    case 'UsagePeriodEnded':
+      return { phase: 'ended' };
+    case 'UsagePeriodClosed':
+      return { phase: 'closed' };
+    default:
+      return undefined;
+  }
+}
+
+async function changesOfInvoice(parsed: ParsedEvent<InvoiceEvent>, store: Pick<EventStore, 'read'>): Promise<Change[]> {
+  const { event } = parsed;
+  if (event.type === 'InvoiceIssued') return event.data.lines.map((line) => invoicedLine(event.data, line));
+  if (event.type === 'CreditNoteIssued') return creditedLine(event.data, await readInvoice(parsed, event.data, store));
+  return [];
+}
+
+/** The period that a line is about: a fee names its own. */
+function periodOfLine({ account_id, period_start }: InvoiceIssued, line: InvoiceLine) {
+  return { account_id, period_start: line.kind === 'fee' ? line.period_start : period_start };
+}
+
+function invoicedLine(invoice: InvoiceIssued, line: InvoiceLine): Change {
+  const { cents } = line;
+  const period = periodOfLine(invoice, line);
+  switch (line.kind) {
+    case 'fee':
+      return { ...period, invoiced_fee_cents: cents };
+    case 'fee_difference':
+      return { ...period, invoiced_fee_difference_cents: cents };
+    case 'overage':
+    case 'waivers':
+    case 'waiver':
+      return { ...period, invoiced_overage_cents: cents };
+  }
+}
+
+function creditedLine({ line: number, cents }: CreditNoteIssued, invoice: InvoiceIssued | undefined): Change[] {
+  const line = invoice?.lines[number - 1];
+  if (!invoice || !line) return [];
+  const isFee = line.kind === 'fee' || line.kind === 'fee_difference';
+  return [{ ...periodOfLine(invoice, line), [isFee ? 'credited_fee_cents' : 'credited_overage_cents']: cents }];
+}
+
+/** Credit notes are few, and stand behind their invoice in the same stream. */
+async function readInvoice(
+  { stream, revision }: ParsedEvent,
+  { invoice_number: number }: CreditNoteIssued,
+  store: Pick<EventStore, 'read'>,
+): Promise<InvoiceIssued | undefined> {
+  for (const recorded of await store.read(stream, 0, revision)) {
+    const { event } = parseInvoiceEvent(recorded);
+    if (event.type === 'InvoiceIssued' && event.data.number === number) return event.data;
+  }
+  return undefined;
+}
+
+const listOf = (of: (name: keyof MoneyCounts) => string) => moneyCounts.map(of).join(', ');
+
+/** Adds to the rows, and moves the sums of their months by what the rows were before and are now. */
+async function write(changes: readonly Change[], client: PoolClient): Promise<void> {
+  const rows = changes.map((change) => ({
+    ...change,
+    month: change.period_start.slice(0, 7),
+    stream: usageStream(change.account_id, { start: change.period_start }),
+  }));
+  await client.query({
+    name: 'write-period-money',
+    text: `with change as materialized (
+       select * from json_populate_recordset(null::period_money, $1::json)
+     ), before as materialized (
+       select p.* from period_money p join change using (account_id, period_start)
+     ), now as (
+       insert into period_money as p (account_id, period_start, month, stream, plan, phase, ${listOf(String)})
+       select account_id, period_start, month, stream, coalesce(plan, ''), coalesce(phase, 'open'),
+              ${listOf((name) => `coalesce(${name}, 0)`)}
+       from change
+       on conflict (account_id, period_start) do update
+       set plan = coalesce(nullif(excluded.plan, ''), p.plan),
+           phase = case excluded.phase when 'open' then p.phase else excluded.phase end,
+           ${listOf((name) => `${name} = p.${name} + excluded.${name}`)}
+       returning month, phase, ${listOf(String)}
+     ), moved as (
+       select month, phase, 1 as periods, ${listOf(String)} from now
+       union all
+       select month, phase, -1, ${listOf((name) => `-${name}`)} from before
+     )
+     insert into month_money as m (month, phase, periods, ${listOf(String)})
+     select month, phase, sum(periods), ${listOf((name) => `sum(${name})`)} from moved group by month, phase
+     on conflict (month, phase) do update
+     set periods = m.periods + excluded.periods, ${listOf((name) => `${name} = m.${name} + excluded.${name}`)}`,
+    values: [JSON.stringify(rows)],
+  });
+  if (changes.some(({ phase }) => phase !== undefined)) await client.query('delete from month_money where periods = 0');
+}

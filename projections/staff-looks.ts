@@ -1,0 +1,51 @@
+import type { PoolClient } from 'pg';
+import type { ParsedEvent } from '../src/domain/parse-event.ts';
+import type { StaffEvent } from '../src/domain/staff-events.ts';
+
+type Viewed = Extract<StaffEvent, { type: 'PersonalDataViewed' }>['data'];
+
+/** Which member of staff has looked at whose data: table `staff_looks`, a part of the read model `staff`. */
+export async function applyToStaffLooks(events: readonly ParsedEvent<StaffEvent>[], client: PoolClient): Promise<void> {
+  const rows = events.flatMap(({ event: { type, data }, id, metadata, position }) =>
+    type === 'PersonalDataViewed'
+      ? [{ ...data, position: position.toString(), event_id: id, time: metadata.time }]
+      : [],
+  );
+  if (rows.length === 0) return;
+  await client.query('insert into staff_looks select * from jsonb_populate_recordset(null::staff_looks, $1)', [
+    JSON.stringify(rows),
+  ]);
+}
+
+/** A look. `time` is UTC ISO-8601. */
+export interface StaffLook {
+  /** Commit position in the log, in digits; a cursor too. */
+  position: string;
+  eventId: string;
+  staffId: string;
+  accountId: string;
+  token: string | null;
+  page: Viewed['page'];
+  time: string;
+}
+
+/** The newest first: those of a person, of an account or of a download. @param before a position: only older ones */
+export async function listLooks(
+  client: Pick<PoolClient, 'query'>,
+  { of, before, limit }: { of: LooksOf; before?: string | undefined; limit: number },
+): Promise<StaffLook[]> {
+  const [[column, value] = ['staff_id', '']] = Object.entries({
+    ...('staffId' in of && { staff_id: of.staffId }),
+    ...('accountId' in of && { account_id: of.accountId }),
+    ...('token' in of && { token: of.token }),
+  });
+  const { rows } = await client.query<Omit<StaffLook, 'time'> & { time: Date }>(
+    `select position::text, event_id as "eventId", staff_id as "staffId", account_id as "accountId", token, page, time
+     from staff_looks l where ${column} = $1 and l.position < coalesce($2::numeric, 'infinity')
+     order by l.position desc limit $3`,
+    [value, before ?? null, limit],
+  );
+  return rows.map((row) => ({ ...row, time: row.time.toISOString() }));
+}
+
+export type LooksOf = { staffId: string } | { accountId: string } | { token: string };

@@ -1,0 +1,214 @@
+import type { PoolClient } from 'pg';
+import type { EventStore } from '../src/ports/event-store.ts';
+import type { RowMacs } from '../src/ports/row-macs.ts';
+import { parseStaffEvent } from '../src/domain/parse-event.ts';
+import type { ParsedEvent } from '../src/domain/parse-event.ts';
+import { mailbox } from '../src/domain/people.ts';
+import type { StaffEvent, StaffRole } from '../src/domain/staff-events.ts';
+import { notBelieved } from './credits-macs.ts';
+import type { NotBelieved } from './credits-macs.ts';
+import type { RebuildableProjection } from './runner/projection.ts';
+import { applyToStaffLooks } from './staff-looks.ts';
+import { applyToStaffTokens } from './staff-tokens.ts';
+
+/**
+ * The read model of members of staff: tables `staff`, `staff_addresses`, `staff_tokens` and `staff_looks`. A row of `staff` says
+ * who may open a page now; a command that gives something back asks the person's stream instead.
+ */
+export const staff: RebuildableProjection = {
+  name: 'staff',
+  tables: ['staff', 'staff_addresses', 'staff_tokens', 'staff_looks'],
+  signedTables: { staff: 'mac', staff_addresses: 'email_mac', staff_tokens: 'mac' },
+  streamPrefixes: ['staff-'],
+  start:
+    ({ macs, store }) =>
+    async (events, client) => {
+      const parsed = events.map(parseStaffEvent);
+      await applyToMembers(parsed, { client, macs, store });
+      await applyToStaffTokens(parsed, { client, macs, store });
+      await applyToStaffLooks(parsed, client);
+    },
+};
+
+/** A member of staff. Instants are UTC ISO-8601. */
+export interface StaffMember {
+  staffId: string;
+  role: StaffRole;
+  /** False: the OpenID provider knows the person. */
+  invited: boolean;
+  since: string;
+  removedAt: string | null;
+}
+
+interface MemberRow {
+  staff_id: string;
+  role: StaffRole;
+  invited: boolean;
+  since: Date;
+  removed_at: Date | null;
+  mac: string;
+}
+
+const memberOf = (row: MemberRow): StaffMember => ({
+  staffId: row.staff_id,
+  role: row.role,
+  invited: row.invited,
+  since: row.since.toISOString(),
+  removedAt: row.removed_at?.toISOString() ?? null,
+});
+
+const textOf = ({ staffId, role, invited, since, removedAt }: StaffMember): string =>
+  JSON.stringify([staffId, role, invited, since, removedAt]);
+
+function believed(row: MemberRow, macs: RowMacs): StaffMember | NotBelieved {
+  const member = memberOf(row);
+  const isOurs = macs.verifies({ table: 'staff', name: member.staffId, text: textOf(member), mac: row.mac });
+  return isOurs ? member : notBelieved;
+}
+
+interface Tools {
+  client: PoolClient;
+  macs: RowMacs;
+  store: Pick<EventStore, 'read'>;
+}
+
+async function applyToMembers(
+  events: readonly ParsedEvent<StaffEvent>[],
+  { client, macs, store }: Tools,
+): Promise<void> {
+  const changing = events.filter(({ event }) => changes(event));
+  if (changing.length === 0) return;
+  const ids = [...new Set(changing.map(({ event }) => event.data.staff_id))];
+  const members = await readMembers(client, ids, macs);
+  const addresses = new Map<string, string>();
+  for (const parsed of changing) {
+    const { staff_id: staffId } = parsed.event.data;
+    const before = members.get(staffId);
+    // Folding on from a row that is not believed would sign its content.
+    const known = before === notBelieved ? await fold(store, parsed) : before;
+    const member = evolve(known, parsed);
+    if (member) members.set(staffId, member);
+    const email = emailOf(parsed.event);
+    if (email !== null) addresses.set(staffId, email);
+  }
+  await writeMembers([...members.values()], { client, macs });
+  await writeAddresses(addresses, { client, macs });
+}
+
+type MemberEvent = Extract<StaffEvent, { type: (typeof memberEvents)[number] }>;
+const memberEvents = ['StaffInvited', 'StaffRoleChanged', 'StaffRemoved', 'StaffSignedIn'] as const;
+
+const changes = ({ type }: StaffEvent): boolean => memberEvents.some((name) => name === type);
+
+/** @returns undefined if nobody is known */
+function evolve(
+  member: StaffMember | undefined,
+  { event, metadata: { time } }: ParsedEvent<StaffEvent>,
+): StaffMember | undefined {
+  const { type, data } = event as MemberEvent;
+  switch (type) {
+    case 'StaffInvited':
+      return { staffId: data.staff_id, role: data.role, invited: true, since: time, removedAt: null };
+    case 'StaffSignedIn':
+      if (member) return data.by === 'provider' ? { ...member, role: data.role } : member;
+      return { staffId: data.staff_id, role: data.role, invited: false, since: time, removedAt: null };
+    case 'StaffRoleChanged':
+      return member && { ...member, role: data.role };
+    case 'StaffRemoved':
+      return member && { ...member, removedAt: time };
+    default:
+      return member;
+  }
+}
+
+/** The member as the log has it directly before an event. */
+async function fold(
+  store: Pick<EventStore, 'read'>,
+  { stream, revision }: ParsedEvent,
+): Promise<StaffMember | undefined> {
+  let member: StaffMember | undefined;
+  for (const recorded of await store.read(stream, 0, revision)) member = evolve(member, parseStaffEvent(recorded));
+  return member;
+}
+
+function emailOf({ type, data }: StaffEvent): string | null {
+  return type === 'StaffInvited' || type === 'StaffSignedIn' ? data.personal.email : null;
+}
+
+async function readMembers(
+  client: Pick<PoolClient, 'query'>,
+  ids: readonly string[],
+  macs: RowMacs,
+): Promise<Map<string, StaffMember | NotBelieved>> {
+  const { rows } = await client.query<MemberRow>(`select ${columns('s')} from staff s where staff_id = any($1)`, [ids]);
+  return new Map(rows.map((row) => [row.staff_id, believed(row, macs)]));
+}
+
+async function writeMembers(
+  members: readonly (StaffMember | NotBelieved)[],
+  { client, macs }: Pick<Tools, 'client' | 'macs'>,
+): Promise<void> {
+  const rows = members.flatMap((member) => {
+    if (member === notBelieved) return [];
+    const { staffId: staff_id, removedAt: removed_at, ...others } = member;
+    return [{ staff_id, removed_at, ...others, mac: macs.sign('staff', textOf(member)) }];
+  });
+  await client.query(
+    `insert into staff select * from jsonb_populate_recordset(null::staff, $1)
+     on conflict (staff_id) do update set role = excluded.role, invited = excluded.invited, since = excluded.since,
+       removed_at = excluded.removed_at, mac = excluded.mac`,
+    [JSON.stringify(rows)],
+  );
+}
+
+async function writeAddresses(
+  addresses: ReadonlyMap<string, string>,
+  { client, macs }: Pick<Tools, 'client' | 'macs'>,
+): Promise<void> {
+  if (addresses.size === 0) return;
+  const emailMacs = [...addresses.values()].map((email) => macs.sign('staff_addresses', mailbox(email)));
+  await client.query(
+    `insert into staff_addresses select * from unnest($1::text[], $2::text[])
+     on conflict (staff_id) do update set email_mac = excluded.email_mac`,
+    [[...addresses.keys()], emailMacs],
+  );
+}
+
+const columns = (alias: string) =>
+  ['staff_id', 'role', 'invited', 'since', 'removed_at', 'mac'].map((column) => `${alias}.${column}`).join(', ');
+
+/** @returns undefined for an id that nobody has, `notBelieved` for a row that this installation has not written */
+export async function readStaffMember(
+  client: Pick<PoolClient, 'query'>,
+  staffId: string,
+  macs: RowMacs,
+): Promise<StaffMember | NotBelieved | undefined> {
+  return (await readMembers(client, [staffId], macs)).get(staffId);
+}
+
+/** The members with an e-mail address, without removed ones. Rows that were made under an older secret are found too. */
+export async function listStaffOfAddress(
+  client: Pick<PoolClient, 'query'>,
+  { email, macs, limit }: { email: string; macs: RowMacs; limit: number },
+): Promise<StaffMember[]> {
+  const { rows } = await client.query<MemberRow>(
+    `select ${columns('s')} from staff_addresses a join staff s using (staff_id)
+     where a.email_mac = any($1) and s.removed_at is null order by s.since, s.staff_id limit $2`,
+    [macs.signUnderEach('staff_addresses', mailbox(email)), limit],
+  );
+  return rows.flatMap((row) => believedOnly(believed(row, macs)));
+}
+
+const believedOnly = <Value>(value: Value | NotBelieved): Value[] => (value === notBelieved ? [] : [value]);
+
+/** Members in the order in which they came, removed ones included. Rows that are not believed are left out. */
+export async function listStaffMembers(
+  client: Pick<PoolClient, 'query'>,
+  { after, limit, macs }: { after?: Pick<StaffMember, 'since' | 'staffId'>; limit: number; macs: RowMacs },
+): Promise<StaffMember[]> {
+  const { rows } = await client.query<MemberRow>(
+    `select ${columns('s')} from staff s where (since, staff_id) > ($1, $2) order by since, staff_id limit $3`,
+    [after?.since ?? '-infinity', after?.staffId ?? '', limit],
+  );
+  return rows.flatMap((row) => believedOnly(believed(row, macs)));
+}
