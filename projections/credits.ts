@@ -170,21 +170,27 @@ export class CreditsRows {
     this.#macs = new CreditsMacs(macs);
   }
 
-  async apply(events: readonly ParsedEvent<UsageEvent>[], client: PoolClient): Promise<void> {
+  /** @returns the cents of overage of its period directly after each download that was queued, by its token */
+  async apply(events: readonly ParsedEvent<UsageEvent>[], client: PoolClient): Promise<ReadonlyMap<string, number>> {
     const rows = await readRows(client, [...new Set(events.map(({ stream }) => stream))]);
     const found = new Map(rows.map((row) => [row.stream, row]));
     const snapshots = new Map<string, UsageSnapshot>();
+    const running = new Map<string, number>();
     for (const parsed of events) {
-      const { stream, revision } = parsed;
+      const { stream, revision, event } = parsed;
       const snapshot = snapshots.get(stream) ?? (await this.#stateBefore(stream, revision, found.get(stream)));
       if (revision !== snapshot.revision + 1) {
         throw new Error(
           `${stream} stands at ${String(snapshot.revision)} in credits, and ${String(revision)} came next`,
         );
       }
-      snapshots.set(stream, folded(snapshot, parsed));
+      const next = folded(snapshot, parsed);
+      snapshots.set(stream, next);
+      if (event.type === 'DownloadQueued' && next.usage.phase !== 'absent')
+        running.set(event.data.token, next.usage.overageCents);
     }
     await this.#write([...snapshots.values()], client);
+    return running;
   }
 
   /** Replaces a row that is not believed by the fold of the log: folding on from it would sign its content. */

@@ -47,6 +47,11 @@ export interface JobRow {
   key_id: string | null;
   /** Cents of the charge, whatever was given back of it since: 0 for a credit; null for a row from before the column. */
   cents: number | null;
+  /**
+   * Cents of overage of the whole period directly after the charge, less what was given back by then; null for a row from before
+   * the column.
+   */
+  running_cents: number | null;
 }
 
 /** `to_jsonb` writes instants with an offset and varying digits, unlike the rest of the service. */
@@ -194,25 +199,35 @@ export async function listFailedOverage(
   return rows;
 }
 
+interface JobsDependencies {
+  client: PoolClient;
+  store: Pick<EventStore, 'read'>;
+  /** The overage of its period directly after each download that the events queue, by its token. */
+  running: ReadonlyMap<string, number>;
+}
+
+/** @returns the rows that were written, by token */
 export async function applyToJobs(
   events: readonly (ParsedEvent<UsageEvent> | ParsedEvent<JobEvent>)[],
-  { client, store }: { client: PoolClient; store: Pick<EventStore, 'read'> },
-): Promise<void> {
+  { client, store, running }: JobsDependencies,
+): Promise<ReadonlyMap<string, JobRow>> {
   const changing = events.filter(({ event, stream }) => event.type === 'DownloadQueued' || stream.startsWith('job-'));
-  if (changing.length === 0) return;
+  if (changing.length === 0) return new Map();
   const jobs = await readJobsBefore(changing, client);
   const charges = chargesIn(events);
   for (const parsed of changing) {
     if (parsed.event.type === 'DownloadQueued') {
       const { data } = parsed.event;
       const cents = data.overage ? (charges.get(data.token) ?? (await readCharge(parsed, store))) : 0;
-      jobs.set(data.token, queuedRow(parsed, data, cents));
+      const money = { cents, running_cents: running.get(data.token) ?? null };
+      jobs.set(data.token, queuedRow(parsed, data, money));
     } else {
       const row = nextRow(jobs, parsed);
       jobs.set(row.token, row);
     }
   }
   await writeRows([...jobs.values()], client);
+  return jobs;
 }
 
 /** The cents of overage by the tokens of their downloads. */
@@ -243,7 +258,11 @@ async function readJobsBefore(
   return new Map(rows.map(({ job }) => [job.token, job]));
 }
 
-function queuedRow({ stream, revision, metadata }: ParsedEvent, queued: DownloadQueued, cents: number | null): JobRow {
+function queuedRow(
+  { stream, revision, metadata }: ParsedEvent,
+  queued: DownloadQueued,
+  money: Pick<JobRow, 'cents' | 'running_cents'>,
+): JobRow {
   const { actor } = metadata;
   return {
     token: queued.token,
@@ -275,7 +294,7 @@ function queuedRow({ stream, revision, metadata }: ParsedEvent, queued: Download
     file_expired_at: null,
     failure_reason: null,
     key_id: actor.type === 'api_key' ? actor.id : null,
-    cents,
+    ...money,
   };
 }
 
@@ -355,6 +374,7 @@ const columns = Object.keys({
   failure_reason: true,
   key_id: true,
   cents: true,
+  running_cents: true,
 } satisfies Record<keyof JobRow, true>);
 const changes = columns.filter((column) => column !== 'token').map((column) => `${column} = excluded.${column}`);
 

@@ -5,6 +5,7 @@ import type { UsageEvent } from '../src/domain/usage-events.ts';
 import { CreditsRows } from './credits.ts';
 import { applyToDocumentMails } from './document-mails.ts';
 import { applyToIdempotencyKeys } from './idempotency-keys.ts';
+import { applyToJobDays } from './job-days.ts';
 import { applyToInvoicesDue } from './mark-invoices-due.ts';
 import { applyToJobs } from './jobs.ts';
 import type { RebuildableProjection } from './runner/projection.ts';
@@ -17,7 +18,7 @@ import { applyToUsageWarnings } from './usage-warnings.ts';
  */
 export const usageAndJobs: RebuildableProjection = {
   name: 'usage_and_jobs',
-  tables: ['credits', 'jobs', 'idempotency_keys', 'usage_warnings', 'document_mails'],
+  tables: ['credits', 'jobs', 'idempotency_keys', 'usage_warnings', 'document_mails', 'job_days'],
   signedTables: { credits: 'mac', idempotency_keys: 'mac' },
   streamPrefixes: ['usage-', 'job-', 'invoices-'],
   start: ({ store, macs }) => {
@@ -28,18 +29,22 @@ export const usageAndJobs: RebuildableProjection = {
         event.stream.startsWith('usage-') ? parseUsageEvent(event) : parseJobEvent(event),
       );
       const usage = parsed.filter(isUsage);
-      if (usage.length > 0) await credits.apply(usage, client);
+      const running = usage.length > 0 ? await credits.apply(usage, client) : new Map<string, number>();
       await applyToIdempotencyKeys(usage, client, macs);
       await applyToUsageWarnings(usage, client);
       const invoices = invoiced.map(parseInvoiceEvent);
       await applyToInvoicesDue({ usage, invoices }, client);
       await applyToDocumentMails(invoices, client);
-      await applyToJobs(parsed, { client, store });
+      const jobs = await applyToJobs(parsed, { client, store, running });
+      await applyToJobDays(parsed.filter(isJob), jobs, client);
     };
   },
 };
 
 const isInvoice = ({ stream }: { stream: string }) => stream.startsWith('invoices-');
+
+const isJob = (parsed: ParsedEvent<UsageEvent> | ParsedEvent<JobEvent>): parsed is ParsedEvent<JobEvent> =>
+  !isUsage(parsed);
 
 function isUsage(parsed: ParsedEvent<UsageEvent> | ParsedEvent<JobEvent>): parsed is ParsedEvent<UsageEvent> {
   return parsed.stream.startsWith('usage-');

@@ -1,7 +1,7 @@
 import { withDeadline } from '../async/deadline.ts';
 import { sleep } from '../async/sleep.ts';
 import { later } from '../domain/instant.ts';
-import type { DomainEvent, ParsedEvent } from '../domain/parse-event.ts';
+import type { Actor, DomainEvent, ParsedEvent } from '../domain/parse-event.ts';
 import { isRefused } from '../domain/refusals.ts';
 import type { Refused } from '../domain/refusals.ts';
 import { EventStoreUnavailable } from '../ports/event-store.ts';
@@ -17,7 +17,7 @@ export interface Aggregate<State, Event extends DomainEvent> {
   stream: string;
   initial: () => State;
   parse: (recorded: RecordedEvent) => ParsedEvent<Event>;
-  evolve: (state: State, event: Event, at: { revision: number; id: string; time: string }) => State;
+  evolve: (state: State, event: Event, at: FoldedAt) => State;
   /** State of a long stream to read on from, usually that of a read model. */
   known?: Loaded<State>;
   /**
@@ -25,6 +25,14 @@ export interface Aggregate<State, Event extends DomainEvent> {
    * append conflicts.
    */
   presumedCurrent?: boolean;
+}
+
+/** Where an event stands, when it was decided, and by whom. */
+export interface FoldedAt {
+  revision: number;
+  id: string;
+  time: string;
+  actor: Actor;
 }
 
 export interface Handling<State, Event extends DomainEvent> {
@@ -106,6 +114,7 @@ export async function handle<State, Event extends DomainEvent>(
             revision: loaded.revision + 1 + index,
             id: chained.events[index]?.id ?? '',
             time,
+            actor: cause.actor,
           }),
         loaded.state,
       );
@@ -179,7 +188,7 @@ async function loadTail<State, Event extends DomainEvent>(
 ): Promise<void> {
   for (const recorded of await store.read(stream, loaded.revision + 1)) {
     const { event, metadata, revision, id } = parse(recorded);
-    loaded.state = evolve(loaded.state, event, { revision, id, time: metadata.time });
+    loaded.state = evolve(loaded.state, event, { revision, id, time: metadata.time, actor: metadata.actor });
     loaded.revision = revision;
     loaded.lastHash = metadata.hash;
     loaded.lastTime = metadata.time;

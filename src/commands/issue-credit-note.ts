@@ -1,6 +1,7 @@
 import { ownCause } from './event-metadata.ts';
+import type { Cause } from './event-metadata.ts';
 import type { CreditNoteIssued, InvoiceIssued } from '../domain/invoice-events.ts';
-import { decideInvoices } from '../domain/invoice.ts';
+import { creditLeft, decideInvoices } from '../domain/invoice.ts';
 import type { CreditedCharge, Note } from '../domain/invoice.ts';
 import { parseUsageEvent } from '../domain/parse-event.ts';
 import type { Actor } from '../domain/parse-event.ts';
@@ -18,6 +19,8 @@ export interface CreditNoteRequest {
   note: Note;
   /** A named member of staff, with the reason. */
   actor: Extract<Actor, { type: 'staff' }>;
+  /** The correction that permits it; default: this command. */
+  permittedBy?: Pick<Cause, 'correlationId' | 'causationId'>;
   /** As in `InvoiceRequest`. */
   mails?: boolean;
   timeoutMs: number;
@@ -32,14 +35,14 @@ export interface CreditNoteRequest {
  */
 export async function issueCreditNote(
   { store, now, newUuid }: InvoiceDependencies,
-  { note, actor, mails = true, timeoutMs }: CreditNoteRequest,
+  { note, actor, permittedBy, mails = true, timeoutMs }: CreditNoteRequest,
 ): Promise<{ note: CreditNoteIssued; issued: boolean } | Refused> {
   const invoices = accountInvoices(note.account_id);
   const charge = await creditedCharge(store, (await load(store, invoices)).state.invoices, note);
   const mailTo = mails ? await mailRecipients(store, note.account_id) : [];
   const handled = await handle(store, invoices, {
     decide: (state) => decideInvoices(state, { kind: 'issue_credit_note', note, charge, mailTo }),
-    cause: ownCause(newUuid(), actor),
+    cause: { ...ownCause(newUuid(), actor), ...permittedBy },
     now,
     timeoutMs,
   });
@@ -49,11 +52,24 @@ export async function issueCreditNote(
   return { note: known, issued: handled.events.length > 0 };
 }
 
+/** What may still be credited of an invoice's line or of one of its charges, as the log says. @throws {EventStoreUnavailable} */
+export async function readCreditLeft(
+  store: EventStore,
+  about: CreditedPart,
+): Promise<{ cents: number; references: ReadonlySet<string> } | Refused> {
+  const { state } = await load(store, accountInvoices(about.account_id));
+  const left = creditLeft(state, about, await creditedCharge(store, state.invoices, about));
+  const references = new Set(state.creditNotes.map(({ reference }) => reference));
+  return isRefused(left) ? left : { ...left, references };
+}
+
+type CreditedPart = Pick<Note, 'account_id' | 'invoice_number' | 'line' | 'charge_event_id'>;
+
 /** The charge that a note names, as it is in its closed period, where it does not change any more. */
 async function creditedCharge(
   store: EventStore,
   invoices: readonly InvoiceIssued[],
-  { invoice_number, line: lineNumber, charge_event_id: chargeEventId }: CreditNoteRequest['note'],
+  { invoice_number, line: lineNumber, charge_event_id: chargeEventId }: CreditedPart,
 ): Promise<CreditedCharge | undefined> {
   const line = invoices.find(({ number }) => number === invoice_number)?.lines[lineNumber - 1];
   if (chargeEventId === null || line?.kind !== 'overage') return undefined;

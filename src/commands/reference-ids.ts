@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 
-/** Ids that follow from a person's own reference, so a repeated command finds the same account or key. */
+/** Ids that follow from what others call a thing, so a repeated command finds the same account, key or person. */
 
 const alphabet = 'abcdefghijklmnopqrstuvwxyz234567';
 const idLength = 20;
@@ -10,8 +10,12 @@ export const accountIdOf = (reference: string): string => idOf('acc', ['account 
 export const keyIdOf = (accountId: string, reference: string): string =>
   idOf('key', ['key of a reference', accountId, reference]);
 
+/** A member of staff of an OpenID provider, who needs no look-up. */
+export const staffIdOf = ({ issuer, subject }: { issuer: string; subject: string }): string =>
+  idOf('stf', ['staff of a provider', issuer, subject]);
+
 /** 100 bits of a hash in base 32, in the form of a random id. @param parts hold no control characters */
-function idOf(prefix: 'acc' | 'key', parts: readonly string[]): string {
+function idOf(prefix: 'acc' | 'key' | 'stf', parts: readonly string[]): string {
   const bytes = hash('sha256', ['reeltally', ...parts].join('\0'), 'buffer').subarray(0, idLength);
   return `${prefix}_${Array.from(bytes, (byte) => alphabet.charAt(byte & 31)).join('')}`;
 }

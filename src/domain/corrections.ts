@@ -203,7 +203,9 @@ function waiveCharges(
   state: Corrections,
   { tokens, reference }: Extract<CorrectionCommand, { kind: 'waive_charges' }>,
 ): UsageEvent[] | Refused {
-  const decided = tokens.map((token) => waiveCharge(state, { kind: 'waive_charge', token, reference }));
+  // A charge that was voided since, or is waived by this very command, has nothing left that the close could keep.
+  const left = tokens.filter((token) => state.charges.get(token)?.cents);
+  const decided = left.map((token) => waiveCharge(state, { kind: 'waive_charge', token, reference }));
   if (decided.some((one) => isRefused(one) && one.refusal === 'period_closed')) return refuse('period_closed');
   return decided.flatMap((one) => (isRefused(one) ? [] : one));
 }

@@ -8,4 +8,6 @@ export const plusSeconds = (from: string, seconds: number): string =>
 
 export const anHourBefore = (time: string): string => plusSeconds(time, -3_600);
 
+export const aDayBefore = (time: string): string => plusSeconds(time, -86_400);
+
 export const later = (one: string, other: string): string => (one > other ? one : other);

@@ -1,5 +1,5 @@
 import type { CreditNoteIssued, InvoiceEvent, InvoiceIssued, InvoiceLine } from './invoice-events.ts';
-import { refuse } from './refusals.ts';
+import { isRefused, refuse } from './refusals.ts';
 import type { Refused } from './refusals.ts';
 
 /**
@@ -99,13 +99,23 @@ function issueCreditNote(
 ): InvoiceEvent[] | Refused {
   const same = noteWith(state, note.reference);
   if (same) return isSameNote(same, note) ? [] : refuse('reference_reused');
-  const invoice = state.invoices.find(({ number }) => number === note.invoice_number);
-  const line = invoice?.lines[note.line - 1];
+  const left = creditLeft(state, note, charge);
+  if (isRefused(left)) return left;
+  return note.cents > left.cents ? refuse('exceeds_charge') : [creditNote(state, note, mailTo)];
+}
+
+/** What of an invoice's line, or of one of its charges, a credit note may still give back. */
+export function creditLeft(
+  state: Invoices,
+  about: Pick<Note, 'invoice_number' | 'line' | 'charge_event_id'>,
+  charge: CreditedCharge | undefined,
+): { cents: number } | Refused {
+  const invoice = state.invoices.find(({ number }) => number === about.invoice_number);
+  const line = invoice?.lines[about.line - 1];
   if (!invoice || !line) return refuse('invoice_not_found');
-  const isOfLine = charge?.eventId === note.charge_event_id && line.kind === 'overage' && names(line, charge);
-  if (note.charge_event_id !== null && !isOfLine) return refuse('charge_not_found');
-  if (note.cents > leftCents(state, { invoice, line: note.line, charge })) return refuse('exceeds_charge');
-  return [creditNote(state, note, mailTo)];
+  const isOfLine = charge?.eventId === about.charge_event_id && line.kind === 'overage' && names(line, charge);
+  if (about.charge_event_id !== null && !isOfLine) return refuse('charge_not_found');
+  return { cents: leftCents(state, { invoice, line: about.line, charge }) };
 }
 
 function returnServiceFailure(

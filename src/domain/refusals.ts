@@ -1,5 +1,9 @@
 /** Every expected refusal of the rules. The texts that clients see are in `http/errors.ts`. */
 export const refusals = [
+  'staff_not_found',
+  'staff_removed',
+  'role_too_low',
+  'role_of_provider',
   'account_not_found',
   'key_not_found',
   'too_many_keys',
@@ -26,6 +30,10 @@ export const refusals = [
   'exceeds_charge',
   'reference_reused',
   'invoice_not_found',
+  'correction_not_found',
+  'own_request',
+  'correction_decided',
+  'correction_not_permitted',
 ] as const;
 
 export type Refusal = (typeof refusals)[number];

@@ -12,8 +12,8 @@ export const random = (): number => Math.random();
 
 export const randomBits = (bytes: number): Buffer => randomBytes(bytes);
 
-/** 100 random bits in lower-case base 32, as in `acc_…`, `key_…`, `wrk_…`. */
-export function newId(prefix: 'acc' | 'key' | 'per' | 'wrk'): string {
+/** 100 random bits in lower-case base 32, as in `acc_…`, `key_…`, `stf_…`. */
+export function newId(prefix: 'acc' | 'key' | 'per' | 'stf' | 'stk' | 'wrk'): string {
   const alphabet = 'abcdefghijklmnopqrstuvwxyz234567';
   const letters = Array.from(randomBytes(20), (byte) => alphabet.charAt(byte & 31));
   return `${prefix}_${letters.join('')}`;

@@ -1,0 +1,71 @@
+import type { PoolClient } from 'pg';
+import type { Actor } from '../src/domain/parse-event.ts';
+import type { CorrectionStatus } from './corrections.ts';
+
+/**
+ * Everything that was given back after it was charged, whoever did it: waivers and returned credits of the ledger, and credit
+ * notes. One made in the console comes with its correction: who approved it.
+ */
+export interface GivenBack {
+  /** Commit position in the log, in digits; a cursor too. */
+  position: string;
+  type: 'ChargeWaived' | 'DownloadCreditReturned' | 'CreditNoteIssued';
+  event_id: string;
+  account_id: string;
+  /** The download; null for a credit note about a whole line. */
+  token: string | null;
+  /** The credit note; null for a correction of the ledger. */
+  number: number | null;
+  /** UTC ISO-8601. */
+  time: string;
+  /** 0 for a credit. */
+  cents: number;
+  reference: string | null;
+  /** Who did it, in which role and why. */
+  actor: Actor;
+  correction: GivenBackBy | null;
+}
+
+export interface GivenBackBy {
+  correction_id: string;
+  status: CorrectionStatus;
+  needs_approval: boolean;
+  /** Who approved it. */
+  decided_by: Actor | null;
+}
+
+/** The newest first, in one statement. @param before a position: only older ones */
+export async function listGivenBack(
+  client: Pick<PoolClient, 'query'>,
+  { accountId, before, limit }: { accountId?: string | undefined; before?: string | undefined; limit: number },
+): Promise<GivenBack[]> {
+  const where = (alias: string) =>
+    `${accountId === undefined ? '' : `and ${alias}.account_id = $3`} and ${alias}.position < coalesce($1::numeric, 'infinity')
+     order by ${alias}.position desc limit $2`;
+  const { rows } = await client.query<Omit<GivenBack, 'time'> & { time: Date }>(
+    `select g.position::text, g.type, g.event_id, g.account_id, g.token, g.number, g.time, g.cents::float8, g.reference, g.actor,
+            c.correction
+     from (
+       (select l.position, l.type, l.event_id, l.account_id, l.token, null::int as number, l.time, -l.cents as cents,
+               l.reference, l.actor
+        from overage_ledger l where l.type in ('ChargeWaived', 'DownloadCreditReturned') ${where('l')})
+       union all
+       (select i.position, i.type, i.event_id, i.account_id,
+               (select l.token from overage_ledger l where l.event_id = (i.data->>'charge_event_id')::uuid), i.number, i.time,
+               i.total_cents, i.data->>'reference', i.actor
+        from invoices i where i.type = 'CreditNoteIssued' ${where('i')})
+       order by position desc limit $2
+     ) g
+     left join lateral (
+       select json_build_object('correction_id', c.correction_id, 'status', c.status, 'needs_approval', c.needs_approval,
+                                'decided_by', c.decided_by) as correction
+       from corrections c
+       where c.reference = g.reference and c.account_id = g.account_id and c.asked_by = g.actor::jsonb
+         and c.status in ('permitted', 'made')
+       order by c.position desc limit 1
+     ) c on true
+     order by g.position desc`,
+    [before ?? null, limit, ...(accountId === undefined ? [] : [accountId])],
+  );
+  return rows.map((row) => ({ ...row, time: row.time.toISOString() }));
+}

@@ -1,0 +1,137 @@
+import type { PoolClient } from 'pg';
+
+/** Queries for the page about the service itself: queue, workers, read models, notices and mails. */
+
+export interface WaitingBy {
+  /** A platform, or an account. */
+  name: string;
+  waiting: number;
+  /** UTC ISO-8601. */
+  oldest: string;
+}
+
+export interface Queue {
+  waiting: number;
+  /** More wait than were looked at. */
+  isMore: boolean;
+  /** UTC ISO-8601; null if none waits. */
+  oldest: string | null;
+  platforms: WaitingBy[];
+  /** Those with the most, at most `maxShownAccounts`. */
+  accounts: WaitingBy[];
+}
+
+const maxLookedDefault = 10_000;
+const maxShownAccounts = 20;
+
+/** The downloads that have waited longest for a claim, in one statement that looks at no more than so many. */
+export async function readQueue(
+  client: Pick<PoolClient, 'query'>,
+  { maxLooked = maxLookedDefault }: { maxLooked?: number } = {},
+): Promise<Queue> {
+  const { rows } = await client.query<{
+    platform: string | null;
+    account_id: string | null;
+    waiting: number;
+    oldest: Date;
+  }>(
+    `select platform, account_id, count(*)::int as waiting, min(waiting_since) as oldest
+     from (
+       select platform, account_id, waiting_since from jobs where status = 'queued' order by waiting_since limit $1
+     ) q
+     group by grouping sets ((), (platform), (account_id)) having count(*) > 0 order by waiting desc, oldest`,
+    [maxLooked],
+  );
+  const all = rows.find(({ platform, account_id: account }) => platform === null && account === null);
+  const by = (nameOf: (row: (typeof rows)[number]) => string | null) =>
+    rows.flatMap((row): WaitingBy[] => {
+      const name = nameOf(row);
+      return name === null ? [] : [{ name, waiting: row.waiting, oldest: row.oldest.toISOString() }];
+    });
+  return {
+    waiting: all?.waiting ?? 0,
+    isMore: all?.waiting === maxLooked,
+    oldest: all?.oldest.toISOString() ?? null,
+    platforms: by(({ platform }) => platform),
+    accounts: by(({ account_id: account }) => account).slice(0, maxShownAccounts),
+  };
+}
+
+export interface WorkerJob {
+  token: string;
+  account_id: string;
+  platform: string;
+  status: 'claimed' | 'running';
+  /** UTC ISO-8601. */
+  claimed_at: string;
+}
+
+export interface WorkerAtWork {
+  workerId: string;
+  /** Seconds since its newest beat, by Postgres's clock; null for a worker without a row, whose jobs are swept. */
+  quietSeconds: number | null;
+  /** What it says about itself: slots, guards, versions, host. */
+  about: unknown;
+  jobs: WorkerJob[];
+}
+
+/** Workers that have beaten within the last day, and those that hold a job, each with its jobs. */
+export async function listWorkers(
+  client: Pick<PoolClient, 'query'>,
+  { limit }: { limit: number },
+): Promise<WorkerAtWork[]> {
+  const { rows } = await client.query<{
+    worker_id: string;
+    quiet_seconds: number | null;
+    about: unknown;
+    jobs: WorkerJob[] | null;
+  }>(
+    `select worker_id, extract(epoch from clock_timestamp() - h.beaten_at)::float8 as quiet_seconds, h.about, j.jobs
+     from worker_heartbeats h full join (
+       select worker_id, json_agg(json_build_object('token', token, 'account_id', account_id, 'platform', platform,
+                                                    'status', status, 'claimed_at', claimed_at) order by claimed_at, token) as jobs
+       from jobs where status in ('claimed', 'running') group by worker_id
+     ) j using (worker_id)
+     order by h.beaten_at desc nulls last, worker_id limit $1`,
+    [limit],
+  );
+  return rows.map(({ worker_id: workerId, quiet_seconds: quietSeconds, about, jobs }) => ({
+    ...{ workerId, quietSeconds, about },
+    jobs: (jobs ?? []).map((job) => ({ ...job, claimed_at: new Date(job.claimed_at).toISOString() })),
+  }));
+}
+
+/** Something that the owner of an account is told: a warning, a reached overage cap, an invoice or a credit note. */
+export interface Notice {
+  kind: 'usage_warning' | 'overage_cap' | 'document';
+  event_id: string;
+  account_id: string;
+  /** UTC ISO-8601. */
+  time: string;
+  /** Pool and threshold of a warning. */
+  pool: string | null;
+  threshold_percent: number | null;
+  /** Mails that are not recorded yet. */
+  waiting: number;
+}
+
+/** The newest first, in one statement. @param before a notice: only older ones */
+export async function listNotices(
+  client: Pick<PoolClient, 'query'>,
+  { before, limit }: { before?: Pick<Notice, 'time' | 'event_id'> | undefined; limit: number },
+): Promise<Notice[]> {
+  const older = (alias: string) =>
+    `(${alias}.time, ${alias}.event_id) < (coalesce($1::timestamptz, 'infinity'), coalesce($2::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))
+     order by ${alias}.time desc, ${alias}.event_id desc limit $3`;
+  const { rows } = await client.query<Omit<Notice, 'time'> & { time: Date }>(
+    `(select case type when 'OverageCapReached' then 'overage_cap' else 'usage_warning' end as kind, event_id, account_id, w.time,
+             pool, threshold_percent, (message_id is null)::int as waiting
+      from usage_warnings w where ${older('w')})
+     union all
+     (select 'document', event_id, account_id, d.time, null, null, jsonb_array_length(waiting)
+      from document_mails d where ${older('d')})
+     order by time desc, event_id desc limit $3`,
+    [before?.time ?? null, before?.event_id ?? null, limit],
+  );
+  return rows.map((row) => ({ ...row, time: row.time.toISOString() }));
+}

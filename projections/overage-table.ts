@@ -1,0 +1,241 @@
+import type { Pool, PoolClient } from 'pg';
+import type { UsagePeriod } from '../src/domain/usage-state.ts';
+import { moneyCounts } from './period-money.ts';
+import type { MoneyCounts } from './period-money.ts';
+
+/** Queries over everybody's periods: rows of `period_money` and of `month_money`. */
+
+export interface PeriodMoney extends MoneyCounts {
+  account_id: string;
+  /** UTC ISO-8601. */
+  period_start: string;
+  /** YYYY-MM of the start. */
+  month: string;
+  /** Usage stream. */
+  stream: string;
+  plan: string;
+  phase: UsagePeriod['phase'];
+  /** Overage that no invoice carries: charges less voids, waivers and what is invoiced. */
+  difference_cents: number;
+}
+
+const sortColumns = {
+  account: undefined,
+  charged: 'charged_cents',
+  voided: 'voided_cents',
+  waived: 'waived_cents',
+  credited: 'credited_overage_cents',
+  invoiced: 'invoiced_overage_cents',
+  difference: 'difference_cents',
+} as const satisfies Record<string, keyof PeriodMoney | undefined>;
+
+export const overageSorts = Object.keys(sortColumns) as (keyof typeof sortColumns)[];
+export type OverageSort = (typeof overageSorts)[number];
+
+export interface OverageOrder {
+  sort: OverageSort;
+  descending: boolean;
+}
+
+export interface OverageFilter {
+  /** YYYY-MM; default: all. */
+  month?: string | undefined;
+  accountId?: string | undefined;
+  plan?: string | undefined;
+  phase?: UsagePeriod['phase'] | undefined;
+  /** Only periods with charges beyond the allowance. */
+  withOverage?: boolean | undefined;
+  /** Only periods with overage that no invoice carries. */
+  withDifference?: boolean | undefined;
+}
+
+/** A place between two rows: the value by which they are sorted (0 for accounts), and the row's key. */
+export interface OverageCursor {
+  value: number;
+  accountId: string;
+  /** UTC ISO-8601. */
+  periodStart: string;
+}
+
+export interface OveragePage {
+  rows: PeriodMoney[];
+  /** The place from which another page goes on; undefined at the end. */
+  next: OverageCursor | undefined;
+  /** Rows were looked through up to `next`, and there may be more matches behind it: matches are rare. */
+  isPartial: boolean;
+}
+
+interface Wanted {
+  filter: OverageFilter;
+  order: OverageOrder;
+}
+
+/**
+ * The work for a page is bounded: rows that a filter leaves out are looked at, but no more than so many, and without a month as
+ * many of each month.
+ */
+const maxLookedDefault = { month: 10_000, all: 1_000 };
+
+/** A page of the table, in one statement. */
+export async function listPeriodMoney(
+  client: Pick<PoolClient, 'query'>,
+  {
+    filter,
+    order,
+    after,
+    limit,
+    maxLooked: most,
+  }: Wanted & { after?: OverageCursor | undefined; limit: number; maxLooked?: number },
+): Promise<OveragePage> {
+  const values: unknown[] = [];
+  const of = (value: unknown) => `$${String(values.push(value))}`;
+  const matches = matchSql(filter, of);
+  const isOfOne = filter.month !== undefined || filter.accountId !== undefined;
+  const maxLooked = matches === 'true' ? limit + 1 : (most ?? maxLookedDefault[isOfOne ? 'month' : 'all']);
+  const by = orderSql(order);
+  const { rows } = await client.query<Row & { matches: boolean; is_last: boolean }>(
+    `select ${columns('l')}, l.matches, l.is_last
+     from (
+       select p.*, ${matches} as matches, row_number() over (order by ${by}) = ${String(maxLooked)} as is_last
+       from ${sourceSql({ filter, order, after }, { of, maxLooked })} order by ${by} limit ${String(maxLooked)}
+     ) l
+     where l.matches or l.is_last order by ${by.replaceAll('p.', 'l.')} limit ${of(limit + 1)}`,
+    values,
+  );
+  const matching = rows.filter((row) => row.matches);
+  const isFull = matching.length > limit;
+  const last = isFull ? matching[limit - 1] : rows.find((row) => row.is_last);
+  return {
+    rows: matching.slice(0, limit).map(moneyOf),
+    next: last && cursorOf(moneyOf(last), order.sort),
+    isPartial: !isFull && last !== undefined,
+  };
+}
+
+export function cursorOf(row: PeriodMoney, sort: OverageSort): OverageCursor {
+  const column = sortColumns[sort];
+  return { value: column ? row[column] : 0, accountId: row.account_id, periodStart: row.period_start };
+}
+
+const exportedAtOnce = 2_000;
+
+/**
+ * Every row of the table in the same order, as of one instant, in constant memory. It holds a connection and a transaction of
+ * Postgres until it ends, or is left.
+ */
+export async function* exportPeriodMoney(pool: Pool, { filter, order }: Wanted): AsyncGenerator<PeriodMoney[]> {
+  const values: unknown[] = [];
+  const of = (value: unknown) => `$${String(values.push(value))}`;
+  const conditions = [...rangeConditions(filter, of), matchSql(filter, of)].join(' and ');
+  const client = await pool.connect();
+  let isBroken = true;
+  try {
+    await client.query('begin transaction isolation level repeatable read, read only');
+    await client.query(
+      `declare rows no scroll cursor for
+       select ${columns('p')} from period_money p where ${conditions} order by ${orderSql(order)}`,
+      values,
+    );
+    for (;;) {
+      const { rows } = await client.query<Row>(`fetch ${String(exportedAtOnce)} from rows`);
+      if (rows.length > 0) yield rows.map(moneyOf);
+      if (rows.length < exportedAtOnce) break;
+    }
+    isBroken = false;
+  } finally {
+    await client.query('rollback').then(
+      () => (isBroken = false),
+      () => undefined,
+    );
+    client.release(isBroken);
+  }
+}
+
+type Row = Omit<PeriodMoney, 'period_start'> & { period_start: Date };
+
+const moneyOf = ({ period_start: start, ...row }: Row): PeriodMoney => {
+  const { account_id, month, stream, plan, phase, difference_cents } = row;
+  const counts = Object.fromEntries(moneyCounts.map((name) => [name, row[name]])) as unknown as MoneyCounts;
+  return { account_id, period_start: start.toISOString(), month, stream, plan, phase, ...counts, difference_cents };
+};
+
+const columns = (alias: string) =>
+  [
+    ...['account_id', 'period_start', 'month', 'stream', 'plan', 'phase'].map((column) => `${alias}.${column}`),
+    ...[...moneyCounts, 'difference_cents'].map((column) => `${alias}.${column}::float8`),
+  ].join(', ');
+
+type ValueOf = (value: unknown) => string;
+
+/** What each row is asked. */
+function matchSql({ plan, phase, withOverage = false, withDifference = false }: OverageFilter, of: ValueOf): string {
+  const conditions = [
+    ...(plan === undefined ? [] : [`p.plan = ${of(plan)}`]),
+    ...(phase === undefined ? [] : [`p.phase = ${of(phase)}`]),
+    ...(withOverage ? ['p.charges > 0'] : []),
+    ...(withDifference ? ['p.difference_cents <> 0'] : []),
+  ];
+  return conditions.join(' and ') || 'true';
+}
+
+/** What an index knows. */
+const rangeConditions = ({ month, accountId }: OverageFilter, of: ValueOf): string[] => [
+  ...(month === undefined ? [] : [`p.month = ${of(month)}`]),
+  ...(accountId === undefined ? [] : [`p.account_id = ${of(accountId)}`]),
+];
+
+/** Account and start at the end, so that no two rows are the same place. */
+const keysOf = (sort: OverageSort): string[] => {
+  const column = sortColumns[sort];
+  return [...(column ? [`p.${column}`] : []), 'p.account_id', 'p.period_start'];
+};
+
+const orderSql = ({ sort, descending }: OverageOrder): string =>
+  keysOf(sort)
+    .map((key) => (descending ? `${key} desc` : key))
+    .join(', ');
+
+interface Source extends Wanted {
+  after: OverageCursor | undefined;
+}
+
+/** The rows behind a place. Without a month, the first of each month: the indexes by amount are by month. */
+function sourceSql({ filter, order, after }: Source, { of, maxLooked }: { of: ValueOf; maxLooked: number }): string {
+  const comparison = order.descending ? '<' : '>';
+  const keys = keysOf(order.sort);
+  const places = (given: OverageCursor) => [
+    ...(sortColumns[order.sort] ? [`${of(given.value)}::bigint`] : []),
+    of(given.accountId),
+    `${of(given.periodStart)}::timestamptz`,
+  ];
+  const behind = after ? [`(${keys.join(', ')}) ${comparison} (${places(after).join(', ')})`] : [];
+  const isOfOne = filter.month !== undefined || filter.accountId !== undefined || order.sort === 'account';
+  const conditions = [...rangeConditions(filter, of), ...behind];
+  const where = conditions.length > 0 ? `where ${conditions.join(' and ')}` : '';
+  if (isOfOne) return `period_money p ${where}`;
+  // Of each month as many as are looked at in all.
+  const first = `select p.* from period_money p
+    where p.month = m.month ${behind.map((sql) => `and ${sql}`).join('')} order by ${orderSql(order)} limit ${String(maxLooked)}`;
+  return `(select distinct month from month_money) m cross join lateral (${first}) p`;
+}
+
+/** The sums of a month, by the phase of its periods now; a month without periods has none. */
+export interface MonthMoney extends MoneyCounts {
+  month: string;
+  phase: UsagePeriod['phase'];
+  periods: number;
+}
+
+/** The newest months first, at most three rows each. @param month only this one; from: YYYY-MM, only this and later ones */
+export async function listMonthMoney(
+  client: Pick<PoolClient, 'query'>,
+  { month, from, months = 36 }: { month?: string; from?: string; months?: number } = {},
+): Promise<MonthMoney[]> {
+  const { rows } = await client.query<MonthMoney>(
+    `select month, phase, periods, ${moneyCounts.map((name) => `${name}::float8`).join(', ')}
+     from month_money m
+     where ($1::text is null or month = $1) and month >= coalesce($2, '') order by month desc, phase limit $3`,
+    [month ?? null, from ?? null, months * 3],
+  );
+  return rows;
+}

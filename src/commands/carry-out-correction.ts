@@ -1,0 +1,105 @@
+import type { CorrectionRequest } from '../domain/correction-requests.ts';
+import { decideCorrectionRequest } from '../domain/correction-requests.ts';
+import { invoicesStream } from '../domain/invoice-events.ts';
+import { parseInvoiceEvent, parseUsageEvent } from '../domain/parse-event.ts';
+import { isRefused, refuse } from '../domain/refusals.ts';
+import type { Refusal, Refused } from '../domain/refusals.ts';
+import type { EventStore } from '../ports/event-store.ts';
+import { correctCharge } from './correct-charge.ts';
+import { correctionRequests, readCorrectionRequests } from './correct.ts';
+import type { Cause } from './event-metadata.ts';
+import { handle } from './handle-command.ts';
+import { issueCreditNote } from './issue-credit-note.ts';
+
+export interface CarryOutDependencies {
+  store: EventStore;
+  now: () => string;
+  newUuid: () => string;
+}
+
+const service = { type: 'system', id: 'corrections' } as const;
+
+/**
+ * Gives back the money of a correction that is permitted, then records the end of the request. It may be interrupted anywhere and
+ * repeated by any process: what an earlier attempt has given back names the permission as its cause, and counts as given.
+ *
+ * @returns the request as it ended: `made`, or `failed` because the charge or the period has changed since
+ * @throws {NotStored} {OutcomeUnknown} {EventStoreUnavailable}; then the command may be repeated
+ */
+export async function carryOutCorrection(
+  dependencies: CarryOutDependencies,
+  { accountId, correctionId, timeoutMs }: { accountId: string; correctionId: string; timeoutMs: number },
+): Promise<CorrectionRequest | Refused> {
+  const { store, now, newUuid } = dependencies;
+  const request = (await readCorrectionRequests(store, accountId)).get(correctionId);
+  if (!request) return refuse('correction_not_found');
+  if (request.status === 'made' || request.status === 'failed') return request;
+  if (request.status !== 'permitted' || request.permittedBy === null) return refuse('correction_not_permitted');
+  const permission = request.permittedBy;
+  const given = await giveBack(dependencies, request, { permission, timeoutMs });
+  const ended = isRefused(given)
+    ? { kind: 'failed' as const, correctionId, why: given.refusal }
+    : { kind: 'made' as const, correctionId, cents: given.cents };
+  const handled = await handle(store, correctionRequests(accountId), {
+    decide: (requests, time) => decideCorrectionRequest(requests, ended, time),
+    cause: { commandId: newUuid(), correlationId: correctionId, causationId: permission, actor: service },
+    now,
+    timeoutMs,
+  });
+  if (isRefused(handled)) return handled;
+  return handled.state.get(correctionId) ?? refuse('correction_not_found');
+}
+
+interface Permitted {
+  /** Id of the event that permits it. */
+  permission: string;
+  timeoutMs: number;
+}
+
+async function giveBack(
+  dependencies: CarryOutDependencies,
+  request: CorrectionRequest,
+  { permission, timeoutMs }: Permitted,
+): Promise<{ cents: number } | Refused> {
+  const { store, newUuid } = dependencies;
+  const { correctionId, correction, reference, cents, askedBy: actor } = request;
+  const cause = { commandId: newUuid(), correlationId: correctionId, causationId: permission, actor };
+  if (correction.kind === 'credit_line') return credit(dependencies, request, { cause, timeoutMs });
+  const { stream } = correction;
+  const fromRevision =
+    correction.kind === 'waive_charge'
+      ? correction.revision
+      : Math.min(...correction.charges.map(({ revision }) => revision));
+  const command =
+    correction.kind === 'waive_charge'
+      ? ({ kind: 'waive_charge', token: correction.token, cents, reference } as const)
+      : ({ kind: 'waive_charges', tokens: correction.charges.map(({ token }) => token), reference } as const);
+  const handled = await correctCharge(dependencies, { stream, command, cause, fromRevision, timeoutMs });
+  if (isRefused(handled)) return handled;
+  const none: Refusal = correction.kind === 'waive_charge' ? 'reference_reused' : 'nothing_to_give_back';
+  const waived = (await store.read(stream, fromRevision))
+    .map(parseUsageEvent)
+    .filter(({ metadata }) => metadata.$causationId === permission)
+    .reduce((sum, { event }) => sum + (event.type === 'ChargeWaived' ? event.data.cents : 0), 0);
+  return waived > 0 ? { cents: waived } : refuse(none);
+}
+
+/** A note with this reference that somebody issued at the command line is not this correction's. */
+async function credit(
+  dependencies: CarryOutDependencies,
+  { accountId, reference, correction, cents, askedBy: actor }: CorrectionRequest,
+  { cause, timeoutMs }: { cause: Cause; timeoutMs: number },
+): Promise<{ cents: number } | Refused> {
+  if (correction.kind !== 'credit_line') throw new Error('only a line is credited');
+  const { invoice_number, line, charge_event_id } = correction;
+  const note = { account_id: accountId, reference, invoice_number, line, charge_event_id, cents };
+  const { correlationId, causationId } = cause;
+  const permittedBy = { correlationId, causationId };
+  const answer = await issueCreditNote(dependencies, { note, actor, permittedBy, timeoutMs });
+  if (isRefused(answer)) return answer;
+  if (answer.issued) return { cents };
+  const issued = (await dependencies.store.read(invoicesStream(accountId), 0))
+    .map(parseInvoiceEvent)
+    .find(({ event }) => event.type === 'CreditNoteIssued' && event.data.reference === reference);
+  return issued?.metadata.$causationId === causationId ? { cents } : refuse('reference_reused');
+}

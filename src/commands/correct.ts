@@ -1,0 +1,177 @@
+import { periodOfUsageStream } from '../domain/billing-period.ts';
+import { correctionsStream, maxChargesOfCorrection } from '../domain/correction-events.ts';
+import type { Correction, CorrectionEvent } from '../domain/correction-events.ts';
+import {
+  decideCorrectionRequest,
+  evolveCorrectionRequests,
+  isSameRequest,
+  newCorrectionRequests,
+} from '../domain/correction-requests.ts';
+import type {
+  CorrectionRequest,
+  CorrectionRequestCommand,
+  CorrectionRequests,
+  StaffActor,
+} from '../domain/correction-requests.ts';
+import { evolveCorrections, newCorrections, waiverName } from '../domain/corrections.ts';
+import type { Corrections } from '../domain/corrections.ts';
+import { parseCorrectionEvent, parseUsageEvent } from '../domain/parse-event.ts';
+import type { Actor } from '../domain/parse-event.ts';
+import { isRefused, refuse } from '../domain/refusals.ts';
+import type { Refused } from '../domain/refusals.ts';
+import type { EventStore } from '../ports/event-store.ts';
+import { ownCause } from './event-metadata.ts';
+import { handle, load } from './handle-command.ts';
+import type { Aggregate } from './handle-command.ts';
+import { readCreditLeft } from './issue-credit-note.ts';
+import { actingStaff } from './staff.ts';
+import type { StaffDependencies } from './staff.ts';
+
+export type CorrectDependencies = Pick<StaffDependencies, 'store' | 'now' | 'newUuid' | 'staffCache'>;
+
+interface CorrectionOrder {
+  accountId: string;
+  /** The form that was sent draws it: the same form sent twice asks once. */
+  correctionId: string;
+  by: { staffId: string; reason: string };
+  /** Of the request; default: the correction. */
+  correlationId?: string;
+  timeoutMs: number;
+}
+
+export interface AskedCorrection extends CorrectionOrder {
+  reference: string;
+  correction: Correction;
+  /** Not for `waive_charges`, which gives back the rest of each. Default: all that is left. */
+  cents?: number | undefined;
+  /** What one person may give back to one account within 24 hours without a second person. */
+  limitCents: number;
+}
+
+/**
+ * Asks to give something back. The amount is fixed here, by what the log says is left. A correction that needs nobody else is
+ * permitted with this: `carryOutCorrection` then gives the money back.
+ *
+ * @returns the request; its `status` says whether somebody else has to approve it
+ * @throws {NotStored} {OutcomeUnknown} {EventStoreUnavailable}; then the command may be repeated
+ */
+export async function askCorrection(
+  dependencies: CorrectDependencies,
+  { reference, correction, cents, limitCents, ...order }: AskedCorrection,
+): Promise<CorrectionRequest | Refused> {
+  const { accountId, correctionId } = order;
+  const by = await actingStaff(dependencies, order.by);
+  if (isRefused(by)) return by;
+  const known = (await readCorrectionRequests(dependencies.store, accountId)).get(correctionId);
+  // Asked again, its money may be given back already, so that nothing is left.
+  if (known) return isSameRequest(known, { by, reference, correction }) ? known : refuse('reference_reused');
+  const left = await readLeft(dependencies.store, { accountId, reference, correction });
+  if (isRefused(left)) return left;
+  const asked = { correctionId, accountId, reference, correction: left.correction };
+  const amount = { cents: cents ?? left.cents, limitCents };
+  if (amount.cents > left.cents) return refuse('exceeds_charge');
+  return decide(dependencies, { kind: 'ask', ...asked, ...amount, by }, { ...order, by });
+}
+
+/** By a second person of finance. The request is then carried out by `carryOutCorrection`. */
+export async function approveCorrection(
+  dependencies: CorrectDependencies,
+  order: CorrectionOrder,
+): Promise<CorrectionRequest | Refused> {
+  const by = await actingStaff(dependencies, order.by, 'finance');
+  if (isRefused(by)) return by;
+  return decide(dependencies, { kind: 'approve', correctionId: order.correctionId, by }, { ...order, by });
+}
+
+/** By finance, or by the person who has asked. */
+export async function refuseCorrection(
+  dependencies: CorrectDependencies,
+  order: CorrectionOrder,
+): Promise<CorrectionRequest | Refused> {
+  const by = await actingStaff(dependencies, order.by);
+  if (isRefused(by)) return by;
+  return decide(dependencies, { kind: 'refuse', correctionId: order.correctionId, by }, { ...order, by });
+}
+
+/** All that staff have asked to give back to an account, by its id. @throws {EventStoreUnavailable} */
+export async function readCorrectionRequests(store: EventStore, accountId: string): Promise<CorrectionRequests> {
+  return (await load(store, correctionRequests(accountId))).state;
+}
+
+export const correctionRequests = (accountId: string): Aggregate<CorrectionRequests, CorrectionEvent> => ({
+  stream: correctionsStream(accountId),
+  initial: newCorrectionRequests,
+  parse: parseCorrectionEvent,
+  evolve: evolveCorrectionRequests,
+});
+
+async function decide(
+  { store, now, newUuid }: CorrectDependencies,
+  command: CorrectionRequestCommand,
+  request: { accountId: string; by: StaffActor; correlationId?: string; timeoutMs: number },
+): Promise<CorrectionRequest | Refused> {
+  const commandId = newUuid();
+  const { accountId, by: actor, correlationId = command.correctionId, timeoutMs } = request;
+  const handled = await handle(store, correctionRequests(accountId), {
+    decide: (requests, time) => decideCorrectionRequest(requests, command, time),
+    cause: { ...ownCause(commandId, actor satisfies Actor), correlationId },
+    now,
+    timeoutMs,
+  });
+  if (isRefused(handled)) return handled;
+  const decided = handled.state.get(command.correctionId);
+  if (!decided) throw new Error(`the correction ${command.correctionId} was decided and is not there`);
+  return decided;
+}
+
+interface Wanted {
+  accountId: string;
+  reference: string;
+  correction: Correction;
+}
+
+interface Left {
+  cents: number;
+  /** Without the charges of which nothing is left. */
+  correction: Correction;
+}
+
+/** What may be given back now, as the log says. */
+async function readLeft(store: EventStore, { accountId, reference, correction }: Wanted): Promise<Left | Refused> {
+  if (correction.kind === 'credit_line') {
+    const left = await readCreditLeft(store, { account_id: accountId, ...correction });
+    if (isRefused(left)) return left;
+    if (left.references.has(reference)) return refuse('reference_reused');
+    return left.cents > 0 ? { cents: left.cents, correction } : refuse('nothing_to_give_back');
+  }
+  const { stream } = correction;
+  if (periodOfUsageStream(stream).accountId !== accountId) return refuse('charge_not_found');
+  const wanted = correction.kind === 'waive_charge' ? [correction] : correction.charges;
+  if (wanted.length > maxChargesOfCorrection) throw new Error('a correction has at most 400 charges');
+  const read = await readCharges(store, stream, wanted);
+  if (wanted.some(({ token, revision }) => read.revisions.get(token) !== revision)) return refuse('charge_not_found');
+  if (read.corrections.closed) return refuse('period_closed');
+  const { charges, waivers } = read.corrections;
+  if (wanted.some(({ token }) => waivers.has(waiverName({ reference, token })))) return refuse('reference_reused');
+  const left = wanted.filter(({ token }) => charges.get(token)?.cents);
+  if (left.length === 0) return refuse('nothing_to_give_back');
+  const cents = left.reduce((sum, { token }) => sum + (charges.get(token)?.cents ?? 0), 0);
+  return { cents, correction: correction.kind === 'waive_charge' ? correction : { ...correction, charges: left } };
+}
+
+/** The charges of a period from the first wanted one on, and where each stands in the stream. */
+async function readCharges(
+  store: EventStore,
+  stream: string,
+  wanted: readonly { revision: number }[],
+): Promise<{ corrections: Corrections; revisions: ReadonlyMap<string, number> }> {
+  const from = Math.min(...wanted.map(({ revision }) => revision));
+  const revisions = new Map<string, number>();
+  let corrections = newCorrections();
+  for (const { event, id, revision } of (await store.read(stream, from)).map(parseUsageEvent)) {
+    corrections = evolveCorrections(corrections, event, { id });
+    const isCharge = event.type === 'OverageCharged' || event.type === 'DownloadCreditDebited';
+    if (isCharge) revisions.set(event.data.token, revision);
+  }
+  return { corrections, revisions };
+}

@@ -1,0 +1,236 @@
+import { LRUCache } from 'lru-cache';
+import type { Actor } from '../domain/parse-event.ts';
+import { parseStaffEvent } from '../domain/parse-event.ts';
+import { isRefused, refuse } from '../domain/refusals.ts';
+import type { Refused } from '../domain/refusals.ts';
+import type { StaffActor } from '../domain/correction-requests.ts';
+import { decideStaff, defaultTokenDays, evolveStaff, initialStaff, memberOf } from '../domain/staff.ts';
+import type { Member, SignIn, Staff, StaffCommand, StaffToken } from '../domain/staff.ts';
+import { staffStream } from '../domain/staff-events.ts';
+import type { StaffEvent, StaffRole, StaffScope } from '../domain/staff-events.ts';
+import type { EventStore } from '../ports/event-store.ts';
+import { newApiKey } from './api-key.ts';
+import { ownCause } from './event-metadata.ts';
+import { handle, load } from './handle-command.ts';
+import type { Aggregate, Loaded } from './handle-command.ts';
+
+/**
+ * The states of staff that this process has read. A stream grows with every look at personal data: each command reads only what
+ * is new in it, and a look usually reads nothing.
+ */
+export type StaffCache = LRUCache<string, Loaded<Staff>>;
+
+const maxCached = 1_000;
+
+export const newStaffCache = (): StaffCache => new LRUCache({ max: maxCached });
+
+export interface StaffDependencies {
+  store: EventStore;
+  now: () => string;
+  newUuid: () => string;
+  newId: (prefix: 'stf' | 'stk') => string;
+  randomBits: (bytes: number) => Buffer;
+  /** One for the process. */
+  staffCache: StaffCache;
+}
+
+/** Who gives an order: a member of staff, whose role the log says; or the operator at the command line, who is not signed in. */
+export type OrderedBy = { staffId: string; reason: string } | { operator: Extract<Actor, { type: 'staff' }> };
+
+export interface StaffOrder {
+  by: OrderedBy;
+  /** Of the request; default: this command. */
+  correlationId?: string;
+  timeoutMs: number;
+}
+
+/**
+ * A member of staff who acts, with the role that the log says now.
+ *
+ * @returns `staff_not_found`, `staff_removed` or `role_too_low` if this person may not
+ * @throws {EventStoreUnavailable}
+ */
+export async function actingStaff(
+  dependencies: Pick<StaffDependencies, 'store' | 'staffCache'>,
+  { staffId, reason }: { staffId: string; reason: string },
+  least: StaffRole = 'support',
+): Promise<StaffActor | Refused> {
+  const member = memberOf(await readStaff(dependencies, staffId), least);
+  return isRefused(member) ? member : { type: 'staff', id: staffId, role: member.role, reason };
+}
+
+/** A member of staff as the log says now. @throws {EventStoreUnavailable} */
+export async function readStaff(
+  { store, staffCache }: Pick<StaffDependencies, 'store' | 'staffCache'>,
+  staffId: string,
+): Promise<Staff> {
+  const loaded = await load(store, staffAggregate(staffCache, staffId));
+  remember(staffCache, staffId, loaded);
+  return loaded.state;
+}
+
+/** Makes somebody a member, for whom a link to sign in can then be made. */
+export async function inviteStaff(
+  dependencies: StaffDependencies,
+  { email, role, ...order }: StaffOrder & { email: string; role: StaffRole },
+): Promise<{ staffId: string; member: Member } | Refused> {
+  const staffId = dependencies.newId('stf');
+  const invited = await orderOfAdmin(dependencies, { kind: 'invite', staffId, email, role }, order);
+  return isRefused(invited) ? invited : { staffId, member: knownMember(invited) };
+}
+
+/** Only of those who were invited: a provider says the role of its own people. */
+export async function changeStaffRole(
+  dependencies: StaffDependencies,
+  { staffId, role, ...order }: StaffOrder & { staffId: string; role: StaffRole },
+): Promise<Member | Refused> {
+  const changed = await orderOfAdmin(dependencies, { kind: 'change_role', staffId, role }, order);
+  return isRefused(changed) ? changed : knownMember(changed);
+}
+
+/** From here on this person neither signs in nor acts, and no token of theirs is accepted. */
+export async function removeStaff(
+  dependencies: StaffDependencies,
+  { staffId, ...order }: StaffOrder & { staffId: string },
+): Promise<Member | Refused> {
+  const removed = await orderOfAdmin(dependencies, { kind: 'remove', staffId }, order);
+  return isRefused(removed) ? removed : knownMember(removed);
+}
+
+export interface TokenOrder extends StaffOrder {
+  staffId: string;
+  label: string;
+  scopes: readonly StaffScope[];
+  /** Default: 90; at most 365. */
+  lifetimeDays?: number;
+}
+
+/**
+ * A token for programs. It is shown once and stored nowhere.
+ *
+ * @throws {OutcomeUnknown} when the event may be stored, of a token that nobody will ever see
+ */
+export async function issueStaffToken(
+  dependencies: StaffDependencies,
+  { staffId, label, scopes, lifetimeDays = defaultTokenDays, ...order }: TokenOrder,
+): Promise<(StaffToken & { token: string }) | Refused> {
+  const { key, keyHash: tokenHash, keyPrefix: tokenPrefix } = newApiKey(dependencies.randomBits, 'rts');
+  const tokenId = dependencies.newId('stk');
+  const issued = await orderOfAdmin(
+    dependencies,
+    { kind: 'issue_token', staffId, tokenId, tokenHash, tokenPrefix, label, scopes, lifetimeDays },
+    order,
+  );
+  if (isRefused(issued)) return issued;
+  const record = issued.tokens.get(tokenId);
+  if (!record) throw new Error(`token ${tokenId} was issued and is not there`);
+  return { ...record, token: key };
+}
+
+export async function revokeStaffToken(
+  dependencies: StaffDependencies,
+  { staffId, tokenId, ...order }: StaffOrder & { staffId: string; tokenId: string },
+): Promise<StaffToken | Refused> {
+  const revoked = await orderOfAdmin(dependencies, { kind: 'revoke_token', staffId, tokenId }, order);
+  return isRefused(revoked) ? revoked : (revoked.tokens.get(tokenId) ?? refuse('key_not_found'));
+}
+
+/**
+ * Records that somebody has signed in, before the session begins.
+ *
+ * @returns the member with the role that holds from here on; a refusal for somebody who is not a member, or no more
+ */
+export async function recordSignIn(
+  dependencies: StaffDependencies,
+  { staffId, signIn, ...request }: { staffId: string; signIn: SignIn; correlationId?: string; timeoutMs: number },
+): Promise<Member | Refused> {
+  const { member } = await readStaff(dependencies, staffId);
+  const role = signIn.by === 'provider' ? signIn.role : member?.role;
+  if (!role) return refuse('staff_not_found');
+  const actor = { type: 'staff', id: staffId, role, reason: 'signs in' } as const;
+  const signedIn = await command(dependencies, { kind: 'sign_in', staffId, signIn }, { actor, ...request });
+  return isRefused(signedIn) ? signedIn : knownMember(signedIn);
+}
+
+export interface Look {
+  staffId: string;
+  accountId: string;
+  /** The download that is looked at; null for anything else of the account. */
+  token: string | null;
+  page: Extract<StaffEvent, { type: 'PersonalDataViewed' }>['data']['page'];
+}
+
+/**
+ * Records that somebody looks at personal data, before they are shown. The same look within 15 minutes is recorded once.
+ *
+ * @returns a refusal for somebody who is not a member, or no more: nothing is shown
+ * @throws {NotStored} {OutcomeUnknown} {EventStoreUnavailable}: nothing is shown
+ */
+export async function recordLook(
+  dependencies: Pick<StaffDependencies, 'store' | 'now' | 'newUuid' | 'staffCache'>,
+  { staffId, accountId, token, page, ...request }: Look & { correlationId?: string; timeoutMs: number },
+): Promise<Refused | undefined> {
+  const { staffCache } = dependencies;
+  const member = memberOf(staffCache.get(staffId)?.state ?? (await readStaff(dependencies, staffId)));
+  if (isRefused(member)) return member;
+  const actor = { type: 'staff', id: staffId, role: member.role, reason: `looks at ${page}` } as const;
+  const looked = await command(
+    dependencies,
+    { kind: 'look', staffId, look: { account_id: accountId, token, page } },
+    { actor, presumedCurrent: true, ...request },
+  );
+  return isRefused(looked) ? looked : undefined;
+}
+
+/** Admins manage staff in the console, operators at the command line. */
+async function orderOfAdmin(
+  dependencies: StaffDependencies,
+  order: StaffCommand,
+  { by, ...request }: StaffOrder,
+): Promise<Staff | Refused> {
+  const actor = 'operator' in by ? by.operator : await actingStaff(dependencies, by, 'admin');
+  return isRefused(actor) ? actor : command(dependencies, order, { actor, ...request });
+}
+
+async function command(
+  { store, now, newUuid, staffCache }: Pick<StaffDependencies, 'store' | 'now' | 'newUuid' | 'staffCache'>,
+  asked: StaffCommand,
+  request: { actor: Actor; correlationId?: string; timeoutMs: number; presumedCurrent?: boolean },
+): Promise<Staff | Refused> {
+  const { actor, correlationId, timeoutMs, presumedCurrent = false } = request;
+  const own = ownCause(newUuid(), actor);
+  const handled = await handle(
+    store,
+    { ...staffAggregate(staffCache, asked.staffId), presumedCurrent },
+    {
+      decide: (state, time) => decideStaff(state, asked, time),
+      cause: { ...own, correlationId: correlationId ?? own.correlationId },
+      now,
+      timeoutMs,
+    },
+  );
+  if (isRefused(handled)) return handled;
+  remember(staffCache, asked.staffId, handled.loaded);
+  return handled.state;
+}
+
+function staffAggregate(cache: StaffCache, staffId: string): Aggregate<Staff, StaffEvent> {
+  const known = cache.get(staffId);
+  return {
+    stream: staffStream(staffId),
+    initial: () => initialStaff,
+    parse: parseStaffEvent,
+    evolve: evolveStaff,
+    ...(known && { known }),
+  };
+}
+
+/** An empty stream is not remembered: ids of people who do not exist would push out those who do. */
+function remember(cache: StaffCache, staffId: string, loaded: Loaded<Staff>): void {
+  if (loaded.revision > (cache.get(staffId)?.revision ?? -1)) cache.set(staffId, loaded);
+}
+
+function knownMember({ member }: Staff): Member {
+  if (!member) throw new Error('a member of staff was recorded and is not there');
+  return member;
+}

@@ -1,0 +1,208 @@
+import type { Correction, CorrectionEvent } from './correction-events.ts';
+import { aDayBefore } from './instant.ts';
+import type { Actor } from './parse-event.ts';
+import { refuse } from './refusals.ts';
+import type { Refused } from './refusals.ts';
+import { hasRole } from './staff.ts';
+import type { StaffRole } from './staff-events.ts';
+
+/**
+ * What staff have asked to give back to one account, from the stream `corrections-{accountId}`:
+ *
+ *     asked ──CorrectionApproved──▶ permitted ──CorrectionMade────▶ made
+ *       │                              └──────CorrectionFailed──▶ failed
+ *       └─────CorrectionRefused───▶ refused
+ *
+ * A request that needs no approval is permitted from the start. Once permitted, it is carried out, because the money may be given
+ * back at any moment in another stream.
+ */
+export type CorrectionRequests = Map<string, CorrectionRequest>;
+
+export interface CorrectionRequest {
+  correctionId: string;
+  accountId: string;
+  reference: string;
+  correction: Correction;
+  /** The most that it gives back. */
+  cents: number;
+  askedBy: StaffActor;
+  askedAt: string;
+  needsApproval: boolean;
+  status: 'asked' | 'permitted' | 'refused' | 'made' | 'failed';
+  /** The event that permits it: the request itself, or the approval. */
+  permittedBy: string | null;
+  /** What it has given back. */
+  madeCents: number | null;
+  /** Why it gave nothing back. */
+  why: string | null;
+}
+
+/** A member of staff with the role that the log says. */
+export interface StaffActor {
+  type: 'staff';
+  id: string;
+  role: StaffRole;
+  reason: string;
+}
+
+/** `evolveCorrectionRequests` fills the map in place: each fold needs its own. */
+export const newCorrectionRequests = (): CorrectionRequests => new Map();
+
+interface At {
+  id: string;
+  time: string;
+  actor: Actor;
+}
+
+export function evolveCorrectionRequests(
+  requests: CorrectionRequests,
+  event: CorrectionEvent,
+  { id, time, actor }: At,
+): CorrectionRequests {
+  const change = (changed: Partial<CorrectionRequest>): CorrectionRequests => {
+    const request = requests.get(event.data.correction_id);
+    return request ? requests.set(request.correctionId, { ...request, ...changed }) : requests;
+  };
+  switch (event.type) {
+    case 'CorrectionAsked': {
+      const { correction_id: correctionId, account_id, reference, correction, cents, needs_approval } = event.data;
+      return requests.set(correctionId, {
+        ...{ correctionId, accountId: account_id, reference, correction, cents },
+        ...{ askedBy: actor as StaffActor, askedAt: time, needsApproval: needs_approval },
+        ...{ status: needs_approval ? 'asked' : 'permitted', permittedBy: needs_approval ? null : id },
+        ...{ madeCents: null, why: null },
+      });
+    }
+    case 'CorrectionApproved':
+      return change({ status: 'permitted', permittedBy: id });
+    case 'CorrectionRefused':
+      return change({ status: 'refused' });
+    case 'CorrectionMade':
+      return change({ status: 'made', madeCents: event.data.cents });
+    case 'CorrectionFailed':
+      return change({ status: 'failed', why: event.data.why });
+    default:
+      return event satisfies never;
+  }
+}
+
+export interface AskCorrection {
+  kind: 'ask';
+  correctionId: string;
+  accountId: string;
+  reference: string;
+  correction: Correction;
+  cents: number;
+  /** What one person may give back to one account within 24 hours without a second person. */
+  limitCents: number;
+  by: StaffActor;
+}
+
+export type CorrectionRequestCommand =
+  | AskCorrection
+  | { kind: 'approve'; correctionId: string; by: StaffActor }
+  | { kind: 'refuse'; correctionId: string; by: StaffActor }
+  | { kind: 'made'; correctionId: string; cents: number }
+  | { kind: 'failed'; correctionId: string; why: string };
+
+/**
+ * @param now instant of the decision, UTC ISO-8601
+ * @returns the events to append: none when the command has been carried out already
+ */
+export function decideCorrectionRequest(
+  requests: CorrectionRequests,
+  command: CorrectionRequestCommand,
+  now: string,
+): CorrectionEvent[] | Refused {
+  if (command.kind === 'ask') return ask(requests, command, now);
+  const request = requests.get(command.correctionId);
+  if (!request) return refuse('correction_not_found');
+  switch (command.kind) {
+    case 'approve':
+      return approve(request, command.by);
+    case 'refuse':
+      return refuseRequest(request, command.by);
+    case 'made':
+      return end(request, {
+        type: 'CorrectionMade',
+        data: { correction_id: request.correctionId, cents: command.cents },
+      });
+    case 'failed':
+      return end(request, {
+        type: 'CorrectionFailed',
+        data: { correction_id: request.correctionId, why: command.why },
+      });
+  }
+}
+
+function ask(requests: CorrectionRequests, command: AskCorrection, now: string): CorrectionEvent[] | Refused {
+  const known = requests.get(command.correctionId);
+  if (known) return isSameRequest(known, command) ? [] : refuse('reference_reused');
+  const { correctionId, accountId, reference, correction, cents, limitCents, by } = command;
+  const standing = [...requests.values()].filter(({ status }) => status !== 'refused' && status !== 'failed');
+  if (standing.some((other) => other.reference === reference && overlaps(other.correction, correction)))
+    return refuse('reference_reused');
+  return [
+    {
+      type: 'CorrectionAsked',
+      data: {
+        ...{ correction_id: correctionId, account_id: accountId, reference, correction, cents },
+        limit_cents: limitCents,
+        needs_approval: !hasRole(by.role, 'finance') || cents + centsOfADay(standing, by.id, now) > limitCents,
+      },
+    },
+  ];
+}
+
+/** What a person has asked to give back within 24 hours, whoever approved it. @param standing neither refused nor failed */
+function centsOfADay(standing: readonly CorrectionRequest[], staffId: string, now: string): number {
+  const aDayAgo = aDayBefore(now);
+  return standing
+    .filter(({ askedBy, askedAt }) => askedBy.id === staffId && askedAt > aDayAgo)
+    .reduce((sum, { cents }) => sum + cents, 0);
+}
+
+/**
+ * The same form, sent twice. The amounts are not compared: when the first has given back the rest of the charge, the second finds
+ * none.
+ */
+export const isSameRequest = (
+  known: CorrectionRequest,
+  asked: { by: { id: string }; reference: string; correction: Correction },
+): boolean =>
+  known.askedBy.id === asked.by.id &&
+  known.reference === asked.reference &&
+  known.correction.kind === asked.correction.kind &&
+  overlaps(known.correction, asked.correction);
+
+/** Two corrections under one reference may not touch the same charge; an account's credit notes each have a reference of their own. */
+function overlaps(one: Correction, other: Correction): boolean {
+  if (one.kind === 'credit_line' || other.kind === 'credit_line') return one.kind === other.kind;
+  if (one.stream !== other.stream) return false;
+  const tokens = new Set(tokensOf(one));
+  return tokensOf(other).some((token) => tokens.has(token));
+}
+
+const tokensOf = (correction: Exclude<Correction, { kind: 'credit_line' }>): string[] =>
+  correction.kind === 'waive_charge' ? [correction.token] : correction.charges.map(({ token }) => token);
+
+function approve(request: CorrectionRequest, by: StaffActor): CorrectionEvent[] | Refused {
+  if (!hasRole(by.role, 'finance')) return refuse('role_too_low');
+  if (by.id === request.askedBy.id) return refuse('own_request');
+  if (request.permittedBy !== null) return [];
+  if (request.status !== 'asked') return refuse('correction_decided');
+  return [{ type: 'CorrectionApproved', data: { correction_id: request.correctionId } }];
+}
+
+/** By finance, or by the person who asked and takes it back. */
+function refuseRequest(request: CorrectionRequest, by: StaffActor): CorrectionEvent[] | Refused {
+  if (!hasRole(by.role, 'finance') && by.id !== request.askedBy.id) return refuse('role_too_low');
+  if (request.status === 'refused') return [];
+  if (request.status !== 'asked') return refuse('correction_decided');
+  return [{ type: 'CorrectionRefused', data: { correction_id: request.correctionId } }];
+}
+
+function end(request: CorrectionRequest, event: CorrectionEvent): CorrectionEvent[] | Refused {
+  if (request.status === 'made' || request.status === 'failed') return [];
+  return request.status === 'permitted' ? [event] : refuse('correction_not_permitted');
+}
