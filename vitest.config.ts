@@ -25,8 +25,7 @@ const unitTests = [
 ];
 /** The longest files, and some that mostly wait: they start first, so that none is left to run alone at the end. */
 const longest = [
-  'console/pictures',
-  'console/accessibility',
+  'console/pages',
   'console/story',
   'downloader/sample-downloads',
   'downloader/outputs',

@@ -1,4 +1,3 @@
-import { fileURLToPath } from 'node:url';
 import type { Pool } from 'pg';
 import { pino } from 'pino';
 import type { Logger } from 'pino';
@@ -15,15 +14,12 @@ import { notBelieved } from '../../projections/credits-macs.ts';
 import type { NotBelieved } from '../../projections/credits-macs.ts';
 import { createAdmissions } from '../../projections/admission/admission.ts';
 import type { Admissions } from '../../projections/admission/admission.ts';
-import { migrate } from '../../src/adapters/postgres/migrations.ts';
 import { openPool } from '../../src/adapters/postgres/pool.ts';
 import { createRowMacs } from '../../src/adapters/postgres/row-macs.ts';
 import { deriveKeys } from '../../src/adapters/derive-keys.ts';
 import type { EventStore, Subscription } from '../../src/ports/event-store.ts';
 import { positionOfEvent } from '../../src/ports/log-position.ts';
-import { createDatabase } from '../support/postgres.ts';
-
-const migrationsDirectory = fileURLToPath(new URL('../../projections/migrations', import.meta.url));
+import { createMigratedDatabase } from '../support/postgres.ts';
 
 /** The checkpoint of a reader that has taken the event at a position. */
 export const checkpointAt = (commit: bigint): Checkpoint => ({
@@ -66,7 +62,7 @@ export async function createReadModels({
   queryTimeoutMs = 10_000,
   logger = silent,
 }: ReadModelOptions = {}): Promise<TestReadModels> {
-  const database = await createDatabase();
+  const database = await createMigratedDatabase();
   const pools: Pool[] = [];
   const running: { store: EventStore; projection: Projection; runner: Subscription }[] = [];
   const openAnother = (options?: string): Pool => {
@@ -81,7 +77,6 @@ export async function createReadModels({
     return pool;
   };
   const pool = openAnother();
-  await migrate(pool, migrationsDirectory);
   return {
     url: database.url,
     pool,

@@ -8,6 +8,7 @@ import { makeBrowser, whyNoBrowser } from './browser-of-run.ts';
 import { readGivenEngines } from './given-engines.ts';
 import { linkEngine } from './made-once.ts';
 import { offer } from './offers.ts';
+import { prepareMigratedDatabase } from './postgres.ts';
 import { makeConsole } from './console-of-run.ts';
 import { makeService } from './services-of-run.ts';
 import { makeTemporaryDirectory } from './temporary-directory.ts';
@@ -22,6 +23,7 @@ export default async function setUp(): Promise<() => Promise<void>> {
   process.env['TEST_MADE_ONCE'] = directory;
   linkEngine(directory);
   process.env['TEST_POSTGRES'] = readGivenEngines().databaseUrl ?? (await startPostgres(directory, undo));
+  await prepareMigratedDatabase();
   undo.defer(warnWithoutBrowser);
   const offers = await offer({
     service: makeService,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
 import { engineOfRun, filmsOfRun, prepareEngine } from './made-once.ts';
 import { startNatsServer } from './nats.ts';
-import { createDatabase } from './postgres.ts';
+import { createMigratedDatabase } from './postgres.ts';
 import { openAccount, runCli, startProcess } from './service.ts';
 import type { Environment, OpenedAccount, ServiceProcess } from './service.ts';
 import { startSamplePlatform } from '../../src/embedded/sample-platform/sample-platform.ts';
@@ -32,7 +32,7 @@ export async function startInstallation(given: Environment = {}): Promise<Instal
   const directory = makeTemporaryDirectory();
   const eventStore = await openEventStore();
   const nats = await startNatsServer();
-  const database = await createDatabase();
+  const database = await createMigratedDatabase();
   const { ffmpegPath } = await findDownloader();
   const cacheDirectory = filmsOfRun() ?? join(directory, 'films');
   const platform = await startSamplePlatform({ cacheDirectory, ffmpegPath });

@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
 import pg from 'pg';
+import { migrate } from '../../src/adapters/postgres/migrations.ts';
 
 export interface TestDatabase extends AsyncDisposable {
   url: string;
@@ -7,16 +9,37 @@ export interface TestDatabase extends AsyncDisposable {
   drop(): Promise<void>;
 }
 
-/** A new, empty database in the run's Postgres. Dropping it is polite, not necessary: the server goes when the run ends. */
-export async function createDatabase(): Promise<TestDatabase> {
+/**
+ * A new database in the run's Postgres. Dropping it is polite, not necessary: the server goes when the run ends.
+ *
+ * @param template the database that it is a copy of, which nobody may use meanwhile; without one it is empty
+ */
+export async function createDatabase(template = 'template0'): Promise<TestDatabase> {
   const name = `test_${randomBytes(8).toString('hex')}`;
-  await administer(`create database ${name}`);
+  await administer(`create database ${name} template ${template} strategy file_copy`);
   const url = new URL(urlOfRun());
   url.pathname = `/${name}`;
   const drop = async (): Promise<void> => {
     await administer(`drop database if exists ${name} with (force)`);
   };
   return { url: url.href, drop, [Symbol.asyncDispose]: drop };
+}
+
+/** A new database with the current schema: a copy of one that was migrated once for the run, which takes half the time. */
+export const createMigratedDatabase = (): Promise<TestDatabase> => createDatabase(migratedTemplate);
+
+const migratedTemplate = 'migrated_template';
+const migrationsDirectory = fileURLToPath(new URL('../../projections/migrations', import.meta.url));
+
+/** For `createMigratedDatabase`; once for the run. */
+export async function prepareMigratedDatabase(): Promise<void> {
+  await administer(`drop database if exists ${migratedTemplate} with (force)`);
+  await administer(`create database ${migratedTemplate}`);
+  const url = new URL(urlOfRun());
+  url.pathname = `/${migratedTemplate}`;
+  const pool = new pg.Pool({ connectionString: url.href });
+  await migrate(pool, migrationsDirectory);
+  await pool.end();
 }
 
 /** Set by global-setup.ts: the administrator's database in the run's Postgres. */

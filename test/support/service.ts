@@ -10,7 +10,7 @@ import { runLoaded } from './command-process.ts';
 import type { Ran } from './command-process.ts';
 import { givenEngines } from './given-engines.ts';
 import { engineOfRun, linkEngine, prepareDataDirectory } from './made-once.ts';
-import { createDatabase } from './postgres.ts';
+import { createMigratedDatabase } from './postgres.ts';
 import { makeTemporaryDirectory } from './temporary-directory.ts';
 
 /** The service as its users meet it: processes of its own, started by its own command line, spoken to over HTTP. */
@@ -115,7 +115,7 @@ async function givenAddresses(
 ): Promise<{ addresses: Environment; drop: () => Promise<void> }> {
   const { eventStoreUrl, databaseUrl, natsUrl } = givenEngines;
   const isEmbedded = databaseUrl === undefined && postgres === 'embedded';
-  const database = isEmbedded ? undefined : await createDatabase();
+  const database = isEmbedded ? undefined : await createMigratedDatabase();
   const addresses = {
     ...(eventStoreUrl !== undefined && { EVENTSTORE_URL: eventStoreUrl }),
     ...(database && { DATABASE_URL: database.url }),
