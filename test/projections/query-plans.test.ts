@@ -290,8 +290,7 @@ describe('a page of everybody’s overage', () => {
 });
 
 describe('a search', () => {
-  const find = (text: string) =>
-    lookedAt((client) => search({ client: client, macs: testMacs, platforms: {} }, text));
+  const find = (text: string) => lookedAt((client) => search({ client: client, macs: testMacs, platforms: {} }, text));
 
   it.each([
     ['a token', 'A' + md5('7'), 1],
