@@ -151,6 +151,7 @@ create table document_mails (
   constraint document_mails_pkey PRIMARY KEY (event_id)
 );
 CREATE INDEX document_mails_by_time ON document_mails USING btree ("time", event_id);
+CREATE INDEX document_mails_of_account ON document_mails USING btree (account_id, "time", event_id);
 CREATE INDEX document_mails_waiting ON document_mails USING btree ("time") WHERE (waiting <> '[]'::jsonb);
 
 create table hourly_limits (
@@ -264,6 +265,7 @@ create table jobs (
   constraint jobs_pkey PRIMARY KEY (token),
   constraint jobs_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'claimed'::text, 'running'::text, 'done'::text, 'failed'::text])))
 );
+CREATE INDEX jobs_failed ON jobs USING btree (finished_at, token) WHERE (status = 'failed'::text);
 CREATE INDEX jobs_of_account ON jobs USING btree (account_id, queued_at DESC, token DESC);
 CREATE INDEX jobs_unfinished ON jobs USING btree (status, waiting_since) WHERE (status = ANY (ARRAY['queued'::text, 'claimed'::text, 'running'::text]));
 CREATE INDEX jobs_with_file ON jobs USING btree (finished_at) WHERE ((status = 'done'::text) AND (file_expired_at IS NULL));
@@ -530,6 +532,7 @@ END)),
 );
 CREATE INDEX usage_warnings_by_time ON usage_warnings USING btree ("time", event_id);
 CREATE INDEX usage_warnings_not_mailed ON usage_warnings USING btree ("time") WHERE (message_id IS NULL);
+CREATE INDEX usage_warnings_of_account ON usage_warnings USING btree (account_id, "time", event_id);
 
 create table worker_heartbeats (
   worker_id text not null,

@@ -122,8 +122,14 @@ const askedRow = ({ event: { data }, id, position, revision, metadata }: ParsedE
   why: null,
 });
 
+export type CorrectionJson = CorrectionRow & { position_text: string };
+
+/** The row as `correctionFromJson` takes it. @param alias of the table in the query */
+export const correctionJsonSql = (alias: string) =>
+  `to_jsonb(${alias}) || jsonb_build_object('position_text', ${alias}.position::text)`;
+
 /** `to_jsonb` writes instants with an offset and a position as a number. */
-function correctionFromJson(json: CorrectionRow & { position_text: string }): CorrectionRow {
+export function correctionFromJson(json: CorrectionJson): CorrectionRow {
   const { position_text: position, ...row } = json;
   const instant = (text: string) => new Date(text).toISOString();
   const maybe = (text: string | null) => (text === null ? null : instant(text));
@@ -140,8 +146,8 @@ async function select(
   sql: string,
   values: readonly unknown[],
 ): Promise<CorrectionRow[]> {
-  const { rows } = await client.query<{ row: CorrectionRow & { position_text: string } }>(
-    `select to_jsonb(c) || jsonb_build_object('position_text', position::text) as row from corrections c ${sql}`,
+  const { rows } = await client.query<{ row: CorrectionJson }>(
+    `select ${correctionJsonSql('c')} as row from corrections c ${sql}`,
     [...values],
   );
   return rows.map(({ row }) => correctionFromJson(row));

@@ -25,6 +25,8 @@ export const jobTimeline: RebuildableProjection = {
 
 /** An event of a download; `time` is UTC ISO-8601. */
 export interface TimelineRow {
+  /** Commit position in the log, in digits. */
+  position: string;
   time: string;
   type: DomainEvent['type'];
   stream: string;
@@ -44,6 +46,7 @@ export interface TimelineRow {
 function rowsOf({ event, metadata, stream, revision, id, position }: ParsedEvent, data: unknown): object[] {
   if (!('token' in event.data)) return [];
   const row: TimelineRow = {
+    position: position.toString(),
     time: metadata.time,
     type: event.type,
     stream,
@@ -53,14 +56,14 @@ function rowsOf({ event, metadata, stream, revision, id, position }: ParsedEvent
     cents: centsOf(event) ?? null,
     data: data as object,
   };
-  return [{ token: event.data.token, position: position.toString(), ...row }];
+  return [{ token: event.data.token, ...row }];
 }
 
 /** The events of a download in the order of the log; empty if the read model does not know the download. */
 export async function readTimeline(client: Pick<PoolClient, 'query'>, token: string): Promise<TimelineRow[]> {
   const { rows } = await client.query<Omit<TimelineRow, 'time'> & { time: Date }>(
-    `select time, type, stream, revision::float8, event_id, actor, cents::float8, data
-     from job_timeline where token = $1 order by position`,
+    `select position::text, time, type, stream, revision::float8, event_id, actor, cents::float8, data
+     from job_timeline t where token = $1 order by t.position`,
     [token],
   );
   return rows.map((row) => ({ ...row, time: row.time.toISOString() }));

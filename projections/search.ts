@@ -10,17 +10,19 @@ import type { RowMacs } from '../src/ports/row-macs.ts';
  * What staff find with one box: everything that a text may stand for, in one statement. Each kind of hit has an index, and at most
  * so many of each come back, the newest first.
  */
-export type SearchHitKind =
-  | 'account'
-  | 'api_key'
-  | 'person'
-  | 'download'
-  | 'document'
-  | 'request'
-  | 'event'
-  | 'idempotency_key'
-  | 'correction'
-  | 'reference';
+export const searchHitKinds = [
+  'account',
+  'api_key',
+  'person',
+  'download',
+  'document',
+  'request',
+  'event',
+  'idempotency_key',
+  'correction',
+  'reference',
+] as const;
+export type SearchHitKind = (typeof searchHitKinds)[number];
 
 export interface SearchHit {
   kind: SearchHitKind;

@@ -161,9 +161,14 @@ create index overage_ledger_given_back_to on overage_ledger (account_id, positio
   where type in ('ChargeWaived', 'DownloadCreditReturned');
 create index credit_notes_by_time on invoices (position) where type = 'CreditNoteIssued';
 
--- Notices and mails, the newest first.
+-- Notices and mails, the newest first: everybody's, and those of an account.
 create index usage_warnings_by_time on usage_warnings (time, event_id);
 create index document_mails_by_time on document_mails (time, event_id);
+create index usage_warnings_of_account on usage_warnings (account_id, time, event_id);
+create index document_mails_of_account on document_mails (account_id, time, event_id);
+
+-- Failed downloads, the newest first.
+create index jobs_failed on jobs (finished_at, token) where status = 'failed';
 
 -- From here on: what is nowhere but here.
 

@@ -16,7 +16,7 @@ export interface FinishedDownload {
 }
 
 export interface FileLinkDependencies {
-  files: FileStore;
+  files: Pick<FileStore, 'sizeBytes' | 'link'>;
   /** How long after its end a download's file is given out. */
   fileRetentionSeconds: number;
   now: () => string;

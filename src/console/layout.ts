@@ -13,7 +13,7 @@ interface Around<Session> {
 /** A whole page: what is on all of them, around what is its own. */
 export function layout<Session extends SiteSession>(page: Page, around: Around<Session>): Html {
   const { assets, site, session } = around;
-  const { title, content, section, islands = [] } = page;
+  const { title, content, section, islands = [], keys = [] } = page;
   const entries = session ? site.menu.entries(session) : [];
   return html`<!doctype html>
     <html lang="en">
@@ -36,7 +36,7 @@ export function layout<Session extends SiteSession>(page: Page, around: Around<S
             ${content}
           </main>
         </div>
-        ${session && keyboardHelp(entries, site.menu.searches)}
+        ${session && keyboardHelp(entries, site.menu.searches, keys)}
       </body>
     </html> `;
 }
@@ -78,12 +78,13 @@ function menu<Session extends SiteSession>(
 export const formTokenField = ({ formToken }: Pick<SiteSession, 'formToken'>): Html =>
   html`<input type="hidden" name="form_token" value="${formToken}" />`;
 
-function keyboardHelp(entries: readonly MenuEntry[], searches: string): Html {
+function keyboardHelp(entries: readonly MenuEntry[], searches: string, ofPage: NonNullable<Page['keys']>): Html {
   const rows = [
     ['/', `search ${searches}`],
     ...entries.map(({ letter, name }) => [`g ${letter}`, name]),
     ['j  k', 'next and previous row of a table'],
     ['Enter', 'open the row'],
+    ...ofPage,
     ['?', 'this help'],
   ];
   return html`<dialog id="keyboard-help" aria-labelledby="keyboard-help-title">

@@ -1,5 +1,6 @@
 import { formatCents } from '../domain/cents.ts';
 import type { Job } from '../domain/download-job.ts';
+import type { Actor } from '../domain/parse-event.ts';
 import { html, Html, table } from '../documents/html.ts';
 
 /** The parts that pages are made of; /console/design shows each of them. */
@@ -7,6 +8,23 @@ import { html, Html, table } from '../documents/html.ts';
 /** An instant in UTC; a script adds the reader's own time beside it. @param instant UTC ISO-8601 */
 export const time = (instant: string): Html =>
   html`<time datetime="${instant}">${instant.slice(0, 16).replace('T', ' ')} UTC</time>`;
+
+/** To the millisecond, for people who compare events. @param instant UTC ISO-8601 */
+export const exactTime = (instant: string): Html =>
+  html`<time datetime="${instant}">${instant.slice(0, 23).replace('T', ' ')} UTC</time>`;
+
+/** How long something took. */
+export function duration(milliseconds: number): string {
+  const seconds = milliseconds / 1_000;
+  if (seconds < 60) return `${seconds.toFixed(3)} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${String(minutes)} min ${(seconds % 60).toFixed(0)} s`;
+  const hours = Math.floor(minutes / 60);
+  return hours < 48 ? `${String(hours)} h ${String(minutes % 60)} min` : `${String(Math.floor(hours / 24))} days`;
+}
+
+export const actorText = (actor: Actor): Html =>
+  actor.type === 'api_key' ? html`the key <code>${actor.id}</code>` : html`${actor.type} <code>${actor.id}</code>`;
 
 /** A calendar day in UTC. */
 export const day = (instant: string): Html =>

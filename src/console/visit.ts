@@ -40,6 +40,8 @@ export interface Page {
   section?: Section;
   /** Scripts that make parts of it move, by their names in `browser/`. */
   islands?: readonly string[];
+  /** Keys that it has beside those of every page, and what they do. */
+  keys?: readonly (readonly [key: string, what: string])[];
 }
 
 type OwnerSection = 'overview' | 'downloads' | 'try' | 'keys' | 'invoices' | 'settings';

@@ -64,6 +64,25 @@ function byWhom(actor: Actor): string {
   return actor.type === 'staff' ? ` by ${actor.id}: ${actor.reason}` : '';
 }
 
+const titles: Partial<Record<DomainEvent['type'], string>> = {
+  DownloadCreditDebited: 'Charged',
+  OverageCharged: 'Charged',
+  DownloadQueued: 'Queued:',
+  DownloadConfirmed: 'Confirmed:',
+  DownloadVoided: 'Voided:',
+  ChargeWaived: 'Waived:',
+  DownloadCreditReturned: 'Returned:',
+  JobClaimed: 'Taken by a worker:',
+  JobStarted: 'Started',
+  JobReleased: 'Released:',
+  JobCompleted: 'Finished:',
+  JobFailed: 'Failed:',
+  FileExpired: 'Expired:',
+};
+
+/** What happened, in front of its description. */
+export const eventTitle = (type: DomainEvent['type']): string => titles[type] ?? type;
+
 export interface Correction {
   time: string;
   /** Cents given back; 0 for a credit. */

@@ -4,8 +4,10 @@ import type { ApiError } from './errors.ts';
 
 /** Contract §2.1: every response has this form. */
 export function sendData(reply: FastifyReply, status: number, data: object): FastifyReply {
-  return reply.code(status).send({ success: true, data });
+  return reply.code(status).send(dataEnvelope(data));
 }
+
+export const dataEnvelope = (data: object) => ({ success: true, data });
 
 export function sendError(reply: FastifyReply, error: ApiError): FastifyReply {
   return reply.code(error.status).send(errorBody(reply, error));

@@ -1,13 +1,14 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { PolledJob } from '../../projections/jobs.ts';
+import type { FileLinkDependencies } from '../commands/link-to-file.ts';
 import { failureReasonNames, failureReasons } from '../domain/failure-reasons.ts';
 import { readAgain } from './authenticate.ts';
 import type { Caller } from './caller.ts';
 import { callerOf, causeOf } from './caller.ts';
 import type { Endpoint, EndpointDependencies } from './endpoint.ts';
 import { endOfAnswer } from './end-of-answer.ts';
-import { contractTimestamp, sendData, timestamp } from './envelope.ts';
+import { contractTimestamp, dataEnvelope, errorEnvelope, sendData, timestamp } from './envelope.ts';
 import { ApiError } from './errors.ts';
 import { fileLink, fileLinkOf } from './files/link-fields.ts';
 import { longestWaitSeconds, preferredWaitSeconds } from './prefer.ts';
@@ -146,7 +147,22 @@ async function waitIfPreferred(
   return 'waited';
 }
 
-async function statusOfRow(job: PolledJob, dependencies: EndpointDependencies): Promise<VideoStatus> {
+type StatusDependencies = FileLinkDependencies & Pick<EndpointDependencies, 'progress'>;
+
+/** What a client that polls now would be answered, for somebody who is no client: it is admitted by no key and counts for none. */
+export async function pollAnswerOf(
+  job: PolledJob,
+  dependencies: StatusDependencies,
+): Promise<{ status: number; body: object }> {
+  try {
+    return { status: 200, body: dataEnvelope(await statusOfRow(job, dependencies)) };
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    return { status: error.status, body: errorEnvelope(error) };
+  }
+}
+
+async function statusOfRow(job: PolledJob, dependencies: StatusDependencies): Promise<VideoStatus> {
   const { status } = job;
   const common = { request_token: job.token, video_id: job.video_id, ...timesOf(job) };
   switch (status) {

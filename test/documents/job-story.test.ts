@@ -6,7 +6,15 @@ import { releaseReasons } from '../../src/domain/download-job-events.ts';
 const ada = { type: 'staff', id: 'Ada', role: 'operator', reason: 'the film was cut' } as const;
 const time = '2026-11-21T10:00:00.000Z';
 const row = (type: TimelineRow['type'], data: object, more: Partial<TimelineRow> = {}): TimelineRow => ({
-  ...{ time, type, stream: 's', revision: 0, event_id: 'charge', actor: { type: 'system', id: 'worker' } },
+  ...{
+    position: '0',
+    time,
+    type,
+    stream: 's',
+    revision: 0,
+    event_id: 'charge',
+    actor: { type: 'system', id: 'worker' },
+  },
   ...{ cents: null, data, ...more },
 });
 

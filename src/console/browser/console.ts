@@ -25,10 +25,16 @@ function onKey(event: KeyboardEvent): void {
     document.querySelector<HTMLAnchorElement>(`.menu a[data-go="${CSS.escape(key)}"]`)?.click();
     return;
   }
-  const act = actions[key];
+  const act = actions[key] ?? actionOfPage(key);
   if (!act) return;
   event.preventDefault();
   act();
+}
+
+/** Links of a page may have a key of their own. */
+function actionOfPage(key: string): (() => void) | undefined {
+  const link = document.querySelector<HTMLAnchorElement>(`a[data-key="${CSS.escape(key)}"]`);
+  return link ? () => link.click() : undefined;
 }
 
 const actions: Readonly<Record<string, () => void>> = {
@@ -54,11 +60,13 @@ function showHelp(): void {
 
 /** Rows with a link are walked through; Enter opens the link, because it has the focus. */
 function moveRow(by: 1 | -1): void {
-  const links = [...document.querySelectorAll<HTMLAnchorElement>('tbody tr a[data-row]')];
+  const links = [...document.querySelectorAll<HTMLAnchorElement>('a[data-row]')].filter((link) =>
+    link.checkVisibility(),
+  );
   const at = links.findIndex((link) => link === document.activeElement);
   const next = links[at < 0 && by < 0 ? links.length - 1 : Math.max(0, Math.min(links.length - 1, at + by))];
-  for (const row of document.querySelectorAll('tr.current')) row.classList.remove('current');
-  next?.closest('tr')?.classList.add('current');
+  for (const row of document.querySelectorAll('tr.current, li.current')) row.classList.remove('current');
+  next?.closest('tr, li')?.classList.add('current');
   next?.focus();
 }
 

@@ -7,15 +7,14 @@ import type { JobRow } from '../../../projections/jobs.ts';
 import { linkToFile } from '../../commands/link-to-file.ts';
 import { html } from '../../documents/html.ts';
 import type { Html } from '../../documents/html.ts';
-import { correctionsOf, describeEvent } from '../../documents/job-story.ts';
+import { correctionsOf, describeEvent, eventTitle } from '../../documents/job-story.ts';
 import { failureReasons } from '../../domain/failure-reasons.ts';
 import type { FailureReason } from '../../domain/failure-reasons.ts';
-import type { Actor } from '../../domain/parse-event.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
-import { bytes, money, note, statusTag, time } from '../parts.ts';
+import { actorText, bytes, money, note, statusTag, time } from '../parts.ts';
 import { away, missing, page, redirect, Refusal } from '../visit.ts';
 import type { Answer, OwnerVisit } from '../visit.ts';
-import { costText } from './downloads.ts';
+import { costText } from '../download-list.ts';
 
 /** One download: its state, what it costs, its file, and every event that it is made of. */
 
@@ -130,7 +129,7 @@ function story(timeline: readonly TimelineRow[]): Html {
     ${timeline.map(
       (event, index) =>
         html`<li id="event-${event.event_id}" class="${event.type === 'JobFailed' && 'bad'}">
-          <p><strong>${titles[event.type] ?? event.type}</strong> ${describeEvent(event)}</p>
+          <p><strong>${eventTitle(event.type)}</strong> ${describeEvent(event)}</p>
           <p class="when">${time(event.time)}${gap(timeline[index - 1], event)}, by ${actorText(event.actor)}</p>
           <details>
             <summary>Event ${event.revision} of <code>${event.stream}</code></summary>
@@ -141,30 +140,11 @@ function story(timeline: readonly TimelineRow[]): Html {
   </ol>`;
 }
 
-const titles: Partial<Record<TimelineRow['type'], string>> = {
-  DownloadCreditDebited: 'Charged',
-  OverageCharged: 'Charged',
-  DownloadQueued: 'Queued:',
-  DownloadConfirmed: 'Confirmed:',
-  DownloadVoided: 'Voided:',
-  ChargeWaived: 'Waived:',
-  DownloadCreditReturned: 'Returned:',
-  JobClaimed: 'Taken by a worker:',
-  JobStarted: 'Started',
-  JobReleased: 'Released:',
-  JobCompleted: 'Finished:',
-  JobFailed: 'Failed:',
-  FileExpired: 'Expired:',
-};
-
 function gap(before: TimelineRow | undefined, { time: at }: TimelineRow): string {
   if (!before) return '';
   const seconds = (Date.parse(at) - Date.parse(before.time)) / 1000;
   return seconds < 0.001 ? '' : `, ${seconds.toFixed(3)} s later`;
 }
-
-const actorText = (actor: Actor): Html =>
-  actor.type === 'api_key' ? html`the key <code>${actor.id}</code>` : html`${actor.type} <code>${actor.id}</code>`;
 
 /** Signs a link at each click; the file store checks it. */
 export async function openFile(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {

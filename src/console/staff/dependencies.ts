@@ -1,4 +1,5 @@
 import type { Pool } from 'pg';
+import type { PolledJob } from '../../../projections/jobs.ts';
 import type { StaffDependencies as StaffCommands } from '../../commands/staff.ts';
 import type { IdentityProvider } from '../../ports/identity-provider.ts';
 import type { RowMacs } from '../../ports/row-macs.ts';
@@ -19,6 +20,9 @@ export interface StaffDependencies extends SiteDependencies {
   provider: IdentityProvider | undefined;
   /** Counts a request for a sign-in link. @returns whether this client has asked too often */
   countSignIn: (clientAddress: string) => boolean;
+  samplePlatformOrigin: string | undefined;
+  /** What a client that polls a download now is answered: admitted by no key, and with a link that has no signature. */
+  pollAnswer: (job: PolledJob) => Promise<{ status: number; body: object }>;
   /** Version of this service. */
   version: string;
   now: () => string;

@@ -3,7 +3,9 @@ import type { StaffScope } from '../../domain/staff-events.ts';
 import type { StaffDependencies } from './dependencies.ts';
 import { see } from './view.ts';
 import type { View, Viewer } from './view.ts';
+import { download } from './views/download.ts';
 import { operation } from './views/operation.ts';
+import { search } from './views/search.ts';
 
 /** A view for programs, below `/staff/v1`. */
 export interface Endpoint {
@@ -32,6 +34,21 @@ export const apiBase = '/staff/v1';
 
 /** Every endpoint for programs of staff. */
 export const endpoints: readonly Endpoint[] = [
+  endpoint(search, {
+    method: 'POST',
+    path: '/search',
+    scope: 'accounts',
+    operationId: 'search',
+    summary: 'Everything that a text stands for',
+  }),
+  endpoint(download, {
+    method: 'GET',
+    path: '/downloads/{token}',
+    scope: 'jobs',
+    operationId: 'getDownload',
+    summary: 'A download, step by step',
+  }),
+
   endpoint(operation, {
     method: 'GET',
     path: '/operation',

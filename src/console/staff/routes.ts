@@ -3,7 +3,9 @@ import type { StaffSession } from '../../ports/staff-sessions.ts';
 import type { Handler, Route } from '../site.ts';
 import type { StaffVisit, Visit } from '../visit.ts';
 import type { StaffDependencies } from './dependencies.ts';
+import * as download from './pages/download.ts';
 import * as operation from './pages/operation.ts';
+import * as search from './pages/search.ts';
 import * as providerSignIn from './sign-in/provider-sign-in.ts';
 import * as session from './sign-in/session.ts';
 import * as signIn from './sign-in/sign-in.ts';
@@ -32,6 +34,10 @@ export const routes: readonly StaffRoute[] = [
   open('GET', '/sign-in/provider', providerSignIn.finish),
   open('GET', '/sign-in/:secret', signIn.openLink),
   open('POST', '/sign-in/:secret', signIn.useLink),
+
+  staff('GET', '/search', 'support', search.begin),
+  staff('POST', '/search', 'support', search.find),
+  staff('GET', '/downloads/:token', 'support', download.show),
 
   staff('GET', '/operation', 'support', operation.show),
   staff('POST', '/sign-out', 'support', session.signOut),

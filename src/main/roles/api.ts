@@ -102,7 +102,8 @@ export const startApi: StartRole = async (connections, secrets) => {
   registerMetricsRoute(server, () => metrics.scrape());
   registerReferenceRoutes(server, { version: config.version, origin: config.PUBLIC_URL ?? localUrl(config) });
   const url = await listen(server, { host: config.HOST, port: config.PORT, setting: 'PORT' });
-  const staff = config.STAFF_PORT === undefined ? undefined : await startStaffListener(connections, config.STAFF_PORT);
+  const staff =
+    config.STAFF_PORT === undefined ? undefined : await startStaffListener(connections, shared, config.STAFF_PORT);
   return {
     url: config.PUBLIC_URL ?? url,
     ...(staff && { staffUrl: staff.url }),

@@ -13,7 +13,10 @@ import type { StaffDependencies } from '../../console/staff/dependencies.ts';
 import { staffSite } from '../../console/staff/staff-site.ts';
 import { mailbox } from '../../domain/people.ts';
 import { AddressWindows } from '../../http/address-window.ts';
+import { pollAnswerOf } from '../../http/get-video-status.ts';
 import { ownRequestIds, showRequestId } from '../../http/request-id.ts';
+import type { FileKey, FileStore } from '../../ports/files.ts';
+import type { DownloadProgress } from '../../ports/videos.ts';
 import { newId, newUuid, randomBits } from '../../system/clock-and-chance.ts';
 import type { Connections } from '../connect.ts';
 import { listen, listeningUrl } from '../listen.ts';
@@ -30,16 +33,26 @@ interface StaffListener {
   close: () => Promise<void>;
 }
 
+/** The parts that the console shares with the API of its process. */
+interface Shared {
+  files: FileStore;
+  progress: (token: string) => DownloadProgress | undefined;
+}
+
 /**
  * The staff console on a port of its own: a network that reaches the API does not reach it.
  *
  * @param port 0: any free one
  */
-export async function startStaffListener(connections: Connections, port: number): Promise<StaffListener> {
+export async function startStaffListener(
+  connections: Connections,
+  shared: Shared,
+  port: number,
+): Promise<StaffListener> {
   const { config, logger } = connections;
   const server = createStaffServer(logger, config);
   const address = () => config.STAFF_URL ?? ownAddress(server, { host: config.STAFF_HOST, port });
-  const dependencies = staffDependencies(connections, address);
+  const dependencies = staffDependencies(connections, shared, address);
   registerStaffApi(server, dependencies);
   registerSite(server, staffSite, dependencies);
   await listen(server, { host: config.STAFF_HOST, port, setting: 'STAFF_PORT' });
@@ -89,7 +102,7 @@ function createStaffServer(logger: FastifyBaseLogger, { TRUSTED_PROXIES: trusted
   return server;
 }
 
-function staffDependencies(connections: Connections, address: () => string): StaffDependencies {
+function staffDependencies(connections: Connections, shared: Shared, address: () => string): StaffDependencies {
   const { config, pool, store, macs, outages, clock, addresses } = connections;
   const { now, realNowMs } = clock;
   const links = createStaffLinks(pool, { macs, randomBits });
@@ -117,10 +130,24 @@ function staffDependencies(connections: Connections, address: () => string): Sta
       issuer === undefined
         ? undefined
         : createIdentityProvider({ issuer, clientId, clientSecret: OIDC_CLIENT_SECRET, roleClaim: OIDC_ROLE_CLAIM }),
+    pollAnswer: pollAnswers(connections, shared),
+    samplePlatformOrigin: addresses.samplePlatformUrl ?? undefined,
     countSignIn: (client) => signIns.count(client).exhausted,
     version: config.version,
     isDemo: addresses.samplePlatformUrl !== null,
   };
+}
+
+/** The link is for people who look at its form: whoever opens it downloads nothing. */
+function pollAnswers({ config, clock }: Connections, { files, progress }: Shared): StaffDependencies['pollAnswer'] {
+  const unsigned = {
+    sizeBytes: (key: FileKey) => files.sizeBytes(key),
+    link: async (...wanted: Parameters<FileStore['link']>) =>
+      `${(await files.link(...wanted)).split('?', 1)[0] ?? ''}?…`,
+  };
+  const { FILE_RETENTION_SECONDS: fileRetentionSeconds } = config;
+  const { now, realNowMs } = clock;
+  return (job) => pollAnswerOf(job, { files: unsigned, fileRetentionSeconds, now, realNowMs, progress });
 }
 
 /** A row of Postgres alone makes an address nobody's: the log must say that it is that person's. */

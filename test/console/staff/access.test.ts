@@ -5,6 +5,7 @@ import { removeStaff, revokeStaffToken } from '../../../src/commands/staff.ts';
 import { openerOf } from '../../../src/domain/people.ts';
 import { staffRoles } from '../../../src/domain/staff-events.ts';
 import type { StaffRole } from '../../../src/domain/staff-events.ts';
+import { queue } from '../../support/downloads.ts';
 import { readLog } from '../../support/log.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { Browser, send } from '../browser.ts';
@@ -13,6 +14,20 @@ import { staffOfFile } from './staff-of-file.ts';
 import type { StaffMember } from './staff-of-file.ts';
 
 const service = await staffOfFile();
+
+/** What pages are about. */
+const things = { accountId: '', token: '' };
+
+beforeAll(async () => {
+  const opened = await service.installation.openAccount('enterprise');
+  const { request_token: token } = await queue(service.api.url, opened.key, {
+    url: service.installation.sampleUrl('bars'),
+  });
+  Object.assign(things, { accountId: opened.accountId, token });
+  await waitFor(async () => (await service.sql('select from jobs where token = $1', [token])).length === 1, {
+    what: 'the download in the read model',
+  });
+});
 
 interface Row {
   /** The least role that may open it. */
@@ -26,6 +41,10 @@ interface Row {
 
 /** The pages and actions that need a session, each once. */
 const pages: Readonly<Record<string, Row>> = {
+  'GET /search': { role: 'support', answer: 303 },
+  'POST /search': { role: 'support', fields: () => ({ search: 'nothing' }), answer: 200 },
+  'GET /downloads/:token': { role: 'support', path: () => `/downloads/${things.token}`, answer: 200 },
+
   'GET /operation': { role: 'support', answer: 200 },
   'POST /sign-out': { role: 'support', answer: 303 },
 };
@@ -39,6 +58,9 @@ interface EndpointRow {
 
 /** The endpoints for programs, each once. */
 const programs: Readonly<Record<string, EndpointRow>> = {
+  'POST /search': { scope: 'accounts', body: () => ({ search: 'nothing' }), answer: 200 },
+  'GET /downloads/{token}': { scope: 'jobs', path: () => `/downloads/${things.token}`, answer: 200 },
+
   'GET /operation': { scope: 'operation', answer: 200 },
 };
 

@@ -1,0 +1,83 @@
+import type { PoolClient } from 'pg';
+import type { Actor } from '../src/domain/parse-event.ts';
+import { correctionFromJson, correctionJsonSql } from './corrections.ts';
+import type { CorrectionJson, CorrectionRow } from './corrections.ts';
+import { readTimeline } from './job-timeline.ts';
+import type { TimelineRow } from './job-timeline.ts';
+import { readJob } from './jobs.ts';
+import type { JobRow } from './jobs.ts';
+import type { StaffLook } from './staff-looks.ts';
+
+/** Everything about one download, whosever it is: what happened to it, what was given back, and who has looked. */
+export interface DownloadRecord {
+  download: JobRow;
+  /** Its events in the order of the log. The timeline may be a moment behind the download, or ahead of it. */
+  timeline: TimelineRow[];
+  /** The oldest first. */
+  corrections: CorrectionRow[];
+  creditNotes: ChargeCredited[];
+  /** The newest first. */
+  looks: Pick<StaffLook, 'eventId' | 'staffId' | 'page' | 'time'>[];
+}
+
+/** A credit note about the charge of a download. */
+export interface ChargeCredited {
+  eventId: string;
+  number: number;
+  invoiceNumber: number;
+  cents: number;
+  reference: string;
+  /** UTC ISO-8601. */
+  time: string;
+  actor: Actor;
+}
+
+const maxCorrections = 50;
+const maxLooks = 20;
+
+/** In three statements. @returns undefined for a token that the read model does not know */
+export async function readDownloadRecord(
+  client: Pick<PoolClient, 'query'>,
+  token: string,
+): Promise<DownloadRecord | undefined> {
+  const download = await readJob(client, token);
+  if (!download) return undefined;
+  const timeline = await readTimeline(client, token);
+  const charge = timeline.find(({ cents }) => cents !== null)?.event_id ?? null;
+  return { download, timeline, ...(await readAround(client, { token, accountId: download.account_id, charge })) };
+}
+
+async function readAround(
+  client: Pick<PoolClient, 'query'>,
+  { token, accountId, charge }: { token: string; accountId: string; charge: string | null },
+): Promise<Omit<DownloadRecord, 'download' | 'timeline'>> {
+  const { rows } = await client.query<{
+    corrections: CorrectionJson[];
+    notes: ChargeCredited[];
+    looks: DownloadRecord['looks'];
+  }>(
+    `select
+       (select coalesce(json_agg(${correctionJsonSql('c')} order by c.position), '[]') from (
+          select * from corrections where account_id = $2
+            and (correction->>'token' = $1 or correction->'charges' @> jsonb_build_array(jsonb_build_object('token', $1::text))
+                 or correction->>'charge_event_id' = $3)
+          order by position desc limit ${String(maxCorrections)}
+        ) c) as corrections,
+       (select coalesce(json_agg(json_build_object(
+                 'eventId', event_id, 'number', number, 'invoiceNumber', (data->>'invoice_number')::int, 'cents', total_cents,
+                 'reference', data->>'reference', 'time', time, 'actor', actor) order by position), '[]')
+        from invoices where account_id = $2 and type = 'CreditNoteIssued' and data->>'charge_event_id' = $3) as notes,
+       (select coalesce(json_agg(json_build_object(
+                 'eventId', event_id, 'staffId', staff_id, 'page', page, 'time', time) order by position desc), '[]') from (
+          select * from staff_looks where token = $1 order by position desc limit ${String(maxLooks)}
+        ) l) as looks`,
+    [token, accountId, charge],
+  );
+  const { corrections = [], notes = [], looks = [] } = rows[0] ?? {};
+  const instant = (text: string) => new Date(text).toISOString();
+  return {
+    corrections: corrections.map(correctionFromJson),
+    creditNotes: notes.map((each) => ({ ...each, time: instant(each.time) })),
+    looks: looks.map((each) => ({ ...each, time: instant(each.time) })),
+  };
+}

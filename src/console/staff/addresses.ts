@@ -1,0 +1,17 @@
+/** Addresses of the staff console's pages. */
+
+export const accountPath = (accountId: string) => `/staff/accounts/${accountId}`;
+
+export const downloadPath = (token: string) => `/staff/downloads/${token}`;
+
+export const correctionPath = (correctionId: string) => `/staff/corrections/${correctionId}`;
+
+export const eventPath = (eventId: string) => `/staff/events/${eventId}`;
+
+/** Of an event that is known by its place: the read models do not know the ids of all. */
+export const eventAtPath = ({ stream, revision }: { stream: string; revision: number }) =>
+  `/staff/events/${String(revision)}@${stream}`;
+
+/** The row of an invoice or a credit note on the page of its account. */
+export const documentAnchor = (type: 'InvoiceIssued' | 'CreditNoteIssued', number: number) =>
+  `${type === 'InvoiceIssued' ? 'invoice' : 'credit-note'}-${String(number)}`;

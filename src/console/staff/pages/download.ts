@@ -1,0 +1,292 @@
+import { html } from '../../../documents/html.ts';
+import type { Html } from '../../../documents/html.ts';
+import { actorText, bytes, duration, exactTime, money, note, statusTag, time } from '../../parts.ts';
+import { page } from '../../visit.ts';
+import type { Answer, StaffVisit } from '../../visit.ts';
+import { accountPath, correctionPath, downloadPath, eventAtPath, eventPath } from '../addresses.ts';
+import type { StaffDependencies } from '../dependencies.ts';
+import { stepKinds } from '../download-steps.ts';
+import type { Step, StepKind } from '../download-steps.ts';
+import { inputOf, see, viewerOf } from '../view.ts';
+import { download as downloadView } from '../views/download.ts';
+import type { Download } from '../views/download.ts';
+
+/** A download, replayed: every step from the request to whoever has looked at it. */
+
+export async function show(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
+  const download = await see(downloadView, viewerOf(visit), dependencies, inputOf(visit));
+  const { usage } = download;
+  return page({
+    title: `${download.platform} ${download.video_id}`,
+    section: 'search',
+    islands: ['timeline'],
+    keys: [
+      ['e', 'data of the event'],
+      ...(usage.before ? [['[', "event before, in the account's usage"] as const] : []),
+      ...(usage.after ? [[']', "event after, in the account's usage"] as const] : []),
+      [',  .', 'replay: one step back, one step on'],
+    ],
+    content: content(download, replayOf(visit.query)),
+  });
+}
+
+/** What of it is shown: steps of one kind; and up to which event it is replayed. */
+interface Replay {
+  kind: StepKind | undefined;
+  at: string | undefined;
+}
+
+const replayOf = (query: URLSearchParams): Replay => ({
+  kind: stepKinds.find((kind) => kind === query.get('kind')),
+  at: query.get('at') ?? undefined,
+});
+
+function content(download: Download, replay: Replay): Html {
+  const { steps, answer, failure_message: failure } = download;
+  return html`${failure !== null && note('bad', failure)} ${facts(download)}
+    <h2>Where the time went</h2>
+    ${timeSpent(download)}
+    <h2 id="steps">What happened</h2>
+    ${filter(download, replay)} ${replayed(download, replay)} ${story(steps, download, replay)}
+    <h2>What a client is answered now</h2>
+    <p class="soft">
+      To <code>GET /api/v1/video/status</code>. Looking at it here takes no request of the hour. The link has no
+      signature, and downloads nothing.
+    </p>
+    <pre><code>${`HTTP ${String(answer.status)}\n\n${JSON.stringify(answer.body, null, 2)}`}</code></pre>`;
+}
+
+function facts(download: Download): Html {
+  const { token, account_id: account, url, format, quality, status, file, key_id: key, request_id: request } = download;
+  return html`<dl class="facts">
+    <dt>State</dt>
+    <dd ${isLive(download) && html`data-state`}>${statusTag(status)}</dd>
+    <dt>Account</dt>
+    <dd>
+      <a href="${accountPath(account)}"><code>${account}</code></a>
+    </dd>
+    <dt>Video</dt>
+    <dd><a href="${url}" rel="noreferrer noopener">${url}</a></dd>
+    <dt>Asked for</dt>
+    <dd>${format}${format === 'video' && `, ${quality}`}, ${time(download.queued_at)}</dd>
+    <dt>Request</dt>
+    <dd>
+      ${request !== null && html`<code>${request}</code>`}
+      ${key !== null && html`with the key <a href="${accountPath(account)}#${key}"><code>${key}</code></a>`}
+    </dd>
+    <dt>Cost</dt>
+    <dd>${cost(download)}</dd>
+    ${
+      file !== null &&
+      html`<dt>File</dt>
+        <dd>
+          ${file.mime},
+          ${bytes(file.size_bytes)}${file.expired_at !== null && html`, no longer kept since ${time(file.expired_at)}`}
+        </dd>`
+    }
+    <dt>Token</dt>
+    <dd><code>${token}</code></dd>
+    <dt>Usage stream</dt>
+    <dd>${neighbours(download)}</dd>
+  </dl>`;
+}
+
+const isLive = ({ status }: Download) => status !== 'done' && status !== 'failed';
+
+function cost(download: Download): Html {
+  const { overage, charged_cents: charged, given_back_cents: givenBack, left_cents: left, token } = download;
+  if (!overage) return html`1 credit of the plan`;
+  if (charged === null) return html`overage`;
+  return html`${money(charged)}${givenBack > 0 && `, ${money(givenBack)} given back, ${money(left)} left`}
+  ${
+    left > 0
+      ? html`<p><a class="button second" href="${downloadPath(token)}/correct">Give back…</a></p>`
+      : html`<p class="soft">Nothing is left to give back.</p>`
+  }`;
+}
+
+function neighbours({ usage: { stream, before, after } }: Download): Html {
+  const link = (place: typeof before, key: string, text: string) =>
+    place !== null &&
+    html`<li>
+      <a data-key="${key}" href="${eventAtPath(place)}">${text}: ${place.type}, event ${place.revision}</a>
+      <kbd>${key}</kbd>
+    </li>`;
+  return html`<code>${stream}</code>
+    <ul class="plain">
+      ${link(before, '[', 'Before')} ${link(after, ']', 'After')}
+    </ul>`;
+}
+
+interface Span {
+  kind: 'wait' | 'work';
+  name: string;
+  ms: number;
+}
+
+/** Waiting and attempts, one after the other, each as long as it took. */
+function timeSpent({ steps, queued_at: queuedAt, finished_at: finishedAt }: Download): Html {
+  const spans: Span[] = [];
+  let from = Date.parse(queuedAt);
+  const add = (kind: Span['kind'], name: string, until: string) => {
+    const ms = Date.parse(until) - from;
+    if (ms > 0) spans.push({ kind, name, ms });
+    from = Date.parse(until);
+  };
+  for (const { event, time: at, attempt } of steps) {
+    if (event?.type === 'JobClaimed') add('wait', attempt === 1 ? 'waiting' : 'pause', at);
+    if (event && attempt !== null && endsOfAttempts.includes(event.type)) add('work', `attempt ${String(attempt)}`, at);
+  }
+  if (spans.length === 0) return html`<p class="soft">It waits for a worker since ${time(queuedAt)}.</p>`;
+  const all = spans.reduce((sum, { ms }) => sum + ms, 0);
+  let at = 0;
+  const rects = spans.map(({ kind, ms }) => {
+    const x = at;
+    at += (ms * 100) / all;
+    return html`<rect
+      class="${kind}"
+      x="${x.toFixed(2)}%"
+      width="${((ms * 100) / all).toFixed(2)}%"
+      height="100%"
+    ></rect>`;
+  });
+  const words = spans.map(({ name, ms }) => `${name} ${duration(ms)}`).join(', ');
+  return html`<svg class="spans" role="img" aria-label="${words}">${rects}</svg>
+    <p class="soft">${words}${finishedAt !== null && `: ${duration(all)} in all`}.</p>`;
+}
+
+const endsOfAttempts: readonly string[] = ['JobReleased', 'JobCompleted', 'JobFailed'];
+
+const kindNames: Readonly<Record<StepKind, string>> = {
+  request: 'Request',
+  money: 'Money',
+  work: 'Work',
+  file: 'File',
+  staff: 'Staff',
+};
+
+function filter({ token, steps }: Download, { kind }: Replay): Html {
+  const there = stepKinds.filter((each) => steps.some((step) => step.kind === each));
+  const link = (each: StepKind | undefined, name: string) =>
+    html`<a
+      href="${downloadPath(token)}${each !== undefined && `?kind=${each}`}#steps"
+      ${each === kind && html`aria-current="true"`}
+      >${name}</a
+    >`;
+  return html`<div class="pages">
+    <p class="choices">${link(undefined, 'All')} ${there.map((each) => link(each, kindNames[each]))}</p>
+    <label class="inline" data-text-filter hidden>Text <input type="text" autocomplete="off" /></label>
+  </div>`;
+}
+
+/** The download as it was after one of its events. */
+function replayed({ token, steps }: Download, { at }: Replay): Html | false {
+  const ids = steps.flatMap(({ event }) => event?.id ?? []);
+  const index = at === undefined ? -1 : ids.indexOf(at);
+  const link = (id: string | undefined, key: string, text: string) =>
+    id !== undefined && html`<a data-key="${key}" href="${downloadPath(token)}?at=${id}#event-${id}">${text}</a>`;
+  if (index < 0) return html`<p class="soft">${link(ids[0], '.', 'Replay from the beginning')}</p>`;
+  const done = steps.slice(0, steps.findIndex(({ event }) => event?.id === at) + 1);
+  const status = done.findLast((step) => step.status !== null)?.status ?? 'queued';
+  const cents = done.findLast((step) => step.download_cents !== null)?.download_cents ?? 0;
+  return html`<div class="note info">
+    <p>
+      After step ${String(index + 1)} of ${String(ids.length)}: ${statusTag(status)} ${money(cents)} charged.
+      ${link(ids[index - 1], ',', '← one step back')} ${link(ids[index + 1], '.', 'one step on →')}
+      <a href="${downloadPath(token)}#steps">End the replay</a>
+    </p>
+  </div>`;
+}
+
+function story(all: readonly Step[], download: Download, { kind, at }: Replay): Html {
+  const steps = kind ? all.filter((step) => step.kind === kind) : all;
+  const last = steps.findLast(({ attempt }) => attempt !== null)?.attempt ?? null;
+  const groups = groupsOf(steps);
+  const position = all.findLast(({ event }) => typeof event?.position === 'string')?.event?.position ?? '0';
+  return html`<ol
+      class="timeline"
+      ${isLive(download) && html`data-follow="${downloadPath(download.token)}/live" data-after="${position}"`}
+    >
+      ${groups.map(({ fold, steps: inside }) => {
+        if (fold === undefined || kind) return inside.map((step) => item(step, at));
+        const isOpen = fold === last || inside.some(({ event }) => event?.id === at && at !== undefined);
+        return html`<li class="folded">
+          <details ${isOpen && html`open`}>
+            <summary>${summaryOf(fold, inside)}</summary>
+            <ol class="timeline">
+              ${inside.map((step) => item(step, at))}
+            </ol>
+          </details>
+        </li>`;
+      })}
+    </ol>
+    <p class="soft">Each tenfold of time is a gap of the same length more.</p>`;
+}
+
+interface Group {
+  /** An attempt, or the looks of staff; undefined for steps that are not folded. */
+  fold: number | 'looks' | undefined;
+  steps: Step[];
+}
+
+function groupsOf(steps: readonly Step[]): Group[] {
+  const groups: Group[] = [];
+  for (const step of steps) {
+    const fold = step.attempt ?? (isLook(step) ? 'looks' : undefined);
+    const group = groups.at(-1);
+    if (group && group.fold === fold) group.steps.push(step);
+    else groups.push({ fold, steps: [step] });
+  }
+  return groups;
+}
+
+const isLook = ({ kind, event, correction_id: correction }: Step) =>
+  kind === 'staff' && event === null && correction === null;
+
+function summaryOf(fold: number | 'looks', steps: readonly Step[]): Html {
+  const [first, last] = [steps[0], steps.at(-1)];
+  if (fold === 'looks')
+    return html`Looked at by staff, ${String(steps.length)} ${steps.length === 1 ? 'time' : 'times'}`;
+  const took = first && last ? Date.parse(last.time) - Date.parse(first.time) : 0;
+  const isOver = endsOfAttempts.includes(last?.event?.type ?? '');
+  return html`Attempt ${String(fold)},
+  ${isOver ? duration(took) : 'under way'}${isOver && `: ${last?.title ?? ''} ${last?.text ?? ''}`}`;
+}
+
+function item(step: Step, at: string | undefined): Html {
+  const { event, title, text, gap_ms: gapMs, actor, correction_id: correction } = step;
+  const classes = [event?.type === 'JobFailed' && 'bad', event !== null && event.id === at && 'current'].filter(
+    (each) => each !== false,
+  );
+  const name = html`<strong>${title}</strong>`;
+  return html`<li ${event !== null && html`id="event-${event.id}"`} class="${classes.join(' ')}" data-step>
+    ${gapMs > 0 && html`<svg class="gap" height="${String(gapHeight(gapMs))}" aria-hidden="true"></svg>`}
+    <p>${event ? html`<a data-row href="${eventPath(event.id)}">${name}</a>` : name} ${text} ${amounts(step)}</p>
+    <p class="when">
+      ${exactTime(step.time)}${gapMs > 0 && `, ${duration(gapMs)} later`}, by ${actorText(actor)}
+      ${correction !== null && html`<a href="${correctionPath(correction)}">the correction</a>`}
+    </p>
+    ${event !== null && payload(event)}
+  </li>`;
+}
+
+function payload({ id, type, stream, revision, data }: NonNullable<Step['event']>): Html | false {
+  if (data === null || stream === null || revision === null) return false;
+  return html`<details class="payload">
+    <summary>${type}, event ${revision} of <code>${stream}</code></summary>
+    <pre><code>${JSON.stringify({ id, data }, null, 2)}</code></pre>
+  </details>`;
+}
+
+/** In pixels: as many more for each tenfold of time. */
+const gapHeight = (ms: number) => Math.round(12 * Math.log10(1 + ms / 10));
+
+function amounts({ cents, event, download_cents: soFar, period_cents: period }: Step): Html | false {
+  if (cents === null) return false;
+  const credit = event?.type === 'DownloadCreditDebited' ? '1 credit' : '1 credit back';
+  return html`<span class="amounts"
+    >${cents === 0 ? credit : money(cents)}${soFar !== null && soFar !== cents && `, ${money(soFar)} left`}${
+      period !== null && `; the period stands at ${money(period)}`
+    }</span
+  >`;
+}

@@ -1,0 +1,101 @@
+import { z } from 'zod';
+import { readDownloadRecord } from '../../../../projections/download-record.ts';
+import type { DownloadRecord } from '../../../../projections/download-record.ts';
+import { jobStatuses } from '../../../domain/download-job.ts';
+import { failureReasonNames, failureReasons } from '../../../domain/failure-reasons.ts';
+import { eventMetadata } from '../../../domain/parse-event.ts';
+import type { RecordedEvent } from '../../../ports/event-store.ts';
+import { missing } from '../../visit.ts';
+import { stepSchema, stepsOf } from '../download-steps.ts';
+import type { View } from '../view.ts';
+
+const instant = z.iso.datetime();
+
+const place = z.strictObject({ stream: z.string(), revision: z.int(), type: z.string() });
+
+const shown = z.strictObject({
+  token: z.string(),
+  account_id: z.string(),
+  platform: z.string(),
+  video_id: z.string(),
+  url: z.string(),
+  format: z.string(),
+  quality: z.string(),
+  status: z.enum(jobStatuses),
+  attempts: z.int().describe('Claims so far, without those that a shutdown released.'),
+  queued_at: instant,
+  started_at: instant.nullable().describe('When its latest attempt began.'),
+  finished_at: instant.nullable(),
+  failure_reason: z.enum(failureReasonNames).nullable(),
+  failure_message: z.string().nullable().describe('The reason, as clients read it.'),
+  file: z
+    .strictObject({ mime: z.string(), size_bytes: z.int(), expired_at: instant.nullable() })
+    .nullable()
+    .describe('Null before it is finished.'),
+  key_id: z.string().nullable().describe('API key of the request.'),
+  request_id: z.string().nullable().describe('The request that asked for it: its `X-Request-Id`.'),
+  overage: z.boolean().describe('Beyond the allowance of the plan.'),
+  charged_cents: z.int().nullable().describe('0 for a credit; null for a download from before charges were kept here.'),
+  given_back_cents: z.int().describe('By voids, waivers and credit notes.'),
+  left_cents: z.int().describe('What is left of the charge.'),
+  period_cents: z.int().nullable().describe('Overage of the whole billing period directly after the charge.'),
+  usage: z
+    .strictObject({
+      stream: z.string(),
+      before: place.nullable().describe('The event before the charge.'),
+      after: place.nullable().describe('The event after the download was queued.'),
+    })
+    .describe("Its neighbours in the account's stream of usage."),
+  steps: z.array(stepSchema).describe('Everything that happened to it, in the order of time.'),
+  answer: z
+    .strictObject({ status: z.int(), body: z.record(z.string(), z.json()) })
+    .describe('What a client that polls now is answered. The link to the file is shown without its signature.'),
+});
+export type Download = z.infer<typeof shown>;
+
+const input = z.object({ token: z.string().max(100).describe('The `request_token` of the download.') });
+
+/** A download from its request to whoever looked at it. */
+export const download: View<z.infer<typeof input>, Download> = {
+  input,
+  shown,
+  read: async ({ pool, staff, pollAnswer }, { token }) => {
+    const record = await readDownloadRecord(pool, token);
+    if (!record) throw missing();
+    const { usage_stream: stream, usage_revision: revision } = record.download;
+    const from = Math.max(0, revision - 2);
+    const around = await staff.store.read(stream, from, 4);
+    const at = (wanted: number) => around.find((event) => event.revision === wanted);
+    const charge = eventMetadata.safeParse(at(revision - 1)?.metadata).data;
+    const answer = await pollAnswer(record.download);
+    return {
+      ...factsOf(record),
+      request_id: charge?.$correlationId ?? null,
+      usage: { stream, before: placeOf(at(revision - 2)), after: placeOf(at(revision + 1)) },
+      steps: stepsOf(record, charge),
+      answer: { ...answer, body: answer.body as Record<string, z.core.util.JSONType> },
+    };
+  },
+  looks: ({ account_id: accountId, token }) => [{ accountId, token, page: 'download' }],
+};
+
+const placeOf = (event: RecordedEvent | undefined) =>
+  event ? { stream: event.stream, revision: event.revision, type: event.type } : null;
+
+function factsOf({ download: job, timeline, creditNotes }: DownloadRecord) {
+  const { token, account_id, platform, video_id, url, format, quality, status, attempts, key_id, overage } = job;
+  const { queued_at, started_at, finished_at, failure_reason, cents: charged } = job;
+  const inPeriod = timeline.reduce((sum, { cents }) => sum + Math.max(0, 0 - (cents ?? 0)), 0);
+  const givenBack = inPeriod + creditNotes.reduce((sum, note) => sum + note.cents, 0);
+  return {
+    ...{ token, account_id, platform, video_id, url, format, quality, status, attempts, key_id, overage },
+    ...{ queued_at, started_at, finished_at, failure_reason },
+    failure_message: failure_reason === null ? null : failureReasons[failure_reason].message,
+    file:
+      job.file_mime === null
+        ? null
+        : { mime: job.file_mime, size_bytes: job.file_size_bytes ?? 0, expired_at: job.file_expired_at },
+    ...{ charged_cents: charged, given_back_cents: givenBack, left_cents: Math.max(0, (charged ?? 0) - givenBack) },
+    period_cents: overage ? job.running_cents : null,
+  };
+}

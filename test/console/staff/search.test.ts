@@ -1,0 +1,122 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { readLog } from '../../support/log.ts';
+import { send } from '../browser.ts';
+import type { Browser } from '../browser.ts';
+import { askFor, makeComplaint } from './complaint.ts';
+import type { Complaint } from './complaint.ts';
+import { staffOfFile } from './staff-of-file.ts';
+
+const service = await staffOfFile();
+
+let browser: Browser;
+let complaint: Complaint;
+let correctionId: string;
+let chargeId: string;
+
+beforeAll(async () => {
+  await Promise.all([service.installation.startRole('worker'), service.installation.startRole('dispatcher')]);
+  complaint = await makeComplaint(service);
+  correctionId = await askFor(service, complaint);
+  browser = await service.signedInAs('support');
+  const [charge] = await service.sql<{ event_id: string }>(
+    "select event_id from overage_ledger where token = $1 and type = 'OverageCharged'",
+    [complaint.failed],
+  );
+  chargeId = charge?.event_id ?? '';
+}, 120_000);
+
+const find = (text: string) => browser.post('/staff/search', { search: text });
+const account = () => `/staff/accounts/${complaint.accountId}`;
+const failed = () => `/staff/downloads/${complaint.failed}`;
+const url = (item: string) => service.installation.sampleUrl(item);
+
+describe('a text that stands for one thing opens it', () => {
+  it.each<[string, () => string, () => string]>([
+    ['a token', () => complaint.failed, failed],
+    ['an account', () => complaint.accountId, account],
+    ['the id of a key', () => complaint.keyId, () => `${account()}#${complaint.keyId}`],
+    ['a whole key', () => complaint.key, () => `${account()}#${complaint.keyId}`],
+    ['the beginning of a key', () => complaint.key.slice(0, 12), () => `${account()}#${complaint.keyId}`],
+    ['an e-mail address', () => complaint.email, account],
+    ['the same in capitals', () => complaint.email.toUpperCase(), account],
+    ['the address of a video', () => url('private'), failed],
+    ['a request', () => complaint.requestId, () => `${failed()}#event-${chargeId}`],
+    ['an event', () => chargeId, () => `/staff/events/${chargeId}`],
+    ['an idempotency key', () => complaint.idempotencyKey, failed],
+    ['a correction', () => correctionId, () => `/staff/corrections/${correctionId}`],
+    [
+      'the reference of a correction',
+      () => `ask-${correctionId.slice(0, 8)}`,
+      () => `/staff/corrections/${correctionId}`,
+    ],
+    ['spaces around it', () => `  ${complaint.failed}\n`, failed],
+  ])('%s', async (_, text, path) => {
+    const { status, headers } = await find(text());
+    expect([status, headers['location']]).toEqual([303, path()]);
+  });
+});
+
+it('several things are listed, each with what it is, when it was and whose', async () => {
+  const other = await makeComplaint(service);
+  const { status, text } = await find(url('bars'));
+  expect(status).toBe(200);
+  expect(text).toContain('2 things are known by');
+  for (const { accountId, done } of [complaint, other]) {
+    expect(text).toContain(`href="/staff/downloads/${done}"`);
+    expect(text).toContain(`href="/staff/accounts/${accountId}"`);
+  }
+});
+
+it('nothing is found by a text that nothing is known by, and it is shown as text', async () => {
+  const { status, text } = await find('<b>nothing</b>');
+  expect(status).toBe(200);
+  expect(text).toContain('Nothing is known by <code>&lt;b&gt;nothing&lt;/b&gt;</code>');
+  expect((await find('x'.repeat(2_048))).status).toBe(200);
+});
+
+it('an empty text leads to the start, and one that is too long is refused', async () => {
+  expect((await find('  ')).headers['location']).toBe('/staff');
+  expect((await find('x'.repeat(2_049))).status).toBe(400);
+  expect((await browser.get('/staff/search')).headers['location']).toBe('/staff');
+});
+
+it('who has looked at whose accounts is in the log before the answer comes', async () => {
+  const person = await service.invite('support');
+  const another = await service.newStaffSession(person);
+  await another.post('/staff/search', { search: complaint.email });
+  const events = await readLog(service.installation.environment.EVENTSTORE_URL, `staff-${person.staffId}`);
+  expect(events.map(({ type, data }) => [type, data]).slice(1)).toEqual([
+    ['PersonalDataViewed', { staff_id: person.staffId, account_id: complaint.accountId, token: null, page: 'search' }],
+  ]);
+});
+
+it('a program is answered the same', async () => {
+  const { staffId } = await service.invite('support');
+  const { token } = await service.issueToken(staffId, ['accounts']);
+  const ask = (body: object) =>
+    send(service.staffUrl, {
+      ...{ method: 'POST', path: '/staff/v1/search', body: JSON.stringify(body) },
+      headers: {
+        host: new URL(service.staffUrl).host,
+        authorization: `Bearer ${token}`,
+        'content-type': 'application/json',
+      },
+    });
+  const { status, text } = await ask({ search: complaint.failed });
+  expect([status, JSON.parse(text)]).toEqual([
+    200,
+    {
+      success: true,
+      data: {
+        more: false,
+        hits: [
+          {
+            ...{ kind: 'download', id: complaint.failed, token: complaint.failed, account_id: complaint.accountId },
+            ...{ label: 'sample private', time: expect.any(String) as string, path: failed() },
+          },
+        ],
+      },
+    },
+  ]);
+  expect((await ask({})).status).toBe(400);
+});
