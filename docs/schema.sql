@@ -291,6 +291,7 @@ create table month_money (
   invoiced_fee_difference_cents bigint not null,
   credited_overage_cents bigint not null,
   credited_fee_cents bigint not null,
+  difference_cents bigint not null,
   constraint month_money_pkey PRIMARY KEY (month, phase)
 );
 
@@ -372,7 +373,7 @@ create table period_money (
   invoiced_fee_difference_cents bigint not null,
   credited_overage_cents bigint not null,
   credited_fee_cents bigint not null,
-  difference_cents bigint not null default (((charged_cents - voided_cents) - waived_cents) - invoiced_overage_cents),
+  difference_cents bigint not null,
   constraint period_money_pkey PRIMARY KEY (account_id, period_start),
   constraint period_money_phase_check CHECK ((phase = ANY (ARRAY['open'::text, 'ended'::text, 'closed'::text])))
 ) with (fillfactor=70);
@@ -448,14 +449,14 @@ CREATE INDEX staff_links_created ON staff_links USING btree (created_at);
 CREATE INDEX staff_links_of_person ON staff_links USING btree (staff_id, created_at);
 
 create table staff_looks (
-  "position" numeric(20,0) not null,
   event_id uuid not null,
+  "position" numeric(20,0) not null,
   staff_id text not null,
   account_id text not null,
   token text,
   page text not null,
   "time" timestamp with time zone not null,
-  constraint staff_looks_pkey PRIMARY KEY ("position")
+  constraint staff_looks_pkey PRIMARY KEY (event_id)
 );
 CREATE INDEX staff_looks_of_account ON staff_looks USING btree (account_id, "position");
 CREATE INDEX staff_looks_of_person ON staff_looks USING btree (staff_id, "position");
