@@ -5,6 +5,7 @@ import type { RowMacs } from '../../ports/row-macs.ts';
 import type { StaffLinks, StaffSessions } from '../../ports/staff-sessions.ts';
 import type { SignInMails } from '../sign-in/sign-in-mails.ts';
 import type { SiteDependencies } from '../site.ts';
+import type { RunningExports } from './export.ts';
 
 /** Dependencies of the staff console's pages, actions and endpoints, which `routes.ts` and `endpoints.ts` list. */
 export interface StaffDependencies extends SiteDependencies {
@@ -19,6 +20,8 @@ export interface StaffDependencies extends SiteDependencies {
   provider: IdentityProvider | undefined;
   /** Counts a request for a sign-in link. @returns whether this client has asked too often */
   countSignIn: (clientAddress: string) => boolean;
+  /** Files that are being made. */
+  exports: RunningExports;
   /** Version of this service. */
   version: string;
   now: () => string;

@@ -4,6 +4,7 @@ import type { StaffDependencies } from './dependencies.ts';
 import { see } from './view.ts';
 import type { View, Viewer } from './view.ts';
 import { operation } from './views/operation.ts';
+import { overage } from './views/overage.ts';
 
 /** A view for programs, below `/staff/v1`. */
 export interface Endpoint {
@@ -32,6 +33,13 @@ export const apiBase = '/staff/v1';
 
 /** Every endpoint for programs of staff. */
 export const endpoints: readonly Endpoint[] = [
+  endpoint(overage, {
+    method: 'GET',
+    path: '/overage',
+    scope: 'money',
+    operationId: 'listOverage',
+    summary: 'Overage of every account and month',
+  }),
   endpoint(operation, {
     method: 'GET',
     path: '/operation',
