@@ -381,6 +381,7 @@ create table period_money (
 ) with (fillfactor=70);
 CREATE INDEX period_money_by_account ON period_money USING btree (month, account_id);
 CREATE INDEX period_money_by_charged ON period_money USING btree (month, charged_cents, account_id);
+CREATE INDEX period_money_by_charges ON period_money USING btree (month, charges, account_id);
 CREATE INDEX period_money_by_credited ON period_money USING btree (month, credited_overage_cents, account_id);
 CREATE INDEX period_money_by_difference ON period_money USING btree (month, difference_cents, account_id);
 CREATE INDEX period_money_by_invoiced ON period_money USING btree (month, invoiced_overage_cents, account_id);

@@ -19,6 +19,7 @@ export interface PeriodMoney extends MoneyCounts {
 
 const sortColumns = {
   account: undefined,
+  charges: 'charges',
   charged: 'charged_cents',
   voided: 'voided_cents',
   waived: 'waived_cents',

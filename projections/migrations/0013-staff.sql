@@ -103,6 +103,7 @@ create table period_money (
   primary key (account_id, period_start)
 ) with (fillfactor = 70);
 create index period_money_by_account on period_money (month, account_id);
+create index period_money_by_charges on period_money (month, charges, account_id);
 create index period_money_by_charged on period_money (month, charged_cents, account_id);
 create index period_money_by_voided on period_money (month, voided_cents, account_id);
 create index period_money_by_waived on period_money (month, waived_cents, account_id);

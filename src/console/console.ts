@@ -155,6 +155,9 @@ const pageOfRefusal = ({ status, title, message }: Refusal, base: string): Answe
   },
 });
 
+/** A reader of a stream may stop for so long. */
+const stalledMs = 30_000;
+
 function send(reply: FastifyReply, answer: Answer, page: (shown: Page) => string, assets: Assets): FastifyReply {
   if (answer.kind === 'handled') return reply.hijack();
   reply.headers(securityHeaders(assets));
@@ -163,6 +166,13 @@ function send(reply: FastifyReply, answer: Answer, page: (shown: Page) => string
     case 'redirect':
       return reply.redirect(answer.to, 303);
     case 'file':
+      return reply
+        .header('Content-Disposition', `attachment; filename="${answer.fileName}"`)
+        .type(answer.mediaType)
+        .send(answer.body);
+    case 'stream':
+      // Each holds a connection of Postgres: nobody keeps one by not reading.
+      reply.raw.setTimeout(stalledMs, () => reply.raw.destroy());
       return reply
         .header('Content-Disposition', `attachment; filename="${answer.fileName}"`)
         .type(answer.mediaType)

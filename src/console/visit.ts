@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import type { ConsoleSession } from '../ports/console-sessions.ts';
 import type { StaffSession } from '../ports/staff-sessions.ts';
@@ -28,6 +29,8 @@ export type Answer =
   | { kind: 'redirect'; to: string; cookies?: readonly string[] }
   /** A file to save. */
   | { kind: 'file'; body: string | Buffer; mediaType: string; fileName: string }
+  /** A file of any size. If its source fails, the connection is cut: a file that breaks off never looks complete. */
+  | { kind: 'stream'; body: Readable; mediaType: string; fileName: string }
   /** Another document than one of the console's pages, such as an invoice to print. */
   | { kind: 'document'; html: string }
   /** The handler answers by itself: a live stream. */

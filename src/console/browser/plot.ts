@@ -8,7 +8,9 @@ interface Series {
 }
 
 interface Plotted {
-  /** Seconds since 1970. */
+  /** What a bar stands for. Default: a day. */
+  by?: 'month';
+  /** Seconds since 1970; of a month, its first day. */
   days: number[];
   series: (Series & { values: (number | null)[]; line?: boolean })[];
 }
@@ -19,9 +21,14 @@ function draw(figure: HTMLElement): void {
   const place = figure.querySelector<HTMLElement>('.canvas');
   const { plot: text } = figure.dataset;
   if (!place || text === undefined) return;
-  const { days, series } = JSON.parse(text) as Plotted;
+  const { by, days, series } = JSON.parse(text) as Plotted;
   const bars = uPlot.paths.bars?.({ size: [0.7, 40] });
   const day = 86_400;
+  const month = 30 * day;
+  const steps =
+    by === 'month'
+      ? { width: month, incrs: [1, 2, 3, 6, 12].map((months) => months * month), values: '{MMM} {YY}', size: 70 }
+      : { width: day, incrs: [1, 2, 7, 14].map((days) => days * day), values: '{DD} {MMM}', size: 50 };
   const axis = {
     stroke: colour('ink-soft'),
     grid: { stroke: colour('line'), width: 1 },
@@ -32,15 +39,18 @@ function draw(figure: HTMLElement): void {
       width: place.clientWidth,
       height: 220,
       tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC'),
-      // Whole days: half a day more on each side, for the bars of the first and the last.
+      // Half a bar more on each side, for the first and the last.
       scales: {
-        x: { range: (_plot, first, last) => [first - day / 2, last + day / 2] },
+        x: { range: (_plot, first, last) => [first - steps.width / 2, last + steps.width / 2] },
         y: { range: (_plot, _low, high) => [0, Math.max(1, high * 1.1)] },
       },
       cursor: { points: { show: false } },
-      axes: [{ ...axis, incrs: [1, 2, 7, 14].map((days) => days * day), values: '{DD} {MMM}' }, axis],
+      axes: [
+        { ...axis, incrs: steps.incrs, values: steps.values },
+        { ...axis, size: steps.size },
+      ],
       series: [
-        { label: 'Day (UTC)', value: '{YYYY}-{MM}-{DD}' },
+        by === 'month' ? { label: 'Month', value: '{YYYY}-{MM}' } : { label: 'Day (UTC)', value: '{YYYY}-{MM}-{DD}' },
         ...series.map(({ label, token, line = false }) => ({
           label,
           stroke: colour(token),

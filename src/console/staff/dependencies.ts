@@ -6,6 +6,7 @@ import type { RowMacs } from '../../ports/row-macs.ts';
 import type { StaffLinks, StaffSessions } from '../../ports/staff-sessions.ts';
 import type { SignInMails } from '../sign-in/sign-in-mails.ts';
 import type { SiteDependencies } from '../site.ts';
+import type { RunningExports } from './export.ts';
 
 /** Dependencies of the staff console's pages, actions and endpoints, which `routes.ts` and `endpoints.ts` list. */
 export interface StaffDependencies extends SiteDependencies {
@@ -23,6 +24,8 @@ export interface StaffDependencies extends SiteDependencies {
   samplePlatformOrigin: string | undefined;
   /** What a client that polls a download now is answered: admitted by no key, and with a link that has no signature. */
   pollAnswer: (job: PolledJob) => Promise<{ status: number; body: object }>;
+  /** Files that are being made. */
+  exports: RunningExports;
   /** Version of this service. */
   version: string;
   now: () => string;

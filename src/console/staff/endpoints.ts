@@ -6,6 +6,7 @@ import type { View, Viewer } from './view.ts';
 import { download } from './views/download.ts';
 import { operation } from './views/operation.ts';
 import { search } from './views/search.ts';
+import { overage } from './views/overage.ts';
 
 /** A view for programs, below `/staff/v1`. */
 export interface Endpoint {
@@ -49,6 +50,13 @@ export const endpoints: readonly Endpoint[] = [
     summary: 'A download, step by step',
   }),
 
+  endpoint(overage, {
+    method: 'GET',
+    path: '/overage',
+    scope: 'money',
+    operationId: 'listOverage',
+    summary: 'Overage of every account and month',
+  }),
   endpoint(operation, {
     method: 'GET',
     path: '/operation',

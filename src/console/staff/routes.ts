@@ -6,6 +6,7 @@ import type { StaffDependencies } from './dependencies.ts';
 import * as download from './pages/download.ts';
 import * as operation from './pages/operation.ts';
 import * as search from './pages/search.ts';
+import * as overage from './pages/overage.ts';
 import * as providerSignIn from './sign-in/provider-sign-in.ts';
 import * as session from './sign-in/session.ts';
 import * as signIn from './sign-in/sign-in.ts';
@@ -38,6 +39,9 @@ export const routes: readonly StaffRoute[] = [
   staff('GET', '/search', 'support', search.begin),
   staff('POST', '/search', 'support', search.find),
   staff('GET', '/downloads/:token', 'support', download.show),
+  staff('GET', '/overage', 'support', overage.show),
+  staff('GET', '/overage.csv', 'support', overage.exportCsv),
+  staff('GET', '/overage.json', 'support', overage.exportJson),
 
   staff('GET', '/operation', 'support', operation.show),
   staff('POST', '/sign-out', 'support', session.signOut),

@@ -45,11 +45,16 @@ export async function see<Input, Shown>(
   dependencies: StaffDependencies,
   given: unknown,
 ): Promise<Shown> {
-  const input = view.input.safeParse(given);
-  if (!input.success) throw badInput(describe(input.error));
-  const shown = await view.read(dependencies, input.data);
+  const shown = await view.read(dependencies, readInput(view.input, given));
   for (const look of view.looks?.(shown) ?? []) await record(look, viewer, dependencies);
   return shown;
+}
+
+/** @throws {Refusal} naming the field at fault */
+export function readInput<Input>(schema: z.ZodType<Input>, given: unknown): Input {
+  const input = schema.safeParse(given);
+  if (!input.success) throw badInput(describe(input.error));
+  return input.data;
 }
 
 function describe({ issues }: z.ZodError): string {
@@ -64,5 +69,8 @@ async function record(look: Look, { staffId, requestId }: Viewer, { staff }: Sta
   if (refused) throw new Refusal(403, 'Not for you any more', 'You are not a member of staff any more.');
 }
 
-/** The parts of a visit's address that its route names, and its query. */
-export const inputOf = ({ params, query }: StaffVisit): object => ({ ...Object.fromEntries(query), ...params });
+/** The parts of a visit's address that its route names, and its query; a form sends fields that were left empty. */
+export const inputOf = ({ params, query }: StaffVisit): object => ({
+  ...Object.fromEntries([...query].filter(([, value]) => value !== '')),
+  ...params,
+});

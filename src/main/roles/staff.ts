@@ -8,6 +8,7 @@ import { createStaffSessions } from '../../adapters/postgres/staff-sessions.ts';
 import { registerSite } from '../../console/console.ts';
 import { originsOf } from '../../console/origins.ts';
 import { SignInMails } from '../../console/sign-in/sign-in-mails.ts';
+import { RunningExports } from '../../console/staff/export.ts';
 import { registerStaffApi } from '../../console/staff/staff-api.ts';
 import type { StaffDependencies } from '../../console/staff/dependencies.ts';
 import { staffSite } from '../../console/staff/staff-site.ts';
@@ -25,6 +26,8 @@ import type { Config } from '../settings/config.ts';
 
 /** Links that one client may ask for in an hour, whatever addresses it names. */
 const maxSignInsOfClient = 30;
+/** Each holds one of the process's connections to Postgres. */
+const maxExports = 2;
 const bodyLimitBytes = 16 * 1024;
 
 interface StaffListener {
@@ -133,6 +136,7 @@ function staffDependencies(connections: Connections, shared: Shared, address: ()
     pollAnswer: pollAnswers(connections, shared),
     samplePlatformOrigin: addresses.samplePlatformUrl ?? undefined,
     countSignIn: (client) => signIns.count(client).exhausted,
+    exports: new RunningExports(maxExports),
     version: config.version,
     isDemo: addresses.samplePlatformUrl !== null,
   };

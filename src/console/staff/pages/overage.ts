@@ -1,0 +1,231 @@
+import { html } from '../../../documents/html.ts';
+import type { Html } from '../../../documents/html.ts';
+import { count, day, empty, figures, money, note, number, numberHead, option, wideTable } from '../../parts.ts';
+import { page } from '../../visit.ts';
+import type { Answer, StaffVisit } from '../../visit.ts';
+import type { StaffDependencies } from '../dependencies.ts';
+import { exportAnswer } from '../export.ts';
+import type { ExportForm } from '../export.ts';
+import { inputOf, readInput, see, viewerOf } from '../view.ts';
+import { exportOverage, overage, phases } from '../views/overage.ts';
+import type { Overage, OverageInput, OverageMonth, OverageRow } from '../views/overage.ts';
+
+/** Everybody's overage, and the months as a plot. */
+
+export async function show(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
+  const input = readInput(overage.input, inputOf(visit));
+  const shown = await see(overage, viewerOf(visit), dependencies, inputOf(visit));
+  return page({
+    title: shown.month === 'all' ? 'Overage of all months' : `Overage of ${shown.month}`,
+    section: 'overage',
+    islands: ['plot'],
+    content: html`${ofMonth(shown)} ${plot(shown)} ${filterForm(shown, input)} ${list(shown, input)}`,
+  });
+}
+
+const exported = (form: ExportForm) => async (visit: StaffVisit, dependencies: StaffDependencies) => {
+  const input = readInput(exportOverage.input, inputOf(visit));
+  const { month, rows } = await exportOverage.read(dependencies, input);
+  const { after: _after, ...filters } = input;
+  const about = { of: 'overage', ...filters, month };
+  return exportAnswer(form, dependencies, {
+    fileName: `overage-${month}`,
+    columns: exportOverage.columns,
+    about,
+    rows,
+  });
+};
+export const exportCsv = exported('csv');
+export const exportJson = exported('json');
+
+/** The address of the table with these fields, and without those of them that are undefined. */
+export function overageAddress(
+  fields: Partial<Record<keyof OverageInput, string | undefined>>,
+  as: '' | '.csv' | '.json' = '',
+): string {
+  const given = Object.entries(fields).filter((field): field is [string, string] => field[1] !== undefined);
+  return `/staff/overage${as}?${new URLSearchParams(given).toString()}`;
+}
+
+export const chargesAddress = (
+  { account_id: accountId, period_start: start }: { account_id: string; period_start: string },
+  only?: 'charges' | 'corrections',
+): string => `/staff/overage/${accountId}/${start.slice(0, 10)}${only === undefined ? '' : `?only=${only}`}`;
+
+/** The sums of the whole month, each with the rows that it sums. */
+function ofMonth({ month, months }: Overage): Html | false {
+  const sums = months.find((each) => each.month === month);
+  if (!sums) return false;
+  const sorted = (sort: OverageInput['sort'], cents: number) =>
+    html`<a href="${overageAddress({ month, sort, order: 'desc' })}">${money(cents)}</a>`;
+  const given = sums.voided_cents + sums.waived_cents;
+  return figures([
+    {
+      name: 'Charged',
+      value: sorted('charged', sums.charged_cents),
+      of: `for ${count(sums.charges)} ${sums.charges === 1 ? 'download' : 'downloads'}`,
+      details: [html`<a href="/staff/months/${month}">${count(sums.periods)} accounts: the close of the month</a>`],
+    },
+    {
+      name: 'Given back',
+      value: money(given + sums.credited_overage_cents),
+      details: [
+        html`Voided ${sorted('voided', sums.voided_cents)}`,
+        html`Waived ${sorted('waived', sums.waived_cents)}`,
+        html`Credited after the invoice ${sorted('credited', sums.credited_overage_cents)}`,
+      ],
+    },
+    { name: 'Invoiced', value: sorted('invoiced', sums.invoiced_overage_cents) },
+    {
+      name: 'Difference',
+      value: sorted('difference', sums.difference_cents),
+      details: ['Charged less voided, waived and invoiced: no invoice carries it yet'],
+    },
+  ]);
+}
+
+const plottedMonths = 36;
+
+function plot({ months }: Overage): Html | false {
+  const shown = months.slice(0, plottedMonths).reverse();
+  if (shown.length < 2) return false;
+  const dollars = (name: keyof OverageMonth) => shown.map((each) => Number(each[name]) / 100);
+  const plotted = {
+    by: 'month',
+    days: shown.map((each) => Date.parse(`${each.month}-01`) / 1000),
+    series: [
+      { label: 'Charged', token: 'accent', values: dollars('charged_cents') },
+      { label: 'Invoiced', token: 'info', line: true, values: dollars('invoiced_overage_cents') },
+      { label: 'Difference', token: 'warn', line: true, values: dollars('difference_cents') },
+    ],
+  };
+  return html`<figure class="plot" data-plot="${JSON.stringify(plotted)}">
+      <figcaption>Overage of each month in dollars: charged, invoiced, and what no invoice carries.</figcaption>
+      <div class="canvas"></div>
+    </figure>
+    <details>
+      <summary>The months as a table</summary>
+      ${wideTable('Overage by month', ['Month', numberHead('Accounts'), ...sumHeads.map(numberHead)], months.map(monthRow))}
+    </details>`;
+}
+
+const sumHeads = ['Charges', 'Charged', 'Voided', 'Waived', 'Credited', 'Invoiced', 'Difference'];
+
+const monthRow = (sums: OverageMonth): Html =>
+  html`<tr>
+    <th scope="row"><a href="${overageAddress({ month: sums.month })}">${sums.month}</a></th>
+    ${number(count(sums.periods))} ${number(count(sums.charges))} ${number(money(sums.charged_cents))}
+    ${number(money(sums.voided_cents))} ${number(money(sums.waived_cents))}
+    ${number(money(sums.credited_overage_cents))} ${number(money(sums.invoiced_overage_cents))}
+    ${number(money(sums.difference_cents))}
+  </tr>`;
+
+function filterForm({ month, months }: Overage, input: OverageInput): Html {
+  const box = (name: 'overage' | 'difference', label: string) =>
+    html`<label class="inline"
+      ><input type="checkbox" name="${name}" value="yes" ${input[name] === 'yes' && html`checked`} /> ${label}</label
+    >`;
+  const names = [...new Set([month, ...months.map((each) => each.month)])].filter((each) => each !== 'all');
+  return html`<h2>Accounts</h2>
+    <form method="get" action="/staff/overage" class="filters">
+      <label
+        >Month
+        <select name="month">
+          ${option('all', 'all months', month)} ${names.map((each) => option(each, each, month))}
+        </select></label
+      >
+      <label>Account <input name="account" value="${input.account ?? ''}" placeholder="acc_…" maxlength="40" /></label>
+      <label
+        >Period
+        <select name="phase">
+          ${option('', 'any', input.phase ?? '')} ${phases.map((phase) => option(phase, phase, input.phase ?? ''))}
+        </select></label
+      >
+      ${box('overage', 'only with overage')} ${box('difference', 'only with a difference')}
+      <input type="hidden" name="sort" value="${input.sort}" /><input
+        type="hidden"
+        name="order"
+        value="${input.order}"
+      />
+      <button class="second">Show</button>
+    </form>`;
+}
+
+function list({ month, rows, next, is_partial: isPartial }: Overage, input: OverageInput): Html {
+  const { after, ...here } = { ...input, month };
+  const goOn =
+    next !== null &&
+    html`<a rel="next" href="${overageAddress({ ...here, after: next })}"
+      >${isPartial ? 'Look further' : 'Next page'}</a
+    >`;
+  const looked =
+    isPartial && note('info', 'Matches are rare: this page looked through as many periods as it may at a time.');
+  const files = html`<p class="pages">
+    <span>All of these rows:</span> <a href="${overageAddress(here, '.csv')}" download>CSV</a>
+    <a href="${overageAddress(here, '.json')}" download>JSON</a>
+  </p>`;
+  if (rows.length === 0)
+    return html`${looked}
+      ${empty(
+        html`<p>
+          No account matches${isPartial && ' so far'}.
+          <a href="${overageAddress({ month })}">Show all of the month</a>
+        </p>`,
+      )}
+      <p class="pages">${goOn}</p>`;
+  return html`${files} ${wideTable('Overage by account', heads(here), rows.map(rowOf))} ${looked}
+    <p class="pages">${after !== undefined && html`<a href="${overageAddress(here)}">First page</a>`} ${goOn}</p>`;
+}
+
+const columns: readonly (readonly [OverageInput['sort'], string])[] = [
+  ['charges', 'Charges'],
+  ['charged', 'Charged'],
+  ['voided', 'Voided'],
+  ['waived', 'Waived'],
+  ['credited', 'Credited'],
+  ['invoiced', 'Invoiced'],
+  ['difference', 'Difference'],
+];
+
+function heads(here: OverageInput): Html[] {
+  return [
+    sortLink(here, 'account', 'Account'),
+    html`Period from`,
+    html`Plan`,
+    ...columns.map(([sort, name]) => html`<span class="number">${sortLink(here, sort, name)}</span>`),
+  ];
+}
+
+/** Amounts begin with the largest. Once more turns the order round. */
+function sortLink(here: OverageInput, sort: OverageInput['sort'], name: string): Html {
+  const isSorted = here.sort === sort;
+  const first = sort === 'account' ? 'asc' : 'desc';
+  const order = isSorted ? (here.order === 'asc' ? 'desc' : 'asc') : first;
+  const mark =
+    isSorted &&
+    (here.order === 'asc'
+      ? html`<span aria-hidden="true"> ↑</span><span class="visually-hidden">, the smallest first</span>`
+      : html`<span aria-hidden="true"> ↓</span><span class="visually-hidden">, the largest first</span>`);
+  return html`<a href="${overageAddress({ ...here, sort, order })}">${name}${mark}</a>`;
+}
+
+function rowOf(row: OverageRow): Html {
+  const { account_id: accountId, period_start: start, plan, phase } = row;
+  const amount = (cents: number, address: string) =>
+    number(cents === 0 ? html`<span class="soft">${money(0)}</span>` : html`<a href="${address}">${money(cents)}</a>`);
+  const corrections = chargesAddress(row, 'corrections');
+  const account = `/staff/accounts/${accountId}`;
+  return html`<tr>
+    <td>
+      <a data-row href="${chargesAddress(row)}"><code>${accountId}</code></a>
+    </td>
+    <td>${day(start)} <span class="tag ${phaseTags[phase]}">${phase}</span></td>
+    <td>${plan}</td>
+    ${number(count(row.charges))} ${amount(row.charged_cents, chargesAddress(row, 'charges'))}
+    ${amount(row.voided_cents, corrections)} ${amount(row.waived_cents, corrections)}
+    ${amount(row.credited_overage_cents, account)} ${amount(row.invoiced_overage_cents, account)}
+    ${amount(row.difference_cents, chargesAddress(row))}
+  </tr>`;
+}
+
+export const phaseTags = { open: 'info', ended: 'warn', closed: '' } as const;

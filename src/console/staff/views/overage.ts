@@ -1,0 +1,171 @@
+import { z } from 'zod';
+import {
+  exportPeriodMoney,
+  listMonthMoney,
+  listPeriodMoney,
+  overageSorts,
+} from '../../../../projections/overage-table.ts';
+import type {
+  MonthMoney,
+  OverageCursor,
+  OverageFilter,
+  OverageOrder,
+  PeriodMoney,
+} from '../../../../projections/overage-table.ts';
+import { accountId } from '../../../domain/account-events.ts';
+import { instant } from '../../../domain/instant.ts';
+import { badInput } from '../../visit.ts';
+import type { StaffDependencies } from '../dependencies.ts';
+import type { View } from '../view.ts';
+
+/** Everybody's overage: each account and billing period, beside the months' sums. */
+
+const rowsPerPage = 200;
+/** More than a service is old. */
+const allMonths = 1_200;
+
+export const month = z.string().regex(/^20\d{2}-(?:0[1-9]|1[0-2])$/, 'is not a month such as 2026-11');
+export const phases = ['open', 'ended', 'closed'] as const;
+const yes = z.literal('yes', 'is `yes` or left out').optional();
+
+const input = z.object({
+  month: z
+    .union([month, z.literal('all')], 'is a month such as 2026-11, or `all`')
+    .optional()
+    .describe('The month in which the billing periods begin, or `all`; default: all of one account, else the newest.'),
+  account: accountId.optional(),
+  phase: z.enum(phases).optional().describe('Of the billing period.'),
+  overage: yes.describe('`yes`: only periods with downloads beyond the allowance.'),
+  difference: yes.describe('`yes`: only periods with overage that no invoice carries.'),
+  sort: z.enum(overageSorts).default('charged').describe('The column by which rows are sorted.'),
+  order: z.enum(['asc', 'desc']).default('desc'),
+  after: z.string().max(120).optional().describe('`next` of the page before.'),
+});
+export type OverageInput = z.infer<typeof input>;
+
+const cents = (what: string) => z.int().describe(`${what}, in cents.`);
+const sums = {
+  charges: z.int().describe('Downloads beyond the allowance.'),
+  charged_cents: cents('Their price'),
+  voided_cents: cents('Voided, because the client was told that nothing was queued'),
+  waived_cents: cents('Waived before the period was closed'),
+  credited_overage_cents: cents('Given back by credit notes'),
+  invoiced_overage_cents: cents('On invoices, less what was waived'),
+  difference_cents: cents('Charged less voided, waived and invoiced: what no invoice carries'),
+};
+const row = z.strictObject({
+  account_id: z.string(),
+  period_start: instant.describe('First instant of the billing period, in UTC.'),
+  month: z.string(),
+  plan: z.string(),
+  phase: z.enum(phases),
+  ...sums,
+  stream: z.string().describe('The usage stream, whose events make up what is charged, voided and waived.'),
+});
+const monthRow = z.strictObject({ month: z.string(), periods: z.int(), ...sums });
+
+const shown = z.strictObject({
+  month: z.string().describe('The month that the rows are of, or `all`.'),
+  rows: z.array(row),
+  next: z.string().nullable().describe('Where the next page begins; null at the end.'),
+  is_partial: z
+    .boolean()
+    .describe('True if matches are rare: the page looked through as many periods as it may, up to `next`.'),
+  months: z.array(monthRow).describe('The sums of every month, whatever the rows are filtered by; the newest first.'),
+});
+
+export type OverageRow = z.infer<typeof row>;
+export type OverageMonth = z.infer<typeof monthRow>;
+export type Overage = z.infer<typeof shown>;
+
+export const overage: View<OverageInput, Overage> = {
+  input,
+  shown,
+  read: async ({ pool, now }, given) => {
+    const after = given.after === undefined ? undefined : readCursor(given.after);
+    const months = sumsByMonth(await listMonthMoney(pool, { months: allMonths }));
+    const shownMonth = monthOf(given, { months, now });
+    const wanted = wantedOf({ ...given, month: shownMonth });
+    const { rows, next, isPartial } = await listPeriodMoney(pool, { ...wanted, after, limit: rowsPerPage });
+    return {
+      month: shownMonth,
+      rows: rows.map(rowOf),
+      next: next ? cursorText(next) : null,
+      is_partial: isPartial,
+      months,
+    };
+  },
+};
+
+/** All rows that the view shows page by page, as of one instant. */
+export const exportOverage = {
+  input,
+  columns: Object.keys(row.shape) as (keyof OverageRow)[],
+  read: async ({ pool, now }: StaffDependencies, given: OverageInput) => {
+    const months = given.month === undefined ? sumsByMonth(await listMonthMoney(pool, { months: 1 })) : [];
+    const month = monthOf(given, { months, now });
+    return { month, rows: rowsOf(exportPeriodMoney(pool, wantedOf({ ...given, month }))) };
+  },
+};
+
+async function* rowsOf(pages: AsyncGenerator<PeriodMoney[]>): AsyncGenerator<OverageRow[]> {
+  for await (const page of pages) yield page.map(rowOf);
+}
+
+function monthOf(
+  { month, account }: OverageInput,
+  { months, now }: { months: readonly OverageMonth[] } & Pick<StaffDependencies, 'now'>,
+): string {
+  return month ?? (account === undefined ? (months[0]?.month ?? now().slice(0, 7)) : 'all');
+}
+
+const wantedOf = ({
+  month,
+  account,
+  phase,
+  overage,
+  difference,
+  sort,
+  order,
+}: OverageInput): { filter: OverageFilter; order: OverageOrder } => ({
+  filter: {
+    ...{ month: month === 'all' ? undefined : month, accountId: account, phase },
+    ...{ withOverage: overage === 'yes', withDifference: difference === 'yes' },
+  },
+  order: { sort, descending: order === 'desc' },
+});
+
+const sumNames = Object.keys(sums) as (keyof typeof sums)[];
+type Sums = Record<(typeof sumNames)[number], number>;
+
+const sumsOf = (money: Sums): Sums => Object.fromEntries(sumNames.map((name) => [name, money[name]])) as Sums;
+
+function rowOf({ account_id, period_start, month, plan, phase, stream, ...money }: PeriodMoney): OverageRow {
+  return { account_id, period_start, month, plan, phase, ...sumsOf(money), stream };
+}
+
+/** Rows of a month by phase, as one. */
+export function sumsByMonth(rows: readonly MonthMoney[]): OverageMonth[] {
+  const months = new Map<string, OverageMonth>();
+  for (const money of rows) {
+    const { month, periods } = money;
+    const sum = months.get(month);
+    if (!sum) months.set(month, { month, periods, ...sumsOf(money) });
+    else {
+      sum.periods += periods;
+      for (const name of sumNames) sum[name] += money[name];
+    }
+  }
+  return [...months.values()];
+}
+
+const cursorText = ({ value, accountId: id, periodStart }: OverageCursor) => `${String(value)}~${id}~${periodStart}`;
+
+const cursor = z.tuple([z.coerce.number().int(), accountId, instant]);
+
+function readCursor(text: string): OverageCursor {
+  const read = cursor.safeParse(text.split('~'));
+  if (!read.success) throw badInput('This page does not exist. Begin with the first.');
+  const [value, id, periodStart] = read.data;
+  return { value, accountId: id, periodStart };
+}
