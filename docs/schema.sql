@@ -291,6 +291,7 @@ create table month_money (
   invoiced_fee_difference_cents bigint not null,
   credited_overage_cents bigint not null,
   credited_fee_cents bigint not null,
+  difference_cents bigint not null,
   constraint month_money_pkey PRIMARY KEY (month, phase)
 );
 
@@ -372,7 +373,7 @@ create table period_money (
   invoiced_fee_difference_cents bigint not null,
   credited_overage_cents bigint not null,
   credited_fee_cents bigint not null,
-  difference_cents bigint not null default (((charged_cents - voided_cents) - waived_cents) - invoiced_overage_cents),
+  difference_cents bigint not null,
   constraint period_money_pkey PRIMARY KEY (account_id, period_start),
   constraint period_money_phase_check CHECK ((phase = ANY (ARRAY['open'::text, 'ended'::text, 'closed'::text])))
 ) with (fillfactor=70);

@@ -15,8 +15,6 @@ export interface PeriodMoney extends MoneyCounts {
   stream: string;
   plan: string;
   phase: UsagePeriod['phase'];
-  /** Overage that no invoice carries: charges less voids, waivers and what is invoiced. */
-  difference_cents: number;
 }
 
 const sortColumns = {
@@ -154,15 +152,15 @@ export async function* exportPeriodMoney(pool: Pool, { filter, order }: Wanted):
 type Row = Omit<PeriodMoney, 'period_start'> & { period_start: Date };
 
 const moneyOf = ({ period_start: start, ...row }: Row): PeriodMoney => {
-  const { account_id, month, stream, plan, phase, difference_cents } = row;
+  const { account_id, month, stream, plan, phase } = row;
   const counts = Object.fromEntries(moneyCounts.map((name) => [name, row[name]])) as unknown as MoneyCounts;
-  return { account_id, period_start: start.toISOString(), month, stream, plan, phase, ...counts, difference_cents };
+  return { account_id, period_start: start.toISOString(), month, stream, plan, phase, ...counts };
 };
 
 const columns = (alias: string) =>
   [
     ...['account_id', 'period_start', 'month', 'stream', 'plan', 'phase'].map((column) => `${alias}.${column}`),
-    ...[...moneyCounts, 'difference_cents'].map((column) => `${alias}.${column}::float8`),
+    ...moneyCounts.map((column) => `${alias}.${column}::float8`),
   ].join(', ');
 
 type ValueOf = (value: unknown) => string;

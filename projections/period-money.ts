@@ -1,5 +1,5 @@
 import type { PoolClient } from 'pg';
-import type { EventStore } from '../src/ports/event-store.ts';
+import type { EventStore, RecordedEvent } from '../src/ports/event-store.ts';
 import { periodOfUsageStream, usageStream } from '../src/domain/billing-period.ts';
 import type { CreditNoteIssued, InvoiceEvent, InvoiceIssued, InvoiceLine } from '../src/domain/invoice-events.ts';
 import { parseInvoiceEvent, parseUsageEvent } from '../src/domain/parse-event.ts';
@@ -24,15 +24,17 @@ export const periodMoney: RebuildableProjection = {
     ({ store }) =>
     async (events, client) => {
       const changes = new Map<string, Change>();
-      for (const recorded of events) {
-        if (recorded.stream.startsWith('usage-')) add(changes, changeOfUsage(parseUsageEvent(recorded)));
-        else for (const change of await changesOfInvoice(parseInvoiceEvent(recorded), store)) add(changes, change);
-      }
+      for (const recorded of events) for (const change of await changesOfEvent(recorded, store)) add(changes, change);
       if (changes.size > 0) await write([...changes.values()], client);
     },
 };
 
-/** All are 0 or more. */
+/** @returns what an event adds to the money of periods; nothing for most events */
+export async function changesOfEvent(recorded: RecordedEvent, store: Pick<EventStore, 'read'>): Promise<Change[]> {
+  if (recorded.stream.startsWith('usage-')) return changesOfUsage(parseUsageEvent(recorded));
+  return changesOfInvoice(parseInvoiceEvent(recorded), store);
+}
+
 export interface MoneyCounts {
   /** Downloads beyond the allowance, and their price. */
   charges: number;
@@ -49,6 +51,8 @@ export interface MoneyCounts {
   /** What credit notes have given back of overage, and of fees with their differences. */
   credited_overage_cents: number;
   credited_fee_cents: number;
+  /** Overage that no invoice carries: charges less voids, waivers and what is invoiced. */
+  difference_cents: number;
 }
 
 /** The type lets none be forgotten. */
@@ -64,6 +68,7 @@ export const moneyCounts = Object.keys({
   invoiced_fee_difference_cents: true,
   credited_overage_cents: true,
   credited_fee_cents: true,
+  difference_cents: true,
 } satisfies Record<keyof MoneyCounts, true>) as (keyof MoneyCounts)[];
 
 /** What the events of a batch change of one period. */
@@ -74,8 +79,7 @@ interface Change extends Partial<MoneyCounts> {
   phase?: UsagePeriod['phase'];
 }
 
-function add(changes: Map<string, Change>, change: Change | undefined): void {
-  if (!change) return;
+function add(changes: Map<string, Change>, change: Change): void {
   const key = `${change.account_id} ${change.period_start}`;
   const row = changes.get(key);
   if (!row) {
@@ -100,14 +104,14 @@ type MoneyEvent = UsageEventOf<
   | 'UsagePeriodClosed'
 >;
 
-/** @returns undefined for an event that changes no money */
-function changeOfUsage({ event, stream }: ParsedEvent<UsageEvent>): Change | undefined {
+function changesOfUsage({ event, stream }: ParsedEvent<UsageEvent>): Change[] {
   const change = changeOf(event as MoneyEvent);
-  if (!change) return undefined;
+  if (!change) return [];
   const { accountId, start } = periodOfUsageStream(stream);
-  return { account_id: accountId, period_start: start, ...change };
+  return [{ account_id: accountId, period_start: start, ...change }];
 }
 
+/** @returns undefined for an event that changes no money */
 function changeOf({ type, data }: MoneyEvent): Partial<Change> | undefined {
   switch (type) {
     case 'UsagePeriodOpened':
@@ -177,12 +181,16 @@ async function readInvoice(
   return undefined;
 }
 
+const differenceOf = ({ charged_cents = 0, voided_cents = 0, waived_cents = 0, invoiced_overage_cents = 0 }: Change) =>
+  charged_cents - voided_cents - waived_cents - invoiced_overage_cents;
+
 const listOf = (of: (name: keyof MoneyCounts) => string) => moneyCounts.map(of).join(', ');
 
-/** Adds to the rows, and moves the sums of their months by what the rows were before and are now. */
+/** Adds to the rows, and moves the sums of their months by what the rows were before and are now. A month has a sum of each phase. */
 async function write(changes: readonly Change[], client: PoolClient): Promise<void> {
   const rows = changes.map((change) => ({
     ...change,
+    difference_cents: differenceOf(change),
     month: change.period_start.slice(0, 7),
     stream: usageStream(change.account_id, { start: change.period_start }),
   }));
@@ -206,6 +214,8 @@ async function write(changes: readonly Change[], client: PoolClient): Promise<vo
        select month, phase, 1 as periods, ${listOf(String)} from now
        union all
        select month, phase, -1, ${listOf((name) => `-${name}`)} from before
+       union all
+       select distinct month, each, 0, ${listOf(() => '0')} from now, unnest(array['open', 'ended', 'closed']) each
      )
      insert into month_money as m (month, phase, periods, ${listOf(String)})
      select month, phase, sum(periods), ${listOf((name) => `sum(${name})`)} from moved group by month, phase
@@ -213,5 +223,4 @@ async function write(changes: readonly Change[], client: PoolClient): Promise<vo
      set periods = m.periods + excluded.periods, ${listOf((name) => `${name} = m.${name} + excluded.${name}`)}`,
     values: [JSON.stringify(rows)],
   });
-  if (changes.some(({ phase }) => phase !== undefined)) await client.query('delete from month_money where periods = 0');
 }

@@ -98,8 +98,8 @@ create table period_money (
   invoiced_fee_difference_cents bigint not null,
   credited_overage_cents bigint not null, -- by credit notes
   credited_fee_cents bigint not null, -- with differences
-  -- Overage that no invoice carries.
-  difference_cents bigint not null generated always as (charged_cents - voided_cents - waived_cents - invoiced_overage_cents) stored,
+  -- Overage that no invoice carries: charged less voided, waived and invoiced.
+  difference_cents bigint not null,
   primary key (account_id, period_start)
 ) with (fillfactor = 70);
 create index period_money_by_account on period_money (month, account_id);
@@ -126,6 +126,7 @@ create table month_money (
   invoiced_fee_difference_cents bigint not null,
   credited_overage_cents bigint not null,
   credited_fee_cents bigint not null,
+  difference_cents bigint not null,
   primary key (month, phase)
 );
 

@@ -21,6 +21,7 @@ import type { CorrectionCommand } from '../../src/domain/corrections.ts';
 import { decideMailRecord, evolveMailRecord, newMailRecord } from '../../src/domain/mail-record.ts';
 import { listPeople, openerOf } from '../../src/domain/people.ts';
 import { endPeriod, openNextPeriod } from '../../src/domain/usage-periods.ts';
+import type { StaffRole } from '../../src/domain/staff-events.ts';
 import type { UsageEvent } from '../../src/domain/usage-events.ts';
 import { evolveUsage } from '../../src/domain/evolve-usage.ts';
 import { initialUsage } from '../../src/domain/usage-state.ts';
@@ -366,6 +367,58 @@ export class RichHistory {
   async nameIssuer(): Promise<void> {
     const data = { name: 'Tally & Co', address_lines: ['1 Film Row'], country: 'IE', tax_id: null, email: null };
     await this.#append('issuer', [{ type: 'IssuerDetailsChanged', data }], { actor: staff });
+  }
+
+  /** Three of staff, one of whom leaves: what they look at, their tokens, and corrections that nothing comes of. */
+  async employStaff(): Promise<void> {
+    const hire = async (role: StaffRole): Promise<Actor & { type: 'staff' }> => {
+      const id = `stf_${this.#random.hex(20)}`;
+      const personal = { email: `${role}@example.com` };
+      await this.#append(`staff-${id}`, [{ type: 'StaffInvited', data: { staff_id: id, role, personal } }], {
+        actor: { type: 'staff', id: 'maria', role: 'operator', reason: 'hired' },
+      });
+      const signedIn = {
+        staff_id: id,
+        by: 'link',
+        role,
+        personal: { email: null, issuer: null, subject: null },
+      } as const;
+      const actor: Actor = { type: 'staff', id, role, reason: 'signed in' };
+      await this.#append(`staff-${id}`, [{ type: 'StaffSignedIn', data: signedIn }], { actor });
+      return actor;
+    };
+    const [support, finance, admin] = [await hire('support'), await hire('finance'), await hire('admin')];
+    for (const by of [support, finance]) await this.#ask(by, admin);
+    const of = (actor: Actor) => ({ stream: `staff-${actor.id}`, staff_id: actor.id });
+    const { stream, staff_id } = of(support);
+    const [token_id, token_hash] = [`stk_${this.#random.hex(20)}`, this.#random.hex(64)];
+    const expires_at = new Date(this.#nowMs + 86_400_000).toISOString();
+    const token = { staff_id, token_id, token_hash, token_prefix: 'rts_test', scopes: ['jobs' as const], expires_at };
+    const issued: DomainEvent = { type: 'StaffTokenIssued', data: { ...token, personal: { label: 'a script' } } };
+    await this.#append(stream, [issued], { actor: admin });
+    await this.#append(stream, [{ type: 'StaffTokenRevoked', data: { staff_id, token_id } }], { actor: admin });
+    const look = { staff_id, account_id: this.accountId, token: null, page: 'account' } as const;
+    await this.#append(stream, [{ type: 'PersonalDataViewed', data: look }], { actor: support });
+    await this.#append(stream, [{ type: 'StaffRoleChanged', data: { staff_id, role: 'finance' } }], { actor: admin });
+    await this.#append(stream, [{ type: 'StaffRemoved', data: { staff_id } }], { actor: admin });
+  }
+
+  /** Somebody asks for four things: one is approved and fails, one is approved, one is refused, one waits. */
+  async #ask(by: Actor, admin: Actor): Promise<void> {
+    const stream = `corrections-${this.accountId}`;
+    for (const end of ['fails', 'is permitted', 'is refused', 'waits']) {
+      const correction_id = this.#random.uuid();
+      const asked = {
+        ...{ correction_id, account_id: this.accountId, reference: `ask-${this.#random.hex(6)}` },
+        ...{ cents: 10, limit_cents: 5, needs_approval: true },
+        correction: { kind: 'credit_line', invoice_number: 1, line: 1, charge_event_id: null } as const,
+      };
+      await this.#append(stream, [{ type: 'CorrectionAsked', data: asked }], { actor: by });
+      const decided = end === 'is refused' ? 'CorrectionRefused' : 'CorrectionApproved';
+      if (end !== 'waits') await this.#append(stream, [{ type: decided, data: { correction_id } }], { actor: admin });
+      if (end !== 'fails') continue;
+      await this.#append(stream, [{ type: 'CorrectionFailed', data: { correction_id, why: 'exceeds_charge' } }]);
+    }
   }
 
   #stream(): string {

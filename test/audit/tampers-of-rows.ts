@@ -19,6 +19,10 @@ const closed: Partial<Record<string, string>> = {
   'credits.phase': `case when phase = 'open' then 'ended' else 'open' end`,
   'jobs.status': `case when status = 'done' then 'failed' else 'done' end`,
   'overage_ledger.type': `case when type = 'OverageCharged' then 'DownloadCreditDebited' else 'OverageCharged' end`,
+  'period_money.phase': `case when phase = 'open' then 'ended' else 'open' end`,
+  'staff.role': `case when role = 'admin' then 'finance' else 'admin' end`,
+  'corrections.status': `case when status = 'asked' then 'made' else 'asked' end`,
+  'corrections.kind': `case when kind = 'credit_line' then 'waive_charge' else 'credit_line' end`,
   'invoices.type': `case when type = 'InvoiceIssued' then 'CreditNoteIssued' else 'InvoiceIssued' end`,
 };
 

@@ -35,7 +35,7 @@ beforeAll(async () => {
 }, 60_000);
 
 const run = (...words: string[]) => within(installation.environment)(...words);
-const names = ['usage_and_jobs', 'api_keys', 'overage_ledger', 'job_timeline', 'invoices', 'people', 'usage_days'];
+const names = projections.map(({ name }) => name);
 
 it('without a projector, every answer from a read model says that it is behind', { timeout: 60_000 }, async () => {
   // Side by side, because each waits in vain for the read models.

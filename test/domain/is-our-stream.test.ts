@@ -2,10 +2,13 @@ import { describe, expect, it } from 'vitest';
 
 import { accountStream } from '../../src/domain/account-events.ts';
 import { usageStream } from '../../src/domain/billing-period.ts';
+import { correctionsStream } from '../../src/domain/correction-events.ts';
 import { jobStream } from '../../src/domain/download-job-events.ts';
 import { invoicesStream } from '../../src/domain/invoice-events.ts';
 import { isOurStream } from '../../src/domain/is-our-stream.ts';
+import { staffStream } from '../../src/domain/staff-events.ts';
 import { newId, randomBits } from '../../src/system/clock-and-chance.ts';
+import { staffIdOf } from '../../src/commands/reference-ids.ts';
 import { RequestTokens } from '../../src/commands/request-token.ts';
 import { deriveKeys } from '../../src/adapters/derive-keys.ts';
 
@@ -19,6 +22,9 @@ describe('a stream is ours', () => {
     usageStream(accountId, { start: '2026-11-21T00:00:00.000Z' }),
     jobStream(tokens.issue()),
     invoicesStream(accountId),
+    correctionsStream(accountId),
+    staffStream(newId('stf')),
+    staffStream(staffIdOf({ issuer: 'https://id.example.com', subject: 'somebody' })),
     'issuer',
     'audit-acknowledgements',
   ])('by its exact form: %s', (stream) => {
@@ -40,6 +46,10 @@ describe('a stream is ours', () => {
     'job-3f2c7a9e54f74f3e9a0b2d6a1f0c9b7e',
     'job-',
     `invoices-${accountId}-1`,
+    `corrections-${accountId}-1`,
+    'corrections-1',
+    'staff-1',
+    `staff-${accountId}`,
     'issuer-1',
     'audit-acknowledgements-1',
     `$$account-${accountId}`,

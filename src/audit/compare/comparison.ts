@@ -5,7 +5,7 @@ import { tables } from './expected-rows.ts';
 import type { Entry, ExpectedRows, Table } from './expected-rows.ts';
 import type { TableSnapshot } from './table-snapshot.ts';
 import type { Replay } from '../rules/replay.ts';
-import { rowKeyOf } from './row-keys.ts';
+import { rowKeysOf } from './row-keys.ts';
 import {
   compare,
   countRows,
@@ -192,10 +192,11 @@ export class Comparison {
     return snapshots;
   }
 
-  /** @returns undefined for a table whose rows belong to no billing period if only one period is in scope */
+  /** @returns undefined for a table whose rows belong to no period, or to no account, if only one is in scope */
   async #count(query: Query, table: Table): Promise<number | undefined> {
     const { scope } = this.#comparing;
     if (scope.period !== undefined && kept[table].period === undefined) return undefined;
+    if (scope.accountId !== undefined && kept[table].isOfAll) return undefined;
     return countRows(query, table, this.#scopeOf());
   }
 
@@ -219,12 +220,9 @@ export class Comparison {
     const { queries, readAgain, report } = this.#comparing;
     const origins = await listOrigins(queries.query, table, this.#scopeOf());
     const keys = new Set<string>();
-    for await (const events of readAgain()) {
-      for (const event of events) {
-        const key = rowKeyOf(table, event);
-        if (key !== undefined) keys.add(key);
-      }
-    }
+    const keysOfEvent = rowKeysOf(table);
+    for await (const events of readAgain())
+      for (const event of events) for (const key of keysOfEvent(event)) keys.add(key);
     for (const { key, account_id, stream, revision } of origins) {
       if (keys.has(key)) continue;
       report({ rule: 'row_surplus', account_id, stream, revision, field: table, expected: 'no row', found: key });

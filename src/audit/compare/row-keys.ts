@@ -4,11 +4,20 @@ import { centsTaken } from '../rules/cents-taken.ts';
 import { accountOf, parseStreamName } from '../rules/streams.ts';
 import type { Link } from '../rules/event-schemas.ts';
 import type { Table } from './expected-rows.ts';
+import { phases } from './period-money.ts';
+import { outcomeOf } from './job-day.ts';
+import { isOfStaff } from './rows-of-staff.ts';
+import type { StaffLink } from './rows-of-staff.ts';
 import { dayOf } from './usage-day.ts';
 
 type KeyOf = (event: Link) => string | undefined | null | false;
 
-const keyOf: Readonly<Record<Table, KeyOf>> = {
+const ofStaff =
+  (keyOfStaff: (event: StaffLink) => string | false): KeyOf =>
+  (event) =>
+    keyOfStaff(event as unknown as StaffLink);
+
+const keyOf: Readonly<Record<Exclude<Table, 'month_money' | 'job_days'>, KeyOf>> = {
   account_heads: ({ type, data }) => type === 'AccountOpened' && data.account_id,
   api_keys: ({ type, data }) => type === 'ApiKeyIssued' && data.key_id,
   api_key_window: ({ type, data }) => type === 'ApiKeyIssued' && data.key_id,
@@ -28,12 +37,46 @@ const keyOf: Readonly<Record<Table, KeyOf>> = {
   invoices: ({ type, id }) => (type === 'InvoiceIssued' || type === 'CreditNoteIssued') && id,
   document_mails: ({ type, id, data }) =>
     (type === 'InvoiceIssued' || type === 'CreditNoteIssued') && (data.mail_to ?? []).length > 0 && id,
+  period_money: ({ type, stream }) => type === 'UsagePeriodOpened' && stream,
+  staff: ofStaff(({ type, data }) => (type === 'StaffInvited' || type === 'StaffSignedIn') && data.staff_id),
+  staff_addresses: ofStaff(
+    ({ type, data }) =>
+      (type === 'StaffInvited' || type === 'StaffSignedIn') && data.personal.email !== null && data.staff_id,
+  ),
+  staff_tokens: ofStaff(({ type, data }) => type === 'StaffTokenIssued' && data.token_id),
+  staff_looks: ({ type, position }) => type === 'PersonalDataViewed' && String(position),
+  corrections: ofStaff(({ type, data }) => type === 'CorrectionAsked' && data.correction_id),
   usage_warnings: ({ type, id }) => (type === 'UsageWarningReached' || type === 'OverageCapReached') && id,
 };
 
-/** The key of the row that an event makes in a table, as Postgres writes it. @returns undefined if it makes none */
-export function rowKeyOf(table: Table, event: RecordedEvent): string | undefined {
-  if (!parseStreamName(event.stream) || typeof event.data !== 'object' || event.data === null) return undefined;
-  const key = keyOf[table](event as Link);
-  return typeof key === 'string' ? key : undefined;
+/** A month's sums come with its first period: one of each phase. */
+const monthKeys = ({ type, data }: Link): string[] =>
+  type === 'UsagePeriodOpened' ? phases.map((phase) => `${data.period_start.slice(0, 7)} ${phase}`) : [];
+
+/** The platform of a download stands in the event that queued it. */
+function jobDayKeys(): (event: Link) => string[] {
+  const platforms = new Map<string, string>();
+  return (event) => {
+    const { type, data } = event;
+    if (type === 'DownloadQueued') platforms.set(data.token, data.platform);
+    if (type !== 'JobCompleted' && type !== 'JobFailed') return [];
+    return [`${dayOf(event)} ${platforms.get(data.token) ?? ''} ${outcomeOf(event)}`];
+  };
+}
+
+/** The keys of the rows that each event makes in a table, as Postgres writes them. It is given the events of the log in order. */
+export function rowKeysOf(table: Table): (event: RecordedEvent) => readonly string[] {
+  const keysOf = ((): ((event: Link) => readonly string[]) => {
+    if (table === 'month_money') return monthKeys;
+    if (table === 'job_days') return jobDayKeys();
+    return (event) => {
+      const key = keyOf[table](event);
+      return typeof key === 'string' ? [key] : [];
+    };
+  })();
+  return (event) => {
+    const isOurs = parseStreamName(event.stream) ?? isOfStaff(event.stream);
+    if (!isOurs || typeof event.data !== 'object' || event.data === null) return [];
+    return keysOf(event as Link);
+  };
 }

@@ -9,6 +9,9 @@ import type { Completeness } from '../rules/completeness.ts';
 import type { Link } from '../rules/event-schemas.ts';
 import type { ReplayObserver } from '../rules/replay.ts';
 import type { ExpectedRows } from './expected-rows.ts';
+import { outcomeOf } from './job-day.ts';
+import type { JobDay } from './job-day.ts';
+import { MoneyRows } from './period-money.ts';
 import { countEvent, dayOf, emptyDay } from './usage-day.ts';
 import type { UsageDay } from './usage-day.ts';
 
@@ -37,9 +40,15 @@ export class RowsOfEvents implements ReplayObserver {
   /** Documents that somebody waits for a mail about, by the id of their event. */
   readonly #documents = new Map<string, Document>();
 
+  /** What the periods of every account cost, and the sums of months. */
+  readonly #money: MoneyRows;
+  /** The days on which downloads ended. */
+  readonly #jobDays = new Map<string, JobDay>();
+
   constructor(replayed: Replayed, rows: ExpectedRows) {
     this.#replayed = replayed;
     this.#rows = rows;
+    this.#money = new MoneyRows(rows);
   }
 
   accountHeadMoved(account: Account, isNew: boolean): void {
@@ -107,7 +116,8 @@ export class RowsOfEvents implements ReplayObserver {
       this.#day(event, accountId, taken);
     }
     if (type === 'UsagePeriodClosed') this.#endDays(event, accountId);
-    if (type === 'DownloadQueued') this.#queued(event, accountId);
+    if (type === 'DownloadQueued') this.#queued(event, period);
+    this.#money.used(event, accountId);
     if (charge?.key) this.#keyed(event, { charge, period, account, keyHash: charge.key.key_hash });
     if (notices.includes(type)) this.#noticed(event, accountId);
     const isLimit = type === 'UsagePeriodOpened' || (type === 'PlanChanged' && data.effective === 'now');
@@ -147,9 +157,10 @@ export class RowsOfEvents implements ReplayObserver {
   }
 
   /** Until the job is claimed, its row reflects the event that queued it. */
-  #queued({ stream, position, data: { token } }: Link, accountId: string): void {
+  #queued({ stream, position, data: { token } }: Link, { accountId, totals }: Period): void {
     const job = this.#replayed.jobs.get(token);
     if (!job) return;
+    Object.assign(job, { runningCents: totals.overage_cents });
     const at = { stream: job.stream, revision: -1, position };
     const of = { accountId, key: token, subject: job, at, isNew: true, isFinal: false, day: stream.slice(-8) };
     this.#rows.expect({ table: 'jobs', ...of });
@@ -157,6 +168,20 @@ export class RowsOfEvents implements ReplayObserver {
 
   jobEventRecorded(event: RecordedEvent, accountId: string): void {
     this.#timeline(event, accountId);
+    this.#jobEnded(event as Link);
+  }
+
+  #jobEnded(event: Link): void {
+    const { type, data } = event;
+    const queued = this.#replayed.jobs.get(data.token)?.queued;
+    if (!queued || (type !== 'JobCompleted' && type !== 'JobFailed')) return;
+    const [day, platform, outcome] = [dayOf(event), queued.data.platform, outcomeOf(event)];
+    const key = `${day} ${platform} ${outcome}`;
+    const isNew = !this.#jobDays.has(key);
+    const subject = this.#jobDays.get(key) ?? { day, platform, outcome, downloads: 0 };
+    this.#jobDays.set(key, subject);
+    subject.downloads += 1;
+    this.#rows.expect({ table: 'job_days', accountId: '', key, subject, at: event, isNew, isFinal: false, day: '' });
   }
 
   jobChanged(job: Job, forget: () => void): void {
@@ -211,8 +236,10 @@ export class RowsOfEvents implements ReplayObserver {
     this.#rows.expect({ table: 'credits', accountId, key: stream, subject, at, isNew, isFinal, forget });
   }
 
-  invoiced(event: Link, { accountId, waiting }: Invoices, day = ''): void {
+  invoiced(event: Link, invoices: Invoices, day = ''): void {
+    const { accountId, waiting } = invoices;
     const isInvoice = event.type === 'InvoiceIssued';
+    this.#money.documented(event, accountId);
     const subject = { ...event, total: isInvoice ? event.data.total_cents : event.data.cents };
     this.#rows.expect({ table: 'invoices', accountId, key: event.id, subject, at: event, isNew: true, day });
     const people = waiting.get(event.id) ?? [];

@@ -16,9 +16,15 @@ interface Kept {
   revision: string;
   /** Ends with the day on which its billing period starts; undefined if its rows belong to no period. */
   period?: string;
+  /** The key as `row-keys.ts` writes it, unless that is the columns of `key`. */
+  name?: string;
+  /** Its rows are of no one account, and are compared with the whole log alone. */
+  isOfAll?: boolean;
 }
 
 const usageStream = { stream: 'stream', revision: 'revision', period: 'stream' };
+const ofAll = { stream: `'$all'`, revision: '-1', isOfAll: true };
+const staffStream = { stream: `'staff-' || staff_id`, revision: '-1', isOfAll: true };
 const accountStream = { stream: `'account-' || account_id`, revision: '-1' };
 
 export const kept: Readonly<Record<Table, Kept>> = {
@@ -46,6 +52,26 @@ export const kept: Readonly<Record<Table, Kept>> = {
   hourly_limits: { checkpoint: 'api_keys', key: ['account_id'], ...accountStream },
   people: { checkpoint: 'people', key: ['account_id', 'person_id'], ...accountStream },
   usage_days: { checkpoint: 'usage_days', key: ['stream', 'day'], stream: 'stream', revision: '-1', period: 'stream' },
+  period_money: {
+    checkpoint: 'period_money',
+    key: ['account_id', 'period_start'],
+    name: 'stream',
+    stream: 'stream',
+    revision: '-1',
+    period: 'stream',
+  },
+  month_money: { checkpoint: 'period_money', key: ['month', 'phase'], ...ofAll },
+  job_days: { checkpoint: 'usage_and_jobs', key: ['day', 'platform', 'outcome'], ...ofAll },
+  staff: { checkpoint: 'staff', key: ['staff_id'], ...staffStream },
+  staff_addresses: { checkpoint: 'staff', key: ['staff_id'], ...staffStream },
+  staff_tokens: { checkpoint: 'staff', key: ['token_id'], ...staffStream },
+  staff_looks: { checkpoint: 'staff', key: ['position'], ...staffStream },
+  corrections: {
+    checkpoint: 'corrections',
+    key: ['correction_id'],
+    stream: `'corrections-' || account_id`,
+    revision: 'revision',
+  },
   document_mails: {
     checkpoint: 'usage_and_jobs',
     key: ['event_id'],
@@ -62,7 +88,8 @@ export const kept: Readonly<Record<Table, Kept>> = {
 };
 
 /** True if the rows of a table never change. */
-export const isFixed = (table: Table): boolean => ['overage_ledger', 'invoices', 'job_timeline'].includes(table);
+export const isFixed = (table: Table): boolean =>
+  ['overage_ledger', 'invoices', 'job_timeline', 'staff_looks'].includes(table);
 /** Large tables, of which a whole batch is first compared at once, with the types of their keys. */
 const areMany: Partial<Record<Table, readonly string[]>> = {
   overage_ledger: ['uuid'],
@@ -82,7 +109,7 @@ export interface Difference {
 }
 
 /** Columns that are null in rows of older versions, until a rebuild fills them in. Nothing is decided by them. */
-const notInOlderRows: Partial<Record<Table, readonly string[]>> = { jobs: ['key_id', 'cents'] };
+const notInOlderRows: Partial<Record<Table, readonly string[]>> = { jobs: ['key_id', 'cents', 'running_cents'] };
 
 const isJson = (column: string) => column === 'actor' || column === 'data';
 const isTime = (column: string) => column === 'time' || column === 'period_start';
@@ -248,10 +275,10 @@ export interface Origin {
 }
 
 export async function listOrigins(query: Query, table: Table, scope: TableScope): Promise<Origin[]> {
-  const { stream, revision, key } = kept[table];
+  const { stream, revision, key, name, isOfAll = false } = kept[table];
   const { sql, values } = inScope(table, scope);
-  const keys = `concat_ws(' ', ${key.map((name) => `${name}::text`).join()})`;
-  const account = table === 'job_timeline' ? 'null' : 'account_id';
+  const keys = name ?? `concat_ws(' ', ${key.map((column) => `${column}::text`).join()})`;
+  const account = table === 'job_timeline' || isOfAll ? 'null' : 'account_id';
   const rows = await query(
     `select ${keys} as key, ${account} as account_id, ${stream} as stream, ${revision}::float8 as revision
      from ${table} ${sql} order by 3, 4, 1`,

@@ -8,6 +8,8 @@ import { NotVerifiable, withinReach } from './table-snapshot.ts';
 import { Replay } from '../rules/replay.ts';
 import { ExpectedRows } from './expected-rows.ts';
 import { RowsOfEvents } from './rows-of-events.ts';
+import { RowsOfStaff } from './rows-of-staff.ts';
+import { kept } from './rows.ts';
 import type { Scope } from './rows.ts';
 import { pMapIterable } from 'p-map';
 
@@ -44,6 +46,7 @@ export class Verifier {
   readonly divergences: Divergences;
   readonly #options: VerifierOptions;
   readonly #rows: ExpectedRows;
+  readonly #staffRows: RowsOfStaff;
   readonly #comparison: Comparison;
   readonly #pageEvents: number;
   readonly #missingSinceMs = new Map<string, number>();
@@ -58,8 +61,10 @@ export class Verifier {
     this.#pageEvents = options.pageEvents ?? 2_000;
     this.divergences = new Divergences(acknowledged);
     const { report } = this.divergences;
-    const rows = new ExpectedRows();
+    const { accountId } = options.scope ?? {};
+    const rows = new ExpectedRows((table) => accountId !== undefined && kept[table].isOfAll === true);
     this.#rows = rows;
+    this.#staffRows = new RowsOfStaff(rows);
     this.replay = new Replay(
       (stream, from, maxCount) => this.#read(stream, from, maxCount),
       report,
@@ -124,6 +129,11 @@ export class Verifier {
     }
   }
 
+  async #apply(event: RecordedEvent): Promise<void> {
+    await this.replay.apply(event);
+    this.#staffRows.apply(event);
+  }
+
   #requirePeriod(): void {
     const { period } = this.#options.scope ?? {};
     if (period !== undefined && this.#rows.count('credits', period) === 0)
@@ -150,7 +160,7 @@ export class Verifier {
       while (this.#index < this.#page.length) {
         const event = this.#page[this.#index];
         if (!event || event.position > upTo) return;
-        await this.replay.apply(event);
+        await this.#apply(event);
         this.#position = event.position;
         this.#index += 1;
       }
@@ -167,7 +177,7 @@ export class Verifier {
     const { accounts, periods, jobs, invoices } = this.replay;
     const read = async (streams: readonly { stream: string; revision: number }[]) => {
       for await (const events of this.#readStreams(streams))
-        for (const event of events) if (event.position <= upTo) await this.replay.apply(event);
+        for (const event of events) if (event.position <= upTo) await this.#apply(event);
     };
     const withMetadata = ({ stream, revision }: { stream: string; revision: number }) => [
       { stream: `$$${stream}`, revision: -1 },
@@ -189,6 +199,7 @@ export class Verifier {
     }
     await read([...jobs.values()].filter(({ status, expired }) => status !== 'failed' && !expired));
     await read(withMetadata(invoices.get(accountId) ?? { stream: `invoices-${accountId}`, revision: -1 }));
+    await read([{ stream: `corrections-${accountId}`, revision: this.#staffRows.revisionOf(accountId) }]);
     this.#position = upTo;
   }
 
@@ -215,7 +226,8 @@ export class Verifier {
     if (scope.accountId !== undefined) {
       const { accounts, periods, jobs, invoices } = this.replay;
       const chains = [accounts, periods, jobs, invoices].flatMap((kind): { stream: string }[] => [...kind.values()]);
-      yield* this.#readStreams(chains.map(({ stream }) => ({ stream, revision: -1 })));
+      const streams = [...chains.map(({ stream }) => stream), `corrections-${scope.accountId}`];
+      yield* this.#readStreams(streams.map((stream) => ({ stream, revision: -1 })));
       return;
     }
     let page = await log.readAll(-1n, this.#pageEvents);

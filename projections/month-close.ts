@@ -1,0 +1,150 @@
+import type { Pool, PoolClient } from 'pg';
+import type { UsagePeriod } from '../src/domain/usage-state.ts';
+import { readAuditState } from './audit-state.ts';
+import type { AuditState } from './audit-state.ts';
+import { listMonthMoney } from './overage-table.ts';
+import { moneyCounts } from './period-money.ts';
+import type { MoneyCounts } from './period-money.ts';
+
+/**
+ * The close of a month: what the periods that begin in it cost, what invoices carry of that and credit notes have given back, and
+ * what no invoice carries yet and why. A test compares it with the audit's own rules, to the cent.
+ */
+
+/** Why an amount is on no invoice yet. */
+export const openReasons = {
+  period_open: 'the period is open',
+  period_ended: 'the period has ended and waits for the closing of its books',
+  invoice_due: 'the period is closed and its invoice is not issued yet',
+  before_open: 'the fee comes with the invoice of the period before, which is open',
+  before_ended: 'the fee comes with the invoice of the period before, which waits for the closing of its books',
+  before_due: 'the fee comes with the invoice of the period before, which is not issued yet',
+  opening_due: 'the fee comes with the first invoice, which is not issued yet',
+} as const;
+export type OpenReason = keyof typeof openReasons;
+
+export interface MonthTotals extends MoneyCounts {
+  periods: number;
+  /** Fees, their differences and overage, less voids and waivers. */
+  due_cents: number;
+  invoiced_cents: number;
+  credited_cents: number;
+  /** What is due and on no invoice. */
+  not_invoiced_cents: number;
+}
+
+export interface AccountClose extends Omit<MonthTotals, 'periods'> {
+  account_id: string;
+  /** UTC ISO-8601. */
+  period_start: string;
+  /** Usage stream, whose events make up what is due. */
+  stream: string;
+  plan: string;
+  phase: UsagePeriod['phase'];
+  /** The parts of `not_invoiced_cents`; empty if there is nothing to invoice. */
+  not_invoiced: { cents: number; why: OpenReason }[];
+}
+
+export interface MonthClose {
+  /** YYYY-MM. */
+  month: string;
+  totals: MonthTotals;
+  phases: Record<UsagePeriod['phase'], number>;
+  /** What the continuous verification says; null if it is not known. */
+  verification: AuditState | null;
+}
+
+const none = Object.fromEntries(moneyCounts.map((name) => [name, 0])) as unknown as MoneyCounts;
+
+/** Sums of a month and what is verified, in two statements whatever the number of accounts. @param month YYYY-MM */
+export async function readMonthClose(client: Pick<PoolClient, 'query'>, month: string): Promise<MonthClose> {
+  const rows = await listMonthMoney(client, { month });
+  const phases = { open: 0, ended: 0, closed: 0 };
+  for (const { phase, periods } of rows) phases[phase] += periods;
+  const periods = rows.reduce((sum, row) => sum + row.periods, 0);
+  const verification = (await readAuditState(client)) ?? null;
+  return { month, totals: { periods, ...withSums(addUp(rows)) }, phases, verification };
+}
+
+/** The sums of rows, name by name. */
+export function addUp(rows: readonly MoneyCounts[]): MoneyCounts {
+  const sums = { ...none };
+  for (const row of rows) for (const name of moneyCounts) sums[name] += row[name];
+  return sums;
+}
+
+export function withSums(counts: MoneyCounts): Omit<MonthTotals, 'periods'> {
+  const { charged_cents, voided_cents, waived_cents, fee_cents, fee_difference_cents } = counts;
+  const { invoiced_overage_cents, invoiced_fee_cents, invoiced_fee_difference_cents } = counts;
+  const due_cents = fee_cents + fee_difference_cents + charged_cents - voided_cents - waived_cents;
+  const invoiced_cents = invoiced_overage_cents + invoiced_fee_cents + invoiced_fee_difference_cents;
+  const credited_cents = counts.credited_overage_cents + counts.credited_fee_cents;
+  return { ...counts, due_cents, invoiced_cents, credited_cents, not_invoiced_cents: due_cents - invoiced_cents };
+}
+
+interface CloseRow extends MoneyCounts {
+  account_id: string;
+  period_start: Date;
+  stream: string;
+  plan: string;
+  phase: UsagePeriod['phase'];
+  /** Of the period before; null for the first of an account. */
+  phase_before: UsagePeriod['phase'] | null;
+}
+
+const pageAccounts = 1_000;
+
+/** Each account with a period that begins in the month, in the order of their ids, page by page in constant memory. */
+export async function* listAccountCloses(
+  pool: Pick<Pool, 'query'>,
+  month: string,
+  { after = '', limit = Infinity }: { after?: string | undefined; limit?: number } = {},
+): AsyncGenerator<AccountClose[]> {
+  let [last, left] = [after, limit];
+  while (left > 0) {
+    const wanted = Math.min(pageAccounts, left);
+    const page = await readAccountCloses(pool, { month, after: last, limit: wanted });
+    if (page.length > 0) yield page;
+    if (page.length < wanted) return;
+    last = page.at(-1)?.account_id ?? last;
+    left -= page.length;
+  }
+}
+
+async function readAccountCloses(
+  client: Pick<Pool, 'query'>,
+  { month, after, limit }: { month: string; after: string; limit: number },
+): Promise<AccountClose[]> {
+  const { rows } = await client.query<CloseRow>(
+    `select p.account_id, p.period_start, p.stream, p.plan, p.phase, ${moneyCounts.map((name) => `p.${name}::float8`).join(', ')},
+            (select b.phase from period_money b where b.account_id = p.account_id and b.period_start < p.period_start
+             order by b.period_start desc limit 1) as phase_before
+     from period_money p where p.month = $1 and p.account_id > $2 order by p.account_id limit $3`,
+    [month, after, limit],
+  );
+  return rows.map(closeOf);
+}
+
+function closeOf({ phase_before: before, period_start: start, ...row }: CloseRow): AccountClose {
+  const { account_id, stream, plan, phase } = row;
+  const counts = Object.fromEntries(moneyCounts.map((name) => [name, row[name]])) as unknown as MoneyCounts;
+  const sums = withSums(counts);
+  const feeLeft = counts.fee_cents - counts.invoiced_fee_cents;
+  const parts = [
+    { cents: feeLeft, why: reasonOfFee(before) },
+    { cents: sums.not_invoiced_cents - feeLeft, why: reasonOfUsage(phase) },
+  ];
+  const not_invoiced = parts.filter(({ cents }) => cents !== 0);
+  return { account_id, period_start: start.toISOString(), stream, plan, phase, ...sums, not_invoiced };
+}
+
+function reasonOfUsage(phase: UsagePeriod['phase']): OpenReason {
+  if (phase === 'closed') return 'invoice_due';
+  return phase === 'open' ? 'period_open' : 'period_ended';
+}
+
+function reasonOfFee(before: UsagePeriod['phase'] | null): OpenReason {
+  if (before === null) return 'opening_due';
+  if (before === 'closed') return 'before_due';
+  return before === 'open' ? 'before_open' : 'before_ended';
+}

@@ -1,0 +1,159 @@
+import type { Link } from '../rules/event-schemas.ts';
+import type { ExpectedRows } from './expected-rows.ts';
+
+export const phases = ['open', 'ended', 'closed'] as const;
+
+/** Cents, apart from `charges`. */
+const nothing = {
+  ...{ charges: 0, charged: 0, voided: 0, waived: 0, fee: 0, feeDifference: 0 },
+  ...{ invoicedOverage: 0, invoicedFee: 0, invoicedFeeDifference: 0, creditedOverage: 0, creditedFee: 0 },
+};
+type Money = typeof nothing;
+
+/** Subject of a row of `period_money`. */
+interface PeriodMoney {
+  accountId: string;
+  periodStart: string;
+  month: string;
+  stream: string;
+  plan: string;
+  phase: string;
+  money: Money;
+  readonly difference: number;
+}
+
+/** Subject of a row of `month_money`. */
+interface MonthMoney {
+  month: string;
+  phase: string;
+  periods: number;
+  money: Money;
+  readonly difference: number;
+}
+
+interface Line {
+  kind: string;
+  cents: number;
+  period_start: string;
+}
+
+/** What each period of each account costs and what documents say of it, by the events alone; and the sums of months. */
+export class MoneyRows {
+  readonly #rows: ExpectedRows;
+  /** By account and start: a credit note may concern any of them. */
+  readonly #periods = new Map<string, PeriodMoney>();
+  readonly #months = new Map<string, MonthMoney>();
+  /** The invoices of each account by their numbers. */
+  readonly #lines = new Map<string, { start: string; lines: readonly Line[] }>();
+
+  constructor(rows: ExpectedRows) {
+    this.#rows = rows;
+  }
+
+  used(event: Link, accountId: string): void {
+    const { type, data, stream } = event;
+    const day = stream.slice(-8);
+    const start = `${day.slice(0, 4)}-${day.slice(4, 6)}-${day.slice(6)}T00:00:00.000Z`;
+    const change = (amounts: Partial<Money>, state: { phase?: string; plan?: string } = {}) => {
+      this.#change(event, { accountId, start }, amounts, state);
+    };
+    if (type === 'UsagePeriodOpened') change({ fee: data.terms.fee_cents }, { plan: data.terms.plan });
+    if (type === 'OverageCharged') change({ charges: 1, charged: data.cents });
+    if (type === 'DownloadVoided') change({ voided: data.cents });
+    if (type === 'ChargeWaived') change({ waived: data.cents });
+    if (type === 'PlanChanged' && data.effective === 'now')
+      change({ feeDifference: data.fee_difference_cents }, { plan: data.terms.plan });
+    if (type === 'UsagePeriodEnded') change({}, { phase: 'ended' });
+    if (type === 'UsagePeriodClosed') change({}, { phase: 'closed' });
+  }
+
+  documented(event: Link, accountId: string): void {
+    const { type, data } = event;
+    if (type === 'InvoiceIssued') {
+      const { number, period_start: start } = data;
+      const lines = data.lines as readonly Line[];
+      this.#lines.set(`${accountId} ${String(number)}`, { start, lines });
+      for (const line of lines) this.#change(event, { accountId, start: startOf(line, start) }, invoicedOf(line));
+      return;
+    }
+    const invoice = this.#lines.get(`${accountId} ${String(data.invoice_number)}`);
+    const line = invoice?.lines[data.line - 1];
+    if (!invoice || !line) return;
+    const credited = isFee(line) ? { creditedFee: data.cents } : { creditedOverage: data.cents };
+    this.#change(event, { accountId, start: startOf(line, invoice.start) }, credited);
+  }
+
+  #change(
+    event: Link,
+    { accountId, start }: { accountId: string; start: string },
+    amounts: Partial<Money>,
+    { phase, plan }: { phase?: string; plan?: string } = {},
+  ): void {
+    const key = `${accountId} ${start}`;
+    const known = this.#periods.get(key);
+    const subject = known ?? newPeriod(accountId, start);
+    this.#periods.set(key, subject);
+    if (known) this.#count(event, subject, -1);
+    if (plan !== undefined) subject.plan = plan;
+    if (phase !== undefined) subject.phase = phase;
+    addTo(subject.money, amounts, 1);
+    this.#count(event, subject, 1);
+    const day = start.slice(0, 10).replaceAll('-', '');
+    const of = { accountId, key: subject.stream, subject, at: event, isNew: !known, day };
+    this.#rows.expect({ table: 'period_money', ...of, isFinal: subject.phase === 'closed' });
+  }
+
+  #count(event: Link, { month, phase, money }: PeriodMoney, sign: 1 | -1): void {
+    for (const each of phases) {
+      const key = `${month} ${each}`;
+      const isNew = !this.#months.has(key);
+      const subject = this.#months.get(key) ?? newMonth(month, each);
+      this.#months.set(key, subject);
+      if (each === phase) {
+        subject.periods += sign;
+        addTo(subject.money, money, sign);
+      }
+      if (!isNew && each !== phase) continue;
+      const of = { accountId: '', key, subject, at: event, isNew, isFinal: false, day: '' };
+      this.#rows.expect({ table: 'month_money', ...of });
+    }
+  }
+}
+
+const newPeriod = (accountId: string, periodStart: string): PeriodMoney => {
+  const money = { ...nothing };
+  return {
+    ...{ accountId, periodStart, month: periodStart.slice(0, 7), plan: '', phase: 'open', money },
+    stream: `usage-${accountId}-${periodStart.slice(0, 10).replaceAll('-', '')}`,
+    get difference() {
+      return differenceOf(money);
+    },
+  };
+};
+
+const newMonth = (month: string, phase: string): MonthMoney => {
+  const money = { ...nothing };
+  return {
+    ...{ month, phase, periods: 0, money },
+    get difference() {
+      return differenceOf(money);
+    },
+  };
+};
+
+const differenceOf = ({ charged, voided, waived, invoicedOverage }: Money): number =>
+  charged - voided - waived - invoicedOverage;
+
+function addTo(money: Money, amounts: Partial<Money>, sign: 1 | -1): void {
+  for (const name of Object.keys(amounts) as (keyof Money)[]) money[name] += sign * (amounts[name] ?? 0);
+}
+
+const isFee = ({ kind }: Line): boolean => kind === 'fee' || kind === 'fee_difference';
+
+/** A fee is that of the period which it names; all else is of the invoice's period. */
+const startOf = (line: Line, start: string): string => (line.kind === 'fee' ? line.period_start : start);
+
+function invoicedOf({ kind, cents }: Line): Partial<Money> {
+  if (kind === 'fee') return { invoicedFee: cents };
+  return kind === 'fee_difference' ? { invoicedFeeDifference: cents } : { invoicedOverage: cents };
+}

@@ -1,0 +1,320 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+
+import { issueInvoice } from '../../src/commands/issue-invoice.ts';
+import { removeStaff } from '../../src/commands/staff.ts';
+import type { Correction } from '../../src/domain/correction-events.ts';
+import { maxChargesOfCorrection } from '../../src/domain/correction-events.ts';
+import { parseUsageEvent } from '../../src/domain/parse-event.ts';
+import type { EventStore } from '../../src/ports/event-store.ts';
+import { newUuid } from '../../src/system/clock-and-chance.ts';
+import { token } from '../domain/usage-examples.ts';
+import { endAndClose } from './close-books.ts';
+import {
+  chargeOf,
+  chargedAccount,
+  correctionsOf,
+  desk,
+  documentsOf,
+  hireTeam,
+  limitCents,
+  waive,
+  waiveAll,
+} from './corrections-under-test.ts';
+import type { Team } from './corrections-under-test.ts';
+import { correct } from './keyed-downloads.ts';
+import { logUnderTest } from './log-under-test.ts';
+import { appendingBy } from './noted-reads.ts';
+import { accepted, hire, operator, staffDependencies, timeoutMs } from './staff-under-test.ts';
+import { readUsage, upFrom } from './usage-account.ts';
+import type { UsageAccount } from './usage-account.ts';
+
+const log = logUnderTest();
+const december = '2026-12-01T00:00:00.000Z';
+
+let team: Team;
+beforeAll(async () => {
+  team = await hireTeam(log.store);
+});
+
+async function waivedIn({ stream }: UsageAccount) {
+  await readUsage(log.store, stream);
+  return (await log.store.read(stream, 0)).map(parseUsageEvent).filter(({ event }) => event.type === 'ChargeWaived');
+}
+
+const centsOf = (events: readonly { event: { data: object } }[]) =>
+  events.map(({ event }) => (event.data as { cents: number }).cents);
+
+/** An account whose first invoice is issued: three charges of 25 cents. */
+async function invoicedAccount(): Promise<UsageAccount> {
+  const account = await chargedAccount(log.store, 3);
+  await endAndClose(log.store, account, december);
+  const invoice = {
+    stream: account.stream,
+    covers: 'period',
+    actor: { type: 'system', id: 'test' },
+    timeoutMs,
+  } as const;
+  await issueInvoice({ store: log.store, now: () => december, newUuid }, invoice);
+  return account;
+}
+
+const credit = (changed: object = {}): Correction => ({
+  ...{ kind: 'credit_line', invoice_number: 1, line: 1, charge_event_id: null },
+  ...changed,
+});
+
+describe('what finance asks for within the limit', () => {
+  it('is given back at once: the waiver names who asked, and the request as its cause', async () => {
+    const account = await chargedAccount(log.store, 2);
+    const { ask, carryOut } = desk(log.store, account);
+    const asked = accepted(await ask(team.fay, { correction: waive(account, 2), cents: 20 }));
+    expect(asked).toMatchObject({ status: 'permitted', cents: 20, needsApproval: false });
+    expect(accepted(await carryOut(asked.correctionId))).toMatchObject({ status: 'made', madeCents: 20 });
+    const [request, made, ...more] = await correctionsOf(log.store, account);
+    expect(more).toEqual([]);
+    const actor = { type: 'staff', id: team.fay, role: 'finance', reason: 'the file was broken' };
+    expect(request).toMatchObject({ event: { type: 'CorrectionAsked' }, metadata: { actor } });
+    expect(made).toMatchObject({ event: { type: 'CorrectionMade', data: { cents: 20 } } });
+    expect(made?.metadata).toMatchObject({ actor: { type: 'system', id: 'corrections' }, $causationId: request?.id });
+    expect(await waivedIn(account)).toMatchObject([
+      {
+        event: { data: { token: token(2), cents: 20, reference: 'CASE-1', overage_downloads: 0 } },
+        metadata: { actor, $correlationId: asked.correctionId, $causationId: request?.id },
+      },
+    ]);
+  });
+
+  it('without an amount is all that is left; more than that is refused', async () => {
+    const account = await chargedAccount(log.store, 2);
+    await correct(log.store, account.stream, { kind: 'waive_charge', token: token(1), cents: 10, reference: 'OTHER' });
+    const { ask } = desk(log.store, account);
+    expect(await ask(team.fay, { correction: waive(account, 1), cents: 16 })).toEqual({ refusal: 'exceeds_charge' });
+    expect(accepted(await ask(team.fay, { correction: waive(account, 1) })).cents).toBe(15);
+  });
+
+  it('of several charges takes what is left of each, in one append', async () => {
+    const account = await chargedAccount(log.store, 4);
+    await correct(log.store, account.stream, { kind: 'void_download', token: token(1) });
+    await correct(log.store, account.stream, { kind: 'waive_charge', token: token(2), cents: 5, reference: 'OTHER' });
+    const { ask, carryOut } = desk(log.store, account);
+    const asked = accepted(await ask(team.fay, { correction: waiveAll(account, [1, 2, 3]) }));
+    expect(asked).toMatchObject({ cents: 45, correction: { charges: [chargeOf(2), chargeOf(3)] } });
+    expect(accepted(await carryOut(asked.correctionId))).toMatchObject({ status: 'made', madeCents: 45 });
+    expect(centsOf(await waivedIn(account))).toEqual([5, 20, 25]);
+  });
+
+  it('of as many charges as may be, with the longest reason, fits into one append', async () => {
+    const numbers = upFrom(1, maxChargesOfCorrection);
+    const account = await chargedAccount(log.store, maxChargesOfCorrection);
+    const dependencies = staffDependencies(log.store);
+    const { ask, approve, carryOut } = desk(log.store, account, dependencies);
+    const reference = 'R'.repeat(100);
+    const asked = accepted(
+      await ask(team.fay, { correction: waiveAll(account, numbers), reference, reason: '\u{4e16}'.repeat(500) }),
+    );
+    accepted(await approve(team.flo, asked.correctionId));
+    expect(accepted(await carryOut(asked.correctionId)).madeCents).toBe(25 * maxChargesOfCorrection);
+  });
+
+  it('of an invoice is a credit note within what is left of the line', async () => {
+    const account = await invoicedAccount();
+    const { ask, carryOut } = desk(log.store, account);
+    const asked = accepted(await ask(team.fay, { correction: credit(), cents: 70 }));
+    expect(accepted(await carryOut(asked.correctionId))).toMatchObject({ status: 'made', madeCents: 70 });
+    const [, note] = await documentsOf(log.store, account);
+    expect(note).toMatchObject({
+      event: { type: 'CreditNoteIssued', data: { cents: 70, reference: 'CASE-1' } },
+      metadata: { actor: { id: team.fay, role: 'finance' }, $correlationId: asked.correctionId },
+    });
+    const other = { correction: credit(), reference: 'CASE-2' };
+    expect(await ask(team.fay, { ...other, cents: 6 })).toEqual({ refusal: 'exceeds_charge' });
+    expect(accepted(await ask(team.flo, other)).cents).toBe(5);
+  });
+
+  it.each<[string, (account: UsageAccount) => Correction, string]>([
+    [
+      'a charge that is not there',
+      ({ stream }) => ({ kind: 'waive_charge', stream, token: token(9), revision: 1 }),
+      'charge_not_found',
+    ],
+    [
+      'a charge that stands elsewhere',
+      ({ stream }) => ({ kind: 'waive_charge', stream, token: token(1), revision: 3 }),
+      'charge_not_found',
+    ],
+    [
+      'a charge of another account',
+      () => ({ kind: 'waive_charge', stream: 'usage-acc_bbbbbbbbbbbbbbbb-20261101', ...chargeOf(1) }),
+      'charge_not_found',
+    ],
+    ['an invoice that is not there', () => credit(), 'invoice_not_found'],
+  ])('is refused for %s', async (_, correction, refusal) => {
+    const account = await chargedAccount(log.store, 2);
+    expect(await desk(log.store, account).ask(team.fay, { correction: correction(account) })).toEqual({ refusal });
+    expect(await correctionsOf(log.store, account)).toEqual([]);
+  });
+
+  it('is refused for what is given back already, or closed', async () => {
+    const account = await chargedAccount(log.store, 2);
+    const { ask } = desk(log.store, account);
+    await correct(log.store, account.stream, { kind: 'waive_charge', token: token(1), reference: 'CASE-1' });
+    expect(await ask(team.fay, { correction: waive(account, 1) })).toEqual({ refusal: 'reference_reused' });
+    expect(await ask(team.fay, { correction: waive(account, 1), reference: 'CASE-2' })).toEqual({
+      refusal: 'nothing_to_give_back',
+    });
+    await endAndClose(log.store, account, december);
+    expect(await ask(team.fay, { correction: waive(account, 2) })).toEqual({ refusal: 'period_closed' });
+  });
+});
+
+describe('what needs a second person', () => {
+  it('is given back once somebody else has approved it, with that as the cause', async () => {
+    const account = await chargedAccount(log.store, 2);
+    const { ask, approve, carryOut } = desk(log.store, account);
+    const asked = accepted(await ask(team.sue, { correction: waive(account, 1) }));
+    expect(asked).toMatchObject({ status: 'asked', needsApproval: true });
+    expect(await carryOut(asked.correctionId)).toEqual({ refusal: 'correction_not_permitted' });
+    expect(await approve(team.sue, asked.correctionId)).toEqual({ refusal: 'role_too_low' });
+    expect(accepted(await approve(team.flo, asked.correctionId)).status).toBe('permitted');
+    expect(accepted(await carryOut(asked.correctionId)).status).toBe('made');
+    const [, approved] = await correctionsOf(log.store, account);
+    expect(approved?.metadata.actor).toMatchObject({ id: team.flo, role: 'finance' });
+    const [waived] = await waivedIn(account);
+    expect(waived?.metadata).toMatchObject({ actor: { id: team.sue, role: 'support' }, $causationId: approved?.id });
+  });
+
+  it('is not approved by the person who asked, nor by somebody who has been removed', async () => {
+    const account = await chargedAccount(log.store, 5);
+    const gus = await hire(log.store, 'finance');
+    const { ask, approve, refuse } = desk(log.store, account);
+    const asked = accepted(await ask(gus, { correction: waiveAll(account, [1, 2, 3, 4, 5]) }));
+    expect(asked).toMatchObject({ cents: 125, needsApproval: true });
+    expect(await approve(gus, asked.correctionId)).toEqual({ refusal: 'own_request' });
+    accepted(await removeStaff(staffDependencies(log.store), { staffId: team.ada, by: { operator }, timeoutMs }));
+    expect(await approve(team.ada, asked.correctionId)).toEqual({ refusal: 'staff_removed' });
+    expect(await ask(team.ada, { correction: waive(account, 1) })).toEqual({ refusal: 'staff_removed' });
+    expect(accepted(await refuse(gus, asked.correctionId)).status).toBe('refused');
+    expect(await approve(team.flo, asked.correctionId)).toEqual({ refusal: 'correction_decided' });
+    expect(await waivedIn(account)).toEqual([]);
+  });
+});
+
+it('the same form sent twice asks once, and gives back once', async () => {
+  const account = await chargedAccount(log.store, 1);
+  const { ask, carryOut } = desk(log.store, account);
+  const form = { correction: waive(account, 1), correctionId: newUuid() };
+  const send = async () => carryOut(accepted(await ask(team.fay, form)).correctionId);
+  for (const ended of [...(await Promise.all([send(), send(), send()])), await send()])
+    expect(ended).toMatchObject({ status: 'made', madeCents: 25 });
+  expect((await correctionsOf(log.store, account)).map(({ event }) => event.type)).toEqual([
+    'CorrectionAsked',
+    'CorrectionMade',
+  ]);
+  expect(centsOf(await waivedIn(account))).toEqual([25]);
+});
+
+describe('what has changed since', () => {
+  it('fails, with the refusal as the reason, and leaves room for another request', async () => {
+    const account = await chargedAccount(log.store, 2);
+    const { ask, carryOut } = desk(log.store, account);
+    const one = accepted(await ask(team.fay, { correction: waive(account, 1) }));
+    const both = accepted(await ask(team.fay, { correction: waiveAll(account, [1, 2]), reference: 'CASE-2' }));
+    await correct(log.store, account.stream, { kind: 'waive_charge', token: token(1), cents: 5, reference: 'OTHER' });
+    expect(accepted(await carryOut(one.correctionId))).toMatchObject({ status: 'failed', why: 'exceeds_charge' });
+    await endAndClose(log.store, account, december);
+    expect(accepted(await carryOut(both.correctionId))).toMatchObject({ status: 'failed', why: 'period_closed' });
+    expect(accepted(await carryOut(both.correctionId))).toMatchObject({ status: 'failed' });
+    expect(centsOf(await waivedIn(account))).toEqual([5]);
+  });
+
+  it('was given back at the command line under the same reference: that does not count as given', async () => {
+    const account = await chargedAccount(log.store, 1);
+    const { ask, carryOut } = desk(log.store, account);
+    const { correctionId } = accepted(await ask(team.fay, { correction: waive(account, 1) }));
+    await correct(log.store, account.stream, { kind: 'waive_charge', token: token(1), reference: 'CASE-1' });
+    expect(accepted(await carryOut(correctionId))).toMatchObject({ status: 'failed', why: 'reference_reused' });
+  });
+});
+
+class Killed extends Error {}
+
+/** A process that is killed before or after its next append to a stream. */
+function killedAt(stream: string, when: 'before' | 'after'): EventStore {
+  return appendingBy(log.store, async (to, ...rest) => {
+    if (to === stream && when === 'before') throw new Killed();
+    const outcome = await log.store.append(to, ...rest);
+    if (to === stream) throw new Killed();
+    return outcome;
+  });
+}
+
+describe('a process that is killed', () => {
+  const kinds: [string, () => Promise<{ account: UsageAccount; correction: Correction; money: string }>][] = [
+    [
+      'a waiver',
+      async () => {
+        const account = await chargedAccount(log.store, 2);
+        return { account, correction: waive(account, 2), money: account.stream };
+      },
+    ],
+    [
+      'several waivers',
+      async () => {
+        const account = await chargedAccount(log.store, 3);
+        return { account, correction: waiveAll(account, [1, 3]), money: account.stream };
+      },
+    ],
+    [
+      'a credit note',
+      async () => {
+        const account = await invoicedAccount();
+        return { account, correction: credit(), money: `invoices-${account.accountId}` };
+      },
+    ],
+  ];
+
+  it.each(kinds)(
+    'before or after %s, or after its end, leaves what another gives back exactly once',
+    async (_, given) => {
+      for (const [where, when] of [
+        ['money', 'before'],
+        ['money', 'after'],
+        ['request', 'before'],
+        ['request', 'after'],
+      ] as const) {
+        const { account, correction, money } = await given();
+        const asked = accepted(await desk(log.store, account).ask(team.fay, { correction }));
+        const killed = killedAt(where === 'money' ? money : `corrections-${account.accountId}`, when);
+        await expect(desk(killed, account).carryOut(asked.correctionId)).rejects.toThrow(Killed);
+        // A close in between takes nothing back, and a repeated attempt finds what was given.
+        if (correction.kind !== 'credit_line' && !(where === 'money' && when === 'before'))
+          await endAndClose(log.store, account, december);
+        const ended = accepted(await desk(log.store, account).carryOut(asked.correctionId));
+        expect(ended).toMatchObject({ status: 'made', madeCents: asked.cents });
+        const given_ = correction.kind === 'credit_line' ? await notesOf(account) : await waivedIn(account);
+        expect(centsOf(given_).reduce((sum, cents) => sum + cents, 0)).toBe(asked.cents);
+        expect((await correctionsOf(log.store, account)).map(({ event }) => event.type)).toEqual([
+          'CorrectionAsked',
+          'CorrectionMade',
+        ]);
+      }
+    },
+  );
+
+  const notesOf = async (account: UsageAccount) =>
+    (await documentsOf(log.store, account)).filter(({ event }) => event.type === 'CreditNoteIssued');
+});
+
+it('the limit of a day holds for a person and an account, over all requests at once', async () => {
+  const account = await chargedAccount(log.store, 8);
+  const asked = await Promise.all(
+    upFrom(1, 8).map((number) =>
+      desk(log.store, account).ask(team.fay, {
+        correction: waive(account, number),
+        reference: `CASE-${String(number)}`,
+      }),
+    ),
+  );
+  const free = asked.map(accepted).filter(({ needsApproval }) => !needsApproval);
+  expect(free.reduce((sum, { cents }) => sum + cents, 0)).toBe(limitCents);
+});
