@@ -10,10 +10,18 @@ export interface Started {
   version: string;
   /** Null for a process without an API or health port. */
   url: string | null;
+  /** Address of the staff console, without its path; null for a process without one. */
+  staffUrl: string | null;
   dataDirectory: string;
   samplePlatformUrl: string | null;
-  /** Account and key of a demo, and the path of a link that signs in to its console once. */
-  demo: { accountId: string; key: string; keyId: string; signInPath: string | null } | null;
+  /** Account and key of a demo, and the paths of links that sign in once: to its console, and as an admin to that of staff. */
+  demo: {
+    accountId: string;
+    key: string;
+    keyId: string;
+    signInPath: string | null;
+    staffSignInPath: string | null;
+  } | null;
   /** Sentences for the person who started it: parts that wait, and why; parts that are old. */
   notices: readonly string[];
 }
@@ -48,7 +56,7 @@ const columns = 80;
 
 /** The screen of a service that is ready; it has no colours where standard output is no terminal. */
 function describeStart(started: Started): string {
-  const { role, version, url, samplePlatformUrl, demo } = started;
+  const { role, version, url, staffUrl, samplePlatformUrl, demo } = started;
   const isAll = role === 'all';
   const what = isAll ? `is ready on ${shortPath(started.dataDirectory)}` : `is ready: ${role}`;
   const addresses = {
@@ -56,6 +64,7 @@ function describeStart(started: Started): string {
       (isAll || role === 'api'
         ? { console: `${url}${demo?.signInPath ?? '/console'}`, API: `${url}/api/v1`, reference: `${url}/docs` }
         : { health: `${url}/readyz` })),
+    ...(staffUrl !== null && { staff: `${staffUrl}${demo?.staffSignInPath ?? '/staff'}` }),
     ...(isAll && samplePlatformUrl !== null && { films: `${samplePlatformUrl}/ (sample platform)` }),
   };
   return [

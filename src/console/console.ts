@@ -2,15 +2,12 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { html } from '../documents/html.ts';
 import { registerAssets } from './assets.ts';
 import type { Assets } from './assets.ts';
-import { ItemsMissing } from '../../projections/line-items.ts';
-import { ClockIsWrong } from '../ports/clock.ts';
-import { NotStored, OutcomeUnknown } from '../commands/handle-command.ts';
 import type { Outage } from '../ports/outage.ts';
-import { EventStoreUnavailable } from '../ports/event-store.ts';
 import { readCookies } from './cookies.ts';
+import { refusalOf } from './failures.ts';
 import { layout } from './layout.ts';
 import type { Route, Site, SiteDependencies, SiteSession } from './site.ts';
-import { Refusal, away, badInput, missing, outcomeUnknown, redirect } from './visit.ts';
+import { Refusal, badInput, missing, redirect } from './visit.ts';
 import type { Answer, Page, Visit } from './visit.ts';
 
 /**
@@ -139,23 +136,13 @@ function answerOfError(
   error: unknown,
   { request, outage, base }: { request: FastifyRequest; outage: Outage; base: string },
 ): Answer {
-  if (error instanceof Refusal) return pageOfRefusal(error, base);
-  const isAway = [ClockIsWrong, NotStored, EventStoreUnavailable, ItemsMissing].some((kind) => error instanceof kind);
-  if (isAway || error instanceof OutcomeUnknown || isPostgresAway(error)) {
-    outage.failed('a page', error);
-    return pageOfRefusal(error instanceof OutcomeUnknown ? outcomeUnknown() : away(), base);
-  }
+  const told = refusalOf(error);
+  if (told?.isOutage) outage.failed('a page', error);
+  if (told) return pageOfRefusal(told.refusal, base);
   request.log.error({ err: error }, 'a page of the console failed');
   const title = 'Something went wrong';
   const text = `The service has made a mistake, and noted it under ${request.id}. Try again; if it happens again, tell whoever runs the service that number.`;
   return { kind: 'page', status: 500, page: { title, content: html`<p>${text}</p>` } };
-}
-
-/** Errors of connections have a code of the system; errors in statements have one of SQL, which begins with a digit. */
-function isPostgresAway(error: unknown): boolean {
-  const { code, message } = error as { code?: unknown; message?: unknown };
-  const isOfSystem = typeof code === 'string' && /^(?:E[A-Z]+|57P0\d|08\d\d\d)$/.test(code);
-  return isOfSystem || /^(?:Query read timeout|Connection terminated|timeout exceeded)/.test(String(message));
 }
 
 const pageOfRefusal = ({ status, title, message }: Refusal, base: string): Answer => ({

@@ -8,7 +8,7 @@ interface Port {
   host: string;
   port: number;
   /** The setting that chooses another port. */
-  setting: 'PORT' | 'HEALTH_PORT';
+  setting: 'PORT' | 'HEALTH_PORT' | 'STAFF_PORT';
 }
 
 /** Tries the port before anything else is started. @throws {ConfigurationRefused} if it cannot be opened */
@@ -48,7 +48,7 @@ function refusalOf(error: unknown, { host, port, setting }: Port): unknown {
   return new ConfigurationRefused(
     code === 'EADDRINUSE'
       ? `${where} is in use by another program. Set ${setting} to another port, or to 0 for any that is free.`
-      : `${where} cannot be opened (${code}). Set HOST or ${setting} to another one.`,
+      : `${where} cannot be opened (${code}). Set ${setting === 'STAFF_PORT' ? 'STAFF_HOST' : 'HOST'} or ${setting} to another one.`,
   );
 }
 

@@ -100,9 +100,11 @@ async function startAll(
   const demo = given.DEMO === undefined ? given.allEmbedded : given.DEMO !== '0';
   const lock = lockDataDirectory(given.dataDirectory);
   shutdown.add('data directory', async () => lock.release());
-  const ported = await withPort(given);
+  // Whoever runs everything in one process has the staff console too.
+  const ported = { ...(await withPort(given)), STAFF_PORT: given.STAFF_PORT ?? 0 };
   const config: Config = isLocalDemo(ported, demo) ? { ...ported, SANDBOX: 'weak' } : ported;
   await requireFreePort({ host: config.HOST, port: config.PORT, setting: 'PORT' });
+  await requireStaffPort(config);
   const secrets = readSecrets(config);
   const servers = startEmbeddedServers(config, { demo, progress, abandoned: shutdown.abandoned });
   shutdown.add('servers', () => servers.stop());
@@ -118,7 +120,7 @@ async function startAll(
     shutdown.add(role, () => running.close(), role === 'api' ? role : 'the roles behind the API');
     notices.push(...(running.notices ?? []));
     progress(`${role} is ready`);
-    return running.url ?? null;
+    return running;
   };
   const { abandoned } = shutdown;
   const telling = demo && hasStory(config) ? tellStory(connections, { secrets, progress, abandoned }) : undefined;
@@ -127,12 +129,12 @@ async function startAll(
   // The API is started last, so that its first request finds everything else at work, and stopped first.
   await start('dispatcher');
   await start('projector');
-  const url = await start('api');
+  const { url = null, staffUrl = null } = await start('api');
   const prepared = demo && url !== null ? await prepareDemo(connections, told) : null;
   shutdown.add('instance file', async () => removeInstance(config.dataDirectory));
-  writeInstance(config.dataDirectory, { pid: process.pid, publicUrl: url ?? '', ...addresses });
+  writeInstance(config.dataDirectory, { pid: process.pid, publicUrl: url ?? '', staffUrl, ...addresses });
   notices.push(...(await waitingNotices(connections)));
-  return { url, samplePlatformUrl: addresses.samplePlatformUrl, demo: prepared, notices };
+  return { url, staffUrl, samplePlatformUrl: addresses.samplePlatformUrl, demo: prepared, notices };
 }
 
 async function startOne(
@@ -144,6 +146,7 @@ async function startOne(
   const config = await withPort(given);
   const setting = role === 'api' ? 'PORT' : 'HEALTH_PORT';
   await requireFreePort({ host: config.HOST, port: config[setting], setting });
+  if (role === 'api') await requireStaffPort(config);
   const secrets = readSecrets(config);
   const connections = await openConnections(config, addresses, { logger, role, secrets, shutdown });
   const running = await startRole(role, connections, secrets);
@@ -151,7 +154,8 @@ async function startOne(
   const { samplePlatformUrl } = addresses;
   // A process of one role often has no screen: the notices go to its log.
   for (const notice of running.notices ?? []) logger.warn(notice);
-  const started = { samplePlatformUrl, demo: null, notices: await waitingNotices(connections) };
+  const { staffUrl = null } = running;
+  const started = { samplePlatformUrl, staffUrl, demo: null, notices: await waitingNotices(connections) };
   if (running.url !== undefined) return { ...started, url: running.url };
   const health = await startHealthServer(connections);
   shutdown.add('health', () => health.close());
@@ -174,6 +178,10 @@ async function openConnections(
 
 const waitingNotices = async (connections: Connections) =>
   Object.entries(await whatWaits(connections)).map(([what, why]) => `${what} ${why}`);
+
+async function requireStaffPort({ STAFF_HOST: host, STAFF_PORT: port }: Config): Promise<void> {
+  if (port !== undefined && port !== 0) await requireFreePort({ host, port, setting: 'STAFF_PORT' });
+}
 
 /** Links name the port, so a free one is chosen before anything that makes them. */
 async function withPort(config: Config): Promise<Config> {

@@ -89,7 +89,7 @@ export class Browser {
 
   /** What stands in the session's cookie, whatever its name. */
   get session(): [name: string, secret: string] | undefined {
-    return [...this.cookies].find(([name]) => name.endsWith('reeltally_session'));
+    return [...this.cookies].find(([name]) => /reeltally_(?:session|staff)$/.test(name));
   }
 
   /** Another browser with the same cookies: of somebody who has stolen them. */

@@ -30,9 +30,10 @@ export type Environment = Readonly<Record<string, string>>;
 /** What `serve --json` prints once it is ready. */
 export interface Started {
   url: string;
+  staffUrl: string | null;
   dataDirectory: string;
   samplePlatformUrl: string | null;
-  demo: { accountId: string; key: string; keyId: string } | null;
+  demo: { accountId: string; key: string; keyId: string; staffSignInPath?: string | null } | null;
   notices: string[];
 }
 

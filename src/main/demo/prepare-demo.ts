@@ -5,6 +5,11 @@ import { issueApiKey, openAccount, openFirstPeriod, readAccount, revokeApiKey } 
 import type { AccountDependencies, AccountRequest } from '../../commands/accounts.ts';
 import { isRefused } from '../../domain/refusals.ts';
 import { waitForKey } from '../../../projections/api-keys.ts';
+import { catchUp } from '../../../projections/runner/wait-for-checkpoint.ts';
+import { listStaffOfAddress, staff as staffModel } from '../../../projections/staff.ts';
+import { inviteStaff, newStaffCache } from '../../commands/staff.ts';
+import type { StaffDependencies } from '../../commands/staff.ts';
+import { createStaffLinks } from '../../adapters/postgres/staff-links.ts';
 import { createSignInLinks } from '../../adapters/postgres/sign-in-links.ts';
 import { mailbox } from '../../domain/people.ts';
 import { newId, newUuid, randomBits } from '../../system/clock-and-chance.ts';
@@ -40,7 +45,13 @@ export async function prepareDemo(
   if (!(await waitForKey(pool, issued.keyId, { revoked: false, timeoutMs }))) {
     throw new Error('the demo key did not come into force in time');
   }
-  return { accountId, key: issued.key, keyId: issued.keyId, signInPath: await signInPath(connections) };
+  return {
+    accountId,
+    key: issued.key,
+    keyId: issued.keyId,
+    signInPath: await signInPath(connections),
+    staffSignInPath: await staffSignInPath(connections),
+  };
 }
 
 /** A link that signs in to the demo's account, once. Null where there were many starts within a quarter of an hour. */
@@ -49,6 +60,28 @@ async function signInPath({ pool, macs }: Connections): Promise<string | null> {
   const emailHashes = macs.signUnderEach('people', mailbox(demoEmail));
   const secret = await links.create({ emailHashes, browser: undefined });
   return secret === undefined ? null : `/console/sign-in/${secret}`;
+}
+
+const demoAdmin = 'admin@example.com';
+
+/** A link that signs in to the staff console as the demo's admin, once. Null where there were many starts within a quarter of an hour. */
+async function staffSignInPath({ pool, macs, store, clock }: Connections): Promise<string | null> {
+  // The admin of an earlier start is found once the read model is there.
+  await catchUp({ store, pool }, staffModel, timeoutMs);
+  const [known] = await listStaffOfAddress(pool, { email: demoAdmin, macs, limit: 1 });
+  const staffId = known?.staffId ?? (await inviteAdmin({ store, now: clock.now }));
+  const secret = await createStaffLinks(pool, { macs, randomBits }).create({ staffId, browser: undefined });
+  return secret === undefined ? null : `/staff/sign-in/${secret}`;
+}
+
+async function inviteAdmin(given: Pick<StaffDependencies, 'store' | 'now'>): Promise<string> {
+  const operator = { type: 'staff', id: 'demo', role: 'operator', reason: 'prepares the demo' } as const;
+  const invited = await inviteStaff(
+    { ...given, newUuid, newId, randomBits, staffCache: newStaffCache() },
+    { email: demoAdmin, role: 'admin', by: { operator }, timeoutMs },
+  );
+  if (isRefused(invited)) throw new Error(`the demo's admin could not be invited: ${invited.refusal}`);
+  return invited.staffId;
 }
 
 /** Each start issues a key, which may be lost with its screen; the last few stay valid. */

@@ -35,6 +35,7 @@ import { openFiles } from '../file-store.ts';
 import { addConsole, createOwnerSessions } from './console.ts';
 import { listen, listeningUrl, localUrl } from '../listen.ts';
 import type { StartRole } from './role.ts';
+import { startStaffListener } from './staff.ts';
 import { watchReaders, watchWaitingPolls } from '../gauges.ts';
 import { metadataTimeoutMs, shortLinkTimeoutMs } from './answer-timeouts.ts';
 
@@ -101,12 +102,14 @@ export const startApi: StartRole = async (connections, secrets) => {
   registerMetricsRoute(server, () => metrics.scrape());
   registerReferenceRoutes(server, { version: config.version, origin: config.PUBLIC_URL ?? localUrl(config) });
   const url = await listen(server, { host: config.HOST, port: config.PORT, setting: 'PORT' });
+  const staff = config.STAFF_PORT === undefined ? undefined : await startStaffListener(connections, config.STAFF_PORT);
   return {
     url: config.PUBLIC_URL ?? url,
+    ...(staff && { staffUrl: staff.url }),
     close: async () => {
       // Slow readers of files do not delay the stop for ever.
       const cut = setTimeout(() => server.server.closeAllConnections(), drainMs);
-      await server.close();
+      await Promise.all([server.close(), staff?.close()]);
       clearTimeout(cut);
       await endInTime(admissionPool.end());
     },

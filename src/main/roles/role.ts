@@ -8,6 +8,8 @@ export type Role = (typeof roles)[number];
 export interface RunningRole {
   /** Address to open in a browser; undefined for a role that only answers health checks. */
   url?: string;
+  /** Address of the staff console, without its path. */
+  staffUrl?: string;
   /** Sentences for the person who started it. */
   notices?: readonly string[];
   close: () => Promise<void>;

@@ -40,6 +40,14 @@ export const environment = z.object({
   HOST: anyText.default('127.0.0.1'),
   HEALTH_PORT: whole(0, 65_535).default(0),
   PUBLIC_URL: webAddress.optional(),
+  STAFF_PORT: whole(0, 65_535).optional(),
+  STAFF_HOST: anyText.default('127.0.0.1'),
+  STAFF_URL: webAddress.optional(),
+  OIDC_ISSUER: kinds.providerAddress.optional(),
+  OIDC_CLIENT_ID: anyText.optional(),
+  OIDC_CLIENT_SECRET: anyText.optional(),
+  /** The claim that says the roles of a person. */
+  OIDC_ROLE_CLAIM: anyText.default('roles'),
   DOWNLOAD_URL: webAddress.optional(),
   REELTALLY_SECRET: kinds.secret.optional(),
   REELTALLY_OLD_SECRETS: kinds.secrets.default([]),
@@ -95,6 +103,7 @@ export const environment = z.object({
 /** They are secrets, or addresses that usually hold one. */
 const secretSettings: readonly string[] = [
   ...['REELTALLY_KEY', 'REELTALLY_SECRET', 'REELTALLY_OLD_SECRETS', 'S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY'],
+  'OIDC_CLIENT_SECRET',
   ...['EVENTSTORE_URL', 'DATABASE_URL', 'NATS_URL', 'SMTP_URL', 'OTEL_EXPORTER_OTLP_ENDPOINT'],
 ];
 
@@ -135,6 +144,8 @@ export function readConfig(variables: NodeJS.ProcessEnv = process.env): Config {
     throw new ConfigurationRefused('MAIL_FROM: SMTP_URL needs the sender address of mails.');
   }
   refuseHalfOfS3(settings);
+  if ((settings.OIDC_ISSUER === undefined) !== (settings.OIDC_CLIENT_ID === undefined))
+    throw new ConfigurationRefused('OIDC_ISSUER, OIDC_CLIENT_ID: set both, or neither.');
   const config: Config = {
     ...settings,
     dataDirectory: resolve(settings.REELTALLY_DATA ?? join(projectDirectory, '.reeltally')),

@@ -15,6 +15,8 @@ const instance = z.object({
   natsUrl: z.string(),
   samplePlatformUrl: z.string().nullable(),
   publicUrl: z.string(),
+  /** Of the staff console; null if it has none. */
+  staffUrl: z.string().nullable().default(null),
 });
 export type Instance = z.infer<typeof instance>;
 
@@ -65,6 +67,13 @@ export function findSamplePlatform(config: Config): string | undefined {
 
 /** Address of the API for a client. @throws {ConfigurationRefused} if neither the environment nor an instance has it */
 export const findApi = (config: Config): string => config.REELTALLY_URL ?? readInstance(config.dataDirectory).publicUrl;
+
+/** Address of the staff console, for links to it. @throws {ConfigurationRefused} if neither the environment nor an instance has it */
+export function findStaffUrl(config: Config): string {
+  const url = config.STAFF_URL ?? readInstance(config.dataDirectory).staffUrl;
+  if (url !== null) return new URL(url).origin;
+  throw new ConfigurationRefused('STAFF_URL: is not set, and the instance that runs has no staff console.');
+}
 
 function readInstance(directory: string): Instance {
   const file = join(directory, instanceFile);

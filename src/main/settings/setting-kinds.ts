@@ -26,6 +26,14 @@ export const eventStoreAddress = z.string().transform((given, context) => {
 
 export const webAddress = address('http:', 'https:').transform((value) => value.replace(/\/+$/, ''));
 
+/** What a provider says over plain http can be changed on the way; nothing is between two programs of this machine. */
+export const providerAddress = text((value) => {
+  if (!URL.canParse(value)) return false;
+  const { protocol, hostname } = new URL(value);
+  const isLoopback = ['127.0.0.1', 'localhost', '[::1]'].includes(hostname);
+  return protocol === 'https:' || (protocol === 'http:' && isLoopback);
+}, 'must be an address that begins with https://');
+
 /** Whatever else an address may hold would be ignored without a word. */
 export const mailServer = address('smtp:', 'smtps:').refine((value) => {
   if (!URL.canParse(value)) return true;

@@ -1,0 +1,20 @@
+import { ItemsMissing } from '../../projections/line-items.ts';
+import { NotStored, OutcomeUnknown } from '../commands/handle-command.ts';
+import { ClockIsWrong } from '../ports/clock.ts';
+import { EventStoreUnavailable } from '../ports/event-store.ts';
+import { away, outcomeUnknown, Refusal } from './visit.ts';
+
+/** @returns what visitors are told of an error, and whether a part of the service is away; undefined for a mistake of ours */
+export function refusalOf(error: unknown): { refusal: Refusal; isOutage: boolean } | undefined {
+  if (error instanceof Refusal) return { refusal: error, isOutage: false };
+  if (error instanceof OutcomeUnknown) return { refusal: outcomeUnknown(), isOutage: true };
+  const isAway = [ClockIsWrong, NotStored, EventStoreUnavailable, ItemsMissing].some((kind) => error instanceof kind);
+  return isAway || isPostgresAway(error) ? { refusal: away(), isOutage: true } : undefined;
+}
+
+/** Errors of connections have a code of the system; errors in statements have one of SQL, which begins with a digit. */
+function isPostgresAway(error: unknown): boolean {
+  const { code, message } = error as { code?: unknown; message?: unknown };
+  const isOfSystem = typeof code === 'string' && /^(?:E[A-Z]+|57P0\d|08\d\d\d)$/.test(code);
+  return isOfSystem || /^(?:Query read timeout|Connection terminated|timeout exceeded)/.test(String(message));
+}

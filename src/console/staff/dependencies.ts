@@ -1,0 +1,27 @@
+import type { Pool } from 'pg';
+import type { StaffDependencies as StaffCommands } from '../../commands/staff.ts';
+import type { IdentityProvider } from '../../ports/identity-provider.ts';
+import type { RowMacs } from '../../ports/row-macs.ts';
+import type { StaffLinks, StaffSessions } from '../../ports/staff-sessions.ts';
+import type { SignInMails } from '../sign-in/sign-in-mails.ts';
+import type { SiteDependencies } from '../site.ts';
+
+/** Dependencies of the staff console's pages, actions and endpoints, which `routes.ts` and `endpoints.ts` list. */
+export interface StaffDependencies extends SiteDependencies {
+  pool: Pool;
+  macs: RowMacs;
+  /** What commands need, with the log. */
+  staff: StaffCommands;
+  sessions: StaffSessions;
+  links: StaffLinks;
+  signInMails: SignInMails;
+  /** Undefined where nobody signs in by OpenID Connect. */
+  provider: IdentityProvider | undefined;
+  /** Counts a request for a sign-in link. @returns whether this client has asked too often */
+  countSignIn: (clientAddress: string) => boolean;
+  /** Version of this service. */
+  version: string;
+  now: () => string;
+  newUuid: () => string;
+  randomBits: (bytes: number) => Buffer;
+}

@@ -1,0 +1,120 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { notBelieved } from '../../../projections/credits-macs.ts';
+import { readStaffToken } from '../../../projections/staff-tokens.ts';
+import type { StaffToken } from '../../../projections/staff-tokens.ts';
+import { hasApiKeyForm, hashApiKey } from '../../commands/api-key.ts';
+import type { Outage } from '../../ports/outage.ts';
+import { refusalOf } from '../failures.ts';
+import type { Refusal } from '../visit.ts';
+import type { StaffDependencies } from './dependencies.ts';
+import { apiBase, endpoints } from './endpoints.ts';
+import type { Endpoint } from './endpoints.ts';
+import { findMember } from './find-session.ts';
+
+/** Every error of the endpoints for programs. */
+export const staffApiErrors = {
+  invalid_request: { status: 400, message: 'A parameter is missing or malformed' },
+  unauthorized: { status: 401, message: 'The token is missing, unknown, expired or revoked' },
+  forbidden: { status: 403, message: 'The token does not have the scope of this endpoint' },
+  not_found: { status: 404, message: 'There is nothing here' },
+  internal_error: { status: 500, message: 'Something went wrong here; the request was not completed' },
+  unavailable: { status: 503, message: 'A part of the service does not answer; try again' },
+} as const;
+
+type ErrorCode = keyof typeof staffApiErrors;
+
+class StaffApiError extends Error {
+  override readonly name = 'StaffApiError';
+  readonly code: ErrorCode;
+
+  constructor(code: ErrorCode, message?: string) {
+    super(message ?? staffApiErrors[code].message);
+    this.code = code;
+  }
+}
+
+/**
+ * What staff read, as JSON for programs. A request passes, in this order: token (401), its scope (403), input (400), then what the
+ * view needs (404, 503).
+ */
+export function registerStaffApi(server: FastifyInstance, dependencies: StaffDependencies): void {
+  const outage = dependencies.outages.of('the API of staff');
+  for (const endpoint of endpoints) {
+    server.route({
+      method: endpoint.method,
+      url: apiBase + endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1'),
+      handler: async (request, reply) => {
+        try {
+          const data = await answerOf(endpoint, request, dependencies);
+          outage.works();
+          return await reply.headers(headers).send({ success: true, data });
+        } catch (error) {
+          return sendError(reply, errorOf(error, request, outage));
+        }
+      },
+    });
+  }
+  server.all(`${apiBase}/*`, (_request, reply) => sendError(reply, new StaffApiError('not_found')));
+}
+
+async function answerOf(endpoint: Endpoint, request: FastifyRequest, dependencies: StaffDependencies): Promise<object> {
+  const token = await findToken(request, dependencies);
+  if (!token) throw new StaffApiError('unauthorized');
+  if (!token.scopes.includes(endpoint.scope)) throw new StaffApiError('forbidden');
+  const viewer = { staffId: token.staffId, requestId: request.id };
+  return await endpoint.see(viewer, dependencies, inputOf(request));
+}
+
+/** A token that holds, of somebody who is staff. */
+async function findToken(
+  { headers: { authorization = '' } }: FastifyRequest,
+  { pool, macs, now, ...dependencies }: StaffDependencies,
+): Promise<StaffToken | undefined> {
+  const [, secret = ''] = /^Bearer (\S+)$/i.exec(authorization) ?? [];
+  if (!hasApiKeyForm(secret, 'rts')) return undefined;
+  const token = await readStaffToken(pool, hashApiKey(secret), macs);
+  if (!token || token === notBelieved || token.revokedAt !== null || token.expiresAt <= now()) return undefined;
+  return (await findMember({ pool, macs, ...dependencies }, token.staffId)) && token;
+}
+
+function inputOf(request: FastifyRequest): object {
+  const params = request.params as object;
+  if (request.method === 'GET') return { ...(request.query as object), ...params };
+  return { ...bodyOf(request), ...params };
+}
+
+function bodyOf({ body }: FastifyRequest): object {
+  try {
+    const read: unknown = JSON.parse(Buffer.isBuffer(body) ? body.toString('utf8') : '');
+    if (typeof read === 'object' && read !== null) return read;
+  } catch {
+    // Told below.
+  }
+  throw new StaffApiError('invalid_request', 'The body is not a JSON object');
+}
+
+const codeOfStatus: Readonly<Record<Refusal['status'], ErrorCode>> = {
+  ...{ 400: 'invalid_request', 401: 'unauthorized', 403: 'forbidden', 404: 'not_found', 409: 'invalid_request' },
+  ...{ 429: 'unavailable', 503: 'unavailable' },
+};
+
+function errorOf(error: unknown, request: FastifyRequest, outage: Outage): StaffApiError {
+  if (error instanceof StaffApiError) return error;
+  const told = refusalOf(error);
+  if (told?.isOutage) outage.failed('an answer', error);
+  if (!told) request.log.error({ err: error }, 'a request to the API of staff failed');
+  const code = told ? codeOfStatus[told.refusal.status] : 'internal_error';
+  return new StaffApiError(code, code === 'invalid_request' ? told?.refusal.message : undefined);
+}
+
+/** Answers may hold personal data. */
+const headers = {
+  'Content-Type': 'application/json',
+  'Cache-Control': 'no-store',
+  'X-Content-Type-Options': 'nosniff',
+};
+
+function sendError(reply: FastifyReply, { code, message }: StaffApiError): FastifyReply {
+  if (code === 'unauthorized') reply.header('WWW-Authenticate', 'Bearer');
+  return reply.code(staffApiErrors[code].status).headers(headers).send({ success: false, error: { code, message } });
+}

@@ -1,0 +1,25 @@
+import { plainText } from '../../domain/plain-text.ts';
+import type { StaffOrder } from '../../commands/staff.ts';
+import { badInput } from '../visit.ts';
+import type { StaffVisit } from '../visit.ts';
+
+/** The form in which commands take a visit: the person of its session asks, for the reason that the form gives. */
+
+const commandBudgetMs = 5_000;
+const maxReasonCharacters = 500;
+const reason = plainText(maxReasonCharacters).min(1);
+
+/** @throws {Refusal} where the field `reason` is empty */
+export function orderOf(visit: StaffVisit): StaffOrder & { by: { staffId: string; reason: string } } {
+  const given = reason.safeParse((visit.form.get('reason') ?? '').trim());
+  if (!given.success)
+    throw badInput(
+      `Every change needs a reason of at most ${String(maxReasonCharacters)} characters. Go back and give one.`,
+    );
+  const { session, request } = visit;
+  return {
+    by: { staffId: session.staffId, reason: given.data },
+    correlationId: request.id,
+    timeoutMs: commandBudgetMs,
+  };
+}

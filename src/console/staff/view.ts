@@ -1,0 +1,68 @@
+import type { z } from 'zod';
+import { recordLook } from '../../commands/staff.ts';
+import type { Look as RecordedLook } from '../../commands/staff.ts';
+import { badInput, Refusal } from '../visit.ts';
+import type { StaffVisit } from '../visit.ts';
+import type { StaffDependencies } from './dependencies.ts';
+
+/**
+ * What a page shows, and what the endpoint beside it sends: one query for both.
+ *
+ * `read` may throw what pages throw (`missing`, `badInput`), and appends nothing. Every view is read by `see`, which records the
+ * look at personal data before anybody sees them.
+ */
+export interface View<Input, Shown> {
+  /** Of the parts and the query of an address, which are texts, or of a JSON body. */
+  input: z.ZodType<Input>;
+  shown: z.ZodType<Shown>;
+  read: (dependencies: StaffDependencies, input: Input) => Promise<Shown>;
+  /** Whose personal data it shows; default: nobody's. */
+  looks?: (shown: Shown) => readonly Look[];
+}
+
+export type Look = Omit<RecordedLook, 'staffId'>;
+
+/** Whoever looks: a person, or a program with that person's token. */
+export interface Viewer {
+  staffId: string;
+  requestId: string;
+}
+
+export const viewerOf = ({ session, request }: StaffVisit): Viewer => ({
+  staffId: session.staffId,
+  requestId: request.id,
+});
+
+const recordMs = 5_000;
+
+/**
+ * @param given what the view's input is read from
+ * @throws {Refusal} for an input that is none, and if the look cannot be recorded: then nothing is shown
+ */
+export async function see<Input, Shown>(
+  view: View<Input, Shown>,
+  viewer: Viewer,
+  dependencies: StaffDependencies,
+  given: unknown,
+): Promise<Shown> {
+  const input = view.input.safeParse(given);
+  if (!input.success) throw badInput(describe(input.error));
+  const shown = await view.read(dependencies, input.data);
+  for (const look of view.looks?.(shown) ?? []) await record(look, viewer, dependencies);
+  return shown;
+}
+
+function describe({ issues }: z.ZodError): string {
+  const [first] = issues;
+  const name = first?.path.join('.') ?? '';
+  return `${name === '' ? 'The input' : name}: ${first?.message ?? 'cannot be read'}`;
+}
+
+/** Its errors are those of an append that was not made; the page for them says that a part is away. */
+async function record(look: Look, { staffId, requestId }: Viewer, { staff }: StaffDependencies): Promise<void> {
+  const refused = await recordLook(staff, { staffId, ...look, correlationId: requestId, timeoutMs: recordMs });
+  if (refused) throw new Refusal(403, 'Not for you any more', 'You are not a member of staff any more.');
+}
+
+/** The parts of a visit's address that its route names, and its query. */
+export const inputOf = ({ params, query }: StaffVisit): object => ({ ...Object.fromEntries(query), ...params });

@@ -1,0 +1,137 @@
+import Fastify, { LogController } from 'fastify';
+import type { FastifyBaseLogger, FastifyInstance, FastifyReply } from 'fastify';
+import { newStaffCache, readStaff } from '../../commands/staff.ts';
+import { listStaffOfAddress } from '../../../projections/staff.ts';
+import { createIdentityProvider } from '../../adapters/openid.ts';
+import { createStaffLinks } from '../../adapters/postgres/staff-links.ts';
+import { createStaffSessions } from '../../adapters/postgres/staff-sessions.ts';
+import { registerSite } from '../../console/console.ts';
+import { originsOf } from '../../console/origins.ts';
+import { SignInMails } from '../../console/sign-in/sign-in-mails.ts';
+import { registerStaffApi } from '../../console/staff/staff-api.ts';
+import type { StaffDependencies } from '../../console/staff/dependencies.ts';
+import { staffSite } from '../../console/staff/staff-site.ts';
+import { mailbox } from '../../domain/people.ts';
+import { AddressWindows } from '../../http/address-window.ts';
+import { ownRequestIds, showRequestId } from '../../http/request-id.ts';
+import { newId, newUuid, randomBits } from '../../system/clock-and-chance.ts';
+import type { Connections } from '../connect.ts';
+import { listen, listeningUrl } from '../listen.ts';
+import { createMailer } from '../mailer.ts';
+import type { Config } from '../settings/config.ts';
+
+/** Links that one client may ask for in an hour, whatever addresses it names. */
+const maxSignInsOfClient = 30;
+const bodyLimitBytes = 16 * 1024;
+
+interface StaffListener {
+  /** Address of the staff console, without its path. */
+  url: string;
+  close: () => Promise<void>;
+}
+
+/**
+ * The staff console on a port of its own: a network that reaches the API does not reach it.
+ *
+ * @param port 0: any free one
+ */
+export async function startStaffListener(connections: Connections, port: number): Promise<StaffListener> {
+  const { config, logger } = connections;
+  const server = createStaffServer(logger, config);
+  const address = () => config.STAFF_URL ?? ownAddress(server, { host: config.STAFF_HOST, port });
+  const dependencies = staffDependencies(connections, address);
+  registerStaffApi(server, dependencies);
+  registerSite(server, staffSite, dependencies);
+  await listen(server, { host: config.STAFF_HOST, port, setting: 'STAFF_PORT' });
+  return { url: originsOf(address()).own, close: () => server.close() };
+}
+
+/** By its name, so that no cookie of the owners' console at 127.0.0.1 comes along. */
+function ownAddress(server: FastifyInstance, { host, port }: { host: string; port: number }): string {
+  const url = new URL(listeningUrl(server, { HOST: host, PORT: port }));
+  if (url.hostname === '127.0.0.1' || url.hostname === '[::1]') url.hostname = 'localhost';
+  return url.origin;
+}
+
+function createStaffServer(logger: FastifyBaseLogger, { TRUSTED_PROXIES: trustedProxies }: Config): FastifyInstance {
+  const server = Fastify({
+    loggerInstance: logger,
+    logController: new LogController({ disableRequestLogging: true }),
+    ...ownRequestIds(newUuid),
+    bodyLimit: bodyLimitBytes,
+    requestTimeout: 10_000,
+    connectionTimeout: 0,
+    keepAliveTimeout: 72_000,
+    exposeHeadRoutes: false,
+    trustProxy: trustedProxies.length > 0 ? [...trustedProxies] : false,
+    return503OnClosing: false,
+    forceCloseConnections: true,
+    frameworkErrors: (_error, _request, reply: FastifyReply) => {
+      void reply.code(400).type('text/plain').send('This address cannot be read.\n');
+    },
+  });
+  // Forms and JSON are read by the routes that take them.
+  server.removeAllContentTypeParsers();
+  server.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => {
+    done(null, body);
+  });
+  server.addHook('onRequest', (request, reply, done) => {
+    showRequestId(request, reply);
+    done();
+  });
+  server.get('/', (_request, reply) => reply.redirect('/staff', 303));
+  server.setNotFoundHandler((_request, reply) => reply.code(404).type('text/plain').send('There is nothing here.\n'));
+  server.setErrorHandler((error: { statusCode?: number }, request, reply) => {
+    const { statusCode: status = 500 } = error;
+    if (status >= 500) request.log.error({ err: error }, 'a request to the staff listener failed');
+    return reply.code(status).type('text/plain').send('This request cannot be answered.\n');
+  });
+  return server;
+}
+
+function staffDependencies(connections: Connections, address: () => string): StaffDependencies {
+  const { config, pool, store, macs, outages, clock, addresses } = connections;
+  const { now, realNowMs } = clock;
+  const links = createStaffLinks(pool, { macs, randomBits });
+  const staff = { store, now, newUuid, newId, randomBits, staffCache: newStaffCache() };
+  const signIns = new AddressWindows(maxSignInsOfClient, realNowMs);
+  const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId = '', OIDC_CLIENT_SECRET, OIDC_ROLE_CLAIM } = config;
+  return {
+    ...{ pool, macs, outages, staff, links, now, newUuid, randomBits },
+    get origins() {
+      return originsOf(address());
+    },
+    sessions: createStaffSessions(pool, { macs, randomBits }),
+    signInMails: new SignInMails({
+      createLink: async ({ email, browser }) => {
+        const staffId = await findInvited(email, { pool, macs, staff });
+        return staffId === undefined ? undefined : await links.create({ staffId, browser });
+      },
+      mailer: createMailer(config),
+      address: () => `${originsOf(address()).own}/staff/sign-in`,
+      to: 'the staff console of Reeltally',
+      outage: outages.of('mailing sign-in links of staff'),
+      ...{ newUuid, now },
+    }),
+    provider:
+      issuer === undefined
+        ? undefined
+        : createIdentityProvider({ issuer, clientId, clientSecret: OIDC_CLIENT_SECRET, roleClaim: OIDC_ROLE_CLAIM }),
+    countSignIn: (client) => signIns.count(client).exhausted,
+    version: config.version,
+    isDemo: addresses.samplePlatformUrl !== null,
+  };
+}
+
+/** A row of Postgres alone makes an address nobody's: the log must say that it is that person's. */
+async function findInvited(
+  email: string,
+  { pool, macs, staff }: Pick<StaffDependencies, 'pool' | 'macs' | 'staff'>,
+): Promise<string | undefined> {
+  for (const { staffId } of await listStaffOfAddress(pool, { email, macs, limit: 10 })) {
+    const { member, removed } = await readStaff(staff, staffId);
+    if (!member?.invited || removed || member.email === null) continue;
+    if (mailbox(member.email) === mailbox(email)) return staffId;
+  }
+  return undefined;
+}
