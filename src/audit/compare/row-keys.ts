@@ -44,7 +44,7 @@ const keyOf: Readonly<Record<Exclude<Table, 'month_money' | 'job_days'>, KeyOf>>
       (type === 'StaffInvited' || type === 'StaffSignedIn') && data.personal.email !== null && data.staff_id,
   ),
   staff_tokens: ofStaff(({ type, data }) => type === 'StaffTokenIssued' && data.token_id),
-  staff_looks: ({ type, position }) => type === 'PersonalDataViewed' && String(position),
+  staff_looks: ({ type, id }) => type === 'PersonalDataViewed' && id,
   corrections: ofStaff(({ type, data }) => type === 'CorrectionAsked' && data.correction_id),
   usage_warnings: ({ type, id }) => (type === 'UsageWarningReached' || type === 'OverageCapReached') && id,
 };

@@ -65,7 +65,7 @@ export const kept: Readonly<Record<Table, Kept>> = {
   staff: { checkpoint: 'staff', key: ['staff_id'], ...staffStream },
   staff_addresses: { checkpoint: 'staff', key: ['staff_id'], ...staffStream },
   staff_tokens: { checkpoint: 'staff', key: ['token_id'], ...staffStream },
-  staff_looks: { checkpoint: 'staff', key: ['position'], ...staffStream },
+  staff_looks: { checkpoint: 'staff', key: ['event_id'], ...staffStream },
   corrections: {
     checkpoint: 'corrections',
     key: ['correction_id'],
