@@ -1,0 +1,350 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { endpoints } from '../../../src/console/staff/endpoints.ts';
+import { routes } from '../../../src/console/staff/routes.ts';
+import { removeStaff, revokeStaffToken } from '../../../src/commands/staff.ts';
+import { openerOf } from '../../../src/domain/people.ts';
+import { staffRoles } from '../../../src/domain/staff-events.ts';
+import type { StaffRole } from '../../../src/domain/staff-events.ts';
+import { readLog } from '../../support/log.ts';
+import { waitFor } from '../../support/wait-for.ts';
+import { Browser, send } from '../browser.ts';
+import type { Page } from '../browser.ts';
+import { staffOfFile } from './staff-of-file.ts';
+import type { StaffMember } from './staff-of-file.ts';
+
+const service = await staffOfFile();
+
+interface Row {
+  /** The least role that may open it. */
+  role: StaffRole;
+  /** Below `/staff`; default: the route's own path. */
+  path?: () => string;
+  fields?: () => Record<string, string>;
+  /** What a person of that role is answered. */
+  answer: number;
+}
+
+/** The pages and actions that need a session, each once. */
+const pages: Readonly<Record<string, Row>> = {
+  'GET /operation': { role: 'support', answer: 200 },
+  'POST /sign-out': { role: 'support', answer: 303 },
+};
+
+interface EndpointRow {
+  scope: string;
+  path?: () => string;
+  body?: () => object;
+  answer: number;
+}
+
+/** The endpoints for programs, each once. */
+const programs: Readonly<Record<string, EndpointRow>> = {
+  'GET /operation': { scope: 'operation', answer: 200 },
+};
+
+const nameOf = ({ method, path }: { method: string; path: string }) => `${method} ${path.replace('/staff', '')}`;
+const forStaff = routes.filter(({ access }) => access !== 'everybody');
+const requests = forStaff.map((route) => ({
+  ...{ name: nameOf(route), method: route.method, path: route.path, access: route.access },
+  row: pages[nameOf(route)] ?? { role: 'support', answer: 0 },
+}));
+type Request = (typeof requests)[number];
+
+const addressOf = ({ path, row }: Request) => (row.path ? `/staff${row.path()}` : path);
+const ask = (browser: Browser, request: Request): Promise<Page> =>
+  request.method === 'GET'
+    ? browser.get(addressOf(request))
+    : browser.post(addressOf(request), request.row.fields?.() ?? {});
+
+it('has a row for every page, action and endpoint, and none for others', () => {
+  expect(Object.keys(pages).sort()).toEqual(requests.map(({ name }) => name).sort());
+  expect(requests.map(({ name, access }) => [name, access])).toEqual(requests.map(({ name, row }) => [name, row.role]));
+  expect(Object.entries(programs).map(([name, { scope }]) => [name, scope])).toEqual(
+    endpoints.map((endpoint) => [nameOf(endpoint), endpoint.scope]),
+  );
+  expect(routes.filter(({ access }) => access === 'everybody').map(nameOf)).toEqual([
+    ...['GET /sign-in', 'POST /sign-in', 'GET /sign-in/with-provider', 'GET /sign-in/provider'],
+    ...['GET /sign-in/:secret', 'POST /sign-in/:secret'],
+  ]);
+});
+
+/** Everything that a page or an action could have changed. */
+async function everything(): Promise<unknown> {
+  const log = await readLog(service.installation.environment.EVENTSTORE_URL, '');
+  return {
+    events: log.map(({ stream, type }) => `${stream} ${type}`).sort(),
+    sessions: await service.sql('select session_id from staff_sessions order by session_id'),
+  };
+}
+
+async function changesNothing(work: () => Promise<void>): Promise<void> {
+  const before = await everything();
+  await work();
+  expect(await everything()).toEqual(before);
+}
+
+const inRead = (table: 'staff' | 'staff_tokens', condition: string, id: string) =>
+  waitFor(async () => (await service.sql(`select from ${table} where ${condition}`, [id])).length === 1, {
+    what: `${id}: ${condition}`,
+  });
+
+async function removed(person: StaffMember): Promise<void> {
+  await removeStaff(service.commands, { staffId: person.staffId, by: service.operator, timeoutMs: 10_000 });
+  await inRead('staff', 'staff_id = $1 and removed_at is not null', person.staffId);
+}
+
+const visitors: Readonly<Record<string, () => Promise<Browser>>> = {
+  nobody: () => Promise.resolve(new Browser(service.staffUrl)),
+  'a cookie of no session': () => {
+    const browser = new Browser(service.staffUrl);
+    browser.cookies.set('reeltally_staff', 'nothing');
+    browser.formToken = 'nothing';
+    return Promise.resolve(browser);
+  },
+  'the owner of an account': async () => {
+    const accountId = await service.openAccount('owner@example.com');
+    const owner = await service.newSession({ accountId, personId: openerOf(accountId) });
+    const browser = new Browser(service.staffUrl);
+    for (const [name, secret] of owner.cookies) browser.cookies.set(name, secret).set('reeltally_staff', secret);
+    browser.formToken = owner.formToken;
+    return browser;
+  },
+  'an admin who was removed': async () => {
+    const admin = await service.invite('admin');
+    const browser = await service.newStaffSession(admin);
+    await removed(admin);
+    return browser;
+  },
+  'a session that has expired': async () => service.newStaffSession(await service.invite('admin'), 12 * 3_600 + 1),
+  'a stolen cookie after signing out': async () => {
+    const browser = await service.signedInAs('admin');
+    const stolen = browser.copy();
+    await browser.post('/staff/sign-out');
+    return stolen;
+  },
+};
+
+describe.each(Object.keys(visitors))('%s', (visitor) => {
+  it('is sent to sign in by every page and action, and changes nothing', async () => {
+    const browser = await visitors[visitor]!();
+    await changesNothing(async () => {
+      for (const request of requests) {
+        const { status, headers, text } = await ask(browser, request);
+        const address = addressOf(request);
+        const next = address === '/staff' || request.method === 'POST' ? '' : `?next=${encodeURIComponent(address)}`;
+        expect([request.name, status, headers['location'], text]).toEqual([
+          ...[request.name, 303, `/staff/sign-in${next}`, ''],
+        ]);
+      }
+    });
+  });
+});
+
+describe('a session', () => {
+  it.each(staffRoles)('of %s opens what its role may, and changes nothing elsewhere', async (role) => {
+    const person = await service.invite(role);
+    for (const request of requests) {
+      const isAllowed = staffRoles.indexOf(role) >= staffRoles.indexOf(request.row.role);
+      if (isAllowed) continue;
+      const browser = await service.newStaffSession(person);
+      await changesNothing(async () => {
+        const { status, text } = await ask(browser, request);
+        expect([request.name, status, text.includes('Not for your role')]).toEqual([request.name, 403, true]);
+      });
+    }
+    for (const request of requests.filter(({ row }) => row.role === role)) {
+      const { status, text } = await ask(await service.newStaffSession(person), request);
+      expect([request.name, status, text]).toEqual([
+        ...[request.name, request.row.answer, expect.not.stringContaining('Something went wrong') as string],
+      ]);
+    }
+  });
+
+  it('that loses its role has it no more on the next page', async () => {
+    const person = await service.invite('admin');
+    const browser = await service.newStaffSession(person);
+    const { text } = await browser.get('/staff/operation');
+    expect(text).toContain('>admin<');
+    const { changeStaffRole } = await import('../../../src/commands/staff.ts');
+    await changeStaffRole(service.commands, {
+      ...{ staffId: person.staffId, role: 'support', by: service.operator, timeoutMs: 10_000 },
+    });
+    await inRead('staff', "staff_id = $1 and role = 'support'", person.staffId);
+    expect((await browser.get('/staff/operation')).text).toContain('>support<');
+  });
+});
+
+describe('a form that was not sent from a page of the session', () => {
+  it('is refused, and changes nothing', async () => {
+    const browser = await service.signedInAs('admin');
+    const { formToken: tokenOfOther = '' } = await service.signedInAs('admin');
+    const { origin, formToken = '' } = browser;
+    const ownersOrigin = service.api.url;
+    await changesNothing(async () => {
+      for (const request of requests.filter(({ method }) => method === 'POST')) {
+        const sent = (token: string, headers: Record<string, string | undefined> = {}) =>
+          browser.send({
+            ...{ method: 'POST', path: addressOf(request), headers },
+            fields: { ...request.row.fields?.(), form_token: token },
+          });
+        const isRefused = ({ status, text }: Page) => [status, text.includes('Nothing was changed')];
+        for (const wrong of ['null', ownersOrigin, `${origin}1`, origin.replace('http:', 'https:'), '', undefined])
+          expect([wrong, ...isRefused(await sent(formToken, { origin: wrong }))]).toEqual([wrong, 403, true]);
+        for (const wrong of ['', 'wrong', tokenOfOther])
+          expect([wrong, ...isRefused(await sent(wrong))]).toEqual([wrong, 403, true]);
+        for (const type of ['application/json', 'text/plain'])
+          expect(isRefused(await sent(formToken, { 'content-type': type }))).toEqual([403, true]);
+      }
+    });
+  });
+});
+
+describe('a token', () => {
+  let admin: StaffMember;
+  const scopes = ['accounts', 'jobs', 'money', 'operation'] as const;
+
+  beforeAll(async () => {
+    admin = await service.invite('admin');
+  });
+
+  const call = async (name: string, authorization: string | undefined, url = service.staffUrl) => {
+    const [method = '', path = ''] = name.split(' ');
+    const { path: own, body } = programs[name]!;
+    const { status, headers, text } = await send(url, {
+      ...{ method, path: `/staff/v1${own?.() ?? path}`, headers: { authorization, host: new URL(url).host } },
+      ...(body && { body: JSON.stringify(body()) }),
+    });
+    const read = JSON.parse(text) as { success: boolean; error?: { code: string } };
+    return { status, code: read.error?.code, success: read.success, headers };
+  };
+
+  it('is answered by every endpoint as the table says', async () => {
+    const { token } = await service.issueToken(admin.staffId, scopes);
+    for (const [name, { answer }] of Object.entries(programs)) {
+      const { status, success, headers } = await call(name, `Bearer ${token}`);
+      expect([name, status, success]).toEqual([name, answer, true]);
+      expect([headers['cache-control'], headers['x-content-type-options']]).toEqual(['no-store', 'nosniff']);
+    }
+  });
+
+  it.each(scopes)('without the scope %s is refused by its endpoints', async (scope) => {
+    const { token } = await service.issueToken(
+      admin.staffId,
+      scopes.filter((each) => each !== scope),
+    );
+    for (const [name, row] of Object.entries(programs).filter(([, each]) => each.scope === scope))
+      expect([name, row.scope, await call(name, `Bearer ${token}`)]).toMatchObject([
+        ...[name, scope, { status: 403, code: 'forbidden' }],
+      ]);
+  });
+
+  it('that is missing, malformed, unknown, revoked, expired, or of somebody removed, is refused', async () => {
+    const expired = await service.issueToken(admin.staffId, scopes);
+    await service.sql(
+      "update staff_tokens set expires_at = clock_timestamp() - interval '1 second' where token_id = $1",
+      [expired.tokenId],
+    );
+    const revoked = await service.issueToken(admin.staffId, scopes);
+    await revokeStaffToken(service.commands, {
+      ...{ staffId: admin.staffId, tokenId: revoked.tokenId, by: service.operator, timeoutMs: 10_000 },
+    });
+    await inRead('staff_tokens', 'token_id = $1 and revoked_at is not null', revoked.tokenId);
+    const leaver = await service.invite('admin');
+    const left = await service.issueToken(leaver.staffId, scopes);
+    await removed(leaver);
+    const { key } = await service.installation.openAccount('enterprise');
+    const { token: good } = await service.issueToken(admin.staffId, scopes);
+    const wrong = [expired.token, revoked.token, left.token, key, good.slice(0, -1), `${good}x`, 'rts_', ''];
+    for (const name of Object.keys(programs)) {
+      for (const authorization of [undefined, ...wrong.map((each) => `Bearer ${each}`), `Basic ${good}`, good]) {
+        const { status, code, headers } = await call(name, authorization);
+        expect([name, authorization, status, code]).toEqual([name, authorization, 401, 'unauthorized']);
+        expect(headers['www-authenticate']).toBe('Bearer');
+      }
+    }
+  });
+
+  it('opens no page, and a session no endpoint', async () => {
+    const { token } = await service.issueToken(admin.staffId, scopes);
+    const browser = await service.newStaffSession(admin);
+    const asked = await new Browser(service.staffUrl).get('/staff/operation', { authorization: `Bearer ${token}` });
+    expect(asked.status).toBe(303);
+    for (const name of Object.keys(programs)) {
+      const cookie = `reeltally_staff=${browser.session?.[1] ?? ''}`;
+      const [method = '', path = ''] = name.split(' ');
+      expect((await send(service.staffUrl, { method, path: `/staff/v1${path}`, headers: { cookie } })).status).toBe(
+        401,
+      );
+    }
+  });
+});
+
+describe('the wrong listener', () => {
+  it('of the API has nothing of staff', async () => {
+    const browser = await service.signedInAs('admin');
+    const [name = '', secret = ''] = browser.session ?? [];
+    for (const { method, path } of [
+      ...routes,
+      ...endpoints.map((each) => ({ ...each, path: `/staff/v1${each.path}` })),
+      ...['/staff/openapi.json', '/staff/docs', '/staff/assets/x/console.css'].map((path) => ({ method: 'GET', path })),
+    ]) {
+      const { status, text } = await send(service.api.url, {
+        ...{ method, path, headers: { cookie: `${name}=${secret}`, host: new URL(service.api.url).host } },
+      });
+      expect([method, path, status, text.includes('not_found')]).toEqual([method, path, 404, true]);
+    }
+  });
+
+  it('of staff has nothing of the API and of owners', async () => {
+    const { key } = await service.installation.openAccount('enterprise');
+    for (const path of [
+      '/api/v1/credits',
+      '/console',
+      '/console/sign-in',
+      '/docs',
+      '/openapi.json',
+      '/healthz',
+      '/metrics',
+      '/files/x',
+    ]) {
+      const headers = { authorization: `Bearer ${key}` };
+      const { status, text } = await send(service.staffUrl, { method: 'GET', path, headers });
+      expect([path, status, text]).toEqual([path, 404, 'There is nothing here.\n']);
+    }
+  });
+});
+
+describe('a browser', () => {
+  it('is told by every page to keep it to itself', async () => {
+    const browser = await service.signedInAs('admin');
+    for (const request of requests.filter(({ method }) => method === 'GET')) {
+      const { headers, text } = await ask(browser, request);
+      const policy = headers['content-security-policy'] ?? '';
+      for (const rule of ["default-src 'none'", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'self'"])
+        expect([request.name, policy]).toEqual([request.name, expect.stringContaining(rule)]);
+      expect([headers['cache-control'], headers['referrer-policy'], headers['x-content-type-options']]).toEqual([
+        ...['no-store', 'same-origin', 'nosniff'],
+      ]);
+      const loaded = [...text.matchAll(/<(?:link|script|img)\b[^>]*\b(?:src|href)="([^"]+)"/g)];
+      expect(loaded.map(([, address = '']) => address).filter((each) => !each.startsWith('/staff/assets/'))).toEqual(
+        [],
+      );
+    }
+  });
+
+  it('of another name of this address is sent to the console’s own', async () => {
+    const browser = await service.signedInAs('admin');
+    const { port } = new URL(service.staffUrl);
+    for (const host of ['evil.example', `evil.example:${port}`, 'localhost', 'localhost:1']) {
+      const { status, headers } = await browser.get('/staff/operation', { host });
+      expect([host, status, headers['location']]).toEqual([host, 303, `${service.staffUrl}/staff`]);
+    }
+  });
+});
+
+describe('cookies', () => {
+  it('over https are sent over nothing else', async () => {
+    const api = await service.installation.startRole('api', { STAFF_URL: 'https://staff.example' });
+    expect(api.staffUrl).toBe('https://staff.example');
+  });
+});
