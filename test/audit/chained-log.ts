@@ -18,11 +18,11 @@ export class ChainedLog {
   fold<State>(
     stream: string,
     initial: State,
-    evolve: (state: State, event: never, at: { revision: number; id: string; time: string }) => State,
+    evolve: (state: State, event: never, at: { revision: number; id: string; time: string; actor: Actor }) => State,
   ): State {
     return this.read(stream).reduce((state, { type, data, revision, id, metadata }) => {
-      const { time } = metadata as { time: string };
-      return evolve(state, { type, data } as never, { revision, id, time });
+      const { time, actor } = metadata as { time: string; actor: Actor };
+      return evolve(state, { type, data } as never, { revision, id, time, actor });
     }, initial);
   }
 

@@ -21,6 +21,15 @@ import type { CorrectionCommand } from '../../src/domain/corrections.ts';
 import { decideMailRecord, evolveMailRecord, newMailRecord } from '../../src/domain/mail-record.ts';
 import { listPeople, openerOf } from '../../src/domain/people.ts';
 import { endPeriod, openNextPeriod } from '../../src/domain/usage-periods.ts';
+import type { Correction } from '../../src/domain/correction-events.ts';
+import {
+  decideCorrectionRequest,
+  evolveCorrectionRequests,
+  newCorrectionRequests,
+} from '../../src/domain/correction-requests.ts';
+import type { CorrectionRequestCommand, CorrectionRequests, StaffActor } from '../../src/domain/correction-requests.ts';
+import { decideStaff, evolveStaff, initialStaff } from '../../src/domain/staff.ts';
+import type { StaffCommand } from '../../src/domain/staff.ts';
 import type { StaffRole } from '../../src/domain/staff-events.ts';
 import type { UsageEvent } from '../../src/domain/usage-events.ts';
 import { evolveUsage } from '../../src/domain/evolve-usage.ts';
@@ -32,6 +41,11 @@ import { ChainedLog } from './chained-log.ts';
 
 const staff: Actor = { type: 'staff', id: 'maria', role: 'finance', reason: 'the file was broken' };
 const system: Actor = { type: 'system', id: 'test' };
+
+interface By {
+  actor: Actor;
+  causationId?: string | undefined;
+}
 
 type Unaddressed<Command> = Command extends unknown ? Omit<Command, 'mailTo'> : never;
 
@@ -290,7 +304,7 @@ export class RichHistory {
   async #correctCharge(
     stream: string,
     command: CorrectionCommand,
-    by: { actor: Actor; causationId?: string | undefined } = {
+    by: By = {
       actor: command.kind === 'waive_charge' ? staff : system,
     },
   ): Promise<void> {
@@ -307,11 +321,7 @@ export class RichHistory {
   }
 
   /** @returns how many events were stored */
-  async #store(
-    stream: string,
-    decided: UsageEvent[] | Refused,
-    by: { actor: Actor; causationId?: string | undefined } = { actor: system },
-  ): Promise<number> {
+  async #store(stream: string, decided: UsageEvent[] | Refused, by: By = { actor: system }): Promise<number> {
     if (isRefused(decided)) return 0;
     if (stream === this.#stream() && this.#usage)
       for (const event of decided) this.#usage = evolveUsage(this.#usage, event) as UsagePeriod;
@@ -332,14 +342,17 @@ export class RichHistory {
     await this.#append(stream, decided, { actor });
   }
 
-  async #invoice(command: Unaddressed<InvoiceCommand>): Promise<void> {
+  async #invoice(
+    command: Unaddressed<InvoiceCommand>,
+    by: By = { actor: command.kind === 'issue_credit_note' ? staff : system },
+  ): Promise<void> {
     const stream = `invoices-${this.accountId}`;
     const { people } = this.#log.fold(`account-${this.accountId}`, initialAccount, evolveAccount);
     const mailTo = listPeople(people).map(({ personId }) => personId);
     const state = this.#log.fold(stream, initialInvoices, evolveInvoices);
     const decided = decideInvoices(state, { ...command, mailTo });
     if (isRefused(decided)) return;
-    await this.#append(stream, decided, { actor: command.kind === 'issue_credit_note' ? staff : system });
+    await this.#append(stream, decided, by);
   }
 
   /** To everybody who waits for one; nothing is sent to those who were removed. */
@@ -369,56 +382,128 @@ export class RichHistory {
     await this.#append('issuer', [{ type: 'IssuerDetailsChanged', data }], { actor: staff });
   }
 
-  /** Three of staff, one of whom leaves: what they look at, their tokens, and corrections that nothing comes of. */
+  /** Three of staff, one of whom leaves: what they look at, their tokens, and what they ask to give back. */
   async employStaff(): Promise<void> {
-    const hire = async (role: StaffRole): Promise<Actor & { type: 'staff' }> => {
-      const id = `stf_${this.#random.hex(20)}`;
-      const personal = { email: `${role}@example.com` };
-      await this.#append(`staff-${id}`, [{ type: 'StaffInvited', data: { staff_id: id, role, personal } }], {
-        actor: { type: 'staff', id: 'maria', role: 'operator', reason: 'hired' },
-      });
-      const signedIn = {
-        staff_id: id,
-        by: 'link',
-        role,
-        personal: { email: null, issuer: null, subject: null },
-      } as const;
-      const actor: Actor = { type: 'staff', id, role, reason: 'signed in' };
-      await this.#append(`staff-${id}`, [{ type: 'StaffSignedIn', data: signedIn }], { actor });
-      return actor;
-    };
-    const [support, finance, admin] = [await hire('support'), await hire('finance'), await hire('admin')];
-    for (const by of [support, finance]) await this.#ask(by, admin);
-    const of = (actor: Actor) => ({ stream: `staff-${actor.id}`, staff_id: actor.id });
-    const { stream, staff_id } = of(support);
-    const [token_id, token_hash] = [`stk_${this.#random.hex(20)}`, this.#random.hex(64)];
-    const expires_at = new Date(this.#nowMs + 86_400_000).toISOString();
-    const token = { staff_id, token_id, token_hash, token_prefix: 'rts_test', scopes: ['jobs' as const], expires_at };
-    const issued: DomainEvent = { type: 'StaffTokenIssued', data: { ...token, personal: { label: 'a script' } } };
-    await this.#append(stream, [issued], { actor: admin });
-    await this.#append(stream, [{ type: 'StaffTokenRevoked', data: { staff_id, token_id } }], { actor: admin });
-    const look = { staff_id, account_id: this.accountId, token: null, page: 'account' } as const;
-    await this.#append(stream, [{ type: 'PersonalDataViewed', data: look }], { actor: support });
-    await this.#append(stream, [{ type: 'StaffRoleChanged', data: { staff_id, role: 'finance' } }], { actor: admin });
-    await this.#append(stream, [{ type: 'StaffRemoved', data: { staff_id } }], { actor: admin });
+    const [support, finance, admin] = [
+      await this.#hire('support'),
+      await this.#hire('finance'),
+      await this.#hire('admin'),
+    ];
+    await this.#correctInConsole({ support, finance, admin });
+    const [staffId, tokenId] = [support.id, `stk_${this.#random.hex(20)}`];
+    const hashed = { tokenHash: this.#random.hex(64), tokenPrefix: 'rts_test' };
+    const token = { tokenId, ...hashed, label: 'a script', scopes: ['jobs' as const], lifetimeDays: 90 };
+    await this.#staff({ kind: 'issue_token', staffId, ...token }, admin);
+    await this.#staff({ kind: 'revoke_token', staffId, tokenId }, admin);
+    const look = { account_id: this.accountId, token: null, page: 'account' } as const;
+    await this.#staff({ kind: 'look', staffId, look }, support);
+    await this.#staff({ kind: 'change_role', staffId, role: 'finance' }, admin);
+    await this.#staff({ kind: 'remove', staffId }, admin);
   }
 
-  /** Somebody asks for four things: one is approved and fails, one is approved, one is refused, one waits. */
-  async #ask(by: Actor, admin: Actor): Promise<void> {
-    const stream = `corrections-${this.accountId}`;
-    for (const end of ['fails', 'is permitted', 'is refused', 'waits']) {
-      const correction_id = this.#random.uuid();
-      const asked = {
-        ...{ correction_id, account_id: this.accountId, reference: `ask-${this.#random.hex(6)}` },
-        ...{ cents: 10, limit_cents: 5, needs_approval: true },
-        correction: { kind: 'credit_line', invoice_number: 1, line: 1, charge_event_id: null } as const,
-      };
-      await this.#append(stream, [{ type: 'CorrectionAsked', data: asked }], { actor: by });
-      const decided = end === 'is refused' ? 'CorrectionRefused' : 'CorrectionApproved';
-      if (end !== 'waits') await this.#append(stream, [{ type: decided, data: { correction_id } }], { actor: admin });
-      if (end !== 'fails') continue;
-      await this.#append(stream, [{ type: 'CorrectionFailed', data: { correction_id, why: 'exceeds_charge' } }]);
+  async #hire(role: StaffRole): Promise<StaffActor> {
+    const staffId = `stf_${this.#random.hex(20)}`;
+    const operator: Actor = { type: 'staff', id: 'maria', role: 'operator', reason: 'hired' };
+    await this.#staff({ kind: 'invite', staffId, email: `${role}@example.com`, role }, operator);
+    const actor = { type: 'staff', id: staffId, role, reason: 'the file was broken' } as const;
+    await this.#staff({ kind: 'sign_in', staffId, signIn: { by: 'link' } }, actor);
+    return actor;
+  }
+
+  async #staff(command: StaffCommand, actor: Actor): Promise<void> {
+    const stream = `staff-${command.staffId}`;
+    const decided = decideStaff(this.#log.fold(stream, initialStaff, evolveStaff), command, this.#now());
+    if (isRefused(decided)) throw new Error(`${command.kind} was refused: ${decided.refusal}`);
+    await this.#append(stream, decided, { actor });
+    this.#nowMs += 60_000;
+  }
+
+  /** Requests with every end: waivers, credit notes, one that fails, one that is refused, one that waits. */
+  async #correctInConsole({ support, finance, admin }: Record<StaffRole, StaffActor>): Promise<void> {
+    const stream = this.#stream();
+    const [one, two, three, four, five] = await this.#overage(5);
+    const waive = (token = '', revision = 0) => ({ kind: 'waive_charge', stream, token, revision }) as const;
+    const credit = { kind: 'credit_line', invoice_number: 1, line: 1, charge_event_id: null } as const;
+    const charges = [two, three].map((charge) => ({ token: charge?.token ?? '', revision: charge?.revision ?? 0 }));
+    await this.#give(await this.#ask(finance, waive(one?.token, one?.revision), 5));
+    const all = await this.#ask(support, { kind: 'waive_charges', stream, charges }, 1_000);
+    await this.#decideRequest({ kind: 'approve', correctionId: all, by: admin });
+    await this.#give(all);
+    await this.#give(await this.#ask(finance, credit, 10));
+    const large = await this.#ask(finance, credit, 90);
+    await this.#decideRequest({ kind: 'approve', correctionId: large, by: admin });
+    await this.#give(large);
+    const taken = await this.#ask(admin, waive(four?.token, four?.revision), 1);
+    await this.#correctCharge(stream, { kind: 'waive_charge', token: four?.token ?? '', reference: 'case-console' });
+    await this.#give(taken);
+    const refused = await this.#ask(support, waive(five?.token, five?.revision), 5);
+    await this.#decideRequest({ kind: 'refuse', correctionId: refused, by: finance });
+    await this.#ask(support, waive(five?.token, five?.revision), 5);
+  }
+
+  /** Downloads until so many charges of this period have cents left. */
+  async #overage(wanted: number): Promise<{ token: string; revision: number }[]> {
+    await this.#command({ kind: 'remove_overage_cap', effective: 'now' });
+    const terms = { ...small, rate_version: 'staff', overage_cents: 30 };
+    await this.#command({ kind: 'change_plan', terms, effective: 'now' });
+    for (;;) {
+      const { charges } = this.#log.fold(this.#stream(), newCorrections(), evolveCorrections);
+      const left = this.#log.read(this.#stream()).flatMap(({ type, data, revision }) => {
+        const { token } = data as { token: string };
+        const cents = type === 'OverageCharged' ? (charges.get(token)?.cents ?? 0) : 0;
+        return cents >= 10 ? [{ token, revision }] : [];
+      });
+      if (left.length >= wanted) return left.slice(0, wanted);
+      await this.#download();
     }
+  }
+
+  /** @returns the id of the request */
+  async #ask(by: StaffActor, correction: Correction, cents: number): Promise<string> {
+    const [correctionId, reference] = [this.#random.uuid(), `ask-${this.#random.hex(6)}`];
+    const asked = { correctionId, accountId: this.accountId, reference, correction, cents, limitCents: 50, by };
+    await this.#decideRequest({ kind: 'ask', ...asked });
+    return correctionId;
+  }
+
+  #requests(): CorrectionRequests {
+    return this.#log.fold(`corrections-${this.accountId}`, newCorrectionRequests(), evolveCorrectionRequests);
+  }
+
+  async #decideRequest(command: CorrectionRequestCommand): Promise<void> {
+    const decided = decideCorrectionRequest(this.#requests(), command, this.#now());
+    if (isRefused(decided)) throw new Error(`${command.kind} was refused: ${decided.refusal}`);
+    const causationId = this.#requests().get(command.correctionId)?.permittedBy ?? undefined;
+    const actor: Actor = 'by' in command ? command.by : { type: 'system', id: 'corrections' };
+    await this.#append(`corrections-${this.accountId}`, decided, { actor, causationId });
+    this.#nowMs += 60_000;
+  }
+
+  /** Carries out what is permitted, as far as the rules let it. */
+  async #give(correctionId: string): Promise<void> {
+    const request = this.#requests().get(correctionId);
+    if (!request?.permittedBy) throw new Error(`${correctionId} is not permitted`);
+    const { correction, reference, cents, askedBy: actor, permittedBy: causationId } = request;
+    const target = correction.kind === 'credit_line' ? `invoices-${this.accountId}` : correction.stream;
+    const before = this.#log.read(target).length;
+    if (correction.kind === 'credit_line') {
+      const { kind: _kind, ...about } = correction;
+      const note = { account_id: this.accountId, reference, ...about, cents };
+      await this.#invoice({ kind: 'issue_credit_note', note }, { actor, causationId });
+    } else {
+      const command: CorrectionCommand =
+        correction.kind === 'waive_charge'
+          ? { kind: 'waive_charge', token: correction.token, cents, reference }
+          : { kind: 'waive_charges', tokens: correction.charges.map(({ token }) => token), reference };
+      await this.#correctCharge(correction.stream, command, { actor, causationId });
+    }
+    const given = this.#log.read(target).slice(before);
+    const givenCents = given.reduce((sum, { data }) => sum + (data as { cents: number }).cents, 0);
+    await this.#decideRequest(
+      givenCents > 0
+        ? { kind: 'made', correctionId, cents: givenCents }
+        : { kind: 'failed', correctionId, why: 'exceeds_charge' },
+    );
   }
 
   #stream(): string {
@@ -427,11 +512,7 @@ export class RichHistory {
 
   #now = (): string => new Date(this.#nowMs).toISOString();
 
-  async #append(
-    stream: string,
-    events: readonly DomainEvent[],
-    by: { actor: Actor; causationId?: string | undefined } = { actor: system },
-  ): Promise<void> {
+  async #append(stream: string, events: readonly DomainEvent[], by: By = { actor: system }): Promise<void> {
     await this.#log.append(stream, events, { ...by, now: this.#now() });
   }
 }

@@ -1,6 +1,7 @@
 import type { Report } from './divergence.ts';
 import type { Link } from './event-schemas.ts';
 import { Chain } from './chain.ts';
+import { isBySignedIn, roleOf } from './staff.ts';
 import { acknowledgementsStream } from './streams.ts';
 
 /** Examined divergences. Each acknowledgement names the facts of the divergence, a person, a reason and a reference. */
@@ -11,5 +12,7 @@ export class Acknowledgements extends Chain<null> {
 
   check(event: Link): void {
     this.mustEqual('acknowledgement', event, { type: 'staff' }, 'metadata.actor.');
+    const mayAcknowledge = !isBySignedIn(event) || roleOf(event) === 'admin';
+    this.must('acknowledgement', mayAcknowledge, event, 'metadata.actor.role', 'admin, in the console');
   }
 }

@@ -4,6 +4,7 @@ import { linesOf } from './invoices.ts';
 import type { Invoices } from './invoices.ts';
 import type { Job } from './job.ts';
 import type { Period } from './period.ts';
+import { PermittedMoney } from './permitted-money.ts';
 import type { RecordedEvent } from './audited-log.ts';
 import type { Report } from './divergence.ts';
 import type { Link } from './event-schemas.ts';
@@ -42,6 +43,7 @@ export class Completeness {
   /** Failures of the service, by the id of their event. */
   readonly #failures = new Map<string, Failure>();
   #givenBack: { event: Link; chain: Chain }[] = [];
+  readonly permitted = new PermittedMoney();
 
   constructor(replayed: Replayed, report: Report) {
     this.#replayed = replayed;
@@ -100,6 +102,7 @@ export class Completeness {
     }
     for (const period of this.#replayed.periods.values()) this.#checkPeriod(period, isOver);
     this.#matchGivenBack();
+    this.permitted.check(isOver);
     for (const failure of this.#failures.values()) {
       const { event, isReturned, isJudged } = failure;
       if (isReturned || isJudged || !isOver(event.metadata.time, hourMs, `failure ${event.id}`)) continue;

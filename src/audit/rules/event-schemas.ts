@@ -164,6 +164,36 @@ const schemas = {
     email: nullable(text),
   }),
 
+  StaffInvited: part({ staff_id: text, role: text, personal: anything }),
+  StaffRoleChanged: part({ staff_id: text, role: text }),
+  StaffRemoved: part({ staff_id: text }),
+  StaffSignedIn: part({ staff_id: text, by: text, role: text, personal: anything }),
+  StaffTokenIssued: part({
+    staff_id: text,
+    token_id: text,
+    token_hash: text,
+    token_prefix: text,
+    scopes: ids,
+    expires_at: instant,
+    personal: anything,
+  }),
+  StaffTokenRevoked: part({ staff_id: text, token_id: text }),
+  PersonalDataViewed: part({ staff_id: text, account_id: text, token: nullable(text), page: text }),
+
+  CorrectionAsked: part({
+    correction_id: text,
+    account_id: text,
+    reference: text,
+    correction: anything,
+    cents: count,
+    limit_cents: count,
+    needs_approval: flag,
+  }),
+  CorrectionApproved: part({ correction_id: text }),
+  CorrectionRefused: part({ correction_id: text }),
+  CorrectionMade: part({ correction_id: text, cents: count }),
+  CorrectionFailed: part({ correction_id: text, why: text }),
+
   DivergenceAcknowledged: part({
     rule: text,
     account_id: nullable(text),
@@ -184,12 +214,15 @@ type NamesIn<Data> = Data extends unknown ? keyof Data : never;
 
 export type Terms = ValueOf<typeof terms>;
 
+/** Events whose fields no rule reads. */
+type NeverRead = 'DivergenceAcknowledged' | 'PersonalDataViewed';
+
 /**
  * A link of a hash chain: an event with the fields of all types together. Which of them it has is checked before any of them
  * is read.
  */
 export interface Link extends RecordedEvent {
-  data: Together<ValueOf<(typeof schemas)[Exclude<keyof typeof schemas, 'DivergenceAcknowledged'>]>>;
+  data: Together<ValueOf<(typeof schemas)[Exclude<keyof typeof schemas, NeverRead>]>>;
   metadata: ValueOf<typeof metadata>;
 }
 

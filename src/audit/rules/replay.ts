@@ -3,6 +3,7 @@ import { Acknowledgements } from './acknowledgements.ts';
 import { centsTaken } from './cents-taken.ts';
 import type { Chain } from './chain.ts';
 import { Completeness } from './completeness.ts';
+import { CorrectionRequests } from './correction-requests.ts';
 import type { Report } from './divergence.ts';
 import { findWrongField, withDefaults } from './event-schemas.ts';
 import type { Link } from './event-schemas.ts';
@@ -11,7 +12,8 @@ import { Issuer } from './issuer.ts';
 import { Job } from './job.ts';
 import type { Log, RecordedEvent } from './audited-log.ts';
 import { Period, isServiceFailure } from './period.ts';
-import { parseStreamName, usageStream } from './streams.ts';
+import { StaffHistory, StaffMember, isBySignedIn, roleOf } from './staff.ts';
+import { parseStreamName, staffStream, usageStream } from './streams.ts';
 import type { StreamName } from './streams.ts';
 
 type UsageStream = Extract<StreamName, { kind: 'usage' }>;
@@ -52,6 +54,10 @@ export class Replay {
   readonly #observer: ReplayObserver;
   readonly #read: Log['read'];
   readonly #report: Report;
+  readonly #members = new Map<string, StaffMember>();
+  readonly #histories = new Map<string, StaffHistory>();
+  /** By account. */
+  readonly #corrections = new Map<string, CorrectionRequests>();
   /** Streams of jobs that belong to no download. */
   readonly #unknownJobs = new Set<string>();
 
@@ -93,12 +99,73 @@ export class Replay {
       case 'invoices':
         await this.#invoice(event, name.accountId);
         break;
+      case 'corrections':
+        await this.#correction(event, name.accountId);
+        break;
+      case 'staff':
+        await this.#staff(event, name.staffId);
+        break;
       case 'issuer':
-        this.#check(this.#issuer, event, (link) => this.#issuer.check(link));
+        await this.#ofAll(this.#issuer, event);
         break;
       case 'acknowledgements':
-        this.#check(this.#acknowledgements, event, (link) => this.#acknowledgements.check(link));
+        await this.#ofAll(this.#acknowledgements, event);
     }
+  }
+
+  async #ofAll(chain: Issuer | Acknowledgements, recorded: RecordedEvent): Promise<void> {
+    let event: Link | undefined;
+    this.#check(chain, recorded, (link) => {
+      chain.check(link);
+      event = link;
+    });
+    if (event) await this.#checkRole(event, chain);
+  }
+
+  async #staff(recorded: RecordedEvent, staffId: string): Promise<void> {
+    const member = this.#members.get(staffId) ?? new StaffMember(staffId, this.#report);
+    this.#members.set(staffId, member);
+    let event: Link | undefined;
+    this.#check(member, recorded, (link) => {
+      member.check(link);
+      event = link;
+    });
+    // A sign-in says the role of its own person.
+    if (event && event.type !== 'StaffSignedIn') await this.#checkRole(event, member);
+  }
+
+  async #correction(recorded: RecordedEvent, accountId: string): Promise<void> {
+    const chain = this.#corrections.get(accountId) ?? new CorrectionRequests(recorded.stream, accountId, this.#report);
+    this.#corrections.set(accountId, chain);
+    let event: Link | undefined;
+    this.#check(chain, recorded, (link) => {
+      event = link;
+      if (!this.accounts.has(accountId))
+        chain.giveUp('period_account', link, 'stream', 'one of an account that was opened before');
+      const request = chain.check(link);
+      if (request) this.completeness.permitted.follow(request);
+    });
+    if (event) await this.#checkRole(event, chain);
+  }
+
+  /** Somebody of staff acts in the role that the log says at that time. */
+  async #checkRole(event: Link, chain: Chain): Promise<void> {
+    if (!isBySignedIn(event)) return;
+    const { id } = event.metadata.actor;
+    const history = this.#members.get(id)?.history ?? (await this.#historyOf(id));
+    const isTheirs = history.allows(roleOf(event), event);
+    chain.must('staff_role', isTheirs, event, 'metadata.actor', 'a member of staff, in the role of then');
+  }
+
+  /** Of an account alone, the streams of staff are not replayed: they are read once for their roles. */
+  async #historyOf(staffId: string): Promise<StaffHistory> {
+    const known = this.#histories.get(staffId);
+    if (known) return known;
+    const history = new StaffHistory();
+    this.#histories.set(staffId, history);
+    for (const event of await this.#read(staffStream(staffId), 0))
+      if (!findWrongField(event)) history.follow(event as Link);
+    return history;
   }
 
   /** @param check is not called for an event that cannot be read */
@@ -155,6 +222,7 @@ export class Replay {
     const job = this.jobs.get(data.token);
     if (type === 'DownloadVoided' && job) job.isVoided = true;
     if (isServiceFailure(event) && type !== 'UsagePeriodOpened') this.completeness.givenBack(event, period);
+    if (type === 'ChargeWaived' && isBySignedIn(event)) this.completeness.permitted.given(event, period);
     this.#observer.usageChanged(event, period, account);
   }
 
@@ -211,6 +279,7 @@ export class Replay {
     } else {
       invoices.credit(event, period);
       if (isServiceFailure(event)) this.completeness.givenBack(event, invoices);
+      if (isBySignedIn(event)) this.completeness.permitted.given(event, invoices);
     }
     invoices.address(event, account);
     if (period?.opened) this.#observer.periodChanged(period, { position: event.position });

@@ -51,6 +51,17 @@ export const rules = {
   invoice_missing: 'every amount due is invoiced within an hour',
   credit_note_amount: 'credit notes and waivers stay within the charge, the line and the invoice',
   credit_note_line: 'a credit note names a line of an invoice, and a charge of that line',
+  staff_events:
+    'a member of staff is invited or comes by a provider, is removed once, and does nothing afterwards; tokens are issued once and revoked once',
+  staff_managed:
+    'members of staff and their tokens are managed by admins and operators, and sign in and look in their own name',
+  staff_role: 'a member of staff acts in the role that the log says, and not from 10 s after the removal on',
+  correction_order: 'a correction is asked for, then approved or refused where it needs that, and ends once',
+  correction_approval:
+    'support, and anybody beyond the limit of 24 hours, needs the approval of another person of finance',
+  correction_permitted:
+    'money that staff give back in the console follows from a permitted correction, names what it names and stays within it',
+  correction_ended: 'a permitted correction ends within an hour, with what it has given back',
   document_mailed:
     'an invoice or credit note names people of its account to mail, each is mailed once and nobody else is, and one is left out only when removed',
   acknowledgement: 'a divergence is acknowledged by staff with a reason',

@@ -1,0 +1,121 @@
+import { isDeepStrictEqual } from 'node:util';
+import { Chain } from './chain.ts';
+import type { Link } from './event-schemas.ts';
+import { isBySignedIn, roleOf } from './staff.ts';
+
+/** What a correction names, in the fields of its kind. */
+interface Named {
+  kind?: unknown;
+  stream?: unknown;
+  token?: unknown;
+  charges?: readonly { token?: unknown }[];
+  invoice_number?: unknown;
+  line?: unknown;
+  charge_event_id?: unknown;
+}
+
+export interface CorrectionRequest {
+  asked: Link;
+  chain: CorrectionRequests;
+  /** The request itself where nobody needs to approve it, else the approval. */
+  permission: Link | undefined;
+  /** CorrectionRefused, CorrectionMade or CorrectionFailed. */
+  ended: Link | undefined;
+}
+
+const approvers = ['finance', 'admin'];
+const dayMs = 86_400_000;
+/** The service carries out what is permitted. */
+const service = { type: 'system', id: 'corrections' };
+
+/** What staff have asked to give back to one account. */
+export class CorrectionRequests extends Chain<string> {
+  readonly #requests = new Map<string, CorrectionRequest>();
+
+  /** @returns the request that the event is about; undefined if there is none */
+  check(event: Link): CorrectionRequest | undefined {
+    const { type, data } = event;
+    if (type === 'CorrectionAsked') return this.#ask(event);
+    const request = this.#requests.get(data.correction_id);
+    if (!this.must('correction_order', request !== undefined, event, 'data.correction_id', 'one that was asked for'))
+      return undefined;
+    if (request) this.#decide(event, request);
+    return request;
+  }
+
+  #ask(event: Link): CorrectionRequest {
+    const { data } = event;
+    const isNew = !this.#requests.has(data.correction_id);
+    this.must('correction_order', isNew, event, 'data.correction_id', 'a new one');
+    this.mustEqual('correction_order', event, { account_id: this.accountId });
+    this.must('correction_actor', isBySignedIn(event), event, 'metadata.actor', 'a member of staff');
+    const standing = [...this.#requests.values()].filter(({ ended }) => !ended || ended.type === 'CorrectionMade');
+    const isUsed = standing.some(({ asked }) => asked.data.reference === data.reference && overlaps(asked, event));
+    this.must('correction_reference', !isUsed, event, 'data.reference', 'a new one for these charges');
+    const needs_approval =
+      !approvers.includes(roleOf(event)) || data.cents + centsOfADay(standing, event) > data.limit_cents;
+    this.mustEqual('correction_approval', event, { needs_approval });
+    const permission = data.needs_approval ? undefined : event;
+    const request: CorrectionRequest = { asked: event, chain: this, permission, ended: undefined };
+    this.#requests.set(data.correction_id, request);
+    return request;
+  }
+
+  #decide(event: Link, request: CorrectionRequest): void {
+    const { type, data, metadata } = event;
+    const { asked, permission, ended } = request;
+    const isEnd = type === 'CorrectionMade' || type === 'CorrectionFailed';
+    const mayCome = !ended && (permission === undefined) === !isEnd;
+    this.must('correction_order', mayCome, event, 'type', 'what the request allows');
+    const isOwn = metadata.actor.id === asked.metadata.actor.id;
+    const isApprover = isBySignedIn(event) && approvers.includes(roleOf(event));
+    if (type === 'CorrectionApproved') {
+      this.must('correction_approval', isApprover && !isOwn, event, 'metadata.actor', 'another person of finance');
+      request.permission ??= event;
+      return;
+    }
+    if (type === 'CorrectionRefused') {
+      const mayRefuse = isApprover || (isBySignedIn(event) && isOwn);
+      this.must('correction_approval', mayRefuse, event, 'metadata.actor', 'finance, or the person who asked');
+    }
+    if (isEnd) {
+      this.mustEqual('correction_order', event, service, 'metadata.actor.');
+      this.mustEqual('correction_order', event, { $causationId: permission?.id }, 'metadata.');
+    }
+    if (type === 'CorrectionMade') {
+      const isWithin = data.cents > 0 && data.cents <= asked.data.cents;
+      this.must('correction_ended', isWithin, event, 'data.cents', `at least 1 and at most ${asked.data.cents}`);
+    }
+    request.ended ??= event;
+  }
+}
+
+/** What the same person has asked for within 24 hours. @param standing requests that were neither refused nor have failed */
+function centsOfADay(standing: readonly CorrectionRequest[], { metadata: { actor, time } }: Link): number {
+  const aDayAgoMs = Date.parse(time) - dayMs;
+  return standing
+    .filter(({ asked: { metadata } }) => metadata.actor.id === actor.id && Date.parse(metadata.time) > aDayAgoMs)
+    .reduce((sum, { asked }) => sum + asked.data.cents, 0);
+}
+
+const namedBy = ({ data }: Link): Named => Object(data.correction) as Named;
+
+const tokensOf = ({ token, charges }: Named): unknown[] => charges?.map((charge) => charge.token) ?? [token];
+
+/** One reference is for one credit note of an account, and for one waiver of each charge. */
+function overlaps(one: Link, other: Link): boolean {
+  const [first, second] = [namedBy(one), namedBy(other)];
+  if (first.kind === 'credit_line' || second.kind === 'credit_line') return first.kind === second.kind;
+  const tokens = tokensOf(first);
+  return first.stream === second.stream && tokensOf(second).some((token) => tokens.includes(token));
+}
+
+/** Whether money was given back for what a correction names, under its reference, by the person who asked for it. */
+export function isGivenBackFor({ asked }: CorrectionRequest, { type, stream, data, metadata }: Link): boolean {
+  if (data.reference !== asked.data.reference || !isDeepStrictEqual(metadata.actor, asked.metadata.actor)) return false;
+  const { kind, ...named } = namedBy(asked);
+  if (type === 'ChargeWaived')
+    return kind !== 'credit_line' && stream === named.stream && tokensOf(named).includes(data.token);
+  const { invoice_number, line, charge_event_id } = data;
+  return kind === 'credit_line' && isDeepStrictEqual(named, { invoice_number, line, charge_event_id });
+}
