@@ -3,6 +3,7 @@ import type { StaffScope } from '../../domain/staff-events.ts';
 import type { StaffDependencies } from './dependencies.ts';
 import { see } from './view.ts';
 import type { View, Viewer } from './view.ts';
+import { corrections } from './views/corrections.ts';
 import { operation } from './views/operation.ts';
 
 /** A view for programs, below `/staff/v1`. */
@@ -32,6 +33,13 @@ export const apiBase = '/staff/v1';
 
 /** Every endpoint for programs of staff. */
 export const endpoints: readonly Endpoint[] = [
+  endpoint(corrections, {
+    method: 'GET',
+    path: '/corrections',
+    scope: 'money',
+    operationId: 'listCorrections',
+    summary: 'What waits for a second person, and who gave what back, why and with whose approval',
+  }),
   endpoint(operation, {
     method: 'GET',
     path: '/operation',

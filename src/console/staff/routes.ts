@@ -3,6 +3,9 @@ import type { StaffSession } from '../../ports/staff-sessions.ts';
 import type { Handler, Route } from '../site.ts';
 import type { StaffVisit, Visit } from '../visit.ts';
 import type { StaffDependencies } from './dependencies.ts';
+import * as correction from './pages/correction.ts';
+import * as corrections from './pages/corrections.ts';
+import * as giveBack from './pages/give-back.ts';
 import * as operation from './pages/operation.ts';
 import * as providerSignIn from './sign-in/provider-sign-in.ts';
 import * as session from './sign-in/session.ts';
@@ -32,6 +35,13 @@ export const routes: readonly StaffRoute[] = [
   open('GET', '/sign-in/provider', providerSignIn.finish),
   open('GET', '/sign-in/:secret', signIn.openLink),
   open('POST', '/sign-in/:secret', signIn.useLink),
+
+  staff('GET', '/corrections', 'support', corrections.show),
+  staff('GET', '/corrections/:id', 'support', correction.show),
+  staff('POST', '/corrections/:id/approve', 'finance', correction.approve),
+  staff('POST', '/corrections/:id/refuse', 'support', correction.refuse),
+  staff('GET', '/downloads/:token/correct', 'support', giveBack.show),
+  staff('POST', '/downloads/:token/correct', 'support', giveBack.ask),
 
   staff('GET', '/operation', 'support', operation.show),
   staff('POST', '/sign-out', 'support', session.signOut),

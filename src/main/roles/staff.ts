@@ -118,6 +118,7 @@ function staffDependencies(connections: Connections, address: () => string): Sta
         ? undefined
         : createIdentityProvider({ issuer, clientId, clientSecret: OIDC_CLIENT_SECRET, roleClaim: OIDC_ROLE_CLAIM }),
     countSignIn: (client) => signIns.count(client).exhausted,
+    approvalCents: config.STAFF_APPROVAL_CENTS,
     version: config.version,
     isDemo: addresses.samplePlatformUrl !== null,
   };

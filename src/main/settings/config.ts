@@ -43,6 +43,7 @@ export const environment = z.object({
   STAFF_PORT: whole(0, 65_535).optional(),
   STAFF_HOST: anyText.default('127.0.0.1'),
   STAFF_URL: webAddress.optional(),
+  STAFF_APPROVAL_CENTS: whole(0, 100_000_000).default(5_000),
   OIDC_ISSUER: kinds.providerAddress.optional(),
   OIDC_CLIENT_ID: anyText.optional(),
   OIDC_CLIENT_SECRET: anyText.optional(),
