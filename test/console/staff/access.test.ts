@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { endpoints } from '../../../src/console/staff/endpoints.ts';
 import { routes } from '../../../src/console/staff/routes.ts';
@@ -26,6 +27,16 @@ interface Row {
 
 /** The pages and actions that need a session, each once. */
 const pages: Readonly<Record<string, Row>> = {
+  'GET /corrections': { role: 'support', answer: 200 },
+  'GET /corrections/:id': { role: 'support', answer: 404 },
+  'POST /corrections/:id/approve': { role: 'finance', answer: 404 },
+  'POST /corrections/:id/refuse': { role: 'support', answer: 404 },
+  'GET /downloads/:token/correct': { role: 'support', answer: 404 },
+  'POST /downloads/:token/correct': {
+    ...{ role: 'support', answer: 404 },
+    fields: () => ({ correction_id: randomUUID(), amount: '1', reference: 'CASE-1', reason: 'a test' }),
+  },
+
   'GET /operation': { role: 'support', answer: 200 },
   'POST /sign-out': { role: 'support', answer: 303 },
 };
@@ -39,6 +50,7 @@ interface EndpointRow {
 
 /** The endpoints for programs, each once. */
 const programs: Readonly<Record<string, EndpointRow>> = {
+  'GET /corrections': { scope: 'money', answer: 200 },
   'GET /operation': { scope: 'operation', answer: 200 },
 };
 
