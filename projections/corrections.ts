@@ -206,3 +206,42 @@ export function listCorrections(
   const where = conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`;
   return select(client, `${where} order by c.position desc limit ${of(limit)}`, values);
 }
+
+/** What a correction has given back, as the log says it. */
+export interface MadeEvent {
+  type: 'ChargeWaived' | 'CreditNoteIssued';
+  event_id: string;
+  /** UTC ISO-8601. */
+  time: string;
+  cents: number;
+  /** The download of a waiver. */
+  token: string | null;
+  /** The credit note. */
+  number: number | null;
+}
+
+/** The events by which a correction has given money back, the oldest first: a correction has at most 400 charges. */
+export async function listMadeEvents(
+  client: Pick<PoolClient, 'query'>,
+  { account_id: accountId, reference, asked_by: askedBy, kind, correction }: CorrectionRow,
+): Promise<MadeEvent[]> {
+  const tokens =
+    correction.kind === 'waive_charges'
+      ? correction.charges.map(({ token }) => token)
+      : correction.kind === 'waive_charge'
+        ? [correction.token]
+        : [];
+  const ofLedger = `select l.type, l.event_id, l.time, -l.cents::float8 as cents, l.token, null::int as number
+     from overage_ledger l
+     where l.reference = $1 and l.account_id = $2 and l.actor::jsonb = $3::jsonb and l.type = 'ChargeWaived'
+       and l.token = any($4::text[])
+     order by l.position`;
+  const ofInvoices = `select i.type, i.event_id, i.time, i.total_cents::float8 as cents, null as token, i.number
+     from invoices i
+     where i.type = 'CreditNoteIssued' and i.data->>'reference' = $1 and i.account_id = $2 and i.actor::jsonb = $3::jsonb`;
+  const { rows } = await client.query<Omit<MadeEvent, 'time'> & { time: Date }>(
+    kind === 'credit_line' ? ofInvoices : ofLedger,
+    [reference, accountId, JSON.stringify(askedBy), ...(kind === 'credit_line' ? [] : [tokens])],
+  );
+  return rows.map((row) => ({ ...row, time: row.time.toISOString() }));
+}

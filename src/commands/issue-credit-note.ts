@@ -1,11 +1,11 @@
 import { ownCause } from './event-metadata.ts';
 import type { Cause } from './event-metadata.ts';
 import type { CreditNoteIssued, InvoiceIssued } from '../domain/invoice-events.ts';
-import { creditLeft, decideInvoices } from '../domain/invoice.ts';
+import { creditLeft, decideInvoices, lineOfCharge } from '../domain/invoice.ts';
 import type { CreditedCharge, Note } from '../domain/invoice.ts';
 import { parseUsageEvent } from '../domain/parse-event.ts';
 import type { Actor } from '../domain/parse-event.ts';
-import { isRefused } from '../domain/refusals.ts';
+import { isRefused, refuse } from '../domain/refusals.ts';
 import type { Refused } from '../domain/refusals.ts';
 import type { UsageEventOf } from '../domain/usage-events.ts';
 import { evolveCorrections, newCorrections } from '../domain/corrections.ts';
@@ -63,9 +63,22 @@ export async function readCreditLeft(
   return isRefused(left) ? left : { ...left, references };
 }
 
+/** The invoice's line that holds a charge of a closed period, and what may still be credited of it. @throws {EventStoreUnavailable} */
+export async function readChargeCredit(
+  store: EventStore,
+  { accountId, stream, chargeEventId }: { accountId: string; stream: string; chargeEventId: string },
+): Promise<{ invoiceNumber: number; line: number; cents: number } | Refused> {
+  const { state } = await load(store, accountInvoices(accountId));
+  const charge = await readClosedCharge(store, stream, chargeEventId);
+  const at = charge && lineOfCharge(state, charge);
+  if (!at) return refuse('invoice_not_found');
+  const left = creditLeft(state, { ...at, charge_event_id: chargeEventId }, charge);
+  return isRefused(left) ? left : { invoiceNumber: at.invoice_number, line: at.line, cents: left.cents };
+}
+
 type CreditedPart = Pick<Note, 'account_id' | 'invoice_number' | 'line' | 'charge_event_id'>;
 
-/** The charge that a note names, as it is in its closed period, where it does not change any more. */
+/** The charge that a note names. */
 async function creditedCharge(
   store: EventStore,
   invoices: readonly InvoiceIssued[],
@@ -73,7 +86,15 @@ async function creditedCharge(
 ): Promise<CreditedCharge | undefined> {
   const line = invoices.find(({ number }) => number === invoice_number)?.lines[lineNumber - 1];
   if (chargeEventId === null || line?.kind !== 'overage') return undefined;
-  const { stream } = line;
+  return readClosedCharge(store, line.stream, chargeEventId);
+}
+
+/** A charge as it is in its closed period, where it does not change any more. */
+async function readClosedCharge(
+  store: EventStore,
+  stream: string,
+  chargeEventId: string,
+): Promise<CreditedCharge | undefined> {
   let corrections = newCorrections();
   let found: { data: UsageEventOf<'OverageCharged'>['data']; revision: number } | undefined;
   for (const { event, id, revision } of (await store.read(stream, 0)).map(parseUsageEvent)) {

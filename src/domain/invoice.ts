@@ -118,6 +118,18 @@ export function creditLeft(
   return { cents: leftCents(state, { invoice, line: about.line, charge }) };
 }
 
+/** The line of an invoice that charges a download; undefined while no invoice has one. */
+export function lineOfCharge(
+  { invoices }: Invoices,
+  charge: CreditedCharge,
+): { invoice_number: number; line: number } | undefined {
+  for (const { number, lines } of invoices) {
+    const line = 1 + lines.findIndex((each) => each.kind === 'overage' && names(each, charge));
+    if (line > 0) return { invoice_number: number, line };
+  }
+  return undefined;
+}
+
 function returnServiceFailure(
   state: Invoices,
   command: Extract<InvoiceCommand, { kind: 'return_service_failure' }>,

@@ -75,6 +75,7 @@ const wrongValues: Record<string, string> = {
     FILE_RETENTION_SECONDS: '1',
     CLOSING_GRACE_SECONDS: 'x',
   },
+  ...{ STAFF_APPROVAL_CENTS: '-1' },
   ...{ INVOICE_ISSUER: 'x'.repeat(201), SMTP_URL: 'smtp://a?b', MAIL_FROM: 'nobody', OTEL_TRACES_SAMPLER_ARG: '2' },
   ...{ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector', REELTALLY_CLOCK_OFFSET_SECONDS: 'tomorrow' },
 };

@@ -26,6 +26,8 @@ export interface StaffDependencies extends SiteDependencies {
   pollAnswer: (job: PolledJob) => Promise<{ status: number; body: object }>;
   /** Files that are being made. */
   exports: RunningExports;
+  /** What one person may give back to one account within 24 hours without a second person. */
+  approvalCents: number;
   /** Version of this service. */
   version: string;
   now: () => string;

@@ -4,6 +4,7 @@ import type { StaffDependencies } from './dependencies.ts';
 import { see } from './view.ts';
 import type { View, Viewer } from './view.ts';
 import { download } from './views/download.ts';
+import { corrections } from './views/corrections.ts';
 import { operation } from './views/operation.ts';
 import { search } from './views/search.ts';
 import { overage } from './views/overage.ts';
@@ -56,6 +57,13 @@ export const endpoints: readonly Endpoint[] = [
     scope: 'money',
     operationId: 'listOverage',
     summary: 'Overage of every account and month',
+  }),
+  endpoint(corrections, {
+    method: 'GET',
+    path: '/corrections',
+    scope: 'money',
+    operationId: 'listCorrections',
+    summary: 'What waits for a second person, and who gave what back, why and with whose approval',
   }),
   endpoint(operation, {
     method: 'GET',

@@ -4,6 +4,9 @@ import type { Handler, Route } from '../site.ts';
 import type { StaffVisit, Visit } from '../visit.ts';
 import type { StaffDependencies } from './dependencies.ts';
 import * as download from './pages/download.ts';
+import * as correction from './pages/correction.ts';
+import * as corrections from './pages/corrections.ts';
+import * as giveBack from './pages/give-back.ts';
 import * as operation from './pages/operation.ts';
 import * as search from './pages/search.ts';
 import * as overage from './pages/overage.ts';
@@ -42,6 +45,12 @@ export const routes: readonly StaffRoute[] = [
   staff('GET', '/overage', 'support', overage.show),
   staff('GET', '/overage.csv', 'support', overage.exportCsv),
   staff('GET', '/overage.json', 'support', overage.exportJson),
+  staff('GET', '/corrections', 'support', corrections.show),
+  staff('GET', '/corrections/:id', 'support', correction.show),
+  staff('POST', '/corrections/:id/approve', 'finance', correction.approve),
+  staff('POST', '/corrections/:id/refuse', 'support', correction.refuse),
+  staff('GET', '/downloads/:token/correct', 'support', giveBack.show),
+  staff('POST', '/downloads/:token/correct', 'support', giveBack.ask),
 
   staff('GET', '/operation', 'support', operation.show),
   staff('POST', '/sign-out', 'support', session.signOut),

@@ -6,7 +6,7 @@ import type { StaffVisit } from '../visit.ts';
 /** The form in which commands take a visit: the person of its session asks, for the reason that the form gives. */
 
 const commandBudgetMs = 5_000;
-const maxReasonCharacters = 500;
+export const maxReasonCharacters = 500;
 const reason = plainText(maxReasonCharacters).min(1);
 
 /** @throws {Refusal} where the field `reason` is empty */

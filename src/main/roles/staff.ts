@@ -137,6 +137,7 @@ function staffDependencies(connections: Connections, shared: Shared, address: ()
     samplePlatformOrigin: addresses.samplePlatformUrl ?? undefined,
     countSignIn: (client) => signIns.count(client).exhausted,
     exports: new RunningExports(maxExports),
+    approvalCents: config.STAFF_APPROVAL_CENTS,
     version: config.version,
     isDemo: addresses.samplePlatformUrl !== null,
   };

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { endpoints } from '../../../src/console/staff/endpoints.ts';
 import { routes } from '../../../src/console/staff/routes.ts';
@@ -44,6 +45,15 @@ const pages: Readonly<Record<string, Row>> = {
   'GET /search': { role: 'support', answer: 303 },
   'POST /search': { role: 'support', fields: () => ({ search: 'nothing' }), answer: 200 },
   'GET /downloads/:token': { role: 'support', path: () => `/downloads/${things.token}`, answer: 200 },
+  'GET /corrections': { role: 'support', answer: 200 },
+  'GET /corrections/:id': { role: 'support', answer: 404 },
+  'POST /corrections/:id/approve': { role: 'finance', answer: 404 },
+  'POST /corrections/:id/refuse': { role: 'support', answer: 404 },
+  'GET /downloads/:token/correct': { role: 'support', answer: 404 },
+  'POST /downloads/:token/correct': {
+    ...{ role: 'support', answer: 404 },
+    fields: () => ({ correction_id: randomUUID(), amount: '1', reference: 'CASE-1', reason: 'a test' }),
+  },
 
   'GET /operation': { role: 'support', answer: 200 },
   'POST /sign-out': { role: 'support', answer: 303 },
@@ -61,6 +71,7 @@ const programs: Readonly<Record<string, EndpointRow>> = {
   'POST /search': { scope: 'accounts', body: () => ({ search: 'nothing' }), answer: 200 },
   'GET /downloads/{token}': { scope: 'jobs', path: () => `/downloads/${things.token}`, answer: 200 },
 
+  'GET /corrections': { scope: 'money', answer: 200 },
   'GET /operation': { scope: 'operation', answer: 200 },
 };
 

@@ -1,0 +1,168 @@
+import { html } from '../../../documents/html.ts';
+import type { Html } from '../../../documents/html.ts';
+import { empty, money, number, numberHead, option, time, wideTable } from '../../parts.ts';
+import { page } from '../../visit.ts';
+import type { Answer, StaffVisit } from '../../visit.ts';
+import type { StaffDependencies } from '../dependencies.ts';
+import { inputOf, see, viewerOf } from '../view.ts';
+import type { ShownActor, ShownCorrection } from '../views/correction.ts';
+import { corrections, correctionStatuses } from '../views/corrections.ts';
+import type { Corrections } from '../views/corrections.ts';
+
+/** Who gave what back, why and with whose approval; and what waits for somebody. */
+
+export async function show(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
+  const shown = await see(corrections, viewerOf(visit), dependencies, inputOf(visit));
+  return page({
+    title: 'Corrections',
+    section: 'corrections',
+    content: html`${waiting(shown, visit)}
+      <h2>${isOfAsked(visit) ? 'Asked for here' : 'Given back'}</h2>
+      ${filters(visit)} ${isOfAsked(visit) ? asked(shown.asked, visit) : givenBack(shown.given_back, visit)}
+      ${shown.next !== null && html`<p class="pages"><a rel="next" href="${older(visit, shown.next)}">Older</a></p>`}
+      <p>
+        Did a platform or the service fail for many?
+        <a href="/staff/corrections/outage">Give back the charges of an outage</a>
+      </p>`,
+  });
+}
+
+const isOfAsked = ({ query }: StaffVisit) =>
+  query.get('list') === 'asked' || ['status', 'by', 'reference'].some((name) => (query.get(name) ?? '') !== '');
+
+function older({ query }: StaffVisit, before: string): string {
+  const changed = new URLSearchParams([...query].filter(([name, value]) => value !== '' && name !== 'before'));
+  changed.set('before', before);
+  return `/staff/corrections?${changed.toString()}`;
+}
+
+function waiting({ waiting: waits, unfinished }: Corrections, visit: StaffVisit): Html {
+  return html`<h2>Waiting for a second person</h2>
+    ${waits.length === 0 ? empty(html`<p>Nothing waits for an approval.</p>`) : asked(waits, visit)}
+    ${
+      unfinished.length > 0 &&
+      html`<h2>Permitted, and not given back yet</h2>
+        <p class="soft">The service gives these back within a minute. One that stays here needs a look at its log.</p>
+        ${asked(unfinished, visit)}`
+    }`;
+}
+
+const filters = ({ query }: StaffVisit): Html =>
+  html`<form method="get" action="/staff/corrections" class="filters">
+    <label
+      >Show
+      <select name="list">
+        ${option('', 'what was given back', query.get('list') ?? '')}
+        ${option('asked', 'what was asked for here', query.get('list'))}
+      </select></label
+    >
+    <label>Account <input name="account" value="${query.get('account') ?? ''}" maxlength="60" /></label>
+    <label
+      >State
+      <select name="status">
+        ${option('', 'any', query.get('status') ?? '')}
+        ${correctionStatuses.map((status) => option(status, statusNames[status], query.get('status')))}
+      </select></label
+    >
+    <label>Asked by <input name="by" value="${query.get('by') ?? ''}" maxlength="60" placeholder="stf_…" /></label>
+    <label>Reference <input name="reference" value="${query.get('reference') ?? ''}" maxlength="100" /></label>
+    <button class="second">Filter</button>
+    ${[...query.values()].some((value) => value !== '') && html`<a href="/staff/corrections">All</a>`}
+  </form>`;
+
+export const statusNames: Readonly<Record<ShownCorrection['status'], string>> = {
+  asked: 'waits for approval',
+  permitted: 'being given back',
+  refused: 'refused',
+  made: 'given back',
+  failed: 'not possible',
+};
+
+const statusKinds: Readonly<Record<ShownCorrection['status'], string>> = {
+  ...{ asked: 'warn', permitted: 'info', refused: 'bad', made: 'good', failed: 'bad' },
+};
+
+export const correctionTag = (status: ShownCorrection['status']): Html =>
+  html`<span class="tag ${statusKinds[status]}">${statusNames[status]}</span>`;
+
+/** @param ownId of the reader */
+export const who = ({ id, role, reason: _reason }: ShownActor, ownId: string): Html =>
+  html`${id.startsWith('stf_') ? html`<a href="/staff/corrections?by=${id}"><code>${id}</code></a>` : html`<code>${id}</code>`}
+    <span class="soft">${role}${id === ownId && ', you'}</span>`;
+
+/** What a correction is about, in a few words with links. */
+export function whatOf(given: ShownCorrection): Html {
+  const { kind, account_id: accountId, token, charges, stream, invoice_number: invoice, line } = given;
+  if (kind === 'credit_line')
+    return html`line ${line ?? ''} of
+      <a href="/staff/accounts/${accountId}/invoices/${invoice ?? ''}">invoice ${invoice ?? ''}</a>${
+        given.charge_event_id !== null && html`, one charge`
+      }`;
+  if (token !== null) return html`charge of <a href="/staff/downloads/${token}">a download</a>`;
+  return html`${charges} charges of <code>${stream ?? ''}</code>`;
+}
+
+function asked(rows: readonly ShownCorrection[], { session }: StaffVisit): Html {
+  if (rows.length === 0) return empty(html`<p>No correction matches.</p>`);
+  return wideTable(
+    'Corrections',
+    ['Asked', 'Account', 'What', numberHead('Amount'), 'State', 'By', 'Reference', 'Reason'],
+    rows.map(
+      (row) =>
+        html`<tr>
+          <td><a data-row href="/staff/corrections/${row.correction_id}">${time(row.asked_at)}</a></td>
+          <td>
+            <a href="/staff/accounts/${row.account_id}"><code>${row.account_id}</code></a>
+          </td>
+          <td>${whatOf(row)}</td>
+          ${number(money(row.made_cents ?? row.cents))}
+          <td>${correctionTag(row.status)}</td>
+          <td>${who(row.asked_by, session.staffId)}</td>
+          <td>${row.reference}</td>
+          <td><div class="reason">${row.asked_by.reason}</div></td>
+        </tr>`,
+    ),
+  );
+}
+
+const typeNames = {
+  ChargeWaived: 'waived',
+  DownloadCreditReturned: 'credit returned',
+  CreditNoteIssued: 'credit note',
+} as const;
+
+function givenBack(rows: Corrections['given_back'], { session }: StaffVisit): Html {
+  if (rows.length === 0) return empty(html`<p>Nothing was given back.</p>`);
+  return wideTable(
+    'Given back',
+    ['Time', 'Account', 'What', numberHead('Amount'), 'By', 'Approved by', 'Reference', 'Reason'],
+    rows.map(
+      (row) =>
+        html`<tr>
+          <td><a data-row href="/staff/events/${row.event_id}">${time(row.time)}</a></td>
+          <td>
+            <a href="/staff/accounts/${row.account_id}"><code>${row.account_id}</code></a>
+          </td>
+          <td>
+            ${typeNames[row.type]}${row.number !== null && ` ${String(row.number)}`}${
+              row.token !== null && html`, <a href="/staff/downloads/${row.token}">download</a>`
+            }
+          </td>
+          ${number(row.cents === 0 ? '1 credit' : money(row.cents))}
+          <td>${who(row.by, session.staffId)}</td>
+          <td>${approval(row, session.staffId)}</td>
+          <td>${row.reference ?? ''}</td>
+          <td><div class="reason">${row.by.reason}</div></td>
+        </tr>`,
+    ),
+  );
+}
+
+function approval(
+  { correction_id: id, approved_by: approved }: Corrections['given_back'][number],
+  ownId: string,
+): Html | string {
+  if (id === null) return '';
+  const link = html`<a href="/staff/corrections/${id}">${approved ? 'approved' : 'within the limit'}</a>`;
+  return approved ? html`${who(approved, ownId)}, ${link}` : link;
+}

@@ -1,0 +1,83 @@
+import { z } from 'zod';
+import { listMadeEvents, readCorrection } from '../../../../projections/corrections.ts';
+import type { CorrectionRow, MadeEvent } from '../../../../projections/corrections.ts';
+import { missing } from '../../visit.ts';
+import type { View } from '../view.ts';
+
+const actor = z.strictObject({ id: z.string(), role: z.string(), reason: z.string() });
+export type ShownActor = z.infer<typeof actor>;
+
+/** A correction that somebody has asked for. */
+export const shownCorrection = z.strictObject({
+  correction_id: z.string(),
+  account_id: z.string(),
+  status: z
+    .enum(['asked', 'permitted', 'refused', 'made', 'failed'])
+    .describe('Asked: it waits for a second person. Permitted: it is about to be given back.'),
+  kind: z.enum(['waive_charge', 'waive_charges', 'credit_line']),
+  charges: z.int().describe('Charges that it waives; 0 for a credit note.'),
+  token: z.string().nullable().describe('The download of a single charge.'),
+  stream: z.string().nullable().describe('Usage stream of the charges.'),
+  invoice_number: z.int().nullable(),
+  line: z.int().nullable(),
+  charge_event_id: z.string().nullable(),
+  reference: z.string(),
+  cents: z.int().describe('The most that it gives back.'),
+  limit_cents: z.int(),
+  needs_approval: z.boolean(),
+  asked_event_id: z.string(),
+  asked_at: z.iso.datetime(),
+  asked_by: actor,
+  decided_event_id: z.string().nullable(),
+  decided_at: z.iso.datetime().nullable(),
+  decided_by: actor.nullable().describe('Who approved or refused it.'),
+  ended_at: z.iso.datetime().nullable(),
+  made_cents: z.int().nullable().describe('What it has given back.'),
+  why: z.string().nullable().describe('Why nothing was given back.'),
+});
+export type ShownCorrection = z.infer<typeof shownCorrection>;
+
+export function correctionShown(row: CorrectionRow): ShownCorrection {
+  const { correction, revision: _revision, position: _position, ...told } = row;
+  const isCredit = correction.kind === 'credit_line';
+  const tokens = isCredit ? [] : correction.kind === 'waive_charge' ? [correction] : correction.charges;
+  return {
+    ...told,
+    charges: tokens.length,
+    token: tokens.length === 1 ? (tokens[0]?.token ?? null) : null,
+    stream: isCredit ? null : correction.stream,
+    invoice_number: isCredit ? correction.invoice_number : null,
+    line: isCredit ? correction.line : null,
+    charge_event_id: isCredit ? correction.charge_event_id : null,
+    asked_by: actorShown(row.asked_by),
+    decided_by: row.decided_by && actorShown(row.decided_by),
+  };
+}
+
+export function actorShown(by: CorrectionRow['asked_by']): ShownActor {
+  return { id: by.id, role: 'role' in by ? by.role : by.type, reason: 'reason' in by ? by.reason : '' };
+}
+
+const made = z.strictObject({
+  type: z.enum(['ChargeWaived', 'CreditNoteIssued']),
+  event_id: z.string(),
+  time: z.iso.datetime(),
+  cents: z.int(),
+  token: z.string().nullable(),
+  number: z.int().nullable().describe('The credit note.'),
+});
+
+const shown = shownCorrection.extend({ made: z.array(made).describe('The events that have given money back.') });
+export type CorrectionStory = z.infer<typeof shown>;
+
+/** One correction with its whole story. */
+export const correction: View<{ id: string }, CorrectionStory> = {
+  input: z.object({ id: z.string().max(100) }),
+  shown,
+  read: async ({ pool }, { id }) => {
+    const row = z.uuid().safeParse(id).success ? await readCorrection(pool, id) : undefined;
+    if (!row) throw missing();
+    const events: MadeEvent[] = row.status === 'made' ? await listMadeEvents(pool, row) : [];
+    return { ...correctionShown(row), made: events };
+  },
+};

@@ -1,0 +1,84 @@
+import { z } from 'zod';
+import { listCorrections, listWaitingCorrections } from '../../../../projections/corrections.ts';
+import { listGivenBack } from '../../../../projections/given-back.ts';
+import type { View } from '../view.ts';
+import { actorShown, correctionShown, shownCorrection } from './correction.ts';
+
+export const correctionStatuses = ['asked', 'permitted', 'refused', 'made', 'failed'] as const;
+
+const position = z.string().regex(/^\d{1,20}$/, 'is no position in the log');
+/** An empty field of a form means anything. */
+const maybe = <Of extends z.ZodType<unknown, string>>(of: Of) =>
+  z.preprocess((text) => (typeof text === 'string' && text.trim() !== '' ? text.trim() : undefined), of.optional());
+
+const input = z.object({
+  list: maybe(z.enum(['given_back', 'asked'])).describe(
+    'What was given back, by whomever (default), or what was asked for in the console.',
+  ),
+  account: maybe(z.string().max(60)).describe('Only those of this account.'),
+  status: maybe(z.enum(correctionStatuses)).describe('Only asked ones in this state.'),
+  by: maybe(z.string().max(60)).describe('Only those that this person has asked for.'),
+  reference: maybe(z.string().max(100)).describe('Only those under this reference.'),
+  before: maybe(position).describe('A position in the log: only older ones.'),
+});
+export type CorrectionsInput = z.infer<typeof input>;
+
+const actor = shownCorrection.shape.asked_by;
+const givenBack = z.strictObject({
+  type: z.enum(['ChargeWaived', 'DownloadCreditReturned', 'CreditNoteIssued']),
+  event_id: z.string(),
+  account_id: z.string(),
+  token: z.string().nullable(),
+  number: z.int().nullable().describe('The credit note.'),
+  time: z.iso.datetime(),
+  cents: z.int().describe('0 for a credit of the plan.'),
+  reference: z.string().nullable(),
+  by: actor,
+  correction_id: z.string().nullable().describe('The correction of the console that it follows from.'),
+  approved_by: actor.nullable(),
+});
+
+const shown = z.strictObject({
+  waiting: z.array(shownCorrection).describe('Those that wait for a second person, the oldest first.'),
+  unfinished: z.array(shownCorrection).describe('Permitted ones that are not given back yet, the oldest first.'),
+  given_back: z.array(givenBack).describe('The newest first; empty with `list=asked`.'),
+  asked: z.array(shownCorrection).describe('The newest first; empty without `list=asked`.'),
+  next: z.string().nullable().describe('`before` of the next page; null on the last one.'),
+});
+export type Corrections = z.infer<typeof shown>;
+
+const perPage = 50;
+const maxWaiting = 100;
+
+/** What waits for somebody, and what was given back: three statements. */
+export const corrections: View<CorrectionsInput, Corrections> = {
+  input,
+  shown,
+  read: async ({ pool }, { list, account: accountId, status, by, reference, before }) => {
+    const [waiting, unfinished] = await Promise.all([
+      listWaitingCorrections(pool, { status: 'asked', limit: maxWaiting }),
+      listWaitingCorrections(pool, { status: 'permitted', limit: maxWaiting }),
+    ]);
+    const wait = { waiting: waiting.map(correctionShown), unfinished: unfinished.map(correctionShown) };
+    const limit = perPage + 1;
+    if (list === 'asked' || status !== undefined || by !== undefined || reference !== undefined) {
+      const rows = await listCorrections(pool, {
+        ...{ filter: { accountId, status, askedBy: by, reference }, before, limit },
+      });
+      const page = rows.slice(0, perPage);
+      return { ...wait, given_back: [], asked: page.map(correctionShown), next: nextOf(rows, page) };
+    }
+    const rows = await listGivenBack(pool, { accountId, before, limit });
+    const page = rows.slice(0, perPage);
+    const given = page.map(({ position: _position, actor: who, correction, ...made }) => ({
+      ...made,
+      by: actorShown(who),
+      correction_id: correction?.correction_id ?? null,
+      approved_by: correction?.decided_by ? actorShown(correction.decided_by) : null,
+    }));
+    return { ...wait, given_back: given, asked: [], next: nextOf(rows, page) };
+  },
+};
+
+const nextOf = (rows: readonly unknown[], page: readonly { position: string }[]): string | null =>
+  rows.length > page.length ? (page.at(-1)?.position ?? null) : null;
