@@ -449,14 +449,14 @@ CREATE INDEX staff_links_created ON staff_links USING btree (created_at);
 CREATE INDEX staff_links_of_person ON staff_links USING btree (staff_id, created_at);
 
 create table staff_looks (
-  "position" numeric(20,0) not null,
   event_id uuid not null,
+  "position" numeric(20,0) not null,
   staff_id text not null,
   account_id text not null,
   token text,
   page text not null,
   "time" timestamp with time zone not null,
-  constraint staff_looks_pkey PRIMARY KEY ("position")
+  constraint staff_looks_pkey PRIMARY KEY (event_id)
 );
 CREATE INDEX staff_looks_of_account ON staff_looks USING btree (account_id, "position");
 CREATE INDEX staff_looks_of_person ON staff_looks USING btree (staff_id, "position");

@@ -94,16 +94,20 @@ interface CloseRow extends MoneyCounts {
 
 const pageAccounts = 1_000;
 
-/** Each account with a period that begins in the month, in the order of their ids, page by page in constant memory. */
+/**
+ * Each account with a period that begins in the month, in the order of their ids, page by page in constant memory.
+ *
+ * @param wanted after: only later accounts; account: only this one
+ */
 export async function* listAccountCloses(
   pool: Pick<Pool, 'query'>,
   month: string,
-  { after = '', limit = Infinity }: { after?: string | undefined; limit?: number } = {},
+  { after = '', account, limit = Infinity }: { after?: string | undefined; account?: string; limit?: number } = {},
 ): AsyncGenerator<AccountClose[]> {
   let [last, left] = [after, limit];
   while (left > 0) {
     const wanted = Math.min(pageAccounts, left);
-    const page = await readAccountCloses(pool, { month, after: last, limit: wanted });
+    const page = await readAccountCloses(pool, { month, after: last, account, limit: wanted });
     if (page.length > 0) yield page;
     if (page.length < wanted) return;
     last = page.at(-1)?.account_id ?? last;
@@ -113,14 +117,15 @@ export async function* listAccountCloses(
 
 async function readAccountCloses(
   client: Pick<Pool, 'query'>,
-  { month, after, limit }: { month: string; after: string; limit: number },
+  { month, after, account, limit }: { month: string; after: string; account: string | undefined; limit: number },
 ): Promise<AccountClose[]> {
   const { rows } = await client.query<CloseRow>(
     `select p.account_id, p.period_start, p.stream, p.plan, p.phase, ${moneyCounts.map((name) => `p.${name}::float8`).join(', ')},
             (select b.phase from period_money b where b.account_id = p.account_id and b.period_start < p.period_start
              order by b.period_start desc limit 1) as phase_before
-     from period_money p where p.month = $1 and p.account_id > $2 order by p.account_id limit $3`,
-    [month, after, limit],
+     from period_money p where p.month = $1 and p.account_id > $2 ${account === undefined ? '' : 'and p.account_id = $4'}
+     order by p.account_id limit $3`,
+    [month, after, limit, ...(account === undefined ? [] : [account])],
   );
   return rows.map(closeOf);
 }

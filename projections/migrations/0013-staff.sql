@@ -33,8 +33,8 @@ create index staff_tokens_of_person on staff_tokens (staff_id, created_at, token
 
 -- Who has looked at whose data.
 create table staff_looks (
-  position numeric(20) primary key, -- commit position in the log
-  event_id uuid not null,
+  event_id uuid primary key,
+  position numeric(20) not null, -- commit position in the log
   staff_id text not null,
   account_id text not null,
   token text, -- of the download that was looked at

@@ -28,6 +28,7 @@ import type { Output } from './output.ts';
 import { addInvitePerson, addListPeople, addRemovePerson } from './people.ts';
 import { addProjectionStatus, addRebuild } from './projections.ts';
 import { addInviteStaff, addListStaff, addRemoveStaff, addStaffTokens } from './staff.ts';
+import { addMonthReport } from './reports.ts';
 import { addExplainUrl } from './urls.ts';
 
 /** Dependencies of the program, handed in by `main/`: each is used by the commands that need it, and no earlier. */
@@ -107,6 +108,8 @@ export function createProgram(dependencies: ProgramDependencies): Command {
   const issuer = group('issuer', 'show and change name and address of the issuer of invoices');
   addShowIssuer(issuer, run);
   addSetIssuer(issuer, run);
+
+  addMonthReport(group('reports', 'close a month'), run);
 
   const projections = group('projections', 'show and rebuild the read models');
   addProjectionStatus(projections, run);

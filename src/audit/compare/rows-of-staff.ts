@@ -77,7 +77,7 @@ export class RowsOfStaff {
       this.#rows.expect({
         ...ofAll(event),
         table: 'staff_looks',
-        key: String(event.position),
+        key: event.id,
         subject: event,
         isNew: true,
       });

@@ -55,7 +55,7 @@ export const kept: Readonly<Record<Table, Kept>> = {
   period_money: {
     checkpoint: 'period_money',
     key: ['account_id', 'period_start'],
-    name: 'stream',
+    name: `account_id || ' ' || (extract(epoch from period_start) * 1000)::int8`,
     stream: 'stream',
     revision: '-1',
     period: 'stream',
@@ -65,7 +65,7 @@ export const kept: Readonly<Record<Table, Kept>> = {
   staff: { checkpoint: 'staff', key: ['staff_id'], ...staffStream },
   staff_addresses: { checkpoint: 'staff', key: ['staff_id'], ...staffStream },
   staff_tokens: { checkpoint: 'staff', key: ['token_id'], ...staffStream },
-  staff_looks: { checkpoint: 'staff', key: ['position'], ...staffStream },
+  staff_looks: { checkpoint: 'staff', key: ['event_id'], ...staffStream },
   corrections: {
     checkpoint: 'corrections',
     key: ['correction_id'],

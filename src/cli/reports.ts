@@ -1,0 +1,152 @@
+import { InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
+import { listMoneyEvents } from '../../projections/money-events.ts';
+import type { MoneyEvent } from '../../projections/money-events.ts';
+import { listAccountCloses, openReasons, readMonthClose } from '../../projections/month-close.ts';
+import type { AccountClose, MonthClose } from '../../projections/month-close.ts';
+import { periodMoney } from '../../projections/period-money.ts';
+import { table } from '../documents/text.ts';
+import { formatCents } from '../domain/cents.ts';
+import { accountIdArgument } from './arguments.ts';
+import type { CliDependencies, RunCommand } from './dependencies.ts';
+import { CommandFailed } from './output.ts';
+import { caughtUp } from './wait-for-read-models.ts';
+
+export function addMonthReport(reports: Command, run: RunCommand): void {
+  reports
+    .command('month')
+    .description('close a month: what its periods cost, what is invoiced and credited, what is not and why')
+    .requiredOption('--period <month>', 'month in which the billing periods start, YYYY-MM', monthArgument)
+    .option('--account <account>', 'only this account, with every event behind its sums', accountIdArgument)
+    .action((options: MonthReport) => run((cli) => monthCommand(cli, options)));
+}
+
+interface MonthReport {
+  /** YYYY-MM. */
+  period: string;
+  account?: string;
+}
+
+function monthArgument(value: string): string {
+  if (!/^\d{4}-(?:0[1-9]|1[0-2])$/.test(value)) throw new InvalidArgumentError('write a month like 2026-11');
+  return value;
+}
+
+type ReportDependencies = Pick<CliDependencies, 'store' | 'pool' | 'hasProjector' | 'output'>;
+
+async function monthCommand(cli: ReportDependencies, { period: month, account }: MonthReport): Promise<void> {
+  const behind = !(await caughtUp(cli, periodMoney));
+  const close = await readMonthClose(cli.pool, month);
+  const parts = account === undefined ? ofAll(cli, close, behind) : ofOne(cli, close, { account, behind });
+  for await (const part of parts) cli.output.write(part);
+  if (behind) throw new CommandFailed('the read model is behind the log: amounts may be missing', 2);
+}
+
+/** Every account, page by page: a month of any size needs no more memory than a small one. */
+async function* ofAll(cli: ReportDependencies, close: MonthClose, behind: boolean): AsyncGenerator<string> {
+  const pages = listAccountCloses(cli.pool, close.month);
+  if (!cli.output.json) {
+    for await (const page of pages) yield `${accountsText(cli, page)}\n\n`;
+    yield `${closeText(close)}\n`;
+    return;
+  }
+  yield `${JSON.stringify({ ...close, behind }).slice(0, -1)},"accounts":[`;
+  let separator = '\n';
+  for await (const page of pages) {
+    for (const account of page) {
+      yield separator + JSON.stringify(account);
+      separator = ',\n';
+    }
+  }
+  yield '\n]}\n';
+}
+
+/** One account, with the events that each of its sums is the sum of, from the log itself. */
+async function* ofOne(
+  cli: ReportDependencies,
+  { month, verification }: MonthClose,
+  { account: accountId, behind }: { account: string; behind: boolean },
+): AsyncGenerator<string> {
+  const account = await readAccountClose(cli, month, accountId);
+  const events = listMoneyEvents(cli.store, account);
+  if (!cli.output.json) {
+    yield `${accountsText(cli, [account])}\n\n`;
+    for await (const event of events) yield `${eventText(event)}\n`;
+    yield `\n${verificationText(verification)}\n`;
+    return;
+  }
+  yield `${JSON.stringify({ month, account, verification, behind }).slice(0, -1)},"events":[`;
+  let separator = '\n';
+  for await (const event of events) {
+    yield separator + JSON.stringify(event);
+    separator = ',\n';
+  }
+  yield '\n]}\n';
+}
+
+async function readAccountClose({ pool }: ReportDependencies, month: string, account: string): Promise<AccountClose> {
+  for await (const [found] of listAccountCloses(pool, month, { account, limit: 1 })) if (found) return found;
+  throw new CommandFailed(`${account} has no billing period that starts in ${month}`);
+}
+
+const accountColumns: readonly (readonly [string, (close: AccountClose) => string])[] = [
+  ['account', ({ account_id: id }) => id],
+  ['from', ({ period_start: start }) => start.slice(0, 10)],
+  ['plan', ({ plan }) => plan],
+  ['fee', (close) => formatCents(close.fee_cents)],
+  ['difference', (close) => formatCents(close.fee_difference_cents)],
+  ['overage', (close) => formatCents(close.charged_cents)],
+  ['voided', (close) => formatCents(-close.voided_cents)],
+  ['waived', (close) => formatCents(-close.waived_cents)],
+  ['due', (close) => formatCents(close.due_cents)],
+  ['invoiced', (close) => formatCents(close.invoiced_cents)],
+  ['credited', (close) => formatCents(-close.credited_cents)],
+  ['not invoiced', (close) => notInvoicedText(close)],
+];
+
+const notInvoicedText = ({ not_invoiced: parts }: AccountClose): string =>
+  parts.map(({ cents, why }) => `${formatCents(cents)}: ${openReasons[why]}`).join('; ') || '-';
+
+const accountsText = ({ output }: ReportDependencies, page: readonly AccountClose[]): string =>
+  table(
+    output,
+    accountColumns.map(([name]) => name),
+    page.map((close) => accountColumns.map(([, textOf]) => textOf(close))),
+  );
+
+const eventText = ({ name, amount, type, stream, revision, event_id: id, time }: MoneyEvent): string =>
+  `${name.replace('_cents', '')}  ${name === 'charges' ? String(amount) : formatCents(amount)}  ${type}  ${stream} ${String(revision)}  ${id}  ${time}`;
+
+function closeText({ month, totals, phases, verification }: MonthClose): string {
+  const money = (cents: number) => formatCents(cents);
+  const lines: [string, string][] = [
+    [
+      'periods',
+      `${String(totals.periods)} (${String(phases.open)} open, ${String(phases.ended)} ended, ${String(phases.closed)} closed)`,
+    ],
+    ['fees', money(totals.fee_cents)],
+    ['fee differences', money(totals.fee_difference_cents)],
+    ['overage', `${money(totals.charged_cents)} (${String(totals.charges)} downloads)`],
+    ['voided', money(-totals.voided_cents)],
+    ['waived', money(-totals.waived_cents)],
+    ['due', money(totals.due_cents)],
+    ['invoiced', money(totals.invoiced_cents)],
+    ['not invoiced', money(totals.not_invoiced_cents)],
+    ['credit notes', money(-totals.credited_cents)],
+  ];
+  const width = Math.max(...lines.map(([name]) => name.length));
+  return [
+    `${month}, by the start of the billing period`,
+    ...lines.map(([name, text]) => `${name.padEnd(width)}  ${text}`),
+    verificationText(verification),
+  ].join('\n');
+}
+
+function verificationText(verification: MonthClose['verification']): string {
+  if (!verification)
+    return 'verification: not known: no dispatcher has verified the log, and "ledger verify" does it now';
+  const { unknown, known, events, caughtUpAt } = verification;
+  const found = unknown === 0 ? 'nothing differs' : `${String(unknown)} divergences: see "ledger verify"`;
+  const acknowledged = known === 0 ? '' : `, ${String(known)} acknowledged`;
+  return `verification: ${found}${acknowledged}, ${String(events)} events, all of the log at ${caughtUpAt ?? 'no time yet'}`;
+}
