@@ -13,7 +13,7 @@ const roleOf = ({ meta }: Parsed) => (meta.actor as { role?: string }).role;
 const askedOf = ({ fields }: Parsed, all: readonly Parsed[]) =>
   all.find((other) => other.type === 'CorrectionAsked' && other.fields.correction_id === fields.correction_id);
 
-const stranger = { id: 'stf_stranger000000000000' };
+const nobody = { id: 'stf_nobody00000000000000' };
 
 export const ofStaff: readonly EventTamper[] = [
   ...edits('ChargeWaived', [
@@ -30,7 +30,7 @@ export const ofStaff: readonly EventTamper[] = [
     [
       'a waiver by somebody else of staff',
       'correction_permitted',
-      (event) => isSignedIn(event) && (event.meta.actor = as(event.meta.actor, stranger)),
+      (event) => isSignedIn(event) && (event.meta.actor = as(event.meta.actor, nobody)),
     ],
     [
       'a waiver by staff for another reason',
@@ -108,7 +108,7 @@ export const ofStaff: readonly EventTamper[] = [
       'staff_role',
       (event) => roleOf(event) === 'support' && (event.meta.actor = as(event.meta.actor, { role: 'finance' })),
     ],
-    ['a request of somebody unknown', 'staff_role', (event) => (event.meta.actor = as(event.meta.actor, stranger))],
+    ['a request of somebody unknown', 'staff_role', (event) => (event.meta.actor = as(event.meta.actor, nobody))],
     [
       'a request by the operator',
       'correction_actor',
@@ -171,7 +171,7 @@ export const ofStaff: readonly EventTamper[] = [
       'correction_approval',
       (event) => (event.meta.actor = as(event.meta.actor, { role: 'support' })),
     ],
-    ['a refusal of somebody unknown', 'staff_role', (event) => (event.meta.actor = as(event.meta.actor, stranger))],
+    ['a refusal of somebody unknown', 'staff_role', (event) => (event.meta.actor = as(event.meta.actor, nobody))],
   ]),
   edit(
     'a refusal made an approval',
@@ -203,19 +203,19 @@ export const ofStaff: readonly EventTamper[] = [
       ({ fields }) => fields.role === 'admin' && (fields.role = 'support'),
     ],
     ['an invitation in a role that there is not', 'staff_events', ({ fields }) => (fields.role = 'owner')],
-    ['an invitation of somebody else', 'staff_events', ({ fields }) => (fields.staff_id = stranger.id)],
+    ['an invitation of somebody else', 'staff_events', ({ fields }) => (fields.staff_id = nobody.id)],
     ['an invitation by the service', 'staff_managed', ({ meta }) => (meta.actor = { type: 'system', id: 'test' })],
     [
-      'an invitation by a stranger',
+      'an invitation by nobody known',
       ['staff_role', 'staff_managed'],
-      ({ meta }) => (meta.actor = as(meta.actor, { ...stranger, role: 'admin' })),
+      ({ meta }) => (meta.actor = as(meta.actor, { ...nobody, role: 'admin' })),
     ],
   ]),
   repeat('an invitation made twice', 'staff_events', 'StaffInvited'),
   remove('an invitation of staff taken out', ['staff_events', 'staff_role'], 'StaffInvited'),
   ...edits('StaffSignedIn', [
     ['a sign-in in another role', ['staff_events', 'staff_role'], ({ fields }) => (fields.role = 'owner')],
-    ['a sign-in for somebody else', 'staff_managed', ({ meta }) => (meta.actor = as(meta.actor, stranger))],
+    ['a sign-in for somebody else', 'staff_managed', ({ meta }) => (meta.actor = as(meta.actor, nobody))],
     ['a sign-in by a provider of somebody invited', 'staff_events', ({ fields }) => (fields.by = 'provider')],
   ]),
   ...edits('StaffRoleChanged', [
@@ -234,7 +234,7 @@ export const ofStaff: readonly EventTamper[] = [
     'a look for somebody else',
     'staff_managed',
     'PersonalDataViewed',
-    ({ meta }) => (meta.actor = as(meta.actor, stranger)),
+    ({ meta }) => (meta.actor = as(meta.actor, nobody)),
   ),
   edit('a removal that came twice, first as a change of role', 'staff_events', 'StaffRoleChanged', (event) => {
     event.type = 'StaffRemoved';

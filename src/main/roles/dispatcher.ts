@@ -77,7 +77,18 @@ export const startDispatcher: StartRole = async (connections, secrets) => {
       const audit = auditContinuously({ log: store, queries: createReadModelQueries(pool), logger, outages });
       audited = audit.state;
       return async () => {
-        const loops = [sweeping, resolving, closing, warning, invoicing, expiring, removing, returning, correcting, audit];
+        const loops = [
+          sweeping,
+          resolving,
+          closing,
+          warning,
+          invoicing,
+          expiring,
+          removing,
+          returning,
+          correcting,
+          audit,
+        ];
         await Promise.all([dispatching.close(), ...loops.map((loop) => loop.stop())]);
       };
     },
