@@ -4,6 +4,7 @@ import type { Handler, Route } from '../site.ts';
 import type { StaffVisit, Visit } from '../visit.ts';
 import type { StaffDependencies } from './dependencies.ts';
 import * as operation from './pages/operation.ts';
+import * as reference from './pages/reference.ts';
 import * as providerSignIn from './sign-in/provider-sign-in.ts';
 import * as session from './sign-in/session.ts';
 import * as signIn from './sign-in/sign-in.ts';
@@ -32,6 +33,7 @@ export const routes: readonly StaffRoute[] = [
   open('GET', '/sign-in/provider', providerSignIn.finish),
   open('GET', '/sign-in/:secret', signIn.openLink),
   open('POST', '/sign-in/:secret', signIn.useLink),
+  open('GET', '/docs', reference.show),
 
   staff('GET', '/operation', 'support', operation.show),
   staff('POST', '/sign-out', 'support', session.signOut),
