@@ -3,6 +3,8 @@ import type { StaffSession } from '../../ports/staff-sessions.ts';
 import type { Handler, Route } from '../site.ts';
 import type { StaffVisit, Visit } from '../visit.ts';
 import type { StaffDependencies } from './dependencies.ts';
+import * as account from './pages/account.ts';
+import * as accountDownloads from './pages/account-downloads.ts';
 import * as download from './pages/download.ts';
 import * as operation from './pages/operation.ts';
 import * as search from './pages/search.ts';
@@ -37,6 +39,8 @@ export const routes: readonly StaffRoute[] = [
 
   staff('GET', '/search', 'support', search.begin),
   staff('POST', '/search', 'support', search.find),
+  staff('GET', '/accounts/:account', 'support', account.show),
+  staff('GET', '/accounts/:account/downloads', 'support', accountDownloads.show),
   staff('GET', '/downloads/:token', 'support', download.show),
 
   staff('GET', '/operation', 'support', operation.show),
