@@ -3,6 +3,7 @@ import type { StaffScope } from '../../domain/staff-events.ts';
 import type { StaffDependencies } from './dependencies.ts';
 import { see } from './view.ts';
 import type { View, Viewer } from './view.ts';
+import { account } from './views/account.ts';
 import { download } from './views/download.ts';
 import { corrections } from './views/corrections.ts';
 import { operation } from './views/operation.ts';
@@ -42,6 +43,13 @@ export const endpoints: readonly Endpoint[] = [
     scope: 'accounts',
     operationId: 'search',
     summary: 'Everything that a text stands for',
+  }),
+  endpoint(account, {
+    method: 'GET',
+    path: '/accounts/{account}',
+    scope: 'accounts',
+    operationId: 'getAccount',
+    summary: 'An account: terms, usage, money, keys, people, and what is new',
   }),
   endpoint(download, {
     method: 'GET',

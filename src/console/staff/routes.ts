@@ -3,6 +3,8 @@ import type { StaffSession } from '../../ports/staff-sessions.ts';
 import type { Handler, Route } from '../site.ts';
 import type { StaffVisit, Visit } from '../visit.ts';
 import type { StaffDependencies } from './dependencies.ts';
+import * as account from './pages/account.ts';
+import * as accountDownloads from './pages/account-downloads.ts';
 import * as download from './pages/download.ts';
 import * as correction from './pages/correction.ts';
 import * as corrections from './pages/corrections.ts';
@@ -43,6 +45,8 @@ export const routes: readonly StaffRoute[] = [
 
   staff('GET', '/search', 'support', search.begin),
   staff('POST', '/search', 'support', search.find),
+  staff('GET', '/accounts/:account', 'support', account.show),
+  staff('GET', '/accounts/:account/downloads', 'support', accountDownloads.show),
   staff('GET', '/downloads/:token', 'support', download.show),
   staff('GET', '/overage', 'support', overage.show),
   staff('GET', '/overage.csv', 'support', overage.exportCsv),

@@ -45,6 +45,10 @@ interface Row {
 const pages: Readonly<Record<string, Row>> = {
   'GET /search': { role: 'support', answer: 303 },
   'POST /search': { role: 'support', fields: () => ({ search: 'nothing' }), answer: 200 },
+  'GET /accounts/:account': { role: 'support', path: () => `/accounts/${things.accountId}`, answer: 200 },
+  'GET /accounts/:account/downloads': {
+    ...{ role: 'support', path: () => `/accounts/${things.accountId}/downloads`, answer: 200 },
+  },
   'GET /downloads/:token': { role: 'support', path: () => `/downloads/${things.token}`, answer: 200 },
   'GET /corrections': { role: 'support', answer: 200 },
   'GET /corrections/:id': { role: 'support', answer: 404 },
@@ -70,6 +74,7 @@ interface EndpointRow {
 /** The endpoints for programs, each once. */
 const programs: Readonly<Record<string, EndpointRow>> = {
   'POST /search': { scope: 'accounts', body: () => ({ search: 'nothing' }), answer: 200 },
+  'GET /accounts/{account}': { scope: 'accounts', path: () => `/accounts/${things.accountId}`, answer: 200 },
   'GET /downloads/{token}': { scope: 'jobs', path: () => `/downloads/${things.token}`, answer: 200 },
 
   'GET /corrections': { scope: 'money', answer: 200 },

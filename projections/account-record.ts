@@ -1,0 +1,116 @@
+import type { PoolClient } from 'pg';
+import type { Actor } from '../src/domain/parse-event.ts';
+import { correctionFromJson, correctionJsonSql } from './corrections.ts';
+import type { CorrectionJson, CorrectionRow } from './corrections.ts';
+import { jobFromJson } from './jobs.ts';
+import type { JobRow } from './jobs.ts';
+import type { Notice } from './operation.ts';
+import { moneyCounts } from './period-money.ts';
+import type { MoneyCounts } from './period-money.ts';
+import type { StaffLook } from './staff-looks.ts';
+
+/** What the read models know of one account, beside its keys and its usage: the newest of each kind, in one statement. */
+export interface AccountRecord {
+  periods: PeriodOfAccount[];
+  downloads: JobRow[];
+  documents: DocumentOfAccount[];
+  corrections: CorrectionRow[];
+  notices: NoticeOfAccount[];
+  looks: LookOfAccount[];
+}
+
+export interface PeriodOfAccount extends MoneyCounts {
+  /** UTC ISO-8601. */
+  period_start: string;
+  stream: string;
+  plan: string;
+  phase: string;
+  /** Overage that no invoice carries. */
+  difference_cents: number;
+}
+
+export interface DocumentOfAccount {
+  type: 'InvoiceIssued' | 'CreditNoteIssued';
+  number: number;
+  event_id: string;
+  /** UTC ISO-8601. */
+  time: string;
+  total_cents: number;
+  /** Of an invoice. */
+  covers: string | null;
+  period_start: string | null;
+  /** Of a credit note. */
+  invoice_number: number | null;
+  reference: string | null;
+  actor: Actor;
+}
+
+export type NoticeOfAccount = Omit<Notice, 'account_id'>;
+export type LookOfAccount = Pick<StaffLook, 'eventId' | 'staffId' | 'token' | 'page' | 'time'>;
+
+const limits = { periods: 24, downloads: 10, documents: 60, corrections: 10, notices: 10, looks: 10 } as const;
+
+export async function readAccountRecord(client: Pick<PoolClient, 'query'>, accountId: string): Promise<AccountRecord> {
+  const listOf = (name: keyof AccountRecord, row: string, from: string, order: string) =>
+    `(select coalesce(json_agg(row), '[]') from (
+       select ${row} as row from ${from} order by ${order} limit ${String(limits[name])}) newest) as ${name}`;
+  const parts = [
+    listOf(
+      'periods',
+      `json_build_object(${['period_start', 'stream', 'plan', 'phase', 'difference_cents', ...moneyCounts]
+        .map((column) => `'${column}', p.${column}`)
+        .join(', ')})`,
+      'period_money p where p.account_id = $1',
+      'p.period_start desc',
+    ),
+    listOf('downloads', 'to_jsonb(j)', 'jobs j where j.account_id = $1', 'j.queued_at desc, j.token desc'),
+    listOf(
+      'documents',
+      `json_build_object('type', i.type, 'number', i.number, 'event_id', i.event_id, 'time', i.time, 'total_cents', i.total_cents,
+         'covers', i.covers, 'period_start', i.period_start, 'invoice_number', (i.data->>'invoice_number')::int,
+         'reference', i.data->>'reference', 'actor', i.actor)`,
+      'invoices i where i.account_id = $1',
+      'i.revision desc',
+    ),
+    listOf('corrections', correctionJsonSql('c'), 'corrections c where c.account_id = $1', 'c.position desc'),
+    listOf(
+      'notices',
+      `json_build_object('kind', n.kind, 'event_id', n.event_id, 'time', n.time, 'pool', n.pool,
+         'threshold_percent', n.threshold_percent, 'waiting', n.waiting)`,
+      `(${noticesSql}) n`,
+      'n.time desc, n.event_id desc',
+    ),
+    listOf(
+      'looks',
+      `json_build_object('eventId', l.event_id, 'staffId', l.staff_id, 'token', l.token, 'page', l.page, 'time', l.time)`,
+      'staff_looks l where l.account_id = $1',
+      'l.position desc',
+    ),
+  ];
+  type Row = Omit<AccountRecord, 'corrections'> & { corrections: CorrectionJson[] };
+  const { rows } = await client.query<Row>(`select ${parts.join(',\n')}`, [accountId]);
+  const [row] = rows;
+  if (!row) throw new Error('a select without a table has no row');
+  return {
+    periods: row.periods.map((each) => ({ ...each, period_start: instant(each.period_start) })),
+    downloads: row.downloads.map(jobFromJson),
+    documents: row.documents.map((each) => ({
+      ...each,
+      ...{ time: instant(each.time), period_start: each.period_start === null ? null : instant(each.period_start) },
+    })),
+    corrections: row.corrections.map(correctionFromJson),
+    notices: row.notices.map((each) => ({ ...each, time: instant(each.time) })),
+    looks: row.looks.map((each) => ({ ...each, time: instant(each.time) })),
+  };
+}
+
+/** Postgres writes instants in JSON with an offset. */
+const instant = (text: string) => new Date(text).toISOString();
+
+const noticesSql = `(
+    select case type when 'OverageCapReached' then 'overage_cap' else 'usage_warning' end as kind, event_id, w.time, pool,
+           threshold_percent, (message_id is null)::int as waiting
+    from usage_warnings w where w.account_id = $1 order by w.time desc, w.event_id desc limit ${String(limits.notices)})
+  union all (
+    select 'document', event_id, d.time, null, null, jsonb_array_length(waiting)
+    from document_mails d where d.account_id = $1 order by d.time desc, d.event_id desc limit ${String(limits.notices)})`;

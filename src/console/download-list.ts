@@ -1,0 +1,188 @@
+import { z } from 'zod';
+import { downloadSearchOf } from '../../projections/account-downloads.ts';
+import type { DownloadCursor, DownloadFilter, DownloadPage } from '../../projections/account-downloads.ts';
+import type { ApiKeyRow } from '../../projections/api-keys.ts';
+import type { JobRow } from '../../projections/jobs.ts';
+import { html } from '../documents/html.ts';
+import type { Html } from '../documents/html.ts';
+import { jobStatuses } from '../domain/download-job.ts';
+import { formats } from '../domain/download-options.ts';
+import { failureReasons } from '../domain/failure-reasons.ts';
+import { configuredPlatforms, platforms } from '../domain/platforms/platforms.ts';
+import type { PlatformConfiguration } from '../domain/platforms/platforms.ts';
+import { empty, money, note, number, numberHead, option, statusTag, time, wideTable } from './parts.ts';
+import { badInput } from './visit.ts';
+
+/** Lists of an account's downloads, the newest first, by filters that stand in the address: for its owner, and for staff. */
+
+export const perPage = 50;
+
+/** Postgres has no year 0. */
+const hasYear = (text: string) => !text.startsWith('0000');
+const calendarDay = z.iso.date('is a day such as 2026-11-24').refine(hasYear, 'is too early').optional();
+const filterFields = z.object({
+  search: z.string().max(2_048, 'is too long').optional(),
+  status: z.enum(jobStatuses).optional(),
+  platform: z.string().max(40).optional(),
+  format: z.enum(formats).optional(),
+  overage: z.enum(['yes', 'no']).optional(),
+  key: z.string().max(60).optional(),
+  from: calendarDay,
+  to: calendarDay,
+});
+export type Filters = z.infer<typeof filterFields>;
+
+/** Where a list stands. */
+export interface ListPlace {
+  /** Address of the list. */
+  list: string;
+  /** Address of a download, before its token. */
+  download: string;
+  platforms: PlatformConfiguration;
+}
+
+/** @throws {Refusal} naming the field at fault */
+export function readFilters(query: URLSearchParams): Filters {
+  const given = Object.fromEntries(
+    [...query].filter(([, value]) => value.trim() !== '').map(([name, value]) => [name, value.trim()]),
+  );
+  const read = filterFields.safeParse(given);
+  if (read.success) return read.data;
+  const [issue] = read.error.issues;
+  throw badInput(`${String(issue?.path[0])}: ${issue?.message ?? 'cannot be used'}. Go back and change it.`);
+}
+
+/** @param isToken whether this installation has drawn a token */
+export function filterOf(
+  { search, status, platform, format, overage, key, from, to }: Filters,
+  { platforms: configured, isToken }: { platforms: PlatformConfiguration; isToken: (text: string) => boolean },
+): DownloadFilter {
+  return {
+    ...(search !== undefined && { search: downloadSearchOf(search, { ...configured, isToken }) }),
+    ...(status && { status }),
+    ...(platform !== undefined && { platform }),
+    ...(format && { format }),
+    ...(overage && { overage: overage === 'yes' }),
+    ...(key !== undefined && { keyId: key }),
+    ...(from !== undefined && { from: `${from}T00:00:00.000Z` }),
+    ...(to !== undefined && { to: `${to}T00:00:00.000Z` }),
+  };
+}
+
+const cursorText = ({ queuedAt, token }: DownloadCursor) => `${queuedAt}~${token}`;
+
+export function readCursor(text: string | null): DownloadCursor | undefined {
+  if (text === null) return undefined;
+  const [queuedAt = '', token = ''] = text.split('~');
+  if (!z.iso.datetime().refine(hasYear).safeParse(queuedAt).success || token.length > 100)
+    throw badInput('This page does not exist. Begin with the newest downloads.');
+  return { queuedAt, token };
+}
+
+/** @param first the field before the filters, by which people look for something */
+export function filterForm(
+  filters: Filters,
+  keys: readonly ApiKeyRow[],
+  { list, platforms: configured, first }: ListPlace & { first: Html },
+): Html {
+  const names = [...platforms, ...configuredPlatforms(configured)].map(({ name }) => name).sort();
+  const choice = (name: keyof Filters, label: string, values: readonly (readonly [string, string])[]) =>
+    html`<label
+      >${label}
+      <select name="${name}">
+        ${option('', 'any', filters[name] ?? '')}
+        ${values.map(([value, text]) => option(value, text, filters[name] ?? ''))}
+      </select></label
+    >`;
+  return html`<form method="get" action="${list}" class="filters" role="search">
+    ${first}
+    ${choice(
+      'status',
+      'State',
+      jobStatuses.map((status) => [status, status]),
+    )}
+    ${choice(
+      'platform',
+      'Platform',
+      names.map((name) => [name, name]),
+    )}
+    ${choice(
+      'format',
+      'Format',
+      formats.map((format) => [format, format]),
+    )}
+    ${choice('overage', 'Beyond the plan', [
+      ['yes', 'yes'],
+      ['no', 'no'],
+    ])}
+    ${choice(
+      'key',
+      'API key',
+      keys.map(({ key_id: id, key_prefix: prefix, label }) => [id, label === '' ? prefix : `${label} (${prefix})`]),
+    )}
+    <label>From (UTC) <input type="date" name="from" value="${filters.from ?? ''}" /></label>
+    <label>Before (UTC) <input type="date" name="to" value="${filters.to ?? ''}" /></label>
+    <button class="second">Filter</button>
+    ${Object.keys(filters).length > 0 && html`<a href="${list}">All downloads</a>`}
+  </form>`;
+}
+
+/** @param none what stands in the place of an account's first downloads */
+export function downloadList(
+  { downloads, next, lookedTo }: DownloadPage,
+  keys: readonly ApiKeyRow[],
+  { query, none, ...place }: ListPlace & { query: URLSearchParams; none: Html },
+): Html {
+  const addressOf = (after: string | undefined) => addressWith(place.list, query, after);
+  const goOn =
+    next &&
+    html`<a rel="next" href="${addressOf(cursorText(next))}"
+      >${lookedTo === undefined ? 'Older downloads' : 'Look further back'}</a
+    >`;
+  const looked = lookedTo !== undefined && note('info', html`Looked through the downloads back to ${time(lookedTo)}.`);
+  if (downloads.length === 0) {
+    const isFiltered = [...query.keys()].length > 0;
+    return html`${looked}
+      ${empty(isFiltered ? html`<p>No download matches. <a href="${place.list}">Show all downloads</a></p>` : none)}
+      <p>${goOn}</p>`;
+  }
+  const rows = downloads.map((download) => row(download, labelsOf(keys), place));
+  return html`${wideTable('Downloads', heads, rows)} ${looked}
+    <p class="pages">${query.has('after') && html`<a href="${addressOf(undefined)}">Newest</a>`} ${goOn}</p>`;
+}
+
+const heads = ['Queued', 'Video', 'Format', 'State', 'API key', numberHead('Cost')];
+
+const labelsOf = (keys: readonly ApiKeyRow[]) =>
+  new Map(keys.map(({ key_id: id, key_prefix: prefix, label }) => [id, label === '' ? prefix : label]));
+
+function addressWith(list: string, query: URLSearchParams, after: string | undefined): string {
+  const changed = new URLSearchParams(
+    [...query].filter(([name, value]) => value !== '' && name !== 'after' && name !== 'before'),
+  );
+  if (after !== undefined) changed.set('after', after);
+  return `${list}?${changed.toString()}`;
+}
+
+function row(job: JobRow, labels: ReadonlyMap<string, string>, { download }: ListPlace): Html {
+  const { token, status, queued_at: queuedAt, platform, video_id: videoId, format, quality, key_id: keyId } = job;
+  const isLive = status !== 'done' && status !== 'failed';
+  const reason = job.failure_reason;
+  return html`<tr>
+    <td>${time(queuedAt)}</td>
+    <td>
+      <a data-row href="${download}${token}">${platform} ${videoId}</a>
+      ${reason !== null && html`<div class="soft">${failureReasons[reason].message}</div>`}
+    </td>
+    <td>${format}${format === 'video' && html` <span class="soft">${quality}</span>`}</td>
+    <td ${isLive && html`data-live="${token}"`}>${statusTag(status)}</td>
+    <td>${keyId === null ? '' : (labels.get(keyId) ?? keyId)}</td>
+    ${number(costText(job))}
+  </tr>`;
+}
+
+/** The charge of a download, before what may have been given back of it. */
+export const costText = ({ cents, overage }: Pick<JobRow, 'cents' | 'overage'>): string => {
+  if (!overage) return '1 credit';
+  return cents === null ? 'overage' : money(cents);
+};

@@ -1,0 +1,77 @@
+import { z } from 'zod';
+import { listAccountDownloads } from '../../../../projections/account-downloads.ts';
+import type { DownloadPage } from '../../../../projections/account-downloads.ts';
+import { listApiKeys } from '../../../../projections/api-keys.ts';
+import type { ApiKeyRow } from '../../../../projections/api-keys.ts';
+import { html } from '../../../documents/html.ts';
+import type { Html } from '../../../documents/html.ts';
+import { accountIdPattern } from '../../../domain/account-events.ts';
+import { downloadList, filterForm, filterOf, perPage, readCursor, readFilters } from '../../download-list.ts';
+import { badInput, missing, page } from '../../visit.ts';
+import type { Answer, StaffVisit } from '../../visit.ts';
+import { accountPath } from '../addresses.ts';
+import type { StaffDependencies } from '../dependencies.ts';
+import { see, viewerOf } from '../view.ts';
+import type { View } from '../view.ts';
+
+/** The downloads of an account, by the filters of its owner's page, or around a time that somebody names. */
+
+interface Listed {
+  accountId: string;
+  downloads: DownloadPage;
+  keys: ApiKeyRow[];
+}
+
+/** Somebody who complains knows the time within half an hour. */
+const aroundMs = 30 * 60_000;
+
+export async function show(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
+  const accountId = visit.params['account'] ?? '';
+  if (!accountIdPattern.test(accountId)) throw missing();
+  const { samplePlatformOrigin } = dependencies;
+  const list = `${accountPath(accountId)}/downloads`;
+  const place = { list, download: '/staff/downloads/', platforms: { samplePlatformOrigin } };
+  const { search: _, ...filters } = readFilters(visit.query);
+  const moment = readMoment(visit.query.get('at'));
+  const filter = filterOf(filters, { ...place, isToken: () => false });
+  const view: View<object, Listed> = {
+    input: z.object({}),
+    shown: z.custom<Listed>(),
+    read: async ({ pool }) => {
+      const downloads = await listAccountDownloads(pool, {
+        ...{ accountId, limit: perPage },
+        filter:
+          moment === undefined ? filter : { ...filter, to: new Date(Date.parse(moment) + aroundMs).toISOString() },
+        after: readCursor(visit.query.get('after')),
+        before: readCursor(visit.query.get('before')),
+      });
+      return { accountId, downloads, keys: await listApiKeys(pool, accountId) };
+    },
+    looks: () => [{ accountId, token: null, page: 'downloads' }],
+  };
+  const { downloads, keys } = await see(view, viewerOf(visit), dependencies, {});
+  const first = momentField(moment?.slice(0, 16) ?? '');
+  return page({
+    title: 'Downloads',
+    section: 'search',
+    content: html`<p>
+        Of the account <a href="${accountPath(accountId)}"><code>${accountId}</code></a
+        >${moment !== undefined && ', those around that time and before it'}.
+      </p>
+      ${filterForm(filters, keys, { ...place, first })}
+      ${downloadList(downloads, keys, { ...place, query: visit.query, none: html`<p>No download yet.</p>` })}`,
+  });
+}
+
+/** @param value UTC, as browsers write it: 2026-11-24T10:15 */
+export const momentField = (value: string): Html =>
+  html`<label>At about (UTC) <input type="datetime-local" name="at" value="${value}" /></label>`;
+
+/** @returns UTC ISO-8601 */
+function readMoment(text: string | null): string | undefined {
+  if (text === null || text.trim() === '') return undefined;
+  const instant = `${text.trim().slice(0, 16)}:00.000Z`;
+  if (!z.iso.datetime().safeParse(instant).success || instant.startsWith('0000'))
+    throw badInput('at: is a time such as 2026-11-24T10:15. Go back and change it.');
+  return instant;
+}

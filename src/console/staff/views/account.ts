@@ -1,0 +1,224 @@
+import { z } from 'zod';
+import { readAccountRecord } from '../../../../projections/account-record.ts';
+import type { AccountRecord } from '../../../../projections/account-record.ts';
+import { pageAccountPeriods } from '../../../../projections/account-periods.ts';
+import type { AccountPeriod } from '../../../../projections/account-periods.ts';
+import { listKeysWithUse } from '../../../../projections/admission/key-use.ts';
+import type { KeyWithUse } from '../../../../projections/admission/key-use.ts';
+import { notBelieved } from '../../../../projections/credits-macs.ts';
+import { moneyCounts } from '../../../../projections/period-money.ts';
+import type { MoneyCounts } from '../../../../projections/period-money.ts';
+import { readAccount } from '../../../commands/accounts.ts';
+import { accountIdPattern } from '../../../domain/account-events.ts';
+import type { Account } from '../../../domain/account.ts';
+import { billingDetails } from '../../../domain/billing-details.ts';
+import { documentNumber } from '../../../domain/document-number.ts';
+import { jobStatuses } from '../../../domain/download-job.ts';
+import { failureReasonNames } from '../../../domain/failure-reasons.ts';
+import { eventMetadata } from '../../../domain/parse-event.ts';
+import { terms } from '../../../domain/plans.ts';
+import { termsAt } from '../../../domain/usage-periods.ts';
+import { summariseUsage } from '../../../domain/usage-summary.ts';
+import { missing } from '../../visit.ts';
+import type { View } from '../view.ts';
+
+const instant = z.iso.datetime();
+const pool = z.strictObject({ limit: z.int(), used: z.int(), remaining: z.int() });
+
+const money = Object.fromEntries(moneyCounts.map((name) => [name, z.int()])) as Record<keyof MoneyCounts, z.ZodInt>;
+
+const shown = z.strictObject({
+  account_id: z.string(),
+  opened_at: instant,
+  people: z.array(z.strictObject({ person_id: z.string(), email: z.string(), since: instant, removed: z.boolean() })),
+  billing: billingDetails,
+  terms: terms.nullable().describe('In force now; null while the read model has no period of the account.'),
+  usage: z
+    .strictObject({
+      period_start: instant,
+      period_end: instant,
+      downloads: pool,
+      metadata: pool,
+      overage_downloads: z.int(),
+      overage_cents: z.int(),
+    })
+    .nullable()
+    .describe('The current billing period, as the read model has it.'),
+  terms_history: z
+    .array(z.strictObject({ from: instant.describe('Start of the billing period.'), terms }))
+    .describe(
+      'The terms of each period in which they were others than before, as they were at its end; the newest first.',
+    ),
+  periods: z
+    .array(
+      z.strictObject({
+        ...{ period_start: instant, stream: z.string(), plan: z.string(), phase: z.string() },
+        ...money,
+        difference_cents: z.int().describe('Overage that no invoice carries.'),
+      }),
+    )
+    .describe('The newest 24.'),
+  keys: z.array(
+    z.strictObject({
+      key_id: z.string(),
+      key_prefix: z.string(),
+      label: z.string(),
+      created_at: instant,
+      revoked_at: instant.nullable(),
+      last_used_at: instant.nullable(),
+      used_in_past_hour: z.int().describe('Of `hourly_limit` of the terms.'),
+    }),
+  ),
+  downloads: z
+    .array(
+      z.strictObject({
+        token: z.string(),
+        queued_at: instant,
+        platform: z.string(),
+        video_id: z.string(),
+        status: z.enum(jobStatuses),
+        failure_reason: z.enum(failureReasonNames).nullable(),
+        overage: z.boolean(),
+        cents: z.int().nullable(),
+      }),
+    )
+    .describe('The newest 10.'),
+  documents: z
+    .array(
+      z.strictObject({
+        type: z.enum(['InvoiceIssued', 'CreditNoteIssued']),
+        number: z.int(),
+        document_number: z.string(),
+        event_id: z.uuid(),
+        time: instant,
+        total_cents: z.int(),
+        period_start: instant.nullable().describe('Of an invoice.'),
+        invoice_number: z.int().nullable().describe('Of a credit note.'),
+        reference: z.string().nullable(),
+        actor: eventMetadata.shape.actor,
+      }),
+    )
+    .describe('Invoices and credit notes: the newest 60.'),
+  corrections: z
+    .array(
+      z.strictObject({
+        correction_id: z.uuid(),
+        status: z.enum(['asked', 'permitted', 'refused', 'made', 'failed']),
+        reference: z.string(),
+        cents: z.int().describe('The most that it may give back.'),
+        made_cents: z.int().nullable(),
+        asked_at: instant,
+        asked_by: eventMetadata.shape.actor,
+      }),
+    )
+    .describe('The newest 10.'),
+  notices: z
+    .array(
+      z.strictObject({
+        kind: z.enum(['usage_warning', 'overage_cap', 'document']),
+        event_id: z.uuid(),
+        time: instant,
+        pool: z.string().nullable(),
+        threshold_percent: z.int().nullable(),
+        waiting: z.int().describe('Mails that are not recorded yet.'),
+      }),
+    )
+    .describe('Warnings, reached caps and mailed documents: the newest 10.'),
+  looks: z
+    .array(
+      z.strictObject({
+        ...{ event_id: z.uuid(), staff_id: z.string(), token: z.string().nullable(), page: z.string(), time: instant },
+      }),
+    )
+    .describe('Who of staff has looked at personal data of the account: the newest 10.'),
+});
+export type AccountShown = z.infer<typeof shown>;
+
+const input = z.object({
+  account: z.string().regex(accountIdPattern, 'is not the id of an account').describe('Id of the account.'),
+});
+
+const shownPeriods = 24;
+
+/** An account: what it has bought, what it has used, and who belongs to it. */
+export const account: View<z.infer<typeof input>, AccountShown> = {
+  input,
+  shown,
+  read: async ({ pool: client, macs, staff, now }, { account: accountId }) => {
+    const known = await readAccount(staff.store, accountId);
+    if (!known.opened) throw missing();
+    const periods = await pageAccountPeriods(client, { accountId, macs, limit: shownPeriods });
+    const keys = await listKeysWithUse(client, accountId);
+    const record = await readAccountRecord(client, accountId);
+    return {
+      ...{ account_id: accountId, opened_at: openedAt(known), billing: known.billing },
+      people: [...known.people.values()].map(({ personId, ...person }) => ({ person_id: personId, ...person })),
+      ...usageOf(periods[0], now()),
+      terms_history: historyOf(periods),
+      keys: keys.map(keyOf),
+      ...listsOf(accountId, record),
+    };
+  },
+  looks: ({ account_id: accountId }) => [{ accountId, token: null, page: 'account' }],
+};
+
+/** With its first person. */
+const openedAt = ({ people }: Account) => [...people.values()][0]?.since ?? '';
+
+/** @returns undefined for a row that this installation has not written */
+function periodOf(period: AccountPeriod | undefined) {
+  const snapshot = period?.snapshot;
+  if (snapshot === undefined || snapshot === notBelieved || snapshot.usage.phase === 'absent') return undefined;
+  return snapshot.usage;
+}
+
+function usageOf(newest: AccountPeriod | undefined, now: string): Pick<AccountShown, 'terms' | 'usage'> {
+  const usage = periodOf(newest);
+  if (!usage) return { terms: null, usage: null };
+  const { period, downloads, metadata, overage } = summariseUsage(usage, now);
+  return {
+    terms: termsAt(usage, now),
+    usage: {
+      ...{ period_start: period.start, period_end: period.end, downloads, metadata },
+      ...{ overage_downloads: overage.downloads, overage_cents: overage.cents },
+    },
+  };
+}
+
+function historyOf(periods: readonly AccountPeriod[]): AccountShown['terms_history'] {
+  const each = periods.flatMap((period) => {
+    const usage = periodOf(period);
+    return usage ? [{ from: period.start, terms: usage.terms }] : [];
+  });
+  return each.filter(({ terms: own }, index) => JSON.stringify(own) !== JSON.stringify(each[index + 1]?.terms));
+}
+
+const keyOf = ({ account_id: _account, lastUsedAt, usedInPastHour, created_at, revoked_at, ...key }: KeyWithUse) => ({
+  ...key,
+  created_at: created_at.toISOString(),
+  revoked_at: revoked_at?.toISOString() ?? null,
+  last_used_at: lastUsedAt?.toISOString() ?? null,
+  used_in_past_hour: usedInPastHour,
+});
+
+function listsOf(accountId: string, { periods, downloads, documents, corrections, notices, looks }: AccountRecord) {
+  return {
+    periods,
+    notices,
+    downloads: downloads.map(({ token, queued_at, platform, video_id, status, failure_reason, overage, cents }) => ({
+      ...{ token, queued_at, platform, video_id, status, failure_reason, overage, cents },
+    })),
+    documents: documents.map(({ covers: _covers, ...each }) => ({
+      ...each,
+      document_number: documentNumber(each.type === 'InvoiceIssued' ? 'invoice' : 'credit_note', {
+        ...{ account_id: accountId, number: each.number },
+      }),
+    })),
+    corrections: corrections.map(({ correction_id, status, reference, cents, made_cents, asked_at, asked_by }) => ({
+      ...{ correction_id, status, reference, cents, made_cents, asked_at, asked_by },
+    })),
+    looks: looks.map(({ eventId, staffId, token, page, time }) => ({
+      ...{ event_id: eventId, staff_id: staffId, token, page, time },
+    })),
+  };
+}
