@@ -3,6 +3,7 @@ import type { StaffScope } from '../../domain/staff-events.ts';
 import type { StaffDependencies } from './dependencies.ts';
 import { see } from './view.ts';
 import type { View, Viewer } from './view.ts';
+import { charges } from './views/charges.ts';
 import { operation } from './views/operation.ts';
 import { overage } from './views/overage.ts';
 
@@ -39,6 +40,13 @@ export const endpoints: readonly Endpoint[] = [
     scope: 'money',
     operationId: 'listOverage',
     summary: 'Overage of every account and month',
+  }),
+  endpoint(charges, {
+    method: 'GET',
+    path: '/overage/{account}/{day}',
+    scope: 'money',
+    operationId: 'listCharges',
+    summary: 'Charges and corrections of one account and billing period',
   }),
   endpoint(operation, {
     method: 'GET',

@@ -3,6 +3,7 @@ import type { StaffSession } from '../../ports/staff-sessions.ts';
 import type { Handler, Route } from '../site.ts';
 import type { StaffVisit, Visit } from '../visit.ts';
 import type { StaffDependencies } from './dependencies.ts';
+import * as charges from './pages/charges.ts';
 import * as operation from './pages/operation.ts';
 import * as overage from './pages/overage.ts';
 import * as providerSignIn from './sign-in/provider-sign-in.ts';
@@ -37,6 +38,9 @@ export const routes: readonly StaffRoute[] = [
   staff('GET', '/overage', 'support', overage.show),
   staff('GET', '/overage.csv', 'support', overage.exportCsv),
   staff('GET', '/overage.json', 'support', overage.exportJson),
+  staff('GET', '/overage/:account/:day', 'support', charges.show),
+  staff('GET', '/overage/:account/:day.csv', 'support', charges.exportCsv),
+  staff('GET', '/overage/:account/:day.json', 'support', charges.exportJson),
 
   staff('GET', '/operation', 'support', operation.show),
   staff('POST', '/sign-out', 'support', session.signOut),
