@@ -4,6 +4,7 @@ import type { StaffDependencies } from './dependencies.ts';
 import { see } from './view.ts';
 import type { View, Viewer } from './view.ts';
 import { charges } from './views/charges.ts';
+import { monthClose } from './views/months.ts';
 import { operation } from './views/operation.ts';
 import { overage } from './views/overage.ts';
 
@@ -47,6 +48,13 @@ export const endpoints: readonly Endpoint[] = [
     scope: 'money',
     operationId: 'listCharges',
     summary: 'Charges and corrections of one account and billing period',
+  }),
+  endpoint(monthClose, {
+    method: 'GET',
+    path: '/months/{month}',
+    scope: 'money',
+    operationId: 'getMonth',
+    summary: 'The close of a month, in sum and by account',
   }),
   endpoint(operation, {
     method: 'GET',

@@ -4,6 +4,7 @@ import type { Handler, Route } from '../site.ts';
 import type { StaffVisit, Visit } from '../visit.ts';
 import type { StaffDependencies } from './dependencies.ts';
 import * as charges from './pages/charges.ts';
+import * as months from './pages/months.ts';
 import * as operation from './pages/operation.ts';
 import * as overage from './pages/overage.ts';
 import * as providerSignIn from './sign-in/provider-sign-in.ts';
@@ -41,6 +42,10 @@ export const routes: readonly StaffRoute[] = [
   staff('GET', '/overage/:account/:day', 'support', charges.show),
   staff('GET', '/overage/:account/:day.csv', 'support', charges.exportCsv),
   staff('GET', '/overage/:account/:day.json', 'support', charges.exportJson),
+  staff('GET', '/months', 'support', months.list),
+  staff('GET', '/months/:month', 'support', months.show),
+  staff('GET', '/months/:month.csv', 'support', months.exportCsv),
+  staff('GET', '/months/:month.json', 'support', months.exportJson),
 
   staff('GET', '/operation', 'support', operation.show),
   staff('POST', '/sign-out', 'support', session.signOut),

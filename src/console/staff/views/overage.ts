@@ -22,7 +22,7 @@ import type { View } from '../view.ts';
 
 const rowsPerPage = 200;
 /** More than a service is old. */
-const allMonths = 1_200;
+export const allMonths = 1_200;
 
 export const month = z.string().regex(/^20\d{2}-(?:0[1-9]|1[0-2])$/, 'is not a month such as 2026-11');
 export const phases = ['open', 'ended', 'closed'] as const;
