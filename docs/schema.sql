@@ -324,6 +324,8 @@ create table overage_ledger (
   constraint overage_ledger_type_check CHECK ((type = ANY (ARRAY['DownloadCreditDebited'::text, 'OverageCharged'::text, 'MetadataCreditDebited'::text, 'DownloadVoided'::text, 'MetadataCreditVoided'::text, 'ChargeWaived'::text, 'DownloadCreditReturned'::text])))
 );
 CREATE INDEX overage_ledger_account_id_period_start_position_idx ON overage_ledger USING btree (account_id, period_start, "position");
+CREATE INDEX overage_ledger_amounts ON overage_ledger USING btree (account_id, period_start, "position") WHERE (cents <> 0);
+CREATE INDEX overage_ledger_corrections ON overage_ledger USING btree (account_id, period_start, "position") WHERE (cents < 0);
 CREATE INDEX overage_ledger_given_back ON overage_ledger USING btree ("position") WHERE (type = ANY (ARRAY['ChargeWaived'::text, 'DownloadCreditReturned'::text]));
 CREATE INDEX overage_ledger_given_back_to ON overage_ledger USING btree (account_id, "position") WHERE (type = ANY (ARRAY['ChargeWaived'::text, 'DownloadCreditReturned'::text]));
 CREATE INDEX overage_ledger_of_reference ON overage_ledger USING btree (reference, "position") WHERE (reference IS NOT NULL);

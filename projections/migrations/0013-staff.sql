@@ -150,6 +150,8 @@ alter table jobs add column running_cents bigint;
 -- Search. The rows of these tables are only added, so each costs one entry.
 create index job_timeline_of_event on job_timeline (event_id);
 create index job_timeline_of_video on job_timeline ((data->>'video_id'), position) where type = 'DownloadQueued';
+create index overage_ledger_amounts on overage_ledger (account_id, period_start, position) where cents <> 0;
+create index overage_ledger_corrections on overage_ledger (account_id, period_start, position) where cents < 0;
 create index overage_ledger_of_request on overage_ledger (request_id);
 create index overage_ledger_of_reference on overage_ledger (reference, position) where reference is not null;
 create index idempotency_keys_of_hash on idempotency_keys using hash (key_hash);

@@ -20,6 +20,7 @@ import { benchParser } from './parser.ts';
 import { benchProjections } from './projections.ts';
 import { benchSigning } from './signing.ts';
 import { benchSizes } from './sizes.ts';
+import { benchStaff } from './staff.ts';
 import { benchTwoProcesses } from './two-processes.ts';
 import { benchVerify } from './verify.ts';
 import { benchWaiting } from './waiting.ts';
@@ -40,6 +41,7 @@ const parts = [
   'lookups',
   'waiting',
   'console',
+  'staff',
   'processes',
   'files',
   'memory',
@@ -54,7 +56,7 @@ const { rounds, seconds, only, cases, jobs, requests, json } = new Command('benc
   .option('--cases <name>', 'of the part "http", only the requests whose names begin so, e.g. "downloads"', '')
   .option(
     '--jobs <n>',
-    'of the parts "sizes" and "console", how many jobs the read model has, 100 of each account',
+    'of the parts "sizes", "console" and "staff", how many jobs the read model has, 100 of each account',
     count,
     1_000_000,
   )
@@ -164,6 +166,11 @@ if (wanted('sizes')) {
 if (wanted('console')) {
   await withAccounts({ accounts: Math.max(jobs / 100, 500), jobs }, async (prepared) => {
     add(await benchConsole(prepared.bench, prepared.pool, prepared, { rounds, seconds }));
+  });
+}
+if (wanted('staff')) {
+  await withAccounts({ accounts: Math.max(jobs / 100, 500), jobs }, async ({ bench, pool, store }) => {
+    add(await benchStaff(bench, pool, store));
   });
 }
 if (wanted('memory')) {

@@ -6,6 +6,8 @@ import type { View, Viewer } from './view.ts';
 import { account } from './views/account.ts';
 import { download } from './views/download.ts';
 import { corrections } from './views/corrections.ts';
+import { charges } from './views/charges.ts';
+import { monthClose } from './views/months.ts';
 import { operation } from './views/operation.ts';
 import { search } from './views/search.ts';
 import { overage } from './views/overage.ts';
@@ -72,6 +74,20 @@ export const endpoints: readonly Endpoint[] = [
     scope: 'money',
     operationId: 'listCorrections',
     summary: 'What waits for a second person, and who gave what back, why and with whose approval',
+  }),
+  endpoint(charges, {
+    method: 'GET',
+    path: '/overage/{account}/{day}',
+    scope: 'money',
+    operationId: 'listCharges',
+    summary: 'Charges and corrections of one account and billing period',
+  }),
+  endpoint(monthClose, {
+    method: 'GET',
+    path: '/months/{month}',
+    scope: 'money',
+    operationId: 'getMonth',
+    summary: 'The close of a month, in sum and by account',
   }),
   endpoint(operation, {
     method: 'GET',

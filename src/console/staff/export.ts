@@ -19,7 +19,7 @@ interface Exported<Row extends object> {
   /** Those of the CSV, in their order. */
   columns: readonly (keyof Row & string)[];
   /** What the rows are of, at the top of the JSON. */
-  about: { of: string };
+  about: { of: string } & Readonly<Record<string, unknown>>;
   rows: AsyncGenerator<readonly Row[]>;
 }
 

@@ -9,6 +9,8 @@ import * as download from './pages/download.ts';
 import * as correction from './pages/correction.ts';
 import * as corrections from './pages/corrections.ts';
 import * as giveBack from './pages/give-back.ts';
+import * as charges from './pages/charges.ts';
+import * as months from './pages/months.ts';
 import * as operation from './pages/operation.ts';
 import * as search from './pages/search.ts';
 import * as overage from './pages/overage.ts';
@@ -57,6 +59,13 @@ export const routes: readonly StaffRoute[] = [
   staff('POST', '/corrections/:id/refuse', 'support', correction.refuse),
   staff('GET', '/downloads/:token/correct', 'support', giveBack.show),
   staff('POST', '/downloads/:token/correct', 'support', giveBack.ask),
+  staff('GET', '/overage/:account/:day', 'support', charges.show),
+  staff('GET', '/overage/:account/:day.csv', 'support', charges.exportCsv),
+  staff('GET', '/overage/:account/:day.json', 'support', charges.exportJson),
+  staff('GET', '/months', 'support', months.list),
+  staff('GET', '/months/:month', 'support', months.show),
+  staff('GET', '/months/:month.csv', 'support', months.exportCsv),
+  staff('GET', '/months/:month.json', 'support', months.exportJson),
 
   staff('GET', '/operation', 'support', operation.show),
   staff('POST', '/sign-out', 'support', session.signOut),

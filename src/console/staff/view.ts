@@ -40,7 +40,7 @@ const recordMs = 5_000;
  * @throws {Refusal} for an input that is none, and if the look cannot be recorded: then nothing is shown
  */
 export async function see<Input, Shown>(
-  view: View<Input, Shown>,
+  view: Omit<View<Input, Shown>, 'shown'>,
   viewer: Viewer,
   dependencies: StaffDependencies,
   given: unknown,

@@ -24,9 +24,8 @@ export async function show(visit: StaffVisit, dependencies: StaffDependencies): 
 }
 
 const exported = (form: ExportForm) => async (visit: StaffVisit, dependencies: StaffDependencies) => {
-  const input = readInput(exportOverage.input, inputOf(visit));
-  const { month, rows } = await exportOverage.read(dependencies, input);
-  const { after: _after, ...filters } = input;
+  const { after: _after, ...filters } = readInput(exportOverage.input, inputOf(visit));
+  const { month, rows } = await see(exportOverage, viewerOf(visit), dependencies, inputOf(visit));
   const about = { of: 'overage', ...filters, month };
   return exportAnswer(form, dependencies, {
     fileName: `overage-${month}`,

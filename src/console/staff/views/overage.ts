@@ -22,7 +22,7 @@ import type { View } from '../view.ts';
 
 const rowsPerPage = 200;
 /** More than a service is old. */
-const allMonths = 1_200;
+export const allMonths = 1_200;
 
 export const month = z.string().regex(/^20\d{2}-(?:0[1-9]|1[0-2])$/, 'is not a month such as 2026-11');
 export const phases = ['open', 'ended', 'closed'] as const;
@@ -53,7 +53,7 @@ const sums = {
   invoiced_overage_cents: cents('On invoices, less what was waived'),
   difference_cents: cents('Charged less voided, waived and invoiced: what no invoice carries'),
 };
-const row = z.strictObject({
+export const overageRow = z.strictObject({
   account_id: z.string(),
   period_start: instant.describe('First instant of the billing period, in UTC.'),
   month: z.string(),
@@ -66,7 +66,7 @@ const monthRow = z.strictObject({ month: z.string(), periods: z.int(), ...sums }
 
 const shown = z.strictObject({
   month: z.string().describe('The month that the rows are of, or `all`.'),
-  rows: z.array(row),
+  rows: z.array(overageRow),
   next: z.string().nullable().describe('Where the next page begins; null at the end.'),
   is_partial: z
     .boolean()
@@ -74,7 +74,7 @@ const shown = z.strictObject({
   months: z.array(monthRow).describe('The sums of every month, whatever the rows are filtered by; the newest first.'),
 });
 
-export type OverageRow = z.infer<typeof row>;
+export type OverageRow = z.infer<typeof overageRow>;
 export type OverageMonth = z.infer<typeof monthRow>;
 export type Overage = z.infer<typeof shown>;
 
@@ -89,7 +89,7 @@ export const overage: View<OverageInput, Overage> = {
     const { rows, next, isPartial } = await listPeriodMoney(pool, { ...wanted, after, limit: rowsPerPage });
     return {
       month: shownMonth,
-      rows: rows.map(rowOf),
+      rows: rows.map(overageRowOf),
       next: next ? cursorText(next) : null,
       is_partial: isPartial,
       months,
@@ -100,7 +100,7 @@ export const overage: View<OverageInput, Overage> = {
 /** All rows that the view shows page by page, as of one instant. */
 export const exportOverage = {
   input,
-  columns: Object.keys(row.shape) as (keyof OverageRow)[],
+  columns: Object.keys(overageRow.shape) as (keyof OverageRow)[],
   read: async ({ pool, now }: StaffDependencies, given: OverageInput) => {
     const months = given.month === undefined ? sumsByMonth(await listMonthMoney(pool, { months: 1 })) : [];
     const month = monthOf(given, { months, now });
@@ -109,7 +109,7 @@ export const exportOverage = {
 };
 
 async function* rowsOf(pages: AsyncGenerator<PeriodMoney[]>): AsyncGenerator<OverageRow[]> {
-  for await (const page of pages) yield page.map(rowOf);
+  for await (const page of pages) yield page.map(overageRowOf);
 }
 
 function monthOf(
@@ -140,7 +140,15 @@ type Sums = Record<(typeof sumNames)[number], number>;
 
 const sumsOf = (money: Sums): Sums => Object.fromEntries(sumNames.map((name) => [name, money[name]])) as Sums;
 
-function rowOf({ account_id, period_start, month, plan, phase, stream, ...money }: PeriodMoney): OverageRow {
+export function overageRowOf({
+  account_id,
+  period_start,
+  month,
+  plan,
+  phase,
+  stream,
+  ...money
+}: PeriodMoney): OverageRow {
   return { account_id, period_start, month, plan, phase, ...sumsOf(money), stream };
 }
 

@@ -1,0 +1,119 @@
+import { z } from 'zod';
+import { exportPeriodCharges, listPeriodCharges } from '../../../../projections/period-charges.ts';
+import type { PeriodCharge } from '../../../../projections/period-charges.ts';
+import { listPeriodMoney } from '../../../../projections/overage-table.ts';
+import { accountId } from '../../../domain/account-events.ts';
+import { missing } from '../../visit.ts';
+import type { StaffDependencies } from '../dependencies.ts';
+import type { View } from '../view.ts';
+import { overageRow, overageRowOf } from './overage.ts';
+import type { OverageRow } from './overage.ts';
+
+/** The charges and corrections of one account and billing period, in the order of the log. */
+
+const rowsPerPage = 200;
+
+const input = z.object({
+  account: accountId,
+  day: z.iso.date('is not a day such as 2026-11-24').describe('First day of the billing period, in UTC.'),
+  only: z.enum(['charges', 'corrections']).optional().describe('Only a part of the rows; default: both.'),
+  after: z
+    .string()
+    .regex(/^\d{1,20}$/, 'is not the end of a page')
+    .optional()
+    .describe('`next` of the page before.'),
+});
+export type ChargesInput = z.infer<typeof input>;
+
+const row = z.strictObject({
+  time: z.iso.datetime(),
+  type: z.string().describe('Type of the event.'),
+  event_id: z.string(),
+  token: z.string().nullable().describe('The download.'),
+  platform: z.string().nullable(),
+  video_id: z.string().nullable(),
+  ordinal: z.int().nullable().describe('Number of the download in its period; null for a correction.'),
+  cents: z.int().describe('Negative for a correction.'),
+  rate_cents: z.int().nullable(),
+  rate_version: z.string().nullable().describe('The price list that the rate is of.'),
+  running_cents: z
+    .int()
+    .nullable()
+    .describe('Overage of the period directly after the event; null where only a part of the rows is asked for.'),
+  reference: z.string().nullable().describe('Case or ticket of a waiver.'),
+  corrects: z.string().nullable().describe('Event id of the corrected charge.'),
+  actor_type: z.string(),
+  actor_id: z.string(),
+  actor_role: z.string().nullable(),
+  actor_reason: z.string().nullable(),
+  request_id: z.string(),
+  stream: z.string(),
+  revision: z.int(),
+});
+export type ChargeRow = z.infer<typeof row>;
+
+const shown = z.strictObject({
+  period: overageRow,
+  rows: z.array(row),
+  next: z.string().nullable().describe('Where the next page begins; null at the end.'),
+});
+export type Charges = z.infer<typeof shown>;
+
+export const charges: View<ChargesInput, Charges> = {
+  input,
+  shown,
+  read: async (dependencies, { after, ...given }) => {
+    const period = await readPeriod(dependencies, given);
+    const { rows, next } = await listPeriodCharges(dependencies.pool, {
+      ...ofPeriod(period, given),
+      after,
+      limit: rowsPerPage,
+    });
+    return { period, rows: rows.map(rowOf), next: next ?? null };
+  },
+  // The videos are what somebody downloaded.
+  looks: looksOf,
+};
+
+/** All rows that the view shows page by page. */
+export const exportCharges = {
+  input,
+  columns: Object.keys(row.shape) as (keyof ChargeRow)[],
+  looks: looksOf,
+  read: async (dependencies: StaffDependencies, given: ChargesInput) => {
+    const period = await readPeriod(dependencies, given);
+    return { period, rows: rowsOf(exportPeriodCharges(dependencies.pool, ofPeriod(period, given))) };
+  },
+};
+
+function looksOf({ period }: { period: OverageRow }) {
+  return [{ accountId: period.account_id, token: null, page: 'downloads' as const }];
+}
+
+async function readPeriod({ pool }: StaffDependencies, { account, day }: ChargesInput): Promise<OverageRow> {
+  const { rows } = await listPeriodMoney(pool, {
+    filter: { accountId: account, month: day.slice(0, 7) },
+    order: { sort: 'account', descending: false },
+    limit: 2,
+  });
+  const found = rows.find(({ period_start: start }) => start.startsWith(day));
+  if (!found) throw missing();
+  return overageRowOf(found);
+}
+
+const ofPeriod = ({ account_id, period_start }: OverageRow, { only }: Pick<ChargesInput, 'only'>) => ({
+  ...{ accountId: account_id, periodStart: period_start, only },
+});
+
+async function* rowsOf(pages: AsyncGenerator<PeriodCharge[]>): AsyncGenerator<ChargeRow[]> {
+  for await (const page of pages) yield page.map(rowOf);
+}
+
+function rowOf({ actor, position: _position, ...charge }: PeriodCharge): ChargeRow {
+  const isStaff = actor.type === 'staff';
+  return {
+    ...charge,
+    ...{ actor_type: actor.type, actor_id: actor.id },
+    ...{ actor_role: isStaff ? actor.role : null, actor_reason: isStaff ? actor.reason : null },
+  };
+}

@@ -1,0 +1,172 @@
+import { z } from 'zod';
+import {
+  addUp,
+  listAccountCloses,
+  openReasons,
+  readMonthClose,
+  withSums,
+} from '../../../../projections/month-close.ts';
+import type { AccountClose, MonthClose, OpenReason } from '../../../../projections/month-close.ts';
+import { listMonthMoney } from '../../../../projections/overage-table.ts';
+import type { MonthMoney } from '../../../../projections/overage-table.ts';
+import { accountId } from '../../../domain/account-events.ts';
+import { instant } from '../../../domain/instant.ts';
+import { missing } from '../../visit.ts';
+import type { StaffDependencies } from '../dependencies.ts';
+import type { View } from '../view.ts';
+import { allMonths, month, phases } from './overage.ts';
+
+/** The close of a month, in sum and account by account. */
+
+const accountsPerPage = 200;
+
+const cents = (what: string) => z.int().describe(`${what}, in cents.`);
+const sums = {
+  fee_cents: cents('Fees at the opening of the billing periods that begin in the month'),
+  fee_difference_cents: cents('Added by changes to a higher plan'),
+  charges: z.int().describe('Downloads beyond the allowance.'),
+  charged_cents: cents('Their price'),
+  voided_cents: cents('Voided, because the client was told that nothing was queued'),
+  waived_cents: cents('Waived before the period was closed'),
+  due_cents: cents('Fees, their differences and overage, less what was voided and waived'),
+  invoiced_fee_cents: cents('Fees on invoices'),
+  invoiced_fee_difference_cents: cents('Differences of fees on invoices'),
+  invoiced_overage_cents: cents('Overage on invoices, less what was waived'),
+  invoiced_cents: cents('All that invoices carry'),
+  not_invoiced_cents: cents('What is due and on no invoice yet'),
+  credited_overage_cents: cents('Overage that credit notes gave back'),
+  credited_fee_cents: cents('Fees that credit notes gave back'),
+  credited_cents: cents('All that credit notes gave back'),
+};
+const sumNames = Object.keys(sums) as (keyof typeof sums)[];
+type Sums = Record<(typeof sumNames)[number], number>;
+
+const reasons = Object.keys(openReasons) as [OpenReason, ...OpenReason[]];
+const row = z.strictObject({
+  account_id: z.string(),
+  period_start: instant.describe('First instant of the billing period, in UTC.'),
+  plan: z.string(),
+  phase: z.enum(phases),
+  ...sums,
+  not_invoiced: z
+    .array(z.strictObject({ cents: z.int(), why: z.enum(reasons) }))
+    .describe('The parts of what is not invoiced, and why.'),
+  stream: z.string().describe('The usage stream, whose events make up what is due.'),
+});
+export type CloseRow = z.infer<typeof row>;
+
+const totals = z.strictObject({ periods: z.int().describe('Billing periods that begin in the month.'), ...sums });
+const verification = z.strictObject({
+  events: z.int().describe('Events that were verified since the verification began.'),
+  unknown: z.int().describe('Divergences that nobody has acknowledged.'),
+  known: z.int().describe('Divergences that somebody has acknowledged.'),
+  caught_up_at: z.iso.datetime().nullable().describe('The newest time at which all of the log was verified, in UTC.'),
+});
+
+const input = z.object({
+  month,
+  account: accountId.optional().describe('Only this account; the totals are of all.'),
+  after: accountId.optional().describe('`next` of the page before.'),
+});
+
+const shown = z.strictObject({
+  month: z.string(),
+  totals,
+  phases: z
+    .strictObject({ open: z.int(), ended: z.int(), closed: z.int() })
+    .describe('Billing periods by their phase.'),
+  verification: verification.nullable().describe('What the continuous verification says; null if it is not known.'),
+  accounts: z.array(row),
+  next: z.string().nullable().describe('Where the next page of accounts begins; null at the end.'),
+});
+export type MonthInput = z.infer<typeof input>;
+export type ShownMonth = z.infer<typeof shown>;
+export type Totals = z.infer<typeof totals>;
+
+export const monthClose: View<MonthInput, ShownMonth> = {
+  input,
+  shown,
+  read: async ({ pool }, { month: wanted, account, after }) => {
+    const close = await readMonthClose(pool, wanted);
+    const { periods } = close.totals;
+    if (periods === 0) throw missing();
+    const rows = await firstPage(
+      listAccountCloses(pool, wanted, { ...(account !== undefined && { account }), after, limit: accountsPerPage + 1 }),
+    );
+    const accounts = rows.slice(0, accountsPerPage).map(rowOf);
+    return {
+      month: wanted,
+      totals: { periods, ...sumsOf(close.totals) },
+      phases: close.phases,
+      verification: close.verification && verificationOf(close.verification),
+      accounts,
+      next: rows.length > accountsPerPage ? (accounts.at(-1)?.account_id ?? null) : null,
+    };
+  },
+};
+
+async function firstPage(pages: AsyncGenerator<AccountClose[]>): Promise<AccountClose[]> {
+  for await (const page of pages) return page;
+  return [];
+}
+
+/** All accounts of the month. */
+export const exportMonth = {
+  input,
+  columns: [
+    ...(Object.keys(row.shape) as (keyof CloseRow)[]).filter((name) => name !== 'not_invoiced'),
+    'why_not',
+  ] as const,
+  read: (dependencies: StaffDependencies, { month: wanted }: MonthInput) =>
+    Promise.resolve({ month: wanted, rows: rowsOf(listAccountCloses(dependencies.pool, wanted)) }),
+};
+
+/** With the reasons as one text, for files. */
+async function* rowsOf(pages: AsyncGenerator<AccountClose[]>) {
+  for await (const page of pages)
+    yield page.map((close) => ({
+      ...rowOf(close),
+      why_not: close.not_invoiced.map(({ cents: part, why }) => `${String(part)}: ${openReasons[why]}`).join('; '),
+    }));
+}
+
+const sumsOf = (money: Sums): Sums => Object.fromEntries(sumNames.map((name) => [name, money[name]])) as Sums;
+
+function rowOf({ account_id, period_start, plan, phase, not_invoiced, stream, ...money }: AccountClose): CloseRow {
+  return { account_id, period_start, plan, phase, ...sumsOf(money), not_invoiced, stream };
+}
+
+const verificationOf = ({ events, unknown, known, caughtUpAt }: NonNullable<MonthClose['verification']>) => ({
+  ...{ events, unknown, known },
+  caught_up_at: caughtUpAt,
+});
+
+const monthRow = z.strictObject({ month: z.string(), ...totals.shape, open: z.int(), ended: z.int() });
+export type MonthRow = z.infer<typeof monthRow>;
+
+const shownMonths = z.strictObject({ months: z.array(monthRow) });
+
+/** Every month, the newest first. */
+export const months: View<object, z.infer<typeof shownMonths>> = {
+  input: z.object({}),
+  shown: shownMonths,
+  read: async ({ pool }) => {
+    const rows = await listMonthMoney(pool, { months: allMonths });
+    const names = [...new Set(rows.map((each) => each.month))];
+    return {
+      months: names.map((name) =>
+        monthRowOf(
+          name,
+          rows.filter((each) => each.month === name),
+        ),
+      ),
+    };
+  },
+};
+
+function monthRowOf(name: string, rows: readonly MonthMoney[]): MonthRow {
+  const periodsIn = (phase?: MonthMoney['phase']) =>
+    rows.reduce((sum, each) => sum + (phase === undefined || each.phase === phase ? each.periods : 0), 0);
+  const counts = { periods: periodsIn(), open: periodsIn('open'), ended: periodsIn('ended') };
+  return { month: name, ...counts, ...sumsOf(withSums(addUp(rows))) };
+}
