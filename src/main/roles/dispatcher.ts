@@ -1,3 +1,4 @@
+import { writeAuditState } from '../../../projections/audit-state.ts';
 import { notBelieved } from '../../../projections/credits-macs.ts';
 import { readCredits } from '../../../projections/credits.ts';
 import { createJobQueue } from '../../adapters/nats/job-queue.ts';
@@ -72,7 +73,10 @@ export const startDispatcher: StartRole = async (connections, secrets) => {
           return row === notBelieved ? undefined : row;
         },
       });
-      const audit = auditContinuously({ log: store, queries: createReadModelQueries(pool), logger, outages });
+      const audit = auditContinuously({
+        ...{ log: store, queries: createReadModelQueries(pool), logger, outages, now: clock.now },
+        record: (said) => writeAuditState(pool, said),
+      });
       audited = audit.state;
       return async () => {
         const loops = [sweeping, resolving, closing, warning, invoicing, expiring, removing, returning, audit];
