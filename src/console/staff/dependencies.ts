@@ -21,6 +21,8 @@ export interface StaffDependencies extends SiteDependencies {
   countSignIn: (clientAddress: string) => boolean;
   /** What one person may give back to one account within 24 hours without a second person. */
   approvalCents: number;
+  /** How long after its end a period still takes corrections. */
+  graceSeconds: number;
   /** Version of this service. */
   version: string;
   now: () => string;

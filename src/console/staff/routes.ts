@@ -6,7 +6,9 @@ import type { StaffDependencies } from './dependencies.ts';
 import * as correction from './pages/correction.ts';
 import * as corrections from './pages/corrections.ts';
 import * as giveBack from './pages/give-back.ts';
+import * as notices from './pages/notices.ts';
 import * as operation from './pages/operation.ts';
+import * as work from './pages/work.ts';
 import * as providerSignIn from './sign-in/provider-sign-in.ts';
 import * as session from './sign-in/session.ts';
 import * as signIn from './sign-in/sign-in.ts';
@@ -44,5 +46,8 @@ export const routes: readonly StaffRoute[] = [
   staff('POST', '/downloads/:token/correct', 'support', giveBack.ask),
 
   staff('GET', '/operation', 'support', operation.show),
+  staff('POST', '/operation/acknowledge', 'admin', operation.acknowledge),
+  staff('GET', '/operation/work', 'support', work.show),
+  staff('GET', '/operation/notices', 'support', notices.show),
   staff('POST', '/sign-out', 'support', session.signOut),
 ];

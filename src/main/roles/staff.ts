@@ -119,6 +119,7 @@ function staffDependencies(connections: Connections, address: () => string): Sta
         : createIdentityProvider({ issuer, clientId, clientSecret: OIDC_CLIENT_SECRET, roleClaim: OIDC_ROLE_CLAIM }),
     countSignIn: (client) => signIns.count(client).exhausted,
     approvalCents: config.STAFF_APPROVAL_CENTS,
+    graceSeconds: config.CLOSING_GRACE_SECONDS,
     version: config.version,
     isDemo: addresses.samplePlatformUrl !== null,
   };
