@@ -43,7 +43,7 @@ create table audit_state (
   "position" numeric(20,0),
   unknown integer not null,
   known integer not null,
-  divergences jsonb not null,
+  divergences json not null,
   caught_up_at timestamp with time zone,
   written_at timestamp with time zone not null default clock_timestamp(),
   constraint audit_state_pkey PRIMARY KEY (only_row),

@@ -14,7 +14,7 @@ export interface AuditState {
   known: number;
   /** The first `maxShownDivergences` of them. */
   divergences: readonly ShownDivergence[];
-  /** The newest time at which all of the log was verified; UTC ISO-8601. */
+  /** The newest time at which all of the log was verified, whoever led then; UTC ISO-8601. Written as null, it stays what it was. */
   caughtUpAt: string | null;
   /** By Postgres's clock. */
   writtenAt: string;
@@ -36,7 +36,7 @@ export async function writeAuditState(pool: Pool, state: Omit<AuditState, 'writt
      values ($1, $2, $3, $4, $5, $6)
      on conflict (only_row) do update
      set events = excluded.events, position = excluded.position, unknown = excluded.unknown, known = excluded.known,
-         divergences = excluded.divergences, caught_up_at = excluded.caught_up_at, written_at = clock_timestamp()`,
+         divergences = excluded.divergences, caught_up_at = coalesce(excluded.caught_up_at, audit_state.caught_up_at), written_at = clock_timestamp()`,
     [events, position, unknown, known, JSON.stringify(divergences.slice(0, maxShownDivergences)), caughtUpAt],
   );
 }

@@ -209,7 +209,7 @@ create table audit_state (
   position numeric(20), -- commit position in the log up to which everything is verified
   unknown integer not null, -- divergences that nobody has acknowledged
   known integer not null, -- those that somebody has
-  divergences jsonb not null, -- the first of them
+  divergences json not null, -- the first of them; as text, because the order of fields is a part of a fact
   caught_up_at timestamptz, -- the newest time at which all of the log was verified
   written_at timestamptz not null default clock_timestamp()
 );

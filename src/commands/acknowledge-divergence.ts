@@ -3,6 +3,7 @@ import type { Acknowledgements } from '../domain/acknowledgements.ts';
 import { acknowledgementsStream } from '../domain/audit-events.ts';
 import type { AuditEvent, DivergenceAcknowledged } from '../domain/audit-events.ts';
 import { parseAuditEvent } from '../domain/parse-event.ts';
+import type { ParsedEvent } from '../domain/parse-event.ts';
 import { handle } from './handle-command.ts';
 import type { Aggregate } from './handle-command.ts';
 import type { EventStore } from '../ports/event-store.ts';
@@ -14,6 +15,11 @@ const acknowledgements: Aggregate<Acknowledgements, AuditEvent> = {
   parse: parseAuditEvent,
   evolve: evolveAcknowledgements,
 };
+
+/** All acknowledgements, the oldest first. @throws {EventStoreUnavailable} */
+export async function listAcknowledgements(store: EventStore): Promise<ParsedEvent<AuditEvent>[]> {
+  return (await store.read(acknowledgementsStream, 0)).map(parseAuditEvent);
+}
 
 /** Records once that a divergence was examined. @returns whether this command has recorded it */
 export async function acknowledgeDivergence(

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import type { ReadModelQueries } from '../audit/compare/comparison.ts';
 import { Verifier, readAcknowledged } from '../audit/compare/verifier.ts';
 import type { WholeLog } from '../ports/event-store.ts';
+import type { AuditState as ToldState, ShownDivergence } from '../../projections/audit-state.ts';
 import { runInBackground } from '../async/background.ts';
 import { sleep } from '../async/sleep.ts';
 
@@ -24,6 +25,10 @@ export interface AuditDependencies {
   queries: ReadModelQueries;
   logger: Logger;
   outages?: Outages;
+  /** Keeps what it says for those who show it: after each look, and meanwhile as often. */
+  record: (said: Omit<ToldState, 'writtenAt'>) => Promise<void>;
+  /** The clock of business time, for what is recorded. */
+  now: () => string;
   /** Between two looks at the log. Default 10 s. */
   lookEveryMs?: number;
   /** After a new divergence, before it begins anew to see whether it was mended. Default 1 min. */
@@ -44,6 +49,8 @@ export function auditContinuously({
   queries,
   logger,
   outages,
+  record,
+  now,
   lookEveryMs = 10_000,
   startOverMs = 60_000,
   missingForMs = 600_000,
@@ -63,11 +70,30 @@ export function auditContinuously({
   };
   const { stop } = runInBackground(async (signal) => {
     const pause = (ms: number) => sleep(ms, signal);
+    let divergences: ShownDivergence[] = [];
+    let position: string | null = null;
+    let caughtUpAt: string | null = null;
+    let recordedMs = -Infinity;
+    const say = async () => {
+      recordedMs = performance.now();
+      const { events, divergences: unknown, known } = state;
+      await record({ events, position, unknown, known, divergences, caughtUpAt });
+    };
     const rest = async (tookMs: number) => {
+      if (performance.now() - recordedMs >= lookEveryMs) await say();
       await pause(tookMs * restShare);
       signal.throwIfAborted();
     };
-    const progress = ({ events }: { events: number }) => (state.events = events);
+    const progress = (made: { events: number; position: bigint }) => {
+      state.events = made.events;
+      position = String(made.position);
+    };
+    const found = (of: Verifier) => {
+      tell(of);
+      const all = of.divergences.list().flatMap((account) => account.divergences.map(shown));
+      // The first of them are kept.
+      divergences = [...all.filter(({ acknowledged }) => !acknowledged), ...all.filter((each) => each.acknowledged)];
+    };
     const begin = async () =>
       new Verifier({ log, queries, pageEvents, missingForMs, signal, rest, progress }, await readAcknowledged(log));
     let verifier: Verifier | undefined;
@@ -75,15 +101,18 @@ export function auditContinuously({
       try {
         verifier ??= await begin();
         await verifier.catchUp();
-        tell(verifier);
+        found(verifier);
         state.events = verifier.replay.events;
+        position = verifier.position < 0n ? null : String(verifier.position);
+        caughtUpAt = now();
         if (state.divergences > 0) verifier = undefined;
         else state.caughtUpMs = performance.now();
+        await say();
         outage.works();
         await pause(state.divergences > 0 ? startOverMs : lookEveryMs);
       } catch (error) {
         if (signal.aborted) return;
-        if (verifier && verifier.divergences.counts.new > 0) tell(verifier);
+        if (verifier && verifier.divergences.counts.new > 0) found(verifier);
         outage.failed('a look at the log', error);
         await pause(lookEveryMs);
       }
@@ -91,3 +120,7 @@ export function auditContinuously({
   });
   return { state, stop };
 }
+
+type Divergence = NonNullable<ReturnType<Verifier['divergences']['find']>>;
+
+const shown = ({ id, known, ...facts }: Divergence): ShownDivergence => ({ name: id, acknowledged: known, facts });

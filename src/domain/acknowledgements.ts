@@ -1,11 +1,14 @@
 import type { AuditEvent, DivergenceAcknowledged } from './audit-events.ts';
 
+type Facts = Omit<DivergenceAcknowledged, 'reference'>;
+
 /** The divergences that were acknowledged, by all of their facts. */
 export type Acknowledgements = ReadonlySet<string>;
 
 export const initialAcknowledgements: Acknowledgements = new Set();
 
-const nameOf = ({ rule, account_id, stream, revision, field, expected, found }: DivergenceAcknowledged): string =>
+/** The same facts have the same name, whoever examined them. */
+export const nameOf = ({ rule, account_id, stream, revision, field, expected, found }: Facts): string =>
   JSON.stringify([rule, account_id, stream, revision, field, expected, found]);
 
 export function evolveAcknowledgements(state: Acknowledgements, event: AuditEvent): Acknowledgements {

@@ -1,10 +1,12 @@
 import { expect, it } from 'vitest';
 import { projections } from '../../projections/all.ts';
+import { readAuditState, writeAuditState } from '../../projections/audit-state.ts';
 import { createReadModelQueries } from '../../src/adapters/postgres/read-model-queries.ts';
 import { auditContinuously } from '../../src/dispatcher/audit-continuously.ts';
 import { acknowledgementsStream } from '../../src/domain/audit-events.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
 import { noteReads } from '../commands/noted-reads.ts';
+import { midNovember } from '../commands/usage-account.ts';
 import { GeneratedAccount, appendAll } from '../projections/generated-account.ts';
 import { readModelsOfTest, rememberingLogger } from '../projections/read-models-under-test.ts';
 import { jsonLines } from '../support/log-lines.ts';
@@ -22,12 +24,25 @@ it('follows the log, tells of a divergence once, and that it is mended', async (
   // It asks what was acknowledged whenever it begins from the start.
   const { store, reads } = noteReads(log.store);
   const begun = () => reads(acknowledgementsStream).length;
-  const audit = auditContinuously({ log: store, queries, logger, lookEveryMs: 20, startOverMs: 20 });
+  const audit = auditContinuously({
+    ...{ log: store, queries, logger, lookEveryMs: 20, startOverMs: 20, now: () => midNovember },
+    record: (said) => writeAuditState(models.pool, said),
+  });
   try {
     await waitFor(() => audit.state.events >= 27, { what: 'the first events to be verified' });
     await appendAll(log.store, [account.queue(3)]);
     await waitFor(() => audit.state.events >= 33, { what: 'what came since to be verified' });
     expect(audit.state.divergences).toBe(0);
+    const said = () => readAuditState(models.pool);
+    const clean = await waitFor(
+      async () => {
+        const now = await said();
+        return now?.events === audit.state.events && now.caughtUpAt !== null ? now : undefined;
+      },
+      { what: 'what it says to be kept' },
+    );
+    expect(clean).toMatchObject({ unknown: 0, known: 0, divergences: [], caughtUpAt: midNovember });
+    expect(BigInt(clean.position ?? '-1')).toBe(await log.store.headPosition());
 
     await models.pool.query(`update overage_ledger set cents = cents + 1 where type = 'OverageCharged'`);
     // One row too many makes the audit look again at verified rows, and from then on from the start.
@@ -37,6 +52,16 @@ it('follows the log, tells of a divergence once, and that it is mended', async (
     );
     await waitFor(() => audit.state.divergences > 0, { what: 'the divergence' });
     await waitFor(() => text().includes('overage_ledger.cents'), { what: 'the changed rows to be named' });
+    await waitFor(async () => (await said())?.unknown === audit.state.divergences, {
+      what: 'the divergences to be kept',
+    });
+    const { divergences = [] } = (await said()) ?? {};
+    expect(
+      divergences.find(({ facts }) => (facts as { field: string }).field === 'overage_ledger.cents'),
+    ).toMatchObject({
+      ...{ name: expect.stringMatching(/^[0-9a-f]{16}$/) as string, acknowledged: false },
+      facts: { rule: 'row_differs' },
+    });
     const before = begun();
     await waitFor(() => begun() >= before + 3, { what: 'the same to be found again' });
     await models.pool.query('delete from overage_ledger where revision >= 1000');
@@ -61,7 +86,10 @@ it('stops at once while it waits for read models that nobody writes', { timeout:
     return query(sql, values);
   };
   const queries = { query: counted, snapshot };
-  const audit = auditContinuously({ log: log.store, queries, logger: rememberingLogger().logger });
+  const audit = auditContinuously({
+    ...{ log: log.store, queries, logger: rememberingLogger().logger, now: () => midNovember },
+    record: (said) => writeAuditState(models.pool, said),
+  });
   await waitFor(() => polls >= 3, { what: 'the audit to wait' });
   await audit.stop();
 });

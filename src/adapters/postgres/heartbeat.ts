@@ -5,17 +5,21 @@ import type { Outages } from '../../ports/outage.ts';
 
 const beatEveryMs = 10_000;
 
-/** Records in Postgres, by its clock, that a worker is alive. Its claims hold for as long. */
+/**
+ * Records in Postgres, by its clock, that a worker is alive. Its claims hold for as long.
+ *
+ * @param about what the worker says about itself, for people who look: slots, guards, versions, host
+ */
 export async function startHeartbeat(
   pool: Pool,
-  { workerId, ...reporting }: { workerId: string; logger: Logger; outages?: Outages },
+  { workerId, about, ...reporting }: { workerId: string; about: object; logger: Logger; outages?: Outages },
 ): Promise<{ stop: () => Promise<void> }> {
   const outage = outageOf(reporting, 'the heartbeat');
   const beat = async (): Promise<void> => {
     await pool.query(
-      `insert into worker_heartbeats (worker_id) values ($1)
-       on conflict (worker_id) do update set beaten_at = clock_timestamp()`,
-      [workerId],
+      `insert into worker_heartbeats (worker_id, about) values ($1, $2)
+       on conflict (worker_id) do update set beaten_at = clock_timestamp(), about = excluded.about`,
+      [workerId, about],
     );
   };
   await beat();

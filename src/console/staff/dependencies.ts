@@ -28,6 +28,8 @@ export interface StaffDependencies extends SiteDependencies {
   exports: RunningExports;
   /** What one person may give back to one account within 24 hours without a second person. */
   approvalCents: number;
+  /** How long after its end a period still takes corrections. */
+  graceSeconds: number;
   /** Version of this service. */
   version: string;
   now: () => string;

@@ -94,6 +94,6 @@ export const endpoints: readonly Endpoint[] = [
     path: '/operation',
     scope: 'operation',
     operationId: 'getOperation',
-    summary: 'The service itself: what the verification says',
+    summary: 'The service itself: what the verification says, read models, queue, workers, how downloads end',
   }),
 ];

@@ -11,10 +11,12 @@ import * as corrections from './pages/corrections.ts';
 import * as giveBack from './pages/give-back.ts';
 import * as charges from './pages/charges.ts';
 import * as months from './pages/months.ts';
-import * as operation from './pages/operation.ts';
 import * as search from './pages/search.ts';
 import * as overage from './pages/overage.ts';
 import * as reference from './pages/reference.ts';
+import * as notices from './pages/notices.ts';
+import * as operation from './pages/operation.ts';
+import * as work from './pages/work.ts';
 import * as providerSignIn from './sign-in/provider-sign-in.ts';
 import * as session from './sign-in/session.ts';
 import * as signIn from './sign-in/sign-in.ts';
@@ -68,5 +70,8 @@ export const routes: readonly StaffRoute[] = [
   staff('GET', '/months/:month.json', 'support', months.exportJson),
 
   staff('GET', '/operation', 'support', operation.show),
+  staff('POST', '/operation/acknowledge', 'admin', operation.acknowledge),
+  staff('GET', '/operation/work', 'support', work.show),
+  staff('GET', '/operation/notices', 'support', notices.show),
   staff('POST', '/sign-out', 'support', session.signOut),
 ];

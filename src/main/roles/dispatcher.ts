@@ -1,3 +1,4 @@
+import { writeAuditState } from '../../../projections/audit-state.ts';
 import { notBelieved } from '../../../projections/credits-macs.ts';
 import { readCredits } from '../../../projections/credits.ts';
 import { createJobQueue } from '../../adapters/nats/job-queue.ts';
@@ -74,7 +75,10 @@ export const startDispatcher: StartRole = async (connections, secrets) => {
         },
       });
       const correcting = startCarryingOutCorrections(parts);
-      const audit = auditContinuously({ log: store, queries: createReadModelQueries(pool), logger, outages });
+      const audit = auditContinuously({
+        ...{ log: store, queries: createReadModelQueries(pool), logger, outages, now: clock.now },
+        record: (said) => writeAuditState(pool, said),
+      });
       audited = audit.state;
       return async () => {
         const loops = [

@@ -51,11 +51,11 @@ export async function startSandbox(
   return opened;
 }
 
-/** Logs and counts the versions of the programs. @returns notices for the operator, such as that yt-dlp is old */
+/** Logs and counts the versions of the programs. @returns these, and notices for the operator, such as that yt-dlp is old */
 export async function reportDownloader(
   { clock, logger, metrics }: Connections,
   { downloader, opened }: { downloader: DownloaderPrograms; opened: DownloaderSandbox },
-): Promise<string[]> {
+): Promise<{ versions: Record<string, string | null>; notices: string[] }> {
   const { namespaces, reaper, workDirectory } = opened;
   const nowMs = clock.realNowMs();
   const inspection = { programs: downloader, directory: sandboxDirectoryOf(workDirectory), namespaces, reaper, nowMs };
@@ -65,6 +65,8 @@ export async function reportDownloader(
   for (const { program, path, version: found } of programs) {
     if (found === null) logger.error({ program, path }, 'a program of the downloader does not start');
   }
-  if (ageDays === null || ageDays <= oldEngineDays) return [];
-  return [`yt-dlp is ${String(ageDays)} days old, and platforms change: set YTDLP_PATH to a newer one`];
+  const versions = Object.fromEntries(programs.map(({ program, version: found }) => [program, found]));
+  if (ageDays === null || ageDays <= oldEngineDays) return { versions, notices: [] };
+  const old = `yt-dlp is ${String(ageDays)} days old, and platforms change: set YTDLP_PATH to a newer one`;
+  return { versions, notices: [old] };
 }

@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { countHeldElsewhere } from '../../../projections/unfinished-jobs.ts';
 import { diskFreeBytes } from '../../system/disk.ts';
 import { listLivingWorkers, startHeartbeat } from '../../adapters/postgres/heartbeat.ts';
@@ -21,6 +22,7 @@ import { createQuotas } from '../../worker/concurrency-limits.ts';
 import type { Quotas } from '../../worker/concurrency-limits.ts';
 import { runWorker } from '../../worker/pull-jobs.ts';
 import { weakSandboxNotice } from '../downloader-sandbox.ts';
+import type { DownloaderSandbox } from '../downloader-sandbox.ts';
 import { findDownloader } from '../downloader.ts';
 import type { Config } from '../settings/config.ts';
 import type { Connections } from '../connect.ts';
@@ -42,7 +44,7 @@ export const startWorker: StartRole = async (connections, secrets) => {
   const downloader = await findDownloader(config);
   const sandbox = await startSandbox(connections, downloader);
   const { egress, namespaces, reaper, workDirectory, pluginsDirectory, localFfmpegDirectory } = sandbox;
-  const notices = await reportDownloader(connections, { downloader, opened: sandbox });
+  const { versions, notices } = await reportDownloader(connections, { downloader, opened: sandbox });
   if (sandbox.sandbox === 'weak') notices.push(weakSandboxNotice);
   const samplePlatformOrigin = addresses.samplePlatformUrl ?? undefined;
   const ours = (video: VideoReference) => servedVideo(video, { samplePlatformOrigin });
@@ -68,7 +70,12 @@ export const startWorker: StartRole = async (connections, secrets) => {
   watchDiskWatermark(connections, () => disk.isLow);
   connections.waiting.set('downloads', () => disk.whyWaiting());
   const workerId = newId('wrk');
-  const heartbeat = await startHeartbeat(pool, { workerId, logger, outages });
+  const heartbeat = await startHeartbeat(pool, {
+    workerId,
+    about: aboutWorker(config, sandbox, versions),
+    logger,
+    outages,
+  });
   const timeoutMs = metadataTimeoutMs - probeMarginMs;
   const probing = { source, allows, logger, timeoutMs, maxConcurrent: maxConcurrentProbes };
   const probes = answerProbes(nats, createProber(probing));
@@ -116,6 +123,17 @@ export const startWorker: StartRole = async (connections, secrets) => {
     },
   };
 };
+
+/** For people who look at the workers. */
+const aboutWorker = (
+  { WORKER_SLOTS: slots, version }: Config,
+  { sandbox, guards }: DownloaderSandbox,
+  versions: Readonly<Record<string, string | null>>,
+) => ({
+  ...{ host: hostname(), slots, sandbox },
+  guards: guards.map(({ guard, state }) => ({ guard, state })),
+  versions: { reeltally: version, ...versions },
+});
 
 function limitsOf(config: Config): DownloaderLimits {
   return {

@@ -108,11 +108,11 @@ it('a heart beats as a row, which goes when it is stopped in order', async () =>
   const beats = async (): Promise<unknown[]> =>
     (
       await pool!.query<object>(
-        "select worker_id, beaten_at > clock_timestamp() - interval '1 minute' as now from worker_heartbeats",
+        "select worker_id, about, beaten_at > clock_timestamp() - interval '1 minute' as now from worker_heartbeats",
       )
     ).rows;
-  const heartbeat = await startHeartbeat(pool!, { workerId: 'wrk_aaaaaaaaaaaaaaaa', logger });
-  expect(await beats()).toEqual([{ worker_id: 'wrk_aaaaaaaaaaaaaaaa', now: true }]);
+  const heartbeat = await startHeartbeat(pool!, { workerId: 'wrk_aaaaaaaaaaaaaaaa', about: { slots: 2 }, logger });
+  expect(await beats()).toEqual([{ worker_id: 'wrk_aaaaaaaaaaaaaaaa', about: { slots: 2 }, now: true }]);
   await heartbeat.stop();
   expect(await beats()).toEqual([]);
 });

@@ -78,6 +78,12 @@ const pages: Readonly<Record<string, Row>> = {
 
   'GET /operation': { role: 'support', answer: 200 },
   ...ofMoney(),
+  'GET /operation/work': { role: 'support', answer: 200 },
+  'GET /operation/notices': { role: 'support', answer: 200 },
+  'POST /operation/acknowledge': {
+    ...{ role: 'admin', answer: 400 },
+    fields: () => ({ divergence: 'no such', reference: 'CASE-1', reason: 'a test' }),
+  },
   'POST /sign-out': { role: 'support', answer: 303 },
 };
 

@@ -1,28 +1,193 @@
+import { ownCause } from '../../../commands/event-metadata.ts';
+import { acknowledgeDivergence } from '../../../commands/acknowledge-divergence.ts';
+import { actingStaff } from '../../../commands/staff.ts';
 import { html } from '../../../documents/html.ts';
-import { count, time } from '../../parts.ts';
-import { page } from '../../visit.ts';
+import type { Html } from '../../../documents/html.ts';
+import { isRefused } from '../../../domain/refusals.ts';
+import { hasRole } from '../../../domain/staff.ts';
+import { formTokenField } from '../../layout.ts';
+import { bar, count, day, empty, figures, note, number, numberHead, time, wideTable } from '../../parts.ts';
+import { badInput, missing, page, redirect } from '../../visit.ts';
 import type { Answer, StaffVisit } from '../../visit.ts';
+import { readReference, refusalOf } from '../ask-correction.ts';
 import type { StaffDependencies } from '../dependencies.ts';
+import { maxReasonCharacters, orderOf } from '../staff-request.ts';
 import { inputOf, see, viewerOf } from '../view.ts';
-import { operation } from '../views/operation.ts';
+import { books } from '../views/books.ts';
+import type { Books } from '../views/books.ts';
+
+/** The books: what the verification says, the read models, and periods that should be closed. */
 
 export async function show(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
-  const { audit } = await see(operation, viewerOf(visit), dependencies, inputOf(visit));
+  const shown = await see(books, viewerOf(visit), dependencies, inputOf(visit));
   return page({
     title: 'Operation',
     section: 'operation',
-    content: html`<h2>Verification</h2>
-      ${
-        audit
-          ? html`<dl class="facts">
-              <dt>Events verified</dt>
-              <dd>${count(audit.events)}</dd>
-              <dt>Divergences</dt>
-              <dd>${count(audit.unknown)} not acknowledged, ${count(audit.known)} acknowledged</dd>
-              <dt>All of the log</dt>
-              <dd>${audit.caught_up_at === null ? 'not verified yet' : time(audit.caught_up_at)}</dd>
-            </dl>`
-          : html`<p>The verification has said nothing yet.</p>`
-      }`,
+    content: html`${parts('books')} ${verification(shown.audit)} ${divergences(shown.audit, visit)} ${periods(shown)}
+    ${readModels(shown)}`,
   });
+}
+
+const partNames = { books: 'Books', work: 'Queue and workers', notices: 'Warnings and mails' } as const;
+
+/** @param current the part that is open */
+export const parts = (current: keyof typeof partNames): Html =>
+  html`<nav class="pages" aria-label="Parts of the operation">
+    ${Object.entries(partNames).map(([part, name]) => {
+      const path = part === 'books' ? '/staff/operation' : `/staff/operation/${part}`;
+      return part === current
+        ? html`<strong aria-current="page">${name}</strong>`
+        : html`<a href="${path}">${name}</a>`;
+    })}
+  </nav>`;
+
+function verification(audit: Books['audit']): Html {
+  if (!audit)
+    return html`<h2>Verification</h2>
+      ${empty(html`<p>The dispatcher verifies the log all the time, and has said nothing yet.</p>`)}`;
+  const { events, position, head, caught_up_at: caughtUpAt, written_at: writtenAt } = audit;
+  const open = audit.divergences.filter(({ acknowledgement }) => acknowledgement === null).length;
+  const unknown = Math.max(open, audit.unknown - (audit.divergences.length - open));
+  return html`<h2>Verification</h2>
+    ${
+      unknown === 0
+        ? note('good', 'Every value that was verified follows from the log.')
+        : note('bad', `${count(unknown)} ${unknown === 1 ? 'value does' : 'values do'} not follow from the log.`)
+    }
+    ${figures([
+      {
+        name: 'Verified',
+        value: count(events),
+        of: 'events since it began',
+        details: [position === null ? undefined : html`up to position <code>${position}</code>`],
+        ...(position !== null &&
+          head !== null && { bar: bar('Positions of the log that are verified', Number(position), Number(head)) }),
+      },
+      {
+        name: 'All of the log was verified',
+        value: caughtUpAt === null ? 'not yet' : time(caughtUpAt),
+        details: [html`It last said something ${time(writtenAt)}`],
+      },
+    ])}`;
+}
+
+function divergences(audit: Books['audit'], { session }: StaffVisit): Html | false {
+  if (!audit || audit.divergences.length === 0) return false;
+  const mayAcknowledge = hasRole(session.role, 'admin');
+  return html`<h2 id="divergences">Divergences</h2>
+    <p>
+      A value that does not follow from the log. Find out why, mend it (<code>projections rebuild</code> for a read
+      model), or acknowledge that it may stay.
+    </p>
+    ${audit.divergences.map(
+      ({ id, facts, acknowledgement: known }) =>
+        html`<section class="divergence">
+          <h3>${facts.rule} <span class="tag ${known ? 'info' : 'bad'}">${known ? 'acknowledged' : 'new'}</span></h3>
+          <dl class="facts">
+            ${
+              facts.account_id !== null &&
+              html`<dt>Account</dt>
+                <dd><a href="/staff/accounts/${facts.account_id}">${facts.account_id}</a></dd>`
+            }
+            <dt>Where</dt>
+            <dd><code>${facts.field}</code> of event ${facts.revision} of <code>${facts.stream}</code></dd>
+            <dt>Expected</dt>
+            <dd><code>${JSON.stringify(facts.expected)}</code></dd>
+            <dt>Found</dt>
+            <dd><code>${JSON.stringify(facts.found)}</code></dd>
+            ${
+              known !== null &&
+              html`<dt>Acknowledged</dt>
+                <dd>
+                  ${time(known.time)} by <code>${known.by}</code> under ${known.reference}: ${known.reason} (<a
+                    href="/staff/events/${known.event_id}"
+                    >event</a
+                  >)
+                </dd>`
+            }
+          </dl>
+          ${known === null && mayAcknowledge && acknowledgeForm(id, session)}
+        </section>`,
+    )}
+    ${
+      !mayAcknowledge &&
+      audit.divergences.some(({ acknowledgement }) => acknowledgement === null) &&
+      html`<p class="soft">An admin acknowledges divergences.</p>`
+    }`;
+}
+
+const acknowledgeForm = (id: string, session: StaffVisit['session']): Html =>
+  html`<details>
+    <summary>Acknowledge</summary>
+    <form method="post" action="/staff/operation/acknowledge" class="stack">
+      ${formTokenField(session)} <input type="hidden" name="divergence" value="${id}" />
+      <label>Reference <input name="reference" required maxlength="100" pattern="[!-~]+" autocomplete="off" /></label>
+      <label
+        >Why it may stay <textarea name="reason" required maxlength="${maxReasonCharacters}" rows="2"></textarea>
+      </label>
+      <button class="second">Acknowledge</button>
+    </form>
+  </details>`;
+
+const acknowledgeMs = 5_000;
+
+export async function acknowledge(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
+  const { staff } = dependencies;
+  const reference = readReference(visit.form);
+  const { by } = orderOf(visit);
+  const { audit } = await see(books, viewerOf(visit), dependencies, {});
+  const found = audit?.divergences.find(({ id }) => id === visit.form.get('divergence'));
+  if (!found) throw visit.form.has('divergence') ? notThere() : missing();
+  const actor = await actingStaff(staff, by, 'admin');
+  if (isRefused(actor)) throw refusalOf(actor.refusal);
+  await acknowledgeDivergence(staff, {
+    divergence: { ...found.facts, reference },
+    cause: { ...ownCause(staff.newUuid(), actor), correlationId: visit.request.id },
+    timeoutMs: acknowledgeMs,
+  });
+  return redirect('/staff/operation#divergences');
+}
+
+const notThere = () => badInput('The verification does not report this divergence any more. Nothing was changed.');
+
+function periods({ periods_not_closed: rows }: Books): Html {
+  return html`<h2>Periods that should be closed</h2>
+    ${
+      rows.length === 0
+        ? html`<p>The books of every period that is over are closed.</p>`
+        : wideTable(
+            'Periods that should be closed',
+            ['Ended', 'Account', 'Usage stream', 'State'],
+            rows.map(
+              ({ account_id: accountId, stream, phase, period_end: end }) =>
+                html`<tr>
+                  <td><a data-row href="/staff/overage/${accountId}/${dayOfStream(stream)}">${day(end)}</a></td>
+                  <td>
+                    <a href="/staff/accounts/${accountId}"><code>${accountId}</code></a>
+                  </td>
+                  <td><code>${stream}</code></td>
+                  <td>${phase === 'open' ? 'not ended in the log' : 'ended, and not closed'}</td>
+                </tr>`,
+            ),
+          )
+    }`;
+}
+
+/** `usage-acc_…-20261101` begins on 2026-11-01. */
+const dayOfStream = (stream: string): string => stream.slice(-8).replace(/(\d{4})(\d\d)(\d\d)/, '$1-$2-$3');
+
+function readModels({ read_models: models }: Books): Html {
+  return html`<h2>Read models</h2>
+    ${wideTable(
+      'Read models',
+      ['Read model', numberHead('Position'), numberHead('Behind'), 'State'],
+      models.map(
+        ({ name, position, lag }) =>
+          html`<tr>
+            <th scope="row">${name}</th>
+            ${number(position)} ${number(lag)}
+            <td><span class="tag ${lag === '0' ? 'good' : 'warn'}">${lag === '0' ? 'up to date' : 'behind'}</span></td>
+          </tr>`,
+      ),
+    )}`;
 }

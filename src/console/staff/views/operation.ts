@@ -1,29 +1,16 @@
 import { z } from 'zod';
-import { readAuditState } from '../../../../projections/audit-state.ts';
 import type { View } from '../view.ts';
+import { books } from './books.ts';
+import { work } from './work.ts';
 
-const audit = z.strictObject({
-  events: z.int().describe('Events that were verified since the verification began.'),
-  position: z.string().nullable().describe('Position in the log up to which everything is verified.'),
-  unknown: z.int().describe('Divergences that nobody has acknowledged.'),
-  known: z.int().describe('Divergences that somebody has acknowledged.'),
-  caught_up_at: z.iso.datetime().nullable().describe('The newest time at which all of the log was verified, in UTC.'),
-});
+const shown = z.strictObject({ books: books.shown, work: work.shown });
 
-const shown = z.strictObject({
-  audit: audit.nullable().describe('What the continuous verification says; null before it has said anything.'),
-});
-
-export type Operation = z.infer<typeof shown>;
-
-/** The service itself. */
-export const operation: View<object, Operation> = {
+/** The service itself, for programs: what two pages show. */
+export const operation: View<object, z.infer<typeof shown>> = {
   input: z.object({}),
   shown,
-  read: async ({ pool }) => {
-    const state = await readAuditState(pool);
-    if (!state) return { audit: null };
-    const { events, position, unknown, known, caughtUpAt } = state;
-    return { audit: { events, position, unknown, known, caught_up_at: caughtUpAt } };
+  read: async (dependencies) => {
+    const [ofBooks, ofWork] = await Promise.all([books.read(dependencies, {}), work.read(dependencies, {})]);
+    return { books: ofBooks, work: ofWork };
   },
 };

@@ -1,0 +1,168 @@
+import { html } from '../../../documents/html.ts';
+import type { Html } from '../../../documents/html.ts';
+import { failureReasonNames, failureReasons } from '../../../domain/failure-reasons.ts';
+import { count, empty, figures, number, numberHead, time, wideTable } from '../../parts.ts';
+import { page } from '../../visit.ts';
+import type { Answer, StaffVisit } from '../../visit.ts';
+import type { StaffDependencies } from '../dependencies.ts';
+import { inputOf, see, viewerOf } from '../view.ts';
+import { daysShown, work } from '../views/work.ts';
+import type { Work } from '../views/work.ts';
+import { parts } from './operation.ts';
+
+/** The queue, the workers with what they do, and how downloads end. */
+
+export async function show(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
+  const shown = await see(work, viewerOf(visit), dependencies, inputOf(visit));
+  return page({
+    title: 'Queue and workers',
+    section: 'operation',
+    islands: ['plot'],
+    content: html`${parts('work')} ${queue(shown.queue)} ${workers(shown.workers)} ${failures(shown.days, dependencies)}`,
+  });
+}
+
+function queue({ waiting, is_more: isMore, oldest, platforms, accounts }: Work['queue']): Html {
+  const by = (name: string, rows: Work['queue']['platforms'], nameOf: (row: string) => Html) =>
+    wideTable(
+      `Waiting by ${name.toLowerCase()}`,
+      [name, numberHead('Waiting'), 'Oldest since'],
+      rows.map(
+        (row) =>
+          html`<tr>
+            <th scope="row">${nameOf(row.name)}</th>
+            ${number(count(row.waiting))}
+            <td>${time(row.oldest)}</td>
+          </tr>`,
+      ),
+    );
+  return html`<h2>Queue</h2>
+    ${figures([
+      { name: 'Downloads that wait', value: `${count(waiting)}${isMore ? ' or more' : ''}` },
+      { name: 'The oldest waits since', value: oldest === null ? 'none waits' : time(oldest) },
+    ])}
+    ${
+      waiting > 0 &&
+      html`${by('Platform', platforms, (name) => html`${name}`)}
+      ${by('Account', accounts, (name) => html`<a data-row href="/staff/accounts/${name}"><code>${name}</code></a>`)}`
+    }`;
+}
+
+/** A worker beats every 10 seconds. */
+const quietAfterSeconds = 30;
+
+function workers(rows: Work['workers']): Html {
+  if (rows.length === 0)
+    return html`<h2>Workers</h2>
+      ${empty(html`<p>No worker has been there within a day. Downloads wait.</p>`)}`;
+  return html`<h2>Workers</h2>
+    ${wideTable(
+      'Workers',
+      ['Worker', 'State', 'Downloads', 'Guards', 'Versions'],
+      rows.map(
+        ({ worker_id: id, quiet_seconds: quiet, about, jobs }) =>
+          html`<tr>
+            <th scope="row">
+              <code>${id}</code>${about?.host !== undefined && html`<div class="soft">${about.host}</div>`}
+            </th>
+            <td>${stateOf(quiet)}</td>
+            <td>
+              ${about?.slots !== undefined && html`<p>${jobs.length} of ${about.slots}</p>`}
+              ${jobs.map(
+                ({ token, platform, status, claimed_at: at }) =>
+                  html`<div>
+                    <a data-row href="/staff/downloads/${token}">${platform}</a>, ${status}, since ${time(at)}
+                  </div>`,
+              )}
+            </td>
+            <td>${about ? guards(about) : ''}</td>
+            <td>${versions(about)}</td>
+          </tr>`,
+      ),
+    )}`;
+}
+
+function stateOf(quiet: number | null): Html {
+  if (quiet === null) return html`<span class="tag bad">lost</span>`;
+  if (quiet <= quietAfterSeconds) return html`<span class="tag good">at work</span>`;
+  return html`<span class="tag warn">quiet</span> <span class="soft">for ${count(Math.round(quiet))} s</span>`;
+}
+
+function guards({ sandbox, guards: all }: NonNullable<Work['workers'][number]['about']>): Html {
+  const off = all.filter(({ state }) => state !== 'on');
+  return html`${sandbox !== undefined && html`<div>sandbox: ${sandbox}</div>`}
+    <div>${all.length - off.length} of ${all.length} on</div>
+    ${off.map(({ guard, state }) => html`<div><span class="tag warn">${guard}: ${state}</span></div>`)}`;
+}
+
+const versions = (about: Work['workers'][number]['about']): Html[] =>
+  Object.entries(about?.versions ?? {}).map(
+    ([name, version]) => html`<div>${name} ${version ?? 'does not start'}</div>`,
+  );
+
+const seriesTokens = ['bad', 'warn', 'info', 'accent'];
+
+function failures(days: Work['days'], { now }: StaffDependencies): Html {
+  const failed = days.filter(({ outcome }) => outcome !== 'done');
+  if (failed.length === 0)
+    return html`<h2>Failures</h2>
+      <p>No download has failed in the last ${daysShown} days.</p>`;
+  return html`<h2>Failures</h2>
+    ${plot(failed, 'outcome', `Failed downloads of each day by reason, in the last ${String(daysShown)} days.`, now())}
+    ${plot(failed, 'platform', `Failed downloads of each day by platform.`, now())} ${table(days)}`;
+}
+
+/** The four with the most failures: more lines than that cannot be told apart. */
+function plot(failed: Work['days'], by: 'outcome' | 'platform', caption: string, now: string): Html {
+  const dates = Array.from({ length: daysShown }, (_, index) =>
+    new Date(Date.parse(now) - (daysShown - 1 - index) * 86_400_000).toISOString().slice(0, 10),
+  );
+  const sums = new Map<string, number>();
+  for (const row of failed) sums.set(row[by], (sums.get(row[by]) ?? 0) + row.downloads);
+  const largest = [...sums].sort(([, one], [, other]) => other - one).slice(0, seriesTokens.length);
+  const of = (name: string, date: string) =>
+    failed.reduce((sum, row) => sum + (row[by] === name && row.day === date ? row.downloads : 0), 0);
+  const series = largest.map(([name], index) => ({
+    ...{ label: name, token: seriesTokens[index] ?? 'ink', line: true },
+    values: dates.map((date) => of(name, date)),
+  }));
+  const plotted = { days: dates.map((date) => Date.parse(date) / 1000), series };
+  return html`<figure class="plot" data-plot="${JSON.stringify(plotted)}">
+    <figcaption>${caption}</figcaption>
+    <div class="canvas"></div>
+  </figure>`;
+}
+
+function table(days: Work['days']): Html {
+  const ended = new Map<string, number>();
+  const rows = new Map<string, { platform: string; outcome: string; downloads: number; last: string }>();
+  for (const { platform, outcome, downloads, day } of days) {
+    ended.set(platform, (ended.get(platform) ?? 0) + downloads);
+    const key = `${platform} ${outcome}`;
+    rows.set(key, { platform, outcome, downloads: (rows.get(key)?.downloads ?? 0) + downloads, last: day });
+  }
+  const shown = [...rows.values()]
+    .filter(({ outcome }) => outcome !== 'done')
+    .sort((one, other) => other.downloads - one.downloads);
+  return wideTable(
+    'Failures by platform and reason',
+    ['Platform', 'Reason', numberHead('Failed'), numberHead('Of its downloads'), 'Last on', 'What it means'],
+    shown.map(
+      ({ platform, outcome, downloads, last }) =>
+        html`<tr>
+          <th scope="row">${platform}</th>
+          <td>
+            <a data-row href="/staff/corrections/outage?platform=${platform}&reason=${outcome}">${outcome}</a>
+          </td>
+          ${number(count(downloads))} ${number(`${((downloads * 100) / (ended.get(platform) ?? 1)).toFixed(1)} %`)}
+          <td>${last}</td>
+          <td>${meaning(outcome)}</td>
+        </tr>`,
+    ),
+  );
+}
+
+const meaning = (outcome: string): string => {
+  const reason = failureReasonNames.find((name) => name === outcome);
+  return reason ? failureReasons[reason].message : '';
+};

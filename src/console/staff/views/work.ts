@@ -1,0 +1,80 @@
+import { z } from 'zod';
+import { listJobDays } from '../../../../projections/job-days.ts';
+import { listWorkers, readQueue } from '../../../../projections/operation.ts';
+import type { View } from '../view.ts';
+
+const waitingBy = z.strictObject({ name: z.string(), waiting: z.int(), oldest: z.iso.datetime() });
+
+/** What workers say about themselves. One of another version may say less, or something else. */
+const about = z.object({
+  host: z.string().optional(),
+  slots: z.int().optional(),
+  sandbox: z.string().optional(),
+  guards: z.array(z.object({ guard: z.string(), state: z.string() })).default([]),
+  versions: z.record(z.string(), z.string().nullable()).default({}),
+});
+
+const shown = z.strictObject({
+  queue: z.strictObject({
+    waiting: z.int(),
+    is_more: z.boolean().describe('More wait than were counted.'),
+    oldest: z.iso.datetime().nullable(),
+    platforms: z.array(waitingBy),
+    accounts: z.array(waitingBy).describe('Those with the most.'),
+  }),
+  workers: z.array(
+    z.strictObject({
+      worker_id: z.string(),
+      quiet_seconds: z
+        .number()
+        .nullable()
+        .describe('Since its newest beat; null: it is lost, and its jobs are released.'),
+      about: about.nullable(),
+      jobs: z.array(
+        z.strictObject({
+          ...{ token: z.string(), account_id: z.string(), platform: z.string() },
+          ...{ status: z.enum(['claimed', 'running']), claimed_at: z.iso.datetime() },
+        }),
+      ),
+    }),
+  ),
+  days: z
+    .array(
+      z.strictObject({
+        day: z.iso.date(),
+        platform: z.string(),
+        outcome: z.string().describe('`done`, or the reason of the failure.'),
+        downloads: z.int(),
+      }),
+    )
+    .describe('How downloads ended, on each UTC day of the last 30.'),
+});
+
+export type Work = z.infer<typeof shown>;
+
+const maxWorkers = 200;
+export const daysShown = 30;
+const dayMs = 86_400_000;
+
+/** The queue, the workers, and how downloads end: three statements. */
+export const work: View<object, Work> = {
+  input: z.object({}),
+  shown,
+  read: async ({ pool, now }) => {
+    const dayOf = (ms: number) => new Date(ms).toISOString().slice(0, 10);
+    const nowMs = Date.parse(now());
+    const [{ isMore, ...queue }, workers, days] = await Promise.all([
+      readQueue(pool),
+      listWorkers(pool, { limit: maxWorkers }),
+      listJobDays(pool, { from: dayOf(nowMs - (daysShown - 1) * dayMs), to: dayOf(nowMs) }),
+    ]);
+    return {
+      queue: { ...queue, is_more: isMore },
+      workers: workers.map(({ workerId, quietSeconds, about: said, jobs }) => {
+        const read = about.safeParse(said);
+        return { worker_id: workerId, quiet_seconds: quietSeconds, about: read.success ? read.data : null, jobs };
+      }),
+      days,
+    };
+  },
+};

@@ -1,0 +1,146 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import pg from 'pg';
+import { afterAll } from 'vitest';
+import { writeAuditState } from '../../../projections/audit-state.ts';
+import { nameOf } from '../../../src/audit/rules/divergence.ts';
+import type { Facts } from '../../../src/audit/rules/divergence.ts';
+import { readLog } from '../../support/log.ts';
+import { waitFor } from '../../support/wait-for.ts';
+import { send } from '../browser.ts';
+import type { Browser, Page } from '../browser.ts';
+import { chargedAccount } from './charged-accounts.ts';
+import { staffOfFile } from './staff-of-file.ts';
+import type { StaffMember } from './staff-of-file.ts';
+
+const service = await staffOfFile();
+
+let ada: StaffMember;
+let admin: Browser;
+let support: Browser;
+let pool: pg.Pool;
+beforeAll(async () => {
+  pool = new pg.Pool({ connectionString: service.installation.environment.DATABASE_URL });
+  ada = await service.invite('admin');
+  admin = await service.newStaffSession(ada);
+  support = await service.signedInAs('support');
+});
+afterAll(() => pool.end());
+
+const textOf = ({ text }: Page) =>
+  text
+    .slice(text.indexOf('<main'), text.indexOf('</main>'))
+    .replaceAll(/<[^>]+>/g, ' ')
+    .replaceAll('&quot;', '"')
+    .replaceAll(/\s+/g, ' ');
+const get = async (path: string, browser = support) => textOf(await browser.get(path));
+
+describe('before anything has happened', () => {
+  it('each part says so', async () => {
+    expect(await get('/staff/operation')).toMatch(
+      /has said nothing yet.*The books of every period that is over are closed.*staff \d+ 0 up to date/,
+    );
+    expect(await get('/staff/operation/work')).toMatch(
+      /Downloads that wait 0.*No worker has been there within a day.*No download has failed in the last 30 days/,
+    );
+    expect(await get('/staff/operation/notices')).toContain('Nobody was told anything yet.');
+  });
+});
+
+describe('the verification', () => {
+  const facts: Facts = {
+    ...{ rule: 'row_differs', account_id: null, stream: 'usage-acc_aaaaaaaaaaaaaaaa-20261101', revision: 7 },
+    // The order of its fields is a part of the fact.
+    ...{ field: 'credits.terms', expected: { b: 1, a: 2 }, found: null },
+  };
+  const id = nameOf(facts).slice(0, 16);
+  beforeAll(async () => {
+    const divergences = [{ name: id, acknowledged: false, facts }];
+    const said = { events: 12_345, position: '900', unknown: 1, known: 0, divergences };
+    await writeAuditState(pool, { ...said, caughtUpAt: '2026-11-14T12:00:00.000Z' });
+  });
+
+  it('is shown with each divergence, which only an admin may acknowledge', async () => {
+    const page = await support.get('/staff/operation');
+    expect(textOf(page)).toMatch(
+      /1 value does not follow.*Verified 12,345.*verified 2026-11-14 12:00 UTC.*row_differs new.*\{"b":1,"a":2\}/,
+    );
+    expect(page.text).not.toContain('<textarea');
+    expect((await admin.get('/staff/operation')).text).toContain('<textarea');
+    const acknowledging = { divergence: id, reference: 'CASE-1', reason: 'a known test' };
+    expect((await support.post('/staff/operation/acknowledge', acknowledging)).status).toBe(403);
+    const noReason = await admin.post('/staff/operation/acknowledge', { ...acknowledging, reason: '' });
+    expect(noReason.status).toBe(400);
+  });
+
+  it('knows one that was acknowledged, by whom and why', async () => {
+    const acknowledging = { divergence: id, reference: 'CASE-1', reason: 'a known test' };
+    for (const _twice of [1, 2])
+      expect((await admin.post('/staff/operation/acknowledge', acknowledging)).status).toBe(303);
+    const events = await readLog(service.installation.environment.EVENTSTORE_URL, 'audit-acknowledgements');
+    expect(events).toMatchObject([
+      { data: { ...facts, reference: 'CASE-1' }, metadata: { actor: { id: ada.staffId, reason: 'a known test' } } },
+    ]);
+    // As the verification will look for it.
+    expect(nameOf(events[0]?.data as Facts).slice(0, 16)).toBe(id);
+    const page = await get('/staff/operation');
+    expect(page).toMatch(/Every value that was verified follows.*acknowledged.*under CASE-1: a known test/);
+  });
+});
+
+describe('the work', () => {
+  it('shows what waits, and how downloads ended', async () => {
+    const { accountId } = await chargedAccount(service, 3);
+    const today = new Date().toISOString().slice(0, 10);
+    await service.sql(
+      `insert into job_days values ($1, 'youtube', 'done', 30), ($1, 'youtube', 'platform_error', 10),
+                                   ($1::date - 40, 'youtube', 'too_long', 5)`,
+      [today],
+    );
+    const page = await support.get('/staff/operation/work');
+    expect(textOf(page)).toMatch(
+      new RegExp(`Downloads that wait 3.*youtube 3 .*${accountId} 3 .*youtube platform_error 10 25\\.0 % ${today}`),
+    );
+    expect(textOf(page)).not.toContain('too_long');
+    const [, plotted = ''] = /data-plot="([^"]+)"/.exec(page.text) ?? [];
+    const { series } = JSON.parse(plotted.replaceAll('&quot;', '"')) as {
+      series: { label: string; values: number[] }[];
+    };
+    expect(series).toMatchObject([{ label: 'platform_error' }]);
+    expect(series[0]?.values.at(-1)).toBe(10);
+  });
+
+  it('shows a worker with its slots, guards and versions', { timeout: 60_000 }, async () => {
+    const worker = await service.installation.startRole('worker');
+    const [row] = await service.sql<{ about: object }>('select about from worker_heartbeats');
+    expect(row?.about).toMatchObject({
+      ...{ slots: 2, host: expect.any(String) as string },
+      versions: { reeltally: expect.any(String) as string, 'yt-dlp': expect.any(String) as string },
+    });
+    const page = await get('/staff/operation/work');
+    expect(page).toMatch(/wrk_[a-z0-9]+ .*at work.*0 of 2.*sandbox: .*of \d+ on.*yt-dlp \d/);
+    await worker.stop();
+  });
+});
+
+it('warnings and mails are listed', async () => {
+  const accountId = await service.openAccount('told@example.com');
+  await waitFor(async () => (await get('/staff/operation/notices')).includes(accountId), { what: 'its first invoice' });
+  expect(await get('/staff/operation/notices')).toMatch(
+    new RegExp(`${accountId}.*invoice or credit note.*1 not sent yet`),
+  );
+  expect((await support.get('/staff/operation/notices?before=x')).status).toBe(400);
+});
+
+it('programs are answered with the same', async () => {
+  const { token } = await service.issueToken(ada.staffId, ['operation']);
+  const { text } = await send(service.staffUrl, {
+    ...{ method: 'GET', path: '/staff/v1/operation' },
+    headers: { authorization: `Bearer ${token}`, host: new URL(service.staffUrl).host },
+  });
+  const { data } = JSON.parse(text) as { data: { books: { read_models: { name: string; lag: string }[] } } };
+  expect(data).toMatchObject({
+    books: { audit: { events: 12_345, unknown: 1, caught_up_at: '2026-11-14T12:00:00.000Z' }, periods_not_closed: [] },
+    work: { queue: { waiting: 3 } },
+  });
+  expect(data.books.read_models.map(({ name }) => name)).toContain('corrections');
+});
