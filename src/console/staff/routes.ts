@@ -7,6 +7,7 @@ import * as charges from './pages/charges.ts';
 import * as months from './pages/months.ts';
 import * as operation from './pages/operation.ts';
 import * as overage from './pages/overage.ts';
+import * as reference from './pages/reference.ts';
 import * as providerSignIn from './sign-in/provider-sign-in.ts';
 import * as session from './sign-in/session.ts';
 import * as signIn from './sign-in/sign-in.ts';
@@ -35,6 +36,7 @@ export const routes: readonly StaffRoute[] = [
   open('GET', '/sign-in/provider', providerSignIn.finish),
   open('GET', '/sign-in/:secret', signIn.openLink),
   open('POST', '/sign-in/:secret', signIn.useLink),
+  open('GET', '/docs', reference.show),
 
   staff('GET', '/overage', 'support', overage.show),
   staff('GET', '/overage.csv', 'support', overage.exportCsv),
