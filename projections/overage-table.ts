@@ -117,6 +117,8 @@ export function cursorOf(row: PeriodMoney, sort: OverageSort): OverageCursor {
 }
 
 const exportedAtOnce = 2_000;
+/** The first waits until all rows are sorted. */
+const fetchRows = { text: `fetch ${String(exportedAtOnce)} from rows`, query_timeout: 60_000 };
 
 /**
  * Every row of the table in the same order, as of one instant, in constant memory. It holds a connection and a transaction of
@@ -136,7 +138,7 @@ export async function* exportPeriodMoney(pool: Pool, { filter, order }: Wanted):
       values,
     );
     for (;;) {
-      const { rows } = await client.query<Row>(`fetch ${String(exportedAtOnce)} from rows`);
+      const { rows } = await client.query<Row>(fetchRows);
       if (rows.length > 0) yield rows.map(moneyOf);
       if (rows.length < exportedAtOnce) break;
     }

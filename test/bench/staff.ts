@@ -196,8 +196,11 @@ async function exportOf(form: string, { url, cookie }: Guest, pid: number): Prom
   const [answer] = (await once(sent, 'response')) as [IncomingMessage];
   let [lines, most] = [0, before];
   const watch = setInterval(() => (most = Math.max(most, residentMebibytes(pid))), 100);
-  for await (const chunk of answer as AsyncIterable<Buffer>) for (const byte of chunk) if (byte === 10) lines += 1;
-  clearInterval(watch);
+  try {
+    for await (const chunk of answer as AsyncIterable<Buffer>) for (const byte of chunk) if (byte === 10) lines += 1;
+  } finally {
+    clearInterval(watch);
+  }
   const name = `export of ${lines} lines as ${form}`;
   return [
     { name, unit: 's', values: [(performance.now() - startedMs) / 1_000] },

@@ -72,7 +72,7 @@ describe('the close of a month', () => {
     for (const sort of ['charged', 'voided', 'waived', 'invoiced', 'credited'])
       expect(text).toContain(`href="/staff/overage?month=2020-03&amp;sort=${sort}&amp;order=desc"`);
     expect(text).toContain(`href="/staff/overage/${madeUpAccount(3)}/2020-03-03?only=charges"`);
-    expect(text).toContain('the period is closed and its invoice is not issued yet');
+    expect(text).toContain('invoice due');
     expect(text).toContain('The verification has said nothing yet.');
     const { text: all } = await support.get('/staff/months');
     expect(all).toContain('<a data-row href="/staff/months/2020-03">2020-03</a>');

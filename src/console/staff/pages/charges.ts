@@ -145,7 +145,7 @@ function chargeRow(row: ChargeRow, isWhole: boolean): Html {
     <td>${time(row.time)}</td>
     <td>
       <a data-row href="/staff/events/${row.event_id}">${names[row.type] ?? row.type}</a>
-      ${row.corrects !== null && html`<div class="soft">of <a href="/staff/events/${row.corrects}">its charge</a></div>`}
+      ${row.corrects !== null && html`<br /><span class="soft">of <a href="/staff/events/${row.corrects}">its charge</a></span>`}
     </td>
     <td>
       ${

@@ -1,4 +1,5 @@
 import { openReasons } from '../../../../projections/month-close.ts';
+import type { OpenReason } from '../../../../projections/month-close.ts';
 import { html } from '../../../documents/html.ts';
 import type { Html } from '../../../documents/html.ts';
 import { count, day, empty, figures, money, note, number, numberHead, time, wideTable } from '../../parts.ts';
@@ -138,13 +139,21 @@ function totals({ month, totals: sums }: ShownMonth): Html {
     )}`;
 }
 
+/** In a cell; below the table in a sentence. */
+const shortReasons: Readonly<Record<OpenReason, string>> = {
+  period_open: 'period open',
+  period_ended: 'to be closed',
+  invoice_due: 'invoice due',
+  before_open: 'before: open',
+  before_ended: 'before: to be closed',
+  before_due: 'before: invoice due',
+  opening_due: 'first invoice due',
+};
+
 const heads = [
   'Account',
   'Period from',
-  ...[
-    ...['Fee', 'Difference of fee', 'Overage', 'Voided', 'Waived', 'Due', 'Invoiced', 'Credited', 'Not invoiced'],
-  ].map(numberHead),
-  'Why not',
+  ...['Fee', 'Upgrade', 'Overage', 'Given back', 'Due', 'Invoiced', 'Credited', 'Not invoiced'].map(numberHead),
 ];
 
 function accounts({ month, accounts: rows, next }: ShownMonth, { account, after }: MonthInput): Html {
@@ -157,7 +166,7 @@ function accounts({ month, accounts: rows, next }: ShownMonth, { account, after 
     ${
       rows.length === 0
         ? empty(html`<p>No such account has a billing period that begins in this month.</p>`)
-        : wideTable('Accounts of the month', heads, rows.map(accountRow))
+        : html`${wideTable('Accounts of the month', heads, rows.map(accountRow))} ${reasonsOf(rows)}`
     }
     <p class="pages">
       ${(after ?? account) !== undefined && html`<a href="${addressOf(month)}#accounts">First page</a>`}
@@ -165,23 +174,36 @@ function accounts({ month, accounts: rows, next }: ShownMonth, { account, after 
     </p>`;
 }
 
+function reasonsOf(rows: readonly CloseRow[]): Html | false {
+  const used = [...new Set(rows.flatMap((row) => row.not_invoiced.map(({ why }) => why)))];
+  if (used.length === 0) return false;
+  return html`<dl class="facts">
+    ${used.map(
+      (why) =>
+        html`<dt>${shortReasons[why]}</dt>
+          <dd>${openReasons[why]}</dd>`,
+    )}
+  </dl>`;
+}
+
 function accountRow(row: CloseRow): Html {
   const amount = (cents: number) => number(cents === 0 ? html`<span class="soft">${money(0)}</span>` : money(cents));
-  const overage = (cents: number, only?: 'charges' | 'corrections') =>
+  const overage = (cents: number, only: 'charges' | 'corrections') =>
     cents === 0 ? amount(0) : number(html`<a href="${chargesAddress(row, only)}">${money(cents)}</a>`);
   return html`<tr>
     <td>
       <a data-row href="/staff/accounts/${row.account_id}"><code>${row.account_id}</code></a>
     </td>
-    <td>${day(row.period_start)} <span class="tag ${phaseTags[row.phase]}">${row.phase}</span></td>
+    <td>${day(row.period_start)}<br /><span class="tag ${phaseTags[row.phase]}">${row.phase}</span></td>
     ${amount(row.fee_cents)} ${amount(row.fee_difference_cents)} ${overage(row.charged_cents, 'charges')}
-    ${overage(-row.voided_cents, 'corrections')} ${overage(-row.waived_cents, 'corrections')} ${amount(row.due_cents)}
-    ${amount(row.invoiced_cents)} ${amount(-row.credited_cents)} ${amount(row.not_invoiced_cents)}
-    <td>
-      ${row.not_invoiced.map(
-        ({ cents, why }) =>
-          html`<div class="soft">${row.not_invoiced.length > 1 && `${money(cents)}: `}${openReasons[why]}</div>`,
-      )}
-    </td>
+    ${overage(-row.voided_cents - row.waived_cents, 'corrections')} ${amount(row.due_cents)}
+    ${amount(row.invoiced_cents)} ${amount(-row.credited_cents)}
+    ${number(row.not_invoiced.length === 0 ? html`<span class="soft">${money(0)}</span>` : notInvoiced(row))}
   </tr>`;
 }
+
+const notInvoiced = ({ not_invoiced: parts }: CloseRow): Html =>
+  html`${parts.map(
+    ({ cents, why }, at) =>
+      html`${at > 0 && html`<br />`}${money(cents)} <br /><span class="soft">${shortReasons[why]}</span>`,
+  )}`;
