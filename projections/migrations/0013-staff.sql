@@ -161,6 +161,9 @@ create index overage_ledger_given_back_to on overage_ledger (account_id, positio
   where type in ('ChargeWaived', 'DownloadCreditReturned');
 create index credit_notes_by_time on invoices (position) where type = 'CreditNoteIssued';
 
+-- What an outage failed.
+create index jobs_failed_overage on jobs (finished_at) where status = 'failed' and overage;
+
 -- Notices and mails, the newest first.
 create index usage_warnings_by_time on usage_warnings (time, event_id);
 create index document_mails_by_time on document_mails (time, event_id);

@@ -19,10 +19,11 @@ export interface StaffDependencies extends SiteDependencies {
   provider: IdentityProvider | undefined;
   /** Counts a request for a sign-in link. @returns whether this client has asked too often */
   countSignIn: (clientAddress: string) => boolean;
+  samplePlatformOrigin: string | undefined;
   /** What one person may give back to one account within 24 hours without a second person. */
   approvalCents: number;
   /** How long after its end a period still takes corrections. */
-  graceSeconds: number;
+  closingGraceSeconds: number;
   /** Version of this service. */
   version: string;
   now: () => string;

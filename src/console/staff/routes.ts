@@ -8,6 +8,7 @@ import * as corrections from './pages/corrections.ts';
 import * as giveBack from './pages/give-back.ts';
 import * as notices from './pages/notices.ts';
 import * as operation from './pages/operation.ts';
+import * as outage from './pages/outage.ts';
 import * as work from './pages/work.ts';
 import * as providerSignIn from './sign-in/provider-sign-in.ts';
 import * as session from './sign-in/session.ts';
@@ -39,6 +40,8 @@ export const routes: readonly StaffRoute[] = [
   open('POST', '/sign-in/:secret', signIn.useLink),
 
   staff('GET', '/corrections', 'support', corrections.show),
+  staff('GET', '/corrections/outage', 'support', outage.show),
+  staff('POST', '/corrections/outage', 'support', outage.ask),
   staff('GET', '/corrections/:id', 'support', correction.show),
   staff('POST', '/corrections/:id/approve', 'finance', correction.approve),
   staff('POST', '/corrections/:id/refuse', 'support', correction.refuse),

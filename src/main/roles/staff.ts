@@ -117,9 +117,10 @@ function staffDependencies(connections: Connections, address: () => string): Sta
       issuer === undefined
         ? undefined
         : createIdentityProvider({ issuer, clientId, clientSecret: OIDC_CLIENT_SECRET, roleClaim: OIDC_ROLE_CLAIM }),
+    samplePlatformOrigin: addresses.samplePlatformUrl ?? undefined,
     countSignIn: (client) => signIns.count(client).exhausted,
     approvalCents: config.STAFF_APPROVAL_CENTS,
-    graceSeconds: config.CLOSING_GRACE_SECONDS,
+    closingGraceSeconds: config.CLOSING_GRACE_SECONDS,
     version: config.version,
     isDemo: addresses.samplePlatformUrl !== null,
   };

@@ -28,6 +28,8 @@ interface Row {
 /** The pages and actions that need a session, each once. */
 const pages: Readonly<Record<string, Row>> = {
   'GET /corrections': { role: 'support', answer: 200 },
+  'GET /corrections/outage': { role: 'support', answer: 200 },
+  'POST /corrections/outage': { role: 'support', answer: 400 },
   'GET /corrections/:id': { role: 'support', answer: 404 },
   'POST /corrections/:id/approve': { role: 'finance', answer: 404 },
   'POST /corrections/:id/refuse': { role: 'support', answer: 404 },
