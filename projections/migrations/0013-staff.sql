@@ -165,6 +165,10 @@ create index overage_ledger_given_back_to on overage_ledger (account_id, positio
 create index credit_notes_by_time on invoices (position) where type = 'CreditNoteIssued';
 
 -- Notices and mails, the newest first: everybody's, and those of an account.
+-- What an outage failed.
+create index jobs_failed_overage on jobs (finished_at) where status = 'failed' and overage;
+
+-- Notices and mails, the newest first.
 create index usage_warnings_by_time on usage_warnings (time, event_id);
 create index document_mails_by_time on document_mails (time, event_id);
 create index usage_warnings_of_account on usage_warnings (account_id, time, event_id);

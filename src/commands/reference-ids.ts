@@ -14,6 +14,17 @@ export const keyIdOf = (accountId: string, reference: string): string =>
 export const staffIdOf = ({ issuer, subject }: { issuer: string; subject: string }): string =>
   idOf('stf', ['staff of a provider', issuer, subject]);
 
+/** A part of the correction that gives back what an outage has failed: the same form, sent twice, asks once. */
+export function correctionIdOf(reference: string, stream: string, part: number): string {
+  const digits = hash('sha256', ['reeltally', 'part of an outage', reference, stream, String(part)].join('\0'));
+  // Version 8 of RFC 9562, with its variant.
+  const variant = ((parseInt(digits.charAt(16), 16) & 3) | 8).toString(16);
+  return [
+    ...[digits.slice(0, 8), digits.slice(8, 12), `8${digits.slice(13, 16)}`],
+    ...[`${variant}${digits.slice(17, 20)}`, digits.slice(20, 32)],
+  ].join('-');
+}
+
 /** 100 bits of a hash in base 32, in the form of a random id. @param parts hold no control characters */
 function idOf(prefix: 'acc' | 'key' | 'stf', parts: readonly string[]): string {
   const bytes = hash('sha256', ['reeltally', ...parts].join('\0'), 'buffer').subarray(0, idLength);

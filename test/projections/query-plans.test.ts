@@ -8,6 +8,7 @@ import { pageAccountPeriods } from '../../projections/account-periods.ts';
 import { listKeysWithUse } from '../../projections/admission/key-use.ts';
 import { listCorrections, listWaitingCorrections } from '../../projections/corrections.ts';
 import { listGivenBack } from '../../projections/given-back.ts';
+import { listOutage } from '../../projections/outage.ts';
 import { listNotices } from '../../projections/operation.ts';
 import { listPeriodMoney, overageSorts } from '../../projections/overage-table.ts';
 import type { OverageCursor, OverageFilter, OverageOrder } from '../../projections/overage-table.ts';
@@ -94,6 +95,14 @@ async function fillForStaff(pool: Pool): Promise<void> {
             n % 13, 0, 0, n % 3, 0, n % 17
      from generate_series(1, $1::int) n, generate_series(timestamptz '2025-01-01', '2026-12-01', interval '1 month') m`,
     [accounts],
+  );
+  await pool.query(
+    `insert into jobs (token, account_id, usage_stream, usage_revision, platform, video_id, url, format, quality, overage, status,
+       revision, attempts, queued_at, waiting_since, finished_at, failure_reason, key_id, cents)
+     select 'F' || md5(n::text), 'acc_outage', 'usage-outage', n, 'youtube', 'f' || n, 'https://youtube.com/f' || n, 'video', 'best',
+       true, 'failed', 3, 1, timestamptz '2025-05-05T00:00Z', now(), timestamptz '2026-05-05T00:00Z' + n * interval '1 minute',
+       'platform_error', 'key_0', 25
+     from generate_series(1, 5000) n`,
   );
   await pool.query(
     `insert into month_money
@@ -311,6 +320,8 @@ describe('a search', () => {
   });
 });
 
+const outageOfOneHour = { platform: 'youtube', from: '2026-05-05T00:00:00Z', to: '2026-05-05T01:00:00Z' };
+
 describe('the other queries of staff', () => {
   it.each<[string, number, (client: Pick<Pool, 'query'>) => Promise<unknown[]>]>([
     ['corrections that wait', 50, (client) => listWaitingCorrections(client, { status: 'asked', limit: 50 })],
@@ -323,6 +334,12 @@ describe('the other queries of staff', () => {
     ['looks of a person', 20, (client) => listLooks(client, { of: { staffId: 'stf_7' }, limit: 20 })],
     ['looks at an account', 1, (client) => listLooks(client, { of: { accountId: small }, limit: 20 })],
     ['looks at a download', 1, (client) => listLooks(client, { of: { token: 'A' + md5('7') }, limit: 20 })],
+    // Each with the events of its download.
+    [
+      'what an outage failed',
+      400,
+      async (client) => (await listOutage(client, outageOfOneHour, { maxCharges: 80 })).periods,
+    ],
     ['warnings and mails', 100, (client) => listNotices(client, { limit: 50 })],
   ])('%s', async (_name, rows, work) => {
     const { result, looked } = await lookedAt(work);

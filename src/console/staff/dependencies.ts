@@ -29,7 +29,7 @@ export interface StaffDependencies extends SiteDependencies {
   /** What one person may give back to one account within 24 hours without a second person. */
   approvalCents: number;
   /** How long after its end a period still takes corrections. */
-  graceSeconds: number;
+  closingGraceSeconds: number;
   /** Version of this service. */
   version: string;
   now: () => string;

@@ -16,6 +16,7 @@ import * as overage from './pages/overage.ts';
 import * as reference from './pages/reference.ts';
 import * as notices from './pages/notices.ts';
 import * as operation from './pages/operation.ts';
+import * as outage from './pages/outage.ts';
 import * as work from './pages/work.ts';
 import * as providerSignIn from './sign-in/provider-sign-in.ts';
 import * as session from './sign-in/session.ts';
@@ -56,6 +57,8 @@ export const routes: readonly StaffRoute[] = [
   staff('GET', '/overage.csv', 'support', overage.exportCsv),
   staff('GET', '/overage.json', 'support', overage.exportJson),
   staff('GET', '/corrections', 'support', corrections.show),
+  staff('GET', '/corrections/outage', 'support', outage.show),
+  staff('POST', '/corrections/outage', 'support', outage.ask),
   staff('GET', '/corrections/:id', 'support', correction.show),
   staff('POST', '/corrections/:id/approve', 'finance', correction.approve),
   staff('POST', '/corrections/:id/refuse', 'support', correction.refuse),

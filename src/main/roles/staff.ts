@@ -138,7 +138,7 @@ function staffDependencies(connections: Connections, shared: Shared, address: ()
     countSignIn: (client) => signIns.count(client).exhausted,
     exports: new RunningExports(maxExports),
     approvalCents: config.STAFF_APPROVAL_CENTS,
-    graceSeconds: config.CLOSING_GRACE_SECONDS,
+    closingGraceSeconds: config.CLOSING_GRACE_SECONDS,
     version: config.version,
     isDemo: addresses.samplePlatformUrl !== null,
   };

@@ -67,6 +67,8 @@ const pages: Readonly<Record<string, Row>> = {
   },
   'GET /downloads/:token': { role: 'support', path: () => `/downloads/${things.token}`, answer: 200 },
   'GET /corrections': { role: 'support', answer: 200 },
+  'GET /corrections/outage': { role: 'support', answer: 200 },
+  'POST /corrections/outage': { role: 'support', answer: 400 },
   'GET /corrections/:id': { role: 'support', answer: 404 },
   'POST /corrections/:id/approve': { role: 'finance', answer: 404 },
   'POST /corrections/:id/refuse': { role: 'support', answer: 404 },

@@ -1,7 +1,12 @@
+import { randomUUID } from 'node:crypto';
 import { issueInvoice } from '../../../src/commands/issue-invoice.ts';
-import { newUuid } from '../../../src/system/clock-and-chance.ts';
+import { recordJobProgress } from '../../../src/commands/record-job-progress.ts';
+import type { JobCommand } from '../../../src/domain/download-job.ts';
+import type { FailureReason } from '../../../src/domain/failure-reasons.ts';
+import { isRefused } from '../../../src/domain/refusals.ts';
+import { newId, newUuid } from '../../../src/system/clock-and-chance.ts';
 import { endAndClose } from '../../commands/close-books.ts';
-import { ask, downloadOf, freshToken, openUsage, writersOf } from '../../commands/usage-account.ts';
+import { ask, downloadOf, openUsage, writersOf } from '../../commands/usage-account.ts';
 import type { UsageAccount } from '../../commands/usage-account.ts';
 import type { Terms } from '../../../src/domain/plans.ts';
 import { waitFor } from '../../support/wait-for.ts';
@@ -12,6 +17,9 @@ export interface ChargedAccount extends UsageAccount {
   tokens: string[];
 }
 
+/** In the form by which streams of jobs are known. */
+const newToken = () => `A${randomUUID().replaceAll('-', '').slice(1)}`;
+
 /** An account that the read models know, with so many downloads at 25 cents each. */
 export async function chargedAccount(
   { commands: { store }, sql }: StaffOfFile,
@@ -20,7 +28,7 @@ export async function chargedAccount(
 ): Promise<ChargedAccount> {
   const account = await openUsage(store, { downloads_limit: 0, overage_cents: 25, fee_cents: 0, ...terms });
   const writers = writersOf(store);
-  const tokens = Array.from({ length: downloads }, freshToken);
+  const tokens = Array.from({ length: downloads }, newToken);
   for (const token of tokens) await ask(writers, account, downloadOf(token));
   await waitFor(
     async () => (await sql('select from jobs where account_id = $1', [account.accountId])).length === downloads,
@@ -41,5 +49,32 @@ export async function closeAndInvoice(
   await issueInvoice({ store, now: () => december, newUuid }, invoice);
   await waitFor(async () => (await sql('select from invoices where account_id = $1', [accountId])).length === 1, {
     what: 'the invoice in the read model',
+  });
+}
+
+/** A worker gives up these downloads of an account, for a reason that is not tried again. */
+export async function failDownloads(
+  { commands: { store, now }, sql }: StaffOfFile,
+  { accountId, stream, tokens }: ChargedAccount,
+  { reason = 'private_video', which = tokens }: { reason?: FailureReason; which?: readonly string[] } = {},
+): Promise<void> {
+  const workerId = newId('wrk');
+  const cause = { correlationId: newUuid(), causationId: newUuid(), actor: { type: 'system', id: workerId } } as const;
+  for (const token of which) {
+    const usageRevision = 2 + 2 * tokens.indexOf(token);
+    const step = async (command: JobCommand) => {
+      const step = await recordJobProgress({ store, now, newUuid }, command, { ...cause, timeoutMs: 10_000 });
+      if (isRefused(step)) throw new Error(`refused: ${step.refusal}`);
+      return step.revision;
+    };
+    const revision = await step({ kind: 'claim', token, workerId, accountId, usageStream: stream, usageRevision });
+    const claim = { workerId, revision };
+    await step({ kind: 'start', token, claim });
+    await step({ kind: 'give_up', token, claim, reason, fault: 'video' });
+  }
+  const failed = async () =>
+    (await sql("select from jobs where token = any($1) and status = 'failed'", [[...which]])).length;
+  await waitFor(async () => (await failed()) === which.length, {
+    what: 'the failures in the read model',
   });
 }

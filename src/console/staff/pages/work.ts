@@ -152,7 +152,7 @@ function table(days: Work['days']): Html {
         html`<tr>
           <th scope="row">${platform}</th>
           <td>
-            <a data-row href="/staff/corrections/outage?platform=${platform}&reason=${outcome}">${outcome}</a>
+            <a data-row href="/staff/corrections/outage?platform=${platform}&failure=${outcome}">${outcome}</a>
           </td>
           ${number(count(downloads))} ${number(`${((downloads * 100) / (ended.get(platform) ?? 1)).toFixed(1)} %`)}
           <td>${last}</td>

@@ -57,8 +57,8 @@ const maxPeriods = 100;
 export const books: View<object, Books> = {
   input: z.object({}),
   shown,
-  read: async ({ pool, staff: { store }, now, graceSeconds }) => {
-    const endedBefore = new Date(Date.parse(now()) - graceSeconds * 1_000).toISOString();
+  read: async ({ pool, staff: { store }, now, closingGraceSeconds }) => {
+    const endedBefore = new Date(Date.parse(now()) - closingGraceSeconds * 1_000).toISOString();
     const [state, reached, periods, head] = await Promise.all([
       readAuditState(pool),
       listReached(pool),

@@ -1,0 +1,54 @@
+import type { PoolClient } from 'pg';
+import type { FailureReason } from '../src/domain/failure-reasons.ts';
+
+/** The charges of one billing period whose downloads an outage has failed. */
+export interface OutagePeriod {
+  account_id: string;
+  /** Usage stream of the period. */
+  stream: string;
+  isClosed: boolean;
+  /** All of them, in the order of the stream, also those of which nothing is left. `revision` is that of the charge. */
+  charges: { token: string; revision: number }[];
+  /** How many have something left to give back, and how much in all, as far as the read model has it. */
+  left: number;
+  cents: number;
+}
+
+export interface OutageFilter {
+  platform: string;
+  /** Undefined: any. */
+  reason?: FailureReason | undefined;
+  /** When the downloads failed; UTC ISO-8601, the end exclusive. */
+  from: string;
+  to: string;
+}
+
+/** Failed downloads that were charged beyond the allowance, by account and period, those with the largest sum first. */
+export async function listOutage(
+  client: Pick<PoolClient, 'query'>,
+  { platform, reason, from, to }: OutageFilter,
+  { maxCharges }: { maxCharges: number },
+): Promise<{ periods: OutagePeriod[]; isMore: boolean }> {
+  const { rows } = await client.query<Omit<OutagePeriod, 'isClosed'> & { phase: string | null }>(
+    `select f.account_id, f.stream, c.phase, (count(*) filter (where f.cents > 0))::int as left,
+            coalesce(sum(f.cents), 0)::float8 as cents,
+            json_agg(json_build_object('token', f.token, 'revision', f.revision) order by f.revision) as charges
+     from (
+       select j.token, j.account_id, j.usage_stream as stream, j.usage_revision - 1 as revision,
+              (select sum(t.cents) from job_timeline t where t.token = j.token) as cents
+       from jobs j
+       where j.status = 'failed' and j.overage and j.finished_at >= $1 and j.finished_at < $2
+         and j.platform = $3 and j.failure_reason <> 'voided' and ($4::text is null or j.failure_reason = $4)
+       order by j.finished_at limit $5
+     ) f
+     left join credits c on c.stream = f.stream
+     group by f.account_id, f.stream, c.phase
+     order by cents desc, f.stream`,
+    [from, to, platform, reason ?? null, maxCharges + 1],
+  );
+  const found = rows.reduce((sum, { charges }) => sum + charges.length, 0);
+  return {
+    periods: rows.map(({ phase, ...row }) => ({ ...row, isClosed: phase === 'closed' })),
+    isMore: found > maxCharges,
+  };
+}

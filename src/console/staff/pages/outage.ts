@@ -1,0 +1,215 @@
+import { askCorrection } from '../../../commands/correct.ts';
+import { correctionIdOf } from '../../../commands/reference-ids.ts';
+import { html } from '../../../documents/html.ts';
+import type { Html } from '../../../documents/html.ts';
+import { maxChargesOfCorrection } from '../../../domain/correction-events.ts';
+import { failureReasonNames } from '../../../domain/failure-reasons.ts';
+import { platforms, configuredPlatforms } from '../../../domain/platforms/platforms.ts';
+import { isRefused } from '../../../domain/refusals.ts';
+import { formTokenField } from '../../layout.ts';
+import { count, empty, money, note, number, numberHead, option, wideTable } from '../../parts.ts';
+import { page } from '../../visit.ts';
+import type { Answer, StaffVisit } from '../../visit.ts';
+import { carryOut, readReference, refusalText, whyFields } from '../ask-correction.ts';
+import type { StaffDependencies } from '../dependencies.ts';
+import { orderOf } from '../staff-request.ts';
+import { see, viewerOf } from '../view.ts';
+import { outage } from '../views/outage.ts';
+import type { OutageShown } from '../views/outage.ts';
+import { correctionTag } from './corrections.ts';
+import { whoDecides } from './give-back.ts';
+
+/** Gives back what an outage has failed and charged: shown first, then asked once for each account and period. */
+
+export async function show(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
+  const { query } = visit;
+  const preview = query.has('from')
+    ? previewOf(
+        await see(outage, viewerOf(visit), dependencies, Object.fromEntries(query)),
+        ...([visit, dependencies] as const),
+      )
+    : html`<p class="soft">Nothing is changed before you have seen what it would give back.</p>`;
+  return page({
+    title: 'Give back an outage',
+    section: 'corrections',
+    content: html`<p>
+        All charges beyond the plan of downloads that failed on one platform, in a time that is over. Credits of a plan
+        cannot be given back in money.
+      </p>
+      ${choice(query, dependencies)} ${preview}`,
+  });
+}
+
+const fields = ['platform', 'failure', 'from', 'to'] as const;
+
+function choice(query: URLSearchParams, { samplePlatformOrigin }: StaffDependencies): Html {
+  const names = [...platforms, ...configuredPlatforms({ samplePlatformOrigin })].map(({ name }) => name).sort();
+  return html`<form method="get" action="/staff/corrections/outage" class="filters">
+    <label
+      >Platform
+      <select name="platform" required>
+        ${names.map((name) => option(name, name, query.get('platform')))}
+      </select></label
+    >
+    <label
+      >Reason of the failure
+      <select name="failure">
+        ${option('', 'any', query.get('failure') ?? '')}
+        ${failureReasonNames.filter((name) => name !== 'voided').map((name) => option(name, name, query.get('failure')))}
+      </select></label
+    >
+    <label>From (UTC) <input type="datetime-local" name="from" value="${query.get('from') ?? ''}" required /></label>
+    <label>Until (UTC) <input type="datetime-local" name="to" value="${query.get('to') ?? ''}" required /></label>
+    <button class="second">Show what it would give back</button>
+  </form>`;
+}
+
+const sumOf = (periods: OutageShown['periods']) => periods.reduce((sum, { cents }) => sum + cents, 0);
+
+function previewOf({ periods }: OutageShown, visit: StaffVisit, { approvalCents }: StaffDependencies): Html {
+  if (periods.length === 0) return empty(html`<p>No download that was charged beyond the plan has failed so.</p>`);
+  const open = periods.filter(({ is_closed: isClosed }) => !isClosed);
+  const closed = periods.length - open.length;
+  const charges = open.reduce((sum, { left }) => sum + left, 0);
+  return html`<h2>What it would give back</h2>
+    <p class="lead">
+      <strong>${money(sumOf(open))}</strong> for ${count(charges)} ${charges === 1 ? 'charge' : 'charges'} in
+      ${count(open.length)} ${open.length === 1 ? 'period' : 'periods'}.
+    </p>
+    ${
+      closed > 0 &&
+      note(
+        'warn',
+        `The books of ${count(closed)} more ${closed === 1 ? 'period' : 'periods'} are closed: credit these charges one by one from the account's invoice.`,
+      )
+    }
+    ${wideTable(
+      'Accounts and periods',
+      [
+        'Account',
+        'Usage stream',
+        numberHead('Failed charges'),
+        numberHead('Something left'),
+        numberHead('Sum'),
+        'Books',
+      ],
+      periods.map(
+        (row) =>
+          html`<tr>
+            <td>
+              <a data-row href="/staff/accounts/${row.account_id}"><code>${row.account_id}</code></a>
+            </td>
+            <td><code>${row.stream}</code></td>
+            ${number(count(row.charges.length))} ${number(count(row.left))} ${number(money(row.cents))}
+            <td>${row.is_closed ? 'closed: not included' : 'open'}</td>
+          </tr>`,
+      ),
+    )}
+    ${
+      charges > 0 &&
+      html`<form method="post" action="/staff/corrections/outage" class="stack">
+          ${formTokenField(visit.session)} ${kept(visit.query)} ${whyFields()}
+          <button>${visit.session.role === 'support' ? 'Ask to give back' : 'Give back'} ${money(sumOf(open))}</button>
+        </form>
+        <p class="soft">${whoDecides(visit, approvalCents)} The same reference gives nothing back twice.</p>`
+    }`;
+}
+
+const kept = (given: URLSearchParams): Html[] =>
+  fields.map((name) => html`<input type="hidden" name="${name}" value="${given.get(name) ?? ''}" />`);
+
+interface Asked {
+  account_id: string;
+  charges: number;
+  cents: number | null;
+  correctionId: string;
+  said: Html;
+}
+
+/** A browser waits for so long; what is left then is asked by the same form, sent again. */
+const budgetMs = 20_000;
+
+export async function ask(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
+  const reference = readReference(visit.form);
+  const { by } = orderOf(visit);
+  const given = Object.fromEntries(fields.map((name) => [name, visit.form.get(name) ?? '']));
+  const { periods } = await see(outage, viewerOf(visit), dependencies, given);
+  const parts = periods.filter(({ is_closed: isClosed }) => !isClosed).flatMap(partsOf);
+  const deadlineMs = performance.now() + budgetMs;
+  const done: Asked[] = [];
+  for (const part of parts) {
+    if (performance.now() > deadlineMs) break;
+    done.push(await askPart(visit, dependencies, { part, reference }));
+  }
+  const left = parts.length - done.length;
+  return page({
+    title: 'Give back an outage',
+    section: 'corrections',
+    content: html`${outcome(done, left)}
+      ${wideTable(
+        'Corrections',
+        ['Account', 'Correction', numberHead('Charges'), numberHead('Amount'), 'State'],
+        done.map(
+          (each) =>
+            html`<tr>
+              <td>
+                <a href="/staff/accounts/${each.account_id}"><code>${each.account_id}</code></a>
+              </td>
+              <td>
+                <a data-row href="/staff/corrections/${each.correctionId}"><code>${each.correctionId}</code></a>
+              </td>
+              ${number(count(each.charges))} ${number(each.cents === null ? '' : money(each.cents))}
+              <td>${each.said}</td>
+            </tr>`,
+        ),
+      )}
+      ${
+        left > 0 &&
+        html`<form method="post" action="/staff/corrections/outage" class="stack">
+          ${formTokenField(visit.session)} ${kept(visit.form)} ${whyFields({ reference, reason: by.reason })}
+          <button>Go on with the other ${count(left)}</button>
+        </form>`
+      }
+      <p>
+        <a href="/staff/corrections?reference=${encodeURIComponent(reference)}">All corrections under ${reference}</a>
+      </p>`,
+  });
+}
+
+interface Part extends Pick<OutageShown['periods'][number], 'account_id' | 'stream' | 'charges'> {
+  index: number;
+}
+
+/** The charges of a period never change their order, so that the same reference asks for the same parts. */
+const partsOf = ({ account_id, stream, charges }: OutageShown['periods'][number]): Part[] =>
+  Array.from({ length: Math.ceil(charges.length / maxChargesOfCorrection) }, (_, index) => ({
+    ...{ account_id, stream, index },
+    charges: charges.slice(index * maxChargesOfCorrection, (index + 1) * maxChargesOfCorrection),
+  }));
+
+async function askPart(
+  visit: StaffVisit,
+  dependencies: StaffDependencies,
+  { part, reference }: { part: Part; reference: string },
+): Promise<Asked> {
+  const { account_id: accountId, stream, charges, index } = part;
+  const correctionId = correctionIdOf(reference, stream, index);
+  const about = { account_id: accountId, charges: charges.length, correctionId };
+  const correction = { kind: 'waive_charges', stream, charges } as const;
+  const asked = await askCorrection(dependencies.staff, {
+    ...{ accountId, correctionId, reference, correction, limitCents: dependencies.approvalCents },
+    ...orderOf(visit),
+  });
+  if (isRefused(asked)) return { ...about, cents: null, said: html`${refusalText(asked.refusal)}` };
+  const ended = (await carryOut(dependencies, { accountId, correctionId })) ?? asked;
+  const { status, cents, madeCents } = ended;
+  return { ...about, cents: madeCents ?? cents, said: correctionTag(status) };
+}
+
+function outcome(done: readonly Asked[], left: number): Html {
+  const all = done.reduce((sum, { cents }) => sum + (cents ?? 0), 0);
+  if (left > 0)
+    return note('warn', `${count(done.length)} corrections are asked so far, and ${count(left)} are not. Go on below.`);
+  if (done.length === 0) return note('info', 'Nothing is left to give back.');
+  return note('info', `${count(done.length)} ${done.length === 1 ? 'correction' : 'corrections'} over ${money(all)}.`);
+}

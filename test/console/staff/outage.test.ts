@@ -1,0 +1,92 @@
+import { beforeAll, expect, it } from 'vitest';
+import { readLog } from '../../support/log.ts';
+import type { Browser, Page } from '../browser.ts';
+import { chargedAccount, closeAndInvoice, failDownloads } from './charged-accounts.ts';
+import type { ChargedAccount } from './charged-accounts.ts';
+import { staffOfFile } from './staff-of-file.ts';
+
+const service = await staffOfFile({ STAFF_APPROVAL_CENTS: '60' });
+
+let finance: Browser;
+let support: Browser;
+let two: ChargedAccount;
+let three: ChargedAccount;
+let closed: ChargedAccount;
+
+const minute = (secondsFromNow: number) => new Date(Date.now() + secondsFromNow * 1_000).toISOString().slice(0, 16);
+/** An outage that is over: what the tests have failed is moved into it. */
+const time = { from: minute(-7_200), to: minute(-3_600) };
+const about = { platform: 'youtube', failure: 'private_video', ...time };
+const query = (changed: object = {}) => new URLSearchParams({ ...about, ...changed }).toString();
+
+beforeAll(async () => {
+  finance = await service.signedInAs('finance');
+  support = await service.signedInAs('support');
+  two = await chargedAccount(service, 3);
+  three = await chargedAccount(service, 3);
+  closed = await chargedAccount(service, 1);
+  await failDownloads(service, two, { which: two.tokens.slice(0, 2) });
+  await failDownloads(service, two, { which: two.tokens.slice(2), reason: 'too_long' });
+  await failDownloads(service, three);
+  await failDownloads(service, closed);
+  await closeAndInvoice(service, closed);
+  await service.sql("update jobs set finished_at = $1::timestamptz + interval '10 minutes'", [`${time.from}Z`]);
+}, 60_000);
+
+const textOf = ({ text }: Page) =>
+  text
+    .slice(text.indexOf('<main'), text.indexOf('</main>'))
+    .replaceAll(/<[^>]+>/g, ' ')
+    .replaceAll(/\s+/g, ' ');
+const corrections = () => readLog(service.installation.environment.EVENTSTORE_URL, 'corrections-');
+const waivers = async ({ stream }: ChargedAccount) =>
+  (await readLog(service.installation.environment.EVENTSTORE_URL, stream)).filter(
+    ({ type }) => type === 'ChargeWaived',
+  );
+
+it('is shown before anything is changed: charges and sums by account and period, closed books apart', async () => {
+  expect(textOf(await finance.get('/staff/corrections/outage'))).toContain('Nothing is changed before');
+  const page = textOf(await finance.get(`/staff/corrections/outage?${query()}`));
+  expect(page).toMatch(/\$1\.25 for 5 charges in 2 periods\./);
+  expect(page).toContain('The books of 1 more period are closed');
+  expect(page).toMatch(new RegExp(`${three.accountId} .* 3 3 \\$0\\.75 open .*${two.accountId} .* 2 2 \\$0\\.50 open`));
+  expect(textOf(await finance.get(`/staff/corrections/outage?${query({ failure: '' })}`))).toContain('6 charges');
+  expect(textOf(await finance.get(`/staff/corrections/outage?${query({ platform: 'vimeo' })}`))).toContain(
+    'has failed so',
+  );
+  expect(await corrections()).toEqual([]);
+});
+
+it.each([
+  ['a time that is none', { from: 'x' }, 'is no time'],
+  ['an end before the beginning', { to: time.from }, 'ends before it begins'],
+  ['an end in the future', { to: minute(3_600) }, 'still to come'],
+  ['more than a month', { from: '2026-01-01T00:00' }, 'at most 31 days'],
+  ['an unknown reason', { failure: 'x' }, 'is no reason'],
+])('is refused for %s', async (_name, changed, text) => {
+  const { status, text: page } = await finance.get(`/staff/corrections/outage?${query(changed)}`);
+  expect([status, page]).toEqual([400, expect.stringContaining(text)]);
+});
+
+it('is given back by one correction for each account and period, once under one reference', async () => {
+  const fields = { ...about, reference: 'OUTAGE-1', reason: 'the platform was away' };
+  const page = textOf(await finance.post('/staff/corrections/outage', fields));
+  // Above the limit of 60 cents, the larger one waits.
+  expect(page).toMatch(new RegExp(`${three.accountId} .* 3 \\$0\\.75 waits for approval`));
+  expect(page).toMatch(new RegExp(`${two.accountId} .* 2 \\$0\\.50 given back`));
+  expect(await waivers(two)).toHaveLength(2);
+  expect(await waivers(three)).toHaveLength(0);
+  const stored = await corrections();
+  expect(stored.filter(({ type }) => type === 'CorrectionAsked')).toHaveLength(2);
+
+  const again = textOf(await finance.post('/staff/corrections/outage', fields));
+  expect(again).toMatch(new RegExp(`${two.accountId} .* 2 \\$0\\.50 given back`));
+  expect(await corrections()).toEqual(stored);
+  expect(await waivers(two)).toHaveLength(2);
+  const byOther = textOf(await support.post('/staff/corrections/outage', fields));
+  expect(byOther).toContain('This reference has given something back');
+  expect(await corrections()).toEqual(stored);
+
+  const left = textOf(await finance.get(`/staff/corrections/outage?${query()}`));
+  expect(left).toMatch(/\$0\.75 for 3 charges/);
+});
