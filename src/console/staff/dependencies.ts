@@ -4,6 +4,9 @@ import type { StaffDependencies as StaffCommands } from '../../commands/staff.ts
 import type { IdentityProvider } from '../../ports/identity-provider.ts';
 import type { RowMacs } from '../../ports/row-macs.ts';
 import type { StaffLinks, StaffSessions } from '../../ports/staff-sessions.ts';
+import type { DownloadProgress } from '../../ports/videos.ts';
+import type { EventStreams } from '../event-streams.ts';
+import type { WaitForChange } from '../live-downloads.ts';
 import type { SignInMails } from '../sign-in/sign-in-mails.ts';
 import type { SiteDependencies } from '../site.ts';
 
@@ -23,6 +26,12 @@ export interface StaffDependencies extends SiteDependencies {
   samplePlatformOrigin: string | undefined;
   /** What a client that polls a download now is answered: admitted by no key, and with a link that has no signature. */
   pollAnswer: (job: PolledJob) => Promise<{ status: number; body: object }>;
+  streams: EventStreams;
+  waitForChange: WaitForChange;
+  /** The last progress that a worker reported of a running download. */
+  progress: (token: string) => DownloadProgress | undefined;
+  /** How long after its end a period may be corrected before its books are closed. */
+  closingGraceSeconds: number;
   /** Version of this service. */
   version: string;
   now: () => string;

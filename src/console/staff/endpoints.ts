@@ -5,6 +5,7 @@ import { see } from './view.ts';
 import type { View, Viewer } from './view.ts';
 import { account } from './views/account.ts';
 import { download } from './views/download.ts';
+import { event } from './views/event.ts';
 import { operation } from './views/operation.ts';
 import { search } from './views/search.ts';
 
@@ -55,6 +56,13 @@ export const endpoints: readonly Endpoint[] = [
     scope: 'jobs',
     operationId: 'getDownload',
     summary: 'A download, step by step',
+  }),
+  endpoint(event, {
+    method: 'GET',
+    path: '/events/{id}',
+    scope: 'accounts',
+    operationId: 'getEvent',
+    summary: 'One event, with what caused it and what it has caused',
   }),
 
   endpoint(operation, {

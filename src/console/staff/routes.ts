@@ -6,8 +6,11 @@ import type { StaffDependencies } from './dependencies.ts';
 import * as account from './pages/account.ts';
 import * as accountDownloads from './pages/account-downloads.ts';
 import * as download from './pages/download.ts';
+import * as followDownload from './pages/follow-download.ts';
+import * as event from './pages/event.ts';
 import * as operation from './pages/operation.ts';
 import * as search from './pages/search.ts';
+import * as start from './pages/start.ts';
 import * as providerSignIn from './sign-in/provider-sign-in.ts';
 import * as session from './sign-in/session.ts';
 import * as signIn from './sign-in/sign-in.ts';
@@ -37,11 +40,14 @@ export const routes: readonly StaffRoute[] = [
   open('GET', '/sign-in/:secret', signIn.openLink),
   open('POST', '/sign-in/:secret', signIn.useLink),
 
+  staff('GET', '', 'support', start.show),
   staff('GET', '/search', 'support', search.begin),
   staff('POST', '/search', 'support', search.find),
   staff('GET', '/accounts/:account', 'support', account.show),
   staff('GET', '/accounts/:account/downloads', 'support', accountDownloads.show),
   staff('GET', '/downloads/:token', 'support', download.show),
+  staff('GET', '/downloads/:token/live', 'support', followDownload.follow),
+  staff('GET', '/events/:id', 'support', event.show),
 
   staff('GET', '/operation', 'support', operation.show),
   staff('POST', '/sign-out', 'support', session.signOut),

@@ -41,6 +41,7 @@ interface Row {
 
 /** The pages and actions that need a session, each once. */
 const pages: Readonly<Record<string, Row>> = {
+  'GET ': { role: 'support', answer: 200 },
   'GET /search': { role: 'support', answer: 303 },
   'POST /search': { role: 'support', fields: () => ({ search: 'nothing' }), answer: 200 },
   'GET /accounts/:account': { role: 'support', path: () => `/accounts/${things.accountId}`, answer: 200 },
@@ -49,6 +50,9 @@ const pages: Readonly<Record<string, Row>> = {
   },
   'GET /downloads/:token': { role: 'support', path: () => `/downloads/${things.token}`, answer: 200 },
 
+  // Without a download there is nothing to follow.
+  'GET /downloads/:token/live': { role: 'support', path: () => '/downloads/nothing/live', answer: 404 },
+  'GET /events/:id': { role: 'support', path: () => `/events/0@account-${things.accountId}`, answer: 200 },
   'GET /operation': { role: 'support', answer: 200 },
   'POST /sign-out': { role: 'support', answer: 303 },
 };
@@ -66,6 +70,7 @@ const programs: Readonly<Record<string, EndpointRow>> = {
   'GET /accounts/{account}': { scope: 'accounts', path: () => `/accounts/${things.accountId}`, answer: 200 },
   'GET /downloads/{token}': { scope: 'jobs', path: () => `/downloads/${things.token}`, answer: 200 },
 
+  'GET /events/{id}': { scope: 'accounts', path: () => `/events/0@account-${things.accountId}`, answer: 200 },
   'GET /operation': { scope: 'operation', answer: 200 },
 };
 
