@@ -35,7 +35,8 @@ export const corrections: RebuildableProjection = {
   },
 };
 
-export type CorrectionStatus = 'asked' | 'permitted' | 'refused' | 'made' | 'failed';
+export const correctionStatuses = ['asked', 'permitted', 'refused', 'made', 'failed'] as const;
+export type CorrectionStatus = (typeof correctionStatuses)[number];
 
 /** A correction; instants are UTC ISO-8601. */
 export interface CorrectionRow {

@@ -90,7 +90,7 @@ export async function listPeriodMoney(
   const matches = matchSql(filter, of);
   const isOfOne = filter.month !== undefined || filter.accountId !== undefined;
   const maxLooked = matches === 'true' ? limit + 1 : (most ?? maxLookedDefault[isOfOne ? 'month' : 'all']);
-  const by = orderSql(order);
+  const by = orderSql({ filter, order });
   const { rows } = await client.query<Row & { matches: boolean; is_last: boolean }>(
     `select ${columns('l')}, l.matches, l.is_last
      from (
@@ -131,7 +131,7 @@ export async function* exportPeriodMoney(pool: Pool, { filter, order }: Wanted):
     await client.query('begin transaction isolation level repeatable read, read only');
     await client.query(
       `declare rows no scroll cursor for
-       select ${columns('p')} from period_money p where ${conditions} order by ${orderSql(order)}`,
+       select ${columns('p')} from period_money p where ${conditions} order by ${orderSql({ filter, order })}`,
       values,
     );
     for (;;) {
@@ -182,14 +182,14 @@ const rangeConditions = ({ month, accountId }: OverageFilter, of: ValueOf): stri
   ...(accountId === undefined ? [] : [`p.account_id = ${of(accountId)}`]),
 ];
 
-/** Account and start at the end, so that no two rows are the same place. */
-const keysOf = (sort: OverageSort): string[] => {
+/** The account at the end, and without a month the start of the period, so that no two rows are the same place. */
+const keysOf = (sort: OverageSort, { month }: OverageFilter): string[] => {
   const column = sortColumns[sort];
-  return [...(column ? [`p.${column}`] : []), 'p.account_id', 'p.period_start'];
+  return [...(column ? [`p.${column}`] : []), 'p.account_id', ...(month === undefined ? ['p.period_start'] : [])];
 };
 
-const orderSql = ({ sort, descending }: OverageOrder): string =>
-  keysOf(sort)
+const orderSql = ({ filter, order: { sort, descending } }: Wanted): string =>
+  keysOf(sort, filter)
     .map((key) => (descending ? `${key} desc` : key))
     .join(', ');
 
@@ -200,11 +200,11 @@ interface Source extends Wanted {
 /** The rows behind a place. Without a month, the first of each month: the indexes by amount are by month. */
 function sourceSql({ filter, order, after }: Source, { of, maxLooked }: { of: ValueOf; maxLooked: number }): string {
   const comparison = order.descending ? '<' : '>';
-  const keys = keysOf(order.sort);
+  const keys = keysOf(order.sort, filter);
   const places = (given: OverageCursor) => [
     ...(sortColumns[order.sort] ? [`${of(given.value)}::bigint`] : []),
     of(given.accountId),
-    `${of(given.periodStart)}::timestamptz`,
+    ...(filter.month === undefined ? [`${of(given.periodStart)}::timestamptz`] : []),
   ];
   const behind = after ? [`(${keys.join(', ')}) ${comparison} (${places(after).join(', ')})`] : [];
   const isOfOne = filter.month !== undefined || filter.accountId !== undefined || order.sort === 'account';
@@ -213,7 +213,7 @@ function sourceSql({ filter, order, after }: Source, { of, maxLooked }: { of: Va
   if (isOfOne) return `period_money p ${where}`;
   // Of each month as many as are looked at in all.
   const first = `select p.* from period_money p
-    where p.month = m.month ${behind.map((sql) => `and ${sql}`).join('')} order by ${orderSql(order)} limit ${String(maxLooked)}`;
+    where p.month = m.month ${behind.map((sql) => `and ${sql}`).join('')} order by ${orderSql({ filter: { month: 'm.month' }, order })} limit ${String(maxLooked)}`;
   return `(select distinct month from month_money) m cross join lateral (${first}) p`;
 }
 

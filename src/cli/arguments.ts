@@ -1,6 +1,7 @@
 import { InvalidArgumentError } from 'commander';
 import type { Command } from 'commander';
 import { accountIdPattern, staffText } from '../domain/account-events.ts';
+import type { Actor } from '../domain/parse-event.ts';
 import { correctionReference } from '../domain/usage-events.ts';
 
 /** Parsers of arguments and options: each refuses a value that it cannot read, with an example of one that it can. */
@@ -97,6 +98,21 @@ export const addDecisionOptions = (command: Command, reason: string, reference =
 
 export const staffActor = ({ by, reason }: Pick<StaffDecision, 'by' | 'reason'>) =>
   ({ type: 'staff', id: by, role: 'operator', reason }) as const;
+
+/** Who orders something at the command line that gives nothing back, and why. */
+export interface DecidedBy {
+  by?: string;
+  reason?: string;
+}
+
+export const addByOptions = (command: Command): Command =>
+  command
+    .option('--by <name>', 'who decides it (default: the user of this machine)', staffTextArgument)
+    .option('--reason <text>', 'why', staffTextArgument);
+
+/** Nobody signs in at the command line: the role says so. */
+export const operatorOf = (actor: Actor, { by = actor.id, reason = 'command line' }: DecidedBy) =>
+  staffActor({ by, reason });
 
 function staffTextArgument(value: string): string {
   if (staffText.safeParse(value).success) return value;

@@ -12,6 +12,7 @@ import { commandTimeoutMs } from './wait-for-read-models.ts';
 
 /** Everything that a command may use of a running service. */
 export interface CliDependencies extends AccountDependencies {
+  newId: (prefix: 'acc' | 'key' | 'per' | 'stf' | 'stk') => string;
   store: EventStore & WholeLog;
   pool: Pool;
   macs: RowMacs;
@@ -26,6 +27,11 @@ export interface CliDependencies extends AccountDependencies {
   closePeriods: () => Promise<ClosingRound>;
   /** Tells if any process has the projector's role now. */
   hasProjector: () => Promise<boolean>;
+  /**
+   * Makes the link with which somebody who was invited signs in once. Undefined: there is no staff console, or the person has
+   * been sent too many.
+   */
+  createStaffLink?: (staffId: string) => Promise<string | undefined>;
   actor: Actor;
   output: Output;
 }

@@ -5,6 +5,7 @@ import { addShowAccount } from './accounts/show.ts';
 import { addAccountCap, addAccountPlan, addAccountTerms } from './accounts/terms.ts';
 import { addAccountUsage } from './accounts/usage.ts';
 import { addAccountBilling, addSetIssuer, addShowIssuer } from './billing-details.ts';
+import { addListCorrections } from './corrections.ts';
 import type { RunCommand } from './dependencies.ts';
 import { addDownload } from './download.ts';
 import type { OpenApiClient } from './download.ts';
@@ -26,6 +27,7 @@ import { addShowStream } from './log.ts';
 import type { Output } from './output.ts';
 import { addInvitePerson, addListPeople, addRemovePerson } from './people.ts';
 import { addProjectionStatus, addRebuild } from './projections.ts';
+import { addInviteStaff, addListStaff, addRemoveStaff, addStaffTokens } from './staff.ts';
 import { addMonthReport } from './reports.ts';
 import { addExplainUrl } from './urls.ts';
 
@@ -94,6 +96,14 @@ export function createProgram(dependencies: ProgramDependencies): Command {
   addShowInvoice(invoices, run);
   addIssueDueInvoices(invoices, run);
   addCreditInvoice(invoices, run);
+
+  const staff = group('staff', 'invite, list and remove staff; tokens for programs');
+  addInviteStaff(staff, run);
+  addListStaff(staff, run);
+  addRemoveStaff(staff, run);
+  addStaffTokens(staff, run);
+
+  addListCorrections(group('corrections', 'list what staff gave back in the console'), run);
 
   const issuer = group('issuer', 'show and change name and address of the issuer of invoices');
   addShowIssuer(issuer, run);

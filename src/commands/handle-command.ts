@@ -28,7 +28,7 @@ export interface Aggregate<State, Event extends DomainEvent> {
 }
 
 /** Where an event stands, when it was decided, and by whom. */
-export interface FoldedAt {
+interface FoldedAt {
   revision: number;
   id: string;
   time: string;

@@ -35,7 +35,7 @@ export interface StaffDependencies {
 }
 
 /** Who gives an order: a member of staff, whose role the log says; or the operator at the command line, who is not signed in. */
-export type OrderedBy = { staffId: string; reason: string } | { operator: Extract<Actor, { type: 'staff' }> };
+type OrderedBy = { staffId: string; reason: string } | { operator: Extract<Actor, { type: 'staff' }> };
 
 export interface StaffOrder {
   by: OrderedBy;

@@ -7,6 +7,7 @@ import { createReadModelQueries } from '../adapters/postgres/read-model-queries.
 import { keepMeasuring, measureClock } from '../adapters/postgres/measure-clock.ts';
 import { openPool } from '../adapters/postgres/pool.ts';
 import { createRowMacs } from '../adapters/postgres/row-macs.ts';
+import { createStaffLinks } from '../adapters/postgres/staff-links.ts';
 import { newId, newUuid, randomBits, realNowMs } from '../system/clock-and-chance.ts';
 import type { RunCommand } from '../cli/dependencies.ts';
 import type { Output } from '../cli/output.ts';
@@ -18,7 +19,7 @@ import { isOurStream } from '../domain/is-our-stream.ts';
 import { ConfigurationRefused } from './settings/configuration-refused.ts';
 import { operatorName, readConfig } from './settings/config.ts';
 import { readSecrets, refuseOtherSecret } from './settings/secrets.ts';
-import { findAddresses } from './settings/instance.ts';
+import { findAddresses, findStaffOrigin } from './settings/instance.ts';
 import { createLogger } from './logger.ts';
 import { serverUnreachable } from './server-unreachable.ts';
 import { readStreamPrefix } from './settings/stream-prefix.ts';
@@ -59,6 +60,12 @@ export async function runCommand(
   const writers = new WriterRegistry({ store, now, newId: newUuid });
   const closing = { store, pool, macs, now, newUuid, logger, writers, graceSeconds: config.CLOSING_GRACE_SECONDS };
   const setAside = new Map<string, number>();
+  const staffOrigin = findStaffOrigin(config);
+  const links = createStaffLinks(pool, { macs, randomBits });
+  const createStaffLink = async (staffId: string) => {
+    const secret = await links.create({ staffId, browser: undefined });
+    return secret === undefined ? undefined : `${staffOrigin ?? ''}/staff/sign-in/${secret}`;
+  };
   try {
     await refuseOtherSecret(pool, secrets).catch((error: unknown) => {
       // A command that needs no Postgres runs all the same.
@@ -81,6 +88,7 @@ export async function runCommand(
       closePeriods: () => closePeriods(closing, { setAside }),
       actor: { type: 'staff', id: operatorName(), role: 'operator', reason: 'command line' },
       hasProjector: () => isLed(pool, 'projector'),
+      ...(staffOrigin !== undefined && { createStaffLink }),
     });
   } finally {
     await connected.close();

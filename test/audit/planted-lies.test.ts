@@ -21,6 +21,7 @@ import { Random } from './random.ts';
 import { RichHistory } from './rich-history.ts';
 import { anywhere } from './tampers-anywhere.ts';
 import { ofEvents } from './tampers-of-events.ts';
+import { ofStaff } from './tampers-of-staff.ts';
 import { comparedColumns, ofRows, withoutConstraints } from './tampers-of-rows.ts';
 import { ofStreams, onlyByCheckpoint } from './tampers-of-streams.ts';
 
@@ -128,11 +129,17 @@ it('names what nobody has done by now: periods that are over and not ended, ende
 });
 
 it('has at least 120 kinds of lies, each for rules that there are', () => {
-  const all = [...anywhere.map((_, index) => `anywhere ${String(index)}`), ...ofEvents, ...ofStreams, ...ofRows];
+  const all = [
+    ...anywhere.map((_, index) => `anywhere ${String(index)}`),
+    ...ofEvents,
+    ...ofStaff,
+    ...ofStreams,
+    ...ofRows,
+  ];
   const names = all.map((each) => (typeof each === 'string' ? each : each.kind));
   expect(new Set(names).size).toBe(names.length);
   expect(names.length).toBeGreaterThanOrEqual(120);
-  const named = [...ofEvents, ...ofStreams, ...ofRows].flatMap((each) => [...each.rules]);
+  const named = [...ofEvents, ...ofStaff, ...ofStreams, ...ofRows].flatMap((each) => [...each.rules]);
   expect(named.filter((rule) => !(rule in rules))).toEqual([]);
 });
 
@@ -166,10 +173,13 @@ it('names every lie that somebody tells in the log', { timeout: timeoutMs }, asy
   expect(missed(told)).toEqual([]);
 });
 
-it('names every lie that keeps the chain right, by the rule that it breaks', { timeout: timeoutMs }, async () => {
+it.each([
+  ['keeps the chain right', ofEvents],
+  ['is about staff and what they give back', ofStaff],
+])('names every lie that %s, by the rule that it breaks', { timeout: timeoutMs }, async (_, lies) => {
   const told: Told[] = [];
   const impossible: string[] = [];
-  for (const { kind, rules: wanted, tamper } of some(ofEvents)) {
+  for (const { kind, rules: wanted, tamper } of some(lies)) {
     await inCopy(async (copy) => {
       if (!forge(copy, (log) => tamper(log, random))) impossible.push(kind);
       else told.push({ kind, rules: wanted, found: await verify(copy) });

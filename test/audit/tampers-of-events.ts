@@ -7,7 +7,7 @@ import type { Link } from '../../src/audit/rules/event-schemas.ts';
 /** Changes to events that keep the chain right: that they are lies only the rules can tell. */
 
 /** An event, with its data and metadata parsed: the fields of all types together, and any may be changed. */
-interface Parsed extends Row {
+export interface Parsed extends Row {
   fields: Link['data'];
   meta: Link['metadata'];
 }
@@ -36,7 +36,7 @@ function shuffled<Item>(items: readonly Item[], random: Random): Item[] {
 type Rules = Rule | readonly Rule[];
 
 /** @param change of one event of a type; returns false where this event will not do */
-function tamperWith(
+export function tamperWith(
   kind: string,
   rules: Rules,
   type: string,
@@ -57,18 +57,18 @@ function tamperWith(
 type Change = (event: Parsed, all: readonly Parsed[]) => unknown;
 
 /** Changes the data or metadata of an event. @param change in place; returns false where this event will not do */
-const edit = (kind: string, rules: Rules, type: string, change: Change) =>
+export const edit = (kind: string, rules: Rules, type: string, change: Change) =>
   tamperWith(kind, rules, type, (event, log) => {
     if (change(event, log.rows.map(parse)) === false) return false;
     log.write(event.position, { type: event.type, data: bytesOf(event.fields), metadata: bytesOf(event.meta) });
     return true;
   });
 
-const edits = (type: string, rows: readonly [kind: string, rules: Rules, change: Change][]) =>
+export const edits = (type: string, rows: readonly [kind: string, rules: Rules, change: Change][]) =>
   rows.map(([kind, rules, change]) => edit(kind, rules, type, change));
 
 /** Takes an event out, without a gap. */
-const remove = (kind: string, rules: Rules, type: string, isMeant = (_event: Parsed) => true) =>
+export const remove = (kind: string, rules: Rules, type: string, isMeant = (_event: Parsed) => true) =>
   tamperWith(kind, rules, type, (event, log) => isMeant(event) && log.remove(event));
 
 /** Changes a whole billing period. @param change given its opening; returns false where this period will not do */
@@ -76,7 +76,7 @@ const ofPeriod = (kind: string, rule: Rule, change: (opening: Row, log: ForgedLo
   tamperWith(kind, rule, 'UsagePeriodOpened', change);
 
 /** The same once more, right behind, under an id of its own. */
-const repeat = (kind: string, rules: Rules, type: string, change?: (fields: Parsed['fields']) => unknown) =>
+export const repeat = (kind: string, rules: Rules, type: string, change?: (fields: Parsed['fields']) => unknown) =>
   tamperWith(kind, rules, type, (event, log, random) => {
     change?.(event.fields);
     log.insert(event, { ...event, id: random.uuid(), data: bytesOf(event.fields) });

@@ -14,8 +14,15 @@ import type { EventMetadata, ParsedEvent } from '../../src/domain/parse-event.ts
 import { isRefused } from '../../src/domain/refusals.ts';
 import type { Refused } from '../../src/domain/refusals.ts';
 import { decideClosing, evolveClosing, initialClosing } from '../../src/domain/closing.ts';
+import {
+  decideCorrectionRequest,
+  evolveCorrectionRequests,
+  newCorrectionRequests,
+} from '../../src/domain/correction-requests.ts';
+import type { StaffActor } from '../../src/domain/correction-requests.ts';
 import { decideCorrection, evolveCorrections, newCorrections } from '../../src/domain/corrections.ts';
 import type { CorrectionCommand } from '../../src/domain/corrections.ts';
+import { staffRole } from '../../src/domain/staff-events.ts';
 import { endPeriod } from '../../src/domain/usage-periods.ts';
 import { summariseUsage } from '../../src/domain/usage-summary.ts';
 import type { UsageEvent, UsageEventOf } from '../../src/domain/usage-events.ts';
@@ -195,7 +202,8 @@ function plan(name: string): PlanTerms {
 }
 
 describe('docs/billing.md', () => {
-  const [calendar, ...examples] = tables;
+  const staffTitle = 'Corrections by staff';
+  const [calendar, ...examples] = tables.filter(({ title }) => title !== staffTitle);
 
   it.each(calendar?.rows ?? [])('has the right periods in row %#', (row) => {
     const { 'opened on': openedOn = '', ...expected } = row;
@@ -220,6 +228,31 @@ describe('docs/billing.md', () => {
       });
     }
     expect(rows.length).toBeGreaterThan(4);
+  });
+
+  it('says which corrections of staff wait for a second person', () => {
+    const rows = tables.find(({ title }) => title === staffTitle)?.rows ?? [];
+    expect(rows).toHaveLength(5);
+    const requests = newCorrectionRequests();
+    const dayCents = new Map<string, number>();
+    for (const [index, row] of rows.entries()) {
+      const [, name = '', role] = /^(\w+) \((\w+)\)$/.exec(row['who asks'] ?? '') ?? [];
+      const by: StaffActor = { type: 'staff', id: name, role: staffRole.parse(role), reason: 'as the page says' };
+      const cents = Math.round(Number(row['for']?.slice(1)) * 100);
+      dayCents.set(name, (dayCents.get(name) ?? 0) + cents);
+      const correction = { kind: 'waive_charge', stream: '', token: token(index), revision: 0 } as const;
+      const about = { correctionId: String(index), accountId, reference: 'CASE-1', correction };
+      const ask = { kind: 'ask', ...about, cents, limitCents: 5_000, by } as const;
+      const time = '2026-11-21T10:00:00.000Z';
+      const decided = decideCorrectionRequest(requests, ask, time);
+      if (isRefused(decided)) throw new Error(decided.refusal);
+      for (const event of decided) evolveCorrectionRequests(requests, event, { id: 'an id', time, actor: by });
+      const waits = requests.get(String(index))?.status === 'asked';
+      expect(row).toMatchObject({
+        'within 24 hours': formatCents(dayCents.get(name) ?? 0),
+        'comes to': waits ? 'waits for approval' : 'given back at once',
+      });
+    }
   });
 
   it('has its examples', () => {

@@ -76,7 +76,9 @@ async function newReader(page: string): Promise<Reader> {
   const { data: issued } = await apiClient(service.url, key).POST('/auth/key', { body: { label: 'in use' } });
   const { data: credits } = await apiClient(service.url, key).GET('/credits');
   if (!issued || !credits) throw new Error('the account cannot be used');
-  const names = { ACCOUNT: accountId, KEY_ID: keyId, '2026-11-21': credits.data.period_start.slice(0, 10) };
+  const start = credits.data.period_start;
+  const dates = { '2026-11-21': start.slice(0, 10), '2026-11': start.slice(0, 7) };
+  const names = { ACCOUNT: accountId, KEY_ID: keyId, ...dates };
   const download = { VIDEO_URL: service.sampleUrl('bars'), FILE: join(directory, 'downloaded.mp4') };
   const reader = { page, key: issued.data.key, names: { ...names, ...download } };
   const lines = commandBlocks(page).flatMap(({ text }) => text.match(commandLine) ?? []);
@@ -90,7 +92,7 @@ async function newReader(page: string): Promise<Reader> {
 
 /** Fills in the names that stand in the lines of our own command line. */
 function filledIn(script: string, names: Reader['names']): string {
-  const name = /\d{4}-\d\d-\d\d|[A-Z][A-Z_]+/g;
+  const name = /\d{4}-\d\d(?:-\d\d)?|[A-Z][A-Z_]+/g;
   return script.replaceAll(commandLine, (line) => line.replaceAll(name, (word) => names[word] ?? word));
 }
 

@@ -79,7 +79,7 @@ const decide = (requests: CorrectionRequests, command: CorrectionRequestCommand,
 
 const needsApproval = (requests: CorrectionRequests, command: AskCorrection, now = noon): boolean | undefined => {
   const decided = decide(requests, command, now);
-  const [asked] = isRefused(decided) ? [] : (decided);
+  const [asked] = isRefused(decided) ? [] : decided;
   return asked?.type === 'CorrectionAsked' ? asked.data.needs_approval : undefined;
 };
 

@@ -21,7 +21,7 @@ const alike = (screen: string) =>
   screen
     .replaceAll(/rtk_\w+/g, 'KEY')
     .replaceAll(/sign-in\/\S+/g, 'LINK')
-    .replaceAll(/127\.0\.0\.1:\d+/g, 'HOST:PORT');
+    .replaceAll(/(?:127\.0\.0\.1|localhost):\d+/g, 'HOST:PORT');
 
 /** The last line to paste is there, and whatever follows it. */
 const isWhole = (written: string) => /metadata\?url=[^]*\n$/.test(written);
@@ -47,7 +47,7 @@ it('the screen of a start fits a terminal, and each of its lines works', { timeo
   expect(start.screen()).toContain('\u001b[1m');
   expect(screen).toMatch(/^Reeltally \d+\.\d+\.\d+ is ready on .*Ctrl-C stops it\.$/m);
   expect(screen).toMatch(
-    /^ {2}console +http:\S+\/console\/sign-in\/\S{27}\n {2}API +http:\S+\/api\/v1\n {2}reference +http:\S+\/docs\n {2}films +http:/m,
+    /^ {2}console +http:\S+\/console\/sign-in\/\S{27}\n {2}API +http:\S+\/api\/v1\n {2}reference +http:\S+\/docs\n {2}staff +http:\S+\/staff\/sign-in\/\S{27}\n {2}films +http:/m,
   );
   expect(screen.match(/rtk_/g)).toHaveLength(1);
 

@@ -6,7 +6,7 @@ import type { MoneyEvent } from '../../projections/money-events.ts';
 import { addUp, listAccountCloses, readMonthClose, withSums } from '../../projections/month-close.ts';
 import type { AccountClose } from '../../projections/month-close.ts';
 import { exportPeriodMoney, listMonthMoney, listPeriodMoney, overageSorts } from '../../projections/overage-table.ts';
-import type { OverageCursor, OverageFilter, PeriodMoney, cursorOf } from '../../projections/overage-table.ts';
+import type { OverageCursor, OverageFilter, PeriodMoney } from '../../projections/overage-table.ts';
 import { moneyCounts, periodMoney } from '../../projections/period-money.ts';
 import type { Link } from '../../src/audit/rules/event-schemas.ts';
 import type { Period } from '../../src/audit/rules/period.ts';

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { Pool, QueryResult } from 'pg';
 import { beforeAll, describe, expect, it } from 'vitest';
 
@@ -5,6 +6,13 @@ import { listAccountDownloads, readAccountDownload } from '../../projections/acc
 import type { DownloadFilter } from '../../projections/account-downloads.ts';
 import { pageAccountPeriods } from '../../projections/account-periods.ts';
 import { listKeysWithUse } from '../../projections/admission/key-use.ts';
+import { listCorrections, listWaitingCorrections } from '../../projections/corrections.ts';
+import { listGivenBack } from '../../projections/given-back.ts';
+import { listNotices } from '../../projections/operation.ts';
+import { listPeriodMoney, overageSorts } from '../../projections/overage-table.ts';
+import type { OverageCursor, OverageFilter, OverageOrder } from '../../projections/overage-table.ts';
+import { search } from '../../projections/search.ts';
+import { listLooks } from '../../projections/staff-looks.ts';
 import { listPeopleOfAddress } from '../../projections/people.ts';
 import { listUsageDays } from '../../projections/usage-days.ts';
 import { scaled } from '../support/proof-scale.ts';
@@ -19,6 +27,9 @@ const accounts = scaled(2_000, 50_000);
 const jobs = scaled(120_000, 3_000_000);
 const largest = 'acc_large000000000000000';
 const small = 'acc_0000000000000000000a';
+const md5 = (text: string) => hash('md5', text);
+const uuidOf = (text: string) => md5(text).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+const accountOf = (n: number) => `acc_${n.toString(16).padStart(20, '0')}`;
 const queuedAt = (second: number) => new Date(Date.UTC(2026, 0, 1) + second * 1000).toISOString();
 
 beforeAll(
@@ -68,10 +79,71 @@ beforeAll(
      select account_id, 'InvoiceIssued', n, md5(account_id || n)::uuid, n, '', n, now(), 'period', period_start, 0, '{}', '{}'
      from (select *, row_number() over (partition by account_id order by period_start) as n from credits) c`,
     );
+    await fillForStaff(pool);
     await pool.query('vacuum analyze');
   },
   scaled(60_000, 900_000),
 );
+
+/** What staff look at: everybody's money in two years, and what was given back. */
+async function fillForStaff(pool: Pool): Promise<void> {
+  const account = "'acc_' || lpad(to_hex(n), 20, '0')";
+  await pool.query(
+    `insert into period_money
+     select ${account}, m, to_char(m, 'YYYY-MM'), 'usage-' || n || '-' || m, 'dev', 'closed', n % 5, n % 5 * 25, n % 7, n % 11, 0, 0,
+            n % 13, 0, 0, n % 3, 0, n % 17
+     from generate_series(1, $1::int) n, generate_series(timestamptz '2025-01-01', '2026-12-01', interval '1 month') m`,
+    [accounts],
+  );
+  await pool.query(
+    `insert into month_money
+     select to_char(m, 'YYYY-MM'), phase, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
+     from generate_series(timestamptz '2025-01-01', '2026-12-01', interval '1 month') m, unnest(array['open', 'ended', 'closed']) phase`,
+  );
+  await pool.query(
+    `insert into overage_ledger (event_id, account_id, period_start, type, token, ordinal, stream, revision, position, time, cents,
+       request_id, actor, corrects, reference)
+     select md5('l' || n)::uuid, ${account}, '2026-01-01', case when n % 50 = 0 then 'ChargeWaived' else 'DownloadCreditDebited' end,
+       'A' || md5(n::text), case when n % 50 = 0 then null else n end, 'usage-' || ${account}, n, n, now(), 0, 'req-' || n, '{}',
+       case when n % 50 = 0 then md5('c' || n)::uuid end, case when n % 50 = 0 then 'case-' || n end
+     from generate_series(1, $1::int) n`,
+    [jobs],
+  );
+  await pool.query(
+    `insert into job_timeline
+     select token, 9, 'DownloadQueued', 'usage-' || account_id || '-20260101', usage_revision, md5('q' || token)::uuid, queued_at, '{}', 0,
+            json_build_object('platform', platform, 'video_id', video_id)
+     from jobs`,
+  );
+  await pool.query(
+    `insert into idempotency_keys select account_id, md5('k' || token), '', token, false, 'usage', 1, false, false, null from jobs
+     on conflict do nothing`,
+  );
+  await pool.query(
+    `insert into corrections
+     select md5('x' || n)::uuid, ${account}, n, (array['asked', 'permitted', 'made', 'refused', 'failed'])[1 + least(n % 40, 4)], 1,
+       'waive_charge', '{}', 'ask-' || n, 1, 1, true, md5('a' || n)::uuid, now(), jsonb_build_object('id', 'stf_' || n % 100)
+     from generate_series(1, $1::int) n`,
+    [accounts],
+  );
+  await pool.query(
+    `insert into staff_looks
+     select md5('look' || n)::uuid, n, 'stf_' || n % 100, ${account}, 'A' || md5(n::text), 'download', now()
+     from generate_series(1, $1::int) n`,
+    [accounts],
+  );
+  await pool.query(
+    `insert into usage_warnings (event_id, account_id, stream, revision, pool, threshold_percent, used, credit_limit, time)
+     select md5('w' || n)::uuid, ${account}, 'usage', n, 'downloads', 80, 1, 1, timestamptz '2026-01-01' + n * interval '1 minute'
+     from generate_series(1, $1::int) n`,
+    [accounts],
+  );
+  await pool.query(
+    `insert into document_mails
+     select event_id, account_id, revision, time + number * interval '1 second', '[]' from invoices`,
+  );
+  await pool.query(`insert into account_heads select ${account}, 1, '' from generate_series(1, $1::int) n`, [accounts]);
+}
 
 interface Plan {
   'Node Type': string;
@@ -175,12 +247,97 @@ describe('a page of downloads', () => {
   });
 });
 
+describe('a page of everybody’s overage', () => {
+  const page = (filter: OverageFilter, order: Partial<OverageOrder> = {}, after?: OverageCursor) =>
+    lookedAt((client) =>
+      listPeriodMoney(client, { filter, order: { sort: 'charged', descending: true, ...order }, after, limit: 50 }),
+    );
+  const middle = { value: 50, accountId: 'acc_00000000000000000200', periodStart: '2026-03-01T00:00:00.000Z' };
+
+  it.each(overageSorts.flatMap((sort) => [true, false].map((descending) => ({ sort, descending }))))(
+    'of a month, by $sort, descending: $descending, looks at what it shows, wherever it begins',
+    async (order) => {
+      for (const after of [undefined, middle]) {
+        const { result, looked } = await page({ month: '2026-03' }, order, after);
+        if (!after) expect(result.rows).toHaveLength(50);
+        expect(looked).toMatchObject({ whole: [], statements: 1 });
+        expect(looked.rows).toBeLessThanOrEqual(51);
+      }
+    },
+  );
+
+  it('of all months looks at the first of each', async () => {
+    const { result, looked } = await page({}, { sort: 'difference' });
+    expect(result.rows).toHaveLength(50);
+    expect(looked.whole).toEqual(['month_money']);
+    expect(looked.rows).toBeLessThanOrEqual(25 * 51 + 72);
+  });
+
+  it('of a filter that nothing matches ends after so many rows', async () => {
+    const month = await page({ month: '2026-03', phase: 'open' });
+    expect(month.result.rows).toEqual([]);
+    expect(month.looked.rows).toBeLessThanOrEqual(10_000);
+    const all = await page({ phase: 'open' });
+    expect(all.result).toMatchObject({ rows: [], isPartial: true });
+    expect(all.looked.rows).toBeLessThanOrEqual(25 * 1_000 + 72);
+  });
+
+  it('of one account looks at its periods', async () => {
+    const { result, looked } = await page({ accountId: small });
+    expect(result.rows).toHaveLength(24);
+    expect(looked).toEqual({ whole: [], rows: 24, statements: 1 });
+  });
+});
+
+describe('a search', () => {
+  const find = (text: string) => lookedAt((client) => search({ client: client, macs: testMacs, platforms: {} }, text));
+
+  it.each([
+    ['a token', 'A' + md5('7'), 1],
+    ['a video', '7', 1],
+    ['a request', 'req-7', 1],
+    ['a reference', 'case-50', 1],
+    ['the reference of a correction', 'ask-7', 1],
+    ['an event of a job', uuidOf(`q${'A' + md5('7')}`), 1],
+    ['an event of a correction', uuidOf('a7'), 1],
+    ['an account', small, 1],
+    ['a key', 'key_7_1', 1],
+    ['nothing', 'nothing-that-is-anywhere', 0],
+  ])('for %s looks at a few rows, by their keys', async (_name, text, hits) => {
+    const { result, looked } = await find(text);
+    expect(result.length).toBeGreaterThanOrEqual(hits);
+    expect(looked).toMatchObject({ whole: [], statements: 1 });
+    expect(looked.rows).toBeLessThanOrEqual(4);
+  });
+});
+
+describe('the other queries of staff', () => {
+  it.each<[string, number, (client: Pick<Pool, 'query'>) => Promise<unknown[]>]>([
+    ['corrections that wait', 50, (client) => listWaitingCorrections(client, { status: 'asked', limit: 50 })],
+    ['corrections of an account', 1, (client) => listCorrections(client, { filter: { accountId: small }, limit: 50 })],
+    ['corrections of a person', 20, (client) => listCorrections(client, { filter: { askedBy: 'stf_7' }, limit: 20 })],
+    ['the newest corrections', 50, (client) => listCorrections(client, { limit: 50 })],
+    // A correction is looked for beside each.
+    ['what was given back', 150, (client) => listGivenBack(client, { limit: 50 })],
+    ['what an account was given back', 6, (client) => listGivenBack(client, { accountId: accountOf(50), limit: 50 })],
+    ['looks of a person', 20, (client) => listLooks(client, { of: { staffId: 'stf_7' }, limit: 20 })],
+    ['looks at an account', 1, (client) => listLooks(client, { of: { accountId: small }, limit: 20 })],
+    ['looks at a download', 1, (client) => listLooks(client, { of: { token: 'A' + md5('7') }, limit: 20 })],
+    ['warnings and mails', 100, (client) => listNotices(client, { limit: 50 })],
+  ])('%s', async (_name, rows, work) => {
+    const { result, looked } = await lookedAt(work);
+    expect(result.length).toBeGreaterThan(0);
+    expect(looked).toMatchObject({ whole: [], statements: 1 });
+    expect(looked.rows).toBeLessThanOrEqual(rows);
+  });
+});
+
 describe('the other queries of pages', () => {
   const token = async () =>
     (await models.pool.query<{ token: string }>('select token from jobs where usage_revision = 3')).rows[0]!.token;
 
   it.each<[string, number, number, (client: Pick<Pool, 'query'>) => Promise<unknown>]>([
-    ['one download', 2, 4, async (client) => readAccountDownload(client, { accountId: largest, token: await token() })],
+    ['one download', 2, 5, async (client) => readAccountDownload(client, { accountId: largest, token: await token() })],
     ['the days of a period', 1, 10, (client) => listUsageDays(client, { accountId: small, periodStart: '2026-01-11' })],
     // Four periods, and the invoices of the account for each.
     [

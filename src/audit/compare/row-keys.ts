@@ -37,7 +37,8 @@ const keyOf: Readonly<Record<Exclude<Table, 'month_money' | 'job_days'>, KeyOf>>
   invoices: ({ type, id }) => (type === 'InvoiceIssued' || type === 'CreditNoteIssued') && id,
   document_mails: ({ type, id, data }) =>
     (type === 'InvoiceIssued' || type === 'CreditNoteIssued') && (data.mail_to ?? []).length > 0 && id,
-  period_money: ({ type, stream }) => type === 'UsagePeriodOpened' && stream,
+  period_money: ({ type, stream, data }) =>
+    type === 'UsagePeriodOpened' && `${accountOf(stream) ?? ''} ${String(Date.parse(data.period_start))}`,
   staff: ofStaff(({ type, data }) => (type === 'StaffInvited' || type === 'StaffSignedIn') && data.staff_id),
   staff_addresses: ofStaff(
     ({ type, data }) =>

@@ -55,7 +55,7 @@ export const kept: Readonly<Record<Table, Kept>> = {
   period_money: {
     checkpoint: 'period_money',
     key: ['account_id', 'period_start'],
-    name: 'stream',
+    name: `account_id || ' ' || (extract(epoch from period_start) * 1000)::int8`,
     stream: 'stream',
     revision: '-1',
     period: 'stream',

@@ -11,6 +11,7 @@ import * as event from './pages/event.ts';
 import * as operation from './pages/operation.ts';
 import * as search from './pages/search.ts';
 import * as start from './pages/start.ts';
+import * as reference from './pages/reference.ts';
 import * as providerSignIn from './sign-in/provider-sign-in.ts';
 import * as session from './sign-in/session.ts';
 import * as signIn from './sign-in/sign-in.ts';
@@ -39,6 +40,7 @@ export const routes: readonly StaffRoute[] = [
   open('GET', '/sign-in/provider', providerSignIn.finish),
   open('GET', '/sign-in/:secret', signIn.openLink),
   open('POST', '/sign-in/:secret', signIn.useLink),
+  open('GET', '/docs', reference.show),
 
   staff('GET', '', 'support', start.show),
   staff('GET', '/search', 'support', search.begin),

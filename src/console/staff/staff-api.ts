@@ -10,24 +10,15 @@ import type { StaffDependencies } from './dependencies.ts';
 import { apiBase, endpoints } from './endpoints.ts';
 import type { Endpoint } from './endpoints.ts';
 import { findMember } from './find-session.ts';
-
-/** Every error of the endpoints for programs. */
-export const staffApiErrors = {
-  invalid_request: { status: 400, message: 'A parameter is missing or malformed' },
-  unauthorized: { status: 401, message: 'The token is missing, unknown, expired or revoked' },
-  forbidden: { status: 403, message: 'The token does not have the scope of this endpoint' },
-  not_found: { status: 404, message: 'There is nothing here' },
-  internal_error: { status: 500, message: 'Something went wrong here; the request was not completed' },
-  unavailable: { status: 503, message: 'A part of the service does not answer; try again' },
-} as const;
-
-type ErrorCode = keyof typeof staffApiErrors;
+import { createStaffOpenApi } from './openapi.ts';
+import { staffApiErrors } from './staff-api-errors.ts';
+import type { StaffApiErrorCode } from './staff-api-errors.ts';
 
 class StaffApiError extends Error {
   override readonly name = 'StaffApiError';
-  readonly code: ErrorCode;
+  readonly code: StaffApiErrorCode;
 
-  constructor(code: ErrorCode, message?: string) {
+  constructor(code: StaffApiErrorCode, message?: string) {
     super(message ?? staffApiErrors[code].message);
     this.code = code;
   }
@@ -54,6 +45,8 @@ export function registerStaffApi(server: FastifyInstance, dependencies: StaffDep
       },
     });
   }
+  const document = Buffer.from(JSON.stringify(createStaffOpenApi(dependencies.version)));
+  server.get('/staff/openapi.json', (_request, reply) => reply.headers(headers).send(document));
   server.all(`${apiBase}/*`, (_request, reply) => sendError(reply, new StaffApiError('not_found')));
 }
 
@@ -93,7 +86,7 @@ function bodyOf({ body }: FastifyRequest): object {
   throw new StaffApiError('invalid_request', 'The body is not a JSON object');
 }
 
-const codeOfStatus: Readonly<Record<Refusal['status'], ErrorCode>> = {
+const codeOfStatus: Readonly<Record<Refusal['status'], StaffApiErrorCode>> = {
   ...{ 400: 'invalid_request', 401: 'unauthorized', 403: 'forbidden', 404: 'not_found', 409: 'invalid_request' },
   ...{ 429: 'unavailable', 503: 'unavailable' },
 };

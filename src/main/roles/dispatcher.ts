@@ -8,6 +8,7 @@ import { newUuid } from '../../system/clock-and-chance.ts';
 import { WriterRegistry } from '../../commands/usage/writer-registry.ts';
 import { auditContinuously } from '../../dispatcher/audit-continuously.ts';
 import type { AuditState } from '../../dispatcher/audit-continuously.ts';
+import { startCarryingOutCorrections } from '../../dispatcher/carry-out-corrections.ts';
 import { startClosingPeriods } from '../../dispatcher/close-periods.ts';
 import { dispatchDownloads } from '../../dispatcher/dispatch-downloads.ts';
 import { startExpiringFiles } from '../../dispatcher/expire-files.ts';
@@ -72,10 +73,22 @@ export const startDispatcher: StartRole = async (connections, secrets) => {
           return row === notBelieved ? undefined : row;
         },
       });
+      const correcting = startCarryingOutCorrections(parts);
       const audit = auditContinuously({ log: store, queries: createReadModelQueries(pool), logger, outages });
       audited = audit.state;
       return async () => {
-        const loops = [sweeping, resolving, closing, warning, invoicing, expiring, removing, returning, audit];
+        const loops = [
+          sweeping,
+          resolving,
+          closing,
+          warning,
+          invoicing,
+          expiring,
+          removing,
+          returning,
+          correcting,
+          audit,
+        ];
         await Promise.all([dispatching.close(), ...loops.map((loop) => loop.stop())]);
       };
     },

@@ -68,11 +68,14 @@ export function findSamplePlatform(config: Config): string | undefined {
 /** Address of the API for a client. @throws {ConfigurationRefused} if neither the environment nor an instance has it */
 export const findApi = (config: Config): string => config.REELTALLY_URL ?? readInstance(config.dataDirectory).publicUrl;
 
-/** Address of the staff console, for links to it. @throws {ConfigurationRefused} if neither the environment nor an instance has it */
-export function findStaffUrl(config: Config): string {
-  const url = config.STAFF_URL ?? readInstance(config.dataDirectory).staffUrl;
-  if (url !== null) return new URL(url).origin;
-  throw new ConfigurationRefused('STAFF_URL: is not set, and the instance that runs has no staff console.');
+/** Origin of the staff console, for links to it: from the environment, else from the instance; undefined if neither has it. */
+export function findStaffOrigin(config: Config): string | undefined {
+  try {
+    const url = config.STAFF_URL ?? readInstance(config.dataDirectory).staffUrl;
+    return url === null ? undefined : new URL(url).origin;
+  } catch {
+    return undefined;
+  }
 }
 
 function readInstance(directory: string): Instance {

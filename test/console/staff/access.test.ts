@@ -6,6 +6,7 @@ import { openerOf } from '../../../src/domain/people.ts';
 import { staffRoles } from '../../../src/domain/staff-events.ts';
 import type { StaffRole } from '../../../src/domain/staff-events.ts';
 import { queue } from '../../support/downloads.ts';
+import { freePort } from '../../support/free-port.ts';
 import { readLog } from '../../support/log.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { Browser, send } from '../browser.ts';
@@ -96,7 +97,7 @@ it('has a row for every page, action and endpoint, and none for others', () => {
   );
   expect(routes.filter(({ access }) => access === 'everybody').map(nameOf)).toEqual([
     ...['GET /sign-in', 'POST /sign-in', 'GET /sign-in/with-provider', 'GET /sign-in/provider'],
-    ...['GET /sign-in/:secret', 'POST /sign-in/:secret'],
+    ...['GET /sign-in/:secret', 'POST /sign-in/:secret', 'GET /docs'],
   ]);
 });
 
@@ -374,9 +375,43 @@ describe('a browser', () => {
   });
 });
 
+/** An API whose staff console has an address of its own. */
+async function startAt(address: string): Promise<Browser> {
+  const port = await freePort();
+  const api = await service.installation.startRole('api', { STAFF_PORT: String(port), STAFF_URL: address });
+  expect(api.staffUrl).toBe(address);
+  return new Browser(`http://127.0.0.1:${String(port)}`, { origin: address });
+}
+
 describe('cookies', () => {
-  it('over https are sent over nothing else', async () => {
-    const api = await service.installation.startRole('api', { STAFF_URL: 'https://staff.example' });
-    expect(api.staffUrl).toBe('https://staff.example');
+  it('over https are sent over nothing else, and are set by no other host', async () => {
+    const browser = await startAt('https://staff.example');
+    const path = await service.printedPath(await service.invite('support'));
+    const { setCookies } = await browser.post(path);
+    expect(setCookies.map((each) => each.replace(/=[\w-]{27};/, '=(secret);'))).toEqual([
+      '__Host-reeltally_staff=(secret); Path=/; HttpOnly; SameSite=Lax; Max-Age=43200; Secure',
+      '__Host-reeltally_staff_browser=; Path=/; HttpOnly; SameSite=Lax; Max-Age=0; Secure',
+    ]);
+    expect((await browser.get('/staff/operation')).status).toBe(200);
+    const unprotected = new Browser(browser.url, { origin: browser.origin });
+    unprotected.cookies.set('reeltally_staff', browser.session?.[1] ?? '');
+    expect((await unprotected.get('/staff/operation')).status).toBe(303);
+  });
+
+  it('do not travel over plain http: the console refuses with a page', async () => {
+    const browser = await startAt('http://staff.example');
+    const { cookies } = await service.signedInAs('admin');
+    for (const [name, value] of cookies) browser.cookies.set(name, value);
+    for (const path of ['/staff/sign-in', '/staff/operation']) {
+      const { status, text, setCookies } = await browser.get(path);
+      expect([status, text.includes('can set STAFF_URL'), setCookies]).toEqual([403, true, []]);
+    }
+  });
+});
+
+describe('a process', () => {
+  it('of role api has no staff console unless it is told a port', async () => {
+    const api = await service.installation.startRole('api', { STAFF_PORT: '' });
+    expect(api.staffUrl).toBeNull();
   });
 });

@@ -1,7 +1,5 @@
-import { hash, randomBytes } from 'node:crypto';
-import pg from 'pg';
-import { beforeAll, beforeEach, afterAll, describe, expect, it } from 'vitest';
-import { createStaffLinks } from '../../../src/adapters/postgres/staff-links.ts';
+import { hash } from 'node:crypto';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { removeStaff } from '../../../src/commands/staff.ts';
 import { readLog } from '../../support/log.ts';
 import { waitFor } from '../../support/wait-for.ts';
@@ -13,12 +11,6 @@ import type { StaffMember } from './staff-of-file.ts';
 const service = await staffOfFile();
 const { mails } = service;
 const newBrowser = () => new Browser(service.staffUrl);
-let pool: pg.Pool;
-
-beforeAll(() => {
-  pool = new pg.Pool({ connectionString: service.installation.environment.DATABASE_URL });
-});
-afterAll(() => pool.end());
 beforeEach(async () => {
   // The limits count links, and each test begins with none.
   await service.sql('delete from staff_links');
@@ -36,12 +28,6 @@ async function askForLink(browser: Browser, person: StaffMember, next = ''): Pro
   expect(answer.status).toBe(200);
   await waitFor(() => mails.taken.slice(before).some(({ to }) => to === person.email), { what: 'the mail' });
   return mailedPath(person) ?? '';
-}
-
-/** A link as the command line prints it. */
-async function printedPath({ staffId }: StaffMember): Promise<string> {
-  const links = createStaffLinks(pool, { macs: service.macs, randomBits: randomBytes });
-  return `/staff/sign-in/${(await links.create({ staffId, browser: undefined })) ?? ''}`;
 }
 
 const remove = async ({ staffId }: StaffMember) =>
@@ -90,12 +76,12 @@ describe('a link', () => {
 
   it('that was printed asks first, and works for a day', async () => {
     const person = await service.invite('admin');
-    const path = await printedPath(person);
+    const path = await service.printedPath(person);
     const browser = newBrowser();
     expectQuestion(await browser.get(path));
     expect((await browser.post(path)).status).toBe(303);
     expect(await isSignedIn(browser)).toBe(true);
-    const late = await printedPath(person);
+    const late = await service.printedPath(person);
     await service.sql(
       "update staff_links set expires_at = clock_timestamp() - interval '1 second' where used_at is null",
     );
@@ -106,7 +92,7 @@ describe('a link', () => {
     const person = await service.invite('support');
     for (let round = 0; round < 5; round += 1) {
       await service.sql('delete from staff_links');
-      const path = await printedPath(person);
+      const path = await service.printedPath(person);
       const answers = await Promise.all([newBrowser().post(path), newBrowser().post(path)]);
       expect(answers.map(({ status }) => status).sort()).toEqual([303, 404]);
     }
@@ -115,7 +101,7 @@ describe('a link', () => {
   it('is of no more use to somebody who was removed, and neither is a session', async () => {
     const person = await service.invite('admin');
     const browser = await service.newStaffSession(person);
-    const path = await printedPath(person);
+    const path = await service.printedPath(person);
     expect(await isSignedIn(browser)).toBe(true);
     await remove(person);
     expectUnusable(await newBrowser().get(path));
@@ -125,7 +111,7 @@ describe('a link', () => {
 
   it('whose row the service has not written signs nobody in', async () => {
     const [own, admin] = [await service.invite('support'), await service.invite('admin')];
-    const path = await printedPath(own);
+    const path = await service.printedPath(own);
     await service.sql('update staff_links set staff_id = $1', [admin.staffId]);
     expectUnusable(await newBrowser().post(path));
   });
@@ -231,7 +217,7 @@ describe('a session', () => {
     expect([browser.session, await isSignedIn(stolen)]).toEqual([undefined, false]);
     const other = await service.newStaffSession(person);
     const before = other.copy();
-    await other.post(await printedPath(person));
+    await other.post(await service.printedPath(person));
     expect([await isSignedIn(other), await isSignedIn(before)]).toEqual([true, false]);
   });
 });

@@ -1,7 +1,9 @@
 import { hash, randomBytes, randomUUID } from 'node:crypto';
+import pg from 'pg';
 import { afterAll, beforeAll } from 'vitest';
 import { connectEventStore } from '../../../src/adapters/event-store/event-store.ts';
 import type { ConnectedEventStore } from '../../../src/adapters/event-store/event-store.ts';
+import { createStaffLinks } from '../../../src/adapters/postgres/staff-links.ts';
 import { inviteStaff, issueStaffToken, newStaffCache } from '../../../src/commands/staff.ts';
 import type { StaffDependencies } from '../../../src/commands/staff.ts';
 import { isRefused } from '../../../src/domain/refusals.ts';
@@ -33,6 +35,8 @@ export interface StaffOfFile extends ConsoleOfFile {
   newStaffSession: (person: StaffMember, startedSecondsAgo?: number) => Promise<Browser>;
   /** The same with a new person. */
   signedInAs: (role: StaffRole) => Promise<Browser>;
+  /** Path of a link as the command line prints it. */
+  printedPath: (person: Pick<StaffMember, 'staffId'>) => Promise<string>;
   /** A token that holds. */
   issueToken: (staffId: string, scopes: readonly StaffScope[]) => Promise<{ token: string; tokenId: string }>;
 }
@@ -41,9 +45,12 @@ export async function staffOfFile(given: Environment = {}): Promise<StaffOfFile>
   const ground = await consoleOfFile({ STAFF_PORT: '0', ...given });
   const service = ground as StaffOfFile;
   let store: ConnectedEventStore;
+  let pool: pg.Pool;
   let sessions = 0;
   beforeAll(() => {
     store = connectEventStore({ url: ground.installation.environment.EVENTSTORE_URL });
+    pool = new pg.Pool({ connectionString: ground.installation.environment.DATABASE_URL });
+    const links = createStaffLinks(pool, { macs: ground.macs, randomBits: randomBytes });
     const commands: StaffDependencies = {
       ...{ store, newId, newUuid: randomUUID, randomBits: randomBytes },
       now: () => new Date().toISOString(),
@@ -82,6 +89,8 @@ export async function staffOfFile(given: Environment = {}): Promise<StaffOfFile>
         return browser;
       },
       signedInAs: async (role) => service.newStaffSession(await service.invite(role)),
+      printedPath: async ({ staffId }) =>
+        `/staff/sign-in/${(await links.create({ staffId, browser: undefined })) ?? ''}`,
       issueToken: async (staffId, scopes) => {
         const issued = accepted(await issueStaffToken(commands, { staffId, label: 'a test', scopes, ...order }));
         await rowIsThere('staff_tokens', 'token_id', issued.tokenId);
@@ -89,7 +98,7 @@ export async function staffOfFile(given: Environment = {}): Promise<StaffOfFile>
       },
     } satisfies Partial<StaffOfFile>);
   });
-  afterAll(() => store.close());
+  afterAll(() => Promise.all([store.close(), pool.end()]));
   return service;
 }
 

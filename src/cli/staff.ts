@@ -1,0 +1,209 @@
+import { Option } from 'commander';
+import type { Command } from 'commander';
+import { listStaffMembers, listStaffOfAddress, readStaffMember, staff } from '../../projections/staff.ts';
+import type { StaffMember } from '../../projections/staff.ts';
+import { notBelieved } from '../../projections/credits-macs.ts';
+import {
+  inviteStaff,
+  issueStaffToken,
+  newStaffCache,
+  readStaff,
+  removeStaff,
+  revokeStaffToken,
+} from '../commands/staff.ts';
+import type { StaffDependencies, StaffOrder } from '../commands/staff.ts';
+import { keyLabel } from '../domain/account-events.ts';
+import { email as emailSchema } from '../domain/plain-text.ts';
+import { isRefused } from '../domain/refusals.ts';
+import type { Refusal } from '../domain/refusals.ts';
+import { defaultTokenDays, maxStaffTokens, maxTokenDays } from '../domain/staff.ts';
+import type { StaffToken } from '../domain/staff.ts';
+import { staffIdPattern, staffRoles, staffScopes } from '../domain/staff-events.ts';
+import type { StaffRole, StaffScope } from '../domain/staff-events.ts';
+import { facts, table } from '../documents/text.ts';
+import { addByOptions, addPageOptions, operatorOf, wholeArgument } from './arguments.ts';
+import type { DecidedBy } from './arguments.ts';
+import type { CliDependencies, RunCommand } from './dependencies.ts';
+import { CommandFailed, print, requireText } from './output.ts';
+import { printPage, takePage } from './pagination.ts';
+import type { PageOptions } from './pagination.ts';
+import { caughtUp, commandTimeoutMs } from './wait-for-read-models.ts';
+
+interface Invitation extends DecidedBy {
+  email: string;
+  role: StaffRole;
+}
+
+export function addInviteStaff(group: Command, run: RunCommand): void {
+  const command = group
+    .command('invite')
+    .description('make somebody a member of staff, and show a link to sign in with once')
+    .requiredOption('--email <email>', "the person's e-mail address")
+    .addOption(new Option('--role <role>', 'what the person may do').choices(staffRoles).makeOptionMandatory());
+  addByOptions(command).action((options: Invitation) => run((cli) => inviteCommand(cli, options)));
+}
+
+export function addListStaff(group: Command, run: RunCommand): void {
+  addPageOptions(group.command('list').description('list the members of staff, removed ones included'), 'staff').action(
+    (options: PageOptions) => run((cli) => listCommand(cli, options)),
+  );
+}
+
+export function addRemoveStaff(group: Command, run: RunCommand): void {
+  const command = group
+    .command('remove')
+    .description('remove a member of staff, whose sessions and tokens then end')
+    .argument('<staff>', 'e-mail address or staff id; "staff list" shows both');
+  addByOptions(command).action((person: string, options: DecidedBy) =>
+    run((cli) => removeCommand(cli, person, options)),
+  );
+}
+
+interface NewToken extends DecidedBy {
+  label: string;
+  scope: StaffScope[];
+  days: number;
+}
+
+export function addStaffTokens(group: Command, run: RunCommand): void {
+  const tokens = group
+    .command('tokens')
+    .description('issue, list and revoke the tokens of programs that read for staff');
+  const issue = tokens
+    .command('issue')
+    .description('issue a token and show it once')
+    .argument('<staff>', 'e-mail address or staff id of the member who answers for it')
+    .addOption(new Option('--scope <scope...>', 'what the token may read').choices(staffScopes).makeOptionMandatory())
+    .option('--label <label>', 'purpose of the token', '')
+    .option('--days <days>', 'how long it is accepted', wholeArgument(1, maxTokenDays), defaultTokenDays);
+  addByOptions(issue).action((person: string, options: NewToken) => run((cli) => issueCommand(cli, person, options)));
+  tokens
+    .command('list')
+    .description('list the tokens of a member of staff')
+    .argument('<staff>', 'e-mail address or staff id')
+    .action((person: string) => run((cli) => listTokensCommand(cli, person)));
+  const revoke = tokens
+    .command('revoke')
+    .description('revoke a token')
+    .argument('<staff>', 'e-mail address or staff id')
+    .argument('<token_id>', 'token id; "staff tokens list" shows it');
+  addByOptions(revoke).action((person: string, tokenId: string, options: DecidedBy) =>
+    run((cli) => revokeCommand(cli, { person, tokenId }, options)),
+  );
+}
+
+const dependenciesOf = (cli: CliDependencies): StaffDependencies => ({ ...cli, staffCache: newStaffCache() });
+
+const orderOf = (cli: CliDependencies, decided: DecidedBy): StaffOrder => ({
+  by: { operator: operatorOf(cli.actor, decided) },
+  timeoutMs: commandTimeoutMs,
+});
+
+async function inviteCommand(cli: CliDependencies, { email, role, ...decided }: Invitation): Promise<void> {
+  requireText(emailSchema, email, email);
+  const [known] = await membersOf(cli, email);
+  if (known) throw new CommandFailed(`${email} is staff already, as ${known.staffId} in the role ${known.role}`);
+  const invited = await inviteStaff(dependenciesOf(cli), { email, role, ...orderOf(cli, decided) });
+  if (isRefused(invited)) throw new CommandFailed(invited.refusal);
+  const { staffId } = invited;
+  const link = (await cli.createStaffLink?.(staffId)) ?? null;
+  const data = { staff_id: staffId, email, role, link };
+  print(cli.output, data, facts(data));
+}
+
+async function listCommand(cli: CliDependencies, { limit, after }: PageOptions): Promise<void> {
+  const last = after === undefined ? undefined : await readStaffMember(cli.pool, after, cli.macs);
+  if (last === notBelieved || (after !== undefined && !last))
+    throw new CommandFailed(`there is no member ${after ?? ''}`);
+  const found = await listStaffMembers(cli.pool, { ...(last && { after: last }), limit: limit + 1, macs: cli.macs });
+  const { rows: members, next } = takePage(found, limit, ({ staffId }) => staffId);
+  const dependencies = dependenciesOf(cli);
+  const staff = await Promise.all(
+    members.map(async ({ staffId, role, invited, since, removedAt }) => {
+      // Addresses stand in the log alone, where they can be erased.
+      const email = (await readStaff(dependencies, staffId)).member?.email ?? null;
+      return { staff_id: staffId, email, role, invited, since, removed_at: removedAt };
+    }),
+  );
+  const rows = staff.map((each) => [each.staff_id, each.role, each.email ?? '', each.since, each.removed_at ?? '']);
+  const text = table(cli.output, ['staff_id', 'role', 'email', 'since', 'removed_at'], rows);
+  printPage(cli.output, { staff }, { next, text });
+}
+
+async function removeCommand(cli: CliDependencies, person: string, decided: DecidedBy): Promise<void> {
+  const staffId = await findStaff(cli, person);
+  const removed = await removeStaff(dependenciesOf(cli), { staffId, ...orderOf(cli, decided) });
+  if (isRefused(removed)) throw new CommandFailed(whyNot(removed.refusal, person));
+  print(cli.output, { staff_id: staffId, removed: true }, `${removed.email ?? staffId} is not staff any more`);
+}
+
+async function issueCommand(
+  cli: CliDependencies,
+  person: string,
+  { label, scope: scopes, days: lifetimeDays, ...decided }: NewToken,
+): Promise<void> {
+  requireText(keyLabel, 'the label', label);
+  const staffId = await findStaff(cli, person);
+  const order = { staffId, label, scopes, lifetimeDays, ...orderOf(cli, decided) };
+  const issued = await issueStaffToken(dependenciesOf(cli), order);
+  if (isRefused(issued)) throw new CommandFailed(whyNot(issued.refusal, person));
+  const data = { staff_id: staffId, ...rowOf(issued), token: issued.token };
+  print(cli.output, data, `${facts({ ...data, scopes: scopes.join(', ') })}\n\nThe token is shown this once.`);
+}
+
+async function listTokensCommand(cli: CliDependencies, person: string): Promise<void> {
+  const staffId = await findStaff(cli, person);
+  const { member, tokens } = await readStaff(dependenciesOf(cli), staffId);
+  if (!member) throw new CommandFailed(whyNot('staff_not_found', person));
+  const rows = [...tokens.values()].map(rowOf);
+  const cells = rows.map((row) => [
+    row.token_id,
+    row.prefix,
+    row.scopes.join(', '),
+    row.expires_at,
+    String(row.revoked),
+    row.label,
+  ]);
+  const text = table(cli.output, ['token_id', 'prefix', 'scopes', 'expires_at', 'revoked', 'label'], cells);
+  print(cli.output, { staff_id: staffId, tokens: rows }, text);
+}
+
+async function revokeCommand(
+  cli: CliDependencies,
+  { person, tokenId }: { person: string; tokenId: string },
+  decided: DecidedBy,
+): Promise<void> {
+  const staffId = await findStaff(cli, person);
+  const revoked = await revokeStaffToken(dependenciesOf(cli), { staffId, tokenId, ...orderOf(cli, decided) });
+  if (isRefused(revoked)) throw new CommandFailed(whyNot(revoked.refusal, person));
+  print(cli.output, { staff_id: staffId, token_id: tokenId, revoked: true }, `${revoked.tokenPrefix}… is revoked`);
+}
+
+const rowOf = ({ tokenId, tokenPrefix, label, scopes, createdAt, expiresAt, revoked }: StaffToken) => ({
+  ...{ token_id: tokenId, prefix: tokenPrefix, label, scopes: [...scopes] },
+  ...{ created_at: createdAt, expires_at: expiresAt, revoked },
+});
+
+/** @returns a staff id, which may be nobody's */
+async function findStaff(cli: CliDependencies, person: string): Promise<string> {
+  if (staffIdPattern.test(person)) return person;
+  const [member, ...others] = await membersOf(cli, person);
+  if (!member) throw new CommandFailed(whyNot('staff_not_found', person));
+  if (others.length > 0) throw new CommandFailed(`${person} is the address of several members: give a staff id`);
+  return member.staffId;
+}
+
+async function membersOf(cli: CliDependencies, email: string): Promise<StaffMember[]> {
+  if (!(await caughtUp(cli, staff))) throw new CommandFailed('the read model of staff is behind the log: try again', 2);
+  return listStaffOfAddress(cli.pool, { email, macs: cli.macs, limit: 2 });
+}
+
+function whyNot(refusal: Refusal, person: string): string {
+  const texts: Partial<Record<Refusal, string>> = {
+    staff_not_found: `there is no member of staff ${person}: "staff list" shows those there are`,
+    staff_removed: `${person} is not staff any more`,
+    key_not_found: `${person} has no such token: "staff tokens list" shows those there are`,
+    too_many_keys: `${person} has ${String(maxStaffTokens)} tokens, the most that a member may have: revoke one first`,
+  };
+  return texts[refusal] ?? refusal;
+}

@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest';
+import { against, expectRefusal, expectText } from './command-line.ts';
+import { chargedAccount, chargingService } from './ledger/charging-service.ts';
+
+const service = chargingService();
+const run = against(service);
+
+interface Close {
+  account_id: string;
+  period_start: string;
+  due_cents: number;
+  not_invoiced: { cents: number; why: string }[];
+}
+
+interface MonthReport {
+  month: string;
+  totals: { periods: number; charged_cents: number; due_cents: number };
+  verification: unknown;
+  behind: boolean;
+  accounts: Close[];
+}
+
+describe('reports month', () => {
+  it('has every account with what is not invoiced and why, and one with its events', async () => {
+    const { accountId } = await chargedAccount(service, 2);
+    const { period_start: start } = await service.cli<{ period_start: string }>('ledger', 'show', accountId);
+    const month = start.slice(0, 7);
+    const report = await service.cli<MonthReport>('reports', 'month', '--period', month);
+    expect(report).toMatchObject({ month, behind: false, totals: { periods: report.accounts.length } });
+    expect(report.totals.due_cents).toBe(report.accounts.reduce((sum, { due_cents: cents }) => sum + cents, 0));
+    const close = report.accounts.find(({ account_id: id }) => id === accountId);
+    expect(close).toMatchObject({ period_start: start, charges: 2, charged_cents: 50, phase: 'open' });
+    expect(close?.not_invoiced).toContainEqual({ cents: 50, why: 'period_open' });
+
+    const one = ['reports', 'month', '--period', month, '--account', accountId] as const;
+    const { account, events } = await service.cli<{ account: Close; events: { name: string; amount: number }[] }>(
+      ...one,
+    );
+    expect(account).toEqual(close);
+    const charged = events.filter(({ name }) => name === 'charged_cents');
+    expect(charged).toMatchObject([
+      { amount: 25, type: 'OverageCharged', revision: 3 },
+      { amount: 25, type: 'OverageCharged', revision: 5 },
+    ]);
+    const text = await run('reports', 'month', '--period', month);
+    expectText(
+      text,
+      /^account +from +plan +fee +difference +overage +voided +waived +due +invoiced +credited +not invoiced\n/,
+    );
+    expectText(text, /\$0\.50: the period is open/);
+    expectText(text, /\nnot invoiced +\$\d+\.\d\d\n/);
+    expectText(text, /\nverification: /);
+    expectText(await run(...one), /\ncharged {2}\$0\.25 {2}OverageCharged {2}usage-acc_\S+ 3 {2}/);
+  });
+
+  it('of a month or an account without a period says so', async () => {
+    const empty = await service.cli<MonthReport>('reports', 'month', '--period', '2019-02');
+    expect(empty).toMatchObject({ totals: { periods: 0, due_cents: 0 }, accounts: [] });
+    const { accountId } = await service.openAccount('test');
+    expectRefusal(
+      await run('reports', 'month', '--period', '2019-02', '--account', accountId),
+      /has no billing period that starts in 2019-02/,
+    );
+    expectRefusal(await run('reports', 'month', '--period', '2026-13'), /write a month like 2026-11/);
+  });
+});
