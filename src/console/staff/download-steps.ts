@@ -36,7 +36,7 @@ export const stepSchema = z.strictObject({
       stream: z.string().nullable().describe('Null for an event whose place is in `GET /events/{id}` alone.'),
       revision: z.int().nullable(),
       position: z.string().nullable().describe('Commit position in the log.'),
-      data: z.record(z.string(), z.json()).nullable(),
+      data: z.record(z.string(), z.unknown()).nullable(),
     })
     .nullable()
     .describe('Null for a step that is a part of the next event.'),
@@ -124,7 +124,7 @@ function eventSteps({ timeline, download }: DownloadRecord): Draft[] {
       status: type === 'DownloadCreditDebited' || type === 'OverageCharged' ? null : job.status,
       download_cents: cents === null ? null : centsSoFar,
       period_cents: type === 'OverageCharged' ? download.running_cents : null,
-      event: { id: row.event_id, type, stream, revision, position, data: data as Record<string, z.core.util.JSONType> },
+      event: { id: row.event_id, type, stream, revision, position, data: data as Record<string, unknown> },
     };
   });
 }

@@ -21,7 +21,7 @@ const shown = z.strictObject({
   text: z.string().describe('What happened, in words; empty for an event that says all by its type.'),
   account_id: z.string().nullable(),
   token: z.string().nullable().describe('The download that it is about.'),
-  data: z.record(z.string(), z.json()),
+  data: z.record(z.string(), z.unknown()),
   metadata: eventMetadata.describe('As the log has it; `hash` is the last part of the chain up to here.'),
   chain: z
     .strictObject({ previous_hash: z.string(), holds: z.boolean() })
@@ -142,7 +142,7 @@ const shownPlace = (found: RecordedEvent | undefined): EventShown['before'] =>
 function factsOf(found: RecordedEvent, metadata: EventMetadata) {
   const { id, stream, revision, position, created } = found;
   const type = found.type as DomainEvent['type'];
-  const data = found.data as Record<string, z.core.util.JSONType>;
+  const data = found.data as Record<string, unknown>;
   const words = describeEvent({ type, data, actor: metadata.actor });
   const title = eventTitle(type);
   return {
