@@ -1,9 +1,11 @@
 import type { FastifyReply } from 'fastify';
 import type { JobStatus } from '../../projections/jobs.ts';
 import type { DownloadProgress } from '../ports/videos.ts';
+import { EventStreams } from './event-streams.ts';
+import type { EventStream } from './event-streams.ts';
 
 /** Waits for another status of a job, together with everything else in this process that waits for one. */
-type WaitForChange = (
+export type WaitForChange = (
   known: JobStatus,
   options: { seconds: number; gone: AbortSignal },
 ) => Promise<JobStatus['status'] | undefined> | undefined;
@@ -16,17 +18,10 @@ interface LiveOptions {
 /** Progress is new every second; a download that waits for a worker has none. */
 const progressSeconds = 1;
 const waitingSeconds = 30;
-/** After so long a stream ends, and the browser opens another one: with its session as it is then. */
-const longestSeconds = 60;
-const maxStreams = 2_000;
-/** As many pages as the people of one account may have open. */
-const maxStreamsOfAccount = 200;
-
 /** Streams of server-sent events that tell pages how downloads go on. */
 export class LiveDownloads {
   readonly #options: LiveOptions;
-  /** By account. */
-  readonly #open = new Map<AbortController, string>();
+  readonly #streams = new EventStreams();
 
   constructor(options: LiveOptions) {
     this.#options = options;
@@ -34,7 +29,7 @@ export class LiveDownloads {
 
   /** Ends all streams, as the process ends. */
   stop(): void {
-    for (const stream of this.#open.keys()) stream.abort();
+    this.#streams.stop();
   }
 
   /**
@@ -44,44 +39,23 @@ export class LiveDownloads {
    * @returns false where no more streams can be open, in this process or for this account
    */
   follow(reply: FastifyReply, { accountId, known }: { accountId: string; known: readonly JobStatus[] }): boolean {
-    if (this.#open.size >= maxStreams || this.#countOf(accountId) >= maxStreamsOfAccount) return false;
-    const stream = new AbortController();
-    this.#open.set(stream, accountId);
-    reply.raw.once('close', () => stream.abort());
-    reply.raw.writeHead(200, {
-      'Content-Type': 'text/event-stream',
-      'Cache-Control': 'no-store',
-      'X-Content-Type-Options': 'nosniff',
-      'X-Accel-Buffering': 'no',
-    });
-    reply.raw.write('retry: 2000\n\n');
-    void this.#send(reply, known, stream.signal).finally(() => {
-      this.#open.delete(stream);
-      reply.raw.end();
-    });
-    return true;
+    return this.#streams.open(reply, accountId, (stream) => this.#send(known, stream));
   }
 
-  #countOf(accountId: string): number {
-    let count = 0;
-    for (const other of this.#open.values()) if (other === accountId) count += 1;
-    return count;
-  }
-
-  async #send(reply: FastifyReply, known: readonly JobStatus[], gone: AbortSignal): Promise<void> {
+  async #send(known: readonly JobStatus[], { send, gone, isOver }: EventStream): Promise<void> {
     const statuses = new Map(known.map(({ token, status }) => [token, status]));
     const sent = new Map<string, string>();
-    const untilMs = performance.now() + longestSeconds * 1_000;
-    while (!gone.aborted && performance.now() < untilMs) {
+    while (!isOver()) {
       for (const [token, status] of statuses) {
-        const text = JSON.stringify(this.#changeOf(token, status));
+        const change = changeOf(token, status, this.#options.progress);
+        const text = JSON.stringify(change);
         if (sent.get(token) === text) continue;
         sent.set(token, text);
-        reply.raw.write(`event: change\ndata: ${text}\n\n`);
+        send('change', change);
       }
       const running = [...statuses].filter(([, status]) => status !== 'done' && status !== 'failed');
       if (running.length === 0) {
-        reply.raw.write('event: end\ndata: {}\n\n');
+        send('end', {});
         return;
       }
       const changed = await this.#nextChange(running, gone);
@@ -107,16 +81,17 @@ export class LiveDownloads {
     over.abort();
     return changed;
   }
+}
 
-  #changeOf(token: string, status: JobStatus['status']) {
-    const progress = status === 'running' ? this.#options.progress(token) : undefined;
-    const { percent = null, bytesPerSecond = null, etaSeconds = null } = progress ?? {};
-    return {
-      token,
-      status,
-      percent,
-      speed: bytesPerSecond === null ? null : `${(bytesPerSecond / 1_000_000).toFixed(1)} MB a second`,
-      eta: etaSeconds === null ? null : `${String(Math.ceil(etaSeconds))} s left`,
-    };
-  }
+/** A download as pages show it while it goes on. */
+export function changeOf(token: string, status: JobStatus['status'], progressOf: LiveOptions['progress']) {
+  const progress = status === 'running' ? progressOf(token) : undefined;
+  const { percent = null, bytesPerSecond = null, etaSeconds = null } = progress ?? {};
+  return {
+    token,
+    status,
+    percent,
+    speed: bytesPerSecond === null ? null : `${(bytesPerSecond / 1_000_000).toFixed(1)} MB a second`,
+    eta: etaSeconds === null ? null : `${String(Math.ceil(etaSeconds))} s left`,
+  };
 }

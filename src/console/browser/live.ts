@@ -2,35 +2,15 @@ import htm from 'htm';
 import { h, render } from 'preact';
 import { signal } from '@preact/signals';
 import type { Signal } from '@preact/signals';
+import { Status } from './status.ts';
+import type { Change } from './status.ts';
 
 /**
  * Downloads that are not finished, as they go on. The page names their tokens; the server sends each change. When one of them
  * ends, its row says so; the page of a single download is loaded again, with its file.
  */
 
-interface Change {
-  token: string;
-  status: string;
-  percent: number | null;
-  speed: string | null;
-  eta: string | null;
-}
-
 const html = htm.bind(h);
-const kinds: Readonly<Record<string, string>> = { done: 'good', failed: 'bad' };
-
-function Status({ change }: { change: Change }) {
-  const { status, percent, speed, eta } = change;
-  const details = [percent === null ? null : `${percent.toFixed(0)} %`, speed, eta].filter((part) => part !== null);
-  return html`<span class="tag ${kinds[status] ?? 'info'}">${status}</span>${
-      details.length > 0 ? html`<span class="soft"> ${details.join(', ')}</span>` : null
-    }
-    ${
-      status === 'running' && percent !== null
-        ? html`<progress max="100" value=${percent} aria-label="downloaded"></progress>`
-        : null
-    }`;
-}
 
 interface Followed {
   place: HTMLElement;

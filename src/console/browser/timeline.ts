@@ -1,4 +1,14 @@
-/** The timeline of a download: the key `e` opens the data of the step that is walked to, and a text filters the steps. */
+import htm from 'htm';
+import { h, render } from 'preact';
+import { Status } from './status.ts';
+import type { Change } from './status.ts';
+
+/**
+ * The timeline of a download: the key `e` opens the data of the step that is walked to, a text filters the steps, and a download
+ * that goes on is followed.
+ */
+
+const html = htm.bind(h);
 
 const steps = () => document.querySelectorAll<HTMLElement>('[data-step]');
 
@@ -26,3 +36,49 @@ if (filter) {
   filter.hidden = false;
   filter.addEventListener('input', () => filterBy(filter.querySelector('input')?.value ?? ''));
 }
+
+interface Step {
+  id: string;
+  path: string;
+  title: string;
+  text: string;
+  amounts: string;
+  when: string;
+}
+
+function append(list: HTMLElement, { id, path, title, text, amounts, when }: Step): void {
+  if (document.getElementById(`event-${id}`)) return;
+  const item = document.createElement('li');
+  item.id = `event-${id}`;
+  item.dataset['step'] = '';
+  render(
+    html`<p>
+        <a data-row href=${path}><strong>${title}</strong></a> ${text} <span class="amounts">${amounts}</span>
+      </p>
+      <p class="when">${when}</p>`,
+    item,
+  );
+  list.append(item);
+}
+
+/** The browser opens the stream again where it was lost, and names the last step that it has got. */
+function follow(list: HTMLElement): void {
+  const { follow: address = '', after = '0' } = list.dataset;
+  const source = new EventSource(`${address}?after=${after}`);
+  const state = document.querySelector('[data-state]');
+  source.addEventListener('step', ({ data }: MessageEvent<string>) => append(list, JSON.parse(data) as Step));
+  source.addEventListener('change', ({ data }: MessageEvent<string>) => {
+    if (!state) return;
+    // What the server wrote is no part of what Preact keeps up to date.
+    if (state.querySelector('[data-status]')) state.replaceChildren();
+    render(html`<${Status} change=${JSON.parse(data) as Change} />`, state);
+  });
+  // Its attempts, its file and its answer are those of the page that is loaded now.
+  source.addEventListener('end', () => {
+    source.close();
+    location.reload();
+  });
+}
+
+const list = document.querySelector<HTMLElement>('[data-follow]');
+if (list) follow(list);

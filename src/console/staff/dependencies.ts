@@ -4,6 +4,9 @@ import type { StaffDependencies as StaffCommands } from '../../commands/staff.ts
 import type { IdentityProvider } from '../../ports/identity-provider.ts';
 import type { RowMacs } from '../../ports/row-macs.ts';
 import type { StaffLinks, StaffSessions } from '../../ports/staff-sessions.ts';
+import type { DownloadProgress } from '../../ports/videos.ts';
+import type { EventStreams } from '../event-streams.ts';
+import type { WaitForChange } from '../live-downloads.ts';
 import type { SignInMails } from '../sign-in/sign-in-mails.ts';
 import type { SiteDependencies } from '../site.ts';
 import type { RunningExports } from './export.ts';
@@ -28,7 +31,11 @@ export interface StaffDependencies extends SiteDependencies {
   exports: RunningExports;
   /** What one person may give back to one account within 24 hours without a second person. */
   approvalCents: number;
-  /** How long after its end a period still takes corrections. */
+  streams: EventStreams;
+  waitForChange: WaitForChange;
+  /** The last progress that a worker reported of a running download. */
+  progress: (token: string) => DownloadProgress | undefined;
+  /** How long after its end a period may be corrected before its books are closed. */
   closingGraceSeconds: number;
   /** Version of this service. */
   version: string;

@@ -8,6 +8,7 @@ import { evolveJob, initialJob, jobStatuses } from '../../domain/download-job.ts
 import { eventMetadata } from '../../domain/parse-event.ts';
 import type { Actor, DomainEvent, EventMetadata } from '../../domain/parse-event.ts';
 import type { UsageEventOf } from '../../domain/usage-events.ts';
+import { money } from '../parts.ts';
 
 /** What happened to a download, step by step: its events, what staff asked for, and who has looked. */
 
@@ -35,7 +36,7 @@ export const stepSchema = z.strictObject({
       stream: z.string().nullable().describe('Null for an event whose place is in `GET /events/{id}` alone.'),
       revision: z.int().nullable(),
       position: z.string().nullable().describe('Commit position in the log.'),
-      data: z.record(z.string(), z.json()).nullable(),
+      data: z.record(z.string(), z.unknown()).nullable(),
     })
     .nullable()
     .describe('Null for a step that is a part of the next event.'),
@@ -123,7 +124,7 @@ function eventSteps({ timeline, download }: DownloadRecord): Draft[] {
       status: type === 'DownloadCreditDebited' || type === 'OverageCharged' ? null : job.status,
       download_cents: cents === null ? null : centsSoFar,
       period_cents: type === 'OverageCharged' ? download.running_cents : null,
-      event: { id: row.event_id, type, stream, revision, position, data: data as Record<string, z.core.util.JSONType> },
+      event: { id: row.event_id, type, stream, revision, position, data: data as Record<string, unknown> },
     };
   });
 }
@@ -173,3 +174,12 @@ const lookStep = ({ time, staffId, page }: DownloadRecord['looks'][number]): Dra
   ...{ kind: 'staff', time, title: 'Looked at', text: page === 'download' ? '' : `on the page of the ${page}` },
   actor: { type: 'staff', id: staffId, role: 'staff', reason: `looks at ${page}` },
 });
+
+/** What a step charges or gives back, and what that comes to. */
+export function amountsOf({ cents, event, download_cents: soFar, period_cents: period }: Step): string {
+  if (cents === null) return '';
+  const credit = event?.type === 'DownloadCreditDebited' ? '1 credit' : '1 credit back';
+  const left = soFar !== null && soFar !== cents ? `, ${money(soFar)} left` : '';
+  const stands = period === null ? '' : `; the period stands at ${money(period)}`;
+  return `${cents === 0 ? credit : money(cents)}${left}${stands}`;
+}

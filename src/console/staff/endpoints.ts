@@ -8,6 +8,7 @@ import { download } from './views/download.ts';
 import { corrections } from './views/corrections.ts';
 import { charges } from './views/charges.ts';
 import { monthClose } from './views/months.ts';
+import { event } from './views/event.ts';
 import { operation } from './views/operation.ts';
 import { search } from './views/search.ts';
 import { overage } from './views/overage.ts';
@@ -59,6 +60,13 @@ export const endpoints: readonly Endpoint[] = [
     scope: 'jobs',
     operationId: 'getDownload',
     summary: 'A download, step by step',
+  }),
+  endpoint(event, {
+    method: 'GET',
+    path: '/events/{id}',
+    scope: 'accounts',
+    operationId: 'getEvent',
+    summary: 'One event, with what caused it and what it has caused',
   }),
 
   endpoint(overage, {

@@ -18,6 +18,9 @@ import * as notices from './pages/notices.ts';
 import * as operation from './pages/operation.ts';
 import * as outage from './pages/outage.ts';
 import * as work from './pages/work.ts';
+import * as followDownload from './pages/follow-download.ts';
+import * as event from './pages/event.ts';
+import * as start from './pages/start.ts';
 import * as providerSignIn from './sign-in/provider-sign-in.ts';
 import * as session from './sign-in/session.ts';
 import * as signIn from './sign-in/sign-in.ts';
@@ -48,6 +51,7 @@ export const routes: readonly StaffRoute[] = [
   open('POST', '/sign-in/:secret', signIn.useLink),
   open('GET', '/docs', reference.show),
 
+  staff('GET', '', 'support', start.show),
   staff('GET', '/search', 'support', search.begin),
   staff('POST', '/search', 'support', search.find),
   staff('GET', '/accounts/:account', 'support', account.show),
@@ -71,6 +75,8 @@ export const routes: readonly StaffRoute[] = [
   staff('GET', '/months/:month', 'support', months.show),
   staff('GET', '/months/:month.csv', 'support', months.exportCsv),
   staff('GET', '/months/:month.json', 'support', months.exportJson),
+  staff('GET', '/downloads/:token/live', 'support', followDownload.follow),
+  staff('GET', '/events/:id', 'support', event.show),
 
   staff('GET', '/operation', 'support', operation.show),
   staff('POST', '/operation/acknowledge', 'admin', operation.acknowledge),

@@ -71,9 +71,12 @@ async function findToken(
 }
 
 function inputOf(request: FastifyRequest): object {
-  const params = request.params as object;
-  if (request.method === 'GET') return { ...(request.query as object), ...params };
-  return { ...bodyOf(request), ...params };
+  const given = request.method === 'GET' ? (request.query as object) : bodyOf(request);
+  const input = { ...given, ...(request.params as object) };
+  // Postgres has no text with one.
+  if (JSON.stringify(input).includes('\\u0000'))
+    throw new StaffApiError('invalid_request', 'The address or the body has a character that no text has');
+  return input;
 }
 
 function bodyOf({ body }: FastifyRequest): object {

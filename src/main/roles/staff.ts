@@ -6,6 +6,7 @@ import { createIdentityProvider } from '../../adapters/openid.ts';
 import { createStaffLinks } from '../../adapters/postgres/staff-links.ts';
 import { createStaffSessions } from '../../adapters/postgres/staff-sessions.ts';
 import { registerSite } from '../../console/console.ts';
+import { EventStreams } from '../../console/event-streams.ts';
 import { originsOf } from '../../console/origins.ts';
 import { SignInMails } from '../../console/sign-in/sign-in-mails.ts';
 import { RunningExports } from '../../console/staff/export.ts';
@@ -19,6 +20,7 @@ import { ownRequestIds, showRequestId } from '../../http/request-id.ts';
 import type { FileKey, FileStore } from '../../ports/files.ts';
 import type { DownloadProgress } from '../../ports/videos.ts';
 import { newId, newUuid, randomBits } from '../../system/clock-and-chance.ts';
+import type { WaitingPolls } from '../../http/waiting-polls.ts';
 import type { Connections } from '../connect.ts';
 import { listen, listeningUrl } from '../listen.ts';
 import { createMailer } from '../mailer.ts';
@@ -40,6 +42,7 @@ interface StaffListener {
 interface Shared {
   files: FileStore;
   progress: (token: string) => DownloadProgress | undefined;
+  waitingPolls: WaitingPolls;
 }
 
 /**
@@ -58,6 +61,10 @@ export async function startStaffListener(
   const dependencies = staffDependencies(connections, shared, address);
   registerStaffApi(server, dependencies);
   registerSite(server, staffSite, dependencies);
+  server.addHook('preClose', (done) => {
+    dependencies.streams.stop();
+    done();
+  });
   await listen(server, { host: config.STAFF_HOST, port, setting: 'STAFF_PORT' });
   return { url: originsOf(address()).own, close: () => server.close() };
 }
@@ -134,11 +141,14 @@ function staffDependencies(connections: Connections, shared: Shared, address: ()
         ? undefined
         : createIdentityProvider({ issuer, clientId, clientSecret: OIDC_CLIENT_SECRET, roleClaim: OIDC_ROLE_CLAIM }),
     pollAnswer: pollAnswers(connections, shared),
+    streams: new EventStreams(),
+    waitForChange: (known, options) => shared.waitingPolls.wait(known, options),
+    progress: shared.progress,
+    closingGraceSeconds: config.CLOSING_GRACE_SECONDS,
     samplePlatformOrigin: addresses.samplePlatformUrl ?? undefined,
     countSignIn: (client) => signIns.count(client).exhausted,
     exports: new RunningExports(maxExports),
     approvalCents: config.STAFF_APPROVAL_CENTS,
-    closingGraceSeconds: config.CLOSING_GRACE_SECONDS,
     version: config.version,
     isDemo: addresses.samplePlatformUrl !== null,
   };

@@ -59,6 +59,7 @@ function ofMoney(): Record<string, Row> {
 
 /** The pages and actions that need a session, each once. */
 const pages: Readonly<Record<string, Row>> = {
+  'GET ': { role: 'support', answer: 200 },
   'GET /search': { role: 'support', answer: 303 },
   'POST /search': { role: 'support', fields: () => ({ search: 'nothing' }), answer: 200 },
   'GET /accounts/:account': { role: 'support', path: () => `/accounts/${things.accountId}`, answer: 200 },
@@ -78,6 +79,9 @@ const pages: Readonly<Record<string, Row>> = {
     fields: () => ({ correction_id: randomUUID(), amount: '1', reference: 'CASE-1', reason: 'a test' }),
   },
 
+  // Without a download there is nothing to follow.
+  'GET /downloads/:token/live': { role: 'support', path: () => '/downloads/nothing/live', answer: 404 },
+  'GET /events/:id': { role: 'support', path: () => `/events/0@account-${things.accountId}`, answer: 200 },
   'GET /operation': { role: 'support', answer: 200 },
   ...ofMoney(),
   'GET /operation/work': { role: 'support', answer: 200 },
@@ -106,6 +110,7 @@ const programs: Readonly<Record<string, EndpointRow>> = {
   'GET /overage': { scope: 'money', answer: 200 },
   'GET /overage/{account}/{day}': { scope: 'money', path: () => `/overage/${nobody}/2026-11-01`, answer: 404 },
   'GET /months/{month}': { scope: 'money', path: () => '/months/2019-01', answer: 404 },
+  'GET /events/{id}': { scope: 'accounts', path: () => `/events/0@account-${things.accountId}`, answer: 200 },
   'GET /operation': { scope: 'operation', answer: 200 },
 };
 

@@ -5,7 +5,7 @@ import { page } from '../../visit.ts';
 import type { Answer, StaffVisit } from '../../visit.ts';
 import { accountPath, correctionPath, downloadPath, eventAtPath, eventPath } from '../addresses.ts';
 import type { StaffDependencies } from '../dependencies.ts';
-import { stepKinds } from '../download-steps.ts';
+import { amountsOf, stepKinds } from '../download-steps.ts';
 import type { Step, StepKind } from '../download-steps.ts';
 import { inputOf, see, viewerOf } from '../view.ts';
 import { download as downloadView } from '../views/download.ts';
@@ -261,7 +261,10 @@ function item(step: Step, at: string | undefined): Html {
   const name = html`<strong>${title}</strong>`;
   return html`<li ${event !== null && html`id="event-${event.id}"`} class="${classes.join(' ')}" data-step>
     ${gapMs > 0 && html`<svg class="gap" height="${String(gapHeight(gapMs))}" aria-hidden="true"></svg>`}
-    <p>${event ? html`<a data-row href="${eventPath(event.id)}">${name}</a>` : name} ${text} ${amounts(step)}</p>
+    <p>
+      ${event ? html`<a data-row href="${eventPath(event.id)}">${name}</a>` : name} ${text}
+      ${step.cents !== null && html`<span class="amounts">${amountsOf(step)}</span>`}
+    </p>
     <p class="when">
       ${exactTime(step.time)}${gapMs > 0 && `, ${duration(gapMs)} later`}, by ${actorText(actor)}
       ${correction !== null && html`<a href="${correctionPath(correction)}">the correction</a>`}
@@ -280,13 +283,3 @@ function payload({ id, type, stream, revision, data }: NonNullable<Step['event']
 
 /** In pixels: as many more for each tenfold of time. */
 const gapHeight = (ms: number) => Math.round(12 * Math.log10(1 + ms / 10));
-
-function amounts({ cents, event, download_cents: soFar, period_cents: period }: Step): Html | false {
-  if (cents === null) return false;
-  const credit = event?.type === 'DownloadCreditDebited' ? '1 credit' : '1 credit back';
-  return html`<span class="amounts"
-    >${cents === 0 ? credit : money(cents)}${soFar !== null && soFar !== cents && `, ${money(soFar)} left`}${
-      period !== null && `; the period stands at ${money(period)}`
-    }</span
-  >`;
-}

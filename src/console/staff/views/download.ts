@@ -48,7 +48,7 @@ const shown = z.strictObject({
     .describe("Its neighbours in the account's stream of usage."),
   steps: z.array(stepSchema).describe('Everything that happened to it, in the order of time.'),
   answer: z
-    .strictObject({ status: z.int(), body: z.record(z.string(), z.json()) })
+    .strictObject({ status: z.int(), body: z.record(z.string(), z.unknown()) })
     .describe('What a client that polls now is answered. The link to the file is shown without its signature.'),
 });
 export type Download = z.infer<typeof shown>;
@@ -73,7 +73,7 @@ export const download: View<z.infer<typeof input>, Download> = {
       request_id: charge?.$correlationId ?? null,
       usage: { stream, before: placeOf(at(revision - 2)), after: placeOf(at(revision + 1)) },
       steps: stepsOf(record, charge),
-      answer: { ...answer, body: answer.body as Record<string, z.core.util.JSONType> },
+      answer: { ...answer, body: answer.body as Record<string, unknown> },
     };
   },
   looks: ({ account_id: accountId, token }) => [{ accountId, token, page: 'download' }],

@@ -1,0 +1,81 @@
+import type { PoolClient } from 'pg';
+
+/** Where events stand in the log, for people who know their ids. The read models know the ids of most. */
+
+export interface EventPlace {
+  eventId: string;
+  stream: string;
+  /** Null where the read model does not know it: the stream is short, and is read. */
+  revision: number | null;
+}
+
+const placesSql = (condition: (column: string) => string) => `
+  select event_id, stream, revision::float8 from job_timeline where ${condition('event_id')}
+  union select event_id, stream, revision::float8 from overage_ledger where ${condition('event_id')}
+  union select event_id, stream, revision::float8 from usage_warnings where ${condition('event_id')}
+  union select event_id, 'invoices-' || account_id, revision::float8 from invoices where ${condition('event_id')}
+  union select asked_event_id, 'corrections-' || account_id, null from corrections where ${condition('asked_event_id')}
+  union select decided_event_id, 'corrections-' || account_id, null from corrections where ${condition('decided_event_id')}`;
+
+export async function findEvent(client: Pick<PoolClient, 'query'>, eventId: string): Promise<EventPlace | undefined> {
+  const { rows } = await client.query<Omit<EventPlace, 'eventId'> & { event_id: string }>(
+    `select * from (${placesSql((column) => `${column} = $1`)}) places limit 1`,
+    [eventId],
+  );
+  const [row] = rows;
+  return row && { eventId: row.event_id, stream: row.stream, revision: row.revision };
+}
+
+export interface EventsAround {
+  /** Of the event that caused it; undefined for a cause that is no event, or that the read models do not know. */
+  cause: EventPlace | undefined;
+  /** Events of the same request, and of the same download in the usage of its account; not all of these were caused by it. */
+  related: EventPlace[];
+  /** The account of the download. */
+  accountId: string | null;
+}
+
+const maxRelated = 12;
+const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** What stands around an event, in one statement. @param token of its download, if it is about one */
+export async function findEventsAround(
+  client: Pick<PoolClient, 'query'>,
+  { causationId, correlationId, token }: { causationId: string; correlationId: string; token: string | null },
+): Promise<EventsAround> {
+  const { rows } = await client.query<{
+    what: 'cause' | 'related' | 'account';
+    event_id: string | null;
+    stream: string;
+    revision: number | null;
+  }>(
+    `select 'cause' as what, * from (${placesSql((column) => `${column} = $1`)}) causes
+     union all (
+       select 'related', event_id, stream, revision::float8 from overage_ledger l where request_id = $2
+       order by l.position limit ${String(maxRelated)})
+     union all (
+       select 'related', event_id, stream, revision::float8 from job_timeline t where token = $3 and stream like 'usage-%'
+       order by t.position limit ${String(maxRelated)})
+     union all (
+       select 'related', event_id, 'invoices-' || account_id, revision::float8 from invoices
+       where type = 'CreditNoteIssued' and data->>'reference' =
+         (select reference from corrections where correction_id = $4 limit 1) limit ${String(maxRelated)})
+     union all
+       select 'account', null, account_id, null from jobs where token = $3`,
+    [uuidOrNone(causationId), correlationId, token, uuidOrNone(correlationId)],
+  );
+  const placeOf = (row: (typeof rows)[number]): EventPlace => ({
+    ...{ eventId: row.event_id ?? '', stream: row.stream, revision: row.revision },
+  });
+  const related = new Map(
+    rows.filter(({ what }) => what === 'related').map((row) => [row.event_id ?? '', placeOf(row)]),
+  );
+  const cause = rows.find(({ what }) => what === 'cause');
+  return {
+    cause: cause && placeOf(cause),
+    related: [...related.values()],
+    accountId: rows.find(({ what }) => what === 'account')?.stream ?? null,
+  };
+}
+
+const uuidOrNone = (id: string) => (uuidPattern.test(id) ? id : null);

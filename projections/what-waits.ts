@@ -1,0 +1,54 @@
+import type { PoolClient } from 'pg';
+import type { FailureReason } from '../src/domain/failure-reasons.ts';
+import { correctionFromJson, correctionJsonSql } from './corrections.ts';
+import type { CorrectionJson, CorrectionRow } from './corrections.ts';
+
+/** What waits for staff, and the newest failures: in one statement, and the first of each. */
+export interface WhatWaits {
+  /** For a second person, the oldest first. */
+  corrections: CorrectionRow[];
+  /** Divergences that nobody has acknowledged; null before anything was verified. */
+  divergences: number | null;
+  /** Periods whose books should be closed, those that have waited longest first. */
+  periods: { account_id: string; stream: string; period_start: string; period_end: string }[];
+  /** The newest first. */
+  failures: {
+    token: string;
+    account_id: string;
+    platform: string;
+    failure_reason: FailureReason;
+    finished_at: string;
+  }[];
+}
+
+/** @param endedBefore UTC ISO-8601: periods that ended before are closed where nothing holds that up */
+export async function readWhatWaits(
+  client: Pick<PoolClient, 'query'>,
+  { endedBefore, limit }: { endedBefore: string; limit: number },
+): Promise<WhatWaits> {
+  const { rows } = await client.query<Omit<WhatWaits, 'corrections'> & { corrections: CorrectionJson[] }>(
+    `select
+       (select coalesce(json_agg(${correctionJsonSql('c')} order by c.position), '[]') from (
+          select * from corrections where status = 'asked' order by position limit $2) c) as corrections,
+       (select unknown from audit_state) as divergences,
+       (select coalesce(json_agg(p order by period_end, account_id), '[]') from (
+          select account_id, stream, period_start, period_end from credits
+          where phase <> 'closed' and period_end <= $1 order by period_end, account_id limit $2) p) as periods,
+       (select coalesce(json_agg(f order by finished_at desc, token desc), '[]') from (
+          select token, account_id, platform, failure_reason, finished_at from jobs
+          where status = 'failed' order by finished_at desc, token desc limit $2) f) as failures`,
+    [endedBefore, limit],
+  );
+  const [row] = rows;
+  if (!row) throw new Error('a select without a table has no row');
+  const instant = (text: string) => new Date(text).toISOString();
+  return {
+    corrections: row.corrections.map(correctionFromJson),
+    divergences: row.divergences,
+    periods: row.periods.map((each) => ({
+      ...each,
+      ...{ period_start: instant(each.period_start), period_end: instant(each.period_end) },
+    })),
+    failures: row.failures.map((each) => ({ ...each, finished_at: instant(each.finished_at) })),
+  };
+}

@@ -1,0 +1,76 @@
+import type { FastifyReply } from 'fastify';
+import { readTimeline } from '../../../../projections/job-timeline.ts';
+import { readJob } from '../../../../projections/jobs.ts';
+import { duration } from '../../parts.ts';
+import type { EventStream } from '../../event-streams.ts';
+import { changeOf } from '../../live-downloads.ts';
+import { badInput, Refusal } from '../../visit.ts';
+import type { Answer, StaffVisit } from '../../visit.ts';
+import { eventPath } from '../addresses.ts';
+import type { StaffDependencies } from '../dependencies.ts';
+import { amountsOf, stepsOf } from '../download-steps.ts';
+import type { Step } from '../download-steps.ts';
+import { inputOf, see, viewerOf } from '../view.ts';
+import { download as downloadView } from '../views/download.ts';
+
+/**
+ * A download as it goes on: each of its events, by its position in the log, and the progress of its worker. A browser that has
+ * lost the stream names the last position that it has got, and goes on behind it.
+ */
+export async function follow(visit: StaffVisit, dependencies: StaffDependencies, reply: FastifyReply): Promise<Answer> {
+  const after = positionOf(visit);
+  const { token } = await see(downloadView, viewerOf(visit), dependencies, inputOf(visit));
+  const tell = (stream: EventStream) => sendSteps(stream, { token, after }, dependencies);
+  if (!dependencies.streams.open(reply, visit.session.staffId, tell))
+    throw new Refusal(503, 'Too many live pages', 'Reload the page to see how the download goes on.');
+  return { kind: 'handled' };
+}
+
+function positionOf({ request, query }: StaffVisit): bigint {
+  const given = request.headers['last-event-id'] ?? query.get('after') ?? '0';
+  if (typeof given !== 'string' || !/^\d{1,20}$/.test(given)) throw badInput('after: is not a position in the log.');
+  return BigInt(given);
+}
+
+const lookSeconds = 1;
+
+async function sendSteps(
+  { send, gone, isOver }: EventStream,
+  { token, after }: { token: string; after: bigint },
+  { pool, progress, waitForChange }: StaffDependencies,
+): Promise<void> {
+  let sent = after;
+  let toldLast = '';
+  while (!isOver()) {
+    const download = await readJob(pool, token);
+    if (!download) return;
+    const timeline = await readTimeline(pool, token);
+    for (const step of stepsOf({ download, timeline, corrections: [], creditNotes: [], looks: [] }, undefined)) {
+      const position = BigInt(step.event?.position ?? '0');
+      if (position <= sent) continue;
+      sent = position;
+      send('step', shownStep(step), position.toString());
+    }
+    const change = changeOf(token, download.status, progress);
+    const told = JSON.stringify(change);
+    if (told !== toldLast) send('change', change);
+    toldLast = told;
+    // The timeline may be behind the download: its last event comes before the end.
+    if (timeline.some(({ type }) => type === 'JobCompleted' || type === 'JobFailed')) {
+      send('end', {});
+      return;
+    }
+    const waited = waitForChange({ token, status: download.status }, { seconds: lookSeconds, gone });
+    if (!waited) return;
+    await waited;
+  }
+}
+
+const shownStep = (step: Step) => ({
+  id: step.event?.id ?? '',
+  path: eventPath(step.event?.id ?? ''),
+  title: step.title,
+  text: step.text,
+  amounts: amountsOf(step),
+  when: `${step.time.slice(0, 23).replace('T', ' ')} UTC, ${duration(step.gap_ms)} later, by ${step.actor.type} ${step.actor.id}`,
+});
