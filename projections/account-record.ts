@@ -19,7 +19,7 @@ export interface AccountRecord {
   looks: LookOfAccount[];
 }
 
-export interface PeriodOfAccount extends MoneyCounts {
+interface PeriodOfAccount extends MoneyCounts {
   /** UTC ISO-8601. */
   period_start: string;
   stream: string;
@@ -29,7 +29,7 @@ export interface PeriodOfAccount extends MoneyCounts {
   difference_cents: number;
 }
 
-export interface DocumentOfAccount {
+interface DocumentOfAccount {
   type: 'InvoiceIssued' | 'CreditNoteIssued';
   number: number;
   event_id: string;
@@ -45,8 +45,8 @@ export interface DocumentOfAccount {
   actor: Actor;
 }
 
-export type NoticeOfAccount = Omit<Notice, 'account_id'>;
-export type LookOfAccount = Pick<StaffLook, 'eventId' | 'staffId' | 'token' | 'page' | 'time'>;
+type NoticeOfAccount = Omit<Notice, 'account_id'>;
+type LookOfAccount = Pick<StaffLook, 'eventId' | 'staffId' | 'token' | 'page' | 'time'>;
 
 const limits = { periods: 24, downloads: 10, documents: 60, corrections: 10, notices: 10, looks: 10 } as const;
 

@@ -27,7 +27,7 @@ export interface ShownDivergence {
   facts: object;
 }
 
-export const maxShownDivergences = 200;
+const maxShownDivergences = 200;
 
 export async function writeAuditState(pool: Pool, state: Omit<AuditState, 'writtenAt'>): Promise<void> {
   const { events, position, unknown, known, divergences, caughtUpAt } = state;

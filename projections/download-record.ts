@@ -21,7 +21,7 @@ export interface DownloadRecord {
 }
 
 /** A credit note about the charge of a download. */
-export interface ChargeCredited {
+interface ChargeCredited {
   eventId: string;
   number: number;
   invoiceNumber: number;

@@ -26,7 +26,7 @@ export interface GivenBack {
   correction: GivenBackBy | null;
 }
 
-export interface GivenBackBy {
+interface GivenBackBy {
   correction_id: string;
   status: CorrectionStatus;
   needs_approval: boolean;

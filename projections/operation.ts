@@ -2,7 +2,7 @@ import type { PoolClient } from 'pg';
 
 /** Queries for the page about the service itself: queue, workers, read models, notices and mails. */
 
-export interface WaitingBy {
+interface WaitingBy {
   /** A platform, or an account. */
   name: string;
   waiting: number;
@@ -57,7 +57,7 @@ export async function readQueue(
   };
 }
 
-export interface WorkerJob {
+interface WorkerJob {
   token: string;
   account_id: string;
   platform: string;

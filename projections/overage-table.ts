@@ -29,7 +29,7 @@ const sortColumns = {
 } as const satisfies Record<string, keyof PeriodMoney | undefined>;
 
 export const overageSorts = Object.keys(sortColumns) as (keyof typeof sortColumns)[];
-export type OverageSort = (typeof overageSorts)[number];
+type OverageSort = (typeof overageSorts)[number];
 
 export interface OverageOrder {
   sort: OverageSort;
@@ -111,7 +111,7 @@ export async function listPeriodMoney(
   };
 }
 
-export function cursorOf(row: PeriodMoney, sort: OverageSort): OverageCursor {
+function cursorOf(row: PeriodMoney, sort: OverageSort): OverageCursor {
   const column = sortColumns[sort];
   return { value: column ? row[column] : 0, accountId: row.account_id, periodStart: row.period_start };
 }

@@ -34,7 +34,7 @@ export interface PeriodCharge {
   actor: Actor;
 }
 
-export type ChargesOnly = 'charges' | 'corrections';
+type ChargesOnly = 'charges' | 'corrections';
 
 interface OfPeriod {
   accountId: string;

@@ -22,7 +22,7 @@ export const searchHitKinds = [
   'correction',
   'reference',
 ] as const;
-export type SearchHitKind = (typeof searchHitKinds)[number];
+type SearchHitKind = (typeof searchHitKinds)[number];
 
 export interface SearchHit {
   kind: SearchHitKind;

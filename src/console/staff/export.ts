@@ -2,7 +2,6 @@ import { Readable } from 'node:stream';
 import { stringify } from 'csv-stringify/sync';
 import { Refusal } from '../visit.ts';
 import type { Answer } from '../visit.ts';
-import type { StaffDependencies } from './dependencies.ts';
 
 /**
  * Rows of a table as a file, page by page in constant memory, however many there are.
@@ -28,7 +27,7 @@ const mediaTypes = { csv: 'text/csv; charset=utf-8', json: 'application/json' } 
 /** @throws as the rows do, before the answer begins */
 export async function exportAnswer<Row extends object>(
   form: ExportForm,
-  { exports }: Pick<StaffDependencies, 'exports'>,
+  { exports }: { exports: RunningExports },
   exported: Exported<Row>,
 ): Promise<Answer> {
   const end = exports.begin();

@@ -70,7 +70,7 @@ const filters = ({ query }: StaffVisit): Html =>
     ${[...query.values()].some((value) => value !== '') && html`<a href="/staff/corrections">All</a>`}
   </form>`;
 
-export const statusNames: Readonly<Record<ShownCorrection['status'], string>> = {
+const statusNames: Readonly<Record<ShownCorrection['status'], string>> = {
   asked: 'waits for approval',
   permitted: 'being given back',
   refused: 'refused',

@@ -10,7 +10,7 @@ import type { EventStore } from '../../../ports/event-store.ts';
 import type { View } from '../view.ts';
 
 /** All but who examined it. */
-export const divergenceFacts = auditEventSchemas.DivergenceAcknowledged.omit({ reference: true });
+const divergenceFacts = auditEventSchemas.DivergenceAcknowledged.omit({ reference: true });
 
 const acknowledgement = z.strictObject({
   ...{ event_id: z.string(), time: z.iso.datetime(), by: z.string(), reason: z.string(), reference: z.string() },

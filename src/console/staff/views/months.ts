@@ -81,7 +81,6 @@ const shown = z.strictObject({
 });
 export type MonthInput = z.infer<typeof input>;
 export type ShownMonth = z.infer<typeof shown>;
-export type Totals = z.infer<typeof totals>;
 
 export const monthClose: View<MonthInput, ShownMonth> = {
   input,

@@ -153,7 +153,7 @@ export function overageRowOf({
 }
 
 /** Rows of a month by phase, as one. */
-export function sumsByMonth(rows: readonly MonthMoney[]): OverageMonth[] {
+function sumsByMonth(rows: readonly MonthMoney[]): OverageMonth[] {
   const months = new Map<string, OverageMonth>();
   for (const money of rows) {
     const { month, periods } = money;
