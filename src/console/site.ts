@@ -22,7 +22,7 @@ export interface Site<Session, Dependencies> {
 }
 
 /** Whoever may open a page: everybody, an owner, or staff of at least this role. */
-export type Access = 'everybody' | 'owner' | StaffRole;
+type Access = 'everybody' | 'owner' | StaffRole;
 
 export type Handler<Of extends Visit, Dependencies> = (
   visit: Of,
@@ -58,7 +58,7 @@ export interface MenuEntry {
   letter: string;
 }
 
-export interface Menu<Session> {
+interface Menu<Session> {
   name: string;
   /** What the key `/` searches. */
   searches: string;
