@@ -9,7 +9,7 @@ import { waitFor } from '../support/wait-for.ts';
 import type { Browser } from './browser.ts';
 import { send } from './browser.ts';
 import { consoleOfFile } from './console-of-file.ts';
-import { oddTexts } from './odd-texts.ts';
+import { encode, fieldsOf, oddTexts, partOf, textOf, wellFormed } from './odd-texts.ts';
 
 const service = await consoleOfFile();
 
@@ -45,13 +45,9 @@ beforeAll(async () => {
   own = { accountId, personId: openerOf(accountId) };
 }, 60_000);
 
-const text = fc.oneof(
-  { weight: 4, arbitrary: fc.constantFrom(...oddTexts) },
-  { weight: 3, arbitrary: fc.nat(6).map((index) => ids[index] ?? '') },
-  { weight: 2, arbitrary: fc.string({ unit: 'binary', maxLength: 60 }) },
-);
+const text = textOf(() => ids);
 /** What a route reads of its query or its form. */
-const fieldsOf: Readonly<Record<string, readonly string[]>> = {
+const readFields: Readonly<Record<string, readonly string[]>> = {
   '/console': ['period'],
   '/console/downloads': ['search', 'status', 'platform', 'format', 'overage', 'key', 'from', 'to', 'after', 'before'],
   '/console/downloads/live': ['token'],
@@ -68,24 +64,9 @@ const fieldsOf: Readonly<Record<string, readonly string[]>> = {
   '/console/try/metadata': ['url', 'format', 'quality'],
   '/console/try/download': ['url', 'format', 'quality'],
 };
-const names = [...new Set(Object.values(fieldsOf).flat()), 'form_token', '__proto__'];
-const fields = fc.array(
-  fc.tuple(fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...names) }, { weight: 1, arbitrary: text }), text),
-  {
-    maxLength: 3,
-  },
-);
-const wellFormed = (pairs: readonly [string, string][]) =>
-  new URLSearchParams(
-    pairs.map(([name, value]): [string, string] => [name.toWellFormed(), value.toWellFormed()]),
-  ).toString();
-const encode = (part: string) => encodeURIComponent(part.toWellFormed());
-/** As it stands in the request line, with everything that Node would refuse to send left out. */
-const part = fc.oneof(
-  { weight: 5, arbitrary: text.map(encode) },
-  { weight: 1, arbitrary: text.map((raw) => encode(encode(raw))) },
-  { weight: 1, arbitrary: text.map((raw) => raw.replaceAll(/[^!-~]/g, '')) },
-);
+const names = [...new Set(Object.values(readFields).flat()), 'form_token', '__proto__'];
+const fields = fieldsOf(names, text);
+const part = partOf(text);
 const path = fc
   .tuple(
     fc.constantFrom(...routes.map((route) => route.path), '/console/', '/console/nowhere/:x', '/console/assets/:x'),
@@ -190,7 +171,7 @@ it('each part and field of a page or an action takes each odd text', { timeout: 
     };
     const probes = [
       ...parts.map((each) => asked({ path: pattern.replaceAll(/:\w+/g, () => encode(each)) })),
-      ...(fieldsOf[pattern] ?? []).flatMap((name) => odd.map((each) => asked({ pair: [name, each] }))),
+      ...(readFields[pattern] ?? []).flatMap((name) => odd.map((each) => asked({ pair: [name, each] }))),
     ];
     for (const each of probes) {
       await expectHarmless(each).catch((error: unknown) => {

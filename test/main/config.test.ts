@@ -64,7 +64,8 @@ const wrongValues: Record<string, string> = {
     DOWNLOAD_URL: 'ftp://a',
   },
   ...{ REELTALLY_URL: 'example.com', REELTALLY_SECRET: 'short', REELTALLY_OLD_SECRETS: 'short', DEMO: 'yes' },
-  ...{ SANDBOX: 'off' },
+  ...{ STAFF_PORT: '-1', STAFF_URL: 'staff.example', OIDC_ISSUER: 'http://login.example' },
+  ...{ STAFF_APPROVAL_CENTS: '1.50', SANDBOX: 'off' },
   ...{ S3_PREFIX: '/films', S3_ENDPOINT: 'a', S3_PUBLIC_ENDPOINT: 'a', S3_FORCE_PATH_STYLE: 'true', LOG_LEVEL: 'loud' },
   ...{ TRUSTED_PROXIES: 'proxy', UNAUTHENTICATED_HOURLY_LIMIT: '-1', WORKER_SLOTS: '0', MAX_JOBS_PER_ACCOUNT: '1e3' },
   ...{ LINK_IDLE_SECONDS: 'x', MAX_CONNECTIONS_PER_LINK: 'x', MAX_CONNECTIONS_PER_ADDRESS: 'x' },
@@ -105,6 +106,13 @@ describe('a wrong value', () => {
   it('does not show the password in an address', () => {
     expect(refusalOf({ PUBLIC_URL: 'htps://user:hidden@example.com' })).not.toContain('hidden');
   });
+});
+
+it('a provider without the name of its client is refused, and neither is needed', () => {
+  const both = { OIDC_ISSUER: 'https://login.example', OIDC_CLIENT_ID: 'staff' };
+  expect(readConfig(both)).toMatchObject({ ...both, OIDC_ROLE_CLAIM: 'roles', STAFF_HOST: '127.0.0.1' });
+  for (const half of [{ OIDC_ISSUER: both.OIDC_ISSUER }, { OIDC_CLIENT_ID: 'staff' }])
+    expect(refusalOf(half)).toBe('OIDC_ISSUER, OIDC_CLIENT_ID: set both, or neither.');
 });
 
 describe('a variable with our prefix that is no setting', () => {

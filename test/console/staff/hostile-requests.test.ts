@@ -6,7 +6,7 @@ import { openerOf } from '../../../src/domain/people.ts';
 import { jsonLines } from '../../support/log-lines.ts';
 import { scaled } from '../../support/proof-scale.ts';
 import { Browser, send } from '../browser.ts';
-import { oddTexts } from '../odd-texts.ts';
+import { encode, fieldsOf, oddTexts, partOf, textOf, wellFormed } from '../odd-texts.ts';
 import { staffOfFile } from './staff-of-file.ts';
 
 const service = await staffOfFile();
@@ -30,31 +30,14 @@ beforeAll(async () => {
   ids = [accountId, openerOf(accountId), keyId, admin.staffId, support.staffId, all.tokenId, '1', '2026-11'];
 }, 60_000);
 
-const text = fc.oneof(
-  { weight: 4, arbitrary: fc.constantFrom(...oddTexts) },
-  { weight: 3, arbitrary: fc.nat(7).map((index) => ids[index] ?? '') },
-  { weight: 2, arbitrary: fc.string({ unit: 'binary', maxLength: 60 }) },
-);
+const text = textOf(() => ids);
 /** What pages, actions and endpoints read of a query, a form or a body. */
 const names = [
   ...['search', 'reason', 'reference', 'cents', 'email', 'role', 'at', 'after', 'before', 'sort', 'month', 'platform'],
   ...['from', 'to', 'next', 'state', 'code', 'iss', 'error', 'done', 'form_token', '__proto__', 'constructor'],
 ];
-const fields = fc.array(
-  fc.tuple(fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...names) }, { weight: 1, arbitrary: text }), text),
-  { maxLength: 3 },
-);
-const wellFormed = (pairs: readonly [string, string][]) =>
-  new URLSearchParams(
-    pairs.map(([name, value]): [string, string] => [name.toWellFormed(), value.toWellFormed()]),
-  ).toString();
-const encode = (part: string) => encodeURIComponent(part.toWellFormed());
-/** As it stands in the request line, with everything that Node would refuse to send left out. */
-const part = fc.oneof(
-  { weight: 5, arbitrary: text.map(encode) },
-  { weight: 1, arbitrary: text.map((raw) => encode(encode(raw))) },
-  { weight: 1, arbitrary: text.map((raw) => raw.replaceAll(/[^!-~]/g, '')) },
-);
+const fields = fieldsOf(names, text);
+const part = partOf(text);
 const patterns = [
   ...routes.map(({ path }) => path),
   ...endpoints.map(({ path }) => `/staff/v1${path.replaceAll(/\{(\w+)\}/g, ':$1')}`),

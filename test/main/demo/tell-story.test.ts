@@ -11,8 +11,9 @@ import type { Environment, ServiceProcess } from '../../support/service.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-/** What the log has of the whole story, and of the key that a start shows. */
+/** What the log has of the whole story, of the key that a start shows, and of the admin whom each start finds again. */
 const told = {
+  StaffInvited: 1,
   AccountOpened: 3,
   ApiKeyIssued: 8,
   ApiKeyRevoked: 1,
