@@ -4,7 +4,10 @@ import { addMetadata } from '../../src/commands/event-metadata.ts';
 import { firstPreviousHash } from '../../src/commands/hash-chain.ts';
 import { accountStream } from '../../src/domain/account-events.ts';
 import { firstBillingPeriod, usageStream } from '../../src/domain/billing-period.ts';
+import { correctionsStream } from '../../src/domain/correction-events.ts';
+import { plusSeconds } from '../../src/domain/instant.ts';
 import { invoicesStream } from '../../src/domain/invoice-events.ts';
+import { staffStream } from '../../src/domain/staff-events.ts';
 import { jobStream } from '../../src/domain/download-job-events.ts';
 import type { JobEvent } from '../../src/domain/download-job-events.ts';
 import type { DomainEvent } from '../../src/domain/parse-event.ts';
@@ -120,6 +123,38 @@ export class GeneratedAccount {
     const data = { ...note, charge_event_id: null, currency: 'USD', cents: 1 } as const;
     const mail_to = [openerOf(this.accountId)];
     return this.#append(invoicesStream(this.accountId), [{ type: 'CreditNoteIssued', data: { ...data, mail_to } }]);
+  }
+
+  /** A member of staff with a token, who has looked at the account. */
+  employ(): Append {
+    const [staff_id, time] = [newId('stf'), this.#time];
+    const token = {
+      staff_id,
+      token_id: newId('stk'),
+      token_hash: randomBits(32).toString('hex'),
+      token_prefix: 'rts_test',
+    };
+    return this.#append(staffStream(staff_id), [
+      { type: 'StaffInvited', data: { staff_id, role: 'support', personal: { email: `${staff_id}@example.com` } } },
+      {
+        type: 'StaffTokenIssued',
+        data: { ...token, scopes: ['jobs'], expires_at: plusSeconds(time, 86_400), personal: { label: 'generated' } },
+      },
+      { type: 'PersonalDataViewed', data: { staff_id, account_id: this.accountId, token: null, page: 'account' } },
+    ]);
+  }
+
+  /** Somebody asks to give a charge back. */
+  ask(): Append {
+    const correction = {
+      kind: 'waive_charge',
+      stream: this.#usageStream,
+      token: generatedToken(),
+      revision: 1,
+    } as const;
+    const data = { correction_id: newUuid(), account_id: this.accountId, reference: `ask-${newUuid()}`, correction };
+    const limit = { cents: rateCents, limit_cents: 0, needs_approval: true };
+    return this.#append(correctionsStream(this.accountId), [{ type: 'CorrectionAsked', data: { ...data, ...limit } }]);
   }
 
   queue(count: number, newToken = generatedToken): Append {

@@ -106,7 +106,9 @@ describe.each(endsOfCatchUp)('a log whose catch-ups end with the position of the
         expect(position).toBe(before);
         for (const { missing, surplus } of tables) expect({ missing, surplus }).toEqual({ missing: 0, surplus: 0 });
       }
-      await new RichHistory(store, random, '2026-01-31T10:00:00.000Z').live(1, 2);
+      const last = new RichHistory(store, random, '2026-01-31T10:00:00.000Z');
+      await last.live(1, 2);
+      await last.employStaff();
       expect(await store.readAll(next - 1n, 1)).toMatchObject([{ position: next, revision: 0 }]);
     }
     for (const projection of projections)

@@ -88,7 +88,7 @@ describe('a rebuild', { timeout: 60_000 }, () => {
     const dependencies = { store, macs: testMacs, pool: live.pool, progress: () => undefined };
     const schema = await dumpSchema(live);
     const quiet = await Array.fromAsync(rebuildTogether(projections, dependencies));
-    expect(reads).toEqual(['account- invoices- job- usage-']);
+    expect(reads).toEqual(['account- corrections- invoices- job- staff- usage-']);
     expect(quiet.map(({ name, tables }) => ({ name, tables }))).toEqual(
       projections.map((projection) => ({ name: projection.name, tables: identical(projection) })),
     );

@@ -11,7 +11,7 @@ import { readModelsOfTest, testMacs } from '../read-models-under-test.ts';
 import type { TestReadModels } from '../read-models-under-test.ts';
 
 /**
- * Accounts with keys, people, downloads, jobs and credit notes, of which every round adds to.
+ * Accounts with keys, people, downloads, jobs and credit notes, and staff with what they ask for: every round adds to all.
  *
  * @param goOn asked before each round, or how many rounds
  */
@@ -35,6 +35,8 @@ export async function writeLog(store: EventStore, goOn: number | (() => boolean)
         account.warn(),
       ],
       account.credit(round + 1),
+      account.employ(),
+      account.ask(),
     ]);
     // A pause after each: the log must not grow faster than it can be read again and again.
     if (typeof goOn !== 'number') await sleep(50);
