@@ -5,6 +5,7 @@ import type { StaffVisit, Visit } from '../visit.ts';
 import type { StaffDependencies } from './dependencies.ts';
 import * as operation from './pages/operation.ts';
 import * as reference from './pages/reference.ts';
+import * as start from './pages/start.ts';
 import * as providerSignIn from './sign-in/provider-sign-in.ts';
 import * as session from './sign-in/session.ts';
 import * as signIn from './sign-in/sign-in.ts';
@@ -35,6 +36,7 @@ export const routes: readonly StaffRoute[] = [
   open('POST', '/sign-in/:secret', signIn.useLink),
   open('GET', '/docs', reference.show),
 
+  staff('GET', '', 'support', start.show),
   staff('GET', '/operation', 'support', operation.show),
   staff('POST', '/sign-out', 'support', session.signOut),
 ];

@@ -27,6 +27,7 @@ interface Row {
 
 /** The pages and actions that need a session, each once. */
 const pages: Readonly<Record<string, Row>> = {
+  'GET ': { role: 'support', answer: 200 },
   'GET /operation': { role: 'support', answer: 200 },
   'POST /sign-out': { role: 'support', answer: 303 },
 };
