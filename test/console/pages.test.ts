@@ -1,9 +1,8 @@
-import axe from 'axe-core';
-import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { browserOfFile, isWithoutBrowser } from '../support/browser.ts';
 import { isLongProof } from '../support/proof-scale.ts';
 import { differencesOf, isAccepting } from './accepted-picture.ts';
+import { findings } from './findings.ts';
 import { inPage } from './in-page.ts';
 import type { Weight } from './in-page/answers.ts';
 import { lookAt, lookedAt, prepareLookers } from './looked-at.ts';
@@ -15,7 +14,6 @@ import { consoleOfFile } from './owners.ts';
  * on a narrow screen, and over a slow line.
  */
 
-const wcagTags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
 /** Of a page with its scripts and styles, as they are transferred. */
 const mostBytes = 150 * 1024;
 
@@ -48,18 +46,3 @@ describe.skipIf(isWithoutBrowser)('looks as it was accepted, and everybody can u
     expect(weights.get(looked.name)?.bytes).toBeLessThanOrEqual(mostBytes);
   });
 });
-
-interface Finding {
-  id: string;
-  help: string;
-  nodes: { target: string[]; failureSummary: string }[];
-}
-
-async function findings(page: Page): Promise<string[]> {
-  await page.evaluate(axe.source);
-  const options = JSON.stringify({ runOnly: { type: 'tag', values: wcagTags }, resultTypes: ['violations'] });
-  const { violations } = await page.evaluate<{ violations: Finding[] }>(`axe.run(document, ${options})`);
-  return violations.flatMap(({ id, help, nodes }) =>
-    nodes.map(({ target, failureSummary }) => `${id} (${help}) at ${target.join(' ')}: ${failureSummary}`),
-  );
-}

@@ -55,7 +55,11 @@ export function createStaffOpenApi(version: string): OpenApi {
     paths,
     components: {
       securitySchemes: {
-        token: { type: 'http', scheme: 'bearer', description: 'A token of staff: `Authorization: Bearer rts_…`.' },
+        token: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'A request carries a token of staff: `Authorization: Bearer <token>`.',
+        },
       },
     },
   };
