@@ -4,6 +4,8 @@ export const accountPath = (accountId: string) => `/staff/accounts/${accountId}`
 
 export const downloadPath = (token: string) => `/staff/downloads/${token}`;
 
+export const personPath = (staffId: string) => `/staff/people/${staffId}`;
+
 export const correctionPath = (correctionId: string) => `/staff/corrections/${correctionId}`;
 
 export const eventPath = (eventId: string) => `/staff/events/${eventId}`;

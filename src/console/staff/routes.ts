@@ -17,6 +17,8 @@ import * as reference from './pages/reference.ts';
 import * as notices from './pages/notices.ts';
 import * as operation from './pages/operation.ts';
 import * as outage from './pages/outage.ts';
+import * as people from './pages/people.ts';
+import * as person from './pages/person.ts';
 import * as work from './pages/work.ts';
 import * as followDownload from './pages/follow-download.ts';
 import * as event from './pages/event.ts';
@@ -82,5 +84,14 @@ export const routes: readonly StaffRoute[] = [
   staff('POST', '/operation/acknowledge', 'admin', operation.acknowledge),
   staff('GET', '/operation/work', 'support', work.show),
   staff('GET', '/operation/notices', 'support', notices.show),
+  staff('GET', '/people', 'admin', people.show),
+  staff('POST', '/people', 'admin', people.invite),
+  staff('GET', '/people/looks', 'admin', people.showLooks),
+  staff('GET', '/people/:person', 'admin', person.show),
+  staff('POST', '/people/:person/role', 'admin', person.changeRole),
+  staff('POST', '/people/:person/remove', 'admin', person.remove),
+  staff('POST', '/people/:person/tokens', 'admin', person.issueToken),
+  staff('POST', '/people/:person/tokens/:token/revoke', 'admin', person.revokeToken),
+
   staff('POST', '/sign-out', 'support', session.signOut),
 ];

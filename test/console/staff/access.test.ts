@@ -57,6 +57,22 @@ function ofMoney(): Record<string, Row> {
   };
 }
 
+/** Nobody is there: an action that is carried out is told in people.test.ts. */
+function ofPeople(): Record<string, Row> {
+  const about = (path: string, answer = 404): Row => ({
+    ...{ role: 'admin', path: () => `/people/stf_aaaaaaaaaaaaaaaa${path}`, answer },
+    fields: () => ({ role: 'support', label: 'a test', scope: 'jobs', days: '1', reason: 'a test' }),
+  });
+  return {
+    'GET /people': { role: 'admin', answer: 200 },
+    'POST /people': { role: 'admin', answer: 400 },
+    'GET /people/looks': { role: 'admin', answer: 200 },
+    ...{ 'GET /people/:person': about(''), 'POST /people/:person/role': about('/role') },
+    ...{ 'POST /people/:person/remove': about('/remove'), 'POST /people/:person/tokens': about('/tokens') },
+    'POST /people/:person/tokens/:token/revoke': about('/tokens/stk_aaaaaaaaaaaaaaaa/revoke'),
+  };
+}
+
 /** The pages and actions that need a session, each once. */
 const pages: Readonly<Record<string, Row>> = {
   'GET ': { role: 'support', answer: 200 },
@@ -90,6 +106,7 @@ const pages: Readonly<Record<string, Row>> = {
     ...{ role: 'admin', answer: 400 },
     fields: () => ({ divergence: 'no such', reference: 'CASE-1', reason: 'a test' }),
   },
+  ...ofPeople(),
   'POST /sign-out': { role: 'support', answer: 303 },
 };
 
