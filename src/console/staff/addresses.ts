@@ -14,6 +14,17 @@ export const eventPath = (eventId: string) => `/staff/events/${eventId}`;
 export const eventAtPath = ({ stream, revision }: { stream: string; revision: number }) =>
   `/staff/events/${String(revision)}@${stream}`;
 
+export const invoicePath = (accountId: string, number: number) =>
+  `${accountPath(accountId)}/invoices/${String(number)}`;
+
+export const creditNotePath = (accountId: string, number: number) =>
+  `${accountPath(accountId)}/credit-notes/${String(number)}`;
+
+export const documentPath = (
+  type: 'InvoiceIssued' | 'CreditNoteIssued',
+  { accountId, number }: { accountId: string; number: number },
+) => (type === 'InvoiceIssued' ? invoicePath : creditNotePath)(accountId, number);
+
 /** The row of an invoice or a credit note on the page of its account. */
 export const documentAnchor = (type: 'InvoiceIssued' | 'CreditNoteIssued', number: number) =>
   `${type === 'InvoiceIssued' ? 'invoice' : 'credit-note'}-${String(number)}`;

@@ -8,8 +8,10 @@ import * as accountDownloads from './pages/account-downloads.ts';
 import * as download from './pages/download.ts';
 import * as correction from './pages/correction.ts';
 import * as corrections from './pages/corrections.ts';
+import * as creditLine from './pages/credit-line.ts';
 import * as giveBack from './pages/give-back.ts';
 import * as charges from './pages/charges.ts';
+import * as invoice from './pages/invoice.ts';
 import * as months from './pages/months.ts';
 import * as search from './pages/search.ts';
 import * as overage from './pages/overage.ts';
@@ -70,6 +72,10 @@ export const routes: readonly StaffRoute[] = [
   staff('POST', '/corrections/:id/refuse', 'support', correction.refuse),
   staff('GET', '/downloads/:token/correct', 'support', giveBack.show),
   staff('POST', '/downloads/:token/correct', 'support', giveBack.ask),
+  staff('GET', '/accounts/:account/invoices/:number', 'support', invoice.show),
+  staff('GET', '/accounts/:account/credit-notes/:number', 'support', invoice.showCreditNote),
+  staff('GET', '/accounts/:account/invoices/:number/lines/:line/credit', 'support', creditLine.show),
+  staff('POST', '/accounts/:account/invoices/:number/lines/:line/credit', 'support', creditLine.ask),
   staff('GET', '/overage/:account/:day', 'support', charges.show),
   staff('GET', '/overage/:account/:day.csv', 'support', charges.exportCsv),
   staff('GET', '/overage/:account/:day.json', 'support', charges.exportJson),

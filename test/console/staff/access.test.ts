@@ -57,6 +57,20 @@ function ofMoney(): Record<string, Row> {
   };
 }
 
+/** Of an account without any. */
+function ofInvoices(): Record<string, Row> {
+  const row = (path: string): Row => ({
+    ...{ role: 'support', path: () => `/accounts/${things.accountId}${path}`, answer: 404 },
+    fields: () => ({ correction_id: randomUUID(), amount: '1', reference: 'CASE-1', reason: 'a test' }),
+  });
+  return {
+    'GET /accounts/:account/invoices/:number': row('/invoices/77'),
+    'GET /accounts/:account/credit-notes/:number': row('/credit-notes/77'),
+    'GET /accounts/:account/invoices/:number/lines/:line/credit': row('/invoices/77/lines/1/credit'),
+    'POST /accounts/:account/invoices/:number/lines/:line/credit': row('/invoices/77/lines/1/credit'),
+  };
+}
+
 /** Nobody is there: an action that is carried out is told in people.test.ts. */
 function ofPeople(): Record<string, Row> {
   const about = (path: string, answer = 404): Row => ({
@@ -98,6 +112,7 @@ const pages: Readonly<Record<string, Row>> = {
   // Without a download there is nothing to follow.
   'GET /downloads/:token/live': { role: 'support', path: () => '/downloads/nothing/live', answer: 404 },
   'GET /events/:id': { role: 'support', path: () => `/events/0@account-${things.accountId}`, answer: 200 },
+  ...ofInvoices(),
   'GET /operation': { role: 'support', answer: 200 },
   ...ofMoney(),
   'GET /operation/work': { role: 'support', answer: 200 },
