@@ -137,12 +137,11 @@ const programs: Readonly<Record<string, EndpointRow>> = {
   'POST /search': { scope: 'accounts', body: () => ({ search: 'nothing' }), answer: 200 },
   'GET /accounts/{account}': { scope: 'accounts', path: () => `/accounts/${things.accountId}`, answer: 200 },
   'GET /downloads/{token}': { scope: 'jobs', path: () => `/downloads/${things.token}`, answer: 200 },
-
-  'GET /corrections': { scope: 'money', answer: 200 },
+  'GET /events/{id}': { scope: 'accounts', path: () => `/events/0@account-${things.accountId}`, answer: 200 },
   'GET /overage': { scope: 'money', answer: 200 },
+  'GET /corrections': { scope: 'money', answer: 200 },
   'GET /overage/{account}/{day}': { scope: 'money', path: () => `/overage/${nobody}/2026-11-01`, answer: 404 },
   'GET /months/{month}': { scope: 'money', path: () => '/months/2019-01', answer: 404 },
-  'GET /events/{id}': { scope: 'accounts', path: () => `/events/0@account-${things.accountId}`, answer: 200 },
   'GET /operation': { scope: 'operation', answer: 200 },
 };
 
