@@ -464,6 +464,7 @@ create table staff_looks (
   "time" timestamp with time zone not null,
   constraint staff_looks_pkey PRIMARY KEY (event_id)
 );
+CREATE INDEX staff_looks_by_time ON staff_looks USING btree ("position");
 CREATE INDEX staff_looks_of_account ON staff_looks USING btree (account_id, "position");
 CREATE INDEX staff_looks_of_person ON staff_looks USING btree (staff_id, "position");
 CREATE INDEX staff_looks_of_token ON staff_looks USING btree (token, "position") WHERE (token IS NOT NULL);

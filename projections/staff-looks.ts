@@ -29,23 +29,25 @@ export interface StaffLook {
   time: string;
 }
 
-/** The newest first: those of a person, of an account or of a download. @param before a position: only older ones */
+/** The newest first: all, or those of a person, of an account or of a download. @param before a position: only older ones */
 export async function listLooks(
   client: Pick<PoolClient, 'query'>,
   { of, before, limit }: { of: LooksOf; before?: string | undefined; limit: number },
 ): Promise<StaffLook[]> {
-  const [[column, value] = ['staff_id', '']] = Object.entries({
-    ...('staffId' in of && { staff_id: of.staffId }),
-    ...('accountId' in of && { account_id: of.accountId }),
-    ...('token' in of && { token: of.token }),
-  });
+  const filters = Object.entries({ staff_id: of.staffId, account_id: of.accountId, token: of.token });
+  const wanted = filters.filter(([, value]) => value !== undefined);
   const { rows } = await client.query<Omit<StaffLook, 'time'> & { time: Date }>(
     `select position::text, event_id as "eventId", staff_id as "staffId", account_id as "accountId", token, page, time
-     from staff_looks l where ${column} = $1 and l.position < coalesce($2::numeric, 'infinity')
-     order by l.position desc limit $3`,
-    [value, before ?? null, limit],
+     from staff_looks l where l.position < coalesce($1::numeric, 'infinity')
+       ${wanted.map(([column], index) => `and ${column} = $${String(index + 3)}`).join(' ')}
+     order by l.position desc limit $2`,
+    [before ?? null, limit, ...wanted.map(([, value]) => value)],
   );
   return rows.map((row) => ({ ...row, time: row.time.toISOString() }));
 }
 
-export type LooksOf = { staffId: string } | { accountId: string } | { token: string };
+interface LooksOf {
+  staffId?: string | undefined;
+  accountId?: string | undefined;
+  token?: string | undefined;
+}

@@ -131,19 +131,3 @@ export async function readStaffToken(
   const { rows } = await client.query<TokenRow>('select * from staff_tokens where token_hash = $1', [tokenHash]);
   return rows[0] && believed(rows[0], macs);
 }
-
-/** The tokens of one person, or of all, the oldest first. Rows that are not believed are left out. */
-export async function listStaffTokens(
-  client: Pick<PoolClient, 'query'>,
-  { staffId, limit, macs }: { staffId?: string | undefined; limit: number; macs: RowMacs },
-): Promise<StaffToken[]> {
-  const { rows } = await client.query<TokenRow>(
-    `select * from staff_tokens ${staffId === undefined ? '' : 'where staff_id = $2'}
-     order by staff_id, created_at, token_id limit $1`,
-    [limit, ...(staffId === undefined ? [] : [staffId])],
-  );
-  return rows.flatMap((row) => {
-    const token = believed(row, macs);
-    return token === notBelieved ? [] : [token];
-  });
-}

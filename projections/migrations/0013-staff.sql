@@ -41,6 +41,7 @@ create table staff_looks (
   page text not null,
   time timestamptz not null
 );
+create index staff_looks_by_time on staff_looks (position);
 create index staff_looks_of_token on staff_looks (token, position) where token is not null;
 create index staff_looks_of_account on staff_looks (account_id, position);
 create index staff_looks_of_person on staff_looks (staff_id, position);

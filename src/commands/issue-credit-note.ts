@@ -63,6 +63,20 @@ export async function readCreditLeft(
   return isRefused(left) ? left : { ...left, references };
 }
 
+/** What may still be credited of each line of an invoice, in their order, as the log says. @throws {EventStoreUnavailable} */
+export async function readLinesLeft(
+  store: EventStore,
+  { accountId, number }: { accountId: string; number: number },
+): Promise<number[] | Refused> {
+  const { state } = await load(store, accountInvoices(accountId));
+  const invoice = state.invoices.find((each) => each.number === number);
+  if (!invoice) return refuse('invoice_not_found');
+  return invoice.lines.map((_line, index) => {
+    const left = creditLeft(state, { invoice_number: number, line: index + 1, charge_event_id: null }, undefined);
+    return isRefused(left) ? 0 : Math.max(0, left.cents);
+  });
+}
+
 /** The invoice's line that holds a charge of a closed period, and what may still be credited of it. @throws {EventStoreUnavailable} */
 export async function readChargeCredit(
   store: EventStore,

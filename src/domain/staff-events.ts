@@ -20,7 +20,7 @@ export type StaffRole = z.infer<typeof staffRole>;
 
 /** What a token for programs may read below `/staff/v1`. */
 export const staffScopes = ['accounts', 'jobs', 'money', 'operation'] as const;
-const staffScope = z.enum(staffScopes);
+export const staffScope = z.enum(staffScopes);
 export type StaffScope = z.infer<typeof staffScope>;
 
 /** The pages and answers that show personal data. */

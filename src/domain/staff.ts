@@ -13,6 +13,8 @@ import type { StaffEvent, StaffRole, StaffScope } from './staff-events.ts';
 export interface Staff {
   member: Member | null;
   removed: boolean;
+  /** The newest sign-in, UTC ISO-8601; null before the first. */
+  signedInAt: string | null;
   tokens: ReadonlyMap<string, StaffToken>;
   /** The looks of the last 15 minutes and when they were recorded, by what was looked at (`nameOfLook`). */
   looks: ReadonlyMap<string, string>;
@@ -38,7 +40,10 @@ export interface StaffToken {
   revoked: boolean;
 }
 
-export const initialStaff: Staff = { member: null, removed: false, tokens: new Map(), looks: new Map() };
+export const initialStaff: Staff = {
+  ...{ member: null, removed: false, signedInAt: null },
+  ...{ tokens: new Map(), looks: new Map() },
+};
 
 type Look = Omit<Extract<StaffEvent, { type: 'PersonalDataViewed' }>['data'], 'staff_id'>;
 
@@ -58,7 +63,8 @@ export function evolveStaff(state: Staff, event: StaffEvent, { time }: { time: s
     case 'StaffRemoved':
       return { ...state, removed: true };
     case 'StaffSignedIn':
-      return event.data.by === 'link' ? state : { ...state, member: memberOfProvider(state.member, event.data, time) };
+      if (event.data.by === 'link') return { ...state, signedInAt: time };
+      return { ...state, signedInAt: time, member: memberOfProvider(state.member, event.data, time) };
     case 'StaffTokenIssued': {
       const { token_id, token_hash, token_prefix, scopes, expires_at, personal } = event.data;
       const token: StaffToken = {

@@ -331,6 +331,7 @@ describe('the other queries of staff', () => {
     // A correction is looked for beside each.
     ['what was given back', 150, (client) => listGivenBack(client, { limit: 50 })],
     ['what an account was given back', 6, (client) => listGivenBack(client, { accountId: accountOf(50), limit: 50 })],
+    ['the newest looks', 20, (client) => listLooks(client, { of: {}, limit: 20 })],
     ['looks of a person', 20, (client) => listLooks(client, { of: { staffId: 'stf_7' }, limit: 20 })],
     ['looks at an account', 1, (client) => listLooks(client, { of: { accountId: small }, limit: 20 })],
     ['looks at a download', 1, (client) => listLooks(client, { of: { token: 'A' + md5('7') }, limit: 20 })],

@@ -13,9 +13,10 @@ import { people } from '../../projections/people.ts';
 import { rebuild } from '../../projections/runner/rebuild.ts';
 import { search } from '../../projections/search.ts';
 import type { SearchHit } from '../../projections/search.ts';
+import { notBelieved } from '../../projections/credits-macs.ts';
 import { listStaffMembers, listStaffOfAddress, readStaffMember, staff } from '../../projections/staff.ts';
 import { listLooks } from '../../projections/staff-looks.ts';
-import { listStaffTokens, readStaffToken } from '../../projections/staff-tokens.ts';
+import { readStaffToken } from '../../projections/staff-tokens.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { hashIdempotencyKey } from '../../src/commands/idempotency-key-hash.ts';
 import { documentNumber } from '../../src/domain/document-number.ts';
@@ -39,6 +40,10 @@ beforeAll(async () => {
   await models.caughtUp();
 }, 60_000);
 
+const hashOfToken = async () => {
+  const { rows } = await models.pool.query<{ token_hash: string }>('select token_hash from staff_tokens');
+  return rows[0]?.token_hash ?? '';
+};
 const members = () => listStaffMembers(models.pool, { limit: 10, macs: testMacs });
 
 describe('staff', () => {
@@ -61,11 +66,9 @@ describe('staff', () => {
   });
 
   it('have tokens, which are found by their hash', async () => {
-    const [token] = await listStaffTokens(models.pool, { limit: 5, macs: testMacs });
+    const token = await readStaffToken(models.pool, await hashOfToken(), testMacs);
     expect(token).toMatchObject({ prefix: 'rts_test', scopes: ['jobs'], label: 'a script' });
-    expect(token?.revokedAt).not.toBeNull();
-    expect(await listStaffTokens(models.pool, { staffId: token!.staffId, limit: 5, macs: testMacs })).toEqual([token]);
-    expect(await readStaffToken(models.pool, token!.tokenHash, testMacs)).toEqual(token);
+    expect(token).not.toMatchObject({ revokedAt: null });
     expect(await readStaffToken(models.pool, 'f'.repeat(64), testMacs)).toBeUndefined();
   });
 
@@ -92,7 +95,7 @@ describe('staff', () => {
       await client.query('rollback');
       await client.query('begin');
       await client.query(`update staff_tokens set revoked_at = null, scopes = '["money"]'`);
-      expect(await listStaffTokens(client, { limit: 5, macs: testMacs })).toEqual([]);
+      expect(await readStaffToken(client, await hashOfToken(), testMacs)).toBe(notBelieved);
     } finally {
       await client.query('rollback');
       client.release();

@@ -4,6 +4,8 @@ export const accountPath = (accountId: string) => `/staff/accounts/${accountId}`
 
 export const downloadPath = (token: string) => `/staff/downloads/${token}`;
 
+export const personPath = (staffId: string) => `/staff/people/${staffId}`;
+
 export const correctionPath = (correctionId: string) => `/staff/corrections/${correctionId}`;
 
 export const eventPath = (eventId: string) => `/staff/events/${eventId}`;
@@ -11,6 +13,17 @@ export const eventPath = (eventId: string) => `/staff/events/${eventId}`;
 /** Of an event that is known by its place: the read models do not know the ids of all. */
 export const eventAtPath = ({ stream, revision }: { stream: string; revision: number }) =>
   `/staff/events/${String(revision)}@${stream}`;
+
+export const invoicePath = (accountId: string, number: number) =>
+  `${accountPath(accountId)}/invoices/${String(number)}`;
+
+export const creditNotePath = (accountId: string, number: number) =>
+  `${accountPath(accountId)}/credit-notes/${String(number)}`;
+
+export const documentPath = (
+  type: 'InvoiceIssued' | 'CreditNoteIssued',
+  { accountId, number }: { accountId: string; number: number },
+) => (type === 'InvoiceIssued' ? invoicePath : creditNotePath)(accountId, number);
 
 /** The row of an invoice or a credit note on the page of its account. */
 export const documentAnchor = (type: 'InvoiceIssued' | 'CreditNoteIssued', number: number) =>

@@ -35,6 +35,8 @@ export interface StaffDependencies extends SiteDependencies {
   waitForChange: WaitForChange;
   /** The last progress that a worker reported of a running download. */
   progress: (token: string) => DownloadProgress | undefined;
+  /** Name of the issuer by the settings, for invoices from before the issuer's first details. */
+  issuer: string;
   /** How long after its end a period may be corrected before its books are closed. */
   closingGraceSeconds: number;
   /** Version of this service. */

@@ -8,8 +8,10 @@ import * as accountDownloads from './pages/account-downloads.ts';
 import * as download from './pages/download.ts';
 import * as correction from './pages/correction.ts';
 import * as corrections from './pages/corrections.ts';
+import * as creditLine from './pages/credit-line.ts';
 import * as giveBack from './pages/give-back.ts';
 import * as charges from './pages/charges.ts';
+import * as invoice from './pages/invoice.ts';
 import * as months from './pages/months.ts';
 import * as search from './pages/search.ts';
 import * as overage from './pages/overage.ts';
@@ -17,6 +19,8 @@ import * as reference from './pages/reference.ts';
 import * as notices from './pages/notices.ts';
 import * as operation from './pages/operation.ts';
 import * as outage from './pages/outage.ts';
+import * as people from './pages/people.ts';
+import * as person from './pages/person.ts';
 import * as work from './pages/work.ts';
 import * as followDownload from './pages/follow-download.ts';
 import * as event from './pages/event.ts';
@@ -68,6 +72,10 @@ export const routes: readonly StaffRoute[] = [
   staff('POST', '/corrections/:id/refuse', 'support', correction.refuse),
   staff('GET', '/downloads/:token/correct', 'support', giveBack.show),
   staff('POST', '/downloads/:token/correct', 'support', giveBack.ask),
+  staff('GET', '/accounts/:account/invoices/:number', 'support', invoice.show),
+  staff('GET', '/accounts/:account/credit-notes/:number', 'support', invoice.showCreditNote),
+  staff('GET', '/accounts/:account/invoices/:number/lines/:line/credit', 'support', creditLine.show),
+  staff('POST', '/accounts/:account/invoices/:number/lines/:line/credit', 'support', creditLine.ask),
   staff('GET', '/overage/:account/:day', 'support', charges.show),
   staff('GET', '/overage/:account/:day.csv', 'support', charges.exportCsv),
   staff('GET', '/overage/:account/:day.json', 'support', charges.exportJson),
@@ -82,5 +90,14 @@ export const routes: readonly StaffRoute[] = [
   staff('POST', '/operation/acknowledge', 'admin', operation.acknowledge),
   staff('GET', '/operation/work', 'support', work.show),
   staff('GET', '/operation/notices', 'support', notices.show),
+  staff('GET', '/people', 'admin', people.show),
+  staff('POST', '/people', 'admin', people.invite),
+  staff('GET', '/people/looks', 'admin', people.showLooks),
+  staff('GET', '/people/:person', 'admin', person.show),
+  staff('POST', '/people/:person/role', 'admin', person.changeRole),
+  staff('POST', '/people/:person/remove', 'admin', person.remove),
+  staff('POST', '/people/:person/tokens', 'admin', person.issueToken),
+  staff('POST', '/people/:person/tokens/:token/revoke', 'admin', person.revokeToken),
+
   staff('POST', '/sign-out', 'support', session.signOut),
 ];

@@ -144,6 +144,7 @@ function staffDependencies(connections: Connections, shared: Shared, address: ()
     streams: new EventStreams(),
     waitForChange: (known, options) => shared.waitingPolls.wait(known, options),
     progress: shared.progress,
+    issuer: config.INVOICE_ISSUER,
     closingGraceSeconds: config.CLOSING_GRACE_SECONDS,
     samplePlatformOrigin: addresses.samplePlatformUrl ?? undefined,
     countSignIn: (client) => signIns.count(client).exhausted,

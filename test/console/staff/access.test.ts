@@ -57,6 +57,36 @@ function ofMoney(): Record<string, Row> {
   };
 }
 
+/** Of an account without any. */
+function ofInvoices(): Record<string, Row> {
+  const row = (path: string): Row => ({
+    ...{ role: 'support', path: () => `/accounts/${things.accountId}${path}`, answer: 404 },
+    fields: () => ({ correction_id: randomUUID(), amount: '1', reference: 'CASE-1', reason: 'a test' }),
+  });
+  return {
+    'GET /accounts/:account/invoices/:number': row('/invoices/77'),
+    'GET /accounts/:account/credit-notes/:number': row('/credit-notes/77'),
+    'GET /accounts/:account/invoices/:number/lines/:line/credit': row('/invoices/77/lines/1/credit'),
+    'POST /accounts/:account/invoices/:number/lines/:line/credit': row('/invoices/77/lines/1/credit'),
+  };
+}
+
+/** Nobody is there: an action that is carried out is told in people.test.ts. */
+function ofPeople(): Record<string, Row> {
+  const about = (path: string, answer = 404): Row => ({
+    ...{ role: 'admin', path: () => `/people/stf_aaaaaaaaaaaaaaaa${path}`, answer },
+    fields: () => ({ role: 'support', label: 'a test', scope: 'jobs', days: '1', reason: 'a test' }),
+  });
+  return {
+    'GET /people': { role: 'admin', answer: 200 },
+    'POST /people': { role: 'admin', answer: 400 },
+    'GET /people/looks': { role: 'admin', answer: 200 },
+    ...{ 'GET /people/:person': about(''), 'POST /people/:person/role': about('/role') },
+    ...{ 'POST /people/:person/remove': about('/remove'), 'POST /people/:person/tokens': about('/tokens') },
+    'POST /people/:person/tokens/:token/revoke': about('/tokens/stk_aaaaaaaaaaaaaaaa/revoke'),
+  };
+}
+
 /** The pages and actions that need a session, each once. */
 const pages: Readonly<Record<string, Row>> = {
   'GET ': { role: 'support', answer: 200 },
@@ -82,6 +112,7 @@ const pages: Readonly<Record<string, Row>> = {
   // Without a download there is nothing to follow.
   'GET /downloads/:token/live': { role: 'support', path: () => '/downloads/nothing/live', answer: 404 },
   'GET /events/:id': { role: 'support', path: () => `/events/0@account-${things.accountId}`, answer: 200 },
+  ...ofInvoices(),
   'GET /operation': { role: 'support', answer: 200 },
   ...ofMoney(),
   'GET /operation/work': { role: 'support', answer: 200 },
@@ -90,6 +121,7 @@ const pages: Readonly<Record<string, Row>> = {
     ...{ role: 'admin', answer: 400 },
     fields: () => ({ divergence: 'no such', reference: 'CASE-1', reason: 'a test' }),
   },
+  ...ofPeople(),
   'POST /sign-out': { role: 'support', answer: 303 },
 };
 
@@ -105,12 +137,11 @@ const programs: Readonly<Record<string, EndpointRow>> = {
   'POST /search': { scope: 'accounts', body: () => ({ search: 'nothing' }), answer: 200 },
   'GET /accounts/{account}': { scope: 'accounts', path: () => `/accounts/${things.accountId}`, answer: 200 },
   'GET /downloads/{token}': { scope: 'jobs', path: () => `/downloads/${things.token}`, answer: 200 },
-
-  'GET /corrections': { scope: 'money', answer: 200 },
+  'GET /events/{id}': { scope: 'accounts', path: () => `/events/0@account-${things.accountId}`, answer: 200 },
   'GET /overage': { scope: 'money', answer: 200 },
+  'GET /corrections': { scope: 'money', answer: 200 },
   'GET /overage/{account}/{day}': { scope: 'money', path: () => `/overage/${nobody}/2026-11-01`, answer: 404 },
   'GET /months/{month}': { scope: 'money', path: () => '/months/2019-01', answer: 404 },
-  'GET /events/{id}': { scope: 'accounts', path: () => `/events/0@account-${things.accountId}`, answer: 200 },
   'GET /operation': { scope: 'operation', answer: 200 },
 };
 

@@ -8,6 +8,7 @@ import { formTokenField } from '../../layout.ts';
 import { money, note, number, numberHead, time, wideTable } from '../../parts.ts';
 import { page } from '../../visit.ts';
 import type { Answer, StaffVisit } from '../../visit.ts';
+import { creditNotePath } from '../addresses.ts';
 import { carryOut, refusalOf, refusalText, toCorrection } from '../ask-correction.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { maxReasonCharacters, orderOf } from '../staff-request.ts';
@@ -122,7 +123,7 @@ function timeline(story: CorrectionStory, { session }: StaffVisit): Html {
   </ol>`;
 }
 
-function made({ made: events }: CorrectionStory): Html | false {
+function made({ made: events, account_id: accountId }: CorrectionStory): Html | false {
   if (events.length === 0) return false;
   return html`<h2>Events that give it back</h2>
     ${wideTable(
@@ -137,7 +138,7 @@ function made({ made: events }: CorrectionStory): Html | false {
             </td>
             <td>
               ${token !== null && html`<a href="/staff/downloads/${token}">its download</a>`}
-              ${note !== null && `credit note ${String(note)}`}
+              ${note !== null && html`<a href="${creditNotePath(accountId, note)}">credit note ${note}</a>`}
             </td>
             ${number(money(cents))}
           </tr>`,

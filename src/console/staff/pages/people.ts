@@ -1,0 +1,195 @@
+import { catchUp } from '../../../../projections/runner/wait-for-checkpoint.ts';
+import { listStaffOfAddress, staff as staffModel } from '../../../../projections/staff.ts';
+import { inviteStaff } from '../../../commands/staff.ts';
+import { html } from '../../../documents/html.ts';
+import type { Html } from '../../../documents/html.ts';
+import { email as emailField } from '../../../domain/plain-text.ts';
+import { isRefused } from '../../../domain/refusals.ts';
+import { staffRole, staffRoles } from '../../../domain/staff-events.ts';
+import type { StaffRole } from '../../../domain/staff-events.ts';
+import { formTokenField } from '../../layout.ts';
+import { count, empty, note, number, numberHead, option, time, wideTable } from '../../parts.ts';
+import { badInput, notYetInForce, page } from '../../visit.ts';
+import type { Answer, StaffVisit } from '../../visit.ts';
+import { accountPath, downloadPath, eventPath, personPath } from '../addresses.ts';
+import { refusalOf } from '../ask-correction.ts';
+import type { StaffDependencies } from '../dependencies.ts';
+import { maxReasonCharacters, orderOf } from '../staff-request.ts';
+import { inputOf, see, viewerOf } from '../view.ts';
+import { looks as looksView, people as peopleView } from '../views/people.ts';
+import type { LookShown, Looks, MemberShown, People } from '../views/people.ts';
+
+/** Who is staff, and which of them has looked at whose data. */
+
+export async function show(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
+  const people = await see(peopleView, viewerOf(visit), dependencies, inputOf(visit));
+  return page({ title: 'People', section: 'people', content: content(people, visit, dependencies) });
+}
+
+function content({ members, next }: People, { session }: StaffVisit, { provider }: StaffDependencies): Html {
+  return html`<p>
+      Who may open this console. <a href="/staff/people/looks">Who has looked at whose data</a> is recorded too.
+    </p>
+    ${members.length === 0 ? empty(html`<p>Nobody more.</p>`) : list(members, session.staffId)}
+    ${next !== null && html`<p class="pages"><a rel="next" href="/staff/people?after=${next}">More</a></p>`}
+    <h2 id="invite">Invite somebody</h2>
+    ${provider && html`<p>Whom ${provider.name} knows needs no invitation: it says their roles at each sign-in.</p>`}
+    <form method="post" action="/staff/people" class="stack">
+      ${formTokenField(session)}
+      <label>E-mail address <input type="email" name="email" required maxlength="254" autocomplete="off" /></label>
+      ${roleField('support')} ${reasonField()}
+      <button>Invite</button>
+    </form>`;
+}
+
+const roleTexts: Readonly<Record<StaffRole, string>> = {
+  support: 'support: reads, and asks for corrections',
+  finance: 'finance: also gives back, and approves what others ask for',
+  admin: 'admin: also manages staff and their tokens',
+};
+
+export const roleField = (current: StaffRole): Html =>
+  html`<label
+    >Role
+    <select name="role">
+      ${staffRoles.map((role) => option(role, roleTexts[role], current))}
+    </select></label
+  >`;
+
+export const reasonField = (): Html =>
+  html`<label
+    >Reason
+    <textarea name="reason" required maxlength="${maxReasonCharacters}" rows="2"></textarea>
+    <span class="hint">The log keeps it with your name.</span></label
+  >`;
+
+/** @throws {Refusal} for anything else */
+export function readRole(form: URLSearchParams): StaffRole {
+  const role = staffRole.safeParse(form.get('role'));
+  if (role.success) return role.data;
+  throw badInput('Choose a role: support, finance or admin.');
+}
+
+const list = (members: readonly MemberShown[], ownId: string): Html =>
+  wideTable(
+    'Members of staff',
+    ['Member', 'Role', 'Signs in', 'Since', 'Last sign-in', numberHead('Tokens')],
+    members.map(
+      (member) =>
+        html`<tr>
+          <th scope="row">
+            <a data-row href="${personPath(member.staff_id)}"
+              >${member.email ?? html`<code>${member.staff_id}</code>`}</a
+            >
+            ${member.staff_id === ownId && html`<span class="tag">you</span>`}
+          </th>
+          <td>${roleTag(member)}</td>
+          <td>${member.invited ? 'by a link' : 'by the OpenID provider'}</td>
+          <td>${time(member.since)}</td>
+          <td>${lastSignIn(member)}</td>
+          ${number(count(member.tokens))}
+        </tr>`,
+    ),
+  );
+
+export const roleTag = ({ role, removed_at: removedAt }: MemberShown): Html =>
+  removedAt === null ? html`<span class="tag info">${role}</span>` : html`<span class="tag bad">removed</span>`;
+
+export const lastSignIn = ({ signed_in_at: at }: MemberShown): Html =>
+  at === null ? html`<span class="soft">never</span>` : time(at);
+
+export async function invite(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
+  const email = emailField.safeParse((visit.form.get('email') ?? '').trim());
+  if (!email.success) throw badInput('That is not an e-mail address. Go back and correct it.');
+  const role = readRole(visit.form);
+  const order = orderOf(visit);
+  await refuseKnown(email.data, dependencies);
+  const invited = await inviteStaff(dependencies.staff, { email: email.data, role, ...order });
+  if (isRefused(invited)) throw refusalOf(invited.refusal);
+  const { staffId } = invited;
+  await untilInForce(dependencies, 'The person is invited. In a minute the list of people shows it.');
+  const secret = await dependencies.links.create({ staffId, browser: undefined });
+  const { own } = dependencies.origins;
+  return page({
+    title: 'Invited',
+    section: 'people',
+    content: html`${note('good', `${email.data} is staff now, in the role ${role}.`)}
+      <p>
+        This link signs the person in, once and within a day. It is shown this once: hand it over, and to nobody else.
+      </p>
+      <pre><code>${secret === undefined ? '' : `${own}/staff/sign-in/${secret}`}</code></pre>
+      <p>From then on the person asks for a link by mail, at <code>${own}/staff/sign-in</code>.</p>
+      <p class="pages">
+        <a class="button second" href="${personPath(staffId)}">I have copied it</a>
+      </p>`,
+  });
+}
+
+/** Two members of one address could not tell their links apart. */
+async function refuseKnown(email: string, dependencies: StaffDependencies): Promise<void> {
+  const { pool, macs } = dependencies;
+  await untilInForce(dependencies, 'Nothing was changed: the list of people is behind. Try again in a minute.');
+  const [known] = await listStaffOfAddress(pool, { email, macs, limit: 1 });
+  if (known) throw badInput(`${email} is staff already, as ${known.staffId} in the role ${known.role}.`);
+}
+
+const inForceMs = 5_000;
+
+/** @throws {Refusal} while the read model is behind, with this message */
+export async function untilInForce({ staff, pool }: StaffDependencies, message: string): Promise<void> {
+  const isInForce = await catchUp({ store: staff.store, pool }, staffModel, inForceMs).catch(() => false);
+  if (!isInForce) throw notYetInForce(message);
+}
+
+export async function showLooks(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
+  const shown = await see(looksView, viewerOf(visit), dependencies, inputOf(visit));
+  return page({ title: 'Who looked at whose data', section: 'people', content: looksContent(shown, visit) });
+}
+
+function looksContent({ looks, next }: Looks, { query }: StaffVisit): Html {
+  const [person, account] = ['person', 'account'].map((name) => query.get(name) ?? '');
+  const isFiltered = person !== '' || account !== '';
+  return html`<form method="get" action="/staff/people/looks" class="filters">
+      <label>Member <input name="person" value="${person}" maxlength="60" placeholder="stf_…" /></label>
+      <label>Account <input name="account" value="${account}" maxlength="60" placeholder="acc_…" /></label>
+      <button class="second">Filter</button>
+      ${isFiltered && html`<a href="/staff/people/looks">All</a>`}
+    </form>
+    <p class="soft">The same look within 15 minutes is recorded once.</p>
+    ${looksTable(looks)}
+    ${next !== null && html`<p class="pages"><a rel="next" href="${older(query, next)}">Older</a></p>`}`;
+}
+
+function older(query: URLSearchParams, before: string): string {
+  const changed = new URLSearchParams([...query].filter(([name, value]) => value !== '' && name !== 'before'));
+  changed.set('before', before);
+  return `/staff/people/looks?${changed.toString()}`;
+}
+
+export function looksTable(looks: readonly LookShown[]): Html {
+  if (looks.length === 0) return empty(html`<p>No look is recorded.</p>`);
+  return wideTable(
+    'Looks at personal data',
+    ['Time', 'Member', 'Account', 'What', 'Event'],
+    looks.map(
+      ({ time: at, staff_id: staffId, account_id: accountId, token, page: seen, event_id: eventId }) =>
+        html`<tr>
+          <td>${time(at)}</td>
+          <td>
+            <a href="/staff/people/looks?person=${staffId}"><code>${staffId}</code></a>
+          </td>
+          <td>
+            <a href="/staff/people/looks?account=${accountId}"><code>${accountId}</code></a>
+          </td>
+          <td>
+            <a data-row href="${token === null ? accountPath(accountId) : downloadPath(token)}"
+              >${seen}${token !== null && html` <code>${token}</code>`}</a
+            >
+          </td>
+          <td>
+            <a href="${eventPath(eventId)}"><code>${eventId}</code></a>
+          </td>
+        </tr>`,
+    ),
+  );
+}

@@ -1,0 +1,269 @@
+import { changeStaffRole, issueStaffToken, removeStaff, revokeStaffToken } from '../../../commands/staff.ts';
+import { html } from '../../../documents/html.ts';
+import type { Html } from '../../../documents/html.ts';
+import { keyLabel } from '../../../domain/account-events.ts';
+import { isRefused } from '../../../domain/refusals.ts';
+import type { Refusal as Refused } from '../../../domain/refusals.ts';
+import { defaultTokenDays, maxStaffTokens, maxTokenDays } from '../../../domain/staff.ts';
+import { staffScope, staffScopes } from '../../../domain/staff-events.ts';
+import type { StaffScope } from '../../../domain/staff-events.ts';
+import { formTokenField } from '../../layout.ts';
+import { count, note, time, wideTable } from '../../parts.ts';
+import { badInput, missing, page, redirect } from '../../visit.ts';
+import type { Answer, Refusal, StaffVisit } from '../../visit.ts';
+import { personPath } from '../addresses.ts';
+import { refusalOf } from '../ask-correction.ts';
+import type { StaffDependencies } from '../dependencies.ts';
+import { orderOf } from '../staff-request.ts';
+import { inputOf, see, viewerOf } from '../view.ts';
+import { person as personView } from '../views/people.ts';
+import type { Person, TokenShown } from '../views/people.ts';
+import { lastSignIn, looksTable, readRole, reasonField, roleField, roleTag, untilInForce } from './people.ts';
+
+/** One member of staff: role, tokens for programs, and whose data this person has looked at. */
+
+const done: ReadonlyMap<string | null, string> = new Map([
+  ['role', 'The role is changed. It holds from the next page on.'],
+  ['removed', 'The person is removed: no session, link or token of theirs is accepted.'],
+  ['revoked', 'The token is revoked, and accepted no more.'],
+]);
+
+export async function show(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
+  const person = await see(personView, viewerOf(visit), dependencies, inputOf(visit));
+  const told = done.get(visit.query.get('done'));
+  return page({
+    title: person.email ?? person.staff_id,
+    section: 'people',
+    content: html`${told !== undefined && note('good', told)} ${facts(person)} ${changes(person, visit)}
+      <h2 id="tokens">Tokens for programs</h2>
+      ${tokens(person, visit)}
+      <h2 id="looks">Looked at</h2>
+      ${looksTable(person.looks)}
+      <p><a href="/staff/people/looks?person=${person.staff_id}">All looks of this person</a></p>`,
+  });
+}
+
+const facts = (person: Person): Html =>
+  html`<dl class="facts">
+    <dt>Member</dt>
+    <dd><code>${person.staff_id}</code>, since ${time(person.since)}</dd>
+    <dt>Role</dt>
+    <dd>${roleTag(person)}${person.removed_at !== null && html` ${time(person.removed_at)}, as ${person.role}`}</dd>
+    <dt>Signs in</dt>
+    <dd>${person.invited ? 'by a link' : 'by the OpenID provider, which says the role'}</dd>
+    <dt>Last sign-in</dt>
+    <dd>${lastSignIn(person)}</dd>
+    <dt>Gave back</dt>
+    <dd><a href="/staff/corrections?by=${person.staff_id}">corrections that this person has asked for</a></dd>
+  </dl>`;
+
+function changes(person: Person, { session }: StaffVisit): Html | false {
+  const { staff_id: staffId, role, invited, removed_at: removedAt } = person;
+  if (removedAt !== null) return false;
+  if (staffId === session.staffId)
+    return html`<p class="soft">This is you: another admin changes your role or removes you.</p>`;
+  return html`${
+      invited &&
+      html`<details>
+        <summary>Change the role</summary>
+        <form method="post" action="${personPath(staffId)}/role" class="stack">
+          ${formTokenField(session)} ${roleField(role)} ${reasonField()}
+          <button>Change the role</button>
+        </form>
+      </details>`
+    }
+    <details>
+      <summary>Remove</summary>
+      <p>Sessions, links and tokens of this person end, for good.</p>
+      <form method="post" action="${personPath(staffId)}/remove" class="stack">
+        ${formTokenField(session)} ${reasonField()}
+        <button class="danger">Remove</button>
+      </form>
+    </details>`;
+}
+
+function tokens({ staff_id: staffId, removed_at: removedAt, issued_tokens: all }: Person, visit: StaffVisit): Html {
+  const [held, ended] = [all.filter(({ holds }) => holds), all.filter(({ holds }) => !holds)];
+  return html`${held.length === 0 ? html`<p class="soft">No token holds.</p>` : heldTable(held, staffId, visit)}
+  ${removedAt === null && issueForm(staffId, held.length, visit)}
+  ${
+    ended.length > 0 &&
+    html`<details>
+      <summary>Tokens that hold no more (${count(ended.length)})</summary>
+      ${endedTable(ended.slice(0, shownEnded))}
+    </details>`
+  }`;
+}
+
+const shownEnded = 50;
+
+const heldTable = (held: readonly TokenShown[], staffId: string, { session }: StaffVisit): Html =>
+  wideTable(
+    'Tokens that hold',
+    ['Label', 'Token', 'May read', 'Issued', 'Until', html`<span class="visually-hidden">Action</span>`],
+    held.map(
+      (token) =>
+        html`<tr>
+          ${tokenCells(token)}
+          <td>
+            <details>
+              <summary>Revoke<span class="visually-hidden"> ${token.label}</span></summary>
+              <form method="post" action="${personPath(staffId)}/tokens/${token.token_id}/revoke" class="stack">
+                ${formTokenField(session)} ${reasonField()}
+                <button class="danger">Revoke the token</button>
+              </form>
+            </details>
+          </td>
+        </tr>`,
+    ),
+  );
+
+const endedTable = (ended: readonly TokenShown[]): Html =>
+  wideTable(
+    'Tokens that hold no more',
+    ['Label', 'Token', 'May read', 'Issued', 'Until', ''],
+    ended.map(
+      (token) =>
+        html`<tr>
+          ${tokenCells(token)}
+          <td>${token.revoked && html`<span class="tag">revoked</span>`}</td>
+        </tr>`,
+    ),
+  );
+
+const tokenCells = ({ label, prefix, scopes, created_at: createdAt, expires_at: expiresAt }: TokenShown): Html =>
+  html`<th scope="row">${label === '' ? html`<span class="soft">no label</span>` : label}</th>
+    <td><code>${prefix}…</code></td>
+    <td>${scopes.join(', ')}</td>
+    <td>${time(createdAt)}</td>
+    <td>${time(expiresAt)}</td>`;
+
+const scopeTexts: Readonly<Record<StaffScope, string>> = {
+  accounts: 'accounts, search and events',
+  jobs: 'downloads',
+  money: 'overage, months and corrections',
+  operation: 'operation',
+};
+
+function issueForm(staffId: string, held: number, { session }: StaffVisit): Html {
+  if (held >= maxStaffTokens)
+    return html`<p>All ${count(maxStaffTokens)} tokens that a member may have are in force. Revoke one first.</p>`;
+  return html`<details>
+    <summary>Issue a token</summary>
+    <form method="post" action="${personPath(staffId)}/tokens" class="stack">
+      ${formTokenField(session)}
+      <label
+        >Label
+        <input name="label" required maxlength="100" placeholder="for example: monthly export" autocomplete="off"
+      /></label>
+      <fieldset>
+        <legend>May read</legend>
+        ${staffScopes.map(
+          (scope) =>
+            html`<label class="inline"
+              ><input type="checkbox" name="scope" value="${scope}" /> ${scopeTexts[scope]}</label
+            >`,
+        )}
+      </fieldset>
+      <label
+        >Days that it holds
+        <input type="number" name="days" value="${defaultTokenDays}" min="1" max="${maxTokenDays}" required
+      /></label>
+      ${reasonField()}
+      <button>Issue a token</button>
+    </form>
+  </details>`;
+}
+
+/** Somebody who is staff. @throws {Refusal} for anybody else */
+async function findCurrent(visit: StaffVisit, dependencies: StaffDependencies): Promise<Person> {
+  const { person: id } = visit.params;
+  const person = await see(personView, viewerOf(visit), dependencies, { person: id });
+  if (person.removed_at !== null) throw badInput('This person was removed already. Nothing was changed.');
+  return person;
+}
+
+async function findOther(visit: StaffVisit, dependencies: StaffDependencies): Promise<Person> {
+  const person = await findCurrent(visit, dependencies);
+  if (person.staff_id === visit.session.staffId)
+    throw badInput('Nobody changes their own role, or removes themselves. Another admin does, or the command line.');
+  return person;
+}
+
+export async function changeRole(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
+  const [role, order] = [readRole(visit.form), orderOf(visit)];
+  const { staff_id: staffId } = await findOther(visit, dependencies);
+  const changed = await changeStaffRole(dependencies.staff, { staffId, role, ...order });
+  if (isRefused(changed)) throw whyNot(changed.refusal);
+  await untilInForce(dependencies, 'The role is changed, but may not hold yet. Look again in a minute.');
+  return redirect(`${personPath(staffId)}?done=role`);
+}
+
+export async function remove(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
+  const order = orderOf(visit);
+  const { staff_id: staffId } = await findOther(visit, dependencies);
+  const removed = await removeStaff(dependencies.staff, { staffId, ...order });
+  if (isRefused(removed)) throw whyNot(removed.refusal);
+  await untilInForce(dependencies, 'The person is removed, but pages may still open for a while. Look in a minute.');
+  return redirect(`${personPath(staffId)}?done=removed`);
+}
+
+export async function issueToken(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
+  const asked = readToken(visit);
+  const order = orderOf(visit);
+  const { staff_id: staffId } = await findCurrent(visit, dependencies);
+  const issued = await issueStaffToken(dependencies.staff, { staffId, ...asked, ...order });
+  if (isRefused(issued)) throw whyNot(issued.refusal);
+  // A token that is shown may be used at once, and must never be answered 401.
+  await untilInForce(
+    dependencies,
+    'A token was issued, but it does not work yet, and is never shown. In a minute it is in the list: revoke it there, and issue another one.',
+  );
+  return page({
+    title: 'The new token',
+    section: 'people',
+    content: html`${note('good', 'The token works at once. It is shown this once and stored nowhere: copy it now.')}
+      <pre><code id="new-token">${issued.token}</code></pre>
+      <p>It reads ${issued.scopes.map((scope) => scopeTexts[scope]).join('; ')}, until ${time(issued.expiresAt)}.</p>
+      <p>
+        Programs send it as <code>Authorization: Bearer …</code> to <code>${dependencies.origins.own}/staff/v1</code>:
+        <a href="/staff/docs">what they may ask</a>. What they look at is recorded as this person's looks.
+      </p>
+      <p class="pages"><a class="button second" href="${personPath(staffId)}#tokens">I have copied it</a></p>`,
+  });
+}
+
+/** @throws {Refusal} naming the field at fault */
+function readToken({ form }: StaffVisit): { label: string; scopes: StaffScope[]; lifetimeDays: number } {
+  const label = keyLabel.min(1, 'must not be empty').safeParse((form.get('label') ?? '').trim());
+  if (!label.success) throw badInput(`The label ${label.error.issues[0]?.message ?? 'cannot be used'}.`);
+  const scopes = staffScope
+    .array()
+    .min(1)
+    .safeParse([...new Set(form.getAll('scope'))]);
+  if (!scopes.success) throw badInput('Choose what the token may read.');
+  const days = form.get('days') ?? '';
+  const lifetimeDays = /^\d{1,3}$/.test(days) ? Number(days) : 0;
+  if (lifetimeDays < 1 || lifetimeDays > maxTokenDays)
+    throw badInput(`A token holds for 1 to ${count(maxTokenDays)} days.`);
+  return { label: label.data, scopes: scopes.data, lifetimeDays };
+}
+
+export async function revokeToken(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
+  const order = orderOf(visit);
+  const { staff_id: staffId } = await findCurrent(visit, dependencies);
+  const tokenId = visit.params['token'] ?? '';
+  const revoked = await revokeStaffToken(dependencies.staff, { staffId, tokenId, ...order });
+  if (isRefused(revoked)) throw whyNot(revoked.refusal);
+  await untilInForce(dependencies, 'The token is revoked, but may still work for a while. Look in a minute.');
+  return redirect(`${personPath(staffId)}?done=revoked#tokens`);
+}
+
+function whyNot(refusal: Refused): Refusal {
+  if (refusal === 'key_not_found') return missing();
+  if (refusal === 'role_of_provider')
+    return badInput('The OpenID provider says the role of this person. Change it there.');
+  if (refusal === 'too_many_keys')
+    return badInput(`All ${count(maxStaffTokens)} tokens that a member may have are in force. Revoke one first.`);
+  return refusalOf(refusal);
+}

@@ -1,0 +1,73 @@
+import { z } from 'zod';
+import { readLinesLeft } from '../../../commands/issue-credit-note.ts';
+import { accountIdPattern } from '../../../domain/account-events.ts';
+import { isRefused } from '../../../domain/refusals.ts';
+import type { CreditNoteDocument, DocumentLine, InvoiceDocument } from '../../../documents/invoice-document.ts';
+import { findCreditNote, findInvoice } from '../../../invoices/account-documents.ts';
+import { missing } from '../../visit.ts';
+import type { StaffDependencies } from '../dependencies.ts';
+import type { Look, View } from '../view.ts';
+
+/** Invoices and credit notes. What is left of a line comes from the log, because money is given back of it. */
+
+const ordinal = z
+  .string()
+  .regex(/^[1-9]\d{0,8}$/, 'is no number')
+  .transform(Number);
+const input = z.object({ account: z.string().regex(accountIdPattern, 'is not the id of an account'), number: ordinal });
+const lineInput = input.extend({ line: ordinal });
+
+export interface InvoiceLeft extends InvoiceDocument {
+  lines: LineOfInvoice[];
+}
+
+export interface LineOfInvoice extends DocumentLine {
+  left_cents: number;
+}
+
+/** These have no endpoint: a document is what it is in the API of its account. */
+type PageView<Input, Shown> = Omit<View<Input, Shown>, 'shown'>;
+
+const looks = ({ account_id: accountId }: { account_id: string }): Look[] => [
+  { accountId, token: null, page: 'account' },
+];
+
+export const invoice: PageView<z.infer<typeof input>, InvoiceLeft> = {
+  input,
+  read: async (dependencies, { account: accountId, number }) => {
+    const found = await findInvoice(documentsOf(dependencies), { accountId, number, charges: false });
+    const left = await readLinesLeft(dependencies.staff.store, { accountId, number });
+    if (!found || isRefused(left)) throw missing();
+    return { ...found, lines: found.lines.map((line, index) => ({ ...line, left_cents: left[index] ?? 0 })) };
+  },
+  looks,
+};
+
+export interface LineLeft {
+  account_id: string;
+  invoice: InvoiceLeft;
+  line: LineOfInvoice;
+}
+
+export const invoiceLine: PageView<z.infer<typeof lineInput>, LineLeft> = {
+  input: lineInput,
+  read: async (dependencies, { line: wanted, ...about }) => {
+    const found = await invoice.read(dependencies, about);
+    const line = found.lines.find((each) => each.line === wanted);
+    if (!line) throw missing();
+    return { account_id: found.account_id, invoice: found, line };
+  },
+  looks,
+};
+
+export const creditNote: PageView<z.infer<typeof input>, CreditNoteDocument> = {
+  input,
+  read: async (dependencies, { account: accountId, number }) => {
+    const found = await findCreditNote(documentsOf(dependencies), { accountId, number });
+    if (!found) throw missing();
+    return found;
+  },
+  looks,
+};
+
+const documentsOf = ({ pool, staff: { store }, issuer }: StaffDependencies) => ({ pool, store, issuer });

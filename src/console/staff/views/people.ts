@@ -1,0 +1,153 @@
+import { z } from 'zod';
+import { notBelieved } from '../../../../projections/credits-macs.ts';
+import { listStaffMembers, readStaffMember } from '../../../../projections/staff.ts';
+import type { StaffMember } from '../../../../projections/staff.ts';
+import { listLooks } from '../../../../projections/staff-looks.ts';
+import type { StaffLook } from '../../../../projections/staff-looks.ts';
+import { readStaff } from '../../../commands/staff.ts';
+import { accountIdPattern } from '../../../domain/account-events.ts';
+import { isTokenHeld } from '../../../domain/staff.ts';
+import type { Staff, StaffToken } from '../../../domain/staff.ts';
+import { personalPages, staffId, staffRole, staffScope } from '../../../domain/staff-events.ts';
+import { missing } from '../../visit.ts';
+import type { StaffDependencies } from '../dependencies.ts';
+import type { View } from '../view.ts';
+
+/** Who is staff. E-mail addresses, sign-ins and tokens come from the log, where the addresses can be erased. */
+
+const instant = z.iso.datetime();
+
+const member = z.strictObject({
+  staff_id: z.string(),
+  email: z.string().nullable(),
+  role: staffRole,
+  invited: z.boolean().describe('False: the OpenID provider knows the person.'),
+  since: instant,
+  removed_at: instant.nullable(),
+  signed_in_at: instant.nullable().describe('The newest sign-in.'),
+  tokens: z.int().describe('Tokens for programs that hold.'),
+});
+export type MemberShown = z.infer<typeof member>;
+
+function memberShown({ staffId: id, role, invited, since, removedAt }: StaffMember, log: Staff, now: string) {
+  const held = removedAt === null ? [...log.tokens.values()].filter((token) => isTokenHeld(token, now)) : [];
+  return {
+    ...{ staff_id: id, email: log.member?.email ?? null, role, invited, since, removed_at: removedAt },
+    ...{ signed_in_at: log.signedInAt, tokens: held.length },
+  };
+}
+
+const perPage = 25;
+
+const peopleShown = z.strictObject({
+  members: z.array(member).describe('In the order in which they came, removed ones included.'),
+  next: z.string().nullable().describe('`after` of the next page; null on the last one.'),
+});
+export type People = z.infer<typeof peopleShown>;
+
+/** The members of staff: one statement, two on later pages. */
+export const people: View<{ after?: string | undefined }, People> = {
+  input: z.object({ after: staffId.optional() }),
+  shown: peopleShown,
+  read: async ({ pool, macs, staff, now }, { after }) => {
+    const last = after === undefined ? undefined : await findKnown({ pool, macs }, after);
+    const rows = await listStaffMembers(pool, { ...(last && { after: last }), limit: perPage + 1, macs });
+    const page = rows.slice(0, perPage);
+    const members = page.map(async (row) => memberShown(row, await readStaff(staff, row.staffId), now()));
+    return {
+      members: await Promise.all(members),
+      next: rows.length > page.length ? (page.at(-1)?.staffId ?? null) : null,
+    };
+  },
+};
+
+async function findKnown({ pool, macs }: Pick<StaffDependencies, 'pool' | 'macs'>, id: string): Promise<StaffMember> {
+  const row = await readStaffMember(pool, id, macs);
+  if (!row || row === notBelieved) throw missing();
+  return row;
+}
+
+const look = z.strictObject({
+  position: z.string(),
+  event_id: z.string(),
+  staff_id: z.string(),
+  account_id: z.string(),
+  token: z.string().nullable().describe('The download that was looked at.'),
+  page: z.enum(personalPages),
+  time: instant,
+});
+export type LookShown = z.infer<typeof look>;
+
+const lookShown = ({ eventId, staffId: by, accountId, ...rest }: StaffLook): LookShown => ({
+  ...{ event_id: eventId, staff_id: by, account_id: accountId, ...rest },
+});
+
+const personShown = z.strictObject({
+  ...member.shape,
+  issued_tokens: z
+    .array(
+      z.strictObject({
+        ...{ token_id: z.string(), prefix: z.string(), label: z.string(), scopes: z.array(staffScope) },
+        ...{ created_at: instant, expires_at: instant, revoked: z.boolean() },
+        holds: z.boolean().describe('Neither revoked nor expired, and of somebody who is staff.'),
+      }),
+    )
+    .describe('The newest first.'),
+  looks: z.array(look).describe('The newest 20.'),
+});
+export type Person = z.infer<typeof personShown>;
+export type TokenShown = Person['issued_tokens'][number];
+
+const shownLooks = 20;
+
+/** One member: two statements. */
+export const person: View<{ person: string }, Person> = {
+  input: z.object({ person: z.string().max(60) }),
+  shown: personShown,
+  read: async ({ pool, macs, staff, now }, { person: id }) => {
+    if (!staffId.safeParse(id).success) throw missing();
+    const row = await findKnown({ pool, macs }, id);
+    const log = await readStaff(staff, id);
+    const looks = await listLooks(pool, { of: { staffId: id }, limit: shownLooks });
+    const isStaff = row.removedAt === null && !log.removed;
+    const tokens = [...log.tokens.values()].toReversed().map((token) => tokenShown(token, isStaff, now()));
+    return { ...memberShown(row, log, now()), issued_tokens: tokens, looks: looks.map(lookShown) };
+  },
+};
+
+const tokenShown = (token: StaffToken, isStaff: boolean, now: string): TokenShown => ({
+  ...{ token_id: token.tokenId, prefix: token.tokenPrefix, label: token.label, scopes: [...token.scopes] },
+  ...{ created_at: token.createdAt, expires_at: token.expiresAt, revoked: token.revoked },
+  holds: isStaff && isTokenHeld(token, now),
+});
+
+const looksInput = z.object({
+  person: staffId.optional().describe('Only those of this member.'),
+  account: z.string().regex(accountIdPattern, 'is not the id of an account').optional(),
+  before: z
+    .string()
+    .regex(/^\d{1,20}$/, 'is no position in the log')
+    .optional(),
+});
+
+const looksShown = z.strictObject({
+  looks: z.array(look).describe('The newest first.'),
+  next: z.string().nullable().describe('`before` of the next page; null on the last one.'),
+});
+export type Looks = z.infer<typeof looksShown>;
+
+const looksPerPage = 50;
+
+/** Who has looked at whose data: one statement. */
+export const looks: View<z.infer<typeof looksInput>, Looks> = {
+  input: looksInput,
+  shown: looksShown,
+  read: async ({ pool }, { person: by, account: accountId, before }) => {
+    const rows = await listLooks(pool, { of: { staffId: by, accountId }, before, limit: looksPerPage + 1 });
+    const page = rows.slice(0, looksPerPage);
+    return {
+      looks: page.map(lookShown),
+      next: rows.length > page.length ? (page.at(-1)?.position ?? null) : null,
+    };
+  },
+};
