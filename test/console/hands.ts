@@ -16,13 +16,17 @@ export function pointer(page: Page): Hands {
       await page.getByRole('navigation').getByRole('link', { name: section }).click();
       await page.getByRole('heading', { level: 1, name: section }).waitFor();
     },
-    fill: (label, text) => content.getByLabel(label, { exact: true }).fill(text),
+    fill: (label, text) => fieldOf(content, label).fill(text),
     press: (button) => content.getByRole('button', { name: button }).click(),
     follow: (link) => content.getByRole('link', { name: link }).first().click(),
   };
 }
 
 const mostTabs = 60;
+
+/** A label may go on with a hint. */
+const fieldOf = (content: Locator, label: string) =>
+  content.getByLabel(new RegExp(`^${label.replaceAll(/[.?()]/g, '\\$&')}`));
 
 /** Every step is a key that is pressed: what cannot be reached by them fails. */
 export function keyboard(page: Page): Hands {
@@ -37,7 +41,7 @@ export function keyboard(page: Page): Hands {
     throw new Error(`${String(mostTabs)} tabs did not reach ${String(target)}`);
   };
   const type = async (label: string, text: string) => {
-    await tabTo(content.getByLabel(label, { exact: true }));
+    await tabTo(fieldOf(content, label));
     await keys.press('Control+A');
     await keys.type(text);
   };
@@ -67,4 +71,9 @@ const sectionLetters: Readonly<Record<string, string>> = {
   'API keys': 'k',
   Invoices: 'i',
   Settings: 's',
+  // Of staff.
+  Corrections: 'c',
+  Overage: 'o',
+  Months: 'm',
+  Operation: 'r',
 };

@@ -73,11 +73,24 @@ function follow(list: HTMLElement): void {
     if (state.querySelector('[data-status]')) state.replaceChildren();
     render(html`<${Status} change=${JSON.parse(data) as Change} />`, state);
   });
-  // Its attempts, its file and its answer are those of the page that is loaded now.
   source.addEventListener('end', () => {
     source.close();
-    location.reload();
+    renew();
   });
+}
+
+/** Its file, the time that it took and its answer are those of the page as it is now. The timeline stays as it is walked through. */
+function renew(): void {
+  const request = new XMLHttpRequest();
+  request.responseType = 'document';
+  request.open('GET', location.href);
+  request.addEventListener('load', () => {
+    for (const part of document.querySelectorAll('[data-renewed]')) {
+      const now = request.responseXML?.getElementById(part.id);
+      if (now) part.replaceWith(now);
+    }
+  });
+  request.send();
 }
 
 const list = document.querySelector<HTMLElement>('[data-follow]');

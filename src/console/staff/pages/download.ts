@@ -43,9 +43,10 @@ const replayOf = (query: URLSearchParams): Replay => ({
 
 function content(download: Download, replay: Replay): Html {
   const { steps, answer, failure_message: failure } = download;
-  return html`${failure !== null && note('bad', failure)} ${facts(download)}
+  // A download that goes on has these parts renewed at its end.
+  return html`<div id="facts" data-renewed>${failure !== null && note('bad', failure)} ${facts(download)}</div>
     <h2>Where the time went</h2>
-    ${timeSpent(download)}
+    <div id="time-spent" data-renewed>${timeSpent(download)}</div>
     <h2 id="steps">What happened</h2>
     ${filter(download, replay)} ${replayed(download, replay)} ${story(steps, download, replay)}
     <h2>What a client is answered now</h2>
@@ -53,7 +54,10 @@ function content(download: Download, replay: Replay): Html {
       To <code>GET /api/v1/video/status</code>. Looking at it here takes no request of the hour. The link has no
       signature, and downloads nothing.
     </p>
-    <pre><code>${`HTTP ${String(answer.status)}\n\n${JSON.stringify(answer.body, null, 2)}`}</code></pre>`;
+    <pre
+      id="answer"
+      data-renewed
+    ><code>${`HTTP ${String(answer.status)}\n\n${JSON.stringify(answer.body, null, 2)}`}</code></pre>`;
 }
 
 function facts(download: Download): Html {
