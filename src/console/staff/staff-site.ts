@@ -41,7 +41,7 @@ export const staffSite: Site<StaffSession, StaffDependencies> = {
           maxlength="2048"
           required
         />
-        <button class="visually-hidden">Search</button>
+        <button class="visually-hidden" tabindex="-1">Search</button>
       </form>`,
     who: ({ staffId, role }) =>
       html`<p><span class="tag info">${role}</span></p>

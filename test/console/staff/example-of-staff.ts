@@ -25,6 +25,8 @@ export interface ExampleOfStaff {
   corrections: { waits: string; made: string };
 }
 
+/** Of all three accounts. */
+export const ownersEmail = 'example@example.com';
 const firstDay = '2027-01-20';
 const dayOfOutage = '2027-02-23';
 const today = '2027-02-24';
@@ -43,7 +45,7 @@ export async function makeExampleOfStaff(): Promise<ExampleOfStaff> {
   await early.stop();
   const then = await early.restart(clockAt(dayOfOutage));
   const [done = '', , given = '', asked = ''] = await downloads(then, large, ['bars', 'song', 'private', 'gone']);
-  await downloads(then, middle, ['private', 'geo', 'age']);
+  await downloads(then, middle, ['private', 'geo']);
   await then.stop();
   // Without grace, so that the invoices of the earlier period are there.
   const service = await then.restart({ CLOSING_GRACE_SECONDS: '0', ...clockAt(today) });
@@ -62,6 +64,11 @@ export async function makeExampleOfStaff(): Promise<ExampleOfStaff> {
   });
   const sessions = { support: sessionOf(support), finance: sessionOf(finance), admin: sessionOf(admin) };
   const { accountId } = large;
+  await lookFirst(finance, { accountId, tokens: [done, given] });
+  await waitFor(async () => (await admin.get('/staff/operation')).text.includes('Every value that was verified'), {
+    what: 'the verification',
+    timeoutMs: 60_000,
+  });
   return {
     service,
     url: service.staffUrl ?? '',
@@ -71,7 +78,7 @@ export async function makeExampleOfStaff(): Promise<ExampleOfStaff> {
 
 /** Lists sort them by their ids, which are not always the same: the first one is the largest. */
 async function openAccounts({ cli }: Service): Promise<[OpenedAccount, OpenedAccount, OpenedAccount]> {
-  const open = ['accounts', 'open', '--email', 'example@example.com', '--plan', 'dev_100'];
+  const open = ['accounts', 'open', '--email', ownersEmail, '--plan', 'dev_100'];
   const ids: string[] = [];
   while (ids.length < 3) ids.push((await cli<{ account_id: string }>(...open)).account_id);
   const [large, middle, small] = ids.sort() as [string, string, string];
@@ -112,6 +119,22 @@ async function signIn({ cli, staffUrl }: Service, role: StaffRole): Promise<Brow
 function sessionOf({ url, session: [name, value] = ['', ''] }: Browser): Session {
   const place = { domain: new URL(url).hostname, path: '/', expires: -1 };
   return { cookies: [{ name, value, ...place, httpOnly: true, secure: false, sameSite: 'Lax' }], origins: [] };
+}
+
+/** Pages show who has looked: the same look is recorded once, and was before anybody takes a picture. */
+async function lookFirst(
+  browser: Browser,
+  { accountId, tokens }: { accountId: string; tokens: readonly string[] },
+): Promise<void> {
+  const account = `/staff/accounts/${accountId}`;
+  const paths = [
+    ...[`${account}/downloads`, ...tokens.map((token) => `/staff/downloads/${token}`)],
+    ...[`/staff/overage/${accountId}/2027-02-20`, account],
+  ];
+  await browser.post('/staff/search', { search: ownersEmail });
+  for (const path of paths) await browser.get(path);
+  const looks = async () => (await browser.get(account)).text.split('id="looks"')[1] ?? '';
+  await waitFor(async () => /<td>\s*account\s*<\/td>/.test(await looks()), { what: 'the looks on the page' });
 }
 
 /** @returns the path of the correction */
