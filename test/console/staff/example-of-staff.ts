@@ -14,6 +14,7 @@ import { Browser, formTokenOf } from '../browser.ts';
  */
 export interface ExampleOfStaff {
   service: Service;
+  end: () => Promise<void>;
   /** Origin of the staff console. */
   url: string;
   sessions: Record<'support' | 'finance' | 'admin', Session>;
@@ -36,7 +37,11 @@ const clockAt = (day: string): Environment => ({
 });
 
 export async function makeExampleOfStaff(): Promise<ExampleOfStaff> {
-  const early = await startService({ WORKER_SLOTS: '4', ...clockAt(firstDay) }, { postgres: 'of the run' });
+  // Files are kept for longer than the example lasts.
+  const settings = { WORKER_SLOTS: '4', FILE_RETENTION_SECONDS: String(60 * 86_400), ...clockAt(firstDay) };
+  await using undo = new AsyncDisposableStack();
+  const early = await startService(settings, { postgres: 'of the run' });
+  undo.use(early);
   const accounts = await openAccounts(early);
   const [large, middle, small] = accounts;
   const old = await downloads(early, large, ['private', 'age', 'private', 'gone']);
@@ -49,6 +54,7 @@ export async function makeExampleOfStaff(): Promise<ExampleOfStaff> {
   await then.stop();
   // Without grace, so that the invoices of the earlier period are there.
   const service = await then.restart({ CLOSING_GRACE_SECONDS: '0', ...clockAt(today) });
+  undo.use(service);
   await service.cli('invoices', 'issue-due');
   const support = await signIn(service, 'support');
   const finance = await signIn(service, 'finance');
@@ -69,8 +75,10 @@ export async function makeExampleOfStaff(): Promise<ExampleOfStaff> {
     what: 'the verification',
     timeoutMs: 60_000,
   });
+  // The file ends it.
+  const kept = undo.move();
   return {
-    service,
+    ...{ service, end: () => kept.disposeAsync() },
     url: service.staffUrl ?? '',
     ...{ sessions, accountId, tokens: { done, given, asked }, corrections: { waits, made } },
   };

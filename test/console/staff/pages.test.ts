@@ -9,6 +9,10 @@ import { lookedAt } from './looked-at.ts';
 /** Every page of the staff console: how it looks, and whether people who use it differently can. */
 describe.skipIf(isWithoutBrowser)('looks as it was accepted, and everybody can use', () => {
   let example: ExampleOfStaff | undefined;
-  afterAll(() => example && endService(example.service));
+  afterAll(async () => {
+    if (!example) return;
+    await endService(example.service);
+    await example.end();
+  });
   lookAtPages(lookedAt, async () => (example = await makeExampleOfStaff()));
 });

@@ -247,7 +247,10 @@ const isLook = ({ kind, event, correction_id: correction }: Step) =>
 function summaryOf(fold: number | 'looks', steps: readonly Step[]): Html {
   const [first, last] = [steps[0], steps.at(-1)];
   if (fold === 'looks')
-    return html`Looked at by staff, ${String(steps.length)} ${steps.length === 1 ? 'time' : 'times'}`;
+    return html`Looked at by staff, ${String(steps.length)}
+    ${steps.length === 1 ? 'time' : 'times'}${
+      first !== undefined && first.gap_ms > 0 && `, ${duration(first.gap_ms)} later`
+    }`;
   const took = first && last ? Date.parse(last.time) - Date.parse(first.time) : 0;
   const isOver = endsOfAttempts.includes(last?.event?.type ?? '');
   return html`Attempt ${String(fold)},
