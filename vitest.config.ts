@@ -26,6 +26,7 @@ const unitTests = [
 /** The longest files, and some that mostly wait: they start first, so that none is left to run alone at the end. */
 const longest = [
   'console/pages',
+  'console/staff/pages',
   'console/story',
   'downloader/sample-downloads',
   'downloader/outputs',

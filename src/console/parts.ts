@@ -69,6 +69,12 @@ export const figures = (shown: readonly Figure[]): Html =>
     )}
   </div>`;
 
+/** A bar of what is done of something: to be full is good. */
+export const progress = (label: string, done: number, all: number): Html =>
+  html`<svg class="bar" role="img" aria-label="${label}: ${count(done)} of ${count(all)}">
+    <rect width="${(all === 0 ? 100 : Math.min(100, (done * 100) / all)).toFixed(1)}%" height="100%"></rect>
+  </svg>`;
+
 /** A bar of usage: what is used of a limit. */
 export function bar(label: string, used: number, limit: number): Html {
   const percent = limit === 0 ? (used > 0 ? 100 : 0) : Math.min(100, (used * 100) / limit);

@@ -11,7 +11,7 @@ import { jobToken } from './usage-events.ts';
 export const staffStream = (staffId: string) => `staff-${staffId}`;
 
 export const staffIdPattern = /^stf_[a-z0-9]{16,32}$/;
-const staffId = z.string().regex(staffIdPattern);
+export const staffId = z.string().regex(staffIdPattern);
 
 /** Each may do what those before it may. */
 export const staffRoles = ['support', 'finance', 'admin'] as const;
@@ -24,7 +24,7 @@ export const staffScope = z.enum(staffScopes);
 export type StaffScope = z.infer<typeof staffScope>;
 
 /** The pages and answers that show personal data. */
-const personalPages = ['account', 'download', 'downloads', 'search'] as const;
+export const personalPages = ['account', 'download', 'downloads', 'search'] as const;
 
 const tokenId = z.string().regex(/^stk_[a-z0-9]{16,32}$/);
 

@@ -1,63 +1,61 @@
 import type { Page } from 'playwright-core';
-import { colorSchemes, viewports } from '../support/browser.ts';
-import type { BrowserOfFile, Session } from '../support/browser.ts';
+import type { BrowserOfFile } from '../support/browser.ts';
 import { pollEveryMs, queue, statusOf } from '../support/downloads.ts';
-import { isLongProof } from '../support/proof-scale.ts';
 import { waitFor } from '../support/wait-for.ts';
+import type { LookedAt, Looking } from './look-at.ts';
 import { openSmallAccount, sessionOf } from './owners.ts';
 import type { Console } from './owners.ts';
 
-/** Every page of the console, as it is looked at. */
+/** Every page of the owners' console, as it is looked at. */
 
-/** Owners of pages that change something, or that last only for a moment: each file that looks has one of its own. */
-export interface Lookers {
+/**
+ * `busy`: an owner of pages that change something, or that last only for a moment, with one running download; each file that looks
+ * has one of its own.
+ */
+interface Lookers extends Looking<'example' | 'busy'> {
   console: Console;
-  /** Of an account with one running download. */
-  busy: { session: Session; token: string };
-}
-
-interface LookedAt {
-  name: string;
-  /** Who sees it. Default: the owner of the example account. */
-  by?: 'example' | 'nobody' | 'busy';
-  status?: number;
-  show: (page: Page, lookers: Lookers) => Promise<unknown>;
+  /** Of the running download. */
+  token: string;
 }
 
 const at = (path: string) => (page: Page) => page.goto(path);
 
-export const lookedAt: readonly LookedAt[] = [
+export const lookedAt: readonly LookedAt<'example' | 'busy', Lookers>[] = [
   // First, as long as it runs.
   { name: 'download-running', by: 'busy', show: watchDownload },
   { name: 'sign-in', by: 'nobody', show: at('/console/sign-in') },
   { name: 'mail-sent', by: 'nobody', show: askForLink },
   { name: 'expired-link', by: 'nobody', status: 404, show: at('/console/sign-in/wrong') },
-  { name: 'overview', show: at('/console') },
-  { name: 'earlier-period', show: at('/console?period=2027-01-20') },
-  { name: 'downloads', show: at('/console/downloads') },
-  { name: 'downloads-filtered', show: at('/console/downloads?status=done') },
-  { name: 'downloads-empty', show: at('/console/downloads?platform=vimeo') },
-  { name: 'download-done', show: (page, { console }) => page.goto(pathOf(console, 'done')) },
-  { name: 'download-failed', show: (page, { console }) => page.goto(pathOf(console, 'failed')) },
-  { name: 'try-it', show: at('/console/try') },
+  { name: 'overview', by: 'example', show: at('/console') },
+  { name: 'earlier-period', by: 'example', show: at('/console?period=2027-01-20') },
+  { name: 'downloads', by: 'example', show: at('/console/downloads') },
+  { name: 'downloads-filtered', by: 'example', show: at('/console/downloads?status=done') },
+  { name: 'downloads-empty', by: 'example', show: at('/console/downloads?platform=vimeo') },
+  { name: 'download-done', by: 'example', show: (page, { console }) => page.goto(pathOf(console, 'done')) },
+  { name: 'download-failed', by: 'example', show: (page, { console }) => page.goto(pathOf(console, 'failed')) },
+  { name: 'try-it', by: 'example', show: at('/console/try') },
   { name: 'try-it-result', by: 'busy', show: lookUp },
-  { name: 'keys', show: at('/console/keys') },
+  { name: 'keys', by: 'example', show: at('/console/keys') },
   { name: 'new-key', by: 'busy', show: issueKey },
-  { name: 'revoke', show: (page, { console }) => page.goto(`/console/keys/${console.account.keyId}/revoke`) },
-  { name: 'invoices', show: at('/console/invoices') },
-  { name: 'draft', show: at('/console/invoices/draft') },
-  { name: 'invoice', show: at('/console/invoices/2') },
-  { name: 'settings', show: at('/console/settings') },
-  { name: 'plan-change', show: at('/console/settings/plan/scale_2000') },
+  {
+    name: 'revoke',
+    by: 'example',
+    show: (page, { console }) => page.goto(`/console/keys/${console.account.keyId}/revoke`),
+  },
+  { name: 'invoices', by: 'example', show: at('/console/invoices') },
+  { name: 'draft', by: 'example', show: at('/console/invoices/draft') },
+  { name: 'invoice', by: 'example', show: at('/console/invoices/2') },
+  { name: 'settings', by: 'example', show: at('/console/settings') },
+  { name: 'plan-change', by: 'example', show: at('/console/settings/plan/scale_2000') },
   { name: 'design', by: 'nobody', show: at('/console/design') },
-  { name: 'not-found', status: 404, show: at('/console/nothing') },
-  { name: 'keys-of-the-keyboard', show: openHelp },
+  { name: 'not-found', by: 'example', status: 404, show: at('/console/nothing') },
+  { name: 'keys-of-the-keyboard', by: 'example', show: openHelp },
 ];
 
 const pathOf = ({ account }: Console, which: 'done' | 'failed') => `/console/downloads/${account.tokens[which]}`;
 
-async function watchDownload(page: Page, { busy }: Lookers): Promise<void> {
-  await page.goto(`/console/downloads/${busy.token}`);
+async function watchDownload(page: Page, { token }: Lookers): Promise<void> {
+  await page.goto(`/console/downloads/${token}`);
   await page.getByText('running', { exact: true }).waitFor({ timeout: 20_000 });
 }
 
@@ -95,28 +93,5 @@ export async function prepareLookers(browser: BrowserOfFile, console: Console, f
   const { request_token: token } = await queue(console.url, key, { url: console.sampleUrl('slow') });
   const isRunning = async () => (await statusOf(console.url, key, token)).data['status'] === 'running';
   await waitFor(isRunning, { what: 'the slow download to run', timeoutMs: 20_000, pollMs: pollEveryMs });
-  return { console, busy: { session, token } };
-}
-
-/** The usual runs look at each page wide in light, and on a phone in dark; long ones, and those that accept, at all four. */
-const usualLooks: readonly string[] = ['wide-light', 'phone-dark'];
-
-/** Looks at one of the pages in light and in dark, wide and on a phone. */
-export async function lookAt(
-  { name, by = 'example', status = 200, show }: LookedAt,
-  { browser, lookers, areAll = isLongProof }: { browser: BrowserOfFile; lookers: Lookers; areAll?: boolean },
-  look: (page: Page, look: string) => Promise<void>,
-): Promise<void> {
-  const sessions = { example: lookers.console.account.session, busy: lookers.busy.session, nobody: undefined };
-  browser.expectStatus(status);
-  for (const colorScheme of colorSchemes) {
-    const page = await browser.open(lookers.console.url, { colorScheme, session: sessions[by] });
-    await show(page, lookers);
-    for (const [viewport, size] of Object.entries(viewports)) {
-      if (!areAll && !usualLooks.includes(`${viewport}-${colorScheme}`)) continue;
-      await page.setViewportSize(size);
-      await look(page, `${name}-${viewport}-${colorScheme}`);
-    }
-    await page.close();
-  }
+  return { url: console.url, sessions: { example: console.account.session, busy: session }, console, token };
 }

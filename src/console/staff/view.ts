@@ -20,7 +20,7 @@ export interface View<Input, Shown> {
   looks?: (shown: Shown) => readonly Look[];
 }
 
-type Look = Omit<RecordedLook, 'staffId'>;
+export type Look = Omit<RecordedLook, 'staffId'>;
 
 /** Whoever looks: a person, or a program with that person's token. */
 export interface Viewer {

@@ -3,11 +3,16 @@ export async function settle(): Promise<void> {
   const sameLength = (text: string) => text.replaceAll(/[A-Za-z0-9]/g, 'x');
   const replacements: readonly (readonly [RegExp, string | ((text: string) => string)])[] = [
     [/\d{4}-\d\d-\d\d \d\d:\d\d UTC/g, '2027-02-24 10:15 UTC'],
-    [/(?<=\b(?:acc|key|per|wrk|rtk)_)\w+/g, sameLength],
+    [/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}/g, '2027-02-24 10:15:30.250'],
+    [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, '2027-02-24T10:15:30.250Z'],
+    [/(?<=\b(?:acc|key|per|wrk|rtk|stf)_)\w+/g, sameLength],
     [/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}\b/g, sameLength],
+    [/\b(?:INV|CN)-[\w-]+/g, sameLength],
     [/(?<![\w-])[\w-]{30,}/g, (text) => 'x'.repeat(text.length)],
     [/127\.0\.0\.1:\d+/g, '127.0.0.1:8080'],
-    [/\d+\.\d{3} s later/g, '0.250 s later'],
+    [/localhost:\d+/g, 'localhost:8090'],
+    [/\b\d+\.\d{3} s\b|\b\d+ min \d+ s\b/g, '0.250 s'],
+    [/\b\d+ h \d+ min\b/g, '23 h 59 min'],
     [/\b\d+(?= of 500\b)/g, '12'],
     [/\b\d+(?= times in the past hour)/g, '12'],
   ];
@@ -23,6 +28,13 @@ export async function settle(): Promise<void> {
   for (let node = texts.nextNode(); node; node = texts.nextNode()) {
     const text = node.nodeValue ?? '';
     if (settled(text) !== text) node.nodeValue = settled(text);
+  }
+  // How long things took, drawn.
+  for (const [index, gap] of document.querySelectorAll('svg.gap').entries())
+    gap.setAttribute('height', String(12 * (1 + (index % 3))));
+  for (const [index, span] of document.querySelectorAll('svg.spans rect').entries()) {
+    span.setAttribute('x', index === 0 ? '0%' : '10%');
+    span.setAttribute('width', index === 0 ? '10%' : '90%');
   }
   for (const input of document.querySelectorAll('input')) {
     if (input.type !== 'hidden' && settled(input.value) !== input.value) input.value = settled(input.value);

@@ -67,9 +67,8 @@ function content(story: CorrectionStory, visit: StaffVisit): Html {
       <dt>Correction</dt>
       <dd><code>${id}</code></dd>
     </dl>
-    ${decision(story, visit)}
     <h2>Story</h2>
-    ${timeline(story, visit)} ${made(story)}`;
+    ${timeline(story, visit)} ${decision(story, visit)} ${made(story)}`;
 }
 
 const partOf = ({ made_cents: made, cents }: CorrectionStory): string =>

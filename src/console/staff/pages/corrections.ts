@@ -38,12 +38,12 @@ function older({ query }: StaffVisit, before: string): string {
 
 function waiting({ waiting: waits, unfinished }: Corrections, visit: StaffVisit): Html {
   return html`<h2>Waiting for a second person</h2>
-    ${waits.length === 0 ? empty(html`<p>Nothing waits for an approval.</p>`) : asked(waits, visit)}
+    ${waits.length === 0 ? empty(html`<p>Nothing waits for an approval.</p>`) : asked(waits, visit, { areAlike: true })}
     ${
       unfinished.length > 0 &&
       html`<h2>Permitted, and not given back yet</h2>
         <p class="soft">The service gives these back within a minute. One that stays here needs a look at its log.</p>
-        ${asked(unfinished, visit)}`
+        ${asked(unfinished, visit, { areAlike: true })}`
     }`;
 }
 
@@ -102,11 +102,12 @@ export function whatOf(given: ShownCorrection): Html {
   return html`${charges} charges of <code>${stream ?? ''}</code>`;
 }
 
-function asked(rows: readonly ShownCorrection[], { session }: StaffVisit): Html {
+/** @param areAlike whether all are in the same state, which the heading says */
+function asked(rows: readonly ShownCorrection[], { session }: StaffVisit, { areAlike = false } = {}): Html {
   if (rows.length === 0) return empty(html`<p>No correction matches.</p>`);
   return wideTable(
     'Corrections',
-    ['Asked', 'Account', 'What', numberHead('Amount'), 'State', 'By', 'Reference', 'Reason'],
+    ['Asked', 'Account', 'What', numberHead('Amount'), ...(areAlike ? [] : ['State']), 'By', 'Reference and reason'],
     rows.map(
       (row) =>
         html`<tr>
@@ -115,11 +116,12 @@ function asked(rows: readonly ShownCorrection[], { session }: StaffVisit): Html 
             <a href="/staff/accounts/${row.account_id}"><code>${row.account_id}</code></a>
           </td>
           <td>${whatOf(row)}</td>
-          ${number(money(row.made_cents ?? row.cents))}
-          <td>${correctionTag(row.status)}</td>
+          ${number(money(row.made_cents ?? row.cents))} ${!areAlike && html`<td>${correctionTag(row.status)}</td>`}
           <td>${who(row.asked_by, session.staffId)}</td>
-          <td>${row.reference}</td>
-          <td><div class="reason">${row.asked_by.reason}</div></td>
+          <td>
+            ${row.reference}
+            <div class="soft">${row.asked_by.reason}</div>
+          </td>
         </tr>`,
     ),
   );
@@ -135,7 +137,7 @@ function givenBack(rows: Corrections['given_back'], { session }: StaffVisit): Ht
   if (rows.length === 0) return empty(html`<p>Nothing was given back.</p>`);
   return wideTable(
     'Given back',
-    ['Time', 'Account', 'What', numberHead('Amount'), 'By', 'Approved by', 'Reference', 'Reason'],
+    ['Time', 'Account', 'What', numberHead('Amount'), 'By', 'Approved by', 'Reference and reason'],
     rows.map(
       (row) =>
         html`<tr>
@@ -151,8 +153,10 @@ function givenBack(rows: Corrections['given_back'], { session }: StaffVisit): Ht
           ${number(row.cents === 0 ? '1 credit' : money(row.cents))}
           <td>${who(row.by, session.staffId)}</td>
           <td>${approval(row, session.staffId)}</td>
-          <td>${row.reference ?? ''}</td>
-          <td><div class="reason">${row.by.reason}</div></td>
+          <td>
+            ${row.reference ?? ''}
+            <div class="soft">${row.by.reason}</div>
+          </td>
         </tr>`,
     ),
   );

@@ -196,7 +196,7 @@ function replayed({ token, steps }: Download, { at }: Replay): Html | false {
   return html`<div class="note info">
     <p>
       After step ${String(index + 1)} of ${String(ids.length)}: ${statusTag(status)} ${money(cents)} charged.
-      ${link(ids[index - 1], ',', '← one step back')} ${link(ids[index + 1], '.', 'one step on →')}
+      ${link(ids[index - 1], ',', 'one step back')} ${link(ids[index + 1], '.', 'one step on')}
       <a href="${downloadPath(token)}#steps">End the replay</a>
     </p>
   </div>`;
@@ -215,16 +215,17 @@ function story(all: readonly Step[], download: Download, { kind, at }: Replay): 
         if (fold === undefined || kind) return inside.map((step) => item(step, at));
         const isOpen = fold === last || inside.some(({ event }) => event?.id === at && at !== undefined);
         return html`<li class="folded">
+          ${gapBefore(inside[0])}
           <details ${isOpen && html`open`}>
             <summary>${summaryOf(fold, inside)}</summary>
             <ol class="timeline">
-              ${inside.map((step) => item(step, at))}
+              ${inside.map((step, index) => item(step, at, { hasGap: index > 0 }))}
             </ol>
           </details>
         </li>`;
       })}
     </ol>
-    <p class="soft">Each tenfold of time is a gap of the same length more.</p>`;
+    <p class="soft">Gaps show how much time passed: ten times as long is one step more.</p>`;
 }
 
 interface Group {
@@ -250,21 +251,25 @@ const isLook = ({ kind, event, correction_id: correction }: Step) =>
 function summaryOf(fold: number | 'looks', steps: readonly Step[]): Html {
   const [first, last] = [steps[0], steps.at(-1)];
   if (fold === 'looks')
-    return html`Looked at by staff, ${String(steps.length)} ${steps.length === 1 ? 'time' : 'times'}`;
+    return html`Looked at by staff, ${String(steps.length)}
+    ${steps.length === 1 ? 'time' : 'times'}${
+      first !== undefined && first.gap_ms > 0 && `, ${duration(first.gap_ms)} later`
+    }`;
   const took = first && last ? Date.parse(last.time) - Date.parse(first.time) : 0;
   const isOver = endsOfAttempts.includes(last?.event?.type ?? '');
   return html`Attempt ${String(fold)},
   ${isOver ? duration(took) : 'under way'}${isOver && `: ${last?.title ?? ''} ${last?.text ?? ''}`}`;
 }
 
-function item(step: Step, at: string | undefined): Html {
+/** @param hasGap false for the first step of a fold, which has the gap */
+function item(step: Step, at: string | undefined, { hasGap = true } = {}): Html {
   const { event, title, text, gap_ms: gapMs, actor, correction_id: correction } = step;
   const classes = [event?.type === 'JobFailed' && 'bad', event !== null && event.id === at && 'current'].filter(
     (each) => each !== false,
   );
   const name = html`<strong>${title}</strong>`;
   return html`<li ${event !== null && html`id="event-${event.id}"`} class="${classes.join(' ')}" data-step>
-    ${gapMs > 0 && html`<svg class="gap" height="${String(gapHeight(gapMs))}" aria-hidden="true"></svg>`}
+    ${hasGap && gapBefore(step)}
     <p>
       ${event ? html`<a data-row href="${eventPath(event.id)}">${name}</a>` : name} ${text}
       ${step.cents !== null && html`<span class="amounts">${amountsOf(step)}</span>`}
@@ -284,6 +289,11 @@ function payload({ id, type, stream, revision, data }: NonNullable<Step['event']
     <pre><code>${JSON.stringify({ id, data }, null, 2)}</code></pre>
   </details>`;
 }
+
+const gapBefore = (step: Step | undefined): Html | false =>
+  step !== undefined &&
+  step.gap_ms > 0 &&
+  html`<svg class="gap" height="${String(gapHeight(step.gap_ms))}" aria-hidden="true"></svg>`;
 
 /** In pixels: as many more for each tenfold of time. */
 const gapHeight = (ms: number) => Math.round(12 * Math.log10(1 + ms / 10));

@@ -29,7 +29,7 @@ function content(event: EventShown): Html {
   const { actor } = metadata;
   return html`${event.text !== '' && html`<p class="lead">${event.text}</p>`}
     ${!chain.holds && note('bad', 'Its hash does not follow from it and from the event before it: the log was changed, or this event is not what was stored.')}
-    <p class="pages">${neighbour(before, '[', '← before')} ${neighbour(after, ']', 'after →')}</p>
+    <p class="pages">${neighbour(before, '[', 'Before')} ${neighbour(after, ']', 'After')}</p>
     <dl class="facts">
       <dt>Place</dt>
       <dd>Event ${revision} of <code>${stream}</code>, at position <code>${event.position}</code> of the log</dd>

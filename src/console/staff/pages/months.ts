@@ -71,7 +71,7 @@ function state({ month, phases, verification, totals: { periods, ...sums } }: Sh
       {
         name: 'Not invoiced yet',
         value: html`<a href="#accounts">${money(sums.not_invoiced_cents)}</a>`,
-        details: ['The accounts say why'],
+        details: [sums.not_invoiced_cents === 0 ? undefined : 'The accounts say why'],
       },
       {
         name: 'Billing periods closed',

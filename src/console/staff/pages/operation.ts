@@ -6,7 +6,7 @@ import type { Html } from '../../../documents/html.ts';
 import { isRefused } from '../../../domain/refusals.ts';
 import { hasRole } from '../../../domain/staff.ts';
 import { formTokenField } from '../../layout.ts';
-import { bar, count, day, empty, figures, note, number, numberHead, time, wideTable } from '../../parts.ts';
+import { count, day, empty, figures, note, number, numberHead, progress, time, wideTable } from '../../parts.ts';
 import { badInput, missing, page, redirect } from '../../visit.ts';
 import type { Answer, StaffVisit } from '../../visit.ts';
 import { readReference, refusalOf } from '../ask-correction.ts';
@@ -61,7 +61,7 @@ function verification(audit: Books['audit']): Html {
         of: 'events since it began',
         details: [position === null ? undefined : html`up to position <code>${position}</code>`],
         ...(position !== null &&
-          head !== null && { bar: bar('Positions of the log that are verified', Number(position), Number(head)) }),
+          head !== null && { bar: progress('Positions of the log that are verified', Number(position), Number(head)) }),
       },
       {
         name: 'All of the log was verified',

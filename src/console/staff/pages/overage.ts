@@ -200,12 +200,11 @@ function sortLink(here: OverageInput, sort: OverageInput['sort'], name: string):
   const isSorted = here.sort === sort;
   const first = sort === 'account' ? 'asc' : 'desc';
   const order = isSorted ? (here.order === 'asc' ? 'desc' : 'asc') : first;
-  const mark =
-    isSorted &&
-    (here.order === 'asc'
-      ? html`<span aria-hidden="true"> ↑</span><span class="visually-hidden">, the smallest first</span>`
-      : html`<span aria-hidden="true"> ↓</span><span class="visually-hidden">, the largest first</span>`);
-  return html`<a href="${overageAddress({ ...here, sort, order })}">${name}${mark}</a>`;
+  const said =
+    isSorted && html`<span class="visually-hidden">, the ${here.order === 'asc' ? 'smallest' : 'largest'} first</span>`;
+  return html`<a href="${overageAddress({ ...here, sort, order })}" class="${isSorted && `sorted ${here.order}`}"
+    >${name}${said}</a
+  >`;
 }
 
 function rowOf(row: OverageRow): Html {

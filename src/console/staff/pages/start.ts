@@ -50,8 +50,8 @@ function whatWaits({ corrections, divergences, periods }: WhatWaits): Html {
     hasDivergences &&
     note(
       'bad',
-      html`The verification has found ${count(divergences)} divergences that nobody has acknowledged.
-        <a href="/staff/operation">See them</a>`,
+      html`The verification has found ${count(divergences)} ${divergences === 1 ? 'divergence' : 'divergences'} that
+        nobody has acknowledged. <a href="/staff/operation">${divergences === 1 ? 'See it' : 'See them'}</a>`,
     )
   }
   ${corrections.length > 0 && wideTable('Corrections that wait for a second person', ['Asked', 'Reference', 'By', numberHead('Amount')], corrections.map(correctionRow))}
@@ -89,7 +89,9 @@ function failures(newest: WhatWaits['failures']): Html {
       html`<tr>
         <td>${time(at)}</td>
         <td>${platform}</td>
-        <td><a data-row href="${downloadPath(token)}">${failureReasons[reason].message}</a></td>
+        <td>
+          <div class="reason"><a data-row href="${downloadPath(token)}">${failureReasons[reason].message}</a></div>
+        </td>
         <td>
           <a href="${accountPath(account)}"><code>${account}</code></a>
         </td>

@@ -76,7 +76,7 @@ function workers(rows: Work['workers']): Html {
               )}
             </td>
             <td>${about ? guards(about) : ''}</td>
-            <td>${versions(about)}</td>
+            <td><div class="reason">${versions(about)}</div></td>
           </tr>`,
       ),
     )}`;
@@ -156,7 +156,7 @@ function table(days: Work['days']): Html {
           </td>
           ${number(count(downloads))} ${number(`${((downloads * 100) / (ended.get(platform) ?? 1)).toFixed(1)} %`)}
           <td>${last}</td>
-          <td>${meaning(outcome)}</td>
+          <td><div class="reason">${meaning(outcome)}</div></td>
         </tr>`,
     ),
   );

@@ -1,0 +1,85 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { browserOfFile, colorSchemes, viewports } from '../support/browser.ts';
+import type { BrowserOfFile, Session } from '../support/browser.ts';
+import { isLongProof } from '../support/proof-scale.ts';
+import { differencesOf, isAccepting } from './accepted-picture.ts';
+import { findings } from './findings.ts';
+import { inPage } from './in-page.ts';
+import type { Weight } from './in-page/answers.ts';
+
+/** Looks at the pages of a console: against the pictures that were accepted, and by rules that hold for all of them. */
+
+/** What the pages show, and who looks at them. */
+export interface Looking<By extends string> {
+  /** Origin of the console. */
+  url: string;
+  /** Nobody is without one. */
+  sessions: Readonly<Record<By, Session>>;
+}
+
+export interface LookedAt<By extends string, World> {
+  name: string;
+  by: By | 'nobody';
+  status?: number;
+  show: (page: Page, world: World) => Promise<unknown>;
+}
+
+/** Of a page with its scripts and styles, as they are transferred. */
+const mostBytes = 150 * 1024;
+
+/** A test for each page. */
+export function lookAtPages<By extends string, World extends Looking<By>>(
+  pages: readonly LookedAt<By, World>[],
+  prepare: (browser: BrowserOfFile) => Promise<World>,
+): void {
+  const browser = browserOfFile();
+  const weights = new Map<string, Weight>();
+  let world: World;
+  beforeAll(async () => {
+    world = await prepare(browser);
+  }, 120_000);
+  afterAll(() => {
+    const heaviest = Math.max(...[...weights.values()].map(({ bytes }) => bytes));
+    const latest = Math.max(...[...weights.values()].map(({ firstPaintMs }) => firstPaintMs));
+    console.log(
+      `pages weigh ${(heaviest / 1024).toFixed(0)} KiB at most, first paint after ${latest.toFixed(0)} ms at most`,
+    );
+  });
+
+  test.each(pages)('$name', { timeout: 60_000 }, async (looked) => {
+    const found: string[] = [];
+    const comparer = await browser.open(world.url);
+    await lookAt(looked, { browser, world }, async (page, look) => {
+      found.push(...(await differencesOf(page, look, comparer)).map((each) => `${look}: ${each}`));
+      if (!weights.has(looked.name)) weights.set(looked.name, await inPage(page, 'weight'));
+      const all = [...(await findings(page)), ...(await inPage(page, 'flaws'))];
+      found.push(...all.map((each) => `${look}: ${each}`));
+    });
+    expect(found).toEqual([]);
+    expect(weights.get(looked.name)?.bytes).toBeLessThanOrEqual(mostBytes);
+  });
+}
+
+/** The usual runs look at each page wide in light, and on a phone in dark; long ones, and those that accept, at all four. */
+const usualLooks: readonly string[] = ['wide-light', 'phone-dark'];
+
+/** Looks at one of the pages in light and in dark, wide and on a phone. */
+async function lookAt<By extends string, World extends Looking<By>>(
+  { name, by, status = 200, show }: LookedAt<By, World>,
+  { browser, world }: { browser: BrowserOfFile; world: World },
+  look: (page: Page, look: string) => Promise<void>,
+): Promise<void> {
+  browser.expectStatus(status);
+  for (const colorScheme of colorSchemes) {
+    const session = by === 'nobody' ? undefined : world.sessions[by];
+    const page = await browser.open(world.url, { colorScheme, session });
+    await show(page, world);
+    for (const [viewport, size] of Object.entries(viewports)) {
+      if (!isAccepting && !isLongProof && !usualLooks.includes(`${viewport}-${colorScheme}`)) continue;
+      await page.setViewportSize(size);
+      await look(page, `${name}-${viewport}-${colorScheme}`);
+    }
+    await page.close();
+  }
+}

@@ -1,0 +1,161 @@
+import { randomUUID } from 'node:crypto';
+import { createApiClient } from '../../../src/client/client.ts';
+import { waitForDownload } from '../../../src/client/wait-for-download.ts';
+import type { StaffRole } from '../../../src/domain/staff-events.ts';
+import type { Session } from '../../support/browser.ts';
+import { startService } from '../../support/service.ts';
+import type { Environment, OpenedAccount, Service } from '../../support/service.ts';
+import { waitFor } from '../../support/wait-for.ts';
+import { Browser, formTokenOf } from '../browser.ts';
+
+/**
+ * One service with what staff look at, always the same: three accounts over two billing periods, downloads that failed, and what
+ * was given back of their charges. Its clock is moved to days that pages show.
+ */
+export interface ExampleOfStaff {
+  service: Service;
+  end: () => Promise<void>;
+  /** Origin of the staff console. */
+  url: string;
+  sessions: Record<'support' | 'finance' | 'admin', Session>;
+  /** The account of most pages. */
+  accountId: string;
+  /** Of its downloads: one in its plan, one whose charge was given back in part, and one for which somebody has asked. */
+  tokens: { done: string; given: string; asked: string };
+  /** Of the correction that waits, and of the one that was made. */
+  corrections: { waits: string; made: string };
+}
+
+/** Of all three accounts. */
+export const ownersEmail = 'example@example.com';
+const firstDay = '2027-01-20';
+const dayOfOutage = '2027-02-23';
+const today = '2027-02-24';
+
+const clockAt = (day: string): Environment => ({
+  REELTALLY_CLOCK_OFFSET_SECONDS: String(Math.round((Date.parse(`${day}T10:00:00Z`) - Date.now()) / 1_000)),
+});
+
+export async function makeExampleOfStaff(): Promise<ExampleOfStaff> {
+  // Files are kept for longer than the example lasts.
+  const settings = { WORKER_SLOTS: '4', FILE_RETENTION_SECONDS: String(60 * 86_400), ...clockAt(firstDay) };
+  await using undo = new AsyncDisposableStack();
+  const early = await startService(settings, { postgres: 'of the run' });
+  undo.use(early);
+  const accounts = await openAccounts(early);
+  const [large, middle, small] = accounts;
+  const old = await downloads(early, large, ['private', 'age', 'private', 'gone']);
+  await downloads(early, middle, ['private', 'geo']);
+  await downloads(early, small, ['song']);
+  await early.stop();
+  const then = await early.restart(clockAt(dayOfOutage));
+  const [done = '', , given = '', asked = ''] = await downloads(then, large, ['bars', 'song', 'private', 'gone']);
+  await downloads(then, middle, ['private', 'geo']);
+  await then.stop();
+  // Without grace, so that the invoices of the earlier period are there.
+  const service = await then.restart({ CLOSING_GRACE_SECONDS: '0', ...clockAt(today) });
+  undo.use(service);
+  await service.cli('invoices', 'issue-due');
+  const support = await signIn(service, 'support');
+  const finance = await signIn(service, 'finance');
+  const admin = await signIn(service, 'admin');
+  await giveBack(finance, old[3] ?? '', { amount: '0.25', reference: 'CASE-1207', reason: 'the film was gone' });
+  const waits = await giveBack(support, asked, {
+    ...{ amount: '0.25', reference: 'CASE-1311' },
+    reason: 'The customer says that the video was there when they asked for it.',
+  });
+  const made = await giveBack(finance, given, {
+    ...{ amount: '0.10', reference: 'CASE-1312' },
+    reason: 'A goodwill gesture, agreed by telephone.',
+  });
+  const sessions = { support: sessionOf(support), finance: sessionOf(finance), admin: sessionOf(admin) };
+  const { accountId } = large;
+  await lookFirst(finance, { accountId, tokens: [done, given] });
+  await waitFor(async () => (await admin.get('/staff/operation')).text.includes('Every value that was verified'), {
+    what: 'the verification',
+    timeoutMs: 60_000,
+  });
+  // The file ends it.
+  const kept = undo.move();
+  return {
+    ...{ service, end: () => kept.disposeAsync() },
+    url: service.staffUrl ?? '',
+    ...{ sessions, accountId, tokens: { done, given, asked }, corrections: { waits, made } },
+  };
+}
+
+/** Lists sort them by their ids, which are not always the same: the first one is the largest. */
+async function openAccounts({ cli }: Service): Promise<[OpenedAccount, OpenedAccount, OpenedAccount]> {
+  const open = ['accounts', 'open', '--email', ownersEmail, '--plan', 'dev_100'];
+  const ids: string[] = [];
+  while (ids.length < 3) ids.push((await cli<{ account_id: string }>(...open)).account_id);
+  const [large, middle, small] = ids.sort() as [string, string, string];
+  await cli('accounts', 'terms', large, '--downloads', '2', '--hourly', '500');
+  await cli('accounts', 'cap', large, '1000');
+  await cli('accounts', 'terms', middle, '--downloads', '1', '--hourly', '500');
+  const withKey = async (accountId: string): Promise<OpenedAccount> => {
+    const issue = ['keys', 'issue', accountId, '--label', 'nightly import'];
+    const { key, key_id: keyId } = await cli<{ key: string; key_id: string }>(...issue);
+    return { accountId, key, keyId };
+  };
+  return [await withKey(large), await withKey(middle), await withKey(small)];
+}
+
+/** Queues downloads, one after the other, and waits for the end of each. @returns their tokens */
+async function downloads(service: Service, { key }: OpenedAccount, items: readonly string[]): Promise<string[]> {
+  const client = createApiClient(service.url, key);
+  const tokens: string[] = [];
+  for (const item of items) {
+    const { data } = await client.POST('/video/download', { body: { url: service.sampleUrl(item) } });
+    if (!data) throw new Error(`the download of ${item} was not queued`);
+    tokens.push(data.data.request_token);
+    await waitForDownload(client, data.data.request_token);
+  }
+  return tokens;
+}
+
+/** By the link that the command line prints. */
+async function signIn({ cli, staffUrl }: Service, role: StaffRole): Promise<Browser> {
+  const invite = ['staff', 'invite', '--email', `${role}@staff.example.com`, '--role', role];
+  const { link } = await cli<{ link: string }>(...invite);
+  const browser = new Browser(staffUrl ?? '');
+  await browser.post(new URL(link).pathname);
+  browser.formToken = formTokenOf(await browser.get('/staff'));
+  return browser;
+}
+
+function sessionOf({ url, session: [name, value] = ['', ''] }: Browser): Session {
+  const place = { domain: new URL(url).hostname, path: '/', expires: -1 };
+  return { cookies: [{ name, value, ...place, httpOnly: true, secure: false, sameSite: 'Lax' }], origins: [] };
+}
+
+/** Pages show who has looked: the same look is recorded once, and was before anybody takes a picture. */
+async function lookFirst(
+  browser: Browser,
+  { accountId, tokens }: { accountId: string; tokens: readonly string[] },
+): Promise<void> {
+  const account = `/staff/accounts/${accountId}`;
+  const paths = [
+    ...[`${account}/downloads`, ...tokens.map((token) => `/staff/downloads/${token}`)],
+    ...[`/staff/overage/${accountId}/2027-02-20`, account],
+  ];
+  await browser.post('/staff/search', { search: ownersEmail });
+  for (const path of paths) await browser.get(path);
+  const looks = async () => (await browser.get(account)).text.split('id="looks"')[1] ?? '';
+  await waitFor(async () => /<td>\s*account\s*<\/td>/.test(await looks()), { what: 'the looks on the page' });
+}
+
+/** @returns the path of the correction */
+async function giveBack(
+  browser: Browser,
+  token: string,
+  fields: { amount: string; reference: string; reason: string },
+): Promise<string> {
+  const form = `/staff/downloads/${token}/correct`;
+  await waitFor(async () => (await browser.get(form)).text.includes('name="amount"'), {
+    what: `the charge of ${token}`,
+  });
+  const { status, headers, text } = await browser.post(form, { correction_id: randomUUID(), ...fields });
+  if (status !== 303) throw new Error(`giving back was answered ${String(status)}: ${text}`);
+  return headers['location'] ?? '';
+}

@@ -1,0 +1,137 @@
+import type { Page } from 'playwright-core';
+import type { LookedAt } from '../look-at.ts';
+import { ownersEmail } from './example-of-staff.ts';
+import type { ExampleOfStaff } from './example-of-staff.ts';
+
+/** Every page of the staff console, as it is looked at. Not the reference, which is longer than a picture should be. */
+
+type By = 'support' | 'finance' | 'admin';
+
+const at =
+  (path: string | ((example: ExampleOfStaff) => string)) =>
+  (page: Page, example: ExampleOfStaff): Promise<unknown> =>
+    page.goto(typeof path === 'string' ? path : path(example));
+
+const ofOutage = new URLSearchParams({
+  ...{ platform: 'sample', failure: '', from: '2027-02-23T09:00', to: '2027-02-23T12:00' },
+}).toString();
+
+export const lookedAt: readonly LookedAt<By, ExampleOfStaff>[] = [
+  { name: 'staff-sign-in', by: 'nobody', show: at('/staff/sign-in') },
+  { name: 'staff-start', by: 'finance', show: at('/staff') },
+  { name: 'staff-found', by: 'finance', show: (page) => search(page, ownersEmail) },
+  { name: 'staff-found-nothing', by: 'finance', show: (page) => search(page, 'CASE-9999') },
+  { name: 'staff-account', by: 'finance', show: showAccount },
+  {
+    name: 'staff-account-downloads',
+    by: 'finance',
+    show: at(({ accountId }) => `/staff/accounts/${accountId}/downloads`),
+  },
+  { name: 'staff-download-done', by: 'finance', show: at(({ tokens }) => `/staff/downloads/${tokens.done}`) },
+  { name: 'staff-download-failed', by: 'finance', show: at(({ tokens }) => `/staff/downloads/${tokens.given}`) },
+  { name: 'staff-download-replayed', by: 'finance', show: replay },
+  { name: 'staff-event', by: 'finance', show: openEvent },
+  { name: 'staff-give-back', by: 'finance', show: at(({ tokens }) => `/staff/downloads/${tokens.given}/correct`) },
+  { name: 'staff-corrections', by: 'finance', show: at('/staff/corrections') },
+  { name: 'staff-correction-waits', by: 'finance', show: at(({ corrections }) => corrections.waits) },
+  { name: 'staff-correction-made', by: 'finance', show: at(({ corrections }) => corrections.made) },
+  { name: 'staff-outage', by: 'finance', show: at(`/staff/corrections/outage?${ofOutage}`) },
+  { name: 'staff-overage', by: 'finance', show: at('/staff/overage?overage=yes') },
+  { name: 'staff-charges', by: 'finance', show: at(({ accountId }) => `/staff/overage/${accountId}/2027-02-20`) },
+  { name: 'staff-months', by: 'finance', show: at('/staff/months') },
+  { name: 'staff-month', by: 'finance', show: showMonth },
+  { name: 'staff-operation', by: 'admin', show: showBooks },
+  { name: 'staff-work', by: 'admin', show: showWork },
+  { name: 'staff-notices', by: 'admin', show: showNotices },
+  { name: 'staff-refused', by: 'support', status: 403, show: approve },
+];
+
+/** Puts fixed texts, with as many lines, in place of what another machine or moment changes. */
+async function fix(page: Page, texts: Readonly<Record<string, string>>): Promise<void> {
+  for (const [selector, text] of Object.entries(texts))
+    await page.evaluate(`for (const each of document.querySelectorAll(${JSON.stringify(selector)}))
+      each.textContent = ${JSON.stringify(text)};`);
+}
+
+/**
+ * The requests of the past hour are as many as the example took to wait for its downloads. One download reached two thresholds:
+ * their warnings come in either order.
+ */
+async function showAccount(page: Page, { accountId }: ExampleOfStaff): Promise<void> {
+  await page.goto(`/staff/accounts/${accountId}`);
+  await fix(page, {
+    '.figure:last-child .value': '12 of 500',
+    '#notices + .scroll td:nth-child(2) a': '80 % of downloads used',
+  });
+  await page.evaluate(`document.querySelector('.figure:last-child rect').setAttribute('width', '2.4%')`);
+}
+
+/** Its accounts come in the order of their ids, among which the demo's is anywhere. */
+async function showMonth(page: Page): Promise<void> {
+  await page.goto('/staff/months/2027-01');
+  await fix(page, { '.note p': 'Verification: all agree.' });
+  await page.evaluate(`{
+    const [body] = [...document.querySelectorAll('tbody')].slice(-1);
+    const demo = [...body.rows].find((row) => row.textContent.includes('$499.00'));
+    body.append(demo);
+  }`);
+}
+
+/** Each look at a page is an event that is verified and projected. */
+async function showBooks(page: Page): Promise<void> {
+  await page.goto('/staff/operation');
+  await fix(page, {
+    '.figure:first-child .value': '150 events since it began',
+    '.figure:first-child code': '150',
+    'td:nth-child(2)': '150',
+    'td:nth-child(3)': '0',
+    'td .tag': 'up to date',
+  });
+  await page.evaluate(`for (const tag of document.querySelectorAll('td .tag')) tag.className = 'tag good'`);
+  await page.evaluate(`document.querySelector('.figure rect').setAttribute('width', '100%')`);
+}
+
+async function showWork(page: Page): Promise<void> {
+  await page.goto('/staff/operation/work');
+  await fix(page, {
+    'th .soft': 'host',
+    'tbody tr:first-child td:nth-child(4) div': 'guard',
+    'tbody tr:first-child td:nth-child(5) div': 'program 1.0',
+  });
+}
+
+async function showNotices(page: Page): Promise<void> {
+  await page.goto('/staff/operation/notices');
+  await fix(page, { 'td:nth-child(3)': '80 % of the downloads are used' });
+}
+
+async function search(page: Page, text: string): Promise<void> {
+  await page.goto('/staff');
+  await page.getByLabel('What do you know?').fill(text);
+  await page.getByRole('button', { name: 'Find' }).click();
+  await page.waitForURL('**/staff/search');
+}
+
+async function replay(page: Page, { tokens }: ExampleOfStaff): Promise<void> {
+  await page.goto(`/staff/downloads/${tokens.given}`);
+  for (const link of ['Replay from the beginning', 'one step on', 'one step on'])
+    await page.getByRole('link', { name: link }).click();
+}
+
+async function openEvent(page: Page, { tokens }: ExampleOfStaff): Promise<void> {
+  await page.goto(`/staff/downloads/${tokens.given}`);
+  await page.getByRole('link', { name: 'Charged', exact: true }).click();
+  await page.getByRole('heading', { name: 'OverageCharged', level: 1 }).waitFor();
+  await fix(page, { 'dl:first-of-type > dd:first-of-type > code:last-of-type': '91' });
+}
+
+/** Somebody of support who has got the form of somebody of finance. */
+async function approve(page: Page, { corrections }: ExampleOfStaff): Promise<void> {
+  await page.goto(corrections.waits);
+  await page.getByLabel('Reason').fill('it is right');
+  await page.evaluate(
+    `document.querySelector('button[formaction]').setAttribute('formaction', '${corrections.waits}/approve')`,
+  );
+  await page.getByRole('button', { name: 'Take it back' }).click();
+  await page.getByRole('heading', { name: 'Not for your role' }).waitFor();
+}
