@@ -108,7 +108,7 @@ async function showNotices(page: Page): Promise<void> {
 async function search(page: Page, text: string): Promise<void> {
   await page.goto('/staff');
   await page.getByLabel('What do you know?').fill(text);
-  await page.getByRole('button', { name: 'Find' }).click();
+  await page.getByRole('main').getByRole('button', { name: 'Find' }).click();
   await page.waitForURL('**/staff/search');
 }
 
