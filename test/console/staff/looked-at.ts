@@ -28,7 +28,7 @@ export const lookedAt: readonly LookedAt<By, ExampleOfStaff>[] = [
     show: at(({ accountId }) => `/staff/accounts/${accountId}/downloads`),
   },
   { name: 'staff-download-done', by: 'finance', show: at(({ tokens }) => `/staff/downloads/${tokens.done}`) },
-  { name: 'staff-download-failed', by: 'finance', show: at(({ tokens }) => `/staff/downloads/${tokens.given}`) },
+  { name: 'staff-download-failed', by: 'finance', show: showFailed },
   { name: 'staff-download-replayed', by: 'finance', show: replay },
   { name: 'staff-event', by: 'finance', show: openEvent },
   { name: 'staff-give-back', by: 'finance', show: at(({ tokens }) => `/staff/downloads/${tokens.given}/correct`) },
@@ -112,17 +112,30 @@ async function search(page: Page, text: string): Promise<void> {
   await page.waitForURL('**/staff/search');
 }
 
+/** Its warnings are mailed before or after it is charged. */
+const neighbours = {
+  '[data-key="["]': 'Before: UsageWarningMailed, event 8',
+  '[data-key="]"]': 'After: OverageCharged, event 11',
+};
+
+async function showFailed(page: Page, { tokens }: ExampleOfStaff): Promise<void> {
+  await page.goto(`/staff/downloads/${tokens.given}`);
+  await fix(page, neighbours);
+}
+
 async function replay(page: Page, { tokens }: ExampleOfStaff): Promise<void> {
   await page.goto(`/staff/downloads/${tokens.given}`);
   for (const link of ['Replay from the beginning', 'one step on', 'one step on'])
     await page.getByRole('link', { name: link }).click();
+  await page.getByText('After step 3').waitFor();
+  await fix(page, neighbours);
 }
 
 async function openEvent(page: Page, { tokens }: ExampleOfStaff): Promise<void> {
   await page.goto(`/staff/downloads/${tokens.given}`);
   await page.getByRole('link', { name: 'Charged', exact: true }).click();
   await page.getByRole('heading', { name: 'OverageCharged', level: 1 }).waitFor();
-  await fix(page, { 'dl:first-of-type > dd:first-of-type > code:last-of-type': '91' });
+  await fix(page, { ...neighbours, 'dl:first-of-type > dd:first-of-type > code:last-of-type': '91' });
 }
 
 /** Somebody of support who has got the form of somebody of finance. */
