@@ -7,6 +7,7 @@
 export async function flaws(): Promise<string[]> {
   const { scrollWidth, clientWidth } = document.documentElement;
   const found = scrollWidth > clientWidth ? [`it is ${String(scrollWidth - clientWidth)} px too wide`] : [];
+  const focused = document.activeElement;
   const openDialog = document.querySelector('dialog[open]');
   const focusable = (openDialog ?? document).querySelectorAll<HTMLElement>(
     'a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex="0"]',
@@ -22,7 +23,8 @@ export async function flaws(): Promise<string[]> {
     const { outlineStyle, outlineWidth } = getComputedStyle(element);
     if (outlineStyle === 'none' || Number.parseFloat(outlineWidth) < 2) found.push(`${name} does not show its focus`);
   }
-  // The next picture shows the page as nobody has touched it.
-  if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
+  // The next picture shows the page as this one has found it.
+  if (focused instanceof HTMLElement && focused !== document.body) focused.focus({ focusVisible: true });
+  else if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
   return found;
 }
