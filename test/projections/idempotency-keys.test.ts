@@ -146,6 +146,7 @@ it('a rebuild makes the same rows', async () => {
     ['idempotency_keys', 0, 0],
     ['usage_warnings', 0, 0],
     ['document_mails', 0, 0],
+    ['job_days', 0, 0],
   ]);
   const { rows } = await models.pool.query(
     'select key_hash, token, confirmed, voided from idempotency_keys where account_id = $1 order by token',

@@ -111,6 +111,9 @@ export interface Difference {
 /** Columns that are null in rows of older versions, until a rebuild fills them in. Nothing is decided by them. */
 const notInOlderRows: Partial<Record<Table, readonly string[]>> = { jobs: ['key_id', 'cents', 'running_cents'] };
 
+/** Columns that nobody expects anything of when a job is restored from its own stream: they were compared when it ended. */
+const unknownOfRestored: Partial<Record<Table, readonly string[]>> = { jobs: ['running_cents'] };
+
 const isJson = (column: string) => column === 'actor' || column === 'data';
 const isTime = (column: string) => column === 'time' || column === 'period_start';
 
@@ -158,7 +161,10 @@ async function compareEach(
   );
   const valueOf = (alias: string, column: string) => `${alias}.${column}${isJson(column) ? '::jsonb' : ''}`;
   const isLenient = (column: string) => notInOlderRows[table]?.includes(column) === true;
-  const expected = compared.map(({ column }) => valueOf('e', column)).join();
+  const isUnknown = (column: string) => unknownOfRestored[table]?.includes(column) === true;
+  const expected = compared
+    .map(({ column }) => (isUnknown(column) ? `coalesce(e.${column}, f.${column})` : valueOf('e', column)))
+    .join();
   const found = compared
     .map(({ column }) => (isLenient(column) ? `coalesce(f.${column}, e.${column})` : valueOf('f', column)))
     .join();
@@ -225,6 +231,7 @@ export function differenceFacts({ entry, expected, found }: Difference): Facts {
   const differing = comparedOf(table)
     .map(({ column }) => column)
     .filter((column) => found[column] !== null || notInOlderRows[table]?.includes(column) !== true)
+    .filter((column) => expected[column] !== null || unknownOfRestored[table]?.includes(column) !== true)
     .filter((column) => JSON.stringify(expected[column]) !== JSON.stringify(found[column]));
   const [only = '', ...others] = differing;
   if (others.length === 0)

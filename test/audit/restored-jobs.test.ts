@@ -1,0 +1,37 @@
+import { expect, it } from 'vitest';
+import { projections } from '../../projections/all.ts';
+import { createReadModelQueries } from '../../src/adapters/postgres/read-model-queries.ts';
+import { Verifier } from '../../src/audit/compare/verifier.ts';
+import { recordJobProgress } from '../../src/commands/record-job-progress.ts';
+import { newUuid } from '../../src/system/clock-and-chance.ts';
+import { logUnderTest } from '../commands/log-under-test.ts';
+import { readModelsOfFile } from '../projections/read-models-under-test.ts';
+import { Random } from './random.ts';
+import { RichHistory } from './rich-history.ts';
+
+const log = logUnderTest();
+const models = readModelsOfFile(log, ...projections);
+/** So late that the audit misses the close of the period: only what it says of rows is looked at. */
+const later = '2030-01-01T00:00:00.000Z';
+
+it('an audit that goes on restores the jobs that it had forgotten when their files expire, and finds their rows right', async () => {
+  const verifier = new Verifier({ log: log.store, queries: createReadModelQueries(models.pool) });
+  await new RichHistory(log.store, new Random(20_261_125), '2026-01-31T10:00:00.000Z').live(1, 60);
+  await models.caughtUp();
+  await verifier.catchUp();
+  const { rows } = await models.pool.query<{ token: string }>(
+    "select token from jobs where status = 'done' and file_expired_at is null",
+  );
+  expect(rows.length).toBeGreaterThan(2);
+  for (const { token } of rows) {
+    const commandId = newUuid();
+    const actor = { type: 'system', id: 'file-expiry' } as const;
+    const cause = { correlationId: commandId, causationId: commandId, actor, timeoutMs: 5_000 };
+    const dependencies = { store: log.store, now: () => later, newUuid };
+    await recordJobProgress(dependencies, { kind: 'expire_file', token, completedUntil: later }, cause);
+  }
+  await models.caughtUp();
+  await verifier.catchUp();
+  const found = verifier.divergences.list().flatMap(({ divergences }) => divergences);
+  expect(found.filter(({ rule }) => rule.startsWith('row_'))).toEqual([]);
+});
