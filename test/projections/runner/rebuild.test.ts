@@ -40,7 +40,7 @@ const identical = (projection: RebuildableProjection) =>
   tablesOf(projection).map((name) => ({ name, rows: expect.any(Number) as number, missing: 0, surplus: 0 }));
 
 // First, while the log is short.
-describe('a rebuild', { timeout: 60_000 }, () => {
+describe('a rebuild', { timeout: 120_000 }, () => {
   it('says what was wrong, and sets it right', async () => {
     const live = await readModelsOfTest(log.store, [overageLedger]);
     await writeLog(log.store, 2);
