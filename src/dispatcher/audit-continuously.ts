@@ -3,6 +3,7 @@ import type { Outages } from '../ports/outage.ts';
 import type { Logger } from 'pino';
 import type { ReadModelQueries } from '../audit/compare/comparison.ts';
 import { Verifier, readAcknowledged } from '../audit/compare/verifier.ts';
+import { ClockIsWrong } from '../ports/clock.ts';
 import type { WholeLog } from '../ports/event-store.ts';
 import type { AuditState as ToldState, ShownDivergence } from '../../projections/audit-state.ts';
 import { runInBackground } from '../async/background.ts';
@@ -104,7 +105,7 @@ export function auditContinuously({
         found(verifier);
         state.events = verifier.replay.events;
         position = verifier.position < 0n ? null : String(verifier.position);
-        caughtUpAt = now();
+        caughtUpAt = timeUnlessWrong(now) ?? caughtUpAt;
         if (state.divergences > 0) verifier = undefined;
         else state.caughtUpMs = performance.now();
         await say();
@@ -124,3 +125,13 @@ export function auditContinuously({
 type Divergence = NonNullable<ReturnType<Verifier['divergences']['find']>>;
 
 const shown = ({ id, known, ...facts }: Divergence): ShownDivergence => ({ name: id, acknowledged: known, facts });
+
+/** The audit needs no clock: while it is wrong, what it says keeps the time before. */
+function timeUnlessWrong(now: () => string): string | undefined {
+  try {
+    return now();
+  } catch (error) {
+    if (error instanceof ClockIsWrong) return undefined;
+    throw error;
+  }
+}
