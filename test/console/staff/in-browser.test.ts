@@ -38,7 +38,8 @@ describe.skipIf(isWithoutBrowser)('the staff console in a browser', () => {
     ] as const) {
       const page = await open(await sessionOfStaff(browser, service, role));
       await page.goto('/staff/operation');
-      expect(await page.getByRole('navigation').getByRole('link').allTextContents()).toEqual([...names, ...more]);
+      const menu = page.getByRole('navigation', { name: 'Staff console' });
+      expect(await menu.getByRole('link').allTextContents()).toEqual([...names, ...more]);
     }
   });
 

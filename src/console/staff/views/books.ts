@@ -10,7 +10,12 @@ import type { EventStore } from '../../../ports/event-store.ts';
 import type { View } from '../view.ts';
 
 /** All but who examined it. */
-const divergenceFacts = auditEventSchemas.DivergenceAcknowledged.omit({ reference: true });
+// What Postgres keeps as JSON is JSON: said so, not looked at, for JSON Schema has no short word for any JSON.
+const anyJson = z.custom<z.core.util.JSONType>();
+const divergenceFacts = auditEventSchemas.DivergenceAcknowledged.omit({ reference: true }).extend({
+  expected: anyJson,
+  found: anyJson,
+});
 
 const acknowledgement = z.strictObject({
   ...{ event_id: z.string(), time: z.iso.datetime(), by: z.string(), reason: z.string(), reference: z.string() },
