@@ -1,10 +1,13 @@
 import uPlot from 'uplot';
 
-/** Draws the table of a figure as bars, with the allowance as a line. The table stays for those who prefer it. */
+/** Draws the table of a figure as bars that stand on one another, and lines. The table stays for those who prefer it. */
 
 interface Series {
   label: string;
   token: string;
+  values: (number | null)[];
+  /** Default: a filled bar, on those of the series below it in this list. An outline is around all of them. */
+  as?: 'line' | 'outline';
 }
 
 interface Plotted {
@@ -12,8 +15,16 @@ interface Plotted {
   by?: 'month';
   /** Seconds since 1970; of a month, its first day. */
   days: number[];
-  series: (Series & { values: (number | null)[]; line?: boolean })[];
+  series: Series[];
 }
+
+/** Bars are drawn from the ground to their tops, each behind those that it stands on. */
+const topsOf = (series: readonly Series[], index: number) =>
+  series[index]?.values.map((value, slot) =>
+    value === null
+      ? null
+      : series.slice(index).reduce((sum, each) => sum + (each.as ? 0 : Math.max(0, each.values[slot] ?? 0)), 0),
+  ) ?? [];
 
 const colour = (token: string) => getComputedStyle(document.documentElement).getPropertyValue(`--${token}`).trim();
 
@@ -51,15 +62,20 @@ function draw(figure: HTMLElement): void {
       ],
       series: [
         by === 'month' ? { label: 'Month', value: '{YYYY}-{MM}' } : { label: 'Day (UTC)', value: '{YYYY}-{MM}-{DD}' },
-        ...series.map(({ label, token, line = false }) => ({
+        ...series.map(({ label, token, as, values }) => ({
           label,
+          // Its own part, and not its top.
+          value: (_plot: uPlot, _top: number | null, _series: number, slot: number | null) =>
+            slot === null ? '--' : String(values[slot] ?? '--'),
           stroke: colour(token),
           points: { show: false },
-          ...(line ? { width: 2, dash: [6, 4] } : { width: 0, fill: colour(token), ...(bars && { paths: bars }) }),
+          ...(as === 'line' ? { width: 2, dash: [6, 4] } : { ...(bars && { paths: bars }) }),
+          ...(as === 'outline' && { width: 2 }),
+          ...(as === undefined && { width: 0, fill: colour(token) }),
         })),
       ],
     },
-    [days, ...series.map(({ values }) => values)],
+    [days, ...series.map(({ as, values }, index) => (as ? values : topsOf(series, index)))],
     place,
   );
   new ResizeObserver(() => plot.setSize({ width: place.clientWidth, height: 220 })).observe(place);

@@ -181,9 +181,9 @@ function plot({ period, terms, overage }: Shown, days: readonly UsageDay[]): Htm
       token: 'accent',
       values: all.map((each) => (each > last ? null : (byDay.get(each) ?? 0))),
     },
-    { label: 'Downloads so far', token: 'info', line: true, values: sums },
+    { label: 'Downloads so far', token: 'info', as: 'line', values: sums },
     // A line far above everything would flatten all else.
-    ...(limit <= 3 * sum ? [{ label: 'Allowance', token: 'warn', line: true, values: all.map(() => limit) }] : []),
+    ...(limit <= 3 * sum ? [{ label: 'Allowance', token: 'warn', as: 'line', values: all.map(() => limit) }] : []),
   ];
   const plotted = { days: all.map((each) => Date.parse(each) / 1000), series };
   const rows = days.map(

@@ -20,8 +20,13 @@ export interface ExampleOfStaff {
   sessions: Record<'support' | 'finance' | 'admin', Session>;
   /** The account of most pages. */
   accountId: string;
-  /** Of its downloads: one in its plan, one whose charge was given back in part, and one for which somebody has asked. */
-  tokens: { done: string; given: string; asked: string };
+  /**
+   * Of its downloads: one in its plan, one whose charge was given back in part, and one for which somebody has asked; and one of the
+   * demo account, which runs for half a minute.
+   */
+  tokens: { done: string; given: string; asked: string; slow: string };
+  /** A member of staff, who holds a token for programs. */
+  supporterId: string;
   /** Of the correction that waits, and of the one that was made. */
   corrections: { waits: string; made: string };
 }
@@ -71,16 +76,18 @@ export async function makeExampleOfStaff(): Promise<ExampleOfStaff> {
   const sessions = { support: sessionOf(support), finance: sessionOf(finance), admin: sessionOf(admin) };
   const { accountId } = large;
   await lookFirst(finance, { accountId, tokens: [done, given] });
+  const supporterId = await issueToken(admin);
   await waitFor(async () => (await admin.get('/staff/operation')).text.includes('Every value that was verified'), {
     what: 'the verification',
     timeoutMs: 60_000,
   });
+  const slow = await startSlow(service, finance);
   // The file ends it.
   const kept = undo.move();
   return {
     ...{ service, end: () => kept.disposeAsync() },
     url: service.staffUrl ?? '',
-    ...{ sessions, accountId, tokens: { done, given, asked }, corrections: { waits, made } },
+    ...{ sessions, accountId, tokens: { done, given, asked, slow }, supporterId, corrections: { waits, made } },
   };
 }
 
@@ -112,6 +119,32 @@ async function downloads(service: Service, { key }: OpenedAccount, items: readon
     await waitForDownload(client, data.data.request_token);
   }
   return tokens;
+}
+
+/** Of support. @returns whose it is */
+async function issueToken(admin: Browser): Promise<string> {
+  const row = (await admin.get('/staff/people')).text.split('<tr>').find((each) => each.includes('support@')) ?? '';
+  const [, supporterId = ''] = /(stf_\w+)/.exec(row) ?? [];
+  const fields = { label: 'monthly export', scope: 'money', days: '90', reason: 'the export of the warehouse' };
+  const { status, text } = await admin.post(`/staff/people/${supporterId}/tokens`, fields);
+  if (status !== 200) throw new Error(`a token was answered ${String(status)}: ${text}`);
+  return supporterId;
+}
+
+/** A download that is looked at while it runs. @returns its token */
+async function startSlow({ url, demo, sampleUrl }: Service, browser: Browser): Promise<string> {
+  const client = createApiClient(url, demo?.key ?? '');
+  const { data } = await client.POST('/video/download', { body: { url: sampleUrl('slow') } });
+  const token = data?.data.request_token ?? '';
+  const isRunning = async () => {
+    const status = await client.GET('/video/status', { params: { query: { token } } });
+    return status.data?.data.status === 'running';
+  };
+  await waitFor(isRunning, { what: 'the slow download to run', timeoutMs: 20_000, pollMs: 250 });
+  // Each of its pages shows this look, and no page shows another one.
+  const isLookedAt = async () => (await browser.get(`/staff/downloads/${token}`)).text.includes('Looked at by staff');
+  await waitFor(isLookedAt, { what: 'the look at the slow download' });
+  return token;
 }
 
 /** By the link that the command line prints. */

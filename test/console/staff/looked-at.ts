@@ -1,9 +1,10 @@
 import type { Page } from 'playwright-core';
+import { waitFor } from '../../support/wait-for.ts';
 import type { LookedAt } from '../look-at.ts';
 import { ownersEmail } from './example-of-staff.ts';
 import type { ExampleOfStaff } from './example-of-staff.ts';
 
-/** Every page of the staff console, as it is looked at. Not the reference, which is longer than a picture should be. */
+/** Every page of the staff console, as it is looked at. */
 
 type By = 'support' | 'finance' | 'admin';
 
@@ -17,6 +18,8 @@ const ofOutage = new URLSearchParams({
 }).toString();
 
 export const lookedAt: readonly LookedAt<By, ExampleOfStaff>[] = [
+  // First, as long as it runs.
+  { name: 'staff-download-running', by: 'finance', show: watchDownload },
   { name: 'staff-sign-in', by: 'nobody', show: at('/staff/sign-in') },
   { name: 'staff-start', by: 'finance', show: at('/staff') },
   { name: 'staff-found', by: 'finance', show: (page) => search(page, ownersEmail) },
@@ -26,6 +29,16 @@ export const lookedAt: readonly LookedAt<By, ExampleOfStaff>[] = [
     name: 'staff-account-downloads',
     by: 'finance',
     show: at(({ accountId }) => `/staff/accounts/${accountId}/downloads`),
+  },
+  {
+    name: 'staff-invoice',
+    by: 'finance',
+    show: at(({ accountId }) => `/staff/accounts/${accountId}/invoices/2`),
+  },
+  {
+    name: 'staff-credit-line',
+    by: 'finance',
+    show: at(({ accountId }) => `/staff/accounts/${accountId}/invoices/2/lines/1/credit`),
   },
   { name: 'staff-download-done', by: 'finance', show: at(({ tokens }) => `/staff/downloads/${tokens.done}`) },
   { name: 'staff-download-failed', by: 'finance', show: showFailed },
@@ -43,6 +56,9 @@ export const lookedAt: readonly LookedAt<By, ExampleOfStaff>[] = [
   { name: 'staff-operation', by: 'admin', show: showBooks },
   { name: 'staff-work', by: 'admin', show: showWork },
   { name: 'staff-notices', by: 'admin', show: showNotices },
+  { name: 'staff-people', by: 'admin', show: at('/staff/people') },
+  { name: 'staff-person', by: 'admin', show: showPerson },
+  { name: 'staff-docs', by: 'support', show: showDocs },
   { name: 'staff-refused', by: 'support', status: 403, show: approve },
 ];
 
@@ -91,8 +107,27 @@ async function showBooks(page: Page): Promise<void> {
   await page.evaluate(`document.querySelector('.figure rect').setAttribute('width', '100%')`);
 }
 
+/** The download that runs goes on under the picture: what it changes is a copy here. */
+async function watchDownload(page: Page, { tokens }: ExampleOfStaff): Promise<void> {
+  await page.goto(`/staff/downloads/${tokens.slow}`);
+  await page.getByRole('progressbar').waitFor();
+  await page.evaluate(`for (const each of document.querySelectorAll('[data-renewed], [data-follow]')) {
+    const copy = each.cloneNode(true);
+    delete copy.dataset.renewed;
+    each.replaceWith(copy);
+  }`);
+  await page.evaluate(`document.querySelector('[data-state] progress').value = 40`);
+  await fix(page, { '[data-state] .soft': ' 40 %, 25 kB/s, 0:15' });
+}
+
+/** The download that runs at the beginning has ended, and is counted, when all is as it stays. */
 async function showWork(page: Page): Promise<void> {
-  await page.goto('/staff/operation/work');
+  const open = async () => {
+    await page.goto('/staff/operation/work');
+    const text = await page.getByRole('main').innerText();
+    return text.includes('0 of 4') && text.includes('28.6 %');
+  };
+  await waitFor(open, { what: 'the slow download to end', timeoutMs: 40_000, pollMs: 1_000 });
   await fix(page, {
     'th .soft': 'host',
     'tbody tr:first-child td:nth-child(4) div': 'guard',
@@ -100,9 +135,25 @@ async function showWork(page: Page): Promise<void> {
   });
 }
 
+/** The first characters of a token are drawn by chance. */
+async function showPerson(page: Page, { supporterId }: ExampleOfStaff): Promise<void> {
+  await page.goto(`/staff/people/${supporterId}`);
+  await fix(page, { '#tokens + .scroll td code': 'rts_xxxxxxxx…' });
+}
+
+/** All of the reference is longer than a picture should be: two of its endpoints are like the others. */
+async function showDocs(page: Page): Promise<void> {
+  await page.goto('/staff/docs');
+  await page.evaluate(`{
+    const third = document.querySelectorAll('main h2')[2];
+    while (third.nextSibling) third.nextSibling.remove();
+    third.remove();
+  }`);
+}
+
 async function showNotices(page: Page): Promise<void> {
   await page.goto('/staff/operation/notices');
-  await fix(page, { 'td:nth-child(3)': '80 % of the downloads are used' });
+  await fix(page, { 'td:nth-child(2)': '80 % of the downloads are used' });
 }
 
 async function search(page: Page, text: string): Promise<void> {

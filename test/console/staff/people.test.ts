@@ -128,7 +128,7 @@ describe('a removal', () => {
       ).status;
     expect([await answerOf(), (await browser.get('/staff')).status]).toEqual([200, 200]);
     const page = await follow(await admin.post(`${pathOf(sue)}/remove`, { reason: 'left' }));
-    expect(page).toMatch(/The person is removed.*Role removed .* as support.*No token holds.*hold no more \(1\)/);
+    expect(page).toMatch(/The person is removed.*Role removed .* as support.*No token is valid.*no longer valid \(1\)/);
     expect([await answerOf(), (await browser.get('/staff')).status]).toEqual([401, 303]);
     for (const [action, fields] of [
       ['remove', {}],
@@ -174,7 +174,7 @@ describe('a token for programs', () => {
     const path = `${pathOf(sue)}/tokens/${tokenId}/revoke`;
     await expectRefused(admin.post(path, { reason: '' }), 'needs a reason');
     expect(await follow(await admin.post(path, { reason: 'leaked' }))).toMatch(
-      /The token is revoked.*No token holds.*hold no more \(1\).*export .* revoked/,
+      /The token is revoked.*No token is valid.*no longer valid \(1\).*export .* revoked/,
     );
     expect(await ask(token, '/corrections')).toBe(401);
     const unknown = path.replace(tokenId, 'stk_aaaaaaaaaaaaaaaa');

@@ -60,7 +60,7 @@ it('several things are listed, each with what it is, when it was and whose', asy
   const other = await makeComplaint(service);
   const { status, text } = await find(url('bars'));
   expect(status).toBe(200);
-  expect(text).toContain('2 things are known by');
+  expect(text).toContain('2 matches for');
   for (const { accountId, done } of [complaint, other]) {
     expect(text).toContain(`href="/staff/downloads/${done}"`);
     expect(text).toContain(`href="/staff/accounts/${accountId}"`);
@@ -70,7 +70,7 @@ it('several things are listed, each with what it is, when it was and whose', asy
 it('nothing is found by a text that nothing is known by, and it is shown as text', async () => {
   const { status, text } = await find('<b>nothing</b>');
   expect(status).toBe(200);
-  expect(text).toContain('Nothing is known by <code>&lt;b&gt;nothing&lt;/b&gt;</code>');
+  expect(text).toContain('Nothing was found for <code>&lt;b&gt;nothing&lt;/b&gt;</code>');
   expect((await find('x'.repeat(2_048))).status).toBe(200);
 });
 

@@ -55,8 +55,8 @@ export async function show(visit: StaffVisit, dependencies: StaffDependencies): 
     title: 'Downloads',
     section: 'search',
     content: html`<p>
-        Of the account <a href="${accountPath(accountId)}"><code>${accountId}</code></a
-        >${moment !== undefined && ', those around that time and before it'}.
+        Account <a href="${accountPath(accountId)}"><code>${accountId}</code></a
+        >${moment !== undefined && ': its downloads around that time and before it'}
       </p>
       ${filterForm(filters, keys, { ...place, first })}
       ${downloadList(downloads, keys, { ...place, query: visit.query, none: html`<p>No download yet.</p>` })}`,

@@ -16,6 +16,7 @@ import { inputOf, see, viewerOf } from '../view.ts';
 import { account as accountView } from '../views/account.ts';
 import type { AccountShown } from '../views/account.ts';
 import { momentField } from './account-downloads.ts';
+import { correctionTag } from './corrections.ts';
 
 /** One account: what it has bought and used, who belongs to it, and what was given back. */
 
@@ -28,6 +29,20 @@ export async function show(visit: StaffVisit, dependencies: StaffDependencies): 
     content: content(account),
   });
 }
+
+const partNames = {
+  downloads: 'Downloads',
+  periods: 'Billing periods',
+  terms: 'Terms',
+  keys: 'API keys',
+  people: 'People',
+  documents: 'Invoices and credit notes',
+  corrections: 'Corrections',
+  notices: 'Warnings and mails',
+  looks: 'Looked at by staff',
+} as const;
+
+const head = (part: keyof typeof partNames): Html => html`<h2 id="${part}">${partNames[part]}</h2>`;
 
 function content(account: AccountShown): Html {
   const { account_id: id, billing } = account;
@@ -43,27 +58,17 @@ function content(account: AccountShown): Html {
       }
     </dl>
     ${figures(usageFigures(account))}
-    <h2 id="downloads">Downloads</h2>
+    <nav class="pages" aria-label="Parts of this page">
+      ${Object.entries(partNames).map(([part, name]) => html`<a href="#${part}">${name}</a>`)}
+    </nav>
+    ${head('downloads')}
     <form method="get" action="${accountPath(id)}/downloads" class="filters">
       ${momentField('')} <button class="second">Show around this time</button>
       <a href="${accountPath(id)}/downloads">All downloads</a>
     </form>
-    ${downloads(account)}
-    <h2 id="periods">Billing periods</h2>
-    ${periods(account)}
-    <h2 id="terms">Terms</h2>
-    ${termsHistory(account)}
-    <h2 id="keys">API keys</h2>
-    ${keys(account)}
-    <h2 id="people">People</h2>
-    ${people(account)}
-    <h2 id="documents">Invoices and credit notes</h2>
-    ${documents(account)}
-    <h2 id="corrections">Corrections</h2>
-    ${corrections(account)}
-    <h2 id="notices">Warnings and mails</h2>
-    ${notices(account)}
-    <h2 id="looks">Looked at by staff</h2>
+    ${downloads(account)} ${head('periods')} ${periods(account)} ${head('terms')} ${termsHistory(account)}
+    ${head('keys')} ${keys(account)} ${head('people')} ${people(account)} ${head('documents')} ${documents(account)}
+    ${head('corrections')} ${corrections(account)} ${head('notices')} ${notices(account)} ${head('looks')}
     ${looks(account)}`;
 }
 
@@ -158,9 +163,9 @@ function termsHistory({ terms_history: history }: AccountShown): Html {
       </tr>`,
   );
   const heads = [
-    ...['Since the period of', 'Plan'],
+    ...['From the period', 'Plan'],
     numberHead('Downloads'),
-    numberHead('Each beyond'),
+    numberHead('Overage price'),
     'Price list',
     ...['Cap', 'Metadata requests', 'Monthly fee', 'Requests an hour', 'Keys'].map(numberHead),
   ];
@@ -252,21 +257,13 @@ function corrections({ corrections: newest }: AccountShown): Html {
       html`<tr>
         <td>${time(each.asked_at)}</td>
         <td><a data-row href="${correctionPath(each.correction_id)}">${each.reference}</a></td>
-        <td><span class="tag ${correctionKinds[each.status]}">${each.status}</span></td>
+        <td>${correctionTag(each.status)}</td>
         <td>${actorText(each.asked_by)}</td>
         ${number(money(each.made_cents ?? each.cents))}
       </tr>`,
   );
   return wideTable('Corrections', ['Asked', 'Reference', 'State', 'By', numberHead('Amount')], rows);
 }
-
-const correctionKinds: Readonly<Record<AccountShown['corrections'][number]['status'], string>> = {
-  asked: 'warn',
-  permitted: 'info',
-  made: 'good',
-  refused: '',
-  failed: 'bad',
-};
 
 function notices({ notices: newest }: AccountShown): Html {
   if (newest.length === 0) return html`<p class="soft">None yet.</p>`;
@@ -278,13 +275,13 @@ function notices({ notices: newest }: AccountShown): Html {
         <td>
           ${
             notice.waiting === 0
-              ? html`<span class="tag good">mailed</span>`
-              : html`<span class="tag warn">${count(notice.waiting)} to be mailed</span>`
+              ? html`<span class="tag good">sent</span>`
+              : html`<span class="tag warn">${count(notice.waiting)} not sent yet</span>`
           }
         </td>
       </tr>`,
   );
-  return wideTable('Warnings and mails', ['Time', 'What', 'Mail'], rows);
+  return wideTable('Warnings and mails', ['Time', 'What', 'Mails'], rows);
 }
 
 function noticeText({ kind, pool, threshold_percent: percent }: AccountShown['notices'][number]): string {
@@ -302,5 +299,5 @@ function looks({ looks: newest }: AccountShown): Html {
         <td>${token === null ? seen : html`<a data-row href="${downloadPath(token)}">${seen} ${token}</a>`}</td>
       </tr>`,
   );
-  return wideTable('Looked at by staff', ['Time', 'Who', 'What'], rows);
+  return wideTable('Looked at by staff', ['Time', 'Member', 'Page'], rows);
 }

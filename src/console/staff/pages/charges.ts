@@ -108,7 +108,7 @@ function list({ period, rows, next }: Charges, { only, after }: ChargesInput): H
             'Time',
             'Event',
             'Download',
-            ...['Number', 'Rate', 'Amount', ...(only === undefined ? ['Running total'] : [])].map(numberHead),
+            ...['No. in period', 'Rate', 'Amount', ...(only === undefined ? ['Running total'] : [])].map(numberHead),
             'By',
           ],
           rows.map((row) => chargeRow(row, only === undefined)),
@@ -122,8 +122,8 @@ function list({ period, rows, next }: Charges, { only, after }: ChargesInput): H
         </select>
         <button class="second">Show</button>
       </form>
-      <p>
-        All of these rows: <a href="${addressOf(period, { only }, '.csv')}" download>CSV</a>
+      <p class="pages">
+        <span>All of these rows:</span> <a href="${addressOf(period, { only }, '.csv')}" download>CSV</a>
         <a href="${addressOf(period, { only }, '.json')}" download>JSON</a>
       </p>
     </div>

@@ -57,7 +57,9 @@ function content(story: CorrectionStory, visit: StaffVisit): Html {
       <dt>State</dt>
       <dd>${correctionTag(story.status)}</dd>
       <dt>Account</dt>
-      <dd><a href="/staff/accounts/${accountId}">${accountId}</a></dd>
+      <dd>
+        <a href="/staff/accounts/${accountId}"><code>${accountId}</code></a>
+      </dd>
       <dt>What</dt>
       <dd>${whatOf(story)}</dd>
       <dt>Amount</dt>
@@ -67,7 +69,7 @@ function content(story: CorrectionStory, visit: StaffVisit): Html {
       <dt>Correction</dt>
       <dd><code>${id}</code></dd>
     </dl>
-    <h2>Story</h2>
+    <h2>History</h2>
     ${timeline(story, visit)} ${decision(story, visit)} ${made(story)}`;
 }
 

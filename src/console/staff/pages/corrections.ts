@@ -16,14 +16,14 @@ export async function show(visit: StaffVisit, dependencies: StaffDependencies): 
   return page({
     title: 'Corrections',
     section: 'corrections',
-    content: html`${waiting(shown, visit)}
-      <h2>${isOfAsked(visit) ? 'Asked for here' : 'Given back'}</h2>
-      ${filters(visit)} ${isOfAsked(visit) ? asked(shown.asked, visit) : givenBack(shown.given_back, visit)}
-      ${shown.next !== null && html`<p class="pages"><a rel="next" href="${older(visit, shown.next)}">Older</a></p>`}
-      <p>
+    content: html`<p>
         Did a platform or the service fail for many?
         <a href="/staff/corrections/outage">Give back the charges of an outage</a>
-      </p>`,
+      </p>
+      ${waiting(shown, visit)}
+      <h2>${isOfAsked(visit) ? 'Asked for here' : 'Given back'}</h2>
+      ${filters(visit)} ${isOfAsked(visit) ? asked(shown.asked, visit) : givenBack(shown.given_back, visit)}
+      ${shown.next !== null && html`<p class="pages"><a rel="next" href="${older(visit, shown.next)}">Older</a></p>`}`,
   });
 }
 

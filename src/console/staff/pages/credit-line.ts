@@ -41,7 +41,9 @@ function content({ invoice, line }: LineLeft, visit: StaffVisit, { newUuid, appr
       <dt>Line</dt>
       <dd>${line.line} of <a href="${path}">invoice ${number}</a>: ${line.description}</dd>
       <dt>Account</dt>
-      <dd><a href="${accountPath(accountId)}">${accountId}</a></dd>
+      <dd>
+        <a href="${accountPath(accountId)}"><code>${accountId}</code></a>
+      </dd>
       <dt>Amount</dt>
       <dd>${money(line.cents)}</dd>
       <dt>Left</dt>

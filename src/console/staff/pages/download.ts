@@ -1,6 +1,6 @@
 import { html } from '../../../documents/html.ts';
 import type { Html } from '../../../documents/html.ts';
-import { actorText, bytes, duration, exactTime, money, note, statusTag, time } from '../../parts.ts';
+import { actorText, bytes, count, duration, exactTime, money, note, statusTag, time } from '../../parts.ts';
 import { page } from '../../visit.ts';
 import type { Answer, StaffVisit } from '../../visit.ts';
 import { accountPath, correctionPath, downloadPath, eventAtPath, eventPath } from '../addresses.ts';
@@ -49,10 +49,10 @@ function content(download: Download, replay: Replay): Html {
     <div id="time-spent" data-renewed>${timeSpent(download)}</div>
     <h2 id="steps">What happened</h2>
     ${filter(download, replay)} ${replayed(download, replay)} ${story(steps, download, replay)}
-    <h2>What a client is answered now</h2>
+    <h2>The answer that a client gets now</h2>
     <p class="soft">
-      To <code>GET /api/v1/video/status</code>. Looking at it here takes no request of the hour. The link has no
-      signature, and downloads nothing.
+      The answer to <code>GET /api/v1/video/status</code>. Looking at it here does not count as a request. The link has
+      no signature, and downloads nothing.
     </p>
     <pre
       id="answer"
@@ -138,10 +138,10 @@ function timeSpent({ steps, queued_at: queuedAt, finished_at: finishedAt }: Down
     from = Date.parse(until);
   };
   for (const { event, time: at, attempt } of steps) {
-    if (event?.type === 'JobClaimed') add('wait', attempt === 1 ? 'waiting' : 'pause', at);
+    if (event?.type === 'JobClaimed') add('wait', attempt === 1 ? 'Waiting' : 'pause', at);
     if (event && attempt !== null && endsOfAttempts.includes(event.type)) add('work', `attempt ${String(attempt)}`, at);
   }
-  if (spans.length === 0) return html`<p class="soft">It waits for a worker since ${time(queuedAt)}.</p>`;
+  if (spans.length === 0) return html`<p class="soft">It has waited for a worker since ${time(queuedAt)}.</p>`;
   const all = spans.reduce((sum, { ms }) => sum + ms, 0);
   let at = 0;
   const rects = spans.map(({ kind, ms }) => {
@@ -154,9 +154,9 @@ function timeSpent({ steps, queued_at: queuedAt, finished_at: finishedAt }: Down
       height="100%"
     ></rect>`;
   });
-  const words = spans.map(({ name, ms }) => `${name} ${duration(ms)}`).join(', ');
+  const words = spans.map(({ name, ms }) => `${name}: ${duration(ms)}`).join(', ');
   return html`<svg class="spans" role="img" aria-label="${words}">${rects}</svg>
-    <p class="soft">${words}${finishedAt !== null && `: ${duration(all)} in all`}.</p>`;
+    <p class="soft">${words}${finishedAt !== null && `. ${duration(all)} in all`}.</p>`;
 }
 
 const endsOfAttempts: readonly string[] = ['JobReleased', 'JobCompleted', 'JobFailed'];
@@ -225,7 +225,7 @@ function story(all: readonly Step[], download: Download, { kind, at }: Replay): 
         </li>`;
       })}
     </ol>
-    <p class="soft">Gaps show how much time passed: ten times as long is one step more.</p>`;
+    <p class="soft">Gaps show how much time passed, on a logarithmic scale.</p>`;
 }
 
 interface Group {
@@ -251,8 +251,8 @@ const isLook = ({ kind, event, correction_id: correction }: Step) =>
 function summaryOf(fold: number | 'looks', steps: readonly Step[]): Html {
   const [first, last] = [steps[0], steps.at(-1)];
   if (fold === 'looks')
-    return html`Looked at by staff, ${String(steps.length)}
-    ${steps.length === 1 ? 'time' : 'times'}${
+    return html`Looked at by staff
+    ${steps.length === 1 ? 'once' : `${count(steps.length)} times`}${
       first !== undefined && first.gap_ms > 0 && `, ${duration(first.gap_ms)} later`
     }`;
   const took = first && last ? Date.parse(last.time) - Date.parse(first.time) : 0;

@@ -64,7 +64,7 @@ function content(event: EventShown): Html {
       <dd>${cause.event ? link(cause.event) : html`the command <code>${cause.id}</code>`}</dd>
       <dt>Has caused</dt>
       <dd>${listOf(event.caused)}</dd>
-      <dt>Of the same request</dt>
+      <dt>In the same request</dt>
       <dd>${listOf(event.same_request)}</dd>
     </dl>
     <h2>Hash chain</h2>
@@ -74,7 +74,7 @@ function content(event: EventShown): Html {
       <dt>Hash</dt>
       <dd>
         <code>${metadata.hash}</code>
-        ${chain.holds ? html`<span class="tag good">follows</span>` : html`<span class="tag bad">does not follow</span>`}
+        ${chain.holds ? html`<span class="tag good">follows from the event before</span>` : html`<span class="tag bad">does not follow</span>`}
       </dd>
     </dl>
     <details>
@@ -91,7 +91,7 @@ const link = (place: Place): Html =>
 
 const listOf = (places: readonly Place[]): Html =>
   places.length === 0
-    ? html`nothing that is known here`
+    ? html`nothing known here`
     : html`<ul class="plain">
         ${places.map((place) => html`<li>${link(place)}</li>`)}
       </ul>`;

@@ -28,9 +28,14 @@ function content(charge: ChargeLeft, visit: StaffVisit, { newUuid, approvalCents
   const givenBack = charged - left;
   return html`<dl class="facts">
       <dt>Download</dt>
-      <dd><a href="/staff/downloads/${token}">${token}</a>, ${charge.platform}, queued ${time(charge.queued_at)}</dd>
+      <dd>
+        <a href="/staff/downloads/${token}"><code>${token}</code></a
+        >, ${charge.platform}, queued ${time(charge.queued_at)}
+      </dd>
       <dt>Account</dt>
-      <dd><a href="/staff/accounts/${accountId}">${accountId}</a></dd>
+      <dd>
+        <a href="/staff/accounts/${accountId}"><code>${accountId}</code></a>
+      </dd>
       <dt>Charged</dt>
       <dd>
         ${charged > 0 ? money(charged) : 'a credit of the plan'}${

@@ -30,7 +30,9 @@ function invoiceContent(invoice: InvoiceLeft): Html {
     ])}
     <h2>Lines</h2>
     ${lines(invoice)}
-    <p class="soft">What is left is bounded by the line less what was waived of it, and by the whole invoice.</p>
+    <p class="soft">
+      The amount left is never more than the line less its waivers, nor than what is left of the whole invoice.
+    </p>
     ${notes(invoice)}`;
 }
 
@@ -42,7 +44,9 @@ const facts = (
     <dt>Document</dt>
     <dd><code>${document.document_number}</code>, issued ${time(document.issued_at)}</dd>
     <dt>Account</dt>
-    <dd><a href="${accountPath(accountId)}">${accountId}</a></dd>
+    <dd>
+      <a href="${accountPath(accountId)}"><code>${accountId}</code></a>
+    </dd>
     <dt>Billed to</dt>
     <dd>${document.billed_to.name ?? document.billed_to.email ?? ''}</dd>
     ${more.map(
@@ -62,7 +66,7 @@ const lines = (invoice: InvoiceLeft): Html =>
     [
       ...['Line', 'Description'],
       ...['Quantity', 'Unit price', 'Amount', 'Left'].map(numberHead),
-      ...['Where it comes from', html`<span class="visually-hidden">Action</span>`],
+      ...['Source', html`<span class="visually-hidden">Action</span>`],
     ],
     invoice.lines.map((line) => {
       const isUnits = line.rate_cents !== null;
@@ -89,7 +93,7 @@ function notes({ account_id: accountId, credit_notes: all }: InvoiceLeft): Html 
   return html`<h2>Credit notes</h2>
     ${wideTable(
       'Credit notes',
-      ['Credit note', 'Issued', 'Of line', 'Reference', 'Reason', numberHead('Amount')],
+      ['Credit note', 'Issued', 'Line', 'Reference', 'Reason', numberHead('Amount')],
       all.map(
         (note) =>
           html`<tr>

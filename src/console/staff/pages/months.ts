@@ -77,7 +77,7 @@ function state({ month, phases, verification, totals: { periods, ...sums } }: Sh
         name: 'Billing periods closed',
         value: count(closed),
         of: `of ${count(periods)}`,
-        details: [left.length === 0 ? 'All of them' : left.join(', ')],
+        details: [left.length === 0 ? undefined : left.join(', ')],
       },
     ])}
     ${verified(verification)}
@@ -110,7 +110,7 @@ function totals({ month, totals: sums }: ShownMonth): Html {
   const sorted = (sort: string) => overageAddress({ month, sort: sort, order: 'desc' });
   const line = (name: string, cents: number, rows: string | undefined, isSum = false) =>
     html`<tr>
-      ${isSum ? html`<th scope="row">${name}</th>` : html`<td>${name}</td>`}
+      ${isSum ? html`<th scope="row"><strong>${name}</strong></th>` : html`<td>${name}</td>`}
       ${number(isSum ? html`<strong>${money(cents)}</strong>` : money(cents))}
       <td>
         ${rows !== undefined && html`<a data-row href="${rows}">its rows<span class="visually-hidden">: ${name}</span></a>`}

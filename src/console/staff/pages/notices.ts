@@ -21,15 +21,15 @@ export async function show(visit: StaffVisit, dependencies: StaffDependencies): 
         ? empty(html`<p>Nobody was told anything yet.</p>`)
         : wideTable(
             'Warnings and mails',
-            ['Time', 'Account', 'What', 'Mails'],
+            ['Time', 'What', 'Account', 'Mails'],
             shown.map(
               (notice) =>
                 html`<tr>
                   <td><a data-row href="/staff/events/${notice.event_id}">${time(notice.time)}</a></td>
+                  <td>${whatOf(notice)}</td>
                   <td>
                     <a href="/staff/accounts/${notice.account_id}"><code>${notice.account_id}</code></a>
                   </td>
-                  <td>${whatOf(notice)}</td>
                   <td>
                     <span class="tag ${notice.waiting === 0 ? 'good' : 'warn'}"
                       >${notice.waiting === 0 ? 'sent' : `${String(notice.waiting)} not sent yet`}</span

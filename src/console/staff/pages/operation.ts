@@ -64,9 +64,9 @@ function verification(audit: Books['audit']): Html {
           head !== null && { bar: progress('Positions of the log that are verified', Number(position), Number(head)) }),
       },
       {
-        name: 'All of the log was verified',
+        name: 'Whole log last verified',
         value: caughtUpAt === null ? 'not yet' : time(caughtUpAt),
-        details: [html`It last said something ${time(writtenAt)}`],
+        details: [html`Last report ${time(writtenAt)}`],
       },
     ])}`;
 }
@@ -76,7 +76,7 @@ function divergences(audit: Books['audit'], { session }: StaffVisit): Html | fal
   const mayAcknowledge = hasRole(session.role, 'admin');
   return html`<h2 id="divergences">Divergences</h2>
     <p>
-      A value that does not follow from the log. Find out why, mend it (<code>projections rebuild</code> for a read
+      These values do not follow from the log. Find out why, mend it (<code>projections rebuild</code> for a read
       model), or acknowledge that it may stay.
     </p>
     ${audit.divergences.map(
@@ -87,7 +87,9 @@ function divergences(audit: Books['audit'], { session }: StaffVisit): Html | fal
             ${
               facts.account_id !== null &&
               html`<dt>Account</dt>
-                <dd><a href="/staff/accounts/${facts.account_id}">${facts.account_id}</a></dd>`
+                <dd>
+                  <a href="/staff/accounts/${facts.account_id}"><code>${facts.account_id}</code></a>
+                </dd>`
             }
             <dt>Where</dt>
             <dd><code>${facts.field}</code> of event ${facts.revision} of <code>${facts.stream}</code></dd>

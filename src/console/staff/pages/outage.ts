@@ -30,7 +30,7 @@ export async function show(visit: StaffVisit, dependencies: StaffDependencies): 
       )
     : html`<p class="soft">Nothing is changed before you have seen what it would give back.</p>`;
   return page({
-    title: 'Give back an outage',
+    title: 'Give back the charges of an outage',
     section: 'corrections',
     content: html`<p>
         All charges beyond the plan of downloads that failed on one platform, in a time that is over. Credits of a plan
@@ -89,7 +89,7 @@ function previewOf({ periods }: OutageShown, visit: StaffVisit, { approvalCents 
         'Account',
         'Usage stream',
         numberHead('Failed charges'),
-        numberHead('Something left'),
+        numberHead('Still charged'),
         numberHead('Sum'),
         'Books',
       ],
@@ -143,7 +143,7 @@ export async function ask(visit: StaffVisit, dependencies: StaffDependencies): P
   }
   const left = parts.length - done.length;
   return page({
-    title: 'Give back an outage',
+    title: 'Give back the charges of an outage',
     section: 'corrections',
     content: html`${outcome(done, left)}
       ${wideTable(

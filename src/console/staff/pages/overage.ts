@@ -92,14 +92,20 @@ function plot({ months }: Overage): Html | false {
   const plotted = {
     by: 'month',
     days: shown.map((each) => Date.parse(`${each.month}-01`) / 1000),
+    // From the top of a bar to its ground: together they are what is charged.
     series: [
-      { label: 'Charged', token: 'accent', values: dollars('charged_cents') },
-      { label: 'Invoiced', token: 'info', line: true, values: dollars('invoiced_overage_cents') },
-      { label: 'Difference', token: 'warn', line: true, values: dollars('difference_cents') },
+      { label: 'Difference', token: 'warn', values: dollars('difference_cents') },
+      { label: 'Voided', token: 'line-strong', values: dollars('voided_cents') },
+      { label: 'Waived', token: 'info', values: dollars('waived_cents') },
+      { label: 'Invoiced', token: 'accent', values: dollars('invoiced_overage_cents') },
+      { label: 'Charged', token: 'ink', as: 'outline', values: dollars('charged_cents') },
     ],
   };
   return html`<figure class="plot" data-plot="${JSON.stringify(plotted)}">
-      <figcaption>Overage of each month in dollars: charged, invoiced, and what no invoice carries.</figcaption>
+      <figcaption>
+        Overage charged in each month, in dollars: the part on invoices, the parts voided and waived, and the
+        difference, which no invoice carries yet.
+      </figcaption>
       <div class="canvas"></div>
     </figure>
     <details>

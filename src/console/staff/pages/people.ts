@@ -28,12 +28,13 @@ export async function show(visit: StaffVisit, dependencies: StaffDependencies): 
 
 function content({ members, next }: People, { session }: StaffVisit, { provider }: StaffDependencies): Html {
   return html`<p>
-      Who may open this console. <a href="/staff/people/looks">Who has looked at whose data</a> is recorded too.
+      These people may open this console. <a href="/staff/people/looks">Looks at personal data</a> shows who has looked
+      at whose data.
     </p>
-    ${members.length === 0 ? empty(html`<p>Nobody more.</p>`) : list(members, session.staffId)}
+    ${members.length === 0 ? empty(html`<p>There is nobody else.</p>`) : list(members, session.staffId)}
     ${next !== null && html`<p class="pages"><a rel="next" href="/staff/people?after=${next}">More</a></p>`}
     <h2 id="invite">Invite somebody</h2>
-    ${provider && html`<p>Whom ${provider.name} knows needs no invitation: it says their roles at each sign-in.</p>`}
+    ${provider && html`<p>People whom ${provider.name} knows need no invitation: it says their roles at each sign-in.</p>`}
     <form method="post" action="/staff/people" class="stack">
       ${formTokenField(session)}
       <label>E-mail address <input type="email" name="email" required maxlength="254" autocomplete="off" /></label>
@@ -143,7 +144,7 @@ export async function untilInForce({ staff, pool }: StaffDependencies, message: 
 
 export async function showLooks(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
   const shown = await see(looksView, viewerOf(visit), dependencies, inputOf(visit));
-  return page({ title: 'Who looked at whose data', section: 'people', content: looksContent(shown, visit) });
+  return page({ title: 'Looks at personal data', section: 'people', content: looksContent(shown, visit) });
 }
 
 function looksContent({ looks, next }: Looks, { query }: StaffVisit): Html {
@@ -170,7 +171,7 @@ export function looksTable(looks: readonly LookShown[]): Html {
   if (looks.length === 0) return empty(html`<p>No look is recorded.</p>`);
   return wideTable(
     'Looks at personal data',
-    ['Time', 'Member', 'Account', 'What', 'Event'],
+    ['Time', 'Member', 'Account', 'Page', 'Event'],
     looks.map(
       ({ time: at, staff_id: staffId, account_id: accountId, token, page: seen, event_id: eventId }) =>
         html`<tr>

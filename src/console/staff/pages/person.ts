@@ -23,7 +23,7 @@ import { lastSignIn, looksTable, readRole, reasonField, roleField, roleTag, unti
 /** One member of staff: role, tokens for programs, and whose data this person has looked at. */
 
 const done: ReadonlyMap<string | null, string> = new Map([
-  ['role', 'The role is changed. It holds from the next page on.'],
+  ['role', 'The role is changed. It applies from the next page on.'],
   ['removed', 'The person is removed: no session, link or token of theirs is accepted.'],
   ['revoked', 'The token is revoked, and accepted no more.'],
 ]);
@@ -84,12 +84,12 @@ function changes(person: Person, { session }: StaffVisit): Html | false {
 
 function tokens({ staff_id: staffId, removed_at: removedAt, issued_tokens: all }: Person, visit: StaffVisit): Html {
   const [held, ended] = [all.filter(({ holds }) => holds), all.filter(({ holds }) => !holds)];
-  return html`${held.length === 0 ? html`<p class="soft">No token holds.</p>` : heldTable(held, staffId, visit)}
+  return html`${held.length === 0 ? html`<p class="soft">No token is valid.</p>` : heldTable(held, staffId, visit)}
   ${removedAt === null && issueForm(staffId, held.length, visit)}
   ${
     ended.length > 0 &&
     html`<details>
-      <summary>Tokens that hold no more (${count(ended.length)})</summary>
+      <summary>Tokens that are no longer valid (${count(ended.length)})</summary>
       ${endedTable(ended.slice(0, shownEnded))}
     </details>`
   }`;
@@ -99,7 +99,7 @@ const shownEnded = 50;
 
 const heldTable = (held: readonly TokenShown[], staffId: string, { session }: StaffVisit): Html =>
   wideTable(
-    'Tokens that hold',
+    'Valid tokens',
     ['Label', 'Token', 'May read', 'Issued', 'Until', html`<span class="visually-hidden">Action</span>`],
     held.map(
       (token) =>
@@ -120,7 +120,7 @@ const heldTable = (held: readonly TokenShown[], staffId: string, { session }: St
 
 const endedTable = (ended: readonly TokenShown[]): Html =>
   wideTable(
-    'Tokens that hold no more',
+    'Tokens that are no longer valid',
     ['Label', 'Token', 'May read', 'Issued', 'Until', ''],
     ended.map(
       (token) =>
@@ -166,7 +166,7 @@ function issueForm(staffId: string, held: number, { session }: StaffVisit): Html
         )}
       </fieldset>
       <label
-        >Days that it holds
+        >Valid for days
         <input type="number" name="days" value="${defaultTokenDays}" min="1" max="${maxTokenDays}" required
       /></label>
       ${reasonField()}
@@ -245,7 +245,7 @@ function readToken({ form }: StaffVisit): { label: string; scopes: StaffScope[];
   const days = form.get('days') ?? '';
   const lifetimeDays = /^\d{1,3}$/.test(days) ? Number(days) : 0;
   if (lifetimeDays < 1 || lifetimeDays > maxTokenDays)
-    throw badInput(`A token holds for 1 to ${count(maxTokenDays)} days.`);
+    throw badInput(`A token is valid for 1 to ${count(maxTokenDays)} days.`);
   return { label: label.data, scopes: scopes.data, lifetimeDays };
 }
 

@@ -30,18 +30,18 @@ function content(text: string, { hits, more }: SearchResult): Html {
   const shown = text.length > shownCharacters ? `${text.slice(0, shownCharacters)}…` : text;
   if (hits.length === 0)
     return empty(
-      html`<p>Nothing is known by <code>${shown}</code>.</p>
-        <p class="soft">${findable} What is a moment old may not be there yet.</p>`,
+      html`<p>Nothing was found for <code>${shown}</code>.</p>
+        <p class="soft">${findable} Something that is a moment old may not be there yet.</p>`,
     );
-  const heads = ['Time', 'What', 'Which', 'Account'];
-  return html`<p>${String(hits.length)} things are known by <code>${shown}</code>.</p>
+  const heads = ['Time', 'Kind', 'Match', 'Account'];
+  return html`<p>${String(hits.length)} matches for <code>${shown}</code>.</p>
     ${more && note('info', 'There are more than can be shown: these are the newest.')}
     ${wideTable('Found', heads, hits.map(row))}`;
 }
 
 /** What can be found, for people. */
 export const findable =
-  'Tokens, accounts, API keys or their first characters, e-mail addresses, addresses and ids of videos, numbers of invoices and credit notes, request ids, event ids, idempotency keys, and references of corrections are found.';
+  'The search finds tokens, accounts, API keys or their first characters, e-mail addresses, addresses and ids of videos, numbers of invoices and credit notes, request ids, event ids, idempotency keys, and references of corrections.';
 
 function row(hit: Hit): Html {
   const { path, kind, account_id: accountId, time: at } = hit;

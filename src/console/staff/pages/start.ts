@@ -31,7 +31,7 @@ export async function show(visit: StaffVisit, dependencies: StaffDependencies): 
         </label>
         <button>Find</button>
       </form>
-      <h2>What waits</h2>
+      <h2>Needs attention</h2>
       ${whatWaits(waiting)}
       <h2>Newest failures</h2>
       ${failures(waiting.failures)}`,
@@ -97,5 +97,5 @@ function failures(newest: WhatWaits['failures']): Html {
         </td>
       </tr>`,
   );
-  return wideTable('Newest failures', ['Failed', 'Platform', 'Why', 'Account'], rows);
+  return wideTable('Newest failures', ['Failed', 'Platform', 'Reason', 'Account'], rows);
 }

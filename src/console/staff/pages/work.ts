@@ -39,7 +39,7 @@ function queue({ waiting, is_more: isMore, oldest, platforms, accounts }: Work['
   return html`<h2>Queue</h2>
     ${figures([
       { name: 'Downloads that wait', value: `${count(waiting)}${isMore ? ' or more' : ''}` },
-      { name: 'The oldest waits since', value: oldest === null ? 'none waits' : time(oldest) },
+      { name: 'Oldest waits since', value: oldest === null ? 'none' : time(oldest) },
     ])}
     ${
       waiting > 0 &&
@@ -101,6 +101,7 @@ const versions = (about: Work['workers'][number]['about']): Html[] =>
   );
 
 const seriesTokens = ['bad', 'warn', 'info', 'accent'];
+const others = 'all others';
 
 function failures(days: Work['days'], { now }: StaffDependencies): Html {
   const failed = days.filter(({ outcome }) => outcome !== 'done');
@@ -112,19 +113,23 @@ function failures(days: Work['days'], { now }: StaffDependencies): Html {
     ${plot(failed, 'platform', `Failed downloads of each day by platform.`, now())} ${table(days)}`;
 }
 
-/** The four with the most failures: more lines than that cannot be told apart. */
+/** The four with the most failures, and all others together: more colours than that cannot be told apart. */
 function plot(failed: Work['days'], by: 'outcome' | 'platform', caption: string, now: string): Html {
   const dates = Array.from({ length: daysShown }, (_, index) =>
     new Date(Date.parse(now) - (daysShown - 1 - index) * 86_400_000).toISOString().slice(0, 10),
   );
   const sums = new Map<string, number>();
   for (const row of failed) sums.set(row[by], (sums.get(row[by]) ?? 0) + row.downloads);
-  const largest = [...sums].sort(([, one], [, other]) => other - one).slice(0, seriesTokens.length);
-  const of = (name: string, date: string) =>
-    failed.reduce((sum, row) => sum + (row[by] === name && row.day === date ? row.downloads : 0), 0);
-  const series = largest.map(([name], index) => ({
-    ...{ label: name, token: seriesTokens[index] ?? 'ink', line: true },
-    values: dates.map((date) => of(name, date)),
+  const names = [...sums].sort(([, one], [, other]) => other - one).map(([name]) => name);
+  const largest = names.slice(0, seriesTokens.length);
+  const of = (label: string, date: string) =>
+    failed.reduce((sum, row) => {
+      const isOf = label === (largest.includes(row[by]) ? row[by] : others);
+      return sum + (isOf && row.day === date ? row.downloads : 0);
+    }, 0);
+  const series = [...largest, ...(names.length > largest.length ? [others] : [])].map((label, index) => ({
+    ...{ label, token: seriesTokens[index] ?? 'line-strong' },
+    values: dates.map((date) => of(label, date)),
   }));
   const plotted = { days: dates.map((date) => Date.parse(date) / 1000), series };
   return html`<figure class="plot" data-plot="${JSON.stringify(plotted)}">
@@ -146,7 +151,7 @@ function table(days: Work['days']): Html {
     .sort((one, other) => other.downloads - one.downloads);
   return wideTable(
     'Failures by platform and reason',
-    ['Platform', 'Reason', numberHead('Failed'), numberHead('Of its downloads'), 'Last on', 'What it means'],
+    ['Platform', 'Reason', numberHead('Failed'), numberHead('Share of downloads'), 'Last day', 'Meaning'],
     shown.map(
       ({ platform, outcome, downloads, last }) =>
         html`<tr>
