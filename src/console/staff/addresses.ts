@@ -24,7 +24,3 @@ export const documentPath = (
   type: 'InvoiceIssued' | 'CreditNoteIssued',
   { accountId, number }: { accountId: string; number: number },
 ) => (type === 'InvoiceIssued' ? invoicePath : creditNotePath)(accountId, number);
-
-/** The row of an invoice or a credit note on the page of its account. */
-export const documentAnchor = (type: 'InvoiceIssued' | 'CreditNoteIssued', number: number) =>
-  `${type === 'InvoiceIssued' ? 'invoice' : 'credit-note'}-${String(number)}`;

@@ -38,7 +38,7 @@ export interface OpenApi {
 }
 
 const description =
-  'What staff read in their console, as JSON for programs. Every answer is `{"success": true, "data": …}` or `{"success": false, "error": {"code", "message"}}`: decide by `code`. New fields may appear at any time. Whenever an answer has personal data, it is recorded whose token has read them.';
+  'The data that staff read in their console, as JSON for programs. Every answer is `{"success": true, "data": …}` or `{"success": false, "error": {"code", "message"}}`: decide by `code`. New fields may appear at any time. Whenever an answer has personal data, the log records whose token has read them.';
 
 /** The API of staff as OpenAPI 3.1, from the list of endpoints and the schemas of their views. */
 export function createStaffOpenApi(version: string): OpenApi {

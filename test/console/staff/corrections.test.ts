@@ -111,7 +111,7 @@ describe('with corrections', () => {
 
   it('offers to approve or refuse only to those who may', async () => {
     const own = await support.get(waits);
-    expect(textOf(own)).toContain('it waits for somebody else of finance');
+    expect(textOf(own)).toContain('it waits for another person, of finance');
     expect(textOf(own)).toContain('Take it back');
     expect(own.text).not.toContain('Approve and give back');
     expect((await finance.get(waits)).text).toContain('Approve and give back $0.25');

@@ -60,12 +60,12 @@ describe('a charge whose books are open', () => {
     const { tokens, stream } = await chargedAccount(service, 4);
     const ask = (browser: Browser, index: number) =>
       browser.post(`/staff/downloads/${tokens[index]}/correct`, asking({ amount: '0.25' }));
-    expect(await follow(support, await ask(support, 0))).toContain('it waits for somebody else of finance');
+    expect(await follow(support, await ask(support, 0))).toContain('it waits for another person, of finance');
     expect(await follow(finance, await ask(finance, 1))).toContain('$0.25 is given back.');
     expect(await follow(finance, await ask(finance, 2))).toContain('$0.25 is given back.');
     // The third would be 75 cents within a day.
     const third = await ask(finance, 3);
-    expect(await follow(finance, third)).toContain('it waits for somebody else of finance');
+    expect(await follow(finance, third)).toContain('it waits for another person, of finance');
     const path = third.headers['location'] ?? '';
     const own = await finance.post(`${path}/approve`, { reason: 'my own' });
     expect([own.status, textOf(own)]).toEqual([403, expect.stringContaining('Nobody approves')]);

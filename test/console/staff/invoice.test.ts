@@ -106,7 +106,7 @@ describe('a line of an invoice', () => {
   it('waits for somebody of finance where support asks, and is then credited', async () => {
     const { accountId, path } = await invoicedAccount();
     const asked = await support.post(`${path}/lines/3/credit`, asking('1.00', { reference: 'CASE-2' }));
-    expect(await follow(support, asked)).toContain('it waits for somebody else of finance');
+    expect(await follow(support, asked)).toContain('it waits for another person, of finance');
     expect(await notesOf(accountId)).toEqual([]);
     const approved = await finance.post(`${asked.headers['location'] ?? ''}/approve`, { reason: 'checked' });
     expect(await follow(finance, approved)).toMatch(/\$1\.00 is given back/);

@@ -237,7 +237,7 @@ describe.skipIf(isWithoutBrowser)('staff', () => {
     await support.keyboard.press('Tab');
     await support.keyboard.type('The video is private: nothing was delivered.');
     await hands.press('Ask to give it back');
-    await says(support, 'it waits for somebody else of finance');
+    await says(support, 'it waits for another person, of finance');
     const clicks = Number(await support.evaluate("sessionStorage.getItem('clicks')"));
 
     const finance = await pageOf(await service.invite('finance'));

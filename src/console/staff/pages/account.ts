@@ -10,7 +10,7 @@ import { statusTag, time, wideTable } from '../../parts.ts';
 import type { Figure } from '../../parts.ts';
 import { page } from '../../visit.ts';
 import type { Answer, StaffVisit } from '../../visit.ts';
-import { accountPath, correctionPath, documentAnchor, documentPath, downloadPath, eventPath } from '../addresses.ts';
+import { accountPath, correctionPath, documentPath, downloadPath, eventPath } from '../addresses.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { inputOf, see, viewerOf } from '../view.ts';
 import { account as accountView } from '../views/account.ts';
@@ -229,7 +229,7 @@ function documents({ account_id: accountId, documents: newest }: AccountShown): 
   if (newest.length === 0) return html`<p class="soft">None was issued yet.</p>`;
   const rows = newest.map(
     (document) =>
-      html`<tr id="${documentAnchor(document.type, document.number)}">
+      html`<tr>
         <td>${time(document.time)}</td>
         <th scope="row">
           <a data-row href="${documentPath(document.type, { accountId, number: document.number })}"

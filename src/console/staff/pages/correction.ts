@@ -85,7 +85,7 @@ function outcome(story: CorrectionStory, { session }: StaffVisit): Html {
       return note(
         'warn',
         by.id === session.staffId
-          ? 'Nothing is given back yet: it waits for somebody else of finance.'
+          ? 'Nothing is given back yet: it waits for another person, of finance, to approve it.'
           : 'Nothing is given back yet: it waits for approval.',
       );
     case 'permitted':

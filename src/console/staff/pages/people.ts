@@ -188,7 +188,7 @@ export function looksTable(looks: readonly LookShown[]): Html {
             >
           </td>
           <td>
-            <a href="${eventPath(eventId)}"><code>${eventId}</code></a>
+            <a href="${eventPath(eventId)}">its event</a>
           </td>
         </tr>`,
     ),

@@ -53,8 +53,8 @@ const facts = (person: Person): Html =>
     <dd>${person.invited ? 'by a link' : 'by the OpenID provider, which says the role'}</dd>
     <dt>Last sign-in</dt>
     <dd>${lastSignIn(person)}</dd>
-    <dt>Gave back</dt>
-    <dd><a href="/staff/corrections?by=${person.staff_id}">corrections that this person has asked for</a></dd>
+    <dt>Corrections</dt>
+    <dd><a href="/staff/corrections?by=${person.staff_id}">all that this person has asked for</a></dd>
   </dl>`;
 
 function changes(person: Person, { session }: StaffVisit): Html | false {

@@ -54,13 +54,13 @@ interface Field {
 const fieldTable = (head: string, fields: readonly Field[]): Html =>
   html`<div class="scroll" role="region" aria-label="${head}" tabindex="0">
     ${table(
-      [head, 'Kind', ''],
+      [head, 'Kind', 'Meaning'],
       fields.map(
         ({ name, description = '', schema }) =>
           html`<tr>
             <th scope="row"><code>${name}</code></th>
             <td>${kindOf(schema)}</td>
-            <td>${prose(description)}</td>
+            <td class="reason">${prose(description)}</td>
           </tr>`,
       ),
     )}

@@ -1,7 +1,7 @@
 import { html } from '../../../documents/html.ts';
 import type { Html } from '../../../documents/html.ts';
 import { failureReasonNames, failureReasons } from '../../../domain/failure-reasons.ts';
-import { count, empty, figures, number, numberHead, time, wideTable } from '../../parts.ts';
+import { count, day, empty, figures, number, numberHead, time, wideTable } from '../../parts.ts';
 import { page } from '../../visit.ts';
 import type { Answer, StaffVisit } from '../../visit.ts';
 import type { StaffDependencies } from '../dependencies.ts';
@@ -160,7 +160,7 @@ function table(days: Work['days']): Html {
             <a data-row href="/staff/corrections/outage?platform=${platform}&failure=${outcome}">${outcome}</a>
           </td>
           ${number(count(downloads))} ${number(`${((downloads * 100) / (ended.get(platform) ?? 1)).toFixed(1)} %`)}
-          <td>${last}</td>
+          <td>${day(last)}</td>
           <td><div class="reason">${meaning(outcome)}</div></td>
         </tr>`,
     ),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { maxSearchCharacters, search as searchReadModels, searchHitKinds } from '../../../../projections/search.ts';
 import type { SearchHit } from '../../../../projections/search.ts';
-import { accountPath, correctionPath, documentAnchor, downloadPath, eventPath } from '../addresses.ts';
+import { accountPath, correctionPath, documentPath, downloadPath, eventPath } from '../addresses.ts';
 import type { View } from '../view.ts';
 
 const limit = 20;
@@ -63,7 +63,10 @@ function pathOf({ kind, id, account_id: accountId, token }: SearchHit): string {
       return `${account}#${id ?? ''}`;
     case 'document': {
       const [type, number] = (id ?? '').split(' ');
-      return `${account}#${documentAnchor(type as 'InvoiceIssued' | 'CreditNoteIssued', Number(number))}`;
+      return documentPath(type as 'InvoiceIssued' | 'CreditNoteIssued', {
+        accountId: accountId ?? '',
+        number: Number(number),
+      });
     }
     case 'correction':
       return correctionPath(id ?? '');
