@@ -50,7 +50,7 @@ describe('the page of an account', () => {
       expect(text).toContain(each);
     for (const token of [complaint.done, complaint.failed]) expect(html).toContain(`href="/staff/downloads/${token}"`);
     expect(html).toContain(`id="${complaint.keyId}"`);
-    expect(text).toMatch(/ask-\w+ asked staff stf_\w+ \$0\.20/);
+    expect(text).toMatch(/ask-\w+ waits for approval staff stf_\w+ \$0\.20/);
   });
 
   it('is there for an account that has done nothing yet', async () => {

@@ -85,7 +85,7 @@ describe.skipIf(isWithoutBrowser)('staff', () => {
     const isKnown = async () => (await service.sql('select from jobs where token = $1', [token])).length === 1;
     await waitFor(isKnown, { what: 'the download in the read model' });
     await page.goto(`/staff/downloads/${token}`);
-    await says(page, 'It waits for a worker');
+    await says(page, 'It has waited for a worker');
     await page.evaluate('globalThis.isTheSamePage = true');
     await page.locator('#steps').scrollIntoViewIfNeeded();
     await page.keyboard.press('j');
