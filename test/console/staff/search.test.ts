@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { documentNumber } from '../../../src/domain/document-number.ts';
 import { readLog } from '../../support/log.ts';
 import { send } from '../browser.ts';
 import type { Browser } from '../browser.ts';
@@ -43,6 +44,11 @@ describe('a text that stands for one thing opens it', () => {
     ['a request', () => complaint.requestId, () => `${failed()}#event-${chargeId}`],
     ['an event', () => chargeId, () => `/staff/events/${chargeId}`],
     ['an idempotency key', () => complaint.idempotencyKey, failed],
+    [
+      'the number of an invoice',
+      () => documentNumber('invoice', { account_id: complaint.accountId, number: 1 }),
+      () => `${account()}/invoices/1`,
+    ],
     ['a correction', () => correctionId, () => `/staff/corrections/${correctionId}`],
     [
       'the reference of a correction',
