@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { issueInvoice } from '../../../src/commands/issue-invoice.ts';
 import { recordJobProgress } from '../../../src/commands/record-job-progress.ts';
+import type { Fault } from '../../../src/domain/download-job-events.ts';
 import type { JobCommand } from '../../../src/domain/download-job.ts';
 import type { FailureReason } from '../../../src/domain/failure-reasons.ts';
 import { isRefused } from '../../../src/domain/refusals.ts';
@@ -56,7 +57,11 @@ export async function closeAndInvoice(
 export async function failDownloads(
   { commands: { store, now }, sql }: StaffOfFile,
   { accountId, stream, tokens }: ChargedAccount,
-  { reason = 'private_video', which = tokens }: { reason?: FailureReason; which?: readonly string[] } = {},
+  {
+    reason = 'private_video',
+    fault = 'video',
+    which = tokens,
+  }: { reason?: FailureReason; fault?: Fault; which?: readonly string[] } = {},
 ): Promise<void> {
   const workerId = newId('wrk');
   const cause = { correlationId: newUuid(), causationId: newUuid(), actor: { type: 'system', id: workerId } } as const;
@@ -70,7 +75,7 @@ export async function failDownloads(
     const revision = await step({ kind: 'claim', token, workerId, accountId, usageStream: stream, usageRevision });
     const claim = { workerId, revision };
     await step({ kind: 'start', token, claim });
-    await step({ kind: 'give_up', token, claim, reason, fault: 'video' });
+    await step({ kind: 'give_up', token, claim, reason, fault });
   }
   const failed = async () =>
     (await sql("select from jobs where token = any($1) and status = 'failed'", [[...which]])).length;

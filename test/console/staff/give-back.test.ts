@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { returnServiceFailure } from '../../../src/commands/return-service-failure.ts';
 import { readLog } from '../../support/log.ts';
+import { waitFor } from '../../support/wait-for.ts';
 import type { Browser, Page } from '../browser.ts';
-import { chargedAccount, closeAndInvoice } from './charged-accounts.ts';
+import { chargedAccount, closeAndInvoice, failDownloads } from './charged-accounts.ts';
 import { staffOfFile } from './staff-of-file.ts';
 import type { StaffMember } from './staff-of-file.ts';
 
@@ -33,6 +35,20 @@ async function follow(browser: Browser, answer: Page): Promise<string> {
   expect([answer.status, textOf(answer)]).toEqual([303, '']);
   return textOf(await browser.get(answer.headers['location'] ?? ''));
 }
+
+it('a credit that the service has given back is shown as such', async () => {
+  const account = await chargedAccount(service, 1, { downloads_limit: 10 });
+  const [token = ''] = account.tokens;
+  await failDownloads(service, account, { fault: 'service' });
+  expect(textOf(await support.get(`/staff/downloads/${token}`))).toContain('Cost 1 credit of the plan Token');
+  const dependencies = { ...service.commands, readCredits: () => Promise.resolve(undefined) };
+  expect(await returnServiceFailure(dependencies, { token, timeoutMs: 10_000 })).toBe('credit_returned');
+  const isReturned = async () => textOf(await support.get(`/staff/downloads/${token}`)).includes('Returned:');
+  await waitFor(isReturned, { what: 'the return of the credit on the page' });
+  expect(textOf(await support.get(`/staff/downloads/${token}`))).toContain(
+    'Cost 1 credit of the plan, given back Token',
+  );
+});
 
 describe('a charge whose books are open', () => {
   it('is waived at once by finance within the limit, and the page says so', async () => {

@@ -98,8 +98,8 @@ function facts(download: Download): Html {
 const isLive = ({ status }: Download) => status !== 'done' && status !== 'failed';
 
 function cost(download: Download): Html {
-  const { overage, charged_cents: charged, given_back_cents: givenBack, left_cents: left, token } = download;
-  if (!overage) return html`1 credit of the plan`;
+  const { overage, charged_cents: charged, given_back_cents: givenBack, left_cents: left, token, steps } = download;
+  if (!overage) return html`1 credit of the plan${steps.some(isReturn) && ', given back'}`;
   if (charged === null) return html`overage`;
   return html`${money(charged)}${givenBack > 0 && `, ${money(givenBack)} given back, ${money(left)} left`}
   ${
@@ -108,6 +108,9 @@ function cost(download: Download): Html {
       : html`<p class="soft">Nothing is left to give back.</p>`
   }`;
 }
+
+const isReturn = ({ event }: Step) =>
+  event !== null && ['DownloadCreditReturned', 'DownloadVoided'].includes(event.type);
 
 function neighbours({ usage: { stream, before, after } }: Download): Html {
   const link = (place: typeof before, key: string, text: string) =>
