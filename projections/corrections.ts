@@ -163,17 +163,21 @@ export async function readCorrection(
 /**
  * Those that wait, the oldest first: `asked` for a second person, `permitted` for being carried out.
  *
- * @param after a position: only later ones
+ * @param except ids to leave out for now
  */
 export const listWaitingCorrections = (
   client: Pick<PoolClient, 'query'>,
-  { status, after, limit }: { status: 'asked' | 'permitted'; after?: string | undefined; limit: number },
+  {
+    status,
+    except = [],
+    limit,
+  }: { status: 'asked' | 'permitted'; except?: readonly string[] | undefined; limit: number },
 ): Promise<CorrectionRow[]> =>
   select(
     client,
-    `where status = $1 and status in ('asked', 'permitted') and c.position > coalesce($2::numeric, -1)
+    `where status = $1 and status in ('asked', 'permitted') and correction_id <> all($2::uuid[])
      order by c.position limit $3`,
-    [status, after ?? null, limit],
+    [status, except, limit],
   );
 
 export interface CorrectionFilter {

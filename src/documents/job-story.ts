@@ -38,15 +38,15 @@ export const reasonText = (reason: ReleaseReason): string =>
   reason in releases ? releases[reason as keyof typeof releases] : failureReasons[reason as FailureReason].message;
 
 const words: Words = {
-  DownloadCreditDebited: ({ ordinal }) => `takes a credit of the plan, as download ${String(ordinal)} of the period`,
+  DownloadCreditDebited: ({ ordinal }) => `a credit of the plan, as download ${String(ordinal)} of the period`,
   OverageCharged: ({ cents, ordinal }) =>
-    `charged ${formatCents(cents)} beyond the plan, as download ${String(ordinal)} of the period`,
+    `${formatCents(cents)} beyond the plan, as download ${String(ordinal)} of the period`,
   DownloadQueued: ({ platform, video_id: id, format, quality }) => `${format} in ${quality} of ${platform} ${id}`,
   DownloadConfirmed: () => 'the client was told of it: it can no longer be voided',
   DownloadVoided: ({ cents }) =>
-    `voided, because the client was told that nothing was queued: ${cents > 0 ? formatCents(cents) : 'a credit'} given back`,
-  ChargeWaived: ({ cents, reference }, { actor }) => `${formatCents(cents)} waived under ${reference}${byWhom(actor)}`,
-  DownloadCreditReturned: () => 'credit returned: the service was at fault',
+    `${cents > 0 ? formatCents(cents) : 'a credit'}: the client was told that nothing was queued`,
+  ChargeWaived: ({ cents, reference }, { actor }) => `${formatCents(cents)} under ${reference}${byWhom(actor)}`,
+  DownloadCreditReturned: () => 'a credit: the service was at fault',
   JobClaimed: ({ attempt, worker_id: worker }) => `attempt ${String(attempt)}, by ${worker}`,
   JobReleased: ({ reason, not_before: notBefore }) => `queued again until ${notBefore}: ${reasonText(reason)}`,
   JobCompleted: ({ file_mime: mime, file_size_bytes: sizeBytes }) => `${mime}, ${String(sizeBytes)} bytes`,
@@ -54,7 +54,7 @@ const words: Words = {
   FileExpired: () => 'no more links to the file are made',
 };
 
-/** Empty for an event that says all by its name. */
+/** Goes on after the event's title, or stands beside its type; empty for an event that says all by its name. */
 export function describeEvent({ type, data, actor }: Pick<StoryEvent, 'type' | 'data' | 'actor'>): string {
   const describe = words[type] as ((data: object, row: Pick<StoryEvent, 'actor'>) => string) | undefined;
   return describe?.(data, { actor }) ?? '';
@@ -69,9 +69,9 @@ const titles: Partial<Record<DomainEvent['type'], string>> = {
   OverageCharged: 'Charged',
   DownloadQueued: 'Queued:',
   DownloadConfirmed: 'Confirmed:',
-  DownloadVoided: 'Voided:',
-  ChargeWaived: 'Waived:',
-  DownloadCreditReturned: 'Returned:',
+  DownloadVoided: 'Voided',
+  ChargeWaived: 'Waived',
+  DownloadCreditReturned: 'Returned',
   JobClaimed: 'Taken by a worker:',
   JobStarted: 'Started',
   JobReleased: 'Released:',
@@ -82,6 +82,11 @@ const titles: Partial<Record<DomainEvent['type'], string>> = {
 
 /** What happened, in front of its description. */
 export const eventTitle = (type: DomainEvent['type']): string => titles[type] ?? type;
+
+/** Title and description; the description alone for an event without a title. */
+export function eventSentence(event: Pick<StoryEvent, 'type' | 'data' | 'actor'>): string {
+  return `${titles[event.type] ?? ''} ${describeEvent(event)}`.trim();
+}
 
 export interface Correction {
   time: string;
@@ -96,7 +101,7 @@ const corrections: readonly DomainEvent['type'][] = ['DownloadVoided', 'ChargeWa
 export function correctionsOf(rows: readonly StoryEvent[], notes: readonly StoryCreditNote[]): Correction[] {
   const inPeriod = rows
     .filter(({ type }) => corrections.includes(type))
-    .map((row) => ({ time: row.time, cents: -(row.cents ?? 0), text: describeEvent(row) }));
+    .map((row) => ({ time: row.time, cents: -(row.cents ?? 0), text: eventSentence(row) }));
   const charges = rows.filter(({ cents }) => (cents ?? 0) > 0).map((row) => row.event_id);
   const credited = notes
     .filter(({ data }) => data.charge_event_id !== null && charges.includes(data.charge_event_id))
@@ -104,7 +109,7 @@ export function correctionsOf(rows: readonly StoryEvent[], notes: readonly Story
       time: issuedAt,
       cents: data.cents,
       text:
-        `${formatCents(data.cents)} credited by credit note ${String(data.number)} of invoice ${String(data.invoice_number)} ` +
+        `Credited ${formatCents(data.cents)} by credit note ${String(data.number)} of invoice ${String(data.invoice_number)} ` +
         `under ${data.reference}${byWhom(actor)}`,
     }));
   return [...inPeriod, ...credited];

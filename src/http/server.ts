@@ -1,4 +1,4 @@
-import Fastify, { LogController } from 'fastify';
+import Fastify from 'fastify';
 import type { FastifyBaseLogger, FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { AddressWindows } from './address-window.ts';
 import { createAuthenticate } from './authenticate.ts';
@@ -13,9 +13,10 @@ import type { Tracer } from '../ports/tracing.ts';
 import { sendError, sendErrorWithoutHooks } from './envelope.ts';
 import { ApiError, errorsThatGiveBack } from './errors.ts';
 import { giveBack } from './give-back-rate-limit.ts';
+import { bodyLimitBytes, listenerOptions } from './listener-options.ts';
 import { observeRequest } from './observe-request.ts';
 import { PartsAway } from './retry-after.ts';
-import { ownRequestIds, showRequestId } from './request-id.ts';
+import { showRequestId } from './request-id.ts';
 import { writeUsageHeaders } from './usage-headers.ts';
 
 export interface ServerDependencies
@@ -27,8 +28,6 @@ export interface ServerDependencies
   tracer?: Tracer | undefined;
 }
 
-const bodyLimitBytes = 16 * 1024;
-
 /**
  * The JSON API. A request passes, in this order: route and method (404, 405), `Host` (400), key (401), rate (429), then its
  * endpoint: input (400), quota (402), upstream (502).
@@ -38,20 +37,11 @@ export function createServer(given: ServerDependencies): FastifyInstance {
   const dependencies = { ...given, partsAway };
   const { logger, addresses, trustedProxies, newUuid, requests, tracer } = dependencies;
   const brokenRequests = new BrokenRequests({ addresses, requests, newUuid, logger });
+  const options = listenerOptions({ logger, newUuid, trustedProxies });
   const server = Fastify({
-    loggerInstance: logger,
-    logController: new LogController({ disableRequestLogging: true }),
-    ...ownRequestIds(newUuid),
-    bodyLimit: bodyLimitBytes,
-    // Slow heads and bodies: the time that a request may take to arrive.
-    requestTimeout: 10_000,
-    connectionTimeout: 0,
-    keepAliveTimeout: 72_000,
+    ...options,
     // Node would answer a missing Host by itself, without the envelope.
-    http: { headersTimeout: 5_000, requireHostHeader: false, connectionsCheckingInterval: 1_000 },
-    exposeHeadRoutes: false,
-    trustProxy: trustedProxies.length > 0 ? [...trustedProxies] : false,
-    return503OnClosing: false,
+    http: { ...options.http, requireHostHeader: false },
     forceCloseConnections: 'idle',
     frameworkErrors: (_error, request, reply) => {
       request.arrivedMs = performance.now();

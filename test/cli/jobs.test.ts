@@ -60,7 +60,7 @@ describe('jobs show and timeline', { timeout: 120_000 }, () => {
     expectText(text, /^time +gap +type +stream +revision +actor +charge +in words +payload\n/);
     expectText(
       text,
-      / OverageCharged +usage-acc_\w+-\d{8} +3 +api_key key_\w+ +\$0\.25 +charged \$0\.25 beyond the plan, as download 2 of the period +\{/,
+      / OverageCharged +usage-acc_\w+-\d{8} +3 +api_key key_\w+ +\$0\.25 +\$0\.25 beyond the plan, as download 2 of the period +\{/,
     );
     expectText(text, / JobFailed .* The video does not exist or has been removed\. +\{/);
     expect((await run('jobs', 'timeline', included)).stdout).toMatch(/ DownloadCreditDebited .* \$0\.00 /);
@@ -86,7 +86,7 @@ describe('jobs show and timeline', { timeout: 120_000 }, () => {
     const [, charged = ''] = downloads.tokens;
     const why = ['--reason', 'the film was cut', '--reference', 'case-7', '--by', 'Ada'];
     expectText(await run('ledger', 'waive', charged, ...why), /./);
-    const waived = /^given back:\n {2}\S+Z {2}\$0\.25 waived under case-7 by Ada: the film was cut$/m;
+    const waived = /^given back:\n {2}\S+Z {2}Waived \$0\.25 under case-7 by Ada: the film was cut$/m;
     expectText(await run('jobs', 'timeline', charged), waived);
     expectText(await run('jobs', 'show', charged), waived);
     expect(await cli('jobs', 'show', charged)).toMatchObject({ charge_cents: 25, corrections: [{ cents: 25 }] });

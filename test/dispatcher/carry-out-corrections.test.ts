@@ -2,23 +2,28 @@ import { expect, it, onTestFinished } from 'vitest';
 
 import { parseUsageEvent } from '../../src/domain/parse-event.ts';
 import { startCarryingOutCorrections } from '../../src/dispatcher/carry-out-corrections.ts';
+import type { CarryOutLoop } from '../../src/dispatcher/carry-out-corrections.ts';
+import { EventStoreUnavailable } from '../../src/ports/event-store.ts';
 import { newUuid } from '../../src/system/clock-and-chance.ts';
 import { chargedAccount, correctionsOf, desk, hireTeam, waive } from '../commands/corrections-under-test.ts';
 import { correct } from '../commands/keyed-downloads.ts';
+import { changedLog, noteReads } from '../commands/noted-reads.ts';
 import { accepted } from '../commands/staff-under-test.ts';
 import { midNovember } from '../commands/usage-account.ts';
 import { token } from '../domain/usage-examples.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { corrections } from '../../projections/corrections.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
-import { readModelsOfFile, silent } from '../projections/read-models-under-test.ts';
+import { readModelsOfFile, rememberingLogger, silent } from '../projections/read-models-under-test.ts';
 
 const log = logUnderTest();
 const models = readModelsOfFile(log, corrections);
 
-function start(): { stop: () => Promise<void> } {
-  const dependencies = { store: log.store, pool: models.pool, logger: silent, newUuid, now: () => midNovember };
-  const loop = startCarryingOutCorrections({ ...dependencies, everyMs: 10, setAsideMs: 50 });
+function start({ store = log.store, logger = silent, setAsideMs = 50 }: Partial<CarryOutLoop> = {}): {
+  stop: () => Promise<void>;
+} {
+  const dependencies = { store, pool: models.pool, logger, newUuid, now: () => midNovember };
+  const loop = startCarryingOutCorrections({ ...dependencies, everyMs: 10, setAsideMs });
   onTestFinished(() => loop.stop());
   return loop;
 }
@@ -45,4 +50,42 @@ it('what a crash left after the permission is carried out once, also by two at a
   const usage = (await log.store.read(account.stream, 0)).map(parseUsageEvent);
   const waived = usage.flatMap(({ event }) => (event.type === 'ChargeWaived' ? [event.data.token] : []));
   expect(waived.sort()).toEqual([token(1), token(2), token(4)]);
+});
+
+/** As a crash leaves it. */
+async function permitted() {
+  const account = await chargedAccount(log.store, 1);
+  const { fay } = await hireTeam(log.store);
+  const { correctionId } = accepted(await desk(log.store, account).ask(fay, { correction: waive(account, 1) }));
+  await models.caughtUp();
+  const isMade = async () =>
+    (await correctionsOf(log.store, account)).some(({ event: { type } }) => type === 'CorrectionMade');
+  return { account, correctionId, isMade };
+}
+
+it('the log is asked once whether it is there, before all that would wait for it in turn', async () => {
+  const { account, isMade } = await permitted();
+  const headPosition = () => Promise.reject(new EventStoreUnavailable('away'));
+  const { store, reads } = noteReads(changedLog(log.store, { headPosition }));
+  const { logger, text } = rememberingLogger();
+  const loop = start({ store, logger });
+  await waitFor(() => text().includes('a part is lost'), { what: 'a round that fails' });
+  await loop.stop();
+  expect(text()).toContain('"what":"a round"');
+  expect(reads(`corrections-${account.accountId}`)).toEqual([]);
+  start();
+  await waitFor(isMade, { what: 'the correction to be made' });
+});
+
+it('a correction does not wait behind many that cannot be carried out', async () => {
+  const { correctionId, isMade } = await permitted();
+  // Older ones, which the log does not know.
+  const others = `jsonb_build_object('correction_id', gen_random_uuid(), 'position', 0, 'account_id', 'acc_unknown')`;
+  await models.pool.query(
+    `insert into corrections
+     select (jsonb_populate_record(c, ${others})).* from corrections c, generate_series(1, 501) where correction_id = $1`,
+    [correctionId],
+  );
+  start({ setAsideMs: 60_000 });
+  await waitFor(isMade, { what: 'the correction to be made', timeoutMs: 20_000 });
 });

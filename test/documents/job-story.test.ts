@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { TimelineRow } from '../../projections/job-timeline.ts';
-import { correctionsOf, describeEvent, reasonText } from '../../src/documents/job-story.ts';
+import { correctionsOf, describeEvent, eventSentence, reasonText } from '../../src/documents/job-story.ts';
 import { releaseReasons } from '../../src/domain/download-job-events.ts';
 
 const ada = { type: 'staff', id: 'Ada', role: 'operator', reason: 'the film was cut' } as const;
@@ -20,26 +20,20 @@ const row = (type: TimelineRow['type'], data: object, more: Partial<TimelineRow>
 
 describe('a download, in words', () => {
   it.each<[TimelineRow, string]>([
-    [row('DownloadCreditDebited', { ordinal: 3 }), 'takes a credit of the plan, as download 3 of the period'],
-    [row('OverageCharged', { ordinal: 4, cents: 25 }), 'charged $0.25 beyond the plan, as download 4 of the period'],
+    [row('DownloadCreditDebited', { ordinal: 3 }), 'a credit of the plan, as download 3 of the period'],
+    [row('OverageCharged', { ordinal: 4, cents: 25 }), '$0.25 beyond the plan, as download 4 of the period'],
     [
       row('DownloadQueued', { platform: 'youtube', video_id: 'abc', format: 'video', quality: '720' }),
       'video in 720 of youtube abc',
     ],
-    [
-      row('DownloadVoided', { cents: 25 }),
-      'voided, because the client was told that nothing was queued: $0.25 given back',
-    ],
-    [
-      row('DownloadVoided', { cents: 0 }),
-      'voided, because the client was told that nothing was queued: a credit given back',
-    ],
+    [row('DownloadVoided', { cents: 25 }), '$0.25: the client was told that nothing was queued'],
+    [row('DownloadVoided', { cents: 0 }), 'a credit: the client was told that nothing was queued'],
     [
       row('ChargeWaived', { cents: 20, reference: 'case-7' }, { actor: ada }),
-      '$0.20 waived under case-7 by Ada: the film was cut',
+      '$0.20 under case-7 by Ada: the film was cut',
     ],
-    [row('ChargeWaived', { cents: 20, reference: 'service_failure' }), '$0.20 waived under service_failure'],
-    [row('DownloadCreditReturned', {}), 'credit returned: the service was at fault'],
+    [row('ChargeWaived', { cents: 20, reference: 'service_failure' }), '$0.20 under service_failure'],
+    [row('DownloadCreditReturned', {}), 'a credit: the service was at fault'],
     [row('JobClaimed', { attempt: 2, worker_id: 'wrk_1' }), 'attempt 2, by wrk_1'],
     [
       row('JobReleased', { reason: 'lease_expired', not_before: time }),
@@ -55,6 +49,13 @@ describe('a download, in words', () => {
     [row('JobStarted', {}), ''],
   ])('$0.type', (event, text) => {
     expect(describeEvent(event)).toBe(text);
+  });
+
+  it('says each thing once, with its title in front', () => {
+    const charged = row('OverageCharged', { ordinal: 4, cents: 25 });
+    expect(eventSentence(charged)).toBe('Charged $0.25 beyond the plan, as download 4 of the period');
+    expect(eventSentence(row('JobStarted', {}))).toBe('Started');
+    expect(eventSentence(row('AccountOpened', {}))).toBe('');
   });
 
   it('has a sentence for each reason', () => {
@@ -74,10 +75,10 @@ describe('a download, in words', () => {
       row('ChargeWaived', { cents: 20, reference: 'case-7' }, { cents: -20, actor: ada, event_id: 'waiver' }),
     ];
     expect(correctionsOf(rows, [note('charge', 1), note('another', 2), note(null, 3)])).toEqual([
-      { time, cents: 20, text: '$0.20 waived under case-7 by Ada: the film was cut' },
+      { time, cents: 20, text: 'Waived $0.20 under case-7 by Ada: the film was cut' },
       {
         ...{ time, cents: 5 },
-        text: '$0.05 credited by credit note 1 of invoice 2 under CASE-8 by Ada: the film was cut',
+        text: 'Credited $0.05 by credit note 1 of invoice 2 under CASE-8 by Ada: the film was cut',
       },
     ]);
   });

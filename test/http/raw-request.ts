@@ -48,6 +48,16 @@ export async function rawExchange(url: string, bytes: string): Promise<RawAnswer
   return checked(Number(statusLine.split(' ')[1]), Object.fromEntries(headers), body);
 }
 
+/** Sends the beginning of a request, and no more. @returns after how many seconds the other side closes the connection */
+export async function secondsUntilClosed(url: string, beginning: string): Promise<number> {
+  const { hostname, port } = new URL(url);
+  const startedMs = performance.now();
+  const socket = connect({ host: hostname, port: Number(port) });
+  socket.write(beginning);
+  await readText(socket);
+  return (performance.now() - startedMs) / 1_000;
+}
+
 /** What the contract says of every response holds here too: §2.1 and §4.6. */
 function checked(status: number, headers: Record<string, string>, body: string): RawAnswer {
   expect(headers['content-type']).toBe('application/json');

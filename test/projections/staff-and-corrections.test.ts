@@ -111,8 +111,8 @@ describe('corrections', () => {
     expect([...statuses].sort()).toEqual(['asked', 'failed', 'made', 'made', 'made', 'made', 'refused']);
     const waiting = await listWaitingCorrections(models.pool, { status: 'asked', limit: 5 });
     expect(waiting).toEqual(await list({ status: 'asked' }));
-    const after = { status: 'asked', after: waiting[0]!.position, limit: 5 } as const;
-    expect(await listWaitingCorrections(models.pool, after)).toEqual([]);
+    const others = { status: 'asked', except: [waiting[0]!.correction_id], limit: 5 } as const;
+    expect(await listWaitingCorrections(models.pool, others)).toEqual([]);
     expect(await listWaitingCorrections(models.pool, { status: 'permitted', limit: 5 })).toEqual([]);
     const [newest] = all as [CorrectionRow];
     expect(await list({ accountId })).toEqual(all);

@@ -109,8 +109,9 @@ export class SupervisedSubscription implements Subscription {
     this.#told = error.message;
   }
 
-  #tellOver(): void {
+  #works(): void {
     const { logger, outage } = this.#supervision;
+    this.#failures = 0;
     outage.works();
     if (this.#told === undefined) return;
     this.#told = undefined;
@@ -153,12 +154,12 @@ export class SupervisedSubscription implements Subscription {
       if (batch !== undefined && isAfter(batch.position, delivered)) {
         await this.#options.apply(batch);
         delivered = batch.position;
-        this.#failures = 0;
-        this.#tellOver();
+        // Positions without events may come before the batch that fails, each time anew.
+        if (batch.events.length > 0) this.#works();
       } else if (arrivals.failure !== undefined) throw arrivals.failure;
       else {
         this.#isCaughtUp = arrivals.isCaughtUp;
-        if (this.#isCaughtUp) this.#supervision.outage.works();
+        if (this.#isCaughtUp) this.#works();
         const timeoutMs = arrivals.isConfirmed ? this.#supervision.watchdogMs : CONFIRMATION_TIMEOUT_MS;
         if (!(await this.#wait(timeoutMs, () => arrivals.hasNews || this.#mustStop()))) {
           if (arrivals.isConfirmed) throw new QuietSubscription();

@@ -1,18 +1,15 @@
-import { hash } from 'node:crypto';
 import type { Pool } from 'pg';
-import type { ConsoleSession, ConsoleSessions, ListedSession } from '../../ports/console-sessions.ts';
+import type { ConsoleSession, ConsoleSessions } from '../../ports/console-sessions.ts';
 import type { RowMacs } from '../../ports/row-macs.ts';
+import { formTokenOf, hashOfSecret, listedSession } from './session-rows.ts';
+import type { ListedRow } from './session-rows.ts';
 
 /** Table `console_sessions`. A row without a MAC of this installation is no session. */
 
 const sessionIdle = '1 day';
 export const sessionLifetime = '30 days';
-/** Longer descriptions of browsers are cut. */
-export const maxBrowserCharacters = 300;
-
-/** The secret of a session or a link: only the browser or the mail has it. */
-export const newSecret = (randomBits: (bytes: number) => Buffer): string => randomBits(20).toString('base64url');
-export const hashOfSecret = (secret: string): Buffer => hash('sha256', secret, 'buffer');
+const isAlive = `s.started_at > clock_timestamp() - interval '${sessionLifetime}'
+  and s.seen_at > clock_timestamp() - interval '${sessionIdle}'`;
 
 /** The part of a row that its MAC covers. */
 export const sessionText = (row: {
@@ -38,8 +35,7 @@ export function createConsoleSessions(pool: Pool, { macs }: { macs: RowMacs }): 
         text: `with found as (
            select s.* from console_sessions s
            join people p on p.account_id = s.account_id and p.person_id = s.person_id and p.removed_at is null
-           where s.secret_hash = $1 and s.started_at > clock_timestamp() - interval '${sessionLifetime}'
-             and s.seen_at > clock_timestamp() - interval '${sessionIdle}'
+           where s.secret_hash = $1 and ${isAlive}
          ), seen as (
            update console_sessions s set seen_at = clock_timestamp() from found f
            where s.secret_hash = f.secret_hash and f.seen_at < clock_timestamp() - interval '1 minute'
@@ -52,22 +48,16 @@ export function createConsoleSessions(pool: Pool, { macs }: { macs: RowMacs }): 
       const { session_id: sessionId, account_id: accountId, person_id: personId, started_at: startedAt, mac } = row;
       const text = sessionText({ secretHash, accountId, personId, startedAt });
       if (!macs.verifies({ table: 'console_sessions', name: sessionId, text, mac })) return undefined;
-      return { sessionId, accountId, personId, formToken: hash('sha256', `form ${secret}`, 'base64url') };
+      return { sessionId, accountId, personId, formToken: formTokenOf(secret) };
     },
     list: async ({ accountId, personId }) => {
-      const { rows } = await pool.query<{ session_id: string; started_at: Date; seen_at: Date; browser: string }>(
-        `select session_id, started_at, seen_at, browser from console_sessions
-         where account_id = $1 and person_id = $2 and started_at > clock_timestamp() - interval '${sessionLifetime}'
-           and seen_at > clock_timestamp() - interval '${sessionIdle}'
+      const { rows } = await pool.query<ListedRow>(
+        `select session_id, started_at, seen_at, browser from console_sessions s
+         where account_id = $1 and person_id = $2 and ${isAlive}
          order by started_at desc limit 100`,
         [accountId, personId],
       );
-      return rows.map((row): ListedSession => ({
-        sessionId: row.session_id,
-        startedAt: row.started_at.toISOString(),
-        seenAt: row.seen_at.toISOString(),
-        browser: row.browser,
-      }));
+      return rows.map(listedSession);
     },
     end: async ({ accountId, personId }: ConsoleSession, sessionId) => {
       await pool.query('delete from console_sessions where account_id = $1 and person_id = $2 and session_id = $3', [

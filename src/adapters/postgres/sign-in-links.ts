@@ -1,8 +1,9 @@
 import type { Pool } from 'pg';
 import type { SignInChoice, SignInLinks } from '../../ports/console-sessions.ts';
 import type { RowMacs } from '../../ports/row-macs.ts';
-import { hashOfSecret, maxBrowserCharacters, newSecret, sessionLifetime, sessionText } from './console-sessions.ts';
+import { sessionLifetime, sessionText } from './console-sessions.ts';
 import { inOwnSession } from './own-session.ts';
+import { hashOfSecret, isOfBrowser, maxBrowserCharacters, newSecret } from './session-rows.ts';
 
 /** Table `sign_in_links`. A row without a MAC of this installation signs nobody in. */
 
@@ -98,7 +99,7 @@ export function createSignInLinks(pool: Pool, dependencies: Dependencies): SignI
       return {
         emailHashes: row.email_hashes,
         choices,
-        isOfBrowser: (browser) => browser !== undefined && row.browser_hash?.equals(hashOfSecret(browser)) === true,
+        isOfBrowser: (browser) => isOfBrowser(row.browser_hash, browser),
       };
     },
     use: async (secret, { accountId, personId, browser, replaces }) => {

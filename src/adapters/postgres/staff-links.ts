@@ -1,8 +1,8 @@
 import type { Pool } from 'pg';
 import type { RowMacs } from '../../ports/row-macs.ts';
 import type { StaffLinks } from '../../ports/staff-sessions.ts';
-import { hashOfSecret, newSecret } from './console-sessions.ts';
 import { inOwnSession } from './own-session.ts';
+import { hashOfSecret, isOfBrowser, newSecret } from './session-rows.ts';
 
 /** Table `staff_links`. A row without a MAC of this installation signs nobody in. */
 
@@ -81,7 +81,7 @@ export function createStaffLinks(pool: Pool, { macs, randomBits }: Dependencies)
       if (!macs.verifies({ table: 'staff_links', name, text, mac: row.mac })) return undefined;
       return {
         staffId: row.staff_id,
-        isOfBrowser: (browser) => browser !== undefined && row.browser_hash?.equals(hashOfSecret(browser)) === true,
+        isOfBrowser: (browser) => isOfBrowser(row.browser_hash, browser),
       };
     },
     use: async (secret) => {

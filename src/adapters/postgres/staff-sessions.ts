@@ -1,10 +1,9 @@
-import { hash } from 'node:crypto';
 import type { Pool } from 'pg';
 import type { StaffRole } from '../../domain/staff-events.ts';
-import type { ListedSession } from '../../ports/console-sessions.ts';
 import type { RowMacs } from '../../ports/row-macs.ts';
 import type { StaffSessions } from '../../ports/staff-sessions.ts';
-import { hashOfSecret, maxBrowserCharacters, newSecret } from './console-sessions.ts';
+import { formTokenOf, hashOfSecret, listedSession, maxBrowserCharacters, newSecret } from './session-rows.ts';
+import type { ListedRow } from './session-rows.ts';
 
 /** Table `staff_sessions`. A row without a MAC of this installation is no session. */
 
@@ -50,7 +49,7 @@ export function createStaffSessions(pool: Pool, { macs, randomBits }: Dependenci
       const { session_id: sessionId, staff_id: staffId, role, mac } = row;
       const text = sessionText(secretHash, row);
       if (!macs.verifies({ table: 'staff_sessions', name: sessionId, text, mac })) return undefined;
-      return { sessionId, staffId, role, formToken: hash('sha256', `form ${secret}`, 'base64url') };
+      return { sessionId, staffId, role, formToken: formTokenOf(secret) };
     },
     start: async ({ staffId, role, browser, replaces }) => {
       const secret = newSecret(randomBits);
@@ -80,17 +79,12 @@ export function createStaffSessions(pool: Pool, { macs, randomBits }: Dependenci
       return secret;
     },
     list: async (staffId) => {
-      const { rows } = await pool.query<{ session_id: string; started_at: Date; seen_at: Date; browser: string }>(
+      const { rows } = await pool.query<ListedRow>(
         `select session_id, started_at, seen_at, browser from staff_sessions where staff_id = $1 and ${isAlive}
          order by started_at desc limit 100`,
         [staffId],
       );
-      return rows.map((row): ListedSession => ({
-        sessionId: row.session_id,
-        startedAt: row.started_at.toISOString(),
-        seenAt: row.seen_at.toISOString(),
-        browser: row.browser,
-      }));
+      return rows.map(listedSession);
     },
     end: async (staffId, sessionId) => {
       await pool.query('delete from staff_sessions where staff_id = $1 and session_id = $2', [staffId, sessionId]);

@@ -1,3 +1,19 @@
+/** Columns of a period, and of the sums over all periods of a month. */
+const money = {
+  charges: 'money.charges',
+  charged_cents: 'money.charged',
+  voided_cents: 'money.voided',
+  waived_cents: 'money.waived',
+  fee_cents: 'money.fee',
+  fee_difference_cents: 'money.feeDifference',
+  invoiced_overage_cents: 'money.invoicedOverage',
+  invoiced_fee_cents: 'money.invoicedFee',
+  invoiced_fee_difference_cents: 'money.invoicedFeeDifference',
+  credited_overage_cents: 'money.creditedOverage',
+  credited_fee_cents: 'money.creditedFee',
+  difference_cents: 'difference',
+} as const;
+
 /**
  * For every table that is compared, the value that each column of a row must have: the path of a field of the entry's subject
  * (see `expected-rows.ts`).
@@ -193,35 +209,13 @@ export const columns = {
     stream: 'stream',
     plan: 'plan',
     phase: 'phase',
-    charges: 'money.charges',
-    charged_cents: 'money.charged',
-    voided_cents: 'money.voided',
-    waived_cents: 'money.waived',
-    fee_cents: 'money.fee',
-    fee_difference_cents: 'money.feeDifference',
-    invoiced_overage_cents: 'money.invoicedOverage',
-    invoiced_fee_cents: 'money.invoicedFee',
-    invoiced_fee_difference_cents: 'money.invoicedFeeDifference',
-    credited_overage_cents: 'money.creditedOverage',
-    credited_fee_cents: 'money.creditedFee',
-    difference_cents: 'difference',
+    ...money,
   },
   month_money: {
     month: 'month',
     phase: 'phase',
     periods: 'periods',
-    charges: 'money.charges',
-    charged_cents: 'money.charged',
-    voided_cents: 'money.voided',
-    waived_cents: 'money.waived',
-    fee_cents: 'money.fee',
-    fee_difference_cents: 'money.feeDifference',
-    invoiced_overage_cents: 'money.invoicedOverage',
-    invoiced_fee_cents: 'money.invoicedFee',
-    invoiced_fee_difference_cents: 'money.invoicedFeeDifference',
-    credited_overage_cents: 'money.creditedOverage',
-    credited_fee_cents: 'money.creditedFee',
-    difference_cents: 'difference',
+    ...money,
   },
   job_days: {
     day: 'day',

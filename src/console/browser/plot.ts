@@ -26,6 +26,12 @@ const topsOf = (series: readonly Series[], index: number) =>
       : series.slice(index).reduce((sum, each) => sum + (each.as ? 0 : Math.max(0, each.values[slot] ?? 0)), 0),
   ) ?? [];
 
+/** What counts are labelled by: half a download is none. */
+const wholeSteps = [
+  ...[1, 2, 5],
+  ...Array.from({ length: 12 }, (_, power) => [10, 20, 25, 50].map((step) => step * 10 ** power)).flat(),
+];
+
 const colour = (token: string) => getComputedStyle(document.documentElement).getPropertyValue(`--${token}`).trim();
 
 function draw(figure: HTMLElement): void {
@@ -40,6 +46,7 @@ function draw(figure: HTMLElement): void {
     by === 'month'
       ? { width: month, incrs: [1, 2, 3, 6, 12].map((months) => months * month), values: '{MMM} {YY}', size: 70 }
       : { width: day, incrs: [1, 2, 7, 14].map((days) => days * day), values: '{DD} {MMM}', size: 50 };
+  const isWhole = series.every(({ values }) => values.every((value) => Number.isInteger(value ?? 0)));
   const axis = {
     stroke: colour('ink-soft'),
     grid: { stroke: colour('line'), width: 1 },
@@ -58,7 +65,7 @@ function draw(figure: HTMLElement): void {
       cursor: { points: { show: false } },
       axes: [
         { ...axis, incrs: steps.incrs, values: steps.values },
-        { ...axis, size: steps.size },
+        { ...axis, size: steps.size, ...(isWhole && { incrs: wholeSteps }) },
       ],
       series: [
         by === 'month' ? { label: 'Month', value: '{YYYY}-{MM}' } : { label: 'Day (UTC)', value: '{YYYY}-{MM}-{DD}' },

@@ -11,7 +11,7 @@ import { correctionsOf, describeEvent, eventTitle } from '../../documents/job-st
 import { failureReasons } from '../../domain/failure-reasons.ts';
 import type { FailureReason } from '../../domain/failure-reasons.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
-import { actorText, bytes, money, note, statusTag, time } from '../parts.ts';
+import { actorText, bytes, note, statusTag, time } from '../parts.ts';
 import { away, missing, page, redirect, Refusal } from '../visit.ts';
 import type { Answer, OwnerVisit } from '../visit.ts';
 import { costText } from '../download-list.ts';
@@ -120,7 +120,7 @@ function givenBack(timeline: readonly TimelineRow[], notes: AccountInvoices['cre
   const corrections = correctionsOf(timeline, notes);
   if (corrections.length === 0) return false;
   return html`<ul>
-    ${corrections.map(({ time: at, cents, text }) => html`<li>${time(at)}: ${cents > 0 && `${money(-cents)}, `}${text}</li>`)}
+    ${corrections.map(({ time: at, text }) => html`<li>${time(at)}: ${text}</li>`)}
   </ul>`;
 }
 

@@ -1,11 +1,35 @@
+import { email as emailField } from '../../domain/plain-text.ts';
 import { setCookie } from '../cookies.ts';
 import type { CookieNames } from '../cookies.ts';
+import { badInput, Refusal } from '../visit.ts';
 import type { Visit } from '../visit.ts';
+import type { SignInMails } from './sign-in-mails.ts';
 
 /** The browser that asks to sign in, and the page where it wanted to go: both stand in one cookie. */
 export interface AskingBrowser {
   secret: string;
   next: string;
+}
+
+interface AskForMail {
+  /** Counts an attempt. @returns whether the client has made too many */
+  countSignIn: (clientAddress: string) => boolean;
+  randomBits: (bytes: number) => Buffer;
+  signInMails: SignInMails;
+}
+
+/** Mails a link to the address of the form. @returns that address, and the secret of the browser, for its cookie */
+export function askForMail(
+  { form, request }: Visit,
+  { countSignIn, randomBits, signInMails }: AskForMail,
+): { email: string; secret: string } {
+  const { data: email } = emailField.safeParse((form.get('email') ?? '').trim());
+  if (email === undefined) throw badInput('That is not an e-mail address. Go back and correct it.');
+  if (countSignIn(request.ip))
+    throw new Refusal(429, 'Too many attempts', 'Too many links were asked for from here. Try again in an hour.');
+  const secret = randomBits(24).toString('base64url');
+  signInMails.send({ email, browser: secret });
+  return { email, secret };
 }
 
 /** @param minutes how long the browser may take to come back */

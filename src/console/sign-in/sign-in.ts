@@ -1,13 +1,12 @@
 import { readAccount } from '../../commands/accounts.ts';
 import { html } from '../../documents/html.ts';
 import type { Html } from '../../documents/html.ts';
-import { email as emailField } from '../../domain/plain-text.ts';
 import type { ReadLink, SignInChoice } from '../../ports/console-sessions.ts';
 import { ownerCookies, setCookie } from '../cookies.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
 import { note } from '../parts.ts';
-import { askingCookie, nextOf, readAsking } from './asking-browser.ts';
-import { badInput, page, redirect, Refusal } from '../visit.ts';
+import { askForMail, askingCookie, nextOf, readAsking } from './asking-browser.ts';
+import { page, redirect, Refusal } from '../visit.ts';
 import type { Answer, Visit } from '../visit.ts';
 
 /**
@@ -40,25 +39,15 @@ export function showForm(visit: Visit): Answer {
 }
 
 export function askForLink(visit: Visit, dependencies: ConsoleDependencies): Answer {
-  const email = emailField.safeParse((visit.form.get('email') ?? '').trim());
-  if (!email.success) throw badInput('That is not an e-mail address. Go back and correct it.');
-  if (dependencies.countSignIn(visit.request.ip))
-    throw new Refusal(429, 'Too many attempts', 'Too many links were asked for from here. Try again in an hour.');
-  const browser = dependencies.randomBits(24).toString('base64url');
-  dependencies.signInMails.send({ email: email.data, browser });
+  const { email, secret } = askForMail(visit, dependencies);
+  const names = ownerCookies(dependencies.origins.isSecure);
   return {
     kind: 'page',
-    cookies: [
-      askingCookie(
-        { secret: browser, next: nextOf(visit.form, base) },
-        ownerCookies(dependencies.origins.isSecure),
-        linkMinutes,
-      ),
-    ],
+    cookies: [askingCookie({ secret, next: nextOf(visit.form, base) }, names, linkMinutes)],
     page: {
       title: 'Look into your mail',
       content: html`<p class="lead">
-          If <strong>${email.data}</strong> belongs to an account, a link is on its way. Open it in this browser within
+          If <strong>${email}</strong> belongs to an account, a link is on its way. Open it in this browser within
           ${linkMinutes} minutes.
         </p>
         <p>

@@ -1,6 +1,12 @@
+import { html } from '../../documents/html.ts';
+import type { Html } from '../../documents/html.ts';
+
 /** Addresses of the staff console's pages. */
 
 export const accountPath = (accountId: string) => `/staff/accounts/${accountId}`;
+
+export const accountLink = (accountId: string): Html =>
+  html`<a href="${accountPath(accountId)}"><code>${accountId}</code></a>`;
 
 export const downloadPath = (token: string) => `/staff/downloads/${token}`;
 

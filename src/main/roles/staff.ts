@@ -1,4 +1,4 @@
-import Fastify, { LogController } from 'fastify';
+import Fastify from 'fastify';
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply } from 'fastify';
 import { newStaffCache, readStaff } from '../../commands/staff.ts';
 import { listStaffOfAddress } from '../../../projections/staff.ts';
@@ -16,7 +16,8 @@ import { staffSite } from '../../console/staff/staff-site.ts';
 import { mailbox } from '../../domain/people.ts';
 import { AddressWindows } from '../../http/address-window.ts';
 import { pollAnswerOf } from '../../http/get-video-status.ts';
-import { ownRequestIds, showRequestId } from '../../http/request-id.ts';
+import { listenerOptions } from '../../http/listener-options.ts';
+import { showRequestId } from '../../http/request-id.ts';
 import type { FileKey, FileStore } from '../../ports/files.ts';
 import type { DownloadProgress } from '../../ports/videos.ts';
 import { newId, newUuid, randomBits } from '../../system/clock-and-chance.ts';
@@ -30,7 +31,6 @@ import type { Config } from '../settings/config.ts';
 const maxSignInsOfClient = 30;
 /** Each holds one of the process's connections to Postgres. */
 const maxExports = 2;
-const bodyLimitBytes = 16 * 1024;
 
 interface StaffListener {
   /** Address of the staff console, without its path. */
@@ -78,16 +78,7 @@ function ownAddress(server: FastifyInstance, { host, port }: { host: string; por
 
 function createStaffServer(logger: FastifyBaseLogger, { TRUSTED_PROXIES: trustedProxies }: Config): FastifyInstance {
   const server = Fastify({
-    loggerInstance: logger,
-    logController: new LogController({ disableRequestLogging: true }),
-    ...ownRequestIds(newUuid),
-    bodyLimit: bodyLimitBytes,
-    requestTimeout: 10_000,
-    connectionTimeout: 0,
-    keepAliveTimeout: 72_000,
-    exposeHeadRoutes: false,
-    trustProxy: trustedProxies.length > 0 ? [...trustedProxies] : false,
-    return503OnClosing: false,
+    ...listenerOptions({ logger, newUuid, trustedProxies }),
     forceCloseConnections: true,
     frameworkErrors: (_error, _request, reply: FastifyReply) => {
       void reply.code(400).type('text/plain').send('This address cannot be read.\n');

@@ -1,8 +1,9 @@
-import Fastify, { LogController } from 'fastify';
+import Fastify from 'fastify';
 import type { FastifyBaseLogger } from 'fastify';
 import { newUuid } from '../../system/clock-and-chance.ts';
 import { registerHealthRoutes } from '../../http/health.ts';
-import { ownRequestIds, showRequestId } from '../../http/request-id.ts';
+import { listenerOptions } from '../../http/listener-options.ts';
+import { showRequestId } from '../../http/request-id.ts';
 import { registerMetricsRoute } from '../../http/metrics-route.ts';
 import { createReadiness } from '../readiness.ts';
 import type { Connections } from '../connect.ts';
@@ -25,18 +26,14 @@ export async function startRole(role: Role, ...given: Parameters<StartRole>): Pr
 /** Health checks and metrics of a role without an API. */
 export async function startHealthServer(connections: Connections): Promise<RunningRole> {
   const logger: FastifyBaseLogger = connections.logger;
-  const server = Fastify({
-    loggerInstance: logger,
-    logController: new LogController({ disableRequestLogging: true }),
-    ...ownRequestIds(newUuid),
-  });
+  const { HOST: host, HEALTH_PORT: port, TRUSTED_PROXIES: trustedProxies } = connections.config;
+  const server = Fastify({ ...listenerOptions({ logger, newUuid, trustedProxies }), exposeHeadRoutes: true });
   server.addHook('onRequest', (request, reply, done) => {
     showRequestId(request, reply);
     done();
   });
   registerHealthRoutes(server, createReadiness(connections));
   registerMetricsRoute(server, () => connections.metrics.scrape());
-  const { HOST: host, HEALTH_PORT: port } = connections.config;
   const url = await listen(server, { host, port, setting: 'HEALTH_PORT' });
   return { url, close: () => server.close() };
 }

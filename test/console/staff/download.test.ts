@@ -41,7 +41,7 @@ describe('a failed download beyond the plan', () => {
     const text = await show(complaint.failed);
     expect(titlesOf(text)).toEqual([
       ...['Asked for:', 'Decided:', 'Charged', 'Queued:', 'Taken by a worker:', 'Started', 'Failed:'],
-      ...['Waived:', 'Asked to give back:'],
+      ...['Waived', 'Asked to give back:'],
     ]);
     expect(text).toContain(`request ${complaint.requestId}`);
     expect(text).toContain('accepted beyond the allowance, at $0.25 of the price list 2026-11');
@@ -65,7 +65,7 @@ describe('a failed download beyond the plan', () => {
   });
 
   it('shows the steps of one kind alone', async () => {
-    expect(titlesOf(await show(complaint.failed, '?kind=money'))).toEqual(['Charged', 'Waived:']);
+    expect(titlesOf(await show(complaint.failed, '?kind=money'))).toEqual(['Charged', 'Waived']);
     expect(titlesOf(await show(complaint.failed, '?kind=nothing')).length).toBeGreaterThan(7);
   });
 

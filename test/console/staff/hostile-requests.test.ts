@@ -4,6 +4,7 @@ import { endpoints } from '../../../src/console/staff/endpoints.ts';
 import { routes } from '../../../src/console/staff/routes.ts';
 import { openerOf } from '../../../src/domain/people.ts';
 import { jsonLines } from '../../support/log-lines.ts';
+import { secondsUntilClosed } from '../../http/raw-request.ts';
 import { scaled } from '../../support/proof-scale.ts';
 import { Browser, send } from '../browser.ts';
 import { encode, fieldsOf, oddTexts, partOf, textOf, wellFormed } from '../odd-texts.ts';
@@ -119,6 +120,13 @@ it(
     await fc.assert(fc.asyncProperty(probe, expectHarmless), { numRuns: scaled(300, 100_000) });
   },
 );
+
+it('a request whose head does not arrive is ended after five seconds', { timeout: 60_000 }, async () => {
+  const tookSeconds = await secondsUntilClosed(service.staffUrl, 'GET /staff/sign-in HTTP/1.1\r\nHost: localhost\r\n');
+  expect(tookSeconds).toBeGreaterThan(4.5);
+  // Connections are looked at every second.
+  expect(tookSeconds).toBeLessThan(9);
+});
 
 // The last one.
 it('no request was a failure of the service', () => {

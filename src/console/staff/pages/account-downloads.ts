@@ -9,7 +9,7 @@ import { accountIdPattern } from '../../../domain/account-events.ts';
 import { downloadList, filterForm, filterOf, perPage, readCursor, readFilters } from '../../download-list.ts';
 import { badInput, missing, page } from '../../visit.ts';
 import type { Answer, StaffVisit } from '../../visit.ts';
-import { accountPath } from '../addresses.ts';
+import { accountLink, accountPath } from '../addresses.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { see, viewerOf } from '../view.ts';
 import type { View } from '../view.ts';
@@ -55,8 +55,7 @@ export async function show(visit: StaffVisit, dependencies: StaffDependencies): 
     title: 'Downloads',
     section: 'search',
     content: html`<p>
-        Account <a href="${accountPath(accountId)}"><code>${accountId}</code></a
-        >${moment !== undefined && ': its downloads around that time and before it'}
+        Account ${accountLink(accountId)}${moment !== undefined && ': its downloads around that time and before it'}
       </p>
       ${filterForm(filters, keys, { ...place, first })}
       ${downloadList(downloads, keys, { ...place, query: visit.query, none: html`<p>No download yet.</p>` })}`,

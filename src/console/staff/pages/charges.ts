@@ -3,6 +3,7 @@ import type { Html } from '../../../documents/html.ts';
 import { day, count, empty, figures, money, number, numberHead, option, time, wideTable } from '../../parts.ts';
 import { page } from '../../visit.ts';
 import type { Answer, StaffVisit } from '../../visit.ts';
+import { accountLink } from '../addresses.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { exportAnswer } from '../export.ts';
 import type { ExportForm } from '../export.ts';
@@ -54,10 +55,7 @@ function ofPeriod(period: OverageRow): Html {
     html`<a href="${addressOf(period, { only: 'corrections' })}">${money(cents)}</a>`;
   return html`<dl class="facts">
       <dt>Account</dt>
-      <dd>
-        <a href="/staff/accounts/${accountId}"><code>${accountId}</code></a
-        >, plan ${plan}
-      </dd>
+      <dd>${accountLink(accountId)}, plan ${plan}</dd>
       <dt>Billing period</dt>
       <dd>
         from ${day(start)} <span class="tag ${phaseTags[phase]}">${phase}</span>, in

@@ -3,6 +3,7 @@ import type { Html } from '../../../documents/html.ts';
 import { empty, money, number, numberHead, option, time, wideTable } from '../../parts.ts';
 import { page } from '../../visit.ts';
 import type { Answer, StaffVisit } from '../../visit.ts';
+import { accountLink } from '../addresses.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { inputOf, see, viewerOf } from '../view.ts';
 import type { ShownActor, ShownCorrection } from '../views/correction.ts';
@@ -112,9 +113,7 @@ function asked(rows: readonly ShownCorrection[], { session }: StaffVisit, { areA
       (row) =>
         html`<tr>
           <td><a data-row href="/staff/corrections/${row.correction_id}">${time(row.asked_at)}</a></td>
-          <td>
-            <a href="/staff/accounts/${row.account_id}"><code>${row.account_id}</code></a>
-          </td>
+          <td>${accountLink(row.account_id)}</td>
           <td>${whatOf(row)}</td>
           ${number(money(row.made_cents ?? row.cents))} ${!areAlike && html`<td>${correctionTag(row.status)}</td>`}
           <td>${who(row.asked_by, session.staffId)}</td>
@@ -142,9 +141,7 @@ function givenBack(rows: Corrections['given_back'], { session }: StaffVisit): Ht
       (row) =>
         html`<tr>
           <td><a data-row href="/staff/events/${row.event_id}">${time(row.time)}</a></td>
-          <td>
-            <a href="/staff/accounts/${row.account_id}"><code>${row.account_id}</code></a>
-          </td>
+          <td>${accountLink(row.account_id)}</td>
           <td>
             ${typeNames[row.type]}${row.number !== null && ` ${String(row.number)}`}${
               row.token !== null && html`, <a href="/staff/downloads/${row.token}">download</a>`

@@ -3,7 +3,7 @@ import type { Html } from '../../../documents/html.ts';
 import { actorText, bytes, count, duration, exactTime, money, note, statusTag, time } from '../../parts.ts';
 import { page } from '../../visit.ts';
 import type { Answer, StaffVisit } from '../../visit.ts';
-import { accountPath, correctionPath, downloadPath, eventAtPath, eventPath } from '../addresses.ts';
+import { accountLink, accountPath, correctionPath, downloadPath, eventAtPath, eventPath } from '../addresses.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { amountsOf, stepKinds } from '../download-steps.ts';
 import type { Step, StepKind } from '../download-steps.ts';
@@ -66,9 +66,7 @@ function facts(download: Download): Html {
     <dt>State</dt>
     <dd ${isLive(download) && html`data-state`}>${statusTag(status)}</dd>
     <dt>Account</dt>
-    <dd>
-      <a href="${accountPath(account)}"><code>${account}</code></a>
-    </dd>
+    <dd>${accountLink(account)}</dd>
     <dt>Video</dt>
     <dd><a href="${url}" rel="noreferrer noopener">${url}</a></dd>
     <dt>Asked for</dt>

@@ -3,7 +3,7 @@ import type { Html } from '../../../documents/html.ts';
 import { actorText, exactTime, note } from '../../parts.ts';
 import { page } from '../../visit.ts';
 import type { Answer, StaffVisit } from '../../visit.ts';
-import { accountPath, downloadPath, eventAtPath } from '../addresses.ts';
+import { accountLink, downloadPath, eventAtPath } from '../addresses.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { inputOf, see, viewerOf } from '../view.ts';
 import { event as eventView } from '../views/event.ts';
@@ -40,9 +40,7 @@ function content(event: EventShown): Html {
       ${
         account !== null &&
         html`<dt>Account</dt>
-          <dd>
-            <a href="${accountPath(account)}"><code>${account}</code></a>
-          </dd>`
+          <dd>${accountLink(account)}</dd>`
       }
       ${
         token !== null &&

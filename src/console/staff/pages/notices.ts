@@ -2,6 +2,7 @@ import { html } from '../../../documents/html.ts';
 import { empty, time, wideTable } from '../../parts.ts';
 import { page } from '../../visit.ts';
 import type { Answer, StaffVisit } from '../../visit.ts';
+import { accountLink } from '../addresses.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { inputOf, see, viewerOf } from '../view.ts';
 import { notices } from '../views/notices.ts';
@@ -27,9 +28,7 @@ export async function show(visit: StaffVisit, dependencies: StaffDependencies): 
                 html`<tr>
                   <td><a data-row href="/staff/events/${notice.event_id}">${time(notice.time)}</a></td>
                   <td>${whatOf(notice)}</td>
-                  <td>
-                    <a href="/staff/accounts/${notice.account_id}"><code>${notice.account_id}</code></a>
-                  </td>
+                  <td>${accountLink(notice.account_id)}</td>
                   <td>
                     <span class="tag ${notice.waiting === 0 ? 'good' : 'warn'}"
                       >${notice.waiting === 0 ? 'sent' : `${String(notice.waiting)} not sent yet`}</span

@@ -9,6 +9,7 @@ import { formTokenField } from '../../layout.ts';
 import { count, day, empty, figures, note, number, numberHead, progress, time, wideTable } from '../../parts.ts';
 import { badInput, missing, page, redirect } from '../../visit.ts';
 import type { Answer, StaffVisit } from '../../visit.ts';
+import { accountLink } from '../addresses.ts';
 import { readReference, refusalOf } from '../ask-correction.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { maxReasonCharacters, orderOf } from '../staff-request.ts';
@@ -164,9 +165,7 @@ function periods({ periods_not_closed: rows }: Books): Html {
               ({ account_id: accountId, stream, phase, period_end: end }) =>
                 html`<tr>
                   <td><a data-row href="/staff/overage/${accountId}/${dayOfStream(stream)}">${day(end)}</a></td>
-                  <td>
-                    <a href="/staff/accounts/${accountId}"><code>${accountId}</code></a>
-                  </td>
+                  <td>${accountLink(accountId)}</td>
                   <td><code>${stream}</code></td>
                   <td>${phase === 'open' ? 'not ended in the log' : 'ended, and not closed'}</td>
                 </tr>`,

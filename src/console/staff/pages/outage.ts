@@ -10,6 +10,7 @@ import { formTokenField } from '../../layout.ts';
 import { count, empty, money, note, number, numberHead, option, wideTable } from '../../parts.ts';
 import { page } from '../../visit.ts';
 import type { Answer, StaffVisit } from '../../visit.ts';
+import { accountLink } from '../addresses.ts';
 import { carryOut, readReference, refusalText, whyFields } from '../ask-correction.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { orderOf } from '../staff-request.ts';
@@ -152,9 +153,7 @@ export async function ask(visit: StaffVisit, dependencies: StaffDependencies): P
         done.map(
           (each) =>
             html`<tr>
-              <td>
-                <a href="/staff/accounts/${each.account_id}"><code>${each.account_id}</code></a>
-              </td>
+              <td>${accountLink(each.account_id)}</td>
               <td>
                 <a data-row href="/staff/corrections/${each.correctionId}"><code>${each.correctionId}</code></a>
               </td>

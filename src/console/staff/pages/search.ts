@@ -4,7 +4,7 @@ import { documentNumber } from '../../../domain/document-number.ts';
 import { empty, note, time, wideTable } from '../../parts.ts';
 import { page, redirect } from '../../visit.ts';
 import type { Answer, StaffVisit } from '../../visit.ts';
-import { accountPath } from '../addresses.ts';
+import { accountLink } from '../addresses.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { see, viewerOf } from '../view.ts';
 import { search } from '../views/search.ts';
@@ -49,7 +49,7 @@ function row(hit: Hit): Html {
     <td>${at !== null && time(at)}</td>
     <td>${kindNames[kind]}</td>
     <td><a data-row href="${path}">${nameOf(hit)}</a></td>
-    <td>${accountId !== null && html`<a href="${accountPath(accountId)}"><code>${accountId}</code></a>`}</td>
+    <td>${accountId !== null && accountLink(accountId)}</td>
   </tr>`;
 }
 

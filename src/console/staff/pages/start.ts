@@ -7,7 +7,7 @@ import { formTokenField } from '../../layout.ts';
 import { actorText, count, day, money, note, number, numberHead, time, wideTable } from '../../parts.ts';
 import { page } from '../../visit.ts';
 import type { Answer, StaffVisit } from '../../visit.ts';
-import { accountPath, correctionPath, downloadPath } from '../addresses.ts';
+import { accountLink, correctionPath, downloadPath } from '../addresses.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { findable } from './search.ts';
 
@@ -76,9 +76,7 @@ const periodRow = ({ account_id: account, period_start: start, period_end: end }
   html`<tr>
     <td><a data-row href="/staff/overage/${account}/${start.slice(0, 10)}">${day(start)}</a></td>
     <td>${time(end)}</td>
-    <td>
-      <a href="${accountPath(account)}"><code>${account}</code></a>
-    </td>
+    <td>${accountLink(account)}</td>
   </tr>`;
 
 /** Without the videos: what somebody downloads is looked at on the page of the download. */
@@ -92,9 +90,7 @@ function failures(newest: WhatWaits['failures']): Html {
         <td>
           <div class="reason"><a data-row href="${downloadPath(token)}">${failureReasons[reason].message}</a></div>
         </td>
-        <td>
-          <a href="${accountPath(account)}"><code>${account}</code></a>
-        </td>
+        <td>${accountLink(account)}</td>
       </tr>`,
   );
   return wideTable('Newest failures', ['Failed', 'Platform', 'Reason', 'Account'], rows);

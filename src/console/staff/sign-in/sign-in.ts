@@ -1,13 +1,12 @@
 import { readStaff, recordSignIn } from '../../../commands/staff.ts';
 import { html } from '../../../documents/html.ts';
 import type { Html } from '../../../documents/html.ts';
-import { email as emailField } from '../../../domain/plain-text.ts';
 import { isRefused } from '../../../domain/refusals.ts';
 import type { ReadStaffLink } from '../../../ports/staff-sessions.ts';
 import { staffCookies } from '../../cookies.ts';
 import { note } from '../../parts.ts';
-import { askingCookie, nextOf, readAsking } from '../../sign-in/asking-browser.ts';
-import { badInput, page, Refusal } from '../../visit.ts';
+import { askForMail, askingCookie, nextOf, readAsking } from '../../sign-in/asking-browser.ts';
+import { page } from '../../visit.ts';
 import type { Answer, Visit } from '../../visit.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { startSession } from './session.ts';
@@ -63,12 +62,7 @@ const linkForm = (next: string, isOnly: boolean): Html =>
     </form>`;
 
 export function askForLink(visit: Visit, dependencies: StaffDependencies): Answer {
-  const email = emailField.safeParse((visit.form.get('email') ?? '').trim());
-  if (!email.success) throw badInput('That is not an e-mail address. Go back and correct it.');
-  if (dependencies.countSignIn(visit.request.ip))
-    throw new Refusal(429, 'Too many attempts', 'Too many links were asked for from here. Try again in an hour.');
-  const secret = dependencies.randomBits(24).toString('base64url');
-  dependencies.signInMails.send({ email: email.data, browser: secret });
+  const { email, secret } = askForMail(visit, dependencies);
   const names = staffCookies(dependencies.origins.isSecure);
   return {
     kind: 'page',
@@ -76,8 +70,8 @@ export function askForLink(visit: Visit, dependencies: StaffDependencies): Answe
     page: {
       title: 'Look into your mail',
       content: html`<p class="lead">
-          If <strong>${email.data}</strong> was invited, a link is on its way. Open it in this browser within
-          ${linkMinutes} minutes.
+          If <strong>${email}</strong> was invited, a link is on its way. Open it in this browser within ${linkMinutes}
+          minutes.
         </p>
         <p>Nothing comes? Ask an admin whether you were invited, and with which address.</p>
         <p><a href="/staff/sign-in">Try another address</a></p>`,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { findEvent, findEventsAround } from '../../../../projections/event-places.ts';
 import type { EventPlace } from '../../../../projections/event-places.ts';
 import { chainHash, firstPreviousHash } from '../../../commands/hash-chain.ts';
-import { describeEvent, eventTitle } from '../../../documents/job-story.ts';
+import { eventSentence } from '../../../documents/job-story.ts';
 import { jobStream } from '../../../domain/download-job-events.ts';
 import { isOurStream } from '../../../domain/is-our-stream.ts';
 import { eventMetadata } from '../../../domain/parse-event.ts';
@@ -143,12 +143,10 @@ function factsOf(found: RecordedEvent, metadata: EventMetadata) {
   const { id, stream, revision, position, created } = found;
   const type = found.type as DomainEvent['type'];
   const data = found.data as Record<string, unknown>;
-  const words = describeEvent({ type, data, actor: metadata.actor });
-  const title = eventTitle(type);
   return {
     ...{ id, type: found.type, stream, revision, position: position.toString(), data, metadata },
     ...{ time: metadata.time, stored_at: created.toISOString() },
-    text: title === type ? words : `${title} ${words}`.trim(),
+    text: eventSentence({ type, data, actor: metadata.actor }),
   };
 }
 

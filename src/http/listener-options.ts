@@ -1,0 +1,28 @@
+import { LogController } from 'fastify';
+import type { FastifyBaseLogger } from 'fastify';
+import { ownRequestIds } from './request-id.ts';
+
+export const bodyLimitBytes = 16 * 1024;
+
+interface Listener {
+  logger: FastifyBaseLogger;
+  newUuid: () => string;
+  /** Addresses or networks whose X-Forwarded-For is believed. */
+  trustedProxies: readonly string[];
+}
+
+/** What every listener of the service has: the same limits, and names of its own for requests. */
+export const listenerOptions = ({ logger, newUuid, trustedProxies }: Listener) => ({
+  loggerInstance: logger,
+  logController: new LogController({ disableRequestLogging: true }),
+  ...ownRequestIds(newUuid),
+  bodyLimit: bodyLimitBytes,
+  // Slow heads and bodies: the time that a request may take to arrive.
+  requestTimeout: 10_000,
+  connectionTimeout: 0,
+  keepAliveTimeout: 72_000,
+  http: { headersTimeout: 5_000, connectionsCheckingInterval: 1_000 },
+  exposeHeadRoutes: false,
+  trustProxy: trustedProxies.length > 0 ? [...trustedProxies] : false,
+  return503OnClosing: false,
+});
