@@ -81,7 +81,7 @@ export async function installDownloader(
     (error: unknown) => {
       if (!(error instanceof TreeDiffers)) throw error;
       throw new DownloaderUnusable(
-        `The package in ${from} is not the one that this version was tested with: ${error.message}. ` +
+        `The package ${thisMachine().packages.downloader ?? from} is not the one that this version was tested with: ${error.message}. ` +
           'Run "npm ci" again, or set YTDLP_PATH, FFMPEG_PATH and FFPROBE_PATH to programs that you trust.',
       );
     },
