@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 import { machineOf, machines, thisMachine } from '../../src/system/machine-parts.js';
+import { codeIn, tableOf } from '../tidy/markdown.ts';
 import { root } from '../tidy/source-files.ts';
 
 interface LockedPackage {
@@ -53,6 +54,26 @@ describe('the table of machines', () => {
       expect(listed(entry?.cpu)).toHaveLength(1);
     },
   );
+
+  it('is the one of the page on operations', () => {
+    const columns = { node: 'Node', postgres: 'Postgres', natsServer: 'nats-server', downloader: 'yt-dlp, ffmpeg' };
+    const inPage = tableOf('docs/operations.md', 'Machines').filter(({ machine = '' }) => machine !== 'Windows');
+    const inCode = Object.values(machines).map(({ name, packages, install, hasSandbox }) => ({
+      name,
+      npm: Object.keys(packages).toSorted(),
+      installs: 'natsServer' in packages ? '' : `${install} nats-server`,
+      sandbox: hasSandbox ? 'yes' : 'none',
+    }));
+    const told = inPage.map((row) => ({
+      name: row['machine']?.replace(' (Alpine)', ''),
+      npm: Object.entries(columns)
+        .flatMap(([part, column]) => (row[column] === 'npm' ? [part] : []))
+        .toSorted(),
+      installs: codeIn(row['nats-server']),
+      sandbox: row['sandbox of downloads'],
+    }));
+    expect(told).toEqual(inCode);
+  });
 
   it('finds this machine in it', () => {
     expect(Object.values(machines)).toContain(thisMachine());
