@@ -21,7 +21,7 @@ const unitTests = [
   'test/console/{cookies,forecast,origins,read-dollars}.test.ts',
   'test/commands/{api-key,event-metadata,request-token}.test.ts',
   'test/downloader/yt-dlp/{arguments,installed-tree,output}.test.ts',
-  'test/{http/retry-after,main/shutdown,worker/attempts-directory}.test.ts',
+  'test/{http/retry-after,main/{required-parts,shutdown},system/machine-parts,worker/attempts-directory}.test.ts',
 ];
 /** The longest files, and some that mostly wait: they start first, so that none is left to run alone at the end. */
 const longest = [

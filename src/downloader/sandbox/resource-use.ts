@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { listPids, readProcessFile } from '../../system/processes.ts';
 
 const blockBytes = 512;
-const pageBytes = 4_096;
 
 export interface DirectoryUse {
   bytesOnDisk: number;
@@ -69,11 +68,9 @@ export function processesOf(uid: number): number[] {
 export function memoryBytes(pids: readonly number[]): number {
   let bytes = 0;
   for (const pid of pids) {
-    const [, resident = 0, shared = 0] = (readProcessFile(pid, 'statm') ?? '').split(' ').map(Number);
-    bytes += (resident - shared) * pageBytes;
-    // Shared memory that is no file counts too, once for each process that has it.
-    const inMemory = /^RssShmem:\s+(\d+) kB$/m.exec(readProcessFile(pid, 'status') ?? '')?.[1];
-    bytes += Number(inMemory ?? 0) * 1024;
+    // Shared memory that is no file counts too, once for each process that has it. Not in pages, whose size is the machine's.
+    const kibibytes = /^Rss(?:Anon|Shmem):\s+(\d+) kB$/gm;
+    for (const [, size] of (readProcessFile(pid, 'status') ?? '').matchAll(kibibytes)) bytes += Number(size) * 1024;
   }
   return bytes;
 }

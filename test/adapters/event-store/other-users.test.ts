@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import { EventStoreDBClient, StreamNotFoundError } from '@eventstore/db-client';
 import { describe, expect, onTestFinished, test } from 'vitest';
 
+import { peerUserOfLsof } from '../../../src/embedded/event-store/peer-user-of-lsof.ts';
 import { peerUser } from '../../../src/embedded/event-store/peer-user.ts';
 import { portOf, startEventStore } from '../../support/event-store.ts';
 import { collect, errorOf, testEvent } from '../../support/event-store-under-test.ts';
@@ -142,5 +143,37 @@ describe('the user of the other end', () => {
   test('is unknown beyond loopback', () => {
     const beyond = { ...connection, remoteAddress: '192.168.1.2' };
     expect(peerUser(beyond, () => tableOf([ours, { ...theirs, from: '0201A8C0:C350' }]))).toBeUndefined();
+  });
+});
+
+describe('the user of the other end, by lsof', () => {
+  const connection = { localAddress: '127.0.0.1', localPort: 2113, remoteAddress: '127.0.0.1', remotePort: 50_000 };
+  const ours = { pid: process.pid, user: 501, ends: '127.0.0.1:2113->127.0.0.1:50000' };
+  const theirs = { pid: 4_711, user: 501, ends: '127.0.0.1:50000->127.0.0.1:2113' };
+  type Socket = typeof ours;
+
+  /** As `lsof -F pun` prints them. */
+  const printed = (sockets: readonly Socket[]) =>
+    sockets.map(({ pid, user, ends }) => `p${String(pid)}\nu${String(user)}\nf21\nn${ends}\n`).join('');
+  const userIn = (sockets: readonly Socket[]) => peerUserOfLsof(connection, () => printed(sockets));
+
+  test('is that of the process that holds it', () => {
+    expect(userIn([ours, theirs])).toBe(501);
+    expect(userIn([theirs, { ...theirs, ends: '127.0.0.1:50001->127.0.0.1:2113' }, ours])).toBe(501);
+    // One process, with both ends and a copy of one of them.
+    const ends = [ours.ends, theirs.ends, theirs.ends].map((each) => `f21\nn${each}\n`).join('');
+    expect(peerUserOfLsof(connection, () => `p${String(process.pid)}\nu501\n${ends}`)).toBe(501);
+    expect(userIn([ours, { ...theirs, pid: 4_712, user: 0 }])).toBe(0);
+  });
+
+  test.each<[string, Socket[]]>([
+    ['it is not shown, since it is of somebody else', [ours]],
+    ['ours is another, which this process has not accepted', [theirs]],
+    ['ours is of another process', [{ ...ours, pid: 4_711 }, theirs]],
+    ['two users hold it', [ours, theirs, { ...theirs, pid: 4_712, user: 502 }]],
+    ['only a longer port begins so', [ours, { ...theirs, ends: `${theirs.ends}1` }]],
+    ['lsof says nothing', []],
+  ])('is unknown where %s', (_case, sockets) => {
+    expect(userIn(sockets)).toBeUndefined();
   });
 });
