@@ -41,19 +41,22 @@ export async function writeAuditState(pool: Pool, state: Omit<AuditState, 'writt
   );
 }
 
+export const auditStateSql =
+  'select events::float8, position::text, unknown, known, divergences, caught_up_at, written_at from audit_state';
+
+/** As Postgres gives it, or writes it as JSON. */
+export interface AuditStateRow extends Omit<AuditState, 'caughtUpAt' | 'writtenAt'> {
+  caught_up_at: Date | string | null;
+  written_at: Date | string;
+}
+
+export function auditStateOf({ caught_up_at: caughtUpAt, written_at: writtenAt, ...state }: AuditStateRow): AuditState {
+  const instant = (at: Date | string) => new Date(at).toISOString();
+  return { ...state, caughtUpAt: caughtUpAt === null ? null : instant(caughtUpAt), writtenAt: instant(writtenAt) };
+}
+
 /** @returns undefined if nothing has ever been verified here */
 export async function readAuditState(client: Pick<PoolClient, 'query'>): Promise<AuditState | undefined> {
-  const { rows } = await client.query<{
-    events: number;
-    position: string | null;
-    unknown: number;
-    known: number;
-    divergences: ShownDivergence[];
-    caught_up_at: Date | null;
-    written_at: Date;
-  }>(`select events::float8, position::text, unknown, known, divergences, caught_up_at, written_at from audit_state`);
-  const [row] = rows;
-  if (!row) return undefined;
-  const { caught_up_at: caughtUpAt, written_at: writtenAt, ...state } = row;
-  return { ...state, caughtUpAt: caughtUpAt?.toISOString() ?? null, writtenAt: writtenAt.toISOString() };
+  const { rows } = await client.query<AuditStateRow>(auditStateSql);
+  return rows[0] && auditStateOf(rows[0]);
 }

@@ -74,25 +74,6 @@ export async function listPeriodsInGrace(
   }));
 }
 
-export interface UnclosedPeriod extends DuePeriod {
-  phase: 'open' | 'ended';
-  /** UTC ISO-8601. */
-  period_end: string;
-}
-
-/** Periods that ended before an instant and are not closed, the longest overdue first. @param endedBefore UTC ISO-8601 */
-export async function listUnclosedPeriods(
-  client: Pick<PoolClient, 'query'>,
-  { endedBefore, limit }: { endedBefore: string; limit: number },
-): Promise<UnclosedPeriod[]> {
-  const { rows } = await client.query<Omit<UnclosedPeriod, 'period_end'> & { period_end: Date }>(
-    `select account_id, stream, phase, period_end from credits c
-     where phase <> 'closed' and period_end <= $1 order by period_end, account_id limit $2`,
-    [endedBefore, limit],
-  );
-  return rows.map((row) => ({ ...row, period_end: row.period_end.toISOString() }));
-}
-
 /** Periods with an invoice due, those of one account in the order of time. */
 export async function listInvoicesDue(pool: Pool, { except, limit }: Wanted): Promise<DueInvoices[]> {
   const { rows } = await pool.query<DueInvoices>(

@@ -24,39 +24,6 @@ export interface Queue {
 const maxLookedDefault = 10_000;
 const maxShownAccounts = 20;
 
-/** The downloads that have waited longest for a claim, in one statement that looks at no more than so many. */
-export async function readQueue(
-  client: Pick<PoolClient, 'query'>,
-  { maxLooked = maxLookedDefault }: { maxLooked?: number } = {},
-): Promise<Queue> {
-  const { rows } = await client.query<{
-    platform: string | null;
-    account_id: string | null;
-    waiting: number;
-    oldest: Date;
-  }>(
-    `select platform, account_id, count(*)::int as waiting, min(waiting_since) as oldest
-     from (
-       select platform, account_id, waiting_since from jobs where status = 'queued' order by waiting_since limit $1
-     ) q
-     group by grouping sets ((), (platform), (account_id)) having count(*) > 0 order by waiting desc, oldest`,
-    [maxLooked],
-  );
-  const all = rows.find(({ platform, account_id: account }) => platform === null && account === null);
-  const by = (nameOf: (row: (typeof rows)[number]) => string | null) =>
-    rows.flatMap((row): WaitingBy[] => {
-      const name = nameOf(row);
-      return name === null ? [] : [{ name, waiting: row.waiting, oldest: row.oldest.toISOString() }];
-    });
-  return {
-    waiting: all?.waiting ?? 0,
-    isMore: all?.waiting === maxLooked,
-    oldest: all?.oldest.toISOString() ?? null,
-    platforms: by(({ platform }) => platform),
-    accounts: by(({ account_id: account }) => account).slice(0, maxShownAccounts),
-  };
-}
-
 interface WorkerJob {
   token: string;
   account_id: string;
@@ -75,31 +42,75 @@ export interface WorkerAtWork {
   jobs: WorkerJob[];
 }
 
-/** Workers that have beaten within the last day, and those that hold a job, each with its jobs. */
-export async function listWorkers(
-  client: Pick<PoolClient, 'query'>,
-  { limit }: { limit: number },
-): Promise<WorkerAtWork[]> {
-  const { rows } = await client.query<{
-    worker_id: string;
-    quiet_seconds: number | null;
-    about: unknown;
-    jobs: WorkerJob[] | null;
-  }>(
-    `select worker_id, extract(epoch from clock_timestamp() - h.beaten_at)::float8 as quiet_seconds, h.about, j.jobs
-     from worker_heartbeats h full join (
-       select worker_id, json_agg(json_build_object('token', token, 'account_id', account_id, 'platform', platform,
-                                                    'status', status, 'claimed_at', claimed_at) order by claimed_at, token) as jobs
-       from jobs where status in ('claimed', 'running') group by worker_id
-     ) j using (worker_id)
-     order by h.beaten_at desc nulls last, worker_id limit $1`,
-    [limit],
-  );
-  return rows.map(({ worker_id: workerId, quiet_seconds: quietSeconds, about, jobs }) => ({
-    ...{ workerId, quietSeconds, about },
-    jobs: (jobs ?? []).map((job) => ({ ...job, claimed_at: new Date(job.claimed_at).toISOString() })),
-  }));
+interface QueueRow {
+  platform: string | null;
+  account_id: string | null;
+  waiting: number;
+  oldest: string;
 }
+
+interface WorkerRow {
+  worker_id: string;
+  quiet_seconds: number | null;
+  about: unknown;
+  jobs: WorkerJob[] | null;
+}
+
+/** Of the downloads that have waited longest for a claim: $1 at most. */
+const queueSql = `
+  select platform, account_id, count(*)::int as waiting, min(waiting_since) as oldest
+  from (
+    select platform, account_id, waiting_since from jobs where status = 'queued' order by waiting_since limit $1
+  ) q
+  group by grouping sets ((), (platform), (account_id)) having count(*) > 0`;
+
+/** Workers that have beaten within the last day, and those that hold a job, each with its jobs: $2 at most. */
+const workersSql = `
+  select worker_id, extract(epoch from clock_timestamp() - h.beaten_at)::float8 as quiet_seconds, h.about, j.jobs, h.beaten_at
+  from worker_heartbeats h full join (
+    select worker_id, json_agg(json_build_object('token', token, 'account_id', account_id, 'platform', platform,
+                                                 'status', status, 'claimed_at', claimed_at) order by claimed_at, token) as jobs
+    from jobs where status in ('claimed', 'running') group by worker_id
+  ) j using (worker_id)
+  order by h.beaten_at desc nulls last, worker_id limit $2`;
+
+/** The downloads that wait, as far as `maxLooked`, and who works, in one statement. */
+export async function readQueueAndWorkers(
+  client: Pick<PoolClient, 'query'>,
+  { maxLooked = maxLookedDefault, maxWorkers }: { maxLooked?: number; maxWorkers: number },
+): Promise<{ queue: Queue; workers: WorkerAtWork[] }> {
+  const { rows } = await client.query<{ queue: QueueRow[]; workers: WorkerRow[] }>(
+    `select (select coalesce(json_agg(q order by waiting desc, oldest), '[]') from (${queueSql}) q) as queue,
+            (select coalesce(json_agg(w order by beaten_at desc nulls last, worker_id), '[]') from (${workersSql}) w) as workers`,
+    [maxLooked, maxWorkers],
+  );
+  const { queue = [], workers = [] } = rows[0] ?? {};
+  return { queue: queueOf(queue, maxLooked), workers: workers.map(workerOf) };
+}
+
+/** Postgres writes instants in JSON with an offset. */
+const instant = (text: string) => new Date(text).toISOString();
+
+function queueOf(rows: readonly QueueRow[], maxLooked: number): Queue {
+  const all = rows.find(({ platform, account_id: account }) => platform === null && account === null);
+  const by = (nameOf: (row: QueueRow) => string | null) =>
+    rows.flatMap((row): WaitingBy[] => {
+      const name = nameOf(row);
+      return name === null ? [] : [{ name, waiting: row.waiting, oldest: instant(row.oldest) }];
+    });
+  return {
+    waiting: all?.waiting ?? 0,
+    isMore: all?.waiting === maxLooked,
+    oldest: all ? instant(all.oldest) : null,
+    platforms: by(({ platform }) => platform),
+    accounts: by(({ account_id: account }) => account).slice(0, maxShownAccounts),
+  };
+}
+
+const workerOf = ({ worker_id: workerId, quiet_seconds: quietSeconds, about, jobs }: WorkerRow): WorkerAtWork => ({
+  ...{ workerId, quietSeconds, about },
+  jobs: (jobs ?? []).map((job) => ({ ...job, claimed_at: instant(job.claimed_at) })),
+});
 
 /** Something that the owner of an account is told: a warning, a reached overage cap, an invoice or a credit note. */
 export interface Notice {

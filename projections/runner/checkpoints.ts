@@ -68,11 +68,14 @@ export async function readReached(pool: Pool, name: string): Promise<bigint> {
   return coveredUpTo((await readCheckpoint(pool, name))?.position);
 }
 
-/** The same of every reader, by its name. */
-export async function listReached(pool: Pool): Promise<ReadonlyMap<string, bigint>> {
-  const { rows } = await pool.query<Row & { name: string }>(`select name, ${columns} from checkpoints`);
-  return new Map(rows.map((row) => [row.name, coveredUpTo(checkpointOf(row)?.position)]));
-}
+export type ReachedRow = Row & { name: string };
+
+/** The same of every reader. */
+export const reachedSql = `select name, ${columns} from checkpoints`;
+
+/** By the names of the readers. */
+export const reachedOf = (rows: readonly ReachedRow[]): ReadonlyMap<string, bigint> =>
+  new Map(rows.map((row) => [row.name, coveredUpTo(checkpointOf(row)?.position)]));
 
 /**
  * The checkpoint of a reader that begins. Creates its row, and removes an invalid position from it.

@@ -7,7 +7,7 @@ import { listGivenBack } from '../../projections/given-back.ts';
 import { invoices } from '../../projections/invoices.ts';
 import { listJobDays } from '../../projections/job-days.ts';
 import { jobTimeline } from '../../projections/job-timeline.ts';
-import { listNotices, listWorkers, readQueue } from '../../projections/operation.ts';
+import { listNotices, readQueueAndWorkers } from '../../projections/operation.ts';
 import { overageLedger } from '../../projections/overage-ledger.ts';
 import { people } from '../../projections/people.ts';
 import { rebuild } from '../../projections/runner/rebuild.ts';
@@ -266,23 +266,20 @@ describe('the page about the service', () => {
     const { rows } = await models.pool.query<{ n: number }>(
       `select count(*)::int as n from jobs where status = 'queued'`,
     );
-    const queue = await readQueue(models.pool);
+    const { queue } = await readQueueAndWorkers(models.pool, { maxWorkers: 1 });
     expect(queue).toMatchObject({
       waiting: rows[0]!.n,
       isMore: false,
       accounts: [{ name: accountId, waiting: rows[0]!.n }],
     });
     expect(queue.platforms.reduce((sum, { waiting }) => sum + waiting, 0)).toBe(queue.waiting);
-    expect(await readQueue(models.pool, { maxLooked: 1 })).toMatchObject({
-      waiting: 1,
-      isMore: true,
-      oldest: queue.oldest,
-    });
+    const first = await readQueueAndWorkers(models.pool, { maxLooked: 1, maxWorkers: 1 });
+    expect(first.queue).toMatchObject({ waiting: 1, isMore: true, oldest: queue.oldest });
   });
 
   it('shows workers with what they do, and jobs whose worker has no beat', async () => {
     await models.pool.query(`insert into worker_heartbeats (worker_id, about) values ('wrk_idle', '{"slots": 4}')`);
-    const workers = await listWorkers(models.pool, { limit: 50 });
+    const { workers } = await readQueueAndWorkers(models.pool, { maxWorkers: 50 });
     expect(workers[0]).toMatchObject({ workerId: 'wrk_idle', about: { slots: 4 }, jobs: [] });
     const held = workers.slice(1);
     expect(held.length).toBeGreaterThan(0);

@@ -1,8 +1,6 @@
 import { z } from 'zod';
 import { projections } from '../../../../projections/all.ts';
-import { readAuditState } from '../../../../projections/audit-state.ts';
-import { listUnclosedPeriods } from '../../../../projections/due-periods.ts';
-import { listReached } from '../../../../projections/runner/checkpoints.ts';
+import { readBooks } from '../../../../projections/books.ts';
 import { listAcknowledgements } from '../../../commands/acknowledge-divergence.ts';
 import { nameOf } from '../../../domain/acknowledgements.ts';
 import { auditEventSchemas } from '../../../domain/audit-events.ts';
@@ -58,16 +56,14 @@ export type Books = z.infer<typeof shown>;
 
 const maxPeriods = 100;
 
-/** What the books say about themselves: three statements, and the positions of the log. */
+/** What the books say about themselves: one statement, and the positions of the log. */
 export const books: View<object, Books> = {
   input: z.object({}),
   shown,
   read: async ({ pool, staff: { store }, now, closingGraceSeconds }) => {
     const endedBefore = new Date(Date.parse(now()) - closingGraceSeconds * 1_000).toISOString();
-    const [state, reached, periods, head] = await Promise.all([
-      readAuditState(pool),
-      listReached(pool),
-      listUnclosedPeriods(pool, { endedBefore, limit: maxPeriods }),
+    const [{ audit: state, reached, unclosed: periods }, head] = await Promise.all([
+      readBooks(pool, { endedBefore, limit: maxPeriods }),
       store.headPosition(),
     ]);
     const models = projections.map(async ({ name, streamPrefixes }) => {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { listJobDays } from '../../../../projections/job-days.ts';
-import { listWorkers, readQueue } from '../../../../projections/operation.ts';
+import { readQueueAndWorkers } from '../../../../projections/operation.ts';
 import type { View } from '../view.ts';
 
 const waitingBy = z.strictObject({ name: z.string(), waiting: z.int(), oldest: z.iso.datetime() });
@@ -56,16 +56,21 @@ const maxWorkers = 200;
 export const daysShown = 30;
 const dayMs = 86_400_000;
 
-/** The queue, the workers, and how downloads end: three statements. */
+/** The queue, the workers, and how downloads end: two statements. */
 export const work: View<object, Work> = {
   input: z.object({}),
   shown,
   read: async ({ pool, now }) => {
     const dayOf = (ms: number) => new Date(ms).toISOString().slice(0, 10);
     const nowMs = Date.parse(now());
-    const [{ isMore, ...queue }, workers, days] = await Promise.all([
-      readQueue(pool),
-      listWorkers(pool, { limit: maxWorkers }),
+    const [
+      {
+        queue: { isMore, ...queue },
+        workers,
+      },
+      days,
+    ] = await Promise.all([
+      readQueueAndWorkers(pool, { maxWorkers }),
       listJobDays(pool, { from: dayOf(nowMs - (daysShown - 1) * dayMs), to: dayOf(nowMs) }),
     ]);
     return {

@@ -1,0 +1,50 @@
+import type { PoolClient } from 'pg';
+import { auditStateOf, auditStateSql } from './audit-state.ts';
+import type { AuditState, AuditStateRow } from './audit-state.ts';
+import { reachedOf, reachedSql } from './runner/checkpoints.ts';
+import type { ReachedRow } from './runner/checkpoints.ts';
+
+/** What the books say about themselves. */
+export interface BooksRecord {
+  /** Undefined if nothing has ever been verified here. */
+  audit: AuditState | undefined;
+  /** Commit position up to which each reader of the log has taken all of its events, by its name. */
+  reached: ReadonlyMap<string, bigint>;
+  /** Periods that are over and not closed, the longest overdue first. */
+  unclosed: UnclosedPeriod[];
+}
+
+interface UnclosedPeriod {
+  account_id: string;
+  /** Its usage stream. */
+  stream: string;
+  phase: 'open' | 'ended';
+  /** UTC ISO-8601. */
+  period_end: string;
+}
+
+/** In one statement. @param endedBefore UTC ISO-8601: only periods that ended before; limit: of periods */
+export async function readBooks(
+  client: Pick<PoolClient, 'query'>,
+  { endedBefore, limit }: { endedBefore: string; limit: number },
+): Promise<BooksRecord> {
+  const { rows } = await client.query<{
+    audit: AuditStateRow | null;
+    reached: ReachedRow[];
+    unclosed: UnclosedPeriod[];
+  }>(
+    `select (select to_json(a) from (${auditStateSql}) a) as audit,
+            (select coalesce(json_agg(r), '[]') from (${reachedSql}) r) as reached,
+            (select coalesce(json_agg(p order by period_end, account_id), '[]') from (
+               select account_id, stream, phase, period_end from credits
+               where phase <> 'closed' and period_end <= $1 order by period_end, account_id limit $2) p) as unclosed`,
+    [endedBefore, limit],
+  );
+  const [row] = rows;
+  if (!row) throw new Error('a select without a table has no row');
+  return {
+    audit: row.audit ? auditStateOf(row.audit) : undefined,
+    reached: reachedOf(row.reached),
+    unclosed: row.unclosed.map((each) => ({ ...each, period_end: new Date(each.period_end).toISOString() })),
+  };
+}
