@@ -201,6 +201,14 @@ export async function listStaffOfAddress(
 
 const believedOnly = <Value>(value: Value | NotBelieved): Value[] => (value === notBelieved ? [] : [value]);
 
+/** Whether anybody is an admin now: a hint for people, not a permit. */
+export async function hasAdmin(client: Pick<PoolClient, 'query'>): Promise<boolean> {
+  const { rows } = await client.query<{ is_there: boolean }>(
+    "select exists (select from staff where role = 'admin' and removed_at is null) as is_there",
+  );
+  return rows[0]?.is_there === true;
+}
+
 /** Members in the order in which they came, removed ones included. Rows that are not believed are left out. */
 export async function listStaffMembers(
   client: Pick<PoolClient, 'query'>,

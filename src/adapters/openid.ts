@@ -11,13 +11,16 @@ interface Options {
   clientId: string;
   /** Undefined for a public client, whom PKCE alone protects. */
   clientSecret: string | undefined;
-  /** The claim with the roles of a person: a text, or a list of texts. */
+  /** What is asked for, with a space between: some providers say roles for a scope of their own only. */
+  scope: string;
+  /** The claim with the roles of a person, a text or a list of texts: its name, or the way to it with dots. */
   roleClaim: string;
 }
 
 const timeoutSeconds = 5;
 
-export function createIdentityProvider({ issuer, clientId, clientSecret, roleClaim }: Options): IdentityProvider {
+export function createIdentityProvider(options: Options): IdentityProvider {
+  const { issuer, clientId, clientSecret, scope, roleClaim } = options;
   const server = new URL(issuer);
   let discovered: Promise<openid.Configuration> | undefined;
   /** What the provider says about itself is read once, as soon as it can be. */
@@ -39,7 +42,7 @@ export function createIdentityProvider({ issuer, clientId, clientSecret, roleCla
     name: server.host,
     begin: async ({ redirectUri, state, nonce, codeVerifier }) => {
       const address = openid.buildAuthorizationUrl(await configuration(), {
-        ...{ redirect_uri: redirectUri, scope: 'openid email profile', state, nonce },
+        ...{ redirect_uri: redirectUri, scope, state, nonce },
         code_challenge: await openid.calculatePKCECodeChallenge(codeVerifier),
         code_challenge_method: 'S256',
       });
@@ -70,10 +73,27 @@ async function askWho(
   if (!token) throw new ProviderRefused('the answer has no ID token');
   const hasUserInfo = config.serverMetadata().userinfo_endpoint !== undefined;
   // Some providers put roles and addresses only there.
-  const asked = hasUserInfo && (token[roleClaim] === undefined || token['email'] === undefined);
+  const asked = hasUserInfo && (claimOf(token, roleClaim) === undefined || token['email'] === undefined);
   const more = asked ? await openid.fetchUserInfo(config, tokens.access_token, token.sub) : {};
   const claims: Readonly<Record<string, unknown>> = { ...more, ...token };
-  return { issuer: token.iss, subject: token.sub, email: emailOf(claims), roles: textsOf(claims[roleClaim]) };
+  // A claim of the ID token may be an object that has something else in it.
+  const roles = claimOf(token, roleClaim) ?? claimOf(more, roleClaim);
+  return { issuer: token.iss, subject: token.sub, email: emailOf(claims), roles: textsOf(roles) };
+}
+
+/**
+ * A claim by its name, which may have dots (`https://example.com/roles`), or inside of another one: `realm_access.roles`. Names in
+ * the way may have dots as well: `resource_access.reeltally.example.roles`.
+ */
+function claimOf(claims: Readonly<Record<string, unknown>>, name: string): unknown {
+  if (Object.hasOwn(claims, name)) return claims[name];
+  for (let dot = name.indexOf('.'); dot > 0; dot = name.indexOf('.', dot + 1)) {
+    const inside = Object.hasOwn(claims, name.slice(0, dot)) ? claims[name.slice(0, dot)] : undefined;
+    if (typeof inside !== 'object' || inside === null) continue;
+    const found = claimOf(inside as Readonly<Record<string, unknown>>, name.slice(dot + 1));
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 function emailOf({ email, email_verified: verified }: Readonly<Record<string, unknown>>): string | null {

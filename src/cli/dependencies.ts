@@ -5,6 +5,7 @@ import type { ClosingRound } from '../commands/close-period.ts';
 import type { WriterRegistry } from '../commands/usage/writer-registry.ts';
 import type { PlanCatalogue } from '../domain/plans.ts';
 import type { Actor } from '../domain/parse-event.ts';
+import type { StaffRole } from '../domain/staff-events.ts';
 import type { EventStore, WholeLog } from '../ports/event-store.ts';
 import type { RowMacs } from '../ports/row-macs.ts';
 import type { Output } from './output.ts';
@@ -32,6 +33,8 @@ export interface CliDependencies extends AccountDependencies {
    * been sent too many.
    */
   createStaffLink?: (staffId: string) => Promise<string | undefined>;
+  /** Mails that link; undefined without a mail server: then the command shows it. @throws {MailNotTaken} */
+  mailStaffInvitation: ((invited: { email: string; role: StaffRole; link: string }) => Promise<void>) | undefined;
   actor: Actor;
   output: Output;
 }

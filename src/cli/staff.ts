@@ -1,6 +1,6 @@
 import { Option } from 'commander';
 import type { Command } from 'commander';
-import { listStaffMembers, listStaffOfAddress, readStaffMember, staff } from '../../projections/staff.ts';
+import { hasAdmin, listStaffMembers, listStaffOfAddress, readStaffMember, staff } from '../../projections/staff.ts';
 import type { StaffMember } from '../../projections/staff.ts';
 import { notBelieved } from '../../projections/credits-macs.ts';
 import {
@@ -21,6 +21,7 @@ import type { StaffToken } from '../domain/staff.ts';
 import { staffIdPattern, staffRoles, staffScopes } from '../domain/staff-events.ts';
 import type { StaffRole, StaffScope } from '../domain/staff-events.ts';
 import { facts, table } from '../documents/text.ts';
+import { MailNotTaken } from '../ports/billing.ts';
 import { addByOptions, addPageOptions, operatorOf, wholeArgument } from './arguments.ts';
 import type { DecidedBy } from './arguments.ts';
 import type { CliDependencies, RunCommand } from './dependencies.ts';
@@ -37,7 +38,9 @@ interface Invitation extends DecidedBy {
 export function addInviteStaff(group: Command, run: RunCommand): void {
   const command = group
     .command('invite')
-    .description('make somebody a member of staff, and show a link to sign in with once')
+    .description(
+      'make somebody a member of staff, and mail a link to sign in with once, or show it without a mail server',
+    )
     .requiredOption('--email <email>', "the person's e-mail address")
     .addOption(new Option('--role <role>', 'what the person may do').choices(staffRoles).makeOptionMandatory());
   addByOptions(command).action((options: Invitation) => run((cli) => inviteCommand(cli, options)));
@@ -107,8 +110,35 @@ async function inviteCommand(cli: CliDependencies, { email, role, ...decided }: 
   if (isRefused(invited)) throw new CommandFailed(invited.refusal);
   const { staffId } = invited;
   const link = (await cli.createStaffLink?.(staffId)) ?? null;
-  const data = { staff_id: staffId, email, role, link };
-  print(cli.output, data, facts(data));
+  const mailed = link !== null && (await mailLink(cli, { email, role, link }));
+  // It is a way in: nobody is shown one that somebody else has got.
+  const data = { staff_id: staffId, email, role, link: mailed ? null : link, mailed };
+  print(cli.output, data, [facts(data), ...hintOf(cli, data)].join('\n\n'));
+}
+
+/** @returns whether the mail server has taken it */
+async function mailLink(
+  { mailStaffInvitation: mail }: CliDependencies,
+  invitation: { email: string; role: StaffRole; link: string },
+): Promise<boolean> {
+  if (!mail) return false;
+  try {
+    await mail(invitation);
+    return true;
+  } catch (error) {
+    if (error instanceof MailNotTaken) return false;
+    throw error;
+  }
+}
+
+function hintOf(
+  cli: CliDependencies,
+  { email, link, mailed }: { email: string; link: string | null; mailed: boolean },
+) {
+  if (mailed) return [`A link is on its way to ${email}. It signs in once, within a day.`];
+  if (link === null) return ['No staff console is known here: set STAFF_URL where this command runs.'];
+  const told = cli.mailStaffInvitation ? ['The mail server has not taken the mail with the link.'] : [];
+  return [[...told, 'The link signs in once, within a day. It is shown this once.'].join(' ')];
 }
 
 async function listCommand(cli: CliDependencies, { limit, after }: PageOptions): Promise<void> {
@@ -134,7 +164,10 @@ async function removeCommand(cli: CliDependencies, person: string, decided: Deci
   const staffId = await findStaff(cli, person);
   const removed = await removeStaff(dependenciesOf(cli), { staffId, ...orderOf(cli, decided) });
   if (isRefused(removed)) throw new CommandFailed(whyNot(removed.refusal, person));
-  print(cli.output, { staff_id: staffId, removed: true }, `${removed.email ?? staffId} is not staff any more`);
+  await requireInForce(cli, `the removal of ${person}`);
+  const data = { staff_id: staffId, removed: true, has_admin: await hasAdmin(cli.pool) };
+  const text = `${removed.email ?? staffId} is not staff any more`;
+  print(cli.output, data, data.has_admin ? text : `${text}; nobody is an admin now: "staff invite" makes one`);
 }
 
 async function issueCommand(
@@ -176,7 +209,14 @@ async function revokeCommand(
   const staffId = await findStaff(cli, person);
   const revoked = await revokeStaffToken(dependenciesOf(cli), { staffId, tokenId, ...orderOf(cli, decided) });
   if (isRefused(revoked)) throw new CommandFailed(whyNot(revoked.refusal, person));
+  await requireInForce(cli, `the revocation of ${tokenId}`);
   print(cli.output, { staff_id: staffId, token_id: tokenId, revoked: true }, `${revoked.tokenPrefix}… is revoked`);
+}
+
+/** @throws {CommandFailed} while the read model, by which sessions and tokens are known, is behind */
+async function requireInForce(cli: CliDependencies, what: string): Promise<void> {
+  if (await caughtUp(cli, staff)) return;
+  throw new CommandFailed(`${what} is recorded, not yet in force: the projector is behind or away`, 2);
 }
 
 const rowOf = ({ tokenId, tokenPrefix, label, scopes, createdAt, expiresAt, revoked }: StaffToken) => ({

@@ -22,6 +22,7 @@ import { readSecrets, refuseOtherSecret } from './settings/secrets.ts';
 import { findAddresses, findStaffOrigin } from './settings/instance.ts';
 import { createLogger } from './logger.ts';
 import { serverUnreachable } from './server-unreachable.ts';
+import { createStaffInvitations } from './staff-invitations.ts';
 import { readStreamPrefix } from './settings/stream-prefix.ts';
 
 /** Opens the connections that a command needs, runs it, and closes them again. */
@@ -89,6 +90,7 @@ export async function runCommand(
       actor: { type: 'staff', id: operatorName(), role: 'operator', reason: 'command line' },
       hasProjector: () => isLed(pool, 'projector'),
       ...(staffOrigin !== undefined && { createStaffLink }),
+      mailStaffInvitation: createStaffInvitations(config, now),
     });
   } finally {
     await connected.close();

@@ -64,7 +64,7 @@ const wrongValues: Record<string, string> = {
     DOWNLOAD_URL: 'ftp://a',
   },
   ...{ REELTALLY_URL: 'example.com', REELTALLY_SECRET: 'short', REELTALLY_OLD_SECRETS: 'short', DEMO: 'yes' },
-  ...{ STAFF_PORT: '-1', STAFF_URL: 'staff.example', OIDC_ISSUER: 'http://login.example' },
+  ...{ STAFF_PORT: '-1', STAFF_URL: 'staff.example', OIDC_ISSUER: 'http://login.example', OIDC_SCOPE: 'email' },
   ...{ STAFF_APPROVAL_CENTS: '1.50', SANDBOX: 'off' },
   ...{ S3_PREFIX: '/films', S3_ENDPOINT: 'a', S3_PUBLIC_ENDPOINT: 'a', S3_FORCE_PATH_STYLE: 'true', LOG_LEVEL: 'loud' },
   ...{ TRUSTED_PROXIES: 'proxy', UNAUTHENTICATED_HOURLY_LIMIT: '-1', WORKER_SLOTS: '0', MAX_JOBS_PER_ACCOUNT: '1e3' },
@@ -113,6 +113,9 @@ it('a provider without the name of its client is refused, and neither is needed'
   expect(readConfig(both)).toMatchObject({ ...both, OIDC_ROLE_CLAIM: 'roles', STAFF_HOST: '127.0.0.1' });
   for (const half of [{ OIDC_ISSUER: both.OIDC_ISSUER }, { OIDC_CLIENT_ID: 'staff' }])
     expect(refusalOf(half)).toBe('OIDC_ISSUER, OIDC_CLIENT_ID: set both, or neither.');
+  for (const scope of ['profile', 'openid  email', ' openid', 'openid,email', 'openid "x"'])
+    expect(refusalOf({ OIDC_SCOPE: scope })).toContain('OIDC_SCOPE: must be words');
+  expect(readConfig({ OIDC_SCOPE: 'email openid api://x/.default' }).OIDC_SCOPE).toBe('email openid api://x/.default');
 });
 
 describe('a variable with our prefix that is no setting', () => {

@@ -14,8 +14,8 @@ export interface OpenIdProvider extends AsyncDisposable {
   /** It answers nobody, and again. */
   stop: () => Promise<void>;
   restart: () => Promise<void>;
-  /** Answers all requests with this status in place of its own answers; undefined: no more. */
-  failWith: (status: number | undefined) => void;
+  /** Answers all requests with this status in place of its own answers, or `never`; undefined: no more. */
+  failWith: (status: number | 'never' | undefined) => void;
 }
 
 export const openIdClient = { id: 'reeltally-staff', secret: 'a secret that both of them know' };
@@ -25,15 +25,19 @@ interface Options {
   authMethod?: 'client_secret_basic' | 'client_secret_post' | 'none';
   /** Claims stand in the ID token too, not only in the answer about the person. */
   inIdToken?: boolean;
+  /** Claims that it says for a scope of its own. */
+  ownScope?: { name: string; claims: readonly string[] };
 }
 
 /** A real OpenID Connect provider in this process, whose person has nothing to type. */
 export async function startOpenIdProvider(options: Options): Promise<OpenIdProvider> {
-  const { redirectUri, authMethod = 'client_secret_basic', inIdToken = false } = options;
+  const { redirectUri, authMethod = 'client_secret_basic', inIdToken = false, ownScope } = options;
   const port = await freePort();
   const issuer = `http://127.0.0.1:${port}`;
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2_048 });
   const claimsOf = new Map<string, Readonly<Record<string, unknown>>>();
+  const ownClaims = ownScope && { [ownScope.name]: [...ownScope.claims] };
+  const scopes = ['openid', 'email', 'profile', ...(ownScope ? [ownScope.name] : [])];
   const provider = new Provider(issuer, {
     adapter: Rows,
     clients: [
@@ -45,7 +49,8 @@ export async function startOpenIdProvider(options: Options): Promise<OpenIdProvi
       },
     ],
     ...(authMethod === 'client_secret_post' && { clientAuthMethods: ['client_secret_post'] }),
-    claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['roles', 'groups'] },
+    claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['roles', 'groups'], ...ownClaims },
+    scopes: [...scopes, 'offline_access'],
     conformIdTokenClaims: !inIdToken,
     cookies: { keys: ['of a test'] },
     jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), use: 'sig', alg: 'RS256' }] },
@@ -59,17 +64,18 @@ export async function startOpenIdProvider(options: Options): Promise<OpenIdProvi
     }),
     loadExistingGrant: async ({ oidc }: { oidc: { session: { accountId: string } } }) => {
       const grant = new provider.Grant({ clientId: openIdClient.id, accountId: oidc.session.accountId });
-      grant.addOIDCScope('openid email profile');
+      grant.addOIDCScope(scopes.join(' '));
       await grant.save();
       return grant;
     },
   });
   const answer = provider.callback();
-  let failure: number | undefined;
+  let failure: number | 'never' | undefined;
   const state: Pick<OpenIdProvider, 'person'> = { person: undefined };
   let server: Server;
   const open = async () => {
     server = createServer((request, response) => {
+      if (failure === 'never') return;
       if (failure !== undefined) response.writeHead(failure).end('failed');
       else if (!request.url?.startsWith('/interaction')) answer(request, response);
       else if (!state.person) void provider.interactionFinished(request, response, { error: 'access_denied' });
@@ -93,7 +99,7 @@ export async function startOpenIdProvider(options: Options): Promise<OpenIdProvi
     restart: async () => {
       if (!server.listening) await open();
     },
-    failWith: (status: number | undefined) => {
+    failWith: (status: number | 'never' | undefined) => {
       failure = status;
     },
     [Symbol.asyncDispose]: stop,

@@ -47,8 +47,12 @@ export const nextOf = (fields: URLSearchParams, base: string): string => pageOr(
 /** Browsers drop a cookie of more than 4 096 bytes. */
 const maxNextCharacters = 2_000;
 
-/** Only a page of this console, or its first one. No path of ours has a dot or a percent sign, with which one could leave it. */
+/**
+ * Only a page of this console, or its first one. No path of ours has a dot or a percent sign, with which one could leave it. Pages
+ * of signing in would lead round in a circle.
+ */
 function pageOr(next: string, base: string): string {
+  if (next.startsWith(`${base}/sign-in`)) return base;
   const isBelow = next.startsWith(base) && /^(?:\/[\w-]+)*(?:\?[\w\-./?=&%~+:*]*)?$/.test(next.slice(base.length));
   return isBelow && next.length <= maxNextCharacters ? next : base;
 }

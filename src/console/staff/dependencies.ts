@@ -1,6 +1,7 @@
 import type { Pool } from 'pg';
 import type { PolledJob } from '../../../projections/jobs.ts';
 import type { StaffDependencies as StaffCommands } from '../../commands/staff.ts';
+import type { StaffRole } from '../../domain/staff-events.ts';
 import type { IdentityProvider } from '../../ports/identity-provider.ts';
 import type { RowMacs } from '../../ports/row-macs.ts';
 import type { StaffLinks, StaffSessions } from '../../ports/staff-sessions.ts';
@@ -20,6 +21,8 @@ export interface StaffDependencies extends SiteDependencies {
   sessions: StaffSessions;
   links: StaffLinks;
   signInMails: SignInMails;
+  /** Mails the link of somebody who was invited; undefined without a mail server: then the page shows it. @throws {MailNotTaken} */
+  mailInvitation: ((invited: { email: string; role: StaffRole; link: string }) => Promise<void>) | undefined;
   /** Undefined where nobody signs in by OpenID Connect. */
   provider: IdentityProvider | undefined;
   /** Counts a request for a sign-in link. @returns whether this client has asked too often */

@@ -25,6 +25,7 @@ import type { WaitingPolls } from '../../http/waiting-polls.ts';
 import type { Connections } from '../connect.ts';
 import { listen, listeningUrl } from '../listen.ts';
 import { createMailer } from '../mailer.ts';
+import { createStaffInvitations } from '../staff-invitations.ts';
 import type { Config } from '../settings/config.ts';
 
 /** Links that one client may ask for in an hour, whatever addresses it names. */
@@ -109,7 +110,6 @@ function staffDependencies(connections: Connections, shared: Shared, address: ()
   const links = createStaffLinks(pool, { macs, randomBits });
   const staff = { store, now, newUuid, newId, randomBits, staffCache: newStaffCache() };
   const signIns = new AddressWindows(maxSignInsOfClient, realNowMs);
-  const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId = '', OIDC_CLIENT_SECRET, OIDC_ROLE_CLAIM } = config;
   return {
     ...{ pool, macs, outages, staff, links, now, newUuid, randomBits },
     get origins() {
@@ -127,10 +127,8 @@ function staffDependencies(connections: Connections, shared: Shared, address: ()
       outage: outages.of('mailing sign-in links of staff'),
       ...{ newUuid, now },
     }),
-    provider:
-      issuer === undefined
-        ? undefined
-        : createIdentityProvider({ issuer, clientId, clientSecret: OIDC_CLIENT_SECRET, roleClaim: OIDC_ROLE_CLAIM }),
+    provider: providerOf(config),
+    mailInvitation: createStaffInvitations(config, now),
     pollAnswer: pollAnswers(connections, shared),
     streams: new EventStreams(),
     waitForChange: (known, options) => shared.waitingPolls.wait(known, options),
@@ -144,6 +142,12 @@ function staffDependencies(connections: Connections, shared: Shared, address: ()
     version: config.version,
     isDemo: addresses.samplePlatformUrl !== null,
   };
+}
+
+function providerOf({ OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId = '', ...config }: Config) {
+  if (issuer === undefined) return undefined;
+  const { OIDC_CLIENT_SECRET: clientSecret, OIDC_SCOPE: scope, OIDC_ROLE_CLAIM: roleClaim } = config;
+  return createIdentityProvider({ issuer, clientId, clientSecret, scope, roleClaim });
 }
 
 /** The link is for people who look at its form: whoever opens it downloads nothing. */

@@ -46,7 +46,13 @@ export const environment = z.object({
   OIDC_ISSUER: kinds.providerAddress.optional(),
   OIDC_CLIENT_ID: anyText.optional(),
   OIDC_CLIENT_SECRET: anyText.optional(),
-  /** The claim that says the roles of a person. */
+  OIDC_SCOPE: kinds
+    .matching(
+      /^(?:[!#-[\]-~]+ )*openid(?: [!#-[\]-~]+)*$/,
+      'must be words with one space between them, and have "openid" among them',
+    )
+    .default('openid email profile'),
+  /** The claim that says the roles of a person: its name, or the way to it, such as `realm_access.roles`. */
   OIDC_ROLE_CLAIM: anyText.default('roles'),
   DOWNLOAD_URL: webAddress.optional(),
   REELTALLY_SECRET: kinds.secret.optional(),

@@ -39,12 +39,17 @@ async function expectRefused(asked: Promise<Page>, text: string, status = 400): 
   expect([answer.status, textOf(answer)]).toEqual([status, expect.stringContaining(text)]);
 }
 
+const linkPattern = /https?:\/\/[^/]+(\/staff\/sign-in\/[\w-]{20,})/;
+
 describe('an invitation', () => {
-  it('shows a link once, by which the person signs in; the log says who invited, and why', async () => {
+  it('mails a link, by which the person signs in once; the log says who invited, and why', async () => {
     const email = `fay-${randomUUID()}@example.com`;
     const answer = await admin.post('/staff/people', { email, role: 'finance', reason });
-    expect(textOf(answer)).toContain(`${email} is staff now, in the role finance.`);
-    const [, path = ''] = /https?:\/\/[^/]+(\/staff\/sign-in\/[\w-]+)/.exec(answer.text) ?? [];
+    expect(textOf(answer)).toContain(`${email} is staff now, in the role finance. A link is on its way to ${email} .`);
+    expect(answer.text).not.toMatch(linkPattern);
+    const mail = service.mails.taken.findLast(({ to }) => to === email)?.raw.replaceAll('=\r\n', '') ?? '';
+    expect(mail).toContain('in the role finance');
+    const [, path = ''] = linkPattern.exec(mail) ?? [];
     const [, staffId = ''] = /\/staff\/people\/(stf_\w+)/.exec(answer.text) ?? [];
     expect(textOf(await admin.get(pathOf({ staffId })))).toMatch(/finance Signs in by a link Last sign-in never/);
     const browser = new Browser(service.staffUrl);
@@ -66,6 +71,35 @@ describe('an invitation', () => {
       admin.post('/staff/people', { email: email.toUpperCase(), role: 'admin', reason }),
       `is staff already, as ${staffId} in the role finance`,
     );
+  });
+
+  it('shows the link once where there is no mail server, or where it does not take the mail', async () => {
+    const away = async () => {
+      service.mails.treat(() => 550);
+      return admin;
+    };
+    const without = async () => {
+      const { staffUrl } = await service.installation.startRole('api', { SMTP_URL: '', STAFF_PORT: '0' });
+      const browser = new Browser(staffUrl ?? '');
+      for (const [name, value] of admin.cookies) browser.cookies.set(name, value);
+      browser.formToken = admin.formToken;
+      return browser;
+    };
+    try {
+      for (const [asked, isTold] of [
+        [away, true],
+        [without, false],
+      ] as const) {
+        const email = `gus-${randomUUID()}@example.com`;
+        const answer = await (await asked()).post('/staff/people', { email, role: 'support', reason });
+        expect(textOf(answer)).toContain('It is shown this once');
+        expect(textOf(answer).includes('The mail server has not taken the mail')).toBe(isTold);
+        const [, path = ''] = linkPattern.exec(answer.text) ?? [];
+        expect((await new Browser(service.staffUrl).post(path)).status).toBe(303);
+      }
+    } finally {
+      service.mails.treat(() => 'take');
+    }
   });
 
   it.each([

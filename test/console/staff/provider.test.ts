@@ -108,6 +108,7 @@ describe('a person of the provider', () => {
     expect([await roleOf(second), await roleOf(first)]).toEqual(['support', 'support']);
     const [gone] = await signIn({ ...person, claims: {} });
     expectRefused(gone, 'You have no role here');
+    expect([await roleOf(second), await roleOf(first)]).toEqual([undefined, undefined]);
   });
 
   it('whose address is not verified has none in the log', async () => {
@@ -203,11 +204,28 @@ describe('an answer', () => {
 
   it('sends nobody to a page of another console or another site', async () => {
     provider.person = newPerson({ roles: ['support'] });
-    for (const next of ['https://evil.example', '//evil.example', '/console', '/staff/%2e%2e/x']) {
+    for (const next of [
+      'https://evil.example',
+      '//evil.example',
+      '/console',
+      '/staff/%2e%2e/x',
+      '/staff/sign-in/with-provider',
+    ]) {
       const browser = newBrowser();
       expect((await browser.get(await toProvider(browser, next))).headers['location']).toBe('/staff');
     }
   });
+});
+
+it('a browser that calls this machine by another name comes back to the one that it asked with', async () => {
+  provider.person = newPerson({ roles: ['support'] });
+  const browser = newBrowser();
+  const begun = await browser.get('/staff/sign-in/with-provider?next=%2Fstaff%2Foperation', {
+    host: `127.0.0.1:${String(port)}`,
+  });
+  expect([begun.status, begun.headers['location'], begun.setCookies]).toEqual([
+    ...[303, `${origin}/staff/sign-in/with-provider?next=%2Fstaff%2Foperation`, []],
+  ]);
 });
 
 describe('while the provider is away', () => {
@@ -232,6 +250,16 @@ describe('while the provider is away', () => {
     expect((await waiting.get(answer)).status).toBe(303);
   });
 
+  it('and never answers, nobody waits for long', async () => {
+    const browser = newBrowser();
+    provider.person = newPerson({ roles: ['support'] });
+    const answer = await toProvider(browser);
+    provider.failWith('never');
+    const from = performance.now();
+    expectRefused(await browser.get(answer), 'The provider does not answer', 503);
+    expect(performance.now() - from).toBeLessThan(15_000);
+  });
+
   it('and answers with failures, it signs nobody in', async () => {
     const browser = newBrowser();
     provider.person = newPerson({ roles: ['support'] });
@@ -241,24 +269,47 @@ describe('while the provider is away', () => {
   });
 });
 
-it.each([
-  ['client_secret_post', { OIDC_CLIENT_SECRET: openIdClient.secret }],
-  ['none', { OIDC_CLIENT_SECRET: '' }],
-] as const)('a provider that wants %s, with roles in a claim of another name', async (authMethod, settings) => {
+/** Another provider, and a process of ours that asks it. @returns the role that a person with these claims has */
+async function roleBy(
+  options: Omit<Parameters<typeof startOpenIdProvider>[0], 'redirectUri'>,
+  settings: Readonly<Record<string, string>>,
+  claims: object,
+): Promise<string | undefined> {
   const own = await freePort();
   const ownOrigin = `http://localhost:${String(own)}`;
   await using other = await startOpenIdProvider({
-    ...{ redirectUri: `${ownOrigin}/staff/sign-in/provider`, authMethod, inIdToken: true },
+    ...{ redirectUri: `${ownOrigin}/staff/sign-in/provider`, ...options },
   });
-  other.person = newPerson({ groups: ['finance'], roles: ['admin'] });
+  other.person = newPerson({ ...claims });
   const api = await service.installation.startRole('api', {
-    ...{ STAFF_PORT: String(own), OIDC_ISSUER: other.issuer, OIDC_ROLE_CLAIM: 'groups', ...settings },
+    ...{ STAFF_PORT: String(own), OIDC_ISSUER: other.issuer, ...settings },
   });
   const browser = new Browser(api.staffUrl ?? '');
   const begun = await browser.get('/staff/sign-in/with-provider');
   const answer = await other.visit(begun.headers['location'] ?? '');
   expect((await browser.get(answer.replace(ownOrigin, ''))).status).toBe(303);
-  expect(await roleOf(browser)).toBe('finance');
+  return await roleOf(browser);
+}
+
+it.each([
+  ['client_secret_post', { OIDC_CLIENT_SECRET: openIdClient.secret }],
+  ['none', { OIDC_CLIENT_SECRET: '' }],
+] as const)('a provider that wants %s, with roles in a claim of another name', async (authMethod, settings) => {
+  const claims = { groups: ['finance'], roles: ['admin'] };
+  expect(await roleBy({ authMethod, inIdToken: true }, { OIDC_ROLE_CLAIM: 'groups', ...settings }, claims)).toBe(
+    'finance',
+  );
+});
+
+it.each([
+  ['inside of a claim', 'realm_access.roles', { realm_access: { roles: ['everybody', 'finance'] } }],
+  ['deeper, by a name with dots', 'resource_access.a.b.roles', { resource_access: { 'a.b': { roles: 'finance' } } }],
+  ['by a whole name with dots', 'https://a.example/roles', { 'https://a.example/roles': ['finance'] }],
+] as const)('a provider that says roles for a scope of its own, %s', async (_, OIDC_ROLE_CLAIM, claims) => {
+  const ownScope = { name: 'staff:roles', claims: Object.keys(claims) };
+  const settings = { OIDC_ROLE_CLAIM, OIDC_SCOPE: 'openid email staff:roles' };
+  for (const inIdToken of [false, true])
+    expect(await roleBy({ ownScope, inIdToken }, settings, claims)).toBe('finance');
 });
 
 // The last one.

@@ -111,20 +111,43 @@ export async function invite(visit: StaffVisit, dependencies: StaffDependencies)
   await untilInForce(dependencies, 'The person is invited. In a minute the list of people shows it.');
   const secret = await dependencies.links.create({ staffId, browser: undefined });
   const { own } = dependencies.origins;
+  const link = secret === undefined ? '' : `${own}/staff/sign-in/${secret}`;
+  const invitation = { email: email.data, role, link };
   return page({
     title: 'Invited',
     section: 'people',
     content: html`${note('good', `${email.data} is staff now, in the role ${role}.`)}
-      <p>
-        This link signs the person in, once and within a day. It is shown this once: hand it over, and to nobody else.
-      </p>
-      <pre><code>${secret === undefined ? '' : `${own}/staff/sign-in/${secret}`}</code></pre>
+      ${(await mailed(invitation, dependencies)) ? byMail(email.data) : shown(link, dependencies)}
       <p>From then on the person asks for a link by mail, at <code>${own}/staff/sign-in</code>.</p>
-      <p class="pages">
-        <a class="button second" href="${personPath(staffId)}">I have copied it</a>
-      </p>`,
+      <p class="pages"><a class="button second" href="${personPath(staffId)}">To the person</a></p>`,
   });
 }
+
+type Invitation = Parameters<NonNullable<StaffDependencies['mailInvitation']>>[0];
+
+/** @returns whether the mail server has taken the mail */
+async function mailed(invitation: Invitation, { mailInvitation, outages }: StaffDependencies): Promise<boolean> {
+  if (!mailInvitation) return false;
+  const outage = outages.of('mailing invitations of staff');
+  try {
+    await mailInvitation(invitation);
+    outage.works();
+    return true;
+  } catch (error) {
+    outage.failed('an invitation', error);
+    return false;
+  }
+}
+
+const byMail = (email: string): Html =>
+  html`<p>A link is on its way to <strong>${email}</strong>. It signs the person in, once and within a day.</p>`;
+
+const shown = (link: string, { mailInvitation }: StaffDependencies): Html =>
+  html`${mailInvitation && note('warn', 'The mail server has not taken the mail with the link.')}
+    <p>
+      This link signs the person in, once and within a day. It is shown this once: hand it over, and to nobody else.
+    </p>
+    <pre><code>${link}</code></pre>`;
 
 /** Two members of one address could not tell their links apart. */
 async function refuseKnown(email: string, dependencies: StaffDependencies): Promise<void> {

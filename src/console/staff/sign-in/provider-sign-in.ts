@@ -23,8 +23,12 @@ const attemptMinutes = 15;
 const recordMs = 5_000;
 
 export async function begin(visit: Visit, dependencies: StaffDependencies): Promise<Answer> {
-  const secret = dependencies.randomBits(32).toString('base64url');
   const { origins } = dependencies;
+  // The provider sends the browser back to our own name, and the cookie belongs to the name at which it was set.
+  const ownName = new URL(origins.own).host;
+  const { host = ownName } = visit.request.headers;
+  if (host.toLowerCase() !== ownName) return redirect(new URL(visit.request.url, origins.own).href);
+  const secret = dependencies.randomBits(32).toString('base64url');
   const to = await asking(providerOf(dependencies).begin(attemptOf(secret, dependencies)));
   const asked = { secret, next: nextOf(visit.query, base) };
   return redirect(to, askingCookie(asked, staffCookies(origins.isSecure), attemptMinutes));
@@ -37,9 +41,13 @@ export async function finish(visit: Visit, dependencies: StaffDependencies): Pro
   const answer = new URL(visit.request.url, dependencies.origins.own);
   const person = await asking(provider.finish(answer, attemptOf(asked.secret, dependencies)));
   const role = highestOf(person.roles);
-  if (!role) throw withoutRole(provider.name);
   const { issuer, subject, email } = person;
   const staffId = staffIdOf(person);
+  if (!role) {
+    // Sessions from before have the role that the provider has taken away.
+    await dependencies.sessions.endAll(staffId);
+    throw withoutRole(provider.name);
+  }
   const request = { correlationId: visit.request.id, timeoutMs: recordMs };
   const signIn = { by: 'provider', role, email, issuer, subject } as const;
   const member = await recordSignIn(dependencies.staff, { staffId, signIn, ...request });
