@@ -24,6 +24,8 @@ import { addShowLedger } from './ledger/show.ts';
 import { addVerify } from './ledger/verify.ts';
 import { addWaive } from './ledger/waive.ts';
 import { addShowStream } from './log.ts';
+import { addExportLog, addImportLog } from './log-transfer.ts';
+import type { WithImportTarget } from './log-transfer.ts';
 import type { Output } from './output.ts';
 import { addInvitePerson, addListPeople, addRemovePerson } from './people.ts';
 import { addProjectionStatus, addRebuild } from './projections.ts';
@@ -45,6 +47,7 @@ export interface ProgramDependencies {
   /** Origin of the sample platform of a running instance, if it has one. */
   findSamplePlatform: () => string | undefined;
   inspectDownloader: () => Promise<DownloaderReport>;
+  withImportTarget: WithImportTarget;
 }
 
 /** Every command of `reeltally`, in the order of its help. Each stands in the file of its name, with its options. */
@@ -89,7 +92,10 @@ export function createProgram(dependencies: ProgramDependencies): Command {
   addVerify(ledger, run);
   addAcknowledge(ledger, run);
 
-  addShowStream(group('log', 'show the event log itself'), run);
+  const log = group('log', 'show, export and import the event log itself');
+  addShowStream(log, run);
+  addExportLog(log, run, dependencies.version);
+  addImportLog(log, output, dependencies.withImportTarget);
 
   const invoices = group('invoices', 'issue, list and show invoices and credit notes');
   addListInvoices(invoices, run);

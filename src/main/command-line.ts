@@ -44,6 +44,10 @@ export async function runCommandLine({ words, variables, serve, ...screen }: Inv
       return { api: createApiClient(findApi(config), key), newUuid };
     },
     findSamplePlatform: () => findSamplePlatform(readConfig(variables)),
+    withImportTarget: async (use) => {
+      const { importTarget } = await import('./import-target.ts');
+      await importTarget(readConfig(variables), output)(use);
+    },
     inspectDownloader: async () => (await import('./inspect-engine.ts')).inspectThisDownloader(readConfig(variables)),
   });
   try {

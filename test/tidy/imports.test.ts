@@ -48,9 +48,12 @@ const rooms: Readonly<Record<string, Room>> = {
       'src/audit/rules',
       'src/documents',
       'src/invoices',
+      'src/transfer',
       'src/client',
     ],
   },
+  // The log as a file: from one event store to another.
+  'src/transfer': { rooms: ['src/ports'] },
   // yt-dlp, ffmpeg and what holds them.
   'src/downloader': { rooms: ['src/async', 'src/domain', 'src/ports', 'src/system'] },
   // The audit shares no rule with what it audits, nor a type.

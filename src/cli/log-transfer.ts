@@ -1,0 +1,86 @@
+import type { Command } from 'commander';
+import { hostname } from 'node:os';
+import type { EventStore, WholeLog } from '../ports/event-store.ts';
+import { importLog, ImportRefused, verifyImport } from '../transfer/import-log.ts';
+import { checkLogFile, LogFileRefused, writeLogFile } from '../transfer/log-file.ts';
+import { readWholeLog } from '../transfer/whole-log.ts';
+import type { CliDependencies, RunCommand } from './dependencies.ts';
+import { CommandFailed, print } from './output.ts';
+import type { Output } from './output.ts';
+import { createCountBar, createProgressBar } from './progress-bar.ts';
+
+/** Opens the event store that a log is imported into, and closes it again. */
+export type WithImportTarget = (use: (store: EventStore & WholeLog) => Promise<void>) => Promise<void>;
+
+export function addExportLog(log: Command, run: RunCommand, version: string): void {
+  log
+    .command('export')
+    .description('write every event to a new file, in the order of the log; compressed if its name ends in .gz')
+    .argument('<file>', 'file to write; it holds personal data, and only you may read it')
+    .action((file: string) => run((cli) => saying(file, () => exportCommand(cli, file, version))));
+}
+
+export function addImportLog(log: Command, output: Output, withTarget: WithImportTarget): void {
+  log
+    .command('import')
+    .description(
+      'append every event of an exported log to the empty event store at EVENTSTORE_URL or, without that, of the data ' +
+        'folder; the same command continues an import that was interrupted',
+    )
+    .argument('<file>', 'file that log export has written')
+    .action((file: string) => saying(file, () => importCommand(output, file, withTarget)));
+}
+
+async function exportCommand(
+  { store, pool, output, now }: CliDependencies,
+  file: string,
+  version: string,
+): Promise<void> {
+  const target = (await store.headPosition()) ?? 0n;
+  const bar = createProgressBar(output, 'export');
+  const pages = async function* () {
+    let events = 0;
+    for await (const page of readWholeLog(store, target)) {
+      yield page;
+      events += page.length;
+      bar.show({ events, position: page.at(-1)?.position ?? target, target });
+    }
+  };
+  const about = { source: `reeltally ${version} on ${hostname()}`, exported: now() };
+  const head = await writeLogFile(file, about, pages()).finally(bar.end);
+  const { rows } = await pool.query<{ count: number }>('select count(*)::int as count from pending_voids');
+  const pendingVoids = rows[0]?.count ?? 0;
+  const data = { file, events: head.events, head: head.hash, pending_voids: pendingVoids };
+  const waiting = `\n${String(pendingVoids)} pending voids are not in the log: before a move, let the dispatcher resolve them.`;
+  const text = `${String(head.events)} events are in ${file}. Chain head ${head.hash}.`;
+  print(output, data, pendingVoids > 0 ? text + waiting : text);
+}
+
+async function importCommand(output: Output, file: string, withTarget: WithImportTarget): Promise<void> {
+  const checking = createProgressBar(output, 'check');
+  const shareUnit = 1_000_000;
+  const expected = await checkLogFile(file, (events, share) => {
+    checking.show({ events, position: BigInt(Math.round(share * shareUnit)), target: BigInt(shareUnit) });
+  }).finally(checking.end);
+  await withTarget(async (store) => {
+    const importing = createCountBar(output, 'import', expected.events);
+    const before = await importLog(store, file, { progress: importing.show }).finally(importing.end);
+    const verifying = createCountBar(output, 'verify', expected.events);
+    await verifyImport(store, expected, { progress: verifying.show }).finally(verifying.end);
+    const continued = before > 0 ? ` ${String(before)} of them were there before.` : '';
+    const text = `The event store has all ${String(expected.events)} events of ${file}, in order.${continued} Chain head ${expected.head}.`;
+    print(output, { file, ...expected, were_there: before }, text);
+  });
+}
+
+/** A failure that the person can mend is told in one sentence. */
+async function saying(file: string, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (error instanceof LogFileRefused || error instanceof ImportRefused) throw new CommandFailed(error.message);
+    const { code, syscall } = error as NodeJS.ErrnoException;
+    if (code === undefined || syscall === undefined || !/^E[A-Z]+$/.test(code)) throw error;
+    throw new CommandFailed(`${file} cannot be read or written (${code})`);
+  }
+}

@@ -1,0 +1,55 @@
+import { join } from 'node:path';
+import { connectEventStore } from '../adapters/event-store/event-store.ts';
+import type { WithImportTarget } from '../cli/log-transfer.ts';
+import { CommandFailed } from '../cli/output.ts';
+import type { Output } from '../cli/output.ts';
+import { isOurStream } from '../domain/is-our-stream.ts';
+import { lockDataDirectory } from '../embedded/data-directory.ts';
+import { launchEventStore } from '../embedded/event-store/launch.ts';
+import { createLogger } from './logger.ts';
+import type { Config } from './settings/config.ts';
+
+const answerTimeoutMs = 30_000;
+
+/**
+ * The event store for an import: the one at EVENTSTORE_URL, or the embedded one of a data folder that no service uses. Neither
+ * Postgres nor NATS is needed; the read models are built from the imported log afterwards.
+ */
+export const importTarget =
+  (config: Config, output: Output): WithImportTarget =>
+  async (use) => {
+    if (config.EVENTSTORE_URL !== undefined) return useStore(config.EVENTSTORE_URL, config, { output, use });
+    const lock = lockDataDirectory(config.dataDirectory);
+    try {
+      const server = await launchEventStore({
+        dataDirectory: join(config.dataDirectory, 'event-store'),
+        nodePath: process.execPath,
+      }).catch((error: unknown) => {
+        throw new CommandFailed(error instanceof Error ? error.message : String(error));
+      });
+      try {
+        await useStore(server.url, config, { output, use });
+      } finally {
+        await server.stop();
+      }
+    } finally {
+      lock.release();
+    }
+  };
+
+async function useStore(
+  url: string,
+  config: Config,
+  { output, use }: { output: Output; use: Parameters<WithImportTarget>[0] },
+): Promise<void> {
+  const logger = createLogger({ ...config, LOG_LEVEL: config.LOG_LEVEL ?? 'error' }, 'cli', 'warn', {
+    write: output.tell,
+  });
+  const streams = { prefix: config.EVENTSTORE_PREFIX ?? '', isOurs: isOurStream };
+  const store = connectEventStore({ url, logger, streams, readTimeoutMs: answerTimeoutMs });
+  try {
+    await use(store);
+  } finally {
+    await store.close();
+  }
+}
