@@ -2,6 +2,7 @@ import type { Pool, PoolClient } from 'pg';
 import type { UsagePeriod } from '../src/domain/usage-state.ts';
 import { moneyCounts } from './period-money.ts';
 import type { MoneyCounts } from './period-money.ts';
+import { readByCursor } from './read-by-cursor.ts';
 
 /** Queries over everybody's periods: rows of `period_money` and of `month_money`. */
 
@@ -117,39 +118,19 @@ function cursorOf(row: PeriodMoney, sort: OverageSort): OverageCursor {
 }
 
 const exportedAtOnce = 2_000;
-/** The first waits until all rows are sorted. */
-const fetchRows = { text: `fetch ${String(exportedAtOnce)} from rows`, query_timeout: 60_000 };
 
-/**
- * Every row of the table in the same order, as of one instant, in constant memory. It holds a connection and a transaction of
- * Postgres until it ends, or is left.
- */
-export async function* exportPeriodMoney(pool: Pool, { filter, order }: Wanted): AsyncGenerator<PeriodMoney[]> {
+/** Every row of the table in the same order, as of one instant. @param gone aborted once nobody reads them any more */
+export async function* exportPeriodMoney(
+  pool: Pool,
+  { filter, order }: Wanted,
+  gone: AbortSignal,
+): AsyncGenerator<PeriodMoney[]> {
   const values: unknown[] = [];
   const of = (value: unknown) => `$${String(values.push(value))}`;
   const conditions = [...rangeConditions(filter, of), matchSql(filter, of)].join(' and ');
-  const client = await pool.connect();
-  let isBroken = true;
-  try {
-    await client.query('begin transaction isolation level repeatable read, read only');
-    await client.query(
-      `declare rows no scroll cursor for
-       select ${columns('p')} from period_money p where ${conditions} order by ${orderSql({ filter, order })}`,
-      values,
-    );
-    for (;;) {
-      const { rows } = await client.query<Row>(fetchRows);
-      if (rows.length > 0) yield rows.map(moneyOf);
-      if (rows.length < exportedAtOnce) break;
-    }
-    isBroken = false;
-  } finally {
-    await client.query('rollback').then(
-      () => (isBroken = false),
-      () => undefined,
-    );
-    client.release(isBroken);
-  }
+  const text = `select ${columns('p')} from period_money p where ${conditions} order by ${orderSql({ filter, order })}`;
+  const pages = readByCursor<Row>(pool, { text, values, rowsAtOnce: exportedAtOnce }, gone);
+  for await (const rows of pages) yield rows.map(moneyOf);
 }
 
 type Row = Omit<PeriodMoney, 'period_start'> & { period_start: Date };

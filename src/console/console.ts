@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { html } from '../documents/html.ts';
 import { registerAssets } from './assets.ts';
@@ -155,9 +156,6 @@ const pageOfRefusal = ({ status, title, message }: Refusal, base: string): Answe
   },
 });
 
-/** A reader of a stream may stop for so long. */
-const stalledMs = 30_000;
-
 function send(reply: FastifyReply, answer: Answer, page: (shown: Page) => string, assets: Assets): FastifyReply {
   if (answer.kind === 'handled') return reply.hijack();
   reply.headers(securityHeaders(assets));
@@ -171,8 +169,7 @@ function send(reply: FastifyReply, answer: Answer, page: (shown: Page) => string
         .type(answer.mediaType)
         .send(answer.body);
     case 'stream':
-      // Each holds a connection of Postgres: nobody keeps one by not reading.
-      reply.raw.setTimeout(stalledMs, () => reply.raw.destroy());
+      cutStalled(reply.raw, answer.stalledMs);
       return reply
         .header('Content-Disposition', `attachment; filename="${answer.fileName}"`)
         .type(answer.mediaType)
@@ -191,6 +188,13 @@ function send(reply: FastifyReply, answer: Answer, page: (shown: Page) => string
         .type('text/html; charset=utf-8')
         .send(page(answer.page));
   }
+}
+
+/** Each stream holds a connection of Postgres: nobody keeps one by not reading. A source that takes its time is not cut. */
+function cutStalled(answer: ServerResponse, stalledMs: number): void {
+  answer.setTimeout(stalledMs, () => {
+    if (answer.writableLength > 0) answer.destroy();
+  });
 }
 
 const cookiesOf = (answer: Answer): readonly string[] => ('cookies' in answer ? (answer.cookies ?? []) : []);

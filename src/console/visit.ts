@@ -29,8 +29,11 @@ export type Answer =
   | { kind: 'redirect'; to: string; cookies?: readonly string[] }
   /** A file to save. */
   | { kind: 'file'; body: string | Buffer; mediaType: string; fileName: string }
-  /** A file of any size. If its source fails, the connection is cut: a file that breaks off never looks complete. */
-  | { kind: 'stream'; body: Readable; mediaType: string; fileName: string }
+  /**
+   * A file of any size. If its source fails, or its reader stops for so long, the connection is cut: a file that breaks off never
+   * looks complete.
+   */
+  | { kind: 'stream'; body: Readable; stalledMs: number; mediaType: string; fileName: string }
   /** Another document than one of the console's pages, such as an invoice to print. */
   | { kind: 'document'; html: string }
   /** The handler answers by itself: a live stream. */

@@ -205,10 +205,11 @@ describe('the close of a month', () => {
 });
 
 describe('the table of overage', () => {
+  const nobodyLeaves = new AbortController().signal;
   const all = async (filter: OverageFilter): Promise<PeriodMoney[]> => {
     const rows: PeriodMoney[] = [];
     const order = { sort: 'account', descending: false } as const;
-    for await (const page of exportPeriodMoney(models.pool, { filter, order })) rows.push(...page);
+    for await (const page of exportPeriodMoney(models.pool, { filter, order }, nobodyLeaves)) rows.push(...page);
     return rows;
   };
 
@@ -222,7 +223,8 @@ describe('the table of overage', () => {
         { month: '2024-01', phase: 'closed' as const },
       ]) {
         const exported: PeriodMoney[] = [];
-        for await (const page of exportPeriodMoney(models.pool, { filter, order })) exported.push(...page);
+        for await (const page of exportPeriodMoney(models.pool, { filter, order }, nobodyLeaves))
+          exported.push(...page);
         const listed: PeriodMoney[] = [];
         for (let after: OverageCursor | undefined; ;) {
           const page = await listPeriodMoney(models.pool, { filter, order, after, limit: 7, maxLooked: 11 });

@@ -30,8 +30,9 @@ export interface StaffDependencies extends SiteDependencies {
   samplePlatformOrigin: string | undefined;
   /** What a client that polls a download now is answered: admitted by no key, and with a link that has no signature. */
   pollAnswer: (job: PolledJob) => Promise<{ status: number; body: object }>;
-  /** Files that are being made. */
+  /** Files that are being made, and the connections for them: never those that pages wait for. */
   exports: RunningExports;
+  exportPool: Pool;
   /** What one person may give back to one account within 24 hours without a second person. */
   approvalCents: number;
   streams: EventStreams;

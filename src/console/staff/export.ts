@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import { stringify } from 'csv-stringify/sync';
+import type { FastifyReply } from 'fastify';
 import { Refusal } from '../visit.ts';
 import type { Answer } from '../visit.ts';
 
@@ -19,25 +20,58 @@ interface Exported<Row extends object> {
   columns: readonly (keyof Row & string)[];
   /** What the rows are of, at the top of the JSON. */
   about: { of: string } & Readonly<Record<string, unknown>>;
-  rows: AsyncGenerator<readonly Row[]>;
+  /** @param gone aborted once nobody reads them any more */
+  rows: (gone: AbortSignal) => AsyncGenerator<readonly Row[]>;
 }
 
 const mediaTypes = { csv: 'text/csv; charset=utf-8', json: 'application/json' } as const;
 
-/** @throws as the rows do, before the answer begins */
+/** What an export may take, from its first statement to its last row. */
+export const exportLimitMs = 15 * 60_000;
+
+export interface ExportLimits {
+  /** How many are made at the same time. */
+  running: number;
+  /** Default: `exportLimitMs`. */
+  wholeMs?: number;
+  /** A reader may stop for so long. Default: 30 s. */
+  stalledMs?: number;
+}
+
+/**
+ * Answers once the first rows are there: an outage before that is a page that says so. Who leaves, stops reading or takes too long
+ * ends the export at once, with the statement that is under way.
+ *
+ * @throws as the rows do
+ */
 export async function exportAnswer<Row extends object>(
   form: ExportForm,
   { exports }: { exports: RunningExports },
-  exported: Exported<Row>,
+  { raw }: Pick<FastifyReply, 'raw'>,
+  { rows, ...exported }: Exported<Row>,
 ): Promise<Answer> {
   const end = exports.begin();
   if (!end) throw tooMany();
-  try {
-    const text = form === 'csv' ? csvOf(exported) : jsonOf(exported);
-    const body = await beginStream(text, end);
-    return { kind: 'stream', body, mediaType: mediaTypes[form], fileName: `${exported.fileName}.${form}` };
-  } catch (error) {
+  const gone = new AbortController();
+  const pages = rows(gone.signal);
+  let body: Readable | undefined;
+  const leave = () => gone.abort();
+  raw.once('close', leave);
+  const { wholeMs, stalledMs } = exports.limits;
+  const limit = setTimeout(() => (body ? body.destroy(new Error('an export took too long')) : leave()), wholeMs);
+  const finish = async () => {
+    clearTimeout(limit);
+    leave();
+    await pages.return(undefined).catch(() => undefined);
     end();
+  };
+  try {
+    const all = startingWith(await pages.next(), pages);
+    body = Readable.from(form === 'csv' ? csvOf(exported, all) : jsonOf(exported, all), { objectMode: false });
+    body.once('close', () => void finish());
+    return { kind: 'stream', body, stalledMs, mediaType: mediaTypes[form], fileName: `${exported.fileName}.${form}` };
+  } catch (error) {
+    await finish();
     throw error;
   }
 }
@@ -47,16 +81,16 @@ const tooMany = () =>
 
 /** Counts the exports of a process that are under way. */
 export class RunningExports {
+  readonly limits: Required<ExportLimits>;
   #running = 0;
-  readonly #most: number;
 
-  constructor(most: number) {
-    this.#most = most;
+  constructor(limits: ExportLimits) {
+    this.limits = { wholeMs: exportLimitMs, stalledMs: 30_000, ...limits };
   }
 
   /** @returns what ends it; undefined if there are too many */
   begin(): (() => void) | undefined {
-    if (this.#running >= this.#most) return undefined;
+    if (this.#running >= this.limits.running) return undefined;
     this.#running += 1;
     let hasEnded = false;
     return () => {
@@ -66,33 +100,27 @@ export class RunningExports {
   }
 }
 
-/** Waits for the beginning, so that an outage before it is a page that says so. */
-async function beginStream(text: AsyncGenerator<string>, end: () => void): Promise<Readable> {
-  let first: IteratorResult<string> | undefined = await text.next();
-  const parts: AsyncIterator<string> = {
-    next: async () => {
-      const part = first ?? (await text.next());
-      first = undefined;
-      return part;
-    },
-    // Also where nobody has read anything: the rows may hold a connection.
-    return: () => text.return(undefined),
-  };
-  const stream = Readable.from({ [Symbol.asyncIterator]: () => parts }, { objectMode: false });
-  return stream.once('close', end);
+type Pages<Row> = AsyncGenerator<readonly Row[]>;
+
+async function* startingWith<Row>(first: IteratorResult<readonly Row[]>, others: Pages<Row>): Pages<Row> {
+  if (first.done) return;
+  yield first.value;
+  yield* others;
 }
 
+type Described<Row extends object> = Omit<Exported<Row>, 'rows'>;
+
 /** What a spreadsheet would take for a formula begins with an apostrophe; numbers are never text. */
-async function* csvOf<Row extends object>({ columns, rows }: Exported<Row>): AsyncGenerator<string> {
+async function* csvOf<Row extends object>({ columns }: Described<Row>, pages: Pages<Row>): AsyncGenerator<string> {
   yield stringify([], { header: true, columns: [...columns] });
-  for await (const page of rows) yield stringify([...page], { columns: [...columns], escape_formulas: true });
+  for await (const page of pages) yield stringify([...page], { columns: [...columns], escape_formulas: true });
 }
 
 /** One row a line; the end tells how many there are. */
-async function* jsonOf<Row extends object>({ about, rows }: Exported<Row>): AsyncGenerator<string> {
+async function* jsonOf<Row extends object>({ about }: Described<Row>, pages: Pages<Row>): AsyncGenerator<string> {
   let count = 0;
   yield `${JSON.stringify(about).slice(0, -1)},"rows":[`;
-  for await (const page of rows) {
+  for await (const page of pages) {
     if (page.length === 0) continue;
     const lines = page.map((row) => JSON.stringify(row));
     yield `${count === 0 ? '' : ','}\n${lines.join(',\n')}`;

@@ -4,12 +4,13 @@ import { newStaffCache, readStaff } from '../../commands/staff.ts';
 import { listStaffOfAddress } from '../../../projections/staff.ts';
 import { createIdentityProvider } from '../../adapters/openid.ts';
 import { createStaffLinks } from '../../adapters/postgres/staff-links.ts';
+import { endInTime, openPool } from '../../adapters/postgres/pool.ts';
 import { createStaffSessions } from '../../adapters/postgres/staff-sessions.ts';
 import { registerSite } from '../../console/console.ts';
 import { EventStreams } from '../../console/event-streams.ts';
 import { originsOf } from '../../console/origins.ts';
 import { SignInMails } from '../../console/sign-in/sign-in-mails.ts';
-import { RunningExports } from '../../console/staff/export.ts';
+import { exportLimitMs, RunningExports } from '../../console/staff/export.ts';
 import { registerStaffApi } from '../../console/staff/staff-api.ts';
 import type { StaffDependencies } from '../../console/staff/dependencies.ts';
 import { staffSite } from '../../console/staff/staff-site.ts';
@@ -30,7 +31,7 @@ import type { Config } from '../settings/config.ts';
 
 /** Links that one client may ask for in an hour, whatever addresses it names. */
 const maxSignInsOfClient = 30;
-/** Each holds one of the process's connections to Postgres. */
+/** Each holds a connection to Postgres. */
 const maxExports = 2;
 
 interface StaffListener {
@@ -59,7 +60,8 @@ export async function startStaffListener(
   const { config, logger } = connections;
   const server = createStaffServer(logger, config);
   const address = () => config.STAFF_URL ?? ownAddress(server, { host: config.STAFF_HOST, port });
-  const dependencies = staffDependencies(connections, shared, address);
+  const exportPool = openExportPool(connections);
+  const dependencies = staffDependencies({ ...connections, exportPool }, shared, address);
   registerStaffApi(server, dependencies);
   registerSite(server, staffSite, dependencies);
   server.addHook('preClose', (done) => {
@@ -67,7 +69,13 @@ export async function startStaffListener(
     done();
   });
   await listen(server, { host: config.STAFF_HOST, port, setting: 'STAFF_PORT' });
-  return { url: originsOf(address()).own, close: () => server.close() };
+  return {
+    url: originsOf(address()).own,
+    close: async () => {
+      await server.close();
+      await endInTime(exportPool.end());
+    },
+  };
 }
 
 /** By its name, so that no cookie of the owners' console at 127.0.0.1 comes along. */
@@ -104,14 +112,26 @@ function createStaffServer(logger: FastifyBaseLogger, { TRUSTED_PROXIES: trusted
   return server;
 }
 
-function staffDependencies(connections: Connections, shared: Shared, address: () => string): StaffDependencies {
-  const { config, pool, store, macs, outages, clock, addresses } = connections;
+/** Of its own, so that exports leave pages and the API their connections. One more than exports: it cancels what nobody waits for. */
+const openExportPool = ({ addresses, logger, outages }: Connections) =>
+  openPool(addresses.databaseUrl, {
+    ...{ logger, outages, name: 'Postgres for exports', max: maxExports + 1 },
+    queryTimeoutMs: exportLimitMs,
+    options: `-c statement_timeout=${String(exportLimitMs)}`,
+  });
+
+function staffDependencies(
+  connections: Connections & Pick<StaffDependencies, 'exportPool'>,
+  shared: Shared,
+  address: () => string,
+): StaffDependencies {
+  const { config, pool, exportPool, store, macs, outages, clock, addresses } = connections;
   const { now, realNowMs } = clock;
   const links = createStaffLinks(pool, { macs, randomBits });
   const staff = { store, now, newUuid, newId, randomBits, staffCache: newStaffCache() };
   const signIns = new AddressWindows(maxSignInsOfClient, realNowMs);
   return {
-    ...{ pool, macs, outages, staff, links, now, newUuid, randomBits },
+    ...{ pool, exportPool, macs, outages, staff, links, now, newUuid, randomBits },
     get origins() {
       return originsOf(address());
     },
@@ -137,7 +157,7 @@ function staffDependencies(connections: Connections, shared: Shared, address: ()
     closingGraceSeconds: config.CLOSING_GRACE_SECONDS,
     samplePlatformOrigin: addresses.samplePlatformUrl ?? undefined,
     countSignIn: (client) => signIns.count(client).exhausted,
-    exports: new RunningExports(maxExports),
+    exports: new RunningExports({ running: maxExports }),
     approvalCents: config.STAFF_APPROVAL_CENTS,
     version: config.version,
     isDemo: addresses.samplePlatformUrl !== null,

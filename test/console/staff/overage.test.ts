@@ -1,5 +1,6 @@
+import { once } from 'node:events';
 import { get } from 'node:http';
-import type { IncomingMessage } from 'node:http';
+import type { ClientRequest, IncomingMessage } from 'node:http';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { queue } from '../../support/downloads.ts';
 import { waitFor } from '../../support/wait-for.ts';
@@ -203,6 +204,29 @@ describe('an export', () => {
     });
     expect(await exporting()).toEqual([]);
   });
+
+  it('whose reader leaves while Postgres is at work ends at once, and nothing else waits for it', async () => {
+    const waiting = async () =>
+      (
+        await sql(
+          `select from pg_locks where not granted and relation = 'period_money'::regclass and mode = 'AccessShareLock'`,
+        )
+      ).length;
+    const path = '/staff/overage.csv?month=2019-01';
+    await sql('begin');
+    try {
+      await sql('lock table period_money in access exclusive mode');
+      const asked = [askFor(path), askFor(path)];
+      await waitFor(async () => (await waiting()) === 2, { what: 'two exports at work' });
+      expect((await finance.get('/staff/operation/notices')).status).toBe(200);
+      expect((await finance.get(path)).status).toBe(503);
+      for (const one of asked) one.destroy();
+      await waitFor(async () => (await waiting()) === 0, { what: 'both to end', timeoutMs: 5_000 });
+    } finally {
+      await sql('rollback');
+    }
+    expect((await finance.get('/staff/overage.csv?month=2020-04')).status).toBe(200);
+  });
 });
 
 const exporting = () =>
@@ -210,12 +234,15 @@ const exporting = () =>
     "select pid from pg_stat_activity where state like 'idle in transaction%' and query like 'fetch%' and datname = current_database()",
   );
 
-/** Begins an export and reads nothing but its head. */
-async function begin(path: string) {
+function askFor(path: string): ClientRequest {
   const cookie = [...finance.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
-  return await new Promise<IncomingMessage>((resolve, reject) => {
-    get(service.staffUrl + path, { agent: false, headers: { cookie } }, resolve).on('error', reject);
-  });
+  return get(service.staffUrl + path, { agent: false, headers: { cookie } }).on('error', () => undefined);
+}
+
+/** Begins an export and reads nothing but its head. */
+async function begin(path: string): Promise<IncomingMessage> {
+  const [answer] = (await once(askFor(path), 'response')) as [IncomingMessage];
+  return answer;
 }
 
 /** Reads an export whose connection to Postgres is lost after its beginning. */

@@ -1,3 +1,4 @@
+import type { FastifyReply } from 'fastify';
 import { html } from '../../../documents/html.ts';
 import type { Html } from '../../../documents/html.ts';
 import { day, count, empty, figures, money, number, numberHead, option, time, wideTable } from '../../parts.ts';
@@ -25,17 +26,18 @@ export async function show(visit: StaffVisit, dependencies: StaffDependencies): 
   });
 }
 
-const exported = (form: ExportForm) => async (visit: StaffVisit, dependencies: StaffDependencies) => {
-  const { only } = readInput(exportCharges.input, inputOf(visit));
-  const { period, rows } = await see(exportCharges, viewerOf(visit), dependencies, inputOf(visit));
-  const { account_id, period_start } = period;
-  return exportAnswer(form, dependencies, {
-    fileName: `overage-${account_id}-${period_start.slice(0, 10)}`,
-    columns: exportCharges.columns,
-    about: { of: only ?? 'charges and corrections', period },
-    rows,
-  });
-};
+const exported =
+  (form: ExportForm) => async (visit: StaffVisit, dependencies: StaffDependencies, reply: FastifyReply) => {
+    const { only } = readInput(exportCharges.input, inputOf(visit));
+    const { period, rows } = await see(exportCharges, viewerOf(visit), dependencies, inputOf(visit));
+    const { account_id, period_start } = period;
+    return exportAnswer(form, dependencies, reply, {
+      fileName: `overage-${account_id}-${period_start.slice(0, 10)}`,
+      columns: exportCharges.columns,
+      about: { of: only ?? 'charges and corrections', period },
+      rows,
+    });
+  };
 export const exportCsv = exported('csv');
 export const exportJson = exported('json');
 

@@ -1,3 +1,4 @@
+import type { FastifyReply } from 'fastify';
 import { openReasons } from '../../../../projections/month-close.ts';
 import type { OpenReason } from '../../../../projections/month-close.ts';
 import { html } from '../../../documents/html.ts';
@@ -52,11 +53,17 @@ export async function show(visit: StaffVisit, dependencies: StaffDependencies): 
   });
 }
 
-const exported = (form: ExportForm) => async (visit: StaffVisit, dependencies: StaffDependencies) => {
-  const { month, rows } = await see(exportMonth, viewerOf(visit), dependencies, inputOf(visit));
-  const about = { of: 'month', month };
-  return exportAnswer(form, dependencies, { fileName: `month-${month}`, columns: exportMonth.columns, about, rows });
-};
+const exported =
+  (form: ExportForm) => async (visit: StaffVisit, dependencies: StaffDependencies, reply: FastifyReply) => {
+    const { month, rows } = await see(exportMonth, viewerOf(visit), dependencies, inputOf(visit));
+    const about = { of: 'month', month };
+    return exportAnswer(form, dependencies, reply, {
+      fileName: `month-${month}`,
+      columns: exportMonth.columns,
+      about,
+      rows,
+    });
+  };
 export const exportCsv = exported('csv');
 export const exportJson = exported('json');
 

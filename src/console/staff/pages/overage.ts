@@ -1,3 +1,4 @@
+import type { FastifyReply } from 'fastify';
 import { html } from '../../../documents/html.ts';
 import type { Html } from '../../../documents/html.ts';
 import { count, day, empty, figures, money, note, number, numberHead, option, wideTable } from '../../parts.ts';
@@ -23,17 +24,18 @@ export async function show(visit: StaffVisit, dependencies: StaffDependencies): 
   });
 }
 
-const exported = (form: ExportForm) => async (visit: StaffVisit, dependencies: StaffDependencies) => {
-  const { after: _after, ...filters } = readInput(exportOverage.input, inputOf(visit));
-  const { month, rows } = await see(exportOverage, viewerOf(visit), dependencies, inputOf(visit));
-  const about = { of: 'overage', ...filters, month };
-  return exportAnswer(form, dependencies, {
-    fileName: `overage-${month}`,
-    columns: exportOverage.columns,
-    about,
-    rows,
-  });
-};
+const exported =
+  (form: ExportForm) => async (visit: StaffVisit, dependencies: StaffDependencies, reply: FastifyReply) => {
+    const { after: _after, ...filters } = readInput(exportOverage.input, inputOf(visit));
+    const { month, rows } = await see(exportOverage, viewerOf(visit), dependencies, inputOf(visit));
+    const about = { of: 'overage', ...filters, month };
+    return exportAnswer(form, dependencies, reply, {
+      fileName: `overage-${month}`,
+      columns: exportOverage.columns,
+      about,
+      rows,
+    });
+  };
 export const exportCsv = exported('csv');
 export const exportJson = exported('json');
 

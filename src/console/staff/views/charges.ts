@@ -82,7 +82,7 @@ export const exportCharges = {
   looks: looksOf,
   read: async (dependencies: StaffDependencies, given: ChargesInput) => {
     const period = await readPeriod(dependencies, given);
-    return { period, rows: rowsOf(exportPeriodCharges(dependencies.pool, ofPeriod(period, given))) };
+    return { period, rows: () => rowsOf(exportPeriodCharges(dependencies.exportPool, ofPeriod(period, given))) };
   },
 };
 

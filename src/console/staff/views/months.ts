@@ -117,7 +117,7 @@ export const exportMonth = {
     'why_not',
   ] as const,
   read: (dependencies: StaffDependencies, { month: wanted }: MonthInput) =>
-    Promise.resolve({ month: wanted, rows: rowsOf(listAccountCloses(dependencies.pool, wanted)) }),
+    Promise.resolve({ month: wanted, rows: () => rowsOf(listAccountCloses(dependencies.exportPool, wanted)) }),
 };
 
 /** With the reasons as one text, for files. */

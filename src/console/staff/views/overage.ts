@@ -101,10 +101,11 @@ export const overage: View<OverageInput, Overage> = {
 export const exportOverage = {
   input,
   columns: Object.keys(overageRow.shape) as (keyof OverageRow)[],
-  read: async ({ pool, now }: StaffDependencies, given: OverageInput) => {
+  read: async ({ pool, exportPool, now }: StaffDependencies, given: OverageInput) => {
     const months = given.month === undefined ? sumsByMonth(await listMonthMoney(pool, { months: 1 })) : [];
     const month = monthOf(given, { months, now });
-    return { month, rows: rowsOf(exportPeriodMoney(pool, wantedOf({ ...given, month }))) };
+    const wanted = wantedOf({ ...given, month });
+    return { month, rows: (gone: AbortSignal) => rowsOf(exportPeriodMoney(exportPool, wanted, gone)) };
   },
 };
 
