@@ -18,6 +18,7 @@ const unitTests = [
   'test/tidy/!(schema).test.ts',
   'test/{adapters/postgres/business-clock,adapters/derive-keys,audit/known-divergences,dispatcher/warning-mail-text,docs/billing}.test.ts',
   'test/cli/{progress-bar,table}.test.ts',
+  'test/client/with-retries.test.ts',
   'test/console/{cookies,forecast,origins,read-dollars}.test.ts',
   'test/commands/{api-key,event-metadata,request-token}.test.ts',
   'test/downloader/yt-dlp/{arguments,installed-tree,output}.test.ts',

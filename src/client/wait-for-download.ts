@@ -1,19 +1,10 @@
 import type { ApiClient } from './client.ts';
 import type { components, paths } from './paths.ts';
+import { pause } from './pause.ts';
+import { reach, refusalOf, retryAfterSeconds } from './with-retries.ts';
 
-type Status = paths['/video/status']['get']['responses'][200]['content']['application/json']['data'];
-type Ended = components['schemas']['DownloadDone'] | components['schemas']['DownloadFailed'];
-
-/** The API has answered with an error that no repetition mends. */
-export class StatusRefused extends Error {
-  override readonly name = 'StatusRefused';
-  readonly code: string;
-
-  constructor({ code, message }: { code: string; message: string }) {
-    super(message);
-    this.code = code;
-  }
-}
+export type DownloadStatus = paths['/video/status']['get']['responses'][200]['content']['application/json']['data'];
+export type EndedDownload = components['schemas']['DownloadDone'] | components['schemas']['DownloadFailed'];
 
 /** The longest that the API lets a request wait. */
 const prefer = 'wait=60';
@@ -25,36 +16,23 @@ const longestPauseSeconds = 30;
  * to be repeated (429, 503) is repeated when it says, for as long as it takes: `signal` sets an end.
  *
  * @param onStatus told each status, the last included
- * @throws {StatusRefused} for other errors, such as `not_found` and `delivery_failed`
+ * @throws {ClientError} for other errors, such as `not_found`, `delivery_failed` and `unreachable`
  */
 export async function waitForDownload(
   api: ApiClient,
   token: string,
-  { signal, onStatus }: { signal?: AbortSignal; onStatus?: (status: Status) => void } = {},
-): Promise<Ended> {
-  const asked = { params: { query: { token }, header: { Prefer: prefer } }, ...(signal && { signal }) };
+  { signal, onStatus }: { signal?: AbortSignal; onStatus?: (status: DownloadStatus) => void } = {},
+): Promise<EndedDownload> {
+  const given = signal && { signal };
+  const asked = { params: { query: { token }, header: { Prefer: prefer } }, ...given };
   for (let pauseSeconds = 1; ;) {
-    const { data, error, response } = await api.GET('/video/status', asked);
+    const { data, error, response } = await reach(() => api.GET('/video/status', asked), given);
     if (data) onStatus?.(data.data);
     if (data && (data.data.status === 'done' || data.data.status === 'failed')) return data.data;
     const isRepeated = response.status === 429 || response.status === 503;
-    if (error && !isRepeated) throw new StatusRefused(error.error);
+    if (!data && !isRepeated) throw refusalOf(error, response);
     if (response.headers.has('Preference-Applied')) continue;
-    const wantedSeconds = Number(response.headers.get('Retry-After') ?? pauseSeconds);
-    await pause(wantedSeconds, signal);
+    await pause(retryAfterSeconds(response) ?? pauseSeconds, signal);
     pauseSeconds = Math.min(pauseSeconds * 2, longestPauseSeconds);
   }
-}
-
-function pause(seconds: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(done, seconds * 1_000);
-    signal?.addEventListener('abort', done);
-    function done() {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', done);
-      if (signal?.aborted) reject(signal.reason as Error);
-      else resolve();
-    }
-  });
 }

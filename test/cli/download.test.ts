@@ -89,7 +89,7 @@ describe('download', () => {
     const words = ['download', service.sampleUrl('bars'), '-o', out];
     expectRefusal(
       await runInLoadedProcess(words, environment({ REELTALLY_URL: url })),
-      /^reeltally: the API does not answer at REELTALLY_URL: ECONNREFUSED\n$/,
+      /^reeltally: the API does not answer: ECONNREFUSED \(unreachable\)\n$/,
     );
   });
 });

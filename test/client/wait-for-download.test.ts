@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { StatusRefused, waitForDownload } from '../../src/client/wait-for-download.ts';
+import { ClientError } from '../../src/client/client-error.ts';
+import { waitForDownload } from '../../src/client/wait-for-download.ts';
 import { apiClient, call } from '../support/client.ts';
 import { queue } from '../support/downloads.ts';
 import { shareService } from '../http/shared-service.ts';
@@ -22,7 +23,7 @@ describe('the typed client', () => {
     const { url } = service;
     const { key } = await service.openAccount('dev_100');
     const waiting = waitForDownload(apiClient(url, key), 'no-such-token');
-    await expect(waiting).rejects.toThrow(StatusRefused);
+    await expect(waiting).rejects.toThrow(ClientError);
     await expect(waiting).rejects.toMatchObject({ code: 'not_found' });
   });
 

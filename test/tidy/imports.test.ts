@@ -35,8 +35,11 @@ const rooms: Readonly<Record<string, Room>> = {
   },
   // What runs in the reader's browser: nothing of the service.
   'src/console/browser': { rooms: [], packages: ['preact', '@preact/signals', 'htm', 'uplot'] },
-  // Only what a client outside would have: the generated types.
-  'src/client': { rooms: [], packages: ['openapi-fetch'] },
+  // A package of its own, which is installed without the service.
+  'src/client': {
+    rooms: [],
+    packages: ['openapi-fetch', 'node:crypto', 'node:fs/promises', 'node:process', 'node:util'],
+  },
   'src/dispatcher': { rooms: ['src/async', ...insideOfService, ...readModels, 'src/audit/compare'] },
   'src/worker': { rooms: ['src/async', 'src/domain', 'src/ports', 'src/commands'] },
   'src/cli': {

@@ -119,7 +119,7 @@ function retriedListing(queue: ListedOperation, apiUrl: string): Listing {
 export function clients(): Html {
   const content = html`<p>
       <a href="/openapi.json">openapi.json</a> is this reference as OpenAPI 3.1, for any generator. A typed client for
-      TypeScript, generated from it, is in the source under <code>src/client</code>:
+      TypeScript, generated from it, with a command line, is a package in the source under <code>src/client</code>:
     </p>
     ${code(`const api = createApiClient('https://api.example.com', process.env.KEY);
 const { data, error } = await api.POST('/video/download', { body: { url, quality: '720' } });`)}`;
