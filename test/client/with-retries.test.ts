@@ -5,12 +5,9 @@ import { sendWithRetries } from '../../src/client/with-retries.ts';
 const success = { data: { data: 'done' }, response: new Response('', { status: 200 }) };
 
 /** An answer of the API, which asks for no pause, or one that a proxy gives in its place. */
-const answer = (status: number, code?: string, retryAfterSeconds: number | undefined = 0) => ({
+const answer = (status: number, code?: string, retryAfterSeconds = 0) => ({
   error: code === undefined ? '<html>' : { success: false, error: { code, message: `this is ${code}` } },
-  response: new Response('', {
-    status,
-    headers: retryAfterSeconds === undefined ? {} : { 'Retry-After': String(retryAfterSeconds) },
-  }),
+  response: new Response('', { status, headers: { 'Retry-After': String(retryAfterSeconds) } }),
 });
 const lost = new TypeError('fetch failed', { cause: Object.assign(new Error(), { code: 'ECONNREFUSED' }) });
 
