@@ -140,7 +140,7 @@ create table credits (
   constraint credits_phase_check CHECK ((phase = ANY (ARRAY['open'::text, 'ended'::text, 'closed'::text])))
 );
 CREATE INDEX credits_invoice_due ON credits USING btree (account_id) WHERE (opening_invoice_due OR period_invoice_due);
-CREATE INDEX credits_not_closed ON credits USING btree (period_end) WHERE (phase <> 'closed'::text);
+CREATE INDEX credits_not_closed ON credits USING btree (period_end, account_id) WHERE (phase <> 'closed'::text);
 
 create table document_mails (
   event_id uuid not null,

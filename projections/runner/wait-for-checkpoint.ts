@@ -35,7 +35,7 @@ export async function catchUp(
 ): Promise<boolean> {
   const reached = await readReached(pool, name);
   // The head itself will not do: a checkpoint follows events of other streams late, or not at all.
-  const newest = await store.newestPosition(streamPrefixes, reached);
+  const [newest] = await store.newestPositions([{ streamPrefixes, after: reached }]);
   if (newest === undefined) return true;
   return (await waitForCheckpoint(pool, name, { position: newest, timeoutMs })) >= newest;
 }
@@ -56,7 +56,7 @@ export async function measureLag(
 ): Promise<Pick<ProjectionProgress, 'position' | 'lag'>> {
   const position = (await readCheckpoint(pool, name))?.position;
   const reached = coveredUpTo(position);
-  const newest = await store.newestPosition(streamPrefixes, reached);
+  const [newest] = await store.newestPositions([{ streamPrefixes, after: reached }]);
   return { position: position?.commit, lag: newest === undefined ? 0n : newest - reached };
 }
 

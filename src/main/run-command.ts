@@ -108,7 +108,7 @@ function tellingWaits(store: EventStore & WholeLog, output: Output): EventStore 
     readAll: (...asked) => told(store.readAll(...asked)),
     readTail: (...asked) => told(store.readTail(...asked)),
     headPosition: () => told(store.headPosition()),
-    newestPosition: (...asked) => told(store.newestPosition(...asked)),
+    newestPositions: (...asked) => told(store.newestPositions(...asked)),
     subscribe: (options) => store.subscribe(options),
   };
 }

@@ -68,11 +68,14 @@ export interface EventStore {
   headPosition(): Promise<bigint | undefined>;
 
   /**
-   * Position of the newest event of streams whose names start with one of these, or undefined if there is none behind `after`.
+   * Of each that is asked for: the position of the newest event of streams whose names start with one of its prefixes, or
+   * undefined if there is none behind `after`. All are found in one pass.
    *
    * @throws {EventStoreUnavailable}
    */
-  newestPosition(streamPrefixes: readonly string[], after: bigint): Promise<bigint | undefined>;
+  newestPositions(
+    asked: readonly { streamPrefixes: readonly string[]; after: bigint }[],
+  ): Promise<(bigint | undefined)[]>;
 
   /** Delivers the log in order until it is closed: see `SubscriptionOptions`. */
   subscribe(options: SubscriptionOptions): Subscription;

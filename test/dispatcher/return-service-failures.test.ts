@@ -72,7 +72,8 @@ async function giveBack(store: EventStore = parts.store, now = december): Promis
   await parts.models.caughtUp();
   const dispatching = dispatchDownloads({ store: parts.store, queue: parts.queue, pool });
   // Its checkpoint follows events of other streams late, or not at all.
-  const newest = (await parts.store.newestPosition(['usage-', 'job-'], -1n)) ?? 0n;
+  const asked = [{ streamPrefixes: ['usage-', 'job-'], after: -1n }];
+  const [newest = 0n] = await parts.store.newestPositions(asked);
   await waitFor(async () => (await dispatchedTo()) >= newest, { what: 'the dispatcher to have seen all' });
   await dispatching.close();
   const returning = startReturningServiceFailures({

@@ -1,29 +1,47 @@
 import { hash } from 'node:crypto';
 import type { Pool, QueryResult } from 'pg';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { listAccountDownloads, readAccountDownload } from '../../projections/account-downloads.ts';
 import type { DownloadFilter } from '../../projections/account-downloads.ts';
+import { readAccountRecord } from '../../projections/account-record.ts';
 import { pageAccountPeriods } from '../../projections/account-periods.ts';
 import { listKeysWithUse } from '../../projections/admission/key-use.ts';
-import { listCorrections, listWaitingCorrections } from '../../projections/corrections.ts';
+import { listApiKeys } from '../../projections/api-keys.ts';
+import { readBooks } from '../../projections/books.ts';
+import {
+  listCorrections,
+  listMadeEvents,
+  listWaitingCorrections,
+  readCorrection,
+} from '../../projections/corrections.ts';
+import { readDownloadRecord } from '../../projections/download-record.ts';
+import { findEvent, findEventsAround } from '../../projections/event-places.ts';
 import { listGivenBack } from '../../projections/given-back.ts';
+import { readInvoices } from '../../projections/invoices.ts';
+import { listJobDays } from '../../projections/job-days.ts';
+import { listAccountCloses, readMonthClose } from '../../projections/month-close.ts';
 import { listOutage } from '../../projections/outage.ts';
-import { listNotices } from '../../projections/operation.ts';
-import { listPeriodMoney, overageSorts } from '../../projections/overage-table.ts';
+import { listNotices, readQueueAndWorkers } from '../../projections/operation.ts';
+import { listMonthMoney, listPeriodMoney, overageSorts } from '../../projections/overage-table.ts';
 import type { OverageCursor, OverageFilter, OverageOrder } from '../../projections/overage-table.ts';
+import { listPeriodCharges } from '../../projections/period-charges.ts';
 import { search } from '../../projections/search.ts';
+import { listStaffMembers, listStaffOfAddress, readStaffMember } from '../../projections/staff.ts';
 import { listLooks } from '../../projections/staff-looks.ts';
 import { listPeopleOfAddress } from '../../projections/people.ts';
+import { readStaffToken } from '../../projections/staff-tokens.ts';
 import { listUsageDays } from '../../projections/usage-days.ts';
+import { readWhatWaits } from '../../projections/what-waits.ts';
 import { scaled } from '../support/proof-scale.ts';
-import { readModelsOfFile, testMacs } from './read-models-under-test.ts';
+import { createReadModels, testMacs } from './read-models-under-test.ts';
+import type { TestReadModels } from './read-models-under-test.ts';
 
 /**
  * What the queries behind pages look at, in tables of many accounts: never a whole table, and never more rows than they say. One
  * account has a third of all downloads.
  */
-const models = readModelsOfFile();
+let models: TestReadModels;
 const accounts = scaled(2_000, 50_000);
 const jobs = scaled(120_000, 3_000_000);
 const largest = 'acc_large000000000000000';
@@ -35,6 +53,8 @@ const queuedAt = (second: number) => new Date(Date.UTC(2026, 0, 1) + second * 10
 
 beforeAll(
   async () => {
+    // Some of these statements make hundreds of thousands of rows.
+    models = await createReadModels({ queryTimeoutMs: 120_000 });
     const { pool } = models;
     const acc = "case when n % 3 = 0 then $1 else 'acc_' || lpad(to_hex(n % $2::int), 20, '0') end";
     const account = "'acc_' || lpad(to_hex(n), 20, '0')";
@@ -86,6 +106,8 @@ beforeAll(
   // These rows took 10 s on a quiet machine and more than 60 s on a busy one.
   scaled(180_000, 900_000),
 );
+
+afterAll(() => models[Symbol.asyncDispose]());
 
 /** What staff look at: everybody's money in two years, and what was given back. */
 async function fillForStaff(pool: Pool): Promise<void> {
@@ -153,6 +175,57 @@ async function fillForStaff(pool: Pool): Promise<void> {
      select event_id, account_id, revision, time + number * interval '1 second', '[]' from invoices`,
   );
   await pool.query(`insert into account_heads select ${account}, 1, '' from generate_series(1, $1::int) n`, [accounts]);
+  await fillWork(pool);
+  await fillStaff(pool);
+  // One period with many charges, of which every tenth was waived.
+  await pool.query(
+    "update jobs set running_cents = 25 * usage_revision where usage_stream = 'usage' and usage_revision <= 5000",
+  );
+  await pool.query(
+    `insert into overage_ledger (event_id, account_id, period_start, type, token, ordinal, stream, revision, position, time, cents,
+       rate_cents, rate_version, request_id, actor, corrects, reference)
+     select md5('charge' || n)::uuid, $1, '2026-02-01', case when n % 10 = 0 then 'ChargeWaived' else 'OverageCharged' end,
+       'A' || md5(n::text), case when n % 10 > 0 then n end, 'usage-charged', n, 1000000 + n, now(), case when n % 10 = 0 then -25 else 25 end,
+       case when n % 10 > 0 then 25 end, case when n % 10 > 0 then 'v1' end, 'request-' || n, '{}',
+       case when n % 10 = 0 then md5('charge' || n - 1)::uuid end, case when n % 10 = 0 then 'charged' end
+     from generate_series(1, 5000) n`,
+    [small],
+  );
+}
+
+const queued = 15_000;
+
+/** What waits and is worked on, and how downloads ended in two years. */
+async function fillWork(pool: Pool): Promise<void> {
+  await pool.query(
+    `insert into jobs (token, account_id, usage_stream, usage_revision, platform, video_id, url, format, quality, overage, status,
+       revision, attempts, queued_at, waiting_since, worker_id, claimed_at, key_id, cents)
+     select 'Q' || md5(n::text), 'acc_queue' || n % 100, 'usage-queue', n, 'youtube', 'q' || n, 'https://youtube.com/q' || n, 'video',
+       'best', false, case when n <= 60 then 'running' else 'queued' end, 1, 1, now(), now() - n * interval '1 second',
+       case when n <= 60 then 'wrk_' || n % 20 end, case when n <= 60 then now() end, 'key_0', 0
+     from generate_series(1, $1::int) n`,
+    [queued],
+  );
+  await pool.query(
+    "insert into worker_heartbeats (worker_id, about) select 'wrk_' || n, '{}' from generate_series(0, 19) n",
+  );
+  await pool.query(
+    `insert into job_days
+     select day::date, 'platform ' || platform, 'outcome ' || outcome, 1
+     from generate_series(timestamptz '2025-01-01', '2026-12-31', interval '1 day') day, generate_series(1, 4) platform,
+          generate_series(1, 5) outcome`,
+  );
+}
+
+async function fillStaff(pool: Pool): Promise<void> {
+  await pool.query(
+    `insert into staff select 'stf_' || n, 'support', true, now() + n * interval '1 second', null, '' from generate_series(1, 5000) n`,
+  );
+  await pool.query("insert into staff_addresses select 'stf_' || n, 'mac of ' || n from generate_series(1, 5000) n");
+  await pool.query(
+    `insert into staff_tokens select 'hash ' || n, 'stk_' || n, 'stf_' || n, 'rts_', '', '[]', now(), now(), null, ''
+     from generate_series(1, 5000) n`,
+  );
 }
 
 interface Plan {
@@ -323,6 +396,11 @@ describe('a search', () => {
 
 const outageOfOneHour = { platform: 'youtube', from: '2026-05-05T00:00:00Z', to: '2026-05-05T01:00:00Z' };
 
+const charged = { accountId: small, periodStart: '2026-02-01T00:00:00.000Z' };
+const waits = { endedBefore: '2026-07-01T00:00:00.000Z', limit: 10 };
+/** Rows were made here without their MACs. */
+const believing = { ...testMacs, verifies: () => true };
+
 describe('the other queries of staff', () => {
   it.each<[string, number, (client: Pick<Pool, 'query'>) => Promise<unknown[]>]>([
     ['corrections that wait', 50, (client) => listWaitingCorrections(client, { status: 'asked', limit: 50 })],
@@ -343,6 +421,39 @@ describe('the other queries of staff', () => {
       async (client) => (await listOutage(client, outageOfOneHour, { maxCharges: 80 })).periods,
     ],
     ['warnings and mails', 100, (client) => listNotices(client, { limit: 50 })],
+    // Each with its download.
+    ['charges', 102, async (client) => (await listPeriodCharges(client, { ...charged, limit: 50 })).rows],
+    [
+      'charges behind a place',
+      102,
+      async (client) => (await listPeriodCharges(client, { ...charged, after: '1002500', limit: 50 })).rows,
+    ],
+    [
+      'corrections of a period',
+      102,
+      async (client) => (await listPeriodCharges(client, { ...charged, only: 'corrections', limit: 50 })).rows,
+    ],
+    // Each with the period before it.
+    ['accounts of a month', 100, (client) => Array.fromAsync(listAccountCloses(client, '2026-03', { limit: 50 }))],
+    ['how downloads ended', 31 * 20, (client) => listJobDays(client, { from: '2026-03-01', to: '2026-03-31' })],
+    ['members of staff', 26, (client) => listStaffMembers(client, { limit: 26, macs: believing })],
+    ['a member of staff', 1, async (client) => [await readStaffMember(client, 'stf_7', believing)]],
+    [
+      'members with an address',
+      2,
+      (client) => {
+        const macs = { ...believing, signUnderEach: () => ['mac of 10', 'mac of nobody'] };
+        return listStaffOfAddress(client, { email: 'a@example.org', macs, limit: 10 });
+      },
+    ],
+    ['a token of staff', 1, async (client) => [await readStaffToken(client, 'hash 7', believing)]],
+    ['one correction', 1, async (client) => [await readCorrection(client, uuidOf('x7'))]],
+    ['an event', 1, async (client) => [await findEvent(client, uuidOf('w7'))]],
+    // Its invoices and credit notes.
+    ['documents of an account', 12, async (client) => (await readInvoices(client, small)).invoices],
+    ['keys of an account', 3, (client) => listApiKeys(client, small)],
+    // The newest of each kind.
+    ['all of an account', 24 + 10 + 12 + 10 + 20 + 10, async (client) => [await readAccountRecord(client, small)]],
   ])('%s', async (_name, rows, work) => {
     const { result, looked } = await lookedAt(work);
     expect(result.length).toBeGreaterThan(0);
@@ -351,9 +462,72 @@ describe('the other queries of staff', () => {
   });
 });
 
+describe('what is small, and what is counted up to a limit', () => {
+  it('the sums of months are three rows each', async () => {
+    const { result, looked } = await lookedAt((client) => listMonthMoney(client, { months: 1_200 }));
+    expect(result).toHaveLength(72);
+    expect(looked).toMatchObject({ rows: 72, statements: 1 });
+    const close = await lookedAt((client) => readMonthClose(client, '2026-03'));
+    expect(close.looked).toMatchObject({ statements: 2 });
+    expect(close.looked.rows).toBeLessThanOrEqual(72 + 1);
+  });
+
+  it('the queue is looked at no further than a limit, and workers with what they hold', async () => {
+    const { result, looked } = await lookedAt((client) =>
+      readQueueAndWorkers(client, { maxLooked: 10_000, maxWorkers: 200 }),
+    );
+    expect(result.queue).toMatchObject({ waiting: 10_000, isMore: true });
+    expect(result.workers).toHaveLength(20);
+    expect(looked).toMatchObject({ whole: ['worker_heartbeats'], statements: 1 });
+    expect(looked.rows).toBeLessThanOrEqual(10_000 + 60 + 20);
+  });
+
+  it('the books have the first periods that are not closed', async () => {
+    const { result, looked } = await lookedAt((client) => readBooks(client, waits));
+    expect(result.unclosed).toHaveLength(waits.limit);
+    expect(looked).toMatchObject({ statements: 1 });
+    // Both tables have a row or two.
+    for (const table of looked.whole) expect(['audit_state', 'checkpoints']).toContain(table);
+    expect(looked.rows).toBeLessThanOrEqual(waits.limit + 20);
+  });
+
+  it('the first page has the first of each that waits', async () => {
+    const { result, looked } = await lookedAt((client) => readWhatWaits(client, waits));
+    for (const list of [result.corrections, result.periods, result.failures]) expect(list).toHaveLength(waits.limit);
+    for (const table of looked.whole) expect(table).toBe('audit_state');
+    expect(looked.rows).toBeLessThanOrEqual(3 * waits.limit + 1);
+  });
+
+  it('a download is read with what belongs to it, and an event with what is around it', async () => {
+    const token = 'A' + md5('7');
+    const record = await lookedAt((client) => readDownloadRecord(client, token));
+    expect(record.result?.timeline.length).toBeGreaterThan(0);
+    expect(record.looked).toMatchObject({ whole: [], statements: 3 });
+    expect(record.looked.rows).toBeLessThanOrEqual(20);
+    const around = { causationId: uuidOf('l7'), correlationId: 'req-7', token };
+    const events = await lookedAt((client) => findEventsAround(client, around));
+    expect(events.result.cause).toBeDefined();
+    expect(events.looked).toMatchObject({ whole: [], statements: 1 });
+    expect(events.looked.rows).toBeLessThanOrEqual(20);
+  });
+
+  it('what a correction has given back is found by its reference', async () => {
+    const asked = await readCorrection(models.pool, uuidOf('x7'));
+    for (const kind of ['waive_charge', 'credit_line'] as const) {
+      const { looked } = await lookedAt((client) => listMadeEvents(client, { ...asked!, reference: 'case-50', kind }));
+      expect(looked).toMatchObject({ whole: [], statements: 1 });
+      expect(looked.rows).toBeLessThanOrEqual(2);
+    }
+  });
+});
+
 describe('the other queries of pages', () => {
   const token = async () =>
-    (await models.pool.query<{ token: string }>('select token from jobs where usage_revision = 3')).rows[0]!.token;
+    (
+      await models.pool.query<{ token: string }>(
+        "select token from jobs where usage_stream = 'usage' and usage_revision = 3",
+      )
+    ).rows[0]!.token;
 
   it.each<[string, number, number, (client: Pick<Pool, 'query'>) => Promise<unknown>]>([
     ['one download', 2, 5, async (client) => readAccountDownload(client, { accountId: largest, token: await token() })],

@@ -50,6 +50,7 @@ export interface ConnectedEventStore extends EventStore, WholeLog {
   close(): Promise<void>;
 }
 
+const firstBackwardsEvents = 20;
 const backwardsPageEvents = 200;
 
 /**
@@ -142,18 +143,24 @@ export function connectEventStore({
       const [head] = await readLog({ direction: BACKWARDS, fromPosition: END, maxCount: 1 });
       return head?.position;
     },
-    newestPosition: async (streamPrefixes, after) => {
-      // The client's reads take no filter, so the log is read back, page by page.
-      for (let before: bigint | undefined; ;) {
-        const fromPosition = before === undefined ? END : positionOfEvent(before);
-        const events = await readLog({ direction: BACKWARDS, fromPosition, maxCount: backwardsPageEvents });
-        const isWanted = ({ stream }: RecordedEvent) => streamPrefixes.some((prefix) => stream.startsWith(prefix));
-        const newest = oursAmong(events).find(isWanted);
-        if (newest) return newest.position > after ? newest.position : undefined;
+    newestPositions: async (asked) => {
+      const newest = asked.map(() => undefined as bigint | undefined);
+      const left = new Set(asked.keys());
+      // The client's reads take no filter, so the log is read back, page by page: a short one first, for readers that are up to date.
+      let [fromPosition, maxCount]: [ReadAllOptions['fromPosition'], number] = [END, firstBackwardsEvents];
+      while (left.size > 0) {
+        const events = await readLog({ direction: BACKWARDS, fromPosition, maxCount });
+        const ours = oursAmong(events);
         const oldest = events.at(-1)?.position;
-        if (oldest === undefined || oldest <= after) return undefined;
-        before = oldest;
+        for (const index of left) {
+          const { streamPrefixes = [], after = 0n } = asked[index] ?? {};
+          const found = ours.find(({ stream }) => streamPrefixes.some((prefix) => stream.startsWith(prefix)));
+          if (found && found.position > after) newest[index] = found.position;
+          if (found !== undefined || oldest === undefined || oldest <= after) left.delete(index);
+        }
+        if (oldest !== undefined) [fromPosition, maxCount] = [positionOfEvent(oldest), backwardsPageEvents];
       }
+      return newest;
     },
     subscribe: (options) => {
       const subscription = new SupervisedSubscription(connection, options, {

@@ -158,11 +158,19 @@ describe('a read', () => {
     const newest = (await store.read(wanted, 2))[0]!.position;
     const many = Array.from({ length: 450 }, (_, number) => eventToAppend(number));
     await store.append(other, 'no_stream', many);
-    expect(await store.newestPosition([wanted], 0n)).toBe(newest);
-    expect(await store.newestPosition(['nobody-', wanted], newest - 1n)).toBe(newest);
-    expect(await store.newestPosition([wanted], newest)).toBeUndefined();
-    expect(await store.newestPosition([`${wanted}-nobody`], newest)).toBeUndefined();
-    expect(await store.newestPosition([other], newest)).toBe((await store.read(other, 449))[0]!.position);
+    const newestOther = (await store.read(other, 449))[0]!.position;
+    const asked = [
+      { streamPrefixes: [wanted], after: 0n },
+      { streamPrefixes: ['nobody-', wanted], after: newest - 1n },
+      { streamPrefixes: [wanted], after: newest },
+      { streamPrefixes: [`${wanted}-nobody`], after: newest },
+      { streamPrefixes: [other], after: newest },
+      { streamPrefixes: [other], after: newestOther },
+    ];
+    expect(await store.newestPositions(asked)).toEqual([newest, newest, undefined, undefined, newestOther, undefined]);
+    for (const each of asked.slice(0, 3))
+      expect(await store.newestPositions([each])).toEqual([each.after < newest ? newest : undefined]);
+    expect(await store.newestPositions([])).toEqual([]);
   });
 
   test('gives up in time where nobody listens', async () => {

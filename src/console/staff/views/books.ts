@@ -66,12 +66,14 @@ export const books: View<object, Books> = {
       readBooks(pool, { endedBefore, limit: maxPeriods }),
       store.headPosition(),
     ]);
-    const models = projections.map(async ({ name, streamPrefixes }) => {
-      const position = reached.get(name) ?? 0n;
-      const newest = await store.newestPosition(streamPrefixes, position);
-      return { name, position: String(position), lag: String(newest === undefined ? 0n : newest - position) };
-    });
-    if (!state) return { audit: null, read_models: await Promise.all(models), periods_not_closed: periods };
+    const readers = projections.map(({ name, streamPrefixes }) => ({
+      ...{ name, streamPrefixes, after: reached.get(name) ?? 0n },
+    }));
+    const newest = await store.newestPositions(readers);
+    const models = readers.map(({ name, after }, index) => ({
+      ...{ name, position: String(after), lag: String((newest[index] ?? after) - after) },
+    }));
+    if (!state) return { audit: null, read_models: models, periods_not_closed: periods };
     const { events, position, unknown, known, caughtUpAt, writtenAt } = state;
     const acknowledged = state.divergences.length === 0 ? new Map<string, never>() : await acknowledgements(store);
     const divergences = state.divergences.map(({ name: id, facts: given }) => {
@@ -83,7 +85,7 @@ export const books: View<object, Books> = {
         ...{ events, position, unknown, known, divergences, head: head === undefined ? null : String(head) },
         ...{ caught_up_at: caughtUpAt, written_at: writtenAt },
       },
-      read_models: await Promise.all(models),
+      read_models: models,
       periods_not_closed: periods,
     };
   },
