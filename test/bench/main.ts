@@ -170,7 +170,7 @@ if (wanted('console')) {
 }
 if (wanted('staff')) {
   await withAccounts({ accounts: Math.max(jobs / 100, 500), jobs }, async ({ bench, pool, store }) => {
-    add(await benchStaff(bench, pool, store));
+    add(await benchStaff(bench, { pool, store, rounds }));
   });
 }
 if (wanted('memory')) {
