@@ -204,7 +204,7 @@ create table invoices (
   constraint invoices_type_check CHECK ((type = ANY (ARRAY['InvoiceIssued'::text, 'CreditNoteIssued'::text])))
 );
 CREATE INDEX credit_notes_by_time ON invoices USING btree ("position") WHERE (type = 'CreditNoteIssued'::text);
-CREATE INDEX invoices_of_reference ON invoices USING btree (((data ->> 'reference'::text))) WHERE (type = 'CreditNoteIssued'::text);
+CREATE INDEX invoices_of_reference ON invoices USING btree (((data ->> 'reference'::text)), "position") WHERE (type = 'CreditNoteIssued'::text);
 
 create table job_days (
   day date not null,

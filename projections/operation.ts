@@ -23,6 +23,8 @@ export interface Queue {
 
 const maxLookedDefault = 10_000;
 const maxShownAccounts = 20;
+/** With all platforms, of which there are fewer. */
+const maxShownGroups = 100;
 
 interface WorkerJob {
   token: string;
@@ -56,13 +58,14 @@ interface WorkerRow {
   jobs: WorkerJob[] | null;
 }
 
-/** Of the downloads that have waited longest for a claim: $1 at most. */
+/** Of the downloads that have waited longest for a claim, $1 at most: all, by platform, and the accounts with the most. */
 const queueSql = `
   select platform, account_id, count(*)::int as waiting, min(waiting_since) as oldest
   from (
     select platform, account_id, waiting_since from jobs where status = 'queued' order by waiting_since limit $1
   ) q
-  group by grouping sets ((), (platform), (account_id)) having count(*) > 0`;
+  group by grouping sets ((), (platform), (account_id)) having count(*) > 0
+  order by account_id is not null, waiting desc, oldest limit ${String(maxShownGroups)}`;
 
 /** Workers that have beaten within the last day, and those that hold a job, each with its jobs: $2 at most. */
 const workersSql = `

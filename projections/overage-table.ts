@@ -74,7 +74,7 @@ interface Wanted {
  * The work for a page is bounded: rows that a filter leaves out are looked at, but no more than so many, and without a month as
  * many of each month.
  */
-const maxLookedDefault = { month: 10_000, all: 1_000 };
+const maxLookedDefault = { month: 5_000, all: 500 };
 
 /** A page of the table, in one statement. */
 export async function listPeriodMoney(
@@ -97,7 +97,9 @@ export async function listPeriodMoney(
     `select ${columns('l')}, l.matches, l.is_last
      from (
        select p.*, ${matches} as matches, row_number() over (order by ${by}) = ${String(maxLooked)} as is_last
-       from ${sourceSql({ filter, order, after }, { of, maxLooked })} order by ${by} limit ${String(maxLooked)}
+       from (
+         select p.* from ${sourceSql({ filter, order, after }, { of, maxLooked })} order by ${by} limit ${String(maxLooked)}
+       ) p
      ) l
      where l.matches or l.is_last order by ${by.replaceAll('p.', 'l.')} limit ${of(limit + 1)}`,
     values,
