@@ -9,6 +9,7 @@ import type { StartedBy } from '../support/service.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { root } from '../tidy/source-files.ts';
 import {
+  asPlainUser,
   dataDirectoryOf,
   openDirectory,
   openEngine,
@@ -83,6 +84,13 @@ describe('a downloader that is hostile', { timeout: 120_000 }, () => {
     const shown = await showEngine(0);
     expect(shown).toMatchObject({ sandbox: 'namespaces', found: `${nothing},id=0`, planted: false });
     expect(failedOf(shown)).toEqual([]);
+  });
+
+  test('gets at nothing from the namespaces of a plain user', async () => {
+    const shown = await showEngine(plainUser, asPlainUser);
+    expect(shown).toMatchObject({ sandbox: 'namespaces', found: `${nothing},id=0`, planted: false });
+    expect(failedOf(shown)).toEqual([]);
+    expect(missingOf(shown)).toEqual([]);
   });
 
   test('gets at nothing where there are no namespaces, because it is not root', async () => {

@@ -21,6 +21,11 @@ export const rootWithout: StartedBy = (command) => [script, ...command];
 /** As a plain user who can make none either. */
 export const userWithout: StartedBy = (command) => ['env', `AS_USER=${plainUser}`, script, ...command];
 
+/** As a plain user of a machine that allows namespaces. */
+export const asPlainUser: StartedBy = (command) => [
+  ...['setpriv', `--reuid=${plainUser}`, `--regid=${plainUser}`, '--clear-groups', '--', ...command],
+];
+
 /** As on macOS, as far as Linux can play it: no /proc, and none of the programs that make namespaces or drop privileges. */
 export const withoutProc: StartedBy = (command) => {
   const hidden = 'for name in unshare nsenter setpriv; do mount --bind /dev/null "$(command -v $name)"; done';

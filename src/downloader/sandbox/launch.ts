@@ -86,7 +86,8 @@ function viewCommands({ root, table, folders, files, links }: View, directory?: 
     'pivot_root . .old',
     'umount -l /.old',
     ...(directory === undefined ? ['umount -l /proc'] : []),
-    'mount -o remount,ro /',
+    // The mount, and not the file system: the options of that one name its owner, whom the namespace knows by another number.
+    'mount -o remount,bind,ro /',
   ];
 }
 
