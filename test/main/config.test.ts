@@ -1,6 +1,9 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { ConfigurationRefused } from '../../src/main/settings/configuration-refused.ts';
 import { environment, readConfig } from '../../src/main/settings/config.ts';
+import { temporaryDirectoryOfFile } from '../support/temporary-directory.ts';
 
 const read = (EVENTSTORE_URL: string) => readConfig({ EVENTSTORE_URL }).EVENTSTORE_URL;
 
@@ -116,6 +119,51 @@ it('a provider without the name of its client is refused, and neither is needed'
   for (const scope of ['profile', 'openid  email', ' openid', 'openid,email', 'openid "x"'])
     expect(refusalOf({ OIDC_SCOPE: scope })).toContain('OIDC_SCOPE: must be words');
   expect(readConfig({ OIDC_SCOPE: 'email openid api://x/.default' }).OIDC_SCOPE).toBe('email openid api://x/.default');
+});
+
+describe('a secret in a file', () => {
+  const directory = temporaryDirectoryOfFile();
+  const file = join(directory, 'database-url');
+
+  it.each(['postgres://user:hidden@a/b', 'postgres://user:hidden@a/b\n', 'postgres://user:hidden@a/b\r\n'])(
+    'is read from there without the end of its line (%j)',
+    (content) => {
+      writeFileSync(file, content);
+      expect(readConfig({ DATABASE_URL_FILE: file })).toMatchObject({
+        DATABASE_URL: 'postgres://user:hidden@a/b',
+        allEmbedded: false,
+        similarNames: [],
+      });
+    },
+  );
+
+  it('is checked like any other value, and never shown', () => {
+    writeFileSync(file, 'hidden');
+    const [line, ...more] = faultsOf({ DATABASE_URL_FILE: file });
+    expect(line).toMatch(/^ {2}DATABASE_URL: must be an address that begins with [^\n]*$/);
+    expect(more).toEqual([]);
+    expect(line).not.toContain('hidden');
+  });
+
+  it('is refused beside the setting itself, if it is empty, or if it cannot be read', () => {
+    writeFileSync(file, '\n');
+    mkdirSync(join(directory, 'folder'));
+    const both = { REELTALLY_SECRET: 'a secret that is long enough', REELTALLY_SECRET_FILE: file };
+    expect(faultsOf(both)).toEqual(['  REELTALLY_SECRET, REELTALLY_SECRET_FILE: set only one of the two']);
+    expect(faultsOf({ NATS_URL_FILE: file })).toEqual(['  NATS_URL_FILE: the file is empty']);
+    expect(faultsOf({ NATS_URL_FILE: join(directory, 'none') })).toEqual([
+      '  NATS_URL_FILE: the file cannot be read (ENOENT)',
+    ]);
+    expect(faultsOf({ NATS_URL_FILE: join(directory, 'folder') })).toEqual([
+      '  NATS_URL_FILE: the file cannot be read (EISDIR)',
+    ]);
+  });
+
+  it('is only there for secrets', () => {
+    expect(faultsOf({ REELTALLY_DATA_FILE: file })).toEqual([
+      expect.stringMatching(/^ {2}REELTALLY_DATA_FILE: is not a setting;/),
+    ]);
+  });
 });
 
 describe('a variable with our prefix that is no setting', () => {

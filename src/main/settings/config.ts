@@ -10,6 +10,7 @@ import { readPlanFile } from './plan-file.ts';
 import * as kinds from './setting-kinds.ts';
 import { checkNames, isFromKubernetes } from './misspelt-settings.ts';
 import type { Misspelt } from './misspelt-settings.ts';
+import { fileVariable, withSecretFiles } from './secret-files.ts';
 
 /** The only reader of the environment: once, validated, frozen. A bad value is a refusal to start that names it. */
 
@@ -107,8 +108,8 @@ export const environment = z.object({
   PATH: z.string().default('/usr/bin:/bin'),
 });
 
-/** They are secrets, or addresses that usually hold one. */
-const secretSettings: readonly string[] = [
+/** They are secrets, or addresses that usually hold one. Each may come from a file: `DATABASE_URL_FILE` names that of `DATABASE_URL`. */
+export const secretSettings: readonly string[] = [
   ...['REELTALLY_KEY', 'REELTALLY_SECRET', 'REELTALLY_OLD_SECRETS', 'S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY'],
   'OIDC_CLIENT_SECRET',
   ...['EVENTSTORE_URL', 'DATABASE_URL', 'NATS_URL', 'SMTP_URL', 'OTEL_EXPORTER_OTLP_ENDPOINT'],
@@ -133,13 +134,16 @@ export interface Config extends Readonly<Environment> {
  * @throws {ConfigurationRefused} naming every variable at fault
  */
 export function readConfig(variables: NodeJS.ProcessEnv = process.env): Config {
-  const given = Object.fromEntries(
+  const set = Object.fromEntries(
     Object.entries(variables).filter(([name, value]) => value !== '' && !isFromKubernetes(name, value)),
   );
-  const { unknown, similar } = checkNames(Object.keys(given), Object.keys(environment.shape));
+  const settingNames = [...Object.keys(environment.shape), ...secretSettings.map(fileVariable)];
+  const { unknown, similar } = checkNames(Object.keys(set), settingNames);
+  const { values: given, faults: fileFaults } = withSecretFiles(set, secretSettings);
   const parsed = environment.safeParse(given);
   const faults = [
     ...unknown.map(({ name, setting }) => `${name}: is not a setting; did you mean ${setting}?`),
+    ...fileFaults,
     ...(parsed.error?.issues ?? []).map((issue) => faultOf(issue, given)),
   ];
   if (!parsed.success || faults.length > 0) {
