@@ -1,9 +1,9 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 import { readExamples } from '../../src/http/reference/examples.ts';
-import { environment } from '../../src/main/settings/config.ts';
+import { environment, secretSettings } from '../../src/main/settings/config.ts';
 import { codeBlocks, links, pages, sections, tableOf } from './markdown.ts';
 import { root } from './source-files.ts';
 
@@ -56,5 +56,11 @@ describe('the settings in docs/settings.md', () => {
     const others = ['npm_lifecycle_event', 'PATH'];
     const read = Object.keys(environment.shape).filter((name) => !others.includes(name));
     expect(documented.sort()).toEqual(read.sort());
+  });
+
+  it('may come from files where they are secret, which the page lists', () => {
+    const page = readFileSync(join(root, 'docs/settings.md'), 'utf8');
+    const [, listed = ''] = /This holds for (.*?)\. /.exec(page) ?? [];
+    expect([...listed.matchAll(/`(\w+)`/g)].map(([, name]) => name).sort()).toEqual(secretSettings.toSorted());
   });
 });
