@@ -1,10 +1,11 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
+import { dashboards } from '../../deploy/grafana/dashboards.ts';
 import { failureReasonNames } from '../../src/domain/failure-reasons.ts';
 import { demoOf, shareService } from '../http/shared-service.ts';
 import { call } from '../support/client.ts';
 import { ended, queue } from '../support/downloads.ts';
 import { scrape } from '../support/scrape.ts';
-import { readExpression } from './promql.ts';
+import { parsable, readExpression } from './promql.ts';
 import type { Selected } from './promql.ts';
 import { alerts, recordings } from './rules.ts';
 
@@ -36,7 +37,9 @@ beforeAll(async () => {
   series = text.split('\n').flatMap((line) => {
     const [, name, labels = ''] = /^(\w+)(?:\{(.*)\})? \S+$/.exec(line) ?? [];
     const pairs = [...labels.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)];
-    return name === undefined ? [] : { name, labels: Object.fromEntries(pairs.map(([, label, of]) => [label, of])) };
+    return name === undefined
+      ? []
+      : { name, labels: Object.fromEntries(pairs.map(([, label = '', of = '']) => [label, of])) };
   });
 }, 60_000);
 
@@ -59,11 +62,11 @@ function missingOf({ metric, labels, matchers }: Selected): string[] {
   return [...unknown, ...missing];
 }
 
-describe('a running service has each metric, label and value that is named by', () => {
-  it.each([...alerts, ...recordings].map((rule) => ['alert' in rule ? rule.alert : rule.record, rule.expr]))(
-    '%s',
-    (_, expression) => {
-      expect(readExpression(expression).selected.flatMap(missingOf)).toEqual([]);
-    },
-  );
+const ruled = [...alerts, ...recordings].map((rule) => ({ by: 'alert' in rule ? rule.alert : rule.record, ...rule }));
+const drawn = dashboards.flatMap(({ uid, panels }) =>
+  panels.flatMap(({ title, targets }) => targets.map(({ expr }) => ({ by: `${uid}, ${title}`, expr }))),
+);
+
+it.each([...ruled, ...drawn])('a running service has each metric, label and value of $by', ({ expr }) => {
+  expect(readExpression(parsable(expr)).selected.flatMap(missingOf)).toEqual([]);
 });

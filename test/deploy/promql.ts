@@ -8,6 +8,9 @@ export interface Selected {
   matchers: { label: string; isPattern: boolean; value: string }[];
 }
 
+/** Grafana replaces this name before it asks Prometheus. */
+export const parsable = (expression: string): string => expression.replaceAll('$__rate_interval', '1m');
+
 export interface ReadExpression {
   /** Where Prometheus' own grammar finds an error. */
   errors: string[];
@@ -39,7 +42,7 @@ export function readExpression(text: string): ReadExpression {
     for (const { labels } of selected) for (const label of grouping) labels.add(label);
     return selected;
   };
-  const selected = read(parser.parse(text).topNode as unknown as Node);
+  const selected = read(parser.parse(text).topNode);
   return { errors, selected };
 }
 
