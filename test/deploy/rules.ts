@@ -11,22 +11,22 @@ export interface Alert {
   annotations: { summary: string; runbook_url: string };
 }
 
-export interface Recording {
+interface Recording {
   record: string;
   expr: string;
 }
 
-export interface RuleGroup {
+interface RuleGroup {
   name: string;
   rules: (Alert | Recording)[];
 }
 
-export const rulesDirectory = join(root, 'deploy/alerts');
+const rulesDirectory = join(root, 'deploy/alerts');
 
 export const ruleFiles = readdirSync(rulesDirectory).map((name) => join(rulesDirectory, name));
 
 /** The rules of `deploy/alerts`. */
-export const ruleGroups: RuleGroup[] = ruleFiles.flatMap(
+const ruleGroups: RuleGroup[] = ruleFiles.flatMap(
   (file) => (parse(readFileSync(file, 'utf8')) as { groups: RuleGroup[] }).groups,
 );
 
