@@ -24,7 +24,8 @@ const maxBatchBytes = 256 * 1024;
 /**
  * Appends the events of a checked file to a store that has none of our events, each at exactly its revision and all in the order
  * of the file. One connection sends them in that order, and a server stores what one connection sends in the order of arrival;
- * so an import that was killed has stored a beginning of the file, and is continued behind it.
+ * so an import that was killed has stored a beginning of the file, and is continued behind it. Appends that are sent again need
+ * not keep that order: `verifyImport` finds it, and the store is of no use then.
  *
  * @returns how many events were there before
  * @throws {ImportRefused} if the store has other events of ours
