@@ -4,7 +4,7 @@ import type { AuditState, AuditStateRow } from './audit-state.ts';
 import { reachedOf, reachedSql } from './runner/checkpoints.ts';
 import type { ReachedRow } from './runner/checkpoints.ts';
 
-/** What the books say about themselves. */
+/** The state of the books, as Postgres has it. */
 export interface BooksRecord {
   /** Undefined if nothing has ever been verified here. */
   audit: AuditState | undefined;

@@ -58,7 +58,7 @@ interface WorkerRow {
   jobs: WorkerJob[] | null;
 }
 
-/** Of the downloads that have waited longest for a claim, $1 at most: all, by platform, and the accounts with the most. */
+/** Counts the downloads that have waited longest for a claim, $1 at most: in all, by platform, and by account. */
 const queueSql = `
   select platform, account_id, count(*)::int as waiting, min(waiting_since) as oldest
   from (

@@ -201,7 +201,7 @@ export async function listStaffOfAddress(
 
 const believedOnly = <Value>(value: Value | NotBelieved): Value[] => (value === notBelieved ? [] : [value]);
 
-/** Whether anybody is an admin now: a hint for people, not a permit. */
+/** Tells whether anybody is an admin now: a hint for people, not a permit. */
 export async function hasAdmin(client: Pick<PoolClient, 'query'>): Promise<boolean> {
   const { rows } = await client.query<{ is_there: boolean }>(
     "select exists (select from staff where role = 'admin' and removed_at is null) as is_there",

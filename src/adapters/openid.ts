@@ -11,7 +11,7 @@ interface Options {
   clientId: string;
   /** Undefined for a public client, whom PKCE alone protects. */
   clientSecret: string | undefined;
-  /** What is asked for, with a space between: some providers say roles for a scope of their own only. */
+  /** The scopes of the request, separated by spaces. Some providers send roles only for a scope of their own. */
   scope: string;
   /** The claim with the roles of a person, a text or a list of texts: its name, or the way to it with dots. */
   roleClaim: string;

@@ -16,7 +16,7 @@ export class ClientError extends Error {
   }
 }
 
-/** What ended a connection, in one word where the system has one. */
+/** The reason for which a connection ended: the system's code, or else the message. */
 export function reasonOf(failure: unknown): string {
   const { cause, code, message } = failure as { cause?: { code?: string }; code?: string; message?: string };
   return cause?.code ?? code ?? message ?? String(failure);

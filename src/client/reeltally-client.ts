@@ -73,7 +73,7 @@ async function run(): Promise<object | undefined> {
 async function download(url: string, given: Given): Promise<object> {
   const { out: file, 'audio-format': audioFormat, 'idempotency-key': idempotencyKey = randomUUID() } = given;
   if (file === undefined) throw new WrongUsage('--out names the file to save the video to');
-  // What a value may be is for the API to say, which is newer than an installed client.
+  // The API checks the values: it may be newer than an installed client.
   const request = {
     url,
     ...(given.format !== undefined && { format: given.format }),

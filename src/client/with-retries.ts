@@ -1,7 +1,7 @@
 import { ClientError, reasonOf } from './client-error.ts';
 import { pause } from './pause.ts';
 
-/** What the typed client gives for one request. */
+/** The result of one request of the typed client. */
 export interface Answer<Data> {
   data?: { data: Data };
   error?: unknown;

@@ -10,7 +10,7 @@ import type { Guest } from './staff.ts';
 
 const exportedRows = 1_000_000;
 
-/** What large exports cost: of so many rows of everybody's overage, and of a month's close. */
+/** Measures large exports: so many rows of everybody's overage, and a month's close. */
 export async function benchExports({
   guest,
   pid,

@@ -26,7 +26,7 @@ interface Exported<Row extends object> {
 
 const mediaTypes = { csv: 'text/csv; charset=utf-8', json: 'application/json' } as const;
 
-/** What an export may take, from its first statement to its last row. */
+/** The longest time for an export, from its first statement to its last row. */
 export const exportLimitMs = 15 * 60_000;
 
 export interface ExportLimits {

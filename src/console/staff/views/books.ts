@@ -56,7 +56,7 @@ export type Books = z.infer<typeof shown>;
 
 const maxPeriods = 100;
 
-/** What the books say about themselves: one statement, and the positions of the log. */
+/** The state of the books: one statement, and the positions of the log. */
 export const books: View<object, Books> = {
   input: z.object({}),
   shown,
