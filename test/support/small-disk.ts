@@ -41,8 +41,14 @@ export async function mountSmallDisk(sizeMiB: number): Promise<SmallDisk> {
     directory,
     inside: (command) => ['nsenter', ...enter, '--target', String(holder.pid), '--', ...command],
     fill: () => {
-      const { bavail, bsize } = statfsSync(seenFromHere);
-      appendFileSync(filler, Buffer.alloc(bavail * bsize));
+      // Others write too, so the room asked for may be gone before it is taken.
+      for (let { bavail, bsize } = statfsSync(seenFromHere); bavail > 0; { bavail } = statfsSync(seenFromHere)) {
+        try {
+          appendFileSync(filler, Buffer.alloc(bavail * bsize));
+        } catch (error) {
+          if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
+        }
+      }
     },
     empty: () => {
       rmSync(filler);
