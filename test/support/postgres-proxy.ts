@@ -17,14 +17,15 @@ export async function startPostgresProxy(target: string): Promise<PostgresProxy>
   let roundTrips = 0;
   let isAway = false;
   const open = new Set<Socket>();
-  const server = createServer((client) => {
+  // Without a delay, as between the two ends themselves: waiting for more to send would cost 40 ms at each larger answer.
+  const server = createServer({ noDelay: true }, (client) => {
     client.on('error', () => undefined);
     if (isAway) {
       client.destroy();
       return;
     }
     open.add(client);
-    const upstream = connect(Number(port), hostname);
+    const upstream = connect({ port: Number(port), host: hostname, noDelay: true });
     const count = countMessages(() => (roundTrips += 1));
     client.once('close', () => {
       open.delete(client);
