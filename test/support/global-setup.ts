@@ -10,6 +10,7 @@ import { linkEngine } from './made-once.ts';
 import { offer } from './offers.ts';
 import { prepareMigratedDatabase } from './postgres.ts';
 import { makeConsole } from './console-of-run.ts';
+import { whyNoPython } from './python.ts';
 import { makeService } from './services-of-run.ts';
 import { makeTemporaryDirectory } from './temporary-directory.ts';
 
@@ -24,7 +25,7 @@ export default async function setUp(): Promise<() => Promise<void>> {
   linkEngine(directory);
   process.env['TEST_POSTGRES'] = readGivenEngines().databaseUrl ?? (await startPostgres(directory, undo));
   await prepareMigratedDatabase();
-  undo.defer(warnWithoutBrowser);
+  undo.defer(warnOfLeftOut);
   const offers = await offer({
     service: makeService,
     browser: makeBrowser,
@@ -49,7 +50,8 @@ async function startPostgres(directory: string, undo: AsyncDisposableStack): Pro
 }
 
 /** Below the summary of the run, where nobody overlooks it. */
-function warnWithoutBrowser(): void {
-  const why = whyNoBrowser();
-  if (why !== undefined) console.error(`\nTHE BROWSER TESTS WERE LEFT OUT. ${why}\n`);
+function warnOfLeftOut(): void {
+  const reasons = { 'BROWSER TESTS': whyNoBrowser(), 'EXAMPLES IN PYTHON': whyNoPython() };
+  for (const [what, why] of Object.entries(reasons))
+    if (why !== undefined) console.error(`\nTHE ${what} WERE LEFT OUT. ${why}\n`);
 }

@@ -1,0 +1,59 @@
+/**
+ * Downloads a video with the typed client (src/client of the service), on Node 24 or newer:
+ *
+ *     REELTALLY_URL=https://api.example.com REELTALLY_KEY=rtk_… node typescript.ts VIDEO_URL FILE [IDEMPOTENCY_KEY]
+ *
+ * The same IDEMPOTENCY_KEY, such as the number of your order, is charged once, however often the program is run.
+ * `downloadToFile` of the client does the second half in one call; here are its steps.
+ */
+import { writeFile } from 'node:fs/promises';
+import { createApiClient } from '@reeltally/client';
+import { ClientError } from '@reeltally/client/client-error';
+import { waitForDownload } from '@reeltally/client/wait-for-download';
+import { sendWithRetries } from '@reeltally/client/with-retries';
+
+const { REELTALLY_URL, REELTALLY_KEY } = process.env;
+const [video, file, idempotencyKey = crypto.randomUUID()] = process.argv.slice(2);
+if (!REELTALLY_URL || !REELTALLY_KEY || !video || !file) {
+  console.error('usage: REELTALLY_URL=… REELTALLY_KEY=… typescript.ts VIDEO_URL FILE [IDEMPOTENCY_KEY]');
+  process.exit(2);
+}
+const api = createApiClient(REELTALLY_URL, REELTALLY_KEY);
+// Answers that ask for it are repeated after the pause that they name: a 429 says when the oldest request leaves the hourly
+// window, which may be an hour away.
+const limits = { attempts: 6, longestPauseSeconds: 60 };
+
+try {
+  // Costs one metadata credit.
+  const { title } = await sendWithRetries(
+    () => api.GET('/video/metadata', { params: { query: { url: video } } }),
+    limits,
+  );
+  console.log(`title: ${title}`);
+
+  // Costs one download credit, or the overage price. 202 means that it is recorded and charged; with the same key, once.
+  const header = { 'Idempotency-Key': idempotencyKey };
+  const body = { url: video, quality: '360' } as const;
+  const { request_token: token } = await sendWithRetries(
+    () => api.POST('/video/download', { params: { header }, body }),
+    limits,
+  );
+  console.log(`queued: ${token}`);
+
+  // Few polls: the service answers each when the status changes, or after a minute.
+  const ended = await waitForDownload(api, token);
+  if (ended.status === 'failed') throw new ClientError(ended.error, `${ended.message}, token ${token}`);
+
+  // The link is signed and needs no key; it is valid for an hour, and each poll makes another one.
+  const response = await fetch(ended.download_url);
+  if (!response.ok || !response.body)
+    throw new ClientError('transfer_failed', `the file was not fetched, token ${token}`);
+  await writeFile(file, response.body);
+  console.log(`saved: ${file}`);
+} catch (error) {
+  if (!(error instanceof ClientError)) throw error;
+  console.error(`${error.message} (${error.code})`);
+  if (error.code === 'download_quota_exceeded' || error.code === 'overage_cap_reached')
+    console.error('Nothing was charged. Try again when the next period begins.');
+  process.exitCode = 1;
+}

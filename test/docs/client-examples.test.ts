@@ -1,0 +1,120 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, existsSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { installClient } from '../client/installed-client.ts';
+import { creditsOf, exhaust } from '../http/requests.ts';
+import { shareService } from '../http/shared-service.ts';
+import { startInterferingProxy } from '../support/interfering-proxy.ts';
+import { whyNoPython } from '../support/python.ts';
+import { temporaryDirectory, temporaryDirectoryOfFile } from '../support/temporary-directory.ts';
+import { root } from '../tidy/source-files.ts';
+
+/** The programs of docs/examples/client, each of which does the same in its language, beside a service that really runs. */
+const folder = join(root, 'docs/examples/client');
+const service = shareService();
+const directory = temporaryDirectoryOfFile();
+
+/** How each is run, from a folder in which the client is installed. Without Python, the end of the run says so. */
+const interpreters: Readonly<Record<string, string>> = {
+  'curl.sh': 'sh',
+  'typescript.ts': process.execPath,
+  ...(whyNoPython() === undefined && { 'python.py': 'python3' }),
+};
+
+let installed: string;
+beforeAll(async () => {
+  const client = await installClient(directory);
+  installed = client.folder;
+  for (const name of Object.keys(interpreters)) cpSync(join(folder, name), join(installed, name));
+}, 120_000);
+
+interface Given {
+  key: string;
+  url?: string;
+}
+
+async function run(name: string, words: readonly string[], { key, url = service.url }: Given) {
+  const { PATH = '' } = process.env;
+  const child = spawn(interpreters[name] ?? name, [join(installed, name), ...words], {
+    env: { PATH, REELTALLY_URL: url, REELTALLY_KEY: key },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const closed = once(child, 'close') as Promise<[number | null]>;
+  const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), closed]);
+  return { code, stdout, stderr };
+}
+
+const newKey = async (plan = 'dev_100') => (await service.openAccount(plan)).key;
+
+it('each example is run here', () => {
+  const programs = readdirSync(folder).filter((name) => name !== 'tsconfig.json');
+  const leftOut = whyNoPython() === undefined ? [] : ['python.py'];
+  expect([...Object.keys(interpreters), ...leftOut].sort()).toEqual(programs.sort());
+});
+
+describe.each(Object.keys(interpreters))('docs/examples/client/%s', (name) => {
+  const bars = () => service.sampleUrl('bars');
+
+  it('saves the file, charged once, though answers are lost and the service is busy', { timeout: 90_000 }, async () => {
+    const key = await newKey();
+    const busy = { status: 503, code: 'unavailable', retryAfterSeconds: 1 };
+    await using proxy = await startInterferingProxy(service.url, {
+      '/video/metadata': [{ status: 429, code: 'rate_limited', retryAfterSeconds: 1 }],
+      // The download is queued and charged by the request whose answer is lost.
+      '/video/download': ['lost answer', busy],
+      '/video/status': [busy],
+    });
+    const file = join(temporaryDirectory(), 'film.mp4');
+    const begin = performance.now();
+    const ran = await run(name, [bars(), file, 'order-1842'], { key, url: proxy.url });
+    expect(ran).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^title: .+\nqueued: .+\nsaved: .+\n$/) as string,
+    });
+    // The pauses that the answers asked for.
+    expect(performance.now() - begin).toBeGreaterThan(3_900);
+    const count = (path: string) => proxy.paths().filter((asked) => asked === path).length;
+    expect([count('/video/metadata'), count('/video/download')]).toEqual([2, 3]);
+    expect(count('/video/status')).toBeGreaterThan(1);
+    expect(statSync(file).size).toBeGreaterThan(1_000);
+    const again = await run(name, [bars(), file, 'order-1842'], { key });
+    expect(again.code).toBe(0);
+    const { downloads, metadata } = await creditsOf(service.url, key);
+    expect([downloads.used, metadata.used]).toEqual([1, 2]);
+  });
+
+  it('says that the allowance is used up', async () => {
+    const file = join(temporaryDirectory(), 'film.mp4');
+    const { code, stderr } = await run(name, [bars(), file], { key: await newKey('sandbox') });
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringMatching(
+        /\(download_quota_exceeded\)[^]*Nothing was charged. Try again when the next/i,
+      ) as string,
+    });
+    expect(existsSync(file)).toBe(false);
+  });
+
+  it('does not wait an hour for the hourly window', async () => {
+    const key = await newKey('sandbox');
+    await exhaust(service.url, key);
+    const { code, stderr } = await run(name, [bars(), 'film.mp4'], { key });
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('(rate_limited)') as string });
+  });
+
+  it('says why a download failed, with its token, and which words it needs', async () => {
+    const key = await newKey();
+    const failed = await run(name, [service.sampleUrl('long'), 'film.mp4'], { key });
+    expect(failed.code).toBe(1);
+    expect(failed.stderr).toMatch(/too_long/);
+    expect(failed.stderr).toMatch(/token [\w-]{20}/);
+    expect(await run(name, [bars()], { key })).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^usage: /) as string,
+    });
+    expect(await run(name, [bars(), 'film.mp4'], { key: '' })).toMatchObject({ code: 2 });
+  });
+});
