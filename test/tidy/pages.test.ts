@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
@@ -45,6 +45,24 @@ describe.each(pages())('%s', (page) => {
       if (page === 'docs/events.md') continue;
       expect(json).toEqual(examples.find(({ name }) => name === mark)?.response.body);
     }
+  });
+});
+
+describe.each(['src/client/README.md', '.github/pull_request_template.md'])('%s', (page) => {
+  it('links to what is there', () => {
+    expect(links(page).filter((href) => brokenLink(page, href))).toEqual([]);
+  });
+});
+
+describe('the templates of .github', () => {
+  it('name pages that are there', () => {
+    const files = readdirSync(join(root, '.github'), { recursive: true, encoding: 'utf8' });
+    const texts = files
+      .filter((name) => /\.(?:md|yml)$/.test(name))
+      .map((name) => readFileSync(join(root, '.github', name), 'utf8'));
+    const named = texts.flatMap((text) => text.match(/\bdocs\/[\w/-]+(?:\.md)?/g) ?? []);
+    expect(named.length).toBeGreaterThan(2);
+    expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([]);
   });
 });
 
