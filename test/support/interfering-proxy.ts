@@ -37,9 +37,15 @@ export async function startInterferingProxy(
     const path = new URL(request.url ?? '/', target).pathname.replace('/api/v1', '');
     paths.push(path);
     const interference = left.get(path)?.shift();
-    if (typeof interference === 'object') return refuse(response, interference);
+    if (typeof interference === 'object') {
+      refuse(response, interference);
+      return;
+    }
     const answer = await passOn(request);
-    if (interference === 'lost answer') return void response.destroy();
+    if (interference === 'lost answer') {
+      response.destroy();
+      return;
+    }
     const headers = [...answer.headers].filter(([name]) => !['connection', 'transfer-encoding'].includes(name));
     response.writeHead(answer.status, Object.fromEntries(headers)).end(await answer.text());
   }
